@@ -1,0 +1,142 @@
+// The graph: vars and operator nodes, immutable once built.
+#ifndef ASHLAR_GRAPH_GRAPH_H_
+#define ASHLAR_GRAPH_GRAPH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/comp_node.h"
+#include "graph/operator.h"
+#include "graph/operator_table.h"
+#include "graph/static_values.h"
+
+namespace ashlar {
+
+// MegEngine's var flags that Ashlar uses; the bit numbers are MegEngine's.
+enum VarFlag : uint32_t {
+  kNoSysMemAlloc = 1 << 0,        // the caller supplies the storage
+  kNoSysStaticMemAlloc = 1 << 2,  // escapes to the caller
+  kNoMemReclaim = 1 << 3,         // kept after its last reader
+  kVolatileContent = 1 << 4,      // scratch: a workspace
+  kAllowEmptyShape = 1 << 5,
+  kPersistentDeviceValue = 1 << 6,  // there before the operator runs: weights
+  kDisallowRtForceDynamicMemAlloc = 1 << 7,
+};
+
+// One value. Made by exactly one operator node.
+struct Var {
+  int id = 0;  // from the graph's one counter, shared with operators; stable across passes
+  std::string name;
+  TensorType type;
+  CompNode comp_node;
+  uint32_t flags = 0;
+  int producer = 0;      // index into Graph::nodes()
+  int output_index = 0;  // among the outputs of the producer
+};
+
+struct OperatorNode {
+  int id = 0;
+  std::string name;
+  OperatorPtr op;
+  std::vector<int> inputs;   // indices into Graph::vars()
+  std::vector<int> outputs;  // the last one is the workspace where op->has_workspace()
+  int priority = 0;
+  std::string
+      binding;  // the caller's name for a Role::kInput or kOutput node, stable across passes
+};
+
+// A var that the caller binds, under its name.
+struct Binding {
+  std::string name;
+  int var = 0;   // output 0 of a Role::kInput node, input 0 of a Role::kOutput node
+  int node = 0;  // that node
+};
+
+class Graph {
+ public:
+  const std::vector<Var>& vars() const { return vars_; }
+  // In a topological order: producers first.
+  const std::vector<OperatorNode>& nodes() const { return nodes_; }
+  const Var& var(int index) const { return vars_[index]; }
+  const OperatorNode& node(int index) const { return nodes_[index]; }
+
+  // What goes in and out, in node order. Names are unique within each list.
+  const std::vector<Binding>& inputs() const { return inputs_; }
+  const std::vector<Binding>& outputs() const { return outputs_; }
+
+  // Nodes that read a var, ascending; a node that reads it twice is listed once.
+  const std::vector<int>& readers(int var) const { return readers_[var]; }
+  // Outputs of a node that are values: without the workspace.
+  absl::Span<const int> value_outputs(const OperatorNode& node) const;
+  std::vector<TensorType> InputTypes(const OperatorNode& node) const;
+  // With the values that are constants or that the node needs as InputUse::kHostValue.
+  std::vector<InputInfo> InputInfos(const OperatorNode& node) const;
+  std::vector<TensorType> OutputTypes(const OperatorNode& node) const;  // without the workspace
+
+  // The value of a var whose producer is a constant, else null.
+  const HostTensor* constant(int var) const;
+  // The value of a constant, or of a var that a node needs as InputUse::kHostValue; else null.
+  const HostTensor* host_value(int var) const;
+  // One more than the largest id in use.
+  int next_id() const { return next_id_; }
+
+  // The same graph without the data of these constant vars (shapes stay), so that it can be freed.
+  Graph WithoutConstantData(absl::Span<const int> vars, const OperatorTable& operators) const;
+
+ private:
+  friend class GraphBuilder;
+  std::vector<Var> vars_;
+  std::vector<OperatorNode> nodes_;
+  std::vector<Binding> inputs_, outputs_;
+  std::vector<std::vector<int>> readers_;
+  absl::flat_hash_map<int, HostTensor> host_values_;  // by var: those needed as kHostValue
+  int next_id_ = 0;
+};
+
+// Builds a graph node by node. Every node is checked and its outputs inferred as it is added;
+// errors name the node, its type and id.
+class GraphBuilder {
+ public:
+  struct NodeOptions {
+    std::string name;             // empty: MegEngine's automatic name
+    std::optional<int> id;        // empty: from the counter
+    std::vector<int> output_ids;  // empty: from the counter, right after the node's
+    std::vector<std::string> output_names;
+    std::vector<Format> output_formats;  // empty: kDefault
+    int priority = 0;
+    // What another program recorded as the size of the workspace: the shape of that var. Ashlar's
+    // kernels state their own.
+    int64_t workspace_bytes = 0;
+    std::string binding;  // empty: the node's name (inputs), the input var's name (outputs)
+  };
+
+  explicit GraphBuilder(CompNode comp_node = {}, int next_id = 0);
+
+  // Adds a node whose inputs are vars already there; returns its outputs' indices.
+  absl::StatusOr<std::vector<int>> Add(OperatorPtr op, std::vector<int> inputs,
+                                       NodeOptions options);
+  absl::StatusOr<std::vector<int>> Add(OperatorPtr op, std::vector<int> inputs) {
+    return Add(std::move(op), std::move(inputs), NodeOptions());
+  }
+  const Graph& graph() const { return graph_; }
+  // The static value of a var: constant, or computed from constants and shapes. Null if unknown.
+  // The pointer lives until the next Add.
+  const HostTensor* StaticValue(int var) { return values_.Find(graph_, var); }
+
+  // Validates the whole (unique ids and input/output names, at least one output) and hands it over.
+  absl::StatusOr<Graph> Build() &&;
+
+ private:
+  Graph graph_;
+  CompNode comp_node_;
+  StaticValues values_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_GRAPH_H_

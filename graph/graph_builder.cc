@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <set>
+
+#include "graph/graph.h"
+#include "graph/naming.h"
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+std::string Describe(const OperatorNode& node) {
+  return absl::StrCat(node.name.substr(0, 200), " (", node.op->type(), ", ", node.id, ")");
+}
+
+uint32_t FlagsOf(const Operator& op, int output) {
+  switch (op.role()) {
+    case Role::kInput:
+      return output == 0 ? kNoSysMemAlloc : kNoSysMemAlloc | kAllowEmptyShape;
+    case Role::kConstant:
+      return kNoMemReclaim | kAllowEmptyShape | kPersistentDeviceValue |
+             kDisallowRtForceDynamicMemAlloc;
+    case Role::kOutput:
+      return kNoSysMemAlloc | kAllowEmptyShape;
+    case Role::kCompute:
+      return op.allows_empty_output() ? uint32_t{kAllowEmptyShape} : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(CompNode comp_node, int next_id) : comp_node_(comp_node) {
+  graph_.next_id_ = next_id;
+}
+
+absl::StatusOr<std::vector<int>> GraphBuilder::Add(OperatorPtr op, std::vector<int> inputs,
+                                                   NodeOptions options) {
+  OperatorNode node;
+  node.op = std::move(op);
+  node.id = options.id.value_or(graph_.next_id_);
+  node.priority = options.priority;
+  std::vector<std::string> input_names;
+  std::vector<InputInfo> infos;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int input = inputs[i];
+    if (input < 0 || input >= static_cast<int>(graph_.vars_.size())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(node.op->type(), " ", node.id, ": input ", i, " is no var made before it"));
+    }
+    const Var& var = graph_.vars_[input];
+    if (var.flags & kVolatileContent) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(node.op->type(), " ", node.id, ": input ", i, " is a workspace"));
+    }
+    const HostTensor* value = graph_.constant(input);
+    if (node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue) {
+      value = StaticValue(input);
+      if (value != nullptr) graph_.host_values_.emplace(input, *value);
+    } else if (options.name.empty()) {
+      input_names.push_back(var.name);
+    }
+    infos.push_back({var.type, value});
+  }
+  node.name = options.name.empty() ? AutomaticName(*node.op, input_names, node.id) : options.name;
+  node.inputs = std::move(inputs);
+
+  absl::StatusOr<std::vector<TensorType>> types = node.op->Infer(infos);
+  if (!types.ok()) return Annotate(types.status(), Describe(node));
+  const size_t num_values = types->size();
+  if (node.op->has_workspace()) types->push_back({DType::kByte, Shape{options.workspace_bytes}});
+  if (!options.output_ids.empty() && options.output_ids.size() != types->size()) {
+    return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": ", options.output_ids.size(),
+                                                   " output ids, expected ", types->size()));
+  }
+  graph_.next_id_ = std::max(graph_.next_id_, node.id + 1);
+  const int node_index = static_cast<int>(graph_.nodes_.size());
+  for (size_t i = 0; i < types->size(); ++i) {
+    Var var;
+    var.id = options.output_ids.empty() ? graph_.next_id_ : options.output_ids[i];
+    graph_.next_id_ = std::max(graph_.next_id_, var.id + 1);
+    var.type = (*types)[i];
+    if (absl::Status status = Shape::Make(var.type.shape.dims()).status(); !status.ok()) {
+      return Annotate(status, Describe(node));
+    }
+    const bool workspace = i == num_values;
+    if (!workspace && i < options.output_formats.size()) {
+      var.type.format = options.output_formats[i];
+    }
+    if (var.type.format != Format::kDefault && var.type.shape.rank() != 4) {
+      return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": output ", i, " is ",
+                                                     var.type.ToString(), ", expected rank 4"));
+    }
+    if (i < options.output_names.size()) {
+      var.name = options.output_names[i];
+    } else if (workspace) {
+      var.name = absl::StrCat(node.name, ":workspace");
+    } else if (num_values > 1 && node.op->role() == Role::kCompute) {
+      var.name = absl::StrCat(node.name, ":o", i);
+    } else {
+      var.name = node.name;
+    }
+    var.comp_node = comp_node_;
+    var.flags =
+        workspace ? kVolatileContent | kAllowEmptyShape : FlagsOf(*node.op, static_cast<int>(i));
+    var.producer = node_index;
+    var.output_index = static_cast<int>(i);
+    node.outputs.push_back(static_cast<int>(graph_.vars_.size()));
+    graph_.vars_.push_back(std::move(var));
+    graph_.readers_.emplace_back();
+  }
+  for (int input : node.inputs) {
+    std::vector<int>& readers = graph_.readers_[input];
+    if (readers.empty() || readers.back() != node_index) readers.push_back(node_index);
+  }
+  if (node.op->role() == Role::kInput) {
+    node.binding = options.binding.empty() ? node.name : options.binding;
+    graph_.inputs_.push_back({node.binding, node.outputs[0], node_index});
+  } else if (node.op->role() == Role::kOutput) {
+    const int value = node.inputs[0];
+    node.binding = options.binding.empty() ? graph_.vars_[value].name : options.binding;
+    graph_.vars_[value].flags |= kNoSysStaticMemAlloc;
+    graph_.outputs_.push_back({node.binding, value, node_index});
+  }
+  std::vector<int> outputs = node.outputs;
+  graph_.nodes_.push_back(std::move(node));
+  return outputs;
+}
+
+absl::StatusOr<Graph> GraphBuilder::Build() && {
+  if (graph_.outputs_.empty()) {
+    return absl::InvalidArgumentError("the graph has no output (no OutputCallback)");
+  }
+  std::set<int> ids;
+  for (const OperatorNode& node : graph_.nodes_) {
+    if (!ids.insert(node.id).second) {
+      return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": id used twice"));
+    }
+  }
+  for (const Var& var : graph_.vars_) {
+    if (!ids.insert(var.id).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("var ", var.name.substr(0, 200), ": id ", var.id, " used twice"));
+    }
+  }
+  for (const std::vector<Binding>* bindings : {&graph_.inputs_, &graph_.outputs_}) {
+    std::set<std::string> names;
+    for (const Binding& binding : *bindings) {
+      if (names.insert(binding.name).second) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("two ", bindings == &graph_.inputs_ ? "inputs" : "outputs", " are named '",
+                       binding.name.substr(0, 200), "'"));
+    }
+  }
+  return std::move(graph_);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,126 @@
+// Operator parameters as data: what files, dumps and listings see of them.
+//
+// An operator keeps its parameters in a plain struct and lists its fields once:
+//
+//   template <typename V> void Visit(V& v) { v("stride_h", stride_h); v("mode", mode, kModeNames);
+//   }
+//
+// ToParams and FromParams drive that list to print and to parse. `Optional` fields are printed only
+// where they differ from their default and may be missing when parsed.
+#ifndef ASHLAR_GRAPH_PARAMS_H_
+#define ASHLAR_GRAPH_PARAMS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace ashlar {
+
+// Enumerations travel by their bare names ("FUSE_ADD_RELU").
+using ParamValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
+using ParamList = std::vector<std::pair<std::string, ParamValue>>;
+
+class ParamWriter {
+ public:
+  template <typename T>
+  void operator()(absl::string_view name, const T& field) {
+    list_.emplace_back(std::string(name), field);
+  }
+  template <typename E>
+  void operator()(absl::string_view name, const E& field, absl::Span<const char* const> names) {
+    list_.emplace_back(std::string(name), std::string(names[static_cast<size_t>(field)]));
+  }
+  template <typename T>
+  void Optional(absl::string_view name, const T& field, const T& fallback) {
+    if (!(field == fallback)) (*this)(name, field);
+  }
+  ParamList Take() { return std::move(list_); }
+
+ private:
+  ParamList list_;
+};
+
+class ParamReader {
+ public:
+  explicit ParamReader(const ParamList& list) : list_(list), used_(list.size(), false) {}
+
+  template <typename T>
+  void operator()(absl::string_view name, T& field) {
+    if (!Read(name, field)) Fail(name, "is missing");
+  }
+  template <typename E>
+  void operator()(absl::string_view name, E& field, absl::Span<const char* const> names) {
+    std::string text;
+    if (!Read(name, text)) return Fail(name, "is missing");
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (text == names[i]) {
+        field = static_cast<E>(i);
+        return;
+      }
+    }
+    Fail(name, absl::StrCat("has the unknown value '", text.substr(0, 64), "'"));
+  }
+  template <typename T>
+  void Optional(absl::string_view name, T& field, const T& fallback) {
+    if (!Read(name, field)) field = fallback;
+  }
+  // The first error met, or that of a parameter nobody asked for.
+  absl::Status Finish() const;
+
+ private:
+  template <typename T>
+  bool Read(absl::string_view name, T& field) {
+    for (size_t i = 0; i < list_.size(); ++i) {
+      if (list_[i].first != name) continue;
+      used_[i] = true;
+      if (const T* value = std::get_if<T>(&list_[i].second)) {
+        field = *value;
+        return true;
+      }
+      if constexpr (std::is_same_v<T, double>) {  // whole numbers stand for doubles
+        if (const int64_t* whole = std::get_if<int64_t>(&list_[i].second)) {
+          field = static_cast<double>(*whole);
+          return true;
+        }
+      }
+      Fail(name, "has the wrong type");
+      return true;
+    }
+    return false;
+  }
+  void Fail(absl::string_view name, absl::string_view what);
+
+  const ParamList& list_;
+  std::vector<bool> used_;
+  absl::Status status_;
+};
+
+template <typename Param>
+ParamList ToParams(const Param& param) {
+  ParamWriter writer;
+  const_cast<Param&>(param).Visit(writer);  // a writer takes every field by const reference
+  return writer.Take();
+}
+
+template <typename Param>
+absl::StatusOr<Param> FromParams(const ParamList& list) {
+  Param param;
+  ParamReader reader(list);
+  param.Visit(reader);
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  return param;
+}
+
+// "stride_h=2 mode=MAX", for listings and messages.
+std::string ToString(const ParamList& params);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_PARAMS_H_

@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "graph/passes/node_merger.h"
+#include "graph/passes/pass.h"
+
+namespace ashlar {
+namespace {
+
+// Merges `consumer` into one of its producers; false if none takes it. The latest producer is asked
+// first: of two convolutions that are added, it takes the result of the other as an operand.
+bool MergeIntoProducer(NodeMerger& merger, int consumer) {
+  struct Edge {
+    int producer, input;
+  };
+  const std::vector<InputInfo> infos = merger.InputInfos(consumer);
+  std::vector<Edge> edges;
+  for (int i = 0; i < static_cast<int>(infos.size()); ++i) {
+    const int producer = merger.SoleProducer(consumer, i);
+    if (producer >= 0) edges.push_back({producer, i});
+  }
+  std::sort(edges.begin(), edges.end(),
+            [](const Edge& a, const Edge& b) { return a.producer > b.producer; });
+  for (const Edge& edge : edges) {
+    const std::optional<Replacement> replacement =
+        merger.op(edge.producer)
+            .Absorb(merger.op(consumer), edge.input, merger.InputInfos(edge.producer), infos);
+    if (!replacement) continue;
+    merger.Merge({edge.producer, consumer}, *replacement);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators) {
+  NodeMerger merger(graph);
+  for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node) {
+    while (MergeIntoProducer(merger, node)) {
+    }
+  }
+  return std::move(merger).Finish(operators);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,38 @@
+// Rewrites of a graph. Each pass is a function from graph to graph.
+#ifndef ASHLAR_GRAPH_PASSES_PASS_H_
+#define ASHLAR_GRAPH_PASSES_PASS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/operator_table.h"
+
+namespace ashlar {
+
+struct Pass {
+  const char* name;     // what --passes takes
+  const char* summary;  // one line for --help
+  absl::StatusOr<Graph> (*run)(const Graph& graph, const OperatorTable& operators);
+};
+
+// All passes in the order in which they run:
+//   fold_constants  evaluates what depends on constants and shapes alone
+//   fold_scale      channel-wise affine operators (batch norm, scale) into the weights before them
+//   fuse            convolution + bias + residual + activation into one operator
+//   layout          images in NCHW16c, with RelayoutFormat at the borders
+absl::Span<const Pass> AllPasses();
+
+// "all", "none", or a comma-separated list of names; the order is always that of AllPasses.
+absl::StatusOr<std::vector<Pass>> SelectPasses(absl::string_view list);
+
+absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& operators);
+absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators);
+absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);
+absl::StatusOr<Graph> AssignLayout(const Graph& graph, const OperatorTable& operators);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_PASSES_PASS_H_

@@ -1,0 +1,80 @@
+// Shapes and the storage format of a tensor, with checked sizes.
+#ifndef ASHLAR_GRAPH_SHAPE_H_
+#define ASHLAR_GRAPH_SHAPE_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/dtype.h"
+
+namespace ashlar {
+
+// Dimensions, outermost first. A shape that came from Make (or through GraphBuilder) has
+// non-negative dimensions, at most kMaxRank of them, and a product that fits.
+class Shape {
+ public:
+  static constexpr int kMaxRank = 8;
+  // No tensor may be larger: 1 TiB. Sums of such sizes stay far from 2^63.
+  static constexpr int64_t kMaxBytes = int64_t{1} << 40;
+
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> dims) : dims_(dims) {}
+  explicit Shape(absl::Span<const int64_t> dims) : dims_(dims.begin(), dims.end()) {}
+
+  // Checks rank, signs and that elements x 8 bytes do not exceed kMaxBytes.
+  static absl::StatusOr<Shape> Make(absl::Span<const int64_t> dims);
+
+  int rank() const { return static_cast<int>(dims_.size()); }
+  int64_t operator[](int axis) const { return dims_[axis]; }
+  int64_t& operator[](int axis) { return dims_[axis]; }
+  absl::Span<const int64_t> dims() const { return dims_; }
+  void push_back(int64_t dim) { dims_.push_back(dim); }
+
+  // Product of the dimensions: 1 for rank 0.
+  int64_t num_elements() const;
+
+  // "{10,3,224,224}"
+  std::string ToString() const;
+
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  absl::InlinedVector<int64_t, kMaxRank> dims_;
+};
+
+// How the elements of a tensor lie in memory.
+enum class Format : uint8_t {
+  kDefault,  // row-major, contiguous
+  kNCHW16c,  // [N, ceil(C/16), H, W, 16], the channels of the last block padded with zeros
+};
+
+inline constexpr int kNumFormats = 2;
+inline constexpr int64_t kChannelBlock = 16;
+
+absl::string_view Name(Format format);  // "NCHW", "NCHW16c"
+
+// What a var holds. The shape is always the logical one (NCHW for images).
+struct TensorType {
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  Format format = Format::kDefault;
+
+  // Bytes of storage, the padding of channels included.
+  int64_t bytes() const;
+  std::string ToString() const;  // "Float32{1,64,56,56}:NCHW16c"
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+// Numpy's broadcasting: align at the trailing dimension, each pair equal or one of them 1.
+absl::StatusOr<Shape> Broadcast(const Shape& a, const Shape& b);
+
+// Elements to step over per dimension for a contiguous row-major tensor.
+absl::InlinedVector<int64_t, Shape::kMaxRank> ContiguousStrides(const Shape& shape);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_SHAPE_H_

@@ -1,0 +1,36 @@
+// Static inference tags: what is known of a var before anything runs, and from what.
+#ifndef ASHLAR_GRAPH_STATIC_INFER_H_
+#define ASHLAR_GRAPH_STATIC_INFER_H_
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace ashlar {
+
+enum class InferType { kNoDesc, kConst, kRtStatic, kMissingInput };
+
+// "NO_DESC", "CONST", "RT_STATIC", "MISSING_INP"
+absl::string_view Name(InferType type);
+
+struct InferTag {
+  struct Dep {
+    int var = 0;
+    bool value = false;  // its VALUE, else its SHAPE
+  };
+  InferType type = InferType::kNoDesc;
+  std::vector<Dep> deps;
+};
+
+struct InferTags {
+  InferTag shape;
+  InferTag value;
+};
+
+// By var. A tag with dependencies has the weakest type among them; one that depends on a tag nobody
+// describes is MISSING_INP, and so on downstream.
+std::vector<InferTags> ComputeInferTags(const Graph& graph);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_STATIC_INFER_H_

@@ -1,0 +1,151 @@
+#include "graph/tensor.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace ashlar {
+namespace {
+
+template <typename T>
+T Saturate(double value) {
+  if (std::isnan(value)) return 0;
+  constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
+  constexpr double kHigh = static_cast<double>(std::numeric_limits<T>::max());
+  // The comparison is >= because 2^63-1 rounds up to 2^63 as a double.
+  if (value >= kHigh) return std::numeric_limits<T>::max();
+  if (value <= kLow) return std::numeric_limits<T>::min();
+  return static_cast<T>(value);
+}
+
+}  // namespace
+
+HostTensor HostTensor::Zeros(DType dtype, const Shape& shape) {
+  HostTensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = shape;
+  const size_t bytes = (static_cast<size_t>(tensor.bytes()) + 63) / 64 * 64;
+  void* const allocated = std::aligned_alloc(64, std::max<size_t>(bytes, 64));
+  if (allocated == nullptr) throw std::bad_alloc();  // as any container of the standard library
+  std::shared_ptr<void> block(allocated, std::free);
+  std::memset(block.get(), 0, std::max<size_t>(bytes, 64));
+  tensor.mutable_ = block.get();
+  tensor.data_ = block.get();
+  tensor.owner_ = std::move(block);
+  return tensor;
+}
+
+HostTensor HostTensor::Borrow(DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
+                              const void* data) {
+  HostTensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = shape;
+  tensor.owner_ = std::move(owner);
+  tensor.data_ = data;
+  return tensor;
+}
+
+HostTensor HostTensor::ShapeOnly(DType dtype, const Shape& shape) {
+  return Borrow(dtype, shape, nullptr, nullptr);
+}
+
+HostTensor HostTensor::Reshaped(const Shape& shape) const {
+  HostTensor tensor = *this;
+  tensor.shape_ = shape;
+  return tensor;
+}
+
+double HostTensor::At(int64_t i) const {
+  switch (dtype_) {
+    case DType::kFloat32:
+      return data<float>()[i];
+    case DType::kFloat16:
+      return HalfToFloat(data<uint16_t>()[i]);
+    case DType::kBFloat16:
+      return BFloat16ToFloat(data<uint16_t>()[i]);
+    case DType::kInt64:
+      return static_cast<double>(data<int64_t>()[i]);
+    case DType::kInt32:
+      return data<int32_t>()[i];
+    case DType::kInt8:
+      return data<int8_t>()[i];
+    case DType::kUint8:
+    case DType::kByte:
+    case DType::kBool:
+      return data<uint8_t>()[i];
+  }
+  return 0;
+}
+
+void HostTensor::Set(int64_t i, double value) {
+  switch (dtype_) {
+    case DType::kFloat32:
+      mutable_data<float>()[i] = static_cast<float>(value);
+      break;
+    case DType::kFloat16:
+      mutable_data<uint16_t>()[i] = FloatToHalf(static_cast<float>(value));
+      break;
+    case DType::kBFloat16:
+      mutable_data<uint16_t>()[i] = FloatToBFloat16(static_cast<float>(value));
+      break;
+    case DType::kInt64:
+      mutable_data<int64_t>()[i] = Saturate<int64_t>(value);
+      break;
+    case DType::kInt32:
+      mutable_data<int32_t>()[i] = Saturate<int32_t>(value);
+      break;
+    case DType::kInt8:
+      mutable_data<int8_t>()[i] = Saturate<int8_t>(value);
+      break;
+    case DType::kUint8:
+    case DType::kByte:
+      mutable_data<uint8_t>()[i] = Saturate<uint8_t>(value);
+      break;
+    case DType::kBool:
+      mutable_data<uint8_t>()[i] = value != 0;
+      break;
+  }
+}
+
+float HalfToFloat(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
+  const uint32_t exponent = (half >> 10) & 0x1f;
+  const uint32_t fraction = half & 0x3ff;
+  if (exponent == 0) {  // zero or subnormal: fraction x 2^-24
+    const float magnitude = std::ldexp(static_cast<float>(fraction), -24);
+    return sign ? -magnitude : magnitude;
+  }
+  const uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
+}
+
+uint16_t FloatToHalf(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint16_t sign = (bits >> 16) & 0x8000;
+  const uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return sign | 0x7e00;   // NaN
+  if (magnitude >= 0x477ff000) return sign | 0x7c00;  // rounds beyond 65504
+  if (magnitude < 0x38800000) {                       // subnormal: in units of 2^-24
+    const float scaled = std::ldexp(std::bit_cast<float>(magnitude), 24);
+    return sign | static_cast<uint16_t>(std::nearbyint(scaled));
+  }
+  const uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1);
+  return sign | static_cast<uint16_t>((rounded - 0x38000000) >> 13);
+}
+
+float BFloat16ToFloat(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+uint16_t FloatToBFloat16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>((bits >> 16) | 0x40);  // NaN
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+}  // namespace ashlar

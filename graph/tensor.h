@@ -1,0 +1,76 @@
+// A tensor in host memory, row-major, shared and immutable once handed out.
+#ifndef ASHLAR_GRAPH_TENSOR_H_
+#define ASHLAR_GRAPH_TENSOR_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/types/span.h"
+#include "graph/shape.h"
+
+namespace ashlar {
+
+// Either owns its bytes or shares them with an owner, such as the mapping of a model file.
+// Copies share the data. Alignment of owned bytes: 64.
+class HostTensor {
+ public:
+  HostTensor() = default;
+
+  // Zero-filled. The shape must be valid (Shape::Make).
+  static HostTensor Zeros(DType dtype, const Shape& shape);
+  // Bytes that `owner` keeps alive; `data` holds type.bytes() of them.
+  static HostTensor Borrow(DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
+                           const void* data);
+  // A shape without data: what a SHAPE-only input is evaluated with.
+  static HostTensor ShapeOnly(DType dtype, const Shape& shape);
+
+  template <typename T>
+  static HostTensor FromValues(DType dtype, const Shape& shape, absl::Span<const T> values) {
+    HostTensor tensor = Zeros(dtype, shape);
+    std::copy(values.begin(), values.end(), tensor.mutable_data<T>().begin());
+    return tensor;
+  }
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  int64_t num_elements() const { return shape_.num_elements(); }
+  int64_t bytes() const { return num_elements() * SizeOf(dtype_); }
+  bool has_data() const { return data_ != nullptr || num_elements() == 0; }
+  const void* raw() const { return data_; }
+
+  template <typename T>
+  absl::Span<const T> data() const {
+    return {static_cast<const T*>(data_), static_cast<size_t>(num_elements())};
+  }
+  // Only for a tensor made by Zeros and not yet shared.
+  template <typename T>
+  absl::Span<T> mutable_data() {
+    return {static_cast<T*>(mutable_), static_cast<size_t>(num_elements())};
+  }
+  void* mutable_raw() { return mutable_; }
+
+  // The same bytes under another shape of as many elements.
+  HostTensor Reshaped(const Shape& shape) const;
+
+  // Element i as a double, whatever the dtype.
+  double At(int64_t i) const;
+  // Stores a value, rounded and saturated to the dtype. Only for a tensor made by Zeros.
+  void Set(int64_t i, double value);
+
+ private:
+  DType dtype_ = DType::kFloat32;
+  Shape shape_{0};
+  std::shared_ptr<const void> owner_;
+  const void* data_ = nullptr;
+  void* mutable_ = nullptr;
+};
+
+// Conversions of the 16-bit floats (round to nearest even).
+float HalfToFloat(uint16_t half);
+uint16_t FloatToHalf(float value);
+float BFloat16ToFloat(uint16_t bits);
+uint16_t FloatToBFloat16(float value);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_TENSOR_H_
