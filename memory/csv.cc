@@ -1,0 +1,218 @@
+#include "memory/csv.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+namespace ashlar::memory {
+namespace {
+
+enum Column { kId, kLower, kUpper, kSize, kAlignment, kOffset, kColumns };
+constexpr std::array<const char*, kColumns> kColumnNames = {"id",   "lower",     "upper",
+                                                            "size", "alignment", "offset"};
+// Cells quoted in messages are cut to this many bytes.
+constexpr size_t kQuotedBytes = 40;
+// A row longer than this is no row of buffers.
+constexpr size_t kMaxRowBytes = size_t{1} << 20;
+
+// Splits a row into `cells`; they point into `row`. False if quotes do not match.
+bool SplitRow(absl::string_view row, std::vector<absl::string_view>& cells) {
+  cells.clear();
+  while (true) {
+    size_t end;
+    if (!row.empty() && row[0] == '"') {
+      size_t quote = row.find('"', 1);
+      while (quote != row.npos && quote + 1 < row.size() && row[quote + 1] == '"') {
+        quote = row.find('"', quote + 2);
+      }
+      if (quote == row.npos) return false;
+      end = quote + 1;
+      if (end < row.size() && row[end] != ',') return false;
+    } else {
+      end = std::min(row.find(','), row.size());
+    }
+    cells.push_back(absl::StripAsciiWhitespace(row.substr(0, end)));
+    if (end == row.size()) return true;
+    row.remove_prefix(end + 1);
+  }
+}
+
+std::string Unquote(absl::string_view cell) {
+  if (cell.empty() || cell[0] != '"') return std::string(cell);
+  std::string text;
+  for (size_t i = 1; i + 1 < cell.size(); ++i) {
+    if (cell[i] == '"') ++i;  // Doubled.
+    text += cell[i];
+  }
+  return text;
+}
+
+std::string Quote(const std::string& id) {
+  const bool plain = id.find_first_of(",\"\n\r") == std::string::npos &&
+                     absl::StripAsciiWhitespace(id).size() == id.size();
+  if (plain) return id;
+  std::string quoted = "\"";
+  for (char c : id) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string Shown(absl::string_view cell) {
+  if (cell.size() <= kQuotedBytes) return absl::StrCat("\"", cell, "\"");
+  return absl::StrCat("\"", cell.substr(0, kQuotedBytes), "...\"");
+}
+
+class Reader {
+ public:
+  Reader(std::istream& in, const std::string& name) : in_(in), name_(name) {}
+
+  absl::StatusOr<CsvProblem> Read() {
+    if (absl::Status status = ReadHeader(); !status.ok()) return status;
+    while (NextLine()) {
+      if (absl::Status status = ReadRow(); !status.ok()) return status;
+    }
+    if (in_.bad()) return absl::DataLossError(absl::StrCat(name_, ": reading failed"));
+    absl::flat_hash_set<absl::string_view> seen;
+    seen.reserve(result_.ids.size());
+    for (const std::string& id : result_.ids) {
+      if (!seen.insert(id).second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name_, ": two buffers have the id ", Shown(id)));
+      }
+    }
+    if (absl::Status status = ValidateProblem(result_.problem); !status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(name_, ": ", status.message()));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  absl::Status Error(const std::string& what) const {
+    return absl::InvalidArgumentError(absl::StrCat(name_, ":", line_number_, ": ", what));
+  }
+
+  // Blank lines are passed over.
+  bool NextLine() {
+    while (std::getline(in_, line_)) {
+      ++line_number_;
+      if (!absl::StripAsciiWhitespace(line_).empty()) return true;
+    }
+    return false;
+  }
+
+  absl::Status ReadHeader() {
+    constexpr char kExpected[] = "id, lower, upper, size and optionally alignment, offset";
+    if (!NextLine()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name_, ": no header; expected the columns ", kExpected));
+    }
+    absl::string_view header = line_;
+    absl::ConsumePrefix(&header, "\xEF\xBB\xBF");  // Byte order mark.
+    position_.fill(-1);
+    if (!SplitRow(header, cells_)) return Error("unbalanced quotes in the header");
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      int column = 0;
+      while (column < kColumns && cells_[i] != kColumnNames[column]) ++column;
+      if (column == kColumns) {
+        return Error(absl::StrCat("unknown column ", Shown(cells_[i]), "; expected ", kExpected));
+      }
+      if (position_[column] >= 0) {
+        return Error(absl::StrCat("column ", kColumnNames[column], " appears twice"));
+      }
+      position_[column] = static_cast<int>(i);
+    }
+    for (int column : {kId, kLower, kUpper, kSize}) {
+      if (position_[column] < 0) {
+        return Error(
+            absl::StrCat("column ", kColumnNames[column], " is missing; expected ", kExpected));
+      }
+    }
+    width_ = cells_.size();
+    return absl::OkStatus();
+  }
+
+  absl::Status Number(Column column, int64_t& value) const {
+    const absl::string_view cell = cells_[position_[column]];
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error == std::errc() && end == cell.data() + cell.size()) return absl::OkStatus();
+    return Error(absl::StrCat(kColumnNames[column], " ", Shown(cell), " is not a 64-bit integer"));
+  }
+
+  bool Given(Column column) const {
+    return position_[column] >= 0 && !cells_[position_[column]].empty();
+  }
+
+  absl::Status ReadRow() {
+    if (line_.size() > kMaxRowBytes) return Error("the row is longer than 1 MiB");
+    if (!SplitRow(line_, cells_)) return Error("unbalanced quotes");
+    if (cells_.size() != width_) {
+      return Error(absl::StrCat(cells_.size(), " cells; the header has ", width_));
+    }
+    Buffer buffer;
+    result_.ids.push_back(Unquote(cells_[position_[kId]]));
+    if (!absl::SimpleAtoi(result_.ids.back(), &buffer.id)) {
+      buffer.id = static_cast<int64_t>(result_.ids.size()) - 1;
+    }
+    absl::Status status = Number(kLower, buffer.lower);
+    status.Update(Number(kUpper, buffer.upper));
+    status.Update(Number(kSize, buffer.size));
+    if (Given(kAlignment)) status.Update(Number(kAlignment, buffer.alignment));
+    if (Given(kOffset)) status.Update(Number(kOffset, buffer.offset.emplace()));
+    if (!status.ok()) return status;
+    if (absl::Status valid = ValidateBuffer(buffer); !valid.ok()) {
+      return Error(std::string(valid.message()));
+    }
+    result_.problem.buffers.push_back(buffer);
+    return absl::OkStatus();
+  }
+
+  std::istream& in_;
+  const std::string& name_;
+  CsvProblem result_;
+  std::string line_;
+  int64_t line_number_ = 0;
+  std::vector<absl::string_view> cells_;
+  std::array<int, kColumns> position_;  // Of each column in a row, or -1.
+  size_t width_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<CsvProblem> ReadCsv(std::istream& in, const std::string& name) {
+  return Reader(in, name).Read();
+}
+
+absl::StatusOr<CsvProblem> ReadCsvFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be opened"));
+  return ReadCsv(file, path);
+}
+
+absl::Status WriteCsv(const CsvProblem& problem, const Plan& plan, std::ostream& out) {
+  if (plan.offsets.size() != problem.problem.buffers.size() ||
+      problem.ids.size() != problem.problem.buffers.size()) {
+    return absl::InvalidArgumentError("the plan is not one of this problem");
+  }
+  out << "id,lower,upper,size,offset\n";
+  for (size_t i = 0; i < plan.offsets.size(); ++i) {
+    const Buffer& b = problem.problem.buffers[i];
+    out << absl::StrCat(Quote(problem.ids[i]), ",", b.lower, ",", b.upper, ",", b.size, ",",
+                        plan.offsets[i], "\n");
+  }
+  out.flush();
+  if (!out) return absl::UnavailableError("writing the plan failed");
+  return absl::OkStatus();
+}
+
+}  // namespace ashlar::memory

@@ -1,0 +1,35 @@
+#ifndef ASHLAR_MEMORY_CSV_H_
+#define ASHLAR_MEMORY_CSV_H_
+
+#include <istream>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "memory/buffer.h"
+
+namespace ashlar::memory {
+
+// A problem from a file, with the ids as they stand there.
+struct CsvProblem {
+  Problem problem;
+  std::vector<std::string> ids;  // One for each buffer.
+};
+
+// Reads MiniMalloc's CSV: a header with the columns id, lower, upper, size and,
+// if wanted, alignment and offset, in any order; then one buffer a row. An id
+// is any text, in quotes if it has commas. An empty alignment or offset is as
+// good as none. Rows are taken as they come, nothing else is kept of the text.
+// InvalidArgument names `name`, the line and the column.
+absl::StatusOr<CsvProblem> ReadCsv(std::istream& in, const std::string& name);
+// NotFound if there is no such file.
+absl::StatusOr<CsvProblem> ReadCsvFile(const std::string& path);
+
+// Writes id,lower,upper,size,offset, one row for each buffer, and reads back.
+absl::Status WriteCsv(const CsvProblem& problem, const Plan& plan, std::ostream& out);
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_CSV_H_

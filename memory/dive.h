@@ -1,0 +1,38 @@
+#ifndef ASHLAR_MEMORY_DIVE_H_
+#define ASHLAR_MEMORY_DIVE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "memory/instance.h"
+#include "memory/lifetime_index.h"
+
+namespace ashlar::memory {
+
+// Which of the groups that could be placed equally low goes first.
+enum class DivePriority {
+  kArea,          // Bytes x sections, larger first.
+  kLoadThenArea,  // Live bytes at its fullest section, then area, then length.
+  kLoadThenWide,  // Live bytes at its fullest section, then length, then area.
+  kHeight,        // Bytes, larger first.
+  kBytesSteps,    // Bytes x steps of the hull, larger first.
+};
+inline constexpr DivePriority kDivePriorities[] = {
+    DivePriority::kArea, DivePriority::kLoadThenArea, DivePriority::kLoadThenWide,
+    DivePriority::kHeight, DivePriority::kBytesSteps};
+
+// Groups without a fixed base, in the order of the priority.
+std::vector<int32_t> DiveOrder(const Instance& instance, DivePriority priority);
+
+// Fills the arena from the bottom: always places the group whose lowest
+// possible base, given the skyline over its life, is lowest, ties by `order`.
+// Near-linear and O(n) memory. Groups count as their hulls filled down to the
+// base; all go above those with a fixed offset. `index` is one of the instance,
+// filled anew. Returns one base for each group.
+std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
+                               absl::Span<const int32_t> order);
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_DIVE_H_

@@ -1,0 +1,142 @@
+#include "memory/exact.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "memory/dive.h"
+#include "memory/exact_search.h"
+#include "memory/order_search.h"
+
+namespace ashlar::memory {
+namespace {
+
+// In the order of how often each leads straight to a plan.
+constexpr DivePriority kOrders[] = {DivePriority::kLoadThenWide, DivePriority::kHeight,
+                                    DivePriority::kArea, DivePriority::kLoadThenArea};
+// Of the first round, for each group.
+constexpr double kNodesPerGroup = 2;
+constexpr double kGrowth = 1.5;
+constexpr double kMaxNodes = 1e15;
+// Capacities that a round tries between the bound and the best plan.
+constexpr int kHalvings = 6;
+
+// The best plan so far and what may still be spent on a better one.
+class Effort {
+ public:
+  Effort(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
+         Placement& placement)
+      : instance_(instance),
+        placement_(placement),
+        good_enough_(std::max(lower_bound, limits.capacity.value_or(0))),
+        bound_(good_enough_),
+        nodes_left_(limits.nodes),
+        deadline_(absl::Now() + limits.time) {}
+
+  // Nothing below is looked for: the wanted arena, or what a search excluded.
+  int64_t bound() const { return bound_; }
+  int64_t arena() const { return placement_.arena; }
+  bool Done() const {
+    return placement_.arena <= bound_ || nodes_left_ <= 0 || absl::Now() >= deadline_;
+  }
+
+  // One run of a search within a capacity. `next_arena`: the smallest that is left if nothing fits.
+  template <typename Search, typename... Arguments>
+  SearchOutcome Run(Search& search, int64_t capacity, int64_t next_arena, double nodes,
+                    const Arguments&... arguments) {
+    const int64_t node_limit = std::min(static_cast<int64_t>(nodes), nodes_left_);
+    const SearchOutcome outcome = search.Run(capacity, arguments..., node_limit, deadline_);
+    nodes_left_ -= search.nodes() + 1;
+    if (outcome == SearchOutcome::kExhausted) {
+      bound_ = std::max(bound_, std::min(placement_.arena, next_arena));
+    }
+    if (outcome == SearchOutcome::kFound) {
+      const int64_t arena = instance_.Arena(search.bases());
+      if (arena < placement_.arena) placement_ = {search.bases(), arena, "exact", 0};
+    }
+    return outcome;
+  }
+
+  // What the searches excluded, if they were complete.
+  void Prove() {
+    if (bound_ > good_enough_) placement_.proven_bound = bound_;
+  }
+
+ private:
+  const Instance& instance_;
+  Placement& placement_;
+  int64_t good_enough_;
+  int64_t bound_;
+  int64_t nodes_left_;
+  absl::Time deadline_;
+};
+
+// Capacities at the bound, then between it and the best plan.
+void ImproveByExactSearch(const Instance& instance, ExactSearch& search, Effort& effort) {
+  std::vector<std::vector<int32_t>> ranks;
+  for (DivePriority priority : kOrders) {
+    std::vector<int32_t>& rank = ranks.emplace_back(instance.groups(), 0);
+    int32_t next = 0;
+    for (int32_t g : DiveOrder(instance, priority)) rank[g] = next++;
+  }
+  // Every rule with every order, until one knows.
+  const auto run_all = [&](int64_t capacity, double nodes) {
+    for (BranchRule rule : kBranchRules) {
+      for (const std::vector<int32_t>& rank : ranks) {
+        if (effort.Done()) return SearchOutcome::kGaveUp;
+        const SearchOutcome outcome =
+            effort.Run(search, capacity, search.NextArena(capacity), nodes, rule, rank);
+        if (outcome != SearchOutcome::kGaveUp) return outcome;
+      }
+    }
+    return SearchOutcome::kGaveUp;
+  };
+  double nodes = kNodesPerGroup * instance.groups();
+  for (; !effort.Done(); nodes = std::min(kGrowth * nodes, kMaxNodes)) {
+    run_all(effort.bound(), nodes);
+    int64_t low = effort.bound();
+    for (int i = 0; i < kHalvings && !effort.Done(); ++i) {
+      const int64_t middle = low + (effort.arena() - low) / 2;
+      if (search.NextArena(middle) >= effort.arena()) break;
+      if (run_all(middle, nodes) != SearchOutcome::kFound) low = middle;
+    }
+  }
+}
+
+// The bound, and just below the best plan, in turn.
+void ImproveByOrderSearch(const Instance& instance, Effort& effort) {
+  OrderSearch search(instance);
+  double nodes = kNodesPerGroup * instance.groups();
+  for (; !effort.Done(); nodes = std::min(kGrowth * nodes, kMaxNodes)) {
+    effort.Run(search, effort.bound(), effort.bound() + 1, nodes);
+    if (effort.Done()) break;
+    effort.Run(search, effort.arena() - 1, effort.arena(), nodes);
+  }
+}
+
+}  // namespace
+
+void ImproveByExactSearch(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
+                          Placement& placement) {
+  const bool by_order = OrderSearch::Accepts(instance);
+  if (ExactSearch::Accepts(instance)) {
+    ExactSearch search(instance);
+    SearchLimits share = limits;
+    if (!search.complete() && by_order) {
+      share.time /= 2;
+      share.nodes /= 2;
+    }
+    Effort effort(instance, lower_bound, share, placement);
+    ImproveByExactSearch(instance, search, effort);
+    if (search.complete()) return effort.Prove();
+  }
+  if (!by_order) return;
+  SearchLimits rest = limits;
+  rest.time /= 2;
+  rest.nodes /= 2;
+  Effort effort(instance, lower_bound, rest, placement);
+  ImproveByOrderSearch(instance, effort);
+  effort.Prove();
+}
+
+}  // namespace ashlar::memory

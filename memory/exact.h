@@ -1,0 +1,26 @@
+#ifndef ASHLAR_MEMORY_EXACT_H_
+#define ASHLAR_MEMORY_EXACT_H_
+
+#include <cstdint>
+
+#include "memory/instance.h"
+#include "memory/planner.h"
+
+namespace ashlar::memory {
+
+// Improves `placement` by exact search, until it is as small as the lower bound
+// or the wanted capacity, or nothing smaller exists, or time is up. What was
+// proved is in its proven_bound.
+//
+// Tries the bound itself first: the tighter the capacity, the more is pruned.
+// Then capacities between the bound and the best plan, by halves. A single
+// search is a gamble, so many short ones with different branching share the
+// time, in rounds that allow each more nodes than the last; only the time limit
+// makes the result depend on the machine. Where ExactSearch is not complete,
+// OrderSearch has half of the time.
+void ImproveByExactSearch(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
+                          Placement& placement);
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_EXACT_H_

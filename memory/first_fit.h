@@ -1,0 +1,20 @@
+#ifndef ASHLAR_MEMORY_FIRST_FIT_H_
+#define ASHLAR_MEMORY_FIRST_FIT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "memory/instance.h"
+
+namespace ashlar::memory {
+
+// Takes the groups in the given order and puts each into the lowest gap between
+// those placed before that are live with it. Knows overhangs and fixed offsets,
+// which come first. O(n^2) in the worst case. Returns one base for each group;
+// groups that are not in the order must be fixed or empty.
+std::vector<int64_t> PlaceFirstFit(const Instance& instance, absl::Span<const int32_t> order);
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_FIRST_FIT_H_

@@ -1,0 +1,106 @@
+#ifndef ASHLAR_MEMORY_INSTANCE_H_
+#define ASHLAR_MEMORY_INSTANCE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "memory/buffer.h"
+
+namespace ashlar::memory {
+
+// A rectangle of a group: sections [begin, end) x bytes [bottom, top), the
+// bytes relative to the group's base.
+struct Rect {
+  int32_t begin = 0;
+  int32_t end = 0;
+  int64_t bottom = 0;
+  int64_t top = 0;
+};
+
+// Where one section ends and the next begins.
+enum class Cut {
+  kMaximalSets,  // Where a buffer dies after another was born.
+  kEveryEvent,   // Wherever a buffer is born or dies.
+};
+
+// What the planners see of a problem. Two things are made simple:
+//
+// Time is cut into sections, by default the maximal sets of buffers live
+// together: two buffers share a step if and only if they share a section.
+//
+// Buffers tied by `inside` are one rigid group, the union of their rectangles;
+// a buffer without relations is a group of one. The rectangles of a group never
+// overlap; those of equal extent that follow each other in time are one.
+class Instance {
+ public:
+  // InvalidArgument for what ValidateProblem rejects and for relations,
+  // alignments or fixed offsets in a group that contradict each other.
+  static absl::StatusOr<Instance> Create(const Problem& problem, Cut cut = Cut::kMaximalSets);
+
+  int sections() const { return static_cast<int>(section_step_.size()); }
+  // The first step at which all buffers of a section are live.
+  int64_t section_step(int section) const { return section_step_[section]; }
+
+  int groups() const { return static_cast<int>(first_rect_.size()) - 1; }
+  // Empty for a group of empty buffers only; sorted by (begin, bottom).
+  absl::Span<const Rect> rects(int group) const {
+    return absl::MakeConstSpan(rects_).subspan(first_rect_[group],
+                                               first_rect_[group + 1] - first_rect_[group]);
+  }
+  const std::vector<Rect>& all_rects() const { return rects_; }
+  // The hull of a group's rectangles: [begin, end) x [0, height).
+  int32_t begin(int group) const { return begin_[group]; }
+  int32_t end(int group) const { return end_[group]; }
+  int64_t height(int group) const { return height_[group]; }
+  // Steps between the group's first birth and its last death.
+  int64_t steps(int group) const { return steps_[group]; }
+  // The base must be residue modulo alignment.
+  int64_t alignment(int group) const { return alignment_[group]; }
+  int64_t residue(int group) const { return residue_.empty() ? 0 : residue_[group]; }
+  // Prescribed base, or -1.
+  int64_t fixed(int group) const { return fixed_.empty() ? -1 : fixed_[group]; }
+  bool has_fixed() const { return !fixed_.empty(); }
+  // All rectangles stand on the base: nothing can lie below an overhang.
+  bool flat(int group) const;
+  bool all_flat() const { return all_flat_; }
+
+  // The smallest base >= offset that the group's alignment allows.
+  int64_t AlignUp(int group, int64_t offset) const {
+    const int64_t mask = alignment_[group] - 1;
+    return offset + ((residue(group) - offset) & mask);
+  }
+
+  int group_of(int buffer) const { return group_of_.empty() ? buffer : group_of_[buffer]; }
+  // The buffer's address relative to the group's base.
+  int64_t offset_in_group(int buffer) const {
+    return offset_in_group_.empty() ? 0 : offset_in_group_[buffer];
+  }
+
+  // Highest end of a group at these bases.
+  int64_t Arena(const std::vector<int64_t>& bases) const;
+  // Bases of groups to a plan of buffers.
+  Plan MakePlan(const Problem& problem, const std::vector<int64_t>& bases) const;
+
+ private:
+  void CutSections(const Problem& problem, Cut cut, std::vector<Rect>& lifetimes);
+  absl::Status FormGroups(const Problem& problem);
+  absl::Status ConstrainGroups(const Problem& problem);
+  void ShapeGroups(const Problem& problem, const std::vector<Rect>& lifetimes);
+
+  std::vector<int64_t> section_step_;
+  std::vector<int32_t> first_rect_;  // groups + 1
+  std::vector<Rect> rects_;
+  std::vector<int32_t> begin_, end_;
+  std::vector<int64_t> height_, steps_, alignment_;
+  std::vector<int64_t> residue_, fixed_;  // Empty where all have the default.
+  std::vector<int32_t> group_of_;         // Empty where groups are the buffers.
+  std::vector<int64_t> offset_in_group_;
+  bool all_flat_ = true;
+};
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_INSTANCE_H_

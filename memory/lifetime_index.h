@@ -1,0 +1,50 @@
+#ifndef ASHLAR_MEMORY_LIFETIME_INDEX_H_
+#define ASHLAR_MEMORY_LIFETIME_INDEX_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "memory/instance.h"
+
+namespace ashlar::memory {
+
+// Answers "which of the groups that live entirely within these sections comes
+// first?" while groups are taken out. A k-d tree over (begin, end) that keeps
+// the lowest rank of each subtree; O(n) memory.
+class LifetimeIndex {
+ public:
+  explicit LifetimeIndex(const Instance& instance);
+
+  // Fills the index with these groups, ranked by position.
+  void Fill(absl::Span<const int32_t> order);
+  // The lowest-ranked group with begin <= its begin and its end <= end; -1 if
+  // there is none.
+  int32_t First(int32_t begin, int32_t end) const;
+  void Remove(int32_t group);
+
+ private:
+  struct Node {
+    int32_t min_begin, max_begin, min_end, max_end;
+    int32_t min_rank;
+  };
+  struct Point {
+    int32_t begin, end, rank, group;
+  };
+
+  void Build(size_t node, size_t low, size_t high, const Instance& instance);
+  void Search(size_t node, int32_t begin, int32_t end, int32_t& best) const;
+  void UpdateLeaf(size_t node);
+
+  size_t leaves_ = 1;
+  std::vector<Node> nodes_;        // A heap: children of i are 2i and 2i + 1.
+  std::vector<Point> points_;      // In the order of the leaves.
+  std::vector<int32_t> leaf_low_;  // leaves + 1: the points of each leaf.
+  std::vector<int32_t> place_;     // Of each group, its index in points_.
+  std::vector<int32_t> leaf_;      // Of each group.
+  std::vector<int32_t> order_;     // Rank to group.
+};
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_LIFETIME_INDEX_H_

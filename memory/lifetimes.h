@@ -1,0 +1,35 @@
+// From an order to a planning problem: when each storage lives, and which share memory.
+#ifndef ASHLAR_MEMORY_LIFETIMES_H_
+#define ASHLAR_MEMORY_LIFETIMES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "memory/buffer.h"
+#include "memory/storage.h"
+
+namespace ashlar {
+
+// Lifetimes follow MegEngine: [step of the producer, last reader's step + 1), unread: one step;
+// steps are positions in the order. Buffers of the problem are the arena's storages, in their
+// order, then the workspaces that have bytes, by step; a buffer's id is the owner var's id.
+//
+// An output overwrites a dying input where StorageModel allows it: the first candidate all of whose
+// memory is dead after this step. It is then an Inside relation, as is a placement.
+struct Lifetimes {
+  memory::Problem problem;
+  std::vector<int> storage_buffer;    // by storage: its buffer, or -1 if not in the arena
+  std::vector<int> workspace_buffer;  // by node: its buffer, or -1
+  int num_overwrites = 0;             // accepted
+};
+
+// `order` holds every scheduled node once; `workspace` is bytes by node; `alignment` in bytes. With
+// `guard` bytes each buffer is made that much longer, but for those placed inside another.
+Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
+                           absl::Span<const int> order, absl::Span<const int64_t> workspace,
+                           int64_t alignment, int64_t guard = 0);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_MEMORY_LIFETIMES_H_

@@ -1,0 +1,29 @@
+#ifndef ASHLAR_MEMORY_ONLINE_H_
+#define ASHLAR_MEMORY_ONLINE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "memory/instance.h"
+
+namespace ashlar::memory {
+
+// The planners that take groups in the order of their birth. Each returns one
+// base for each group. Groups with a fixed offset stay there and all others go
+// above them.
+
+// No reuse: one after the other.
+std::vector<int64_t> PlaceNaive(const Instance& instance);
+
+// What an allocator with a best-fit free list would do at run time: take the
+// smallest free block that fits, else extend the top. MegEngine's BEST_FIT.
+std::vector<int64_t> PlaceBestFit(const Instance& instance);
+
+// The groups without a fixed base, by (begin, end, index).
+std::vector<int32_t> FreeGroupsByBirth(const Instance& instance);
+// A multiple of every alignment, at or above the end of every fixed group.
+int64_t AboveFixed(const Instance& instance);
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_ONLINE_H_

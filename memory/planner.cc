@@ -1,0 +1,184 @@
+#include "memory/planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "memory/instance.h"
+#include "memory/interval_move.h"
+#include "memory/lower_bound.h"
+#include "memory/online.h"
+#include "memory/portfolio.h"
+#include "memory/pushdown.h"
+#include "memory/validator.h"
+
+namespace ashlar::memory {
+namespace {
+
+// A planner that is one function from an instance to bases.
+class HeuristicPlanner : public Planner {
+ public:
+  using Place = std::vector<int64_t> (*)(const Instance&);
+  HeuristicPlanner(absl::string_view name, absl::string_view description, Place place)
+      : name_(name), description_(description), place_(place) {}
+
+  absl::string_view name() const override { return name_; }
+  absl::string_view description() const override { return description_; }
+  Placement Solve(const Instance& instance, int64_t, const SearchLimits&) const override {
+    Placement placement{place_(instance), 0, std::string(name_), 0};
+    placement.arena = instance.Arena(placement.bases);
+    return placement;
+  }
+
+ private:
+  absl::string_view name_;
+  absl::string_view description_;
+  Place place_;
+};
+
+// A planner that takes the best of several.
+class PortfolioPlanner : public Planner {
+ public:
+  using Place = Placement (*)(const Instance&, int64_t lower_bound, const SearchLimits&);
+  PortfolioPlanner(absl::string_view name, absl::string_view description, Place place)
+      : name_(name), description_(description), place_(place) {}
+
+  absl::string_view name() const override { return name_; }
+  absl::string_view description() const override { return description_; }
+  Placement Solve(const Instance& instance, int64_t lower_bound,
+                  const SearchLimits& limits) const override {
+    return place_(instance, lower_bound, limits);
+  }
+
+ private:
+  absl::string_view name_;
+  absl::string_view description_;
+  Place place_;
+};
+
+std::vector<std::unique_ptr<const Planner>> MakePlanners() {
+  std::vector<std::unique_ptr<const Planner>> planners;
+  planners.push_back(std::make_unique<PortfolioPlanner>(
+      "auto", "the best of the fast ones, then exact search, until the bound is met",
+      PlaceByPortfolio));
+  planners.push_back(
+      std::make_unique<HeuristicPlanner>("naive", "no reuse: one after the other", PlaceNaive));
+  planners.push_back(std::make_unique<HeuristicPlanner>(
+      "best_fit", "smallest free block, in the order of birth", PlaceBestFit));
+  planners.push_back(std::make_unique<HeuristicPlanner>(
+      "pushdown", "best fit for the vertical order, then everything sinks", PlacePushdown));
+  planners.push_back(std::make_unique<HeuristicPlanner>(
+      "interval_move", "long lives first, shoving up what is in the way", PlaceIntervalMove));
+  planners.push_back(std::make_unique<PortfolioPlanner>(
+      "dive", "always the lowest place on the skyline, by four priorities", PlaceByDives));
+  planners.push_back(std::make_unique<PortfolioPlanner>(
+      "exact", "dives, then a complete search within the time limit", PlaceByExactSearch));
+  return planners;
+}
+
+// Fixed offsets that overlap each other are the problem's fault, not a plan's.
+absl::Status CheckFixedOffsets(const Problem& problem, const Instance& instance) {
+  if (!instance.has_fixed()) return absl::OkStatus();
+  Problem fixed;
+  Plan plan;
+  std::vector<int> index(problem.buffers.size(), -1);
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const int64_t base = instance.fixed(instance.group_of(static_cast<int>(i)));
+    if (base < 0) continue;
+    index[i] = static_cast<int>(fixed.buffers.size());
+    const int64_t offset = base + instance.offset_in_group(static_cast<int>(i));
+    fixed.buffers.push_back(problem.buffers[i]);
+    plan.offsets.push_back(offset);
+    if (problem.buffers[i].size > 0) {
+      plan.arena = std::max(plan.arena, offset + problem.buffers[i].size);
+    }
+  }
+  for (const Inside& r : problem.inside) {
+    if (index[r.inner] >= 0) {
+      fixed.inside.push_back({index[r.inner], index[r.outer], r.offset});
+    }
+  }
+  const Verdict verdict = ValidatePlan(fixed, plan);
+  if (verdict.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("fixed offsets contradict: ", verdict.message));
+}
+
+double MillisecondsSince(absl::Time start) {
+  return absl::ToDoubleMilliseconds(absl::Now() - start);
+}
+
+}  // namespace
+
+const std::vector<std::unique_ptr<const Planner>>& Planners() {
+  static const auto* planners = new std::vector<std::unique_ptr<const Planner>>(MakePlanners());
+  return *planners;
+}
+
+const Planner* FindPlanner(absl::string_view name) {
+  for (const auto& planner : Planners()) {
+    if (planner->name() == name) return planner.get();
+  }
+  return nullptr;
+}
+
+absl::string_view ProofName(Proof proof) {
+  switch (proof) {
+    case Proof::kOptimal:
+      return "optimal";
+    case Proof::kOptimalSearch:
+      return "optimal-search";
+    case Proof::kNone:
+      break;
+  }
+  return "none";
+}
+
+absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const PlanOptions& options) {
+  const Planner* planner = FindPlanner(options.planner);
+  if (planner == nullptr) {
+    std::vector<absl::string_view> names;
+    for (const auto& p : Planners()) names.push_back(p->name());
+    return absl::InvalidArgumentError(absl::StrCat("no planner is called \"", options.planner,
+                                                   "\"; there are ", absl::StrJoin(names, ", ")));
+  }
+  return PlanMemory(problem, *planner, options.limits);
+}
+
+absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const Planner& planner,
+                                      const SearchLimits& limits) {
+  const absl::Time start = absl::Now();
+  const absl::StatusOr<Instance> instance = Instance::Create(problem);
+  if (!instance.ok()) return instance.status();
+  if (absl::Status status = CheckFixedOffsets(problem, *instance); !status.ok()) return status;
+  const LowerBound bound = ComputeLowerBound(*instance);
+
+  const absl::Time search_start = absl::Now();
+  const Placement placement = planner.Solve(*instance, bound.bytes, limits);
+  PlanResult result;
+  result.search_ms = MillisecondsSince(search_start);
+  if (placement.bases.size() != static_cast<size_t>(instance->groups())) {
+    return absl::InternalError(absl::StrCat("planner ", planner.name(), " placed ",
+                                            placement.bases.size(), " of ", instance->groups(),
+                                            " groups"));
+  }
+  result.plan = instance->MakePlan(problem, placement.bases);
+  result.plan.planner = placement.planner;
+  result.plan.proven_bound = placement.proven_bound;
+  result.lower_bound = bound.bytes;
+  result.bottleneck_step = bound.step;
+  if (const Verdict verdict = ValidatePlan(problem, result.plan); !verdict.ok()) {
+    return absl::InternalError(
+        absl::StrCat("planner ", placement.planner, " made a wrong plan: ", verdict.message));
+  }
+  if (result.plan.arena == bound.bytes) {
+    result.proof = Proof::kOptimal;
+  } else if (result.plan.proven_bound == result.plan.arena) {
+    result.proof = Proof::kOptimalSearch;
+  }
+  result.total_ms = MillisecondsSince(start);
+  return result;
+}
+
+}  // namespace ashlar::memory

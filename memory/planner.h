@@ -1,0 +1,87 @@
+#ifndef ASHLAR_MEMORY_PLANNER_H_
+#define ASHLAR_MEMORY_PLANNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "memory/buffer.h"
+#include "memory/instance.h"
+
+namespace ashlar::memory {
+
+// How long a planner may look for something better.
+struct SearchLimits {
+  absl::Duration time = absl::Milliseconds(250);
+  // Choices that exact search may try. With it and endless time the plan is the
+  // same on every machine.
+  int64_t nodes = INT64_MAX;
+  // Bytes: a plan that fits is good enough. Without it: as few as possible.
+  std::optional<int64_t> capacity = std::nullopt;
+};
+
+// What a planner returns.
+struct Placement {
+  std::vector<int64_t> bases;  // Bytes, one for each group of the instance.
+  int64_t arena = 0;           // Bytes: the highest end of a group.
+  std::string planner;         // Which one found it.
+  int64_t proven_bound = 0;    // As in Plan.
+};
+
+// Finds addresses. Stateless; one object serves any number of threads. To use
+// one of your own, derive from it and pass it to PlanMemory.
+class Planner {
+ public:
+  virtual ~Planner() = default;
+
+  virtual absl::string_view name() const = 0;
+  // One line for help texts.
+  virtual absl::string_view description() const = 0;
+  // Always finds something valid, whether or not it fits the capacity.
+  // `lower_bound`: bytes; nothing smaller exists, so a planner may stop there.
+  virtual Placement Solve(const Instance& instance, int64_t lower_bound,
+                          const SearchLimits& limits) const = 0;
+};
+
+// All planners, `auto` first.
+const std::vector<std::unique_ptr<const Planner>>& Planners();
+// nullptr if there is none of that name.
+const Planner* FindPlanner(absl::string_view name);
+
+enum class Proof {
+  kNone,           // There may be a smaller plan.
+  kOptimal,        // The arena is the lower bound.
+  kOptimalSearch,  // A search was exhausted: nothing smaller exists.
+};
+// "none", "optimal", "optimal-search".
+absl::string_view ProofName(Proof proof);
+
+struct PlanOptions {
+  std::string planner = "auto";
+  SearchLimits limits;
+};
+
+struct PlanResult {
+  Plan plan;
+  int64_t lower_bound = 0;      // Bytes.
+  int64_t bottleneck_step = 0;  // A step that needs as much.
+  Proof proof = Proof::kNone;
+  double search_ms = 0;  // The planner alone.
+  double total_ms = 0;   // With bound and validation.
+};
+
+// Plans, and then checks the plan with the independent validator, always.
+// InvalidArgument: unknown planner, or a problem that contradicts itself.
+// Internal: the plan did not pass; the message names the buffers.
+absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const PlanOptions& options = {});
+absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const Planner& planner,
+                                      const SearchLimits& limits);
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_PLANNER_H_

@@ -1,0 +1,27 @@
+#ifndef ASHLAR_MEMORY_PORTFOLIO_H_
+#define ASHLAR_MEMORY_PORTFOLIO_H_
+
+#include <cstdint>
+
+#include "memory/instance.h"
+#include "memory/planner.h"
+
+namespace ashlar::memory {
+
+// All of these stop where the arena is the lower bound or fits the capacity. Of
+// equal plans the earlier stays.
+
+// The best of the fast planners, then exact search within the time limit.
+Placement PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
+                           const SearchLimits& limits);
+
+// The best of the dives.
+Placement PlaceByDives(const Instance& instance, int64_t lower_bound, const SearchLimits& limits);
+
+// The best of the dives, then exact search within the time limit.
+Placement PlaceByExactSearch(const Instance& instance, int64_t lower_bound,
+                             const SearchLimits& limits);
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_PORTFOLIO_H_

@@ -1,0 +1,47 @@
+#ifndef ASHLAR_MEMORY_SKYLINE_H_
+#define ASHLAR_MEMORY_SKYLINE_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace ashlar::memory {
+
+// The height up to which each section is filled, as maximal segments of equal
+// level.
+class Skyline {
+ public:
+  Skyline(int32_t sections, int64_t level);
+
+  struct Segment {
+    int32_t begin, end;
+    int64_t level;
+  };
+  // A segment whose neighbours are higher, found by walking down from where the
+  // last change was; so most calls are cheap and near in memory.
+  Segment Valley();
+  // Lifts [begin, end) to at least `level`. The work is in proportion to the
+  // segments between it and the last change.
+  void Raise(int32_t begin, int32_t end, int64_t level);
+  // Lifts a segment that has neighbours to the lower of them.
+  void RaiseToNeighbour(const Segment& segment);
+
+ private:
+  struct Entry {
+    int32_t end = 0;  // 0 where no segment begins.
+    int32_t previous = -1;
+    int64_t level = 0;
+  };
+
+  void Split(int32_t begin, int32_t at);
+  void JoinWithNext(int32_t begin);
+  // Returns where the segment now begins.
+  int32_t JoinWithPrevious(int32_t begin);
+
+  int32_t sections_;
+  int32_t current_ = 0;    // Begins a segment.
+  std::vector<Entry> at_;  // By first section.
+};
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_SKYLINE_H_

@@ -1,0 +1,50 @@
+#ifndef ASHLAR_MEMORY_SQUEAKY_WHEEL_H_
+#define ASHLAR_MEMORY_SQUEAKY_WHEEL_H_
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "memory/instance.h"
+#include "memory/lifetime_index.h"
+
+namespace ashlar::memory {
+
+// Greedy placement again and again, each time with an order that learned from
+// the last: groups that ended above the target move forward, and all are shaken
+// a little ("squeaky wheel" optimisation, Joslin and Clements 1999). Starts from
+// each of the dive's priorities. Places by dives; unless there are too many
+// groups for it, by first fit where something is fixed, and by both in turn
+// where groups have overhangs.
+class SqueakyWheel {
+ public:
+  // `target`: bytes, the arena that is hoped for.
+  SqueakyWheel(const Instance& instance, int64_t target);
+
+  // The bases of one more attempt. The first ones are the plain priorities; the
+  // sequence is the same on every machine.
+  std::vector<int64_t> Next();
+
+ private:
+  // One line of attempts, by the best order it has found.
+  struct Line {
+    std::vector<int32_t> order;
+    std::vector<int64_t> bases;
+    int64_t arena = INT64_MAX;
+  };
+
+  std::vector<int64_t> Place(absl::Span<const int32_t> order) const;
+  std::vector<int32_t> Learn(const Line& line, double shake);
+
+  const Instance& instance_;
+  int64_t target_;
+  mutable LifetimeIndex index_;
+  std::mt19937 random_;
+  std::vector<Line> lines_;
+  int64_t attempts_ = 0;
+};
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_SQUEAKY_WHEEL_H_

@@ -1,0 +1,172 @@
+#include "memory/storage.h"
+
+#include <algorithm>
+
+namespace ashlar {
+namespace {
+
+void AddUnique(std::vector<int>& list, int value) {
+  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+}
+
+bool ReadsOnDevice(const OperatorNode& node, size_t input) {
+  return node.op->input_use(static_cast<int>(input)) == InputUse::kDeviceValue;
+}
+
+Pool PoolOf(const OperatorNode& node, int output) {
+  if (node.op->role() == Role::kInput && output == 0) return Pool::kInput;
+  if (node.op->role() == Role::kConstant) return Pool::kWeights;
+  return Pool::kArena;
+}
+
+class Builder {
+ public:
+  Builder(const Graph& graph, const StorageOptions& options) : graph_(graph), options_(options) {
+    const size_t nodes = graph.nodes().size();
+    model_.scheduled = ScheduledNodes(graph);
+    model_.views.resize(graph.vars().size());
+    model_.reads.resize(nodes);
+    model_.writes.resize(nodes);
+    model_.overwrites.resize(nodes);
+    model_.placements.resize(nodes);
+  }
+
+  StorageModel Build() && {
+    for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+      if (model_.scheduled[i]) AddNode(static_cast<int>(i));
+    }
+    BindToCaller();
+    if (options_.inplace) {
+      for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+        if (!model_.scheduled[i] || graph_.node(static_cast<int>(i)).op->role() != Role::kCompute) {
+          continue;
+        }
+        AddOverwrites(static_cast<int>(i));
+        AddPlacements(static_cast<int>(i));
+      }
+    }
+    return std::move(model_);
+  }
+
+ private:
+  void AddNode(int index) {
+    const OperatorNode& node = graph_.node(index);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int storage = model_.views[node.inputs[i]].storage;
+      if (storage < 0 || !ReadsOnDevice(node, i)) continue;
+      AddUnique(model_.reads[index], storage);
+      AddUnique(model_.storages[storage].readers, index);
+    }
+    const absl::Span<const int> outputs = graph_.value_outputs(node);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Var& var = graph_.var(outputs[i]);
+      if (var.type.bytes() == 0) continue;
+      if (i == 0 && Forward(node)) continue;
+      model_.views[outputs[i]] = {static_cast<int>(model_.storages.size()), 0};
+      model_.writes[index].push_back(static_cast<int>(model_.storages.size()));
+      model_.storages.push_back(
+          {outputs[i], var.type.bytes(), PoolOf(node, static_cast<int>(i)), index, -1, {}});
+    }
+  }
+
+  // Output 0 as a view of an input.
+  bool Forward(const OperatorNode& node) {
+    if (!options_.views || node.op->role() != Role::kCompute) return false;
+    const std::optional<View> view =
+        node.op->ReadonlyForward(graph_.InputInfos(node), graph_.OutputTypes(node));
+    if (!view.has_value()) return false;
+    const VarView source = model_.views[node.inputs[view->input]];
+    if (source.storage < 0) return false;
+    model_.views[node.outputs[0]] = {source.storage, source.offset + view->offset};
+    return true;
+  }
+
+  // An output var that has a storage of its own is written straight into the caller's tensor.
+  void BindToCaller() {
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      const int storage = model_.views[graph_.inputs()[i].var].storage;
+      if (storage >= 0) model_.storages[storage].binding = static_cast<int>(i);
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const int var = graph_.outputs()[i].var;
+      if (!CoversStorage(var) || graph_.var(var).type.format != Format::kDefault) continue;
+      Storage& storage = model_.storages[model_.views[var].storage];
+      if (storage.pool != Pool::kArena) continue;
+      storage.pool = Pool::kOutput;
+      storage.binding = static_cast<int>(i);
+    }
+  }
+
+  bool CoversStorage(int var) const {
+    const VarView view = model_.views[var];
+    return view.storage >= 0 && view.offset == 0 &&
+           graph_.var(var).type.bytes() == model_.storages[view.storage].bytes;
+  }
+
+  // The storage that output 0 of a node begins, or -1.
+  int OwnOutput(int index) const {
+    const OperatorNode& node = graph_.node(index);
+    const int storage = model_.views[node.outputs[0]].storage;
+    if (storage < 0 || model_.storages[storage].producer != index) return -1;
+    return model_.storages[storage].pool == Pool::kArena ? storage : -1;
+  }
+
+  void AddOverwrites(int index) {
+    if (OwnOutput(index) < 0) return;
+    const OperatorNode& node = graph_.node(index);
+    for (int input : node.op->WritableForward(graph_.InputTypes(node), graph_.OutputTypes(node))) {
+      const int var = node.inputs[input];
+      const VarView view = model_.views[var];
+      if (view.storage < 0 || model_.storages[view.storage].pool != Pool::kArena) continue;
+      // Another input in the same storage would be overwritten while it is read.
+      int uses = 0;
+      for (int other : node.inputs) uses += model_.views[other].storage == view.storage;
+      if (uses == 1) model_.overwrites[index].push_back({view.storage, view.offset});
+    }
+  }
+
+  void AddPlacements(int index) {
+    const int outer = OwnOutput(index);
+    if (outer < 0) return;
+    const OperatorNode& node = graph_.node(index);
+    const std::vector<TensorType> inputs = graph_.InputTypes(node);
+    const std::vector<TensorType> outputs = graph_.OutputTypes(node);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const std::optional<int64_t> offset =
+          node.op->PlaceInput(static_cast<int>(i), inputs, outputs);
+      const int inner = model_.views[node.inputs[i]].storage;
+      if (!offset.has_value() || inner < 0 || !CoversStorage(node.inputs[i]) ||
+          model_.storages[inner].pool != Pool::kArena || placed_[inner]) {
+        continue;
+      }
+      placed_[inner] = true;
+      model_.placements[index].push_back({inner, outer, *offset});
+    }
+  }
+
+  const Graph& graph_;
+  const StorageOptions options_;
+  StorageModel model_;
+  std::vector<bool> placed_ = std::vector<bool>(graph_.vars().size(), false);  // by storage
+};
+
+}  // namespace
+
+std::vector<bool> ScheduledNodes(const Graph& graph) {
+  std::vector<bool> scheduled(graph.nodes().size(), false);
+  for (int i = static_cast<int>(graph.nodes().size()) - 1; i >= 0; --i) {
+    const OperatorNode& node = graph.node(i);
+    if (node.op->role() == Role::kInput || node.op->role() == Role::kOutput) scheduled[i] = true;
+    if (!scheduled[i]) continue;
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      if (ReadsOnDevice(node, k)) scheduled[graph.var(node.inputs[k]).producer] = true;
+    }
+  }
+  return scheduled;
+}
+
+StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options) {
+  return Builder(graph, options).Build();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,76 @@
+// Which vars share memory, before order and addresses are known.
+//
+// A storage is one allocation to be (a chunk, in MegEngine's words): vars that are views of each
+// other (readonly forward) share one. What an output may overwrite (writable forward), and which
+// inputs may be written straight into their place in an output, is recorded here as permission; the
+// order decides which permissions are used (memory/lifetimes.h).
+#ifndef ASHLAR_MEMORY_STORAGE_H_
+#define ASHLAR_MEMORY_STORAGE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace ashlar {
+
+// Where a storage lives.
+enum class Pool {
+  kArena,    // planned by a planner
+  kWeights,  // constants, for the life of the executable
+  kInput,    // the caller's tensor
+  kOutput,   // the caller's tensor, written in place
+};
+
+struct Storage {
+  int owner = 0;  // the var it was made for; views of it come later
+  int64_t bytes = 0;
+  Pool pool = Pool::kArena;
+  int producer = 0;          // node
+  int binding = -1;          // kInput, kOutput: index into Graph::inputs() or outputs()
+  std::vector<int> readers;  // scheduled nodes that read it through any view, ascending
+};
+
+// A var's part of a storage; storage -1: the var has no bytes or is never on the device.
+struct VarView {
+  int storage = -1;
+  int64_t offset = 0;  // bytes
+};
+
+// Storage `inner` may be made inside `outer` at `offset`: the node that makes `outer` then has
+// nothing to copy for it.
+struct Placement {
+  int inner = 0;
+  int outer = 0;
+  int64_t offset = 0;
+};
+
+// Output 0 of a node may overwrite `storage` (at `offset` inside it) if it dies there.
+struct Overwrite {
+  int storage = 0;
+  int64_t offset = 0;
+};
+
+struct StorageModel {
+  std::vector<Storage> storages;
+  std::vector<VarView> views;                      // by var
+  std::vector<bool> scheduled;                     // by node: runs, or stands in comp_seq
+  std::vector<std::vector<int>> reads;             // by node: storages, without repeats
+  std::vector<std::vector<int>> writes;            // by node: storages that begin here
+  std::vector<std::vector<Overwrite>> overwrites;  // by node: candidates, best first
+  std::vector<std::vector<Placement>> placements;  // by node
+};
+
+struct StorageOptions {
+  bool inplace = true;  // writable forwards and placements
+  bool views = true;    // readonly forwards
+};
+
+StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options);
+
+// Nodes that stand in comp_seq: those that an output needs the device value of, and all inputs.
+std::vector<bool> ScheduledNodes(const Graph& graph);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_MEMORY_STORAGE_H_

@@ -1,0 +1,35 @@
+#ifndef ASHLAR_MEMORY_SVG_H_
+#define ASHLAR_MEMORY_SVG_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "memory/buffer.h"
+
+namespace ashlar::memory {
+
+struct SvgOptions {
+  std::string title = {};
+  // What to call each buffer, any bytes; ids where it is empty.
+  std::vector<std::string> names = {};
+  int64_t lower_bound = 0;  // Bytes; drawn as a line if positive.
+  // With more buffers the picture shows how full each spot is instead.
+  int max_boxes = 20000;
+};
+
+// Draws a plan as one self-contained SVG: steps across, addresses up, one box
+// for each buffer with its name, size and lifetime on hover.
+// InvalidArgument if the sizes of plan, names and problem differ.
+absl::Status WriteSvg(const Problem& problem, const Plan& plan, const SvgOptions& options,
+                      std::ostream& out);
+
+// `text` as XML character data: markup escaped, control characters and what is
+// not UTF-8 replaced.
+std::string EscapeXml(const std::string& text);
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_SVG_H_
