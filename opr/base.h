@@ -1,0 +1,49 @@
+// What operator files share: an Operator over a plain parameter struct.
+#ifndef ASHLAR_OPR_BASE_H_
+#define ASHLAR_OPR_BASE_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/operator.h"
+#include "graph/status.h"
+
+namespace ashlar {
+
+// `P` lists its fields with Visit (graph/params.h).
+template <typename P>
+class OperatorWithParam : public Operator {
+ public:
+  using Param = P;
+  explicit OperatorWithParam(P param) : param_(std::move(param)) {}
+  const P& param() const { return param_; }
+  ParamList params() const override { return ToParams(param_); }
+
+ private:
+  P param_;
+};
+
+struct NoParam {
+  template <typename V>
+  void Visit(V&) {}
+};
+
+// The `make` of a table row.
+template <typename Op>
+absl::StatusOr<OperatorPtr> MakeFromParams(const ParamList& params) {
+  auto param = FromParams<typename Op::Param>(params);
+  if (!param.ok()) return param.status();
+  return std::make_shared<const Op>(*std::move(param));
+}
+
+// InvalidArgument unless there are `expected` inputs.
+inline absl::Status CheckInputCount(absl::Span<const InputInfo> inputs, size_t expected) {
+  if (inputs.size() == expected) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(inputs.size(), " inputs, expected ", expected));
+}
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_BASE_H_

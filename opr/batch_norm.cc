@@ -1,0 +1,89 @@
+#include "opr/batch_norm.h"
+
+#include <cmath>
+
+#include "opr/checks.h"
+
+namespace ashlar {
+namespace {
+
+constexpr const char* kInputNames[] = {"x", "scale", "bias", "mean", "variance"};
+
+// [C] or [1, C, 1, ...] of x's rank.
+bool HoldsOnePerChannel(const Shape& shape, const Shape& x) {
+  if (shape == Shape{x[1]}) return true;
+  Shape expected;
+  for (int i = 0; i < x.rank(); ++i) expected.push_back(i == 1 ? x[1] : 1);
+  return shape == expected;
+}
+
+// The map that statistics and parameters make up, in double.
+ChannelAffine Coefficients(const HostTensor& scale, const HostTensor& bias, const HostTensor& mean,
+                           const HostTensor& variance, double epsilon) {
+  ChannelAffine affine;
+  affine.input = BatchNorm::kX;
+  for (int64_t c = 0; c < scale.num_elements(); ++c) {
+    affine.scale.push_back(scale.At(c) / std::sqrt(variance.At(c) + epsilon));
+    affine.shift.push_back(bias.At(c) - mean.At(c) * affine.scale[c]);
+  }
+  return affine;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TensorType>> BatchNorm::Infer(absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 5));
+  const Shape& x = inputs[kX].type.shape;
+  for (int i = kX; i <= kVariance; ++i) {
+    ASHLAR_RETURN_IF_ERROR(CheckFloat32(kInputNames[i], inputs[i].type));
+  }
+  if (x.rank() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("x is ", x.ToString(), ", expected rank 2 or more (N, C, ...)"));
+  }
+  for (int i = kScale; i <= kVariance; ++i) {
+    if (HoldsOnePerChannel(inputs[i].type.shape, x)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(kInputNames[i], " is ",
+                                                   inputs[i].type.ToString(), ", expected {", x[1],
+                                                   "}: one for each channel of x"));
+  }
+  if (!(param().epsilon >= 0) || std::isinf(param().epsilon)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("epsilon is ", param().epsilon, ", expected a number of at least 0"));
+  }
+  return std::vector<TensorType>{{DType::kFloat32, x}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> BatchNorm::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const HostTensor& x = inputs[kX];
+  const ChannelAffine affine = Coefficients(inputs[kScale], inputs[kBias], inputs[kMean],
+                                            inputs[kVariance], param().epsilon);
+  const int64_t channels = x.shape()[1];
+  const int64_t plane = x.num_elements() / (x.shape()[0] * channels);
+  HostTensor output = HostTensor::Zeros(DType::kFloat32, x.shape());
+  const float* from = x.data<float>().data();
+  float* to = output.mutable_data<float>().data();
+  for (int64_t nc = 0; nc < x.shape()[0] * channels; ++nc) {
+    const double scale = affine.scale[nc % channels];
+    const double shift = affine.shift[nc % channels];
+    for (int64_t i = 0; i < plane; ++i) *to++ = static_cast<float>(*from++ * scale + shift);
+  }
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+std::vector<int> BatchNorm::WritableForward(absl::Span<const TensorType> inputs,
+                                            absl::Span<const TensorType> outputs) const {
+  if (inputs[kX] == outputs[0]) return {kX};
+  return {};
+}
+
+std::optional<ChannelAffine> BatchNorm::AsChannelAffine(absl::Span<const InputInfo> inputs) const {
+  for (int i = kScale; i <= kVariance; ++i) {
+    if (inputs[i].value == nullptr || !inputs[i].value->has_data()) return std::nullopt;
+  }
+  return Coefficients(*inputs[kScale].value, *inputs[kBias].value, *inputs[kMean].value,
+                      *inputs[kVariance].value, param().epsilon);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,54 @@
+// ConvBiasForward: convolution, bias, residual and activation in one.
+#ifndef ASHLAR_OPR_CONV_BIAS_H_
+#define ASHLAR_OPR_CONV_BIAS_H_
+
+#include "opr/convolution.h"
+
+namespace ashlar {
+
+enum class Activation { kIdentity, kRelu, kSigmoid, kHSwish, kClamp };
+
+struct ConvBiasParam : ConvolutionParam {
+  Activation nonlineMode = Activation::kIdentity;
+  double lo = 0, hi = 0;  // CLAMP only
+
+  template <typename V>
+  void Visit(V& v) {
+    static constexpr const char* kNames[] = {"IDENTITY", "RELU", "SIGMOID", "H_SWISH", "CLAMP"};
+    ConvolutionParam::Visit(v);
+    v("nonlineMode", nonlineMode, kNames);
+    v.Optional("lo", lo, 0.0);
+    v.Optional("hi", hi, 0.0);
+  }
+};
+
+// nonlineMode(convolution(src, filter) + bias + z). Inputs: src, filter, bias [1, oc, 1, 1] and
+// optionally z, of the output's shape. Output: [N, oc, oh, ow].
+class ConvBiasForward final : public OperatorWithParam<ConvBiasParam> {
+ public:
+  static constexpr int kSrc = 0, kFilter = 1, kBias = 2, kZ = 3;
+
+  using OperatorWithParam::OperatorWithParam;
+  absl::string_view type() const override { return "ConvBiasForward"; }
+  std::string base_name() const override { return "conv_bias"; }
+  bool has_workspace() const override { return true; }
+  FormatRule format_rule(absl::Span<const TensorType>) const override {
+    return FormatRule::kBlocked;
+  }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      absl::Span<const HostTensor> inputs) const override;
+  int64_t Computation(absl::Span<const TensorType> inputs,
+                      absl::Span<const TensorType> outputs) const override;
+  std::vector<int> WritableForward(absl::Span<const TensorType> inputs,
+                                   absl::Span<const TensorType> outputs) const override;
+  std::optional<Replacement> Absorb(const Operator& consumer, int via,
+                                    absl::Span<const InputInfo> inputs,
+                                    absl::Span<const InputInfo> consumer_inputs) const override;
+  std::optional<Replacement> AbsorbAffine(const ChannelAffine& affine,
+                                          absl::Span<const InputInfo> inputs) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_CONV_BIAS_H_

@@ -1,0 +1,160 @@
+#include "opr/conv_fusion.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "opr/per_channel.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int kSrc = ConvBiasForward::kSrc;
+constexpr int kFilter = ConvBiasForward::kFilter;
+constexpr int kBias = ConvBiasForward::kBias;
+constexpr int kZ = ConvBiasForward::kZ;
+
+struct ActivationRow {
+  Activation activation;
+  ElemwiseMode alone;
+  std::optional<ElemwiseMode> after_add;  // the mode that adds first
+};
+
+constexpr ActivationRow kActivations[] = {
+    {Activation::kRelu, ElemwiseMode::kRelu, ElemwiseMode::kFuseAddRelu},
+    {Activation::kSigmoid, ElemwiseMode::kSigmoid, ElemwiseMode::kFuseAddSigmoid},
+    {Activation::kHSwish, ElemwiseMode::kHSwish, std::nullopt},
+    {Activation::kClamp, ElemwiseMode::kClamp, std::nullopt},
+};
+
+// An Elemwise taken apart: perhaps an addition, then perhaps an activation.
+struct Tail {
+  bool adds = false;
+  Activation activation = Activation::kIdentity;
+};
+
+std::optional<Tail> AsTail(const Operator& op) {
+  const auto* elemwise = dynamic_cast<const Elemwise*>(&op);
+  if (elemwise == nullptr) return std::nullopt;
+  const ElemwiseMode mode = elemwise->param().mode;
+  if (mode == ElemwiseMode::kAdd) return Tail{.adds = true};
+  for (const ActivationRow& row : kActivations) {
+    if (mode == row.alone) return Tail{.activation = row.activation};
+    if (mode == row.after_add) return Tail{.adds = true, .activation = row.activation};
+  }
+  return std::nullopt;
+}
+
+Operand FromProducer(int input) { return {Operand::From::kProducer, input, HostTensor()}; }
+Operand FromConsumer(int input) { return {Operand::From::kConsumer, input, HostTensor()}; }
+Operand Constant(HostTensor value) { return {Operand::From::kConstant, 0, std::move(value)}; }
+
+Operand BiasConstant(absl::Span<const double> values) {
+  const int64_t channels = static_cast<int64_t>(values.size());
+  HostTensor bias = HostTensor::Zeros(DType::kFloat32, Shape{1, channels, 1, 1});
+  std::copy(values.begin(), values.end(), bias.mutable_data<float>().begin());
+  return Constant(std::move(bias));
+}
+
+// The values of the bias, zeros where there is none; nullopt where they are not known.
+std::optional<std::vector<double>> BiasOf(absl::Span<const InputInfo> inputs, int64_t channels) {
+  if (inputs.size() <= kBias) return std::vector<double>(channels, 0.0);
+  return PerChannel(inputs[kBias], channels);
+}
+
+// What the convolution adds already: a bias, zeros where there is none, and perhaps z.
+std::vector<Operand> Addends(absl::Span<const InputInfo> inputs, int64_t channels) {
+  if (inputs.size() <= kBias) return {BiasConstant(std::vector<double>(channels, 0.0))};
+  if (inputs.size() <= kZ) return {FromProducer(kBias)};
+  return {FromProducer(kBias), FromProducer(kZ)};
+}
+
+// The same with input `index` of the consumer: in the bias, or as z; nullopt if it fits in neither.
+std::optional<std::vector<Operand>> AddendsWith(absl::Span<const InputInfo> inputs,
+                                                const Shape& output, const InputInfo& addend,
+                                                int index) {
+  std::vector<Operand> addends = Addends(inputs, output[1]);
+  const std::optional<std::vector<double>> values = PerChannel(addend, output[1]);
+  std::optional<std::vector<double>> bias = BiasOf(inputs, output[1]);
+  if (values && bias) {
+    std::transform(bias->begin(), bias->end(), values->begin(), bias->begin(), std::plus<>());
+    addends[0] = BiasConstant(*bias);
+    return addends;
+  }
+  if (addends.size() > 1 || addend.type.shape != output) return std::nullopt;
+  addends.push_back(FromConsumer(index));
+  return addends;
+}
+
+}  // namespace
+
+std::optional<ElemwiseParam> ActivationParam(const ConvBiasParam& param) {
+  for (const ActivationRow& row : kActivations) {
+    if (row.activation == param.nonlineMode) {
+      return ElemwiseParam{.mode = row.alone, .lo = param.lo, .hi = param.hi};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
+                                        absl::Span<const InputInfo> inputs,
+                                        const Operator& consumer, int via,
+                                        absl::Span<const InputInfo> consumer_inputs) {
+  const std::optional<Tail> tail = AsTail(consumer);
+  if (!tail || param.nonlineMode != Activation::kIdentity) return std::nullopt;
+  const absl::StatusOr<ConvolutionGeometry> geometry =
+      InferConvolution(param, inputs[kSrc].type, inputs[kFilter].type);
+  if (!geometry.ok()) return std::nullopt;
+  const Shape output = geometry->output();
+  const std::optional<std::vector<Operand>> addends =
+      tail->adds ? AddendsWith(inputs, output, consumer_inputs[1 - via], 1 - via)
+                 : Addends(inputs, output[1]);
+  if (!addends) return std::nullopt;
+
+  Replacement result;
+  result.operands = {FromProducer(kSrc), FromProducer(kFilter)};
+  result.operands.insert(result.operands.end(), addends->begin(), addends->end());
+  ConvBiasParam fused = param;
+  fused.nonlineMode = tail->activation;
+  if (tail->activation == Activation::kClamp) {
+    const ElemwiseParam& clamp = static_cast<const Elemwise&>(consumer).param();
+    fused.lo = clamp.lo;
+    fused.hi = clamp.hi;
+  }
+  result.op = std::make_shared<const ConvBiasForward>(fused);
+  return result;
+}
+
+std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
+                                      absl::Span<const InputInfo> inputs,
+                                      const ChannelAffine& affine) {
+  const int64_t channels = static_cast<int64_t>(affine.scale.size());
+  const HostTensor* filter = inputs[kFilter].value;
+  std::optional<std::vector<double>> bias = BiasOf(inputs, channels);
+  if (filter == nullptr || !filter->has_data() || !bias || inputs.size() > kZ ||
+      param.nonlineMode != Activation::kIdentity) {
+    return std::nullopt;
+  }
+  for (int64_t c = 0; c < channels; ++c) {
+    (*bias)[c] = (*bias)[c] * affine.scale[c] + affine.shift[c];
+  }
+  Replacement result;
+  result.op = std::make_shared<const ConvBiasForward>(param);
+  result.operands = {FromProducer(kSrc), FromProducer(kFilter), BiasConstant(*bias)};
+  const bool scales = std::any_of(affine.scale.begin(), affine.scale.end(),
+                                  [](double scale) { return scale != 1; });
+  if (scales) {
+    // Dense or in groups, the weights of one output channel lie together.
+    HostTensor scaled = HostTensor::Zeros(DType::kFloat32, filter->shape());
+    const int64_t weights = filter->num_elements() / channels;
+    const float* from = filter->data<float>().data();
+    float* to = scaled.mutable_data<float>().data();
+    for (double scale : affine.scale) {
+      for (int64_t i = 0; i < weights; ++i) *to++ = static_cast<float>(*from++ * scale);
+    }
+    result.operands[kFilter] = Constant(std::move(scaled));
+  }
+  return result;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,30 @@
+// What a convolution can take in: bias, residual, activation, and scales into its weights.
+// ConvolutionForward is seen as a ConvBiasForward that has no bias and does nothing after the sum.
+#ifndef ASHLAR_OPR_CONV_FUSION_H_
+#define ASHLAR_OPR_CONV_FUSION_H_
+
+#include "opr/conv_bias.h"
+#include "opr/elemwise.h"
+
+namespace ashlar {
+
+// The scalar function that nonlineMode stands for; nullopt for IDENTITY.
+std::optional<ElemwiseParam> ActivationParam(const ConvBiasParam& param);
+
+// Operator::Absorb: an Elemwise that adds a constant per channel, adds a tensor of the output's
+// shape (once), or applies an activation to the sum. `inputs` has no bias where the convolution has
+// none.
+std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
+                                        absl::Span<const InputInfo> inputs,
+                                        const Operator& consumer, int via,
+                                        absl::Span<const InputInfo> consumer_inputs);
+
+// Operator::AbsorbAffine: scale into a new filter, scale and shift into the bias. Filter and bias
+// must be constant, and nothing may stand between the sum and the output.
+std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
+                                      absl::Span<const InputInfo> inputs,
+                                      const ChannelAffine& affine);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_CONV_FUSION_H_

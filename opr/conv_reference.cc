@@ -1,0 +1,80 @@
+#include "opr/conv_reference.h"
+
+#include <algorithm>
+
+namespace ashlar {
+namespace {
+
+struct Range {
+  int64_t begin = 0, end = 0;
+};
+
+int64_t CeilDiv(int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : 0; }  // 0 for a < 0
+
+// Outputs whose read at `offset` from their first tap falls inside the input.
+Range OutputsInside(const WindowAxis& axis, int64_t offset) {
+  const int64_t first = axis.pad_begin - offset;  // o * stride >= first
+  const int64_t last = axis.input + first;        // o * stride < last
+  return {CeilDiv(first, axis.stride), std::min(axis.output, CeilDiv(last, axis.stride))};
+}
+
+// sums[i] += weight * src[i * stride]; the rows are short, so the usual stride has its own loop.
+void AddScaledRow(double* sums, const float* src, int64_t count, int64_t stride, double weight) {
+  if (stride == 1) {
+    for (int64_t i = 0; i < count; ++i) sums[i] += weight * src[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i) sums[i] += weight * src[i * stride];
+  }
+}
+
+// Adds one input plane, convolved with one fh x fw filter plane.
+void AddPlane(const WindowAxis& h, const WindowAxis& w, bool flip, const float* src,
+              const float* filter, double* sums) {
+  for (int64_t kh = 0; kh < h.window; ++kh) {
+    const int64_t row_offset = kh * h.dilation;
+    const Range rows = OutputsInside(h, row_offset);
+    for (int64_t kw = 0; kw < w.window; ++kw) {
+      const int64_t tap = kh * w.window + kw;
+      const double weight = filter[flip ? h.window * w.window - 1 - tap : tap];
+      const int64_t column_offset = kw * w.dilation;
+      const Range columns = OutputsInside(w, column_offset);
+      for (int64_t oh = rows.begin; oh < rows.end; ++oh) {
+        const float* row = src + (h.Origin(oh) + row_offset) * w.input;
+        AddScaledRow(sums + oh * w.output + columns.begin,
+                     row + w.Origin(columns.begin) + column_offset, columns.end - columns.begin,
+                     w.stride, weight);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void ConvolvePlanes(
+    const ConvolutionParam& param, const ConvolutionGeometry& geometry, const HostTensor& src,
+    const HostTensor& filter,
+    absl::FunctionRef<void(int64_t channel, absl::Span<const double> plane)> consume) {
+  const WindowAxis& h = geometry.h;
+  const WindowAxis& w = geometry.w;
+  const bool flip = param.mode == ConvolutionMode::kConvolution;
+  const int64_t src_plane = h.input * w.input;
+  const int64_t filter_plane = h.window * w.window;
+  const int64_t all_out_channels = geometry.groups * geometry.out_channels;
+  const float* const src_data = src.data<float>().data();
+  const float* const filter_data = filter.data<float>().data();
+  std::vector<double> sums(h.output * w.output);
+  for (int64_t n = 0; n < geometry.batch; ++n) {
+    for (int64_t oc = 0; oc < all_out_channels; ++oc) {
+      const int64_t group = oc / geometry.out_channels;
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (int64_t ic = 0; ic < geometry.in_channels; ++ic) {
+        const int64_t channel = (n * geometry.groups + group) * geometry.in_channels + ic;
+        AddPlane(h, w, flip, src_data + channel * src_plane,
+                 filter_data + (oc * geometry.in_channels + ic) * filter_plane, sums.data());
+      }
+      consume(oc, sums);
+    }
+  }
+}
+
+}  // namespace ashlar

@@ -1,0 +1,96 @@
+#include "opr/convolution.h"
+
+#include <algorithm>
+
+#include "opr/checks.h"
+#include "opr/conv_fusion.h"
+#include "opr/conv_reference.h"
+#include "opr/saturating_product.h"
+
+namespace ashlar {
+
+absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& param,
+                                                     const TensorType& src,
+                                                     const TensorType& filter) {
+  ASHLAR_RETURN_IF_ERROR(CheckImage("input", src));
+  ASHLAR_RETURN_IF_ERROR(CheckFloat32("filter", filter));
+  const bool grouped = param.sparse == SparseMode::kGroup;
+  if (filter.shape.rank() != (grouped ? 5 : 4)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("filter is ", filter.ToString(), ", expected ",
+                     grouped ? "rank 5 (groups, oc, ic, fh, fw) as sparse is GROUP"
+                             : "rank 4 (oc, ic, fh, fw)"));
+  }
+  const int first = grouped ? 1 : 0;  // the dimension of output channels
+  ConvolutionGeometry geometry;
+  geometry.batch = src.shape[0];
+  geometry.groups = grouped ? filter.shape[0] : 1;
+  geometry.out_channels = filter.shape[first];
+  geometry.in_channels = filter.shape[first + 1];
+  if (src.shape[1] != geometry.groups * geometry.in_channels) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input has ", src.shape[1], " channels, filter expects ", geometry.in_channels,
+        " x groups(", geometry.groups, ") = ", geometry.groups * geometry.in_channels));
+  }
+  const WindowAxis h{.input = src.shape[2],
+                     .window = filter.shape[first + 2],
+                     .stride = param.stride_h,
+                     .dilation = param.dilate_h,
+                     .pad_begin = param.pad_h,
+                     .pad_end = param.pad_h_end};
+  const WindowAxis w{.input = src.shape[3],
+                     .window = filter.shape[first + 3],
+                     .stride = param.stride_w,
+                     .dilation = param.dilate_w,
+                     .pad_begin = param.pad_w,
+                     .pad_end = param.pad_w_end};
+  ASHLAR_ASSIGN_OR_RETURN(geometry.h, CompleteWindowAxis(h, "h"));
+  ASHLAR_ASSIGN_OR_RETURN(geometry.w, CompleteWindowAxis(w, "w"));
+  ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
+  return geometry;
+}
+
+absl::StatusOr<std::vector<TensorType>> ConvolutionForward::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
+  ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
+                          InferConvolution(param(), inputs[0].type, inputs[1].type));
+  return std::vector<TensorType>{{DType::kFloat32, geometry.output()}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> ConvolutionForward::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
+                          InferConvolution(param(), {inputs[0].dtype(), inputs[0].shape()},
+                                           {inputs[1].dtype(), inputs[1].shape()}));
+  HostTensor output = HostTensor::Zeros(DType::kFloat32, geometry.output());
+  float* out = output.mutable_data<float>().data();
+  ConvolvePlanes(param(), geometry, inputs[0], inputs[1],
+                 [&out](int64_t /*channel*/, absl::Span<const double> plane) {
+                   out = std::copy(plane.begin(), plane.end(), out);
+                 });
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+int64_t ConvolutionForward::Computation(absl::Span<const TensorType> inputs,
+                                        absl::Span<const TensorType> outputs) const {
+  // Per output element and output channel: one multiply and one add for each weight.
+  const absl::StatusOr<ConvolutionGeometry> geometry =
+      InferConvolution(param(), inputs[0], inputs[1]);
+  if (!geometry.ok()) return 0;
+  return SaturatingProduct({outputs[0].shape.num_elements(), geometry->h.window, geometry->w.window,
+                            geometry->in_channels, 2});
+}
+
+std::optional<Replacement> ConvolutionForward::Absorb(
+    const Operator& consumer, int via, absl::Span<const InputInfo> inputs,
+    absl::Span<const InputInfo> consumer_inputs) const {
+  return FuseConsumer(ConvBiasParam{param()}, inputs, consumer, via, consumer_inputs);
+}
+
+std::optional<Replacement> ConvolutionForward::AbsorbAffine(
+    const ChannelAffine& affine, absl::Span<const InputInfo> inputs) const {
+  return FoldAffine(ConvBiasParam{param()}, inputs, affine);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,84 @@
+// ConvolutionForward: 2-D convolution without bias.
+#ifndef ASHLAR_OPR_CONVOLUTION_H_
+#define ASHLAR_OPR_CONVOLUTION_H_
+
+#include "opr/base.h"
+#include "opr/param_enums.h"
+#include "opr/window.h"
+
+namespace ashlar {
+
+enum class ConvolutionMode { kCrossCorrelation, kConvolution };  // the latter flips the filter
+enum class SparseMode { kDense, kGroup };
+
+struct ConvolutionParam {
+  ComputeMode compute_mode = ComputeMode::kDefault;
+  ImageFormat format = ImageFormat::kNCHW;
+  SparseMode sparse = SparseMode::kDense;
+  ConvolutionMode mode = ConvolutionMode::kCrossCorrelation;
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t pad_h = 0, pad_w = 0;  // before the first row and column; behind the last too, unless
+  int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // these say otherwise
+  int64_t dilate_h = 1, dilate_w = 1;
+
+  template <typename V>
+  void Visit(V& v) {
+    static constexpr const char* kSparseNames[] = {"DENSE", "GROUP"};
+    static constexpr const char* kModeNames[] = {"CROSS_CORRELATION", "CONVOLUTION"};
+    v("compute_mode", compute_mode, kComputeModeNames);
+    v("format", format, kImageFormatNames);
+    v("sparse", sparse, kSparseNames);
+    v("mode", mode, kModeNames);
+    v("stride_h", stride_h);
+    v("stride_w", stride_w);
+    v("pad_h", pad_h);
+    v("pad_w", pad_w);
+    v.Optional("pad_h_end", pad_h_end, kSamePadding);
+    v.Optional("pad_w_end", pad_w_end, kSamePadding);
+    v("dilate_h", dilate_h);
+    v("dilate_w", dilate_w);
+  }
+};
+
+// What parameters and shapes say together. Padding is resolved: no kSamePadding is left.
+struct ConvolutionGeometry {
+  int64_t batch = 0;
+  int64_t groups = 1;
+  int64_t in_channels = 0;   // of a group
+  int64_t out_channels = 0;  // of a group
+  WindowAxis h, w;
+
+  Shape output() const { return {batch, groups * out_channels, h.output, w.output}; }
+};
+
+// `src` is [N, C, H, W]; `filter` is [oc, ic, fh, fw], or [g, oc/g, ic/g, fh, fw] where sparse is
+// GROUP. Float32, nothing empty. Errors are InvalidArgument and name the parameter or dimension.
+absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& param,
+                                                     const TensorType& src,
+                                                     const TensorType& filter);
+
+// Inputs: src, filter. Output: [N, oc, oh, ow].
+class ConvolutionForward final : public OperatorWithParam<ConvolutionParam> {
+ public:
+  using OperatorWithParam::OperatorWithParam;
+  absl::string_view type() const override { return "ConvolutionForward"; }
+  std::string base_name() const override { return "conv"; }
+  bool has_workspace() const override { return true; }
+  FormatRule format_rule(absl::Span<const TensorType>) const override {
+    return FormatRule::kBlocked;
+  }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      absl::Span<const HostTensor> inputs) const override;
+  int64_t Computation(absl::Span<const TensorType> inputs,
+                      absl::Span<const TensorType> outputs) const override;
+  std::optional<Replacement> Absorb(const Operator& consumer, int via,
+                                    absl::Span<const InputInfo> inputs,
+                                    absl::Span<const InputInfo> consumer_inputs) const override;
+  std::optional<Replacement> AbsorbAffine(const ChannelAffine& affine,
+                                          absl::Span<const InputInfo> inputs) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_CONVOLUTION_H_

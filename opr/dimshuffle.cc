@@ -1,0 +1,72 @@
+#include "opr/dimshuffle.h"
+
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "opr/strided.h"
+
+namespace ashlar {
+
+absl::StatusOr<std::vector<TensorType>> Dimshuffle::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
+  const TensorType& x = inputs[0].type;
+  const auto error = [&](auto... what) {
+    return absl::InvalidArgumentError(absl::StrCat("pattern {", absl::StrJoin(param().pattern, ","),
+                                                   "} of a tensor of shape ", x.shape.ToString(),
+                                                   ": ", what...));
+  };
+  if (param().pattern.size() > Shape::kMaxRank) {
+    return absl::InvalidArgumentError(absl::StrCat("pattern of ", param().pattern.size(),
+                                                   " axes, at most ", Shape::kMaxRank, " allowed"));
+  }
+  std::vector<bool> listed(x.shape.rank(), false);
+  Shape shape;
+  for (int64_t axis : param().pattern) {
+    if (axis < -1 || axis >= x.shape.rank()) return error("axis ", axis, " is out of range");
+    if (axis >= 0 && listed[axis]) return error("axis ", axis, " is listed twice");
+    if (axis >= 0) listed[axis] = true;
+    shape.push_back(axis < 0 ? 1 : x.shape[static_cast<int>(axis)]);
+  }
+  for (int axis = 0; axis < x.shape.rank(); ++axis) {
+    if (!listed[axis] && x.shape[axis] != 1) {
+      return error("axis ", axis, " is dropped, expected size 1");
+    }
+  }
+  return std::vector<TensorType>{{x.dtype, shape}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> Dimshuffle::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const HostTensor& x = inputs[0];
+  const Strides x_strides = ContiguousStrides(x.shape());
+  Shape shape;
+  Strides strides;
+  for (int64_t axis : param().pattern) {
+    shape.push_back(axis < 0 ? 1 : x.shape()[static_cast<int>(axis)]);
+    strides.push_back(axis < 0 ? 0 : x_strides[axis]);
+  }
+  HostTensor output = HostTensor::Zeros(x.dtype(), shape);
+  CopyStrided(x, 0, strides, output);
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+int64_t Dimshuffle::Computation(absl::Span<const TensorType>,
+                                absl::Span<const TensorType> outputs) const {
+  return outputs[0].shape.num_elements();
+}
+
+std::optional<View> Dimshuffle::ReadonlyForward(absl::Span<const InputInfo> inputs,
+                                                absl::Span<const TensorType> outputs) const {
+  const TensorType& x = inputs[0].type;
+  if (x.format != Format::kDefault || outputs[0].format != Format::kDefault) return std::nullopt;
+  int64_t last = -1;  // the axes of more than one element must stay in order
+  for (int64_t axis : param().pattern) {
+    if (axis < 0 || x.shape[static_cast<int>(axis)] == 1) continue;
+    if (axis < last) return std::nullopt;
+    last = axis;
+  }
+  return View{};
+}
+
+}  // namespace ashlar

@@ -1,0 +1,64 @@
+// The operators through which tensors enter and leave a graph.
+#ifndef ASHLAR_OPR_HOST_IO_H_
+#define ASHLAR_OPR_HOST_IO_H_
+
+#include "opr/base.h"
+
+namespace ashlar {
+
+// A tensor type as parameters: what the inputs of a graph are declared with.
+struct InputParam {
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> shape;
+
+  template <typename V>
+  void Visit(V& v) {
+    v("dtype", dtype, DTypeNames());
+    v("shape", shape);
+  }
+};
+
+// Both inputs bind the caller's tensor; Evaluate has no meaning for them.
+class InputOperator : public OperatorWithParam<InputParam> {
+ public:
+  using OperatorWithParam::OperatorWithParam;
+  Role role() const override { return Role::kInput; }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      absl::Span<const HostTensor> inputs) const override;
+};
+
+class Host2DeviceCopy final : public InputOperator {
+ public:
+  using InputOperator::InputOperator;
+  absl::string_view type() const override { return "Host2DeviceCopy"; }
+  std::string base_name() const override { return "h2d"; }
+  InferRule value_rule(int) const override { return {InferRule::Source::kMutable, {}}; }
+  int64_t Computation(absl::Span<const TensorType> inputs,
+                      absl::Span<const TensorType> outputs) const override;
+};
+
+// Two outputs: the tensor and an empty Byte marker.
+class InputCallback final : public InputOperator {
+ public:
+  using InputOperator::InputOperator;
+  absl::string_view type() const override { return "InputCallback"; }
+  std::string base_name() const override { return "input_callback"; }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
+};
+
+// Hands its input to the caller. Its output is an empty Byte marker.
+class OutputCallback final : public OperatorWithParam<NoParam> {
+ public:
+  using OperatorWithParam::OperatorWithParam;
+  absl::string_view type() const override { return "OutputCallback"; }
+  std::string base_name() const override { return "output_callback"; }
+  Role role() const override { return Role::kOutput; }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      absl::Span<const HostTensor> inputs) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_HOST_IO_H_

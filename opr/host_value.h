@@ -1,0 +1,27 @@
+// Integers that operators read before the run: target shapes and bounds.
+#ifndef ASHLAR_OPR_HOST_VALUE_H_
+#define ASHLAR_OPR_HOST_VALUE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/operator.h"
+
+namespace ashlar {
+
+// The elements of an Int32 or Int64 vector of at most Shape::kMaxRank of them. `what` names it in
+// errors: InvalidArgument where its value is not known, or is no such vector.
+absl::StatusOr<std::vector<int64_t>> IntegerVector(const InputInfo& input, absl::string_view what);
+
+// The same for exactly one element, of rank 0 or 1.
+absl::StatusOr<int64_t> IntegerScalar(const InputInfo& input, absl::string_view what);
+
+// What a host tensor is to shape inference.
+InputInfo InfoOf(const HostTensor& tensor);
+std::vector<InputInfo> InfosOf(absl::Span<const HostTensor> tensors);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_HOST_VALUE_H_

@@ -1,0 +1,27 @@
+// ImmutableTensor: a constant.
+#ifndef ASHLAR_OPR_IMMUTABLE_TENSOR_H_
+#define ASHLAR_OPR_IMMUTABLE_TENSOR_H_
+
+#include "opr/base.h"
+
+namespace ashlar {
+
+class ImmutableTensor final : public Operator {
+ public:
+  explicit ImmutableTensor(HostTensor value) : value_(std::move(value)) {}
+  absl::string_view type() const override { return "ImmutableTensor"; }
+  std::string base_name() const override { return "const"; }
+  ParamList params() const override { return {}; }
+  Role role() const override { return Role::kConstant; }
+  const HostTensor* constant() const override { return &value_; }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      absl::Span<const HostTensor> inputs) const override;
+
+ private:
+  HostTensor value_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_IMMUTABLE_TENSOR_H_

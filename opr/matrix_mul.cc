@@ -1,0 +1,130 @@
+#include "opr/matrix_mul.h"
+
+#include <algorithm>
+
+#include "opr/checks.h"
+#include "opr/saturating_product.h"
+
+namespace ashlar {
+namespace {
+
+// Strides of an operand's matrices over the dimensions of `batch`, which its own broadcast to.
+absl::InlinedVector<int64_t, Shape::kMaxRank> BatchStrides(const Shape& operand,
+                                                           const Shape& batch) {
+  absl::InlinedVector<int64_t, Shape::kMaxRank> strides(batch.rank(), 0);
+  int64_t step = operand[operand.rank() - 2] * operand[operand.rank() - 1];
+  const int missing = batch.rank() - (operand.rank() - 2);
+  for (int i = batch.rank() - 1; i >= missing; --i) {
+    const int64_t dim = operand[i - missing];
+    if (dim != 1) strides[i] = step;
+    step *= dim;
+  }
+  return strides;
+}
+
+// The offset of the matrix for the `index`-th element of `batch`.
+int64_t BatchOffset(int64_t index, const Shape& batch, absl::Span<const int64_t> strides) {
+  int64_t offset = 0;
+  for (int i = batch.rank() - 1; i >= 0; --i) {
+    offset += index % batch[i] * strides[i];
+    index /= batch[i];
+  }
+  return offset;
+}
+
+// out[m, n] = A x B, row by row, with the inner loop along the rows of B as they are stored.
+void Multiply(const MatrixMulParam& param, const MatrixMulGeometry& geometry, const float* a,
+              const float* b, float* out, std::vector<double>& row) {
+  const int64_t m = geometry.m, k = geometry.k, n = geometry.n;
+  const auto at_a = [&](int64_t i, int64_t l) -> double {
+    return param.transposeA ? a[l * m + i] : a[i * k + l];
+  };
+  for (int64_t i = 0; i < m; ++i) {
+    std::fill(row.begin(), row.end(), 0.0);
+    if (param.transposeB) {
+      for (int64_t j = 0; j < n; ++j) {
+        for (int64_t l = 0; l < k; ++l) row[j] += at_a(i, l) * b[j * k + l];
+      }
+    } else {
+      for (int64_t l = 0; l < k; ++l) {
+        for (int64_t j = 0; j < n; ++j) row[j] += at_a(i, l) * b[l * n + j];
+      }
+    }
+    out = std::copy(row.begin(), row.end(), out);
+  }
+}
+
+}  // namespace
+
+Shape MatrixMulGeometry::output() const {
+  Shape shape = batch;
+  shape.push_back(m);
+  shape.push_back(n);
+  return shape;
+}
+
+absl::StatusOr<MatrixMulGeometry> InferMatrixMul(const MatrixMulParam& param, const TensorType& a,
+                                                 const TensorType& b) {
+  ASHLAR_RETURN_IF_ERROR(CheckFloat32("A", a));
+  ASHLAR_RETURN_IF_ERROR(CheckFloat32("B", b));
+  const std::string both = absl::StrCat("A is ", a.ToString(), ", B is ", b.ToString());
+  const int rank_a = a.shape.rank(), rank_b = b.shape.rank();
+  if (rank_a < 2 || rank_b < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(both, ": expected rank 2 or more"));
+  }
+  MatrixMulGeometry geometry;
+  geometry.m = a.shape[rank_a - 2];
+  geometry.k = a.shape[rank_a - 1];
+  if (param.transposeA) std::swap(geometry.m, geometry.k);
+  int64_t k = b.shape[rank_b - 2];
+  geometry.n = b.shape[rank_b - 1];
+  if (param.transposeB) std::swap(k, geometry.n);
+  if (geometry.k != k) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        both, ": a row of A", param.transposeA ? " transposed" : "", " has ", geometry.k,
+        " elements, a column of B", param.transposeB ? " transposed" : "", " has ", k));
+  }
+  const Shape batch_a(a.shape.dims().first(rank_a - 2));
+  const Shape batch_b(b.shape.dims().first(rank_b - 2));
+  absl::StatusOr<Shape> batch = Broadcast(batch_a, batch_b);
+  if (!batch.ok()) return Annotate(batch.status(), both);
+  geometry.batch = *std::move(batch);
+  geometry.batch_strides_a = BatchStrides(a.shape, geometry.batch);
+  geometry.batch_strides_b = BatchStrides(b.shape, geometry.batch);
+  ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
+  return geometry;
+}
+
+absl::StatusOr<std::vector<TensorType>> MatrixMul::Infer(absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
+  ASHLAR_ASSIGN_OR_RETURN(MatrixMulGeometry geometry,
+                          InferMatrixMul(param(), inputs[0].type, inputs[1].type));
+  return std::vector<TensorType>{{DType::kFloat32, geometry.output()}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> MatrixMul::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  ASHLAR_ASSIGN_OR_RETURN(MatrixMulGeometry geometry,
+                          InferMatrixMul(param(), {inputs[0].dtype(), inputs[0].shape()},
+                                         {inputs[1].dtype(), inputs[1].shape()}));
+  HostTensor output = HostTensor::Zeros(DType::kFloat32, geometry.output());
+  const float* a = inputs[0].data<float>().data();
+  const float* b = inputs[1].data<float>().data();
+  float* out = output.mutable_data<float>().data();
+  std::vector<double> row(geometry.n);
+  for (int64_t i = 0; i < geometry.batch.num_elements(); ++i) {
+    Multiply(param(), geometry, a + BatchOffset(i, geometry.batch, geometry.batch_strides_a),
+             b + BatchOffset(i, geometry.batch, geometry.batch_strides_b),
+             out + i * geometry.m * geometry.n, row);
+  }
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+int64_t MatrixMul::Computation(absl::Span<const TensorType> inputs,
+                               absl::Span<const TensorType> outputs) const {
+  const Shape& a = inputs[0].shape;
+  const int64_t k = a[a.rank() - (param().transposeA ? 2 : 1)];
+  return SaturatingProduct({outputs[0].shape.num_elements(), k, 2});
+}
+
+}  // namespace ashlar

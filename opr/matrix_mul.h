@@ -1,0 +1,60 @@
+// MatrixMul: the product of matrices, one pair or a batch of them.
+#ifndef ASHLAR_OPR_MATRIX_MUL_H_
+#define ASHLAR_OPR_MATRIX_MUL_H_
+
+#include "opr/base.h"
+#include "opr/param_enums.h"
+
+namespace ashlar {
+
+enum class MatrixFormat { kDefault };
+
+struct MatrixMulParam {
+  bool transposeA = false;
+  bool transposeB = false;
+  ComputeMode compute_mode = ComputeMode::kDefault;
+  MatrixFormat format = MatrixFormat::kDefault;
+
+  template <typename V>
+  void Visit(V& v) {
+    static constexpr const char* kNames[] = {"DEFAULT"};
+    v("transposeA", transposeA);
+    v("transposeB", transposeB);
+    v("compute_mode", compute_mode, kComputeModeNames);
+    v("format", format, kNames);
+  }
+};
+
+// What parameters and shapes say together: [m, k] x [k, n] for each index of `batch`.
+struct MatrixMulGeometry {
+  int64_t m = 0, k = 0, n = 0;
+  Shape batch;  // of the output: those of A and B, broadcast
+  // Elements from one matrix of the operand to the next along each dimension of `batch`; 0 where
+  // the operand is broadcast.
+  absl::InlinedVector<int64_t, Shape::kMaxRank> batch_strides_a, batch_strides_b;
+
+  Shape output() const;
+};
+
+// Float32, rank 2 or more, nothing empty. Errors are InvalidArgument and show both shapes.
+absl::StatusOr<MatrixMulGeometry> InferMatrixMul(const MatrixMulParam& param, const TensorType& a,
+                                                 const TensorType& b);
+
+// Inputs: A [..., m, k] (transposeA: [..., k, m]), B [..., k, n] (transposeB: [..., n, k]).
+// Output: [..., m, n].
+class MatrixMul final : public OperatorWithParam<MatrixMulParam> {
+ public:
+  using OperatorWithParam::OperatorWithParam;
+  absl::string_view type() const override { return "MatrixMul"; }
+  std::string base_name() const override { return "matrix_mul"; }
+  bool has_workspace() const override { return true; }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      absl::Span<const HostTensor> inputs) const override;
+  int64_t Computation(absl::Span<const TensorType> inputs,
+                      absl::Span<const TensorType> outputs) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_MATRIX_MUL_H_

@@ -1,0 +1,95 @@
+#include "opr/pooling.h"
+
+#include <algorithm>
+
+#include "opr/checks.h"
+#include "opr/saturating_product.h"
+
+namespace ashlar {
+namespace {
+
+// The part of output o's window that lies inside the image.
+struct Inside {
+  int64_t begin, end;
+};
+
+Inside InsideOf(const WindowAxis& axis, int64_t o) {
+  return {std::max<int64_t>(axis.Origin(o), 0), std::min(axis.Origin(o) + axis.window, axis.input)};
+}
+
+float Pool(PoolingMode mode, const float* plane, int64_t width, Inside rows, Inside columns,
+           double window_elements) {
+  double largest = plane[rows.begin * width + columns.begin];
+  double sum = 0;
+  for (int64_t y = rows.begin; y < rows.end; ++y) {
+    for (int64_t x = columns.begin; x < columns.end; ++x) {
+      const double value = plane[y * width + x];
+      sum += value;
+      largest = value > largest || value != value ? value : largest;  // hands a NaN on
+    }
+  }
+  if (mode == PoolingMode::kMax) return static_cast<float>(largest);
+  const double inside = static_cast<double>(rows.end - rows.begin) * (columns.end - columns.begin);
+  return static_cast<float>(sum / (mode == PoolingMode::kAverage ? window_elements : inside));
+}
+
+}  // namespace
+
+absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const TensorType& src) {
+  ASHLAR_RETURN_IF_ERROR(CheckImage("input", src));
+  PoolingGeometry geometry;
+  geometry.batch = src.shape[0];
+  geometry.channels = src.shape[1];
+  const WindowAxis h{.input = src.shape[2],
+                     .window = param.window_h,
+                     .stride = param.stride_h,
+                     .pad_begin = param.pad_h,
+                     .pad_end = param.pad_h_end};
+  const WindowAxis w{.input = src.shape[3],
+                     .window = param.window_w,
+                     .stride = param.stride_w,
+                     .pad_begin = param.pad_w,
+                     .pad_end = param.pad_w_end};
+  ASHLAR_ASSIGN_OR_RETURN(geometry.h, CompleteWindowAxis(h, "h"));
+  ASHLAR_ASSIGN_OR_RETURN(geometry.w, CompleteWindowAxis(w, "w"));
+  ASHLAR_RETURN_IF_ERROR(CheckWindowsTouchInput(geometry.h, "h"));
+  ASHLAR_RETURN_IF_ERROR(CheckWindowsTouchInput(geometry.w, "w"));
+  ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
+  return geometry;
+}
+
+absl::StatusOr<std::vector<TensorType>> PoolingForward::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
+  ASHLAR_ASSIGN_OR_RETURN(PoolingGeometry geometry, InferPooling(param(), inputs[0].type));
+  return std::vector<TensorType>{{DType::kFloat32, geometry.output()}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> PoolingForward::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  ASHLAR_ASSIGN_OR_RETURN(PoolingGeometry geometry,
+                          InferPooling(param(), {inputs[0].dtype(), inputs[0].shape()}));
+  const WindowAxis& h = geometry.h;
+  const WindowAxis& w = geometry.w;
+  const double window_elements = static_cast<double>(h.window) * static_cast<double>(w.window);
+  HostTensor output = HostTensor::Zeros(DType::kFloat32, geometry.output());
+  const float* plane = inputs[0].data<float>().data();
+  float* out = output.mutable_data<float>().data();
+  for (int64_t nc = 0; nc < geometry.batch * geometry.channels; ++nc) {
+    for (int64_t oh = 0; oh < h.output; ++oh) {
+      for (int64_t ow = 0; ow < w.output; ++ow) {
+        *out++ =
+            Pool(param().mode, plane, w.input, InsideOf(h, oh), InsideOf(w, ow), window_elements);
+      }
+    }
+    plane += h.input * w.input;
+  }
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+int64_t PoolingForward::Computation(absl::Span<const TensorType> /*inputs*/,
+                                    absl::Span<const TensorType> outputs) const {
+  return SaturatingProduct({outputs[0].shape.num_elements(), param().window_h, param().window_w});
+}
+
+}  // namespace ashlar

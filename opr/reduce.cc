@@ -1,0 +1,111 @@
+#include "opr/reduce.h"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "opr/host_value.h"
+#include "opr/strided.h"
+
+namespace ashlar {
+namespace {
+
+// How a mode gathers values: it starts with `initial`, then takes each in.
+struct Row {
+  double initial;
+  double (*take)(double total, double value);
+};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// In the order of ReduceMode. A mean is a sum, divided at the end.
+constexpr Row kRows[] = {
+    {0, [](double total, double value) { return total + value; }},
+    {0, [](double total, double value) { return total + value * value; }},
+    {1, [](double total, double value) { return total * value; }},
+    {kInfinity,
+     [](double total, double value) { return value < total || value != value ? value : total; }},
+    {-kInfinity,
+     [](double total, double value) { return value > total || value != value ? value : total; }},
+    {0, [](double total, double value) { return total + value; }},
+};
+
+}  // namespace
+
+std::string Reduce::base_name() const {
+  return absl::StrCat("reduce", static_cast<int>(param().mode));
+}
+
+InferRule Reduce::value_rule(int /*num_inputs*/) const {
+  return {InferRule::Source::kInputs, {{0, true}, {InferRule::kOwnOutput, false}}};
+}
+
+absl::StatusOr<Shape> Reduce::TargetShape(absl::Span<const InputInfo> inputs) const {
+  const Shape& x = inputs[0].type.shape;
+  Shape target = x;
+  if (param().axis != kNoAxis) {
+    ASHLAR_ASSIGN_OR_RETURN(int axis, NormalizeAxis(param().axis, x.rank()));
+    target[axis] = 1;
+    return target;
+  }
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<int64_t> dims, IntegerVector(inputs[1], "the target shape"));
+  ASHLAR_ASSIGN_OR_RETURN(target, Shape::Make(dims));
+  const int leading = x.rank() - target.rank();
+  for (int axis = 0; axis < target.rank(); ++axis) {
+    if (leading >= 0 && (target[axis] == 1 || target[axis] == x[leading + axis])) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("shape ", x.ToString(), " does not reduce to ", target.ToString()));
+  }
+  return target;
+}
+
+absl::StatusOr<std::vector<TensorType>> Reduce::Infer(absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, param().axis == kNoAxis ? 2 : 1));
+  const TensorType& x = inputs[0].type;
+  const bool mean = param().mode == ReduceMode::kMean;
+  if (x.dtype == DType::kByte || x.dtype == DType::kBool || (mean && !IsFloat(x.dtype))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input is ", x.ToString(), ", expected ", mean ? "floats" : "numbers"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(Shape target, TargetShape(inputs));
+  const bool of_nothing = x.shape.num_elements() == 0 && target.num_elements() > 0;
+  if (of_nothing && param().mode >= ReduceMode::kMin) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("least, greatest and mean of no elements are undefined: input is ",
+                     x.ToString(), ", output ", target.ToString()));
+  }
+  return std::vector<TensorType>{{x.dtype, target}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> Reduce::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  constexpr int64_t kPiece = 1024;
+  const HostTensor& x = inputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(Shape target, TargetShape(InfosOf(inputs)));
+  const Row& row = kRows[static_cast<size_t>(param().mode)];
+  std::vector<double> totals(target.num_elements(), row.initial);
+  Shape shape = x.shape();
+  std::array<Strides, 2> strides = {ContiguousStrides(shape), BroadcastStrides(target, shape)};
+  JoinDimensions(shape, strides);
+  std::array<double, kPiece> values;
+  ForEachRow(shape, strides, kPiece, [&](const std::array<int64_t, 2>& offsets, int64_t n) {
+    LoadRow(x, offsets[0], 1, absl::MakeSpan(values.data(), n));
+    double* total = totals.data() + offsets[1];
+    const int64_t step = strides[1].back();
+    for (int64_t i = 0; i < n; ++i) total[i * step] = row.take(total[i * step], values[i]);
+  });
+  if (param().mode == ReduceMode::kMean && !totals.empty()) {
+    const double count = static_cast<double>(x.num_elements() / target.num_elements());
+    for (double& total : totals) total /= count;
+  }
+  HostTensor output = HostTensor::Zeros(x.dtype(), target);
+  StoreRow(totals, 0, output);
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+int64_t Reduce::Computation(absl::Span<const TensorType> inputs,
+                            absl::Span<const TensorType>) const {
+  return inputs[0].shape.num_elements();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,52 @@
+// Reduce: one axis, or down to a given shape, by a sum or the like.
+#ifndef ASHLAR_OPR_REDUCE_H_
+#define ASHLAR_OPR_REDUCE_H_
+
+#include "opr/axis.h"
+#include "opr/base.h"
+
+namespace ashlar {
+
+enum class ReduceMode { kSum, kSumSqr, kProduct, kMin, kMax, kMean };
+enum class ReduceDataType { kDefault };
+
+struct ReduceParam {
+  ReduceMode mode = ReduceMode::kSum;
+  int64_t axis = kNoAxis;  // negative: from the end; kNoAxis: the shape is the second input
+  ReduceDataType data_type = ReduceDataType::kDefault;
+
+  template <typename V>
+  void Visit(V& v) {
+    static constexpr const char* kModes[] = {"SUM", "SUM_SQR", "PRODUCT", "MIN", "MAX", "MEAN"};
+    static constexpr const char* kDataTypes[] = {"DEFAULT"};
+    v("mode", mode, kModes);
+    v("axis", axis);
+    v("data_type", data_type, kDataTypes);
+  }
+};
+
+// Inputs: x, and with axis kNoAxis the shape of the output, one that broadcasts to x's; it is an
+// integer vector known before the run. With an axis, the output has size 1 there.
+class Reduce final : public OperatorWithParam<ReduceParam> {
+ public:
+  using OperatorWithParam::OperatorWithParam;
+  absl::string_view type() const override { return "Reduce"; }
+  std::string base_name() const override;
+  InputUse input_use(int input) const override {
+    return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
+  }
+  bool has_workspace() const override { return true; }
+  InferRule value_rule(int num_inputs) const override;
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      absl::Span<const HostTensor> inputs) const override;
+  int64_t Computation(absl::Span<const TensorType> inputs,
+                      absl::Span<const TensorType> outputs) const override;
+
+ private:
+  absl::StatusOr<Shape> TargetShape(absl::Span<const InputInfo> inputs) const;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_REDUCE_H_

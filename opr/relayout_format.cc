@@ -1,0 +1,31 @@
+#include "opr/relayout_format.h"
+
+namespace ashlar {
+
+absl::StatusOr<std::vector<TensorType>> RelayoutFormat::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
+  TensorType type = inputs[0].type;
+  if (type.format != param().format && type.shape.rank() != 4) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input is ", type.ToString(), ", expected an image of rank 4"));
+  }
+  type.format = param().format;
+  return std::vector<TensorType>{type};
+}
+
+absl::StatusOr<std::vector<HostTensor>> RelayoutFormat::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  return std::vector<HostTensor>{inputs[0]};  // host tensors are row-major in any case
+}
+
+std::optional<View> RelayoutFormat::ReadonlyForward(absl::Span<const InputInfo> inputs,
+                                                    absl::Span<const TensorType> outputs) const {
+  if (inputs[0].type.format == outputs[0].format) return View{};
+  // With whole channel blocks of single pixels both formats lie the same way.
+  const Shape& shape = inputs[0].type.shape;
+  if (shape[1] % kChannelBlock == 0 && shape[2] * shape[3] == 1) return View{};
+  return std::nullopt;
+}
+
+}  // namespace ashlar

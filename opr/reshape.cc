@@ -1,0 +1,63 @@
+#include "opr/reshape.h"
+
+#include "absl/strings/str_join.h"
+#include "opr/host_value.h"
+
+namespace ashlar {
+
+absl::StatusOr<Shape> Reshape::TargetShape(absl::Span<const InputInfo> inputs) const {
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<int64_t> dims, IntegerVector(inputs[1], "the target shape"));
+  const Shape& x = inputs[0].type.shape;
+  const std::string text = absl::StrCat("target shape {", absl::StrJoin(dims, ","), "}");
+  int deduced = -1;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != -1) continue;
+    if (deduced >= 0)
+      return absl::InvalidArgumentError(absl::StrCat(text, " has more than one -1"));
+    deduced = static_cast<int>(i);
+    dims[i] = 1;
+  }
+  if (param().axis != kNoAxis) {
+    ASHLAR_ASSIGN_OR_RETURN(int axis, NormalizeAxis(param().axis, static_cast<int>(dims.size())));
+    if (axis != deduced) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(text, ": dimension ", axis, " is to be deduced, expected -1 there"));
+    }
+  }
+  absl::StatusOr<Shape> target = Shape::Make(dims);
+  if (!target.ok()) return Annotate(target.status(), text);
+  const int64_t elements = x.num_elements();
+  const int64_t known = target->num_elements();
+  if (deduced >= 0) {
+    if (known == 0 || elements % known != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(text, ": -1 cannot be deduced from shape ", x.ToString()));
+    }
+    (*target)[deduced] = elements / known;
+  } else if (known != elements) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(text, " has ", known, " elements, shape ", x.ToString(), " has ", elements));
+  }
+  return target;
+}
+
+absl::StatusOr<std::vector<TensorType>> Reshape::Infer(absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
+  ASHLAR_ASSIGN_OR_RETURN(Shape target, TargetShape(inputs));
+  return std::vector<TensorType>{{inputs[0].type.dtype, target}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> Reshape::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  ASHLAR_ASSIGN_OR_RETURN(Shape target, TargetShape(InfosOf(inputs)));
+  return std::vector<HostTensor>{inputs[0].Reshaped(target)};
+}
+
+std::optional<View> Reshape::ReadonlyForward(absl::Span<const InputInfo> inputs,
+                                             absl::Span<const TensorType> outputs) const {
+  const bool row_major =
+      inputs[0].type.format == Format::kDefault && outputs[0].format == Format::kDefault;
+  return row_major ? std::optional<View>(View{}) : std::nullopt;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,171 @@
+#include "opr/subtensor.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "opr/axis.h"
+#include "opr/host_value.h"
+#include "opr/strided.h"
+
+namespace ashlar {
+namespace {
+
+// A bound as Python takes it: from the end where negative, clipped to [low, high].
+int64_t Clip(int64_t bound, int64_t size, int64_t low, int64_t high) {
+  return std::clamp(bound < 0 ? bound + size : bound, low, high);
+}
+
+struct Bounds {
+  std::optional<int64_t> begin, end, step, idx;
+};
+
+absl::StatusOr<AxisRange> RangeOf(const Bounds& bounds, int64_t size) {
+  if (bounds.idx.has_value()) {
+    if (*bounds.idx < -size || *bounds.idx >= size) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("idx ", *bounds.idx, " is out of range for size ", size));
+    }
+    return AxisRange{*bounds.idx < 0 ? *bounds.idx + size : *bounds.idx, 1, 1, true};
+  }
+  // Steps beyond the largest possible size all take one element; clipped, they can be negated.
+  constexpr int64_t kMaxStep = Shape::kMaxBytes;
+  const int64_t step = std::clamp(bounds.step.value_or(1), -kMaxStep, kMaxStep);
+  if (step == 0) return absl::InvalidArgumentError("step is 0");
+  AxisRange range{0, step, 0, false};
+  if (step > 0) {
+    range.start = Clip(bounds.begin.value_or(0), size, 0, size);
+    const int64_t end = Clip(bounds.end.value_or(size), size, 0, size);
+    if (end > range.start) range.count = (end - range.start - 1) / step + 1;
+  } else {
+    range.start = bounds.begin.has_value() ? Clip(*bounds.begin, size, -1, size - 1) : size - 1;
+    const int64_t end = bounds.end.has_value() ? Clip(*bounds.end, size, -1, size - 1) : -1;
+    if (range.start > end) range.count = (range.start - end - 1) / -step + 1;
+  }
+  if (range.count <= 1) range.step = 1;
+  if (range.count == 0) range.start = 0;
+  return range;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<AxisRange>> Subtensor::Ranges(absl::Span<const InputInfo> inputs) const {
+  const SubtensorParam& p = param();
+  const size_t rows = p.axis.size();
+  if (p.begin.size() != rows || p.end.size() != rows || p.step.size() != rows ||
+      p.idx.size() != rows) {
+    return absl::InvalidArgumentError("parameters axis, begin, end, step and idx differ in length");
+  }
+  if (p.min_rank != 0 && p.min_rank != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter min_rank is ", p.min_rank, ", expected 0 or 1"));
+  }
+  if (inputs.empty()) return CheckInputCount(inputs, 1);
+  const Shape& shape = inputs[0].type.shape;
+  std::vector<AxisRange> ranges;
+  for (int64_t dim : shape.dims()) ranges.push_back({0, 1, dim, false});
+  std::vector<bool> cut(shape.rank(), false);
+  size_t next = 1;
+  for (size_t row = 0; row < rows; ++row) {
+    ASHLAR_ASSIGN_OR_RETURN(int axis, NormalizeAxis(p.axis[row], shape.rank()));
+    if (cut[axis]) return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is cut twice"));
+    cut[axis] = true;
+    if (p.idx[row] != 0 && (p.begin[row] != 0 || p.end[row] != 0 || p.step[row] != 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("axis ", axis, ": idx excludes begin, end and step"));
+    }
+    Bounds bounds;
+    const auto read = [&](int64_t given, absl::string_view what,
+                          std::optional<int64_t>& bound) -> absl::Status {
+      if (given != 0 && given != 1) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("parameter ", what, " holds ", given, ", expected 0 or 1"));
+      }
+      if (given == 0) return absl::OkStatus();
+      if (next >= inputs.size()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            inputs.size(), " inputs, expected x and one for each bound of the parameters"));
+      }
+      ASHLAR_ASSIGN_OR_RETURN(bound, IntegerScalar(inputs[next++], what));
+      return absl::OkStatus();
+    };
+    ASHLAR_RETURN_IF_ERROR(read(p.begin[row], "begin", bounds.begin));
+    ASHLAR_RETURN_IF_ERROR(read(p.end[row], "end", bounds.end));
+    ASHLAR_RETURN_IF_ERROR(read(p.step[row], "step", bounds.step));
+    ASHLAR_RETURN_IF_ERROR(read(p.idx[row], "idx", bounds.idx));
+    absl::StatusOr<AxisRange> range = RangeOf(bounds, shape[axis]);
+    if (!range.ok()) return Annotate(range.status(), absl::StrCat("axis ", axis));
+    ranges[axis] = *range;
+  }
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, next));
+  const bool keeps_one = std::any_of(ranges.begin(), ranges.end(),
+                                     [](const AxisRange& range) { return !range.dropped; });
+  if (p.min_rank == 1 && !keeps_one && !ranges.empty()) ranges.back().dropped = false;
+  return ranges;
+}
+
+InferRule Subtensor::shape_rule(int num_inputs) const {
+  InferRule rule{InferRule::Source::kInputs, {{0, false}}};
+  int next = 1;
+  for (size_t row = 0; row < param().axis.size(); ++row) {
+    for (const std::vector<int64_t>* given : {&param().begin, &param().end, &param().step}) {
+      if (row < given->size() && (*given)[row] != 0 && next < num_inputs) {
+        rule.deps.push_back({next++, true});
+      }
+    }
+    if (row < param().idx.size() && param().idx[row] != 0) ++next;
+  }
+  return rule;
+}
+
+absl::StatusOr<std::vector<TensorType>> Subtensor::Infer(absl::Span<const InputInfo> inputs) const {
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<AxisRange> ranges, Ranges(inputs));
+  Shape shape;
+  for (const AxisRange& range : ranges) {
+    if (!range.dropped) shape.push_back(range.count);
+  }
+  return std::vector<TensorType>{{inputs[0].type.dtype, shape}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> Subtensor::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const HostTensor& x = inputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<AxisRange> ranges, Ranges(InfosOf(inputs)));
+  const Strides x_strides = ContiguousStrides(x.shape());
+  int64_t start = 0;
+  Shape shape;
+  Strides strides;
+  for (size_t axis = 0; axis < ranges.size(); ++axis) {
+    start += ranges[axis].start * x_strides[axis];
+    if (ranges[axis].dropped) continue;
+    shape.push_back(ranges[axis].count);
+    strides.push_back(ranges[axis].step * x_strides[axis]);
+  }
+  HostTensor output = HostTensor::Zeros(x.dtype(), shape);
+  CopyStrided(x, start, strides, output);
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+std::optional<View> Subtensor::ReadonlyForward(absl::Span<const InputInfo> inputs,
+                                               absl::Span<const TensorType> outputs) const {
+  const TensorType& x = inputs[0].type;
+  if (x.format != outputs[0].format) return std::nullopt;
+  absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(inputs);
+  if (!ranges.ok()) return std::nullopt;
+  std::vector<int64_t> start, count;
+  for (const AxisRange& range : *ranges) {
+    if (range.step != 1) return std::nullopt;
+    start.push_back(range.start);
+    count.push_back(range.count);
+  }
+  if (x.format == Format::kNCHW16c) {  // from channels to channel blocks
+    const bool whole = count[1] % kChannelBlock == 0 || start[1] + count[1] == x.shape[1];
+    if (start[1] % kChannelBlock != 0 || !whole) return std::nullopt;
+    start[1] /= kChannelBlock;
+    count[1] = (count[1] + kChannelBlock - 1) / kChannelBlock;
+  }
+  const int64_t offset = ContiguousOffset(GridOf(x), start, count);
+  return offset < 0 ? std::nullopt : std::optional<View>(View{0, offset});
+}
+
+}  // namespace ashlar

@@ -1,0 +1,62 @@
+// Subtensor: a box of a tensor, with steps.
+#ifndef ASHLAR_OPR_SUBTENSOR_H_
+#define ASHLAR_OPR_SUBTENSOR_H_
+
+#include "absl/container/inlined_vector.h"
+#include "opr/base.h"
+
+namespace ashlar {
+
+// One row for each axis that is cut (parallel vectors): the axis (negative: from the end) and, as 0
+// or 1, which of its bounds are given. Those given are the further inputs, row by row, in the order
+// begin, end, step, idx: one-element integer vectors. `idx` excludes the others and drops the axis.
+struct SubtensorParam {
+  std::vector<int64_t> axis, begin, end, step, idx;
+  int64_t min_rank = 0;  // 1: the last axis is not dropped if all others are (MegEngine)
+
+  template <typename V>
+  void Visit(V& v) {
+    v("axis", axis);
+    v("begin", begin);
+    v("end", end);
+    v("step", step);
+    v("idx", idx);
+    v.Optional("min_rank", min_rank, int64_t{0});
+  }
+};
+
+// What a Subtensor takes of one axis of its input: elements start, start + step, ... (count of
+// them).
+struct AxisRange {
+  int64_t start = 0;
+  int64_t step = 1;
+  int64_t count = 0;
+  bool dropped = false;  // by idx; the count is 1
+};
+
+// Inputs: x, then bounds. As Python slices: negative bounds count from the end, and bounds beyond
+// the ends are clipped; an idx must be inside.
+class Subtensor final : public OperatorWithParam<SubtensorParam> {
+ public:
+  using OperatorWithParam::OperatorWithParam;
+  absl::string_view type() const override { return "Subtensor"; }
+  std::string base_name() const override { return "subtensor"; }
+  InputUse input_use(int input) const override {
+    return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
+  }
+  // The shape follows from that of x and from the bounds, but from no idx.
+  InferRule shape_rule(int num_inputs) const override;
+  InferRule value_rule(int num_inputs) const override { return InferRule::ValuesOf(num_inputs); }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(
+      absl::Span<const HostTensor> inputs) const override;
+  std::optional<View> ReadonlyForward(absl::Span<const InputInfo> inputs,
+                                      absl::Span<const TensorType> outputs) const override;
+
+  // One range for each axis of x; needs the values of the bounds.
+  absl::StatusOr<std::vector<AxisRange>> Ranges(absl::Span<const InputInfo> inputs) const;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_SUBTENSOR_H_

@@ -1,0 +1,45 @@
+#include "opr/window.h"
+
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+// With every parameter below this, no sum or product of them overflows.
+constexpr int64_t kMaxParameter = std::numeric_limits<int32_t>::max();
+
+absl::Status CheckRange(absl::string_view name, int64_t value, int64_t least) {
+  if (value >= least && value <= kMaxParameter) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", value, ", expected ", least, " to ", kMaxParameter));
+}
+
+}  // namespace
+
+absl::StatusOr<WindowAxis> CompleteWindowAxis(WindowAxis axis, absl::string_view suffix) {
+  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("window_", suffix), axis.window, 1));
+  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("stride_", suffix), axis.stride, 1));
+  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("dilate_", suffix), axis.dilation, 1));
+  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("pad_", suffix), axis.pad_begin, 0));
+  if (axis.pad_end == kSamePadding) axis.pad_end = axis.pad_begin;
+  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("pad_", suffix, "_end"), axis.pad_end, 0));
+  const int64_t padded = axis.input + axis.pad_begin + axis.pad_end;
+  if (axis.extent() > padded) {
+    return absl::InvalidArgumentError(absl::StrCat("window_", suffix, " is ", axis.window,
+                                                   " (dilated: ", axis.extent(),
+                                                   "), larger than the padded input of ", padded));
+  }
+  axis.output = (padded - axis.extent()) / axis.stride + 1;
+  return axis;
+}
+
+absl::Status CheckWindowsTouchInput(const WindowAxis& axis, absl::string_view suffix) {
+  if (axis.pad_begin < axis.extent() && axis.Origin(axis.output - 1) < axis.input) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("pad_", suffix, " is ", axis.pad_begin, " and ",
+                                                 axis.pad_end, " for windows of ", axis.window,
+                                                 ": one lies wholly in the padding"));
+}
+
+}  // namespace ashlar
