@@ -1,0 +1,30 @@
+// Whose a heap allocation is: Ashlar's own or a library's.
+#ifndef ASHLAR_RUNTIME_ALLOCATION_ORIGIN_H_
+#define ASHLAR_RUNTIME_ALLOCATION_ORIGIN_H_
+
+namespace ashlar {
+
+// What the calling thread is doing; a counter of allocations reads it.
+enum class AllocationOrigin {
+  kOther,    // not inside a run
+  kOwn,      // inside Session::Run
+  kLibrary,  // inside a library that a kernel called
+};
+
+AllocationOrigin CurrentOrigin();
+
+// Sets the origin for its scope. Costs a thread-local store.
+class OriginScope {
+ public:
+  explicit OriginScope(AllocationOrigin origin);
+  ~OriginScope();
+  OriginScope(const OriginScope&) = delete;
+  OriginScope& operator=(const OriginScope&) = delete;
+
+ private:
+  AllocationOrigin previous_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_ALLOCATION_ORIGIN_H_

@@ -1,0 +1,71 @@
+// Concat: copies of contiguous runs, except for inputs that already lie in their place.
+#include "opr/concat.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/status.h"
+#include "opr/strided.h"
+#include "runtime/cpu/kernels.h"
+#include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/parallel.h"
+
+namespace ashlar {
+namespace {
+
+// One input inside the output, all in bytes: `count` runs, `run` long, each `pitch` behind the
+// last.
+struct Part {
+  int64_t offset = 0;
+  int64_t run = 0;
+};
+
+void CopyPart(const Part& part, int64_t count, int64_t pitch, int threads, char* output,
+              const char* input) {
+  char* const target = output + part.offset;
+  if (count == 1 && target == input) return;
+  constexpr int64_t kGrain = 1 << 16;  // bytes
+  if (count == 1) {
+    ParallelFor(threads, part.run, kGrain, [&](int64_t begin, int64_t end) {
+      std::memcpy(target + begin, input + begin, end - begin);
+    });
+    return;
+  }
+  ParallelFor(threads, count, std::max<int64_t>(1, kGrain / std::max<int64_t>(part.run, 1)),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  std::memcpy(target + i * pitch, input + i * part.run, part.run);
+                }
+              });
+}
+
+absl::StatusOr<KernelList> MakeConcat(const KernelRequest& request) {
+  const TensorType& output = request.outputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(
+      const int axis,
+      NormalizeAxis(static_cast<const Concat&>(*request.op).param().axis, output.shape.rank()));
+  int64_t count = 1, pitch = 0;
+  std::vector<Part> parts;
+  for (const TensorType& input : request.inputs) {
+    const StorageGrid grid = GridOf(input);
+    count = 1;
+    Part part{pitch, grid.unit_bytes};
+    for (int i = 0; i < axis; ++i) count *= grid.dims[i];
+    for (int i = axis; i < grid.dims.rank(); ++i) part.run *= grid.dims[i];
+    parts.push_back(part);
+    pitch += part.run;
+  }
+  const int threads = request.threads;
+  return OnlyKernel("copy", [=](const KernelArgs& args) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      CopyPart(parts[i], count, pitch, threads, static_cast<char*>(args.outputs[0]),
+               static_cast<const char*>(args.inputs[i]));
+    }
+  });
+}
+
+}  // namespace
+
+void RegisterConcatKernels(KernelRegistry& registry) { registry.Register("Concat", MakeConcat); }
+
+}  // namespace ashlar

@@ -1,0 +1,75 @@
+#include "runtime/cpu/cpu_device.h"
+
+#include <omp.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "graph/status.h"
+#include "runtime/cpu/isa.h"
+#include "runtime/cpu/kernels.h"
+#include "runtime/device.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kCacheLine = 64;
+
+// Anonymous pages: zero-filled, touched only when used.
+class CpuMemory final : public DeviceMemory {
+ public:
+  CpuMemory(void* data, int64_t bytes) {
+    data_ = data;
+    bytes_ = bytes;
+  }
+  ~CpuMemory() override {
+    if (data_ != nullptr) munmap(data_, static_cast<size_t>(bytes_));
+  }
+};
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(CompNode comp_node) : comp_node_(comp_node) { RegisterCpuKernels(kernels_); }
+  CompNode comp_node() const override { return comp_node_; }
+  int64_t alignment() const override { return kCacheLine; }
+  const KernelRegistry& kernels() const override { return kernels_; }
+
+  absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) override {
+    if (bytes == 0) return std::make_unique<CpuMemory>(nullptr, 0);
+    void* data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(comp_node_.ToString(), ": no ", bytes, " bytes of memory to be had"));
+    }
+    return std::make_unique<CpuMemory>(data, bytes);
+  }
+
+  void UseThreads(int threads) override { omp_set_num_threads(threads); }
+
+ private:
+  CompNode comp_node_;
+  KernelRegistry kernels_;
+};
+
+}  // namespace
+
+void RegisterCpuDevice() {
+  RegisterDeviceType(CompNode::Type::kCpu, [](const CompNode& node) -> absl::StatusOr<Device*> {
+    if (node.device != 0 || node.stream != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("device ", node.ToString(), ": the only CPU comp node is cpu0:0"));
+    }
+    static CpuDevice* const device = new CpuDevice(node);
+    return device;
+  });
+}
+
+std::string CpuLibraries() {
+  const dnnl_version_t* version = dnnl_version();
+  return absl::StrCat("oneDNN ", version->major, ".", version->minor, ".", version->patch,
+                      "; own kernels for ", Name(HostIsa()));
+}
+
+}  // namespace ashlar

@@ -1,0 +1,17 @@
+// The CPU backend: comp node cpu0:0.
+#ifndef ASHLAR_RUNTIME_CPU_CPU_DEVICE_H_
+#define ASHLAR_RUNTIME_CPU_CPU_DEVICE_H_
+
+#include <string>
+
+namespace ashlar {
+
+// Makes OpenDevice know cpu comp nodes. Call once at program start.
+void RegisterCpuDevice();
+
+// The libraries that kernels call, with versions and what they make of this processor.
+std::string CpuLibraries();
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_CPU_CPU_DEVICE_H_

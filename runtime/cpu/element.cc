@@ -1,0 +1,101 @@
+#include "runtime/cpu/element.h"
+
+#include <limits>
+
+#include "graph/tensor.h"
+#include "runtime/cpu/isa.h"
+
+namespace ashlar {
+namespace {
+
+template <typename T>
+struct Plain {
+  using Storage = T;
+  static double Load(T value) { return static_cast<double>(value); }
+  static T Store(double value) {
+    if constexpr (std::numeric_limits<T>::is_integer) {
+      constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
+      constexpr double kHigh = static_cast<double>(std::numeric_limits<T>::max());
+      if (value != value) return 0;
+      if (value >= kHigh) return std::numeric_limits<T>::max();  // 2^63 - 1 is 2^63 as a double
+      if (value <= kLow) return std::numeric_limits<T>::min();
+    }
+    return static_cast<T>(value);
+  }
+};
+struct Half {
+  using Storage = uint16_t;
+  static double Load(uint16_t value) { return HalfToFloat(value); }
+  static uint16_t Store(double value) { return FloatToHalf(static_cast<float>(value)); }
+};
+struct BFloat16 {
+  using Storage = uint16_t;
+  static double Load(uint16_t value) { return BFloat16ToFloat(value); }
+  static uint16_t Store(double value) { return FloatToBFloat16(static_cast<float>(value)); }
+};
+struct Bool {
+  using Storage = uint8_t;
+  static double Load(uint8_t value) { return value; }
+  static uint8_t Store(double value) { return value != 0; }
+};
+
+template <typename Element>
+void LoadRow(const void* data, int64_t offset, int64_t stride, int64_t n, double* row) {
+  const auto* from = static_cast<const typename Element::Storage*>(data) + offset;
+  if (stride == 1) {
+    for (int64_t i = 0; i < n; ++i) row[i] = Element::Load(from[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) row[i] = Element::Load(from[i * stride]);
+  }
+}
+
+template <typename Element>
+void StoreRow(const double* row, int64_t n, void* data, int64_t offset, int64_t stride) {
+  auto* to = static_cast<typename Element::Storage*>(data) + offset;
+  if (stride == 1) {
+    for (int64_t i = 0; i < n; ++i) to[i] = Element::Store(row[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = Element::Store(row[i]);
+  }
+}
+
+// Calls visit.template operator()<Element>() for the dtype.
+template <typename Visit>
+auto WithElement(DType dtype, const Visit& visit) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return visit.template operator()<Plain<float>>();
+    case DType::kFloat16:
+      return visit.template operator()<Half>();
+    case DType::kBFloat16:
+      return visit.template operator()<BFloat16>();
+    case DType::kInt64:
+      return visit.template operator()<Plain<int64_t>>();
+    case DType::kInt32:
+      return visit.template operator()<Plain<int32_t>>();
+    case DType::kInt8:
+      return visit.template operator()<Plain<int8_t>>();
+    case DType::kUint8:
+    case DType::kByte:
+      return visit.template operator()<Plain<uint8_t>>();
+    case DType::kBool:
+      break;
+  }
+  return visit.template operator()<Bool>();
+}
+
+}  // namespace
+
+LoadRowFunction RowLoader(DType dtype) {
+  return WithElement(dtype, []<typename Element>() {
+    return LoadRowFunction(Versions<LoadRow<Element>>::For(HostIsa()));
+  });
+}
+
+StoreRowFunction RowStorer(DType dtype) {
+  return WithElement(dtype, []<typename Element>() {
+    return StoreRowFunction(Versions<StoreRow<Element>>::For(HostIsa()));
+  });
+}
+
+}  // namespace ashlar

@@ -1,0 +1,47 @@
+// Loops compiled for several instruction sets, and the choice among them when the program runs.
+#ifndef ASHLAR_RUNTIME_CPU_ISA_H_
+#define ASHLAR_RUNTIME_CPU_ISA_H_
+
+#include "absl/strings/string_view.h"
+
+namespace ashlar {
+
+enum class Isa { kBaseline, kAvx2, kAvx512 };
+
+absl::string_view Name(Isa isa);  // "baseline", "avx2", "avx512"
+
+// The best that the processor has and the environment's DNNL_MAX_CPU_ISA allows.
+Isa HostIsa();
+
+// The versions of a function, all callees inlined, so that the compiler vectorises its loops for
+// the instruction set: Versions<Function>::For(HostIsa()) is a pointer to the one to call.
+template <auto kFunction>
+struct Versions;
+
+template <typename... Args, void (*kFunction)(Args...)>
+struct Versions<kFunction> {
+  using Pointer = void (*)(Args...);
+
+  [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512"),
+    gnu::flatten]] static void
+  Avx512(Args... args) {
+    kFunction(args...);
+  }
+  [[gnu::target("avx2,fma"), gnu::flatten]] static void Avx2(Args... args) { kFunction(args...); }
+
+  static Pointer For(Isa isa) {
+    switch (isa) {
+      case Isa::kAvx512:
+        return Avx512;
+      case Isa::kAvx2:
+        return Avx2;
+      case Isa::kBaseline:
+        break;
+    }
+    return kFunction;
+  }
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_CPU_ISA_H_

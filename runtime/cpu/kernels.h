@@ -1,0 +1,25 @@
+// All CPU kernels; one registering function an operator family.
+#ifndef ASHLAR_RUNTIME_CPU_KERNELS_H_
+#define ASHLAR_RUNTIME_CPU_KERNELS_H_
+
+#include "runtime/kernel.h"
+
+namespace ashlar {
+
+void RegisterCpuKernels(KernelRegistry& registry);
+
+void RegisterBatchNormKernels(KernelRegistry& registry);
+void RegisterConcatKernels(KernelRegistry& registry);
+void RegisterConvolutionKernels(KernelRegistry& registry);
+void RegisterElementwiseKernels(KernelRegistry& registry);
+void RegisterLrnKernels(KernelRegistry& registry);
+void RegisterMatrixMulKernels(KernelRegistry& registry);
+void RegisterMovementKernels(KernelRegistry& registry);
+void RegisterPoolingKernels(KernelRegistry& registry);
+void RegisterReduceKernels(KernelRegistry& registry);
+void RegisterSoftmaxKernels(KernelRegistry& registry);
+void RegisterTypeCvtKernels(KernelRegistry& registry);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_CPU_KERNELS_H_

@@ -1,0 +1,120 @@
+// What all kernels on oneDNN share.
+//
+// oneDNN's C++ interface throws. It is called while kernels and states are made, always inside
+// CallOneDnn; runs go through the C interface, which does not.
+#ifndef ASHLAR_RUNTIME_CPU_ONEDNN_H_
+#define ASHLAR_RUNTIME_CPU_ONEDNN_H_
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/kernel.h"
+
+namespace ashlar {
+
+// Runs `body`; what oneDNN throws becomes a status that begins with `what`.
+template <typename Body>
+absl::Status CallOneDnn(absl::string_view what, Body&& body) {
+  try {
+    std::forward<Body>(body)();
+    return absl::OkStatus();
+  } catch (const dnnl::error& error) {
+    const std::string message = absl::StrCat(what, ": oneDNN: ", error.message);
+    if (error.status == dnnl_out_of_memory) return absl::ResourceExhaustedError(message);
+    return absl::InternalError(message);
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat(what, ": ", error.what()));
+  }
+}
+
+// The process's CPU engine.
+const dnnl::engine& OneDnnEngine();
+
+// Attributes under which the scratchpad is the caller's, so that it is part of the memory plan.
+dnnl::primitive_attr OneDnnAttributes();
+
+// Whether oneDNN knows the dtype.
+bool OneDnnSupports(DType dtype);
+
+// kDefault: row-major; kNCHW16c: nChw16c with the logical number of channels. Throws where
+// OneDnnSupports says no.
+dnnl::memory::desc OneDnnDesc(const TensorType& type);
+
+// `type` with the padding of channels counted as channels. A primitive that maps zeros to zeros may
+// be given this type instead: it then keeps the padding zero and has no partial block to treat.
+TensorType WithWholeBlocks(TensorType type);
+
+// Names a layout: equal for equal descriptors only.
+std::string PackingKey(const dnnl::memory::desc& desc);
+
+// Copies from one layout to another. Allocates; for weights, which are packed once.
+absl::Status OneDnnReorder(const dnnl::memory::desc& from, const void* source,
+                           const dnnl::memory::desc& to, void* target);
+
+// Calls visit(pd) for `pd`, which may be empty, and for each further implementation of the same
+// primitive, oneDNN's order being the fastest first. Its reference code is left out: where nothing
+// is visited, oneDNN has no kernel worth the name.
+template <typename PrimitiveDesc, typename Visit>
+void ForEachImplementation(PrimitiveDesc pd, Visit&& visit) {
+  if (!pd) return;
+  do {
+    if (!absl::StrContains(pd.impl_info_str(), "ref")) visit(std::as_const(pd));
+  } while (pd.next_impl());
+}
+
+// An argument of a primitive: DNNL_ARG_SRC and so on, and the tensor of the operator that it is.
+struct OneDnnArgument {
+  enum class Tensor { kInput, kOutput };
+  int arg = 0;
+  Tensor tensor = Tensor::kInput;
+  int index = 0;
+  dnnl::memory::desc desc;
+};
+
+inline OneDnnArgument OneDnnInput(int arg, int index, dnnl::memory::desc desc) {
+  return {arg, OneDnnArgument::Tensor::kInput, index, std::move(desc)};
+}
+inline OneDnnArgument OneDnnOutput(int arg, int index, dnnl::memory::desc desc) {
+  return {arg, OneDnnArgument::Tensor::kOutput, index, std::move(desc)};
+}
+
+// A primitive as a kernel. What a session keeps are the memory objects, which each run points at
+// the tensors of that run. The primitive, whose code is generated, is made with the first state:
+// candidates that are not chosen cost little.
+class OneDnnKernel : public Kernel {
+ public:
+  // May throw. `pd` was made with OneDnnAttributes.
+  OneDnnKernel(const dnnl::primitive_desc_base& pd, std::vector<OneDnnArgument> arguments,
+               double relative_time = 1.0);
+
+  std::string implementation() const override { return implementation_; }
+  int64_t workspace_bytes() const override { return workspace_bytes_; }
+  double relative_time() const override { return relative_time_; }
+  absl::StatusOr<std::unique_ptr<KernelState>> NewState() const override;
+  absl::Status Run(const KernelArgs& args, KernelState* state) const override;
+
+ protected:
+  const std::vector<OneDnnArgument>& arguments() const { return arguments_; }
+
+ private:
+  dnnl::primitive_desc_base pd_;
+  mutable std::once_flag made_;
+  mutable dnnl::primitive primitive_;
+  std::string implementation_;
+  dnnl::memory::desc scratchpad_;
+  int64_t workspace_bytes_ = 0;
+  std::vector<OneDnnArgument> arguments_;
+  double relative_time_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_CPU_ONEDNN_H_

@@ -1,0 +1,18 @@
+// Elementary functions that loops may call and still be vectorised.
+//
+// glibc has vector versions of them (libmvec, at most 4 units in the last place off) for 4, 8 and
+// 16 floats, which its headers only offer under -ffast-math; here they are declared in any case. A
+// loop under `#pragma omp simd` uses those of its instruction set.
+#ifndef ASHLAR_RUNTIME_CPU_VECTOR_MATH_H_
+#define ASHLAR_RUNTIME_CPU_VECTOR_MATH_H_
+
+#include <cmath>
+
+extern "C" {
+__attribute__((simd("notinbranch"))) float expf(float) noexcept;
+__attribute__((simd("notinbranch"))) float logf(float) noexcept;
+__attribute__((simd("notinbranch"))) float tanhf(float) noexcept;
+__attribute__((simd("notinbranch"))) float powf(float, float) noexcept;
+}
+
+#endif  // ASHLAR_RUNTIME_CPU_VECTOR_MATH_H_

@@ -1,0 +1,38 @@
+// A model ready to run: its plan, and its weights packed.
+#ifndef ASHLAR_RUNTIME_EXECUTABLE_H_
+#define ASHLAR_RUNTIME_EXECUTABLE_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "runtime/planned_graph.h"
+
+namespace ashlar {
+
+// Immutable and shared by sessions.
+class Executable {
+ public:
+  // Plans the graph and packs its weights. The graph's own copy of a packed constant is dropped:
+  // pass the graph by move, and weights are in memory once.
+  static absl::StatusOr<std::shared_ptr<const Executable>> Compile(Graph graph,
+                                                                   const PlanningOptions& options);
+  // The same from a plan made before. With `measure_weights` the pool is packed into memory larger
+  // than planned, and what was written is measured.
+  static absl::StatusOr<std::shared_ptr<const Executable>> FromPlan(
+      std::unique_ptr<PlannedGraph> planned, bool measure_weights = false);
+
+  const PlannedGraph& planned() const { return *planned_; }
+  const Graph& graph() const { return planned_->graph; }
+  const void* weights() const { return weights_->data(); }
+  // Bytes up to the highest one that packing wrote; -1 if it was not measured.
+  int64_t weights_written() const { return weights_written_; }
+
+ private:
+  std::unique_ptr<PlannedGraph> planned_;
+  std::unique_ptr<DeviceMemory> weights_;
+  int64_t weights_written_ = -1;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_EXECUTABLE_H_

@@ -1,0 +1,38 @@
+// Host memory for measuring what is read and written.
+#ifndef ASHLAR_RUNTIME_GUARDED_MEMORY_H_
+#define ASHLAR_RUNTIME_GUARDED_MEMORY_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+
+namespace ashlar {
+
+// Bytes that end exactly at a page nobody may touch: any access behind them is a fault.
+class GuardedMemory {
+ public:
+  static absl::StatusOr<std::unique_ptr<GuardedMemory>> Allocate(int64_t bytes);
+  ~GuardedMemory();
+  GuardedMemory(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(const GuardedMemory&) = delete;
+
+  void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+  // From now on a write is a fault, too.
+  absl::Status MakeReadOnly();
+
+ private:
+  GuardedMemory() = default;
+  void* mapping_ = nullptr;
+  int64_t mapped_ = 0;  // with the guard page
+  void* data_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+// One more than the position of the last byte that is not `pattern`; 0 if all are.
+int64_t HighestChanged(const void* data, int64_t bytes, uint8_t pattern);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_GUARDED_MEMORY_H_

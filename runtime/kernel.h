@@ -1,0 +1,94 @@
+// Kernels: how an operator is computed on a device.
+#ifndef ASHLAR_RUNTIME_KERNEL_H_
+#define ASHLAR_RUNTIME_KERNEL_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/operator.h"
+
+namespace ashlar {
+
+// What a kernel is asked for: an operator on tensors of given types and formats.
+struct KernelRequest {
+  const Operator* op = nullptr;
+  std::vector<TensorType> inputs;
+  std::vector<TensorType> outputs;  // without the workspace
+  std::vector<bool> constant;       // by input: known now, so it can be packed
+  // By input: its value where Operator::input_use says kHostValue, otherwise null. Not kept.
+  std::vector<const HostTensor*> host_values;
+  int threads = 1;
+};
+
+// Pointers of one execution. Inputs that are not read on the device are null.
+struct KernelArgs {
+  absl::Span<const void* const> inputs;
+  absl::Span<void* const> outputs;
+  void* workspace = nullptr;  // workspace_bytes() of scratch
+};
+
+// How a kernel wants a constant input stored. Equal keys for one constant mean equal bytes: they
+// are then kept once.
+struct Packing {
+  std::string key;
+  int64_t bytes = 0;
+};
+
+// What one session keeps for one kernel, such as library handles. Made before the first run.
+class KernelState {
+ public:
+  virtual ~KernelState() = default;
+};
+
+// Immutable once made, shared by sessions.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+
+  // The implementation chosen: "jit:avx512_core", "elementwise:avx512".
+  virtual std::string implementation() const = 0;
+  // Scratch bytes during Run; part of the memory plan.
+  virtual int64_t workspace_bytes() const { return 0; }
+  // Expected time over that of the fastest candidate for the same request.
+  virtual double relative_time() const { return 1.0; }
+
+  // nullopt: constant input `input` is read row-major as it is.
+  virtual std::optional<Packing> packing(int /*input*/) const { return std::nullopt; }
+  virtual absl::Status Pack(int /*input*/, const HostTensor& /*value*/, void* /*packed*/) const {
+    return absl::OkStatus();
+  }
+
+  virtual absl::StatusOr<std::unique_ptr<KernelState>> NewState() const {
+    return std::unique_ptr<KernelState>();
+  }
+  // Allocates nothing of Ashlar's own. Where the plan made an output overwrite or contain an input,
+  // their pointers say so.
+  virtual absl::Status Run(const KernelArgs& args, KernelState* state) const = 0;
+};
+
+// All kernels for a request, the fastest first; Unimplemented where there is none.
+using KernelList = std::vector<std::unique_ptr<Kernel>>;
+using KernelFactory = std::function<absl::StatusOr<KernelList>(const KernelRequest&)>;
+
+// The kernels of one device, by operator type.
+class KernelRegistry {
+ public:
+  void Register(absl::string_view type, KernelFactory factory);
+  // Null where the device has no kernel for the type.
+  const KernelFactory* Find(absl::string_view type) const;
+
+ private:
+  std::map<std::string, KernelFactory, std::less<>> factories_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_KERNEL_H_

@@ -1,0 +1,124 @@
+#include "runtime/kernel_choice.h"
+
+#include <algorithm>
+#include <map>
+
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+// A kernel with less scratch may take this much longer than the fastest before memory has to give.
+constexpr double kAcceptableSlowdown = 1.25;
+
+KernelRequest RequestFor(const Graph& graph, const OperatorNode& node, int threads) {
+  KernelRequest request;
+  request.op = node.op.get();
+  request.inputs = graph.InputTypes(node);
+  request.outputs = graph.OutputTypes(node);
+  request.threads = threads;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool host_value = node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue;
+    request.constant.push_back(graph.constant(node.inputs[i]) != nullptr);
+    request.host_values.push_back(host_value ? graph.host_value(node.inputs[i]) : nullptr);
+  }
+  return request;
+}
+
+// Two requests with equal keys are answered by the same kernels.
+std::string KeyOf(const KernelRequest& request) {
+  std::string key = absl::StrCat(request.op->type(), " ", ToString(request.op->params()));
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    absl::StrAppend(&key, " ", request.inputs[i].ToString(), request.constant[i] ? "c" : "");
+    if (const HostTensor* value = request.host_values[i]) {
+      key.append(static_cast<const char*>(value->raw()), value->bytes());
+    }
+  }
+  for (const TensorType& output : request.outputs) absl::StrAppend(&key, " > ", output.ToString());
+  return key;
+}
+
+bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
+  const OperatorNode& node = graph.node(index);
+  switch (node.op->role()) {
+    case Role::kInput:
+    case Role::kConstant:
+      return false;
+    case Role::kCompute:
+      return !model.writes[index].empty();
+    case Role::kOutput: {
+      const int index_of_storage = model.views[node.inputs[0]].storage;
+      if (index_of_storage < 0) return false;
+      const Storage& storage = model.storages[index_of_storage];
+      return storage.pool != Pool::kOutput || graph.outputs()[storage.binding].node != index;
+    }
+  }
+  return false;
+}
+
+double Slowdown(const Kernel& kernel, const Kernel& fastest) {
+  return kernel.relative_time() / std::max(fastest.relative_time(), 1e-9);
+}
+
+}  // namespace
+
+absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
+                                             Device& device, int threads) {
+  device.UseThreads(threads);
+  KernelCandidates candidates(graph.nodes().size());
+  std::map<std::string, std::vector<std::shared_ptr<const Kernel>>> made;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
+    const OperatorNode& node = graph.node(static_cast<int>(i));
+    const std::string where = absl::StrCat(node.name, " (", node.op->type(), ", ", node.id, ")");
+    const KernelRequest request = RequestFor(graph, node, threads);
+    auto [it, inserted] = made.try_emplace(KeyOf(request));
+    if (inserted) {
+      const KernelFactory* factory = device.kernels().Find(node.op->type());
+      if (factory == nullptr) {
+        return absl::UnimplementedError(
+            absl::StrCat(where, ": no kernel on ", device.comp_node().ToString()));
+      }
+      absl::StatusOr<KernelList> kernels = (*factory)(request);
+      if (!kernels.ok()) return Annotate(kernels.status(), where);
+      if (kernels->empty()) {
+        return absl::UnimplementedError(absl::StrCat(where, ": no kernel for ", KeyOf(request),
+                                                     " on ", device.comp_node().ToString()));
+      }
+      for (std::unique_ptr<Kernel>& kernel : *kernels) it->second.push_back(std::move(kernel));
+    }
+    candidates[i] = it->second;
+  }
+  return candidates;
+}
+
+std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
+  std::vector<int64_t> least(candidates.size(), 0);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].empty()) continue;
+    least[i] = candidates[i][0]->workspace_bytes();
+    for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
+      if (Slowdown(*kernel, *candidates[i][0]) > kAcceptableSlowdown) continue;
+      least[i] = std::min(least[i], kernel->workspace_bytes());
+    }
+  }
+  return least;
+}
+
+std::vector<std::shared_ptr<const Kernel>> ChooseKernels(const KernelCandidates& candidates,
+                                                         absl::Span<const int64_t> live) {
+  const std::vector<int64_t> least = LeastWorkspace(candidates);
+  int64_t peak = 0;
+  for (size_t i = 0; i < candidates.size(); ++i) peak = std::max(peak, live[i] + least[i]);
+  std::vector<std::shared_ptr<const Kernel>> chosen(candidates.size());
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
+      if (live[i] + kernel->workspace_bytes() > peak) continue;
+      chosen[i] = kernel;
+      break;
+    }
+  }
+  return chosen;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,230 @@
+#include "runtime/measure.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/guarded_memory.h"
+#include "runtime/session.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kArenaSlack = 1 << 20;
+constexpr int kPatterns[] = {0xA5, 0x5A};
+
+// While it lives, an access to a guard page ends the process with a message and an exit code.
+class FaultHandler {
+ public:
+  explicit FaultHandler(int exit_code) {
+    exit_code_ = exit_code;
+    struct sigaction action = {};
+    action.sa_handler = [](int) {
+      static constexpr char kMessage[] =
+          "error: a kernel accessed memory outside of the caller's input or output tensor\n";
+      [[maybe_unused]] const ssize_t written = write(2, kMessage, sizeof(kMessage) - 1);
+      _exit(exit_code_);
+    };
+    sigaction(SIGSEGV, &action, &previous_);
+  }
+  ~FaultHandler() { sigaction(SIGSEGV, &previous_, nullptr); }
+
+ private:
+  static inline int exit_code_ = 0;
+  struct sigaction previous_ = {};
+};
+
+// The caller's side of a session, in guarded memory.
+class GuardedTensors {
+ public:
+  absl::Status Bind(Session& session, const InputTensors& inputs) {
+    const Graph& graph = session.executable().graph();
+    for (const Binding& binding : graph.inputs()) {
+      const auto it = inputs.find(binding.name);
+      if (it == inputs.end()) {
+        return absl::InvalidArgumentError(absl::StrCat("no tensor for input '", binding.name, "'"));
+      }
+      ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<GuardedMemory> memory,
+                              GuardedMemory::Allocate(it->second.bytes()));
+      std::memcpy(memory->data(), it->second.raw(), static_cast<size_t>(it->second.bytes()));
+      ASHLAR_RETURN_IF_ERROR(memory->MakeReadOnly());
+      ASHLAR_RETURN_IF_ERROR(session.BindInput(binding.name, memory->data(), memory->bytes()));
+      inputs_.push_back(std::move(memory));
+    }
+    for (const Binding& binding : graph.outputs()) {
+      ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<GuardedMemory> memory,
+                              GuardedMemory::Allocate(graph.var(binding.var).type.bytes()));
+      ASHLAR_RETURN_IF_ERROR(session.BindOutput(binding.name, memory->data(), memory->bytes()));
+      outputs_.push_back(std::move(memory));
+    }
+    return absl::OkStatus();
+  }
+
+  void FillOutputs(int pattern) {
+    for (auto& memory : outputs_) {
+      std::memset(memory->data(), pattern, static_cast<size_t>(memory->bytes()));
+    }
+  }
+
+  // For each output the larger of `highest` and the highest changed byte.
+  void RaiseHighest(int pattern, std::vector<int64_t>& highest) const {
+    highest.resize(outputs_.size(), 0);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      highest[i] = std::max(highest[i], HighestChanged(outputs_[i]->data(), outputs_[i]->bytes(),
+                                                       static_cast<uint8_t>(pattern)));
+    }
+  }
+
+  int64_t input_bytes() const {
+    int64_t bytes = 0;
+    for (const auto& memory : inputs_) bytes += memory->bytes();
+    return bytes;
+  }
+
+ private:
+  std::vector<std::unique_ptr<GuardedMemory>> inputs_, outputs_;
+};
+
+// Fills the guard behind a chunk when it is born and looks at all live guards after each step.
+class GuardListener final : public RunListener {
+ public:
+  GuardListener(const PlannedGraph& planned, void* arena)
+      : planned_(planned), arena_(static_cast<uint8_t*>(arena)) {
+    for (size_t s = 0; s < planned.model.storages.size(); ++s) {
+      const int buffer = planned.lifetimes.storage_buffer[s];
+      if (buffer >= 0)
+        Add(buffer, planned.model.storages[s].bytes, planned.model.storages[s].owner);
+    }
+    for (size_t n = 0; n < planned.graph.nodes().size(); ++n) {
+      const int buffer = planned.lifetimes.workspace_buffer[n];
+      const int node = static_cast<int>(n);
+      if (buffer >= 0) Add(buffer, planned.workspace[n], planned.graph.node(node).outputs.back());
+    }
+  }
+
+  void OnStepBegin(int step) override {
+    for (const Guard& guard : guards_) {
+      if (guard.lower == step) std::memset(guard.begin, kPatterns[0], guard.bytes);
+    }
+  }
+
+  void OnStepEnd(int step) override {
+    for (const Guard& guard : guards_) {
+      if (step < guard.lower || step >= guard.upper ||
+          HighestChanged(guard.begin, static_cast<int64_t>(guard.bytes), kPatterns[0]) == 0) {
+        continue;
+      }
+      const OperatorNode& node = planned_.graph.node(planned_.schedule.order[step]);
+      overruns_.push_back(absl::StrCat(node.name, " (", node.op->type(), ", ", node.id,
+                                       ") wrote behind the chunk of ",
+                                       planned_.graph.var(guard.var).name));
+      std::memset(guard.begin, kPatterns[0], guard.bytes);
+    }
+  }
+
+  std::vector<std::string> overruns() && { return std::move(overruns_); }
+
+ private:
+  struct Guard {
+    uint8_t* begin;
+    size_t bytes;
+    int64_t lower, upper;  // steps
+    int var;
+  };
+
+  void Add(int index, int64_t used, int var) {
+    const memory::Buffer& buffer = planned_.lifetimes.problem.buffers[index];
+    if (buffer.size <= used) return;  // placed inside another chunk: no guard
+    guards_.push_back({arena_ + planned_.plan.plan.offsets[index] + used,
+                       static_cast<size_t>(buffer.size - used), buffer.lower, buffer.upper, var});
+  }
+
+  const PlannedGraph& planned_;
+  uint8_t* const arena_;
+  std::vector<Guard> guards_;
+  std::vector<std::string> overruns_;
+};
+
+int64_t Sum(const std::vector<int64_t>& values) {
+  int64_t sum = 0;
+  for (int64_t value : values) sum += value;
+  return sum;
+}
+
+}  // namespace
+
+absl::StatusOr<Measurement> Measure(Graph graph, const PlanningOptions& options,
+                                    const InputTensors& inputs, const MeasureOptions& measure) {
+  Measurement result;
+  result.rss_before = ReadResidentSet().current;
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          PlanGraph(std::move(graph), options));
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                          Executable::FromPlan(std::move(planned), /*measure_weights=*/true));
+  const PlannedGraph& plan = executable->planned();
+  ASHLAR_ASSIGN_OR_RETURN(
+      std::unique_ptr<Session> session,
+      Session::Create(executable, {.arena_slack = kArenaSlack + options.understate_bytes}));
+  const FaultHandler handler(measure.exit_code_on_fault);
+  GuardedTensors tensors;
+  ASHLAR_RETURN_IF_ERROR(tensors.Bind(*session, inputs));
+
+  DeviceMemory& arena = session->arena();
+  int64_t arena_highest = 0;
+  std::vector<int64_t> output_highest;
+  for (int pattern : kPatterns) {
+    std::memset(arena.data(), pattern, static_cast<size_t>(arena.bytes()));
+    tensors.FillOutputs(pattern);
+    ASHLAR_RETURN_IF_ERROR(session->Run());
+    arena_highest = std::max(
+        arena_highest, HighestChanged(arena.data(), arena.bytes(), static_cast<uint8_t>(pattern)));
+    tensors.RaiseHighest(pattern, output_highest);
+  }
+  result.runs_counted = std::max(measure.runs, 2) - 1;
+  StartHeapCounting();
+  for (int i = 0; i < result.runs_counted; ++i) {
+    if (absl::Status status = session->Run(); !status.ok()) {
+      StopHeapCounting();
+      return status;
+    }
+  }
+  result.heap = StopHeapCounting();
+  const ResidentSet resident = ReadResidentSet();
+  result.rss_after = resident.current;
+  result.rss_peak = resident.peak;
+
+  result.arena = {plan.plan.plan.arena, arena_highest, "highest byte changed in a patterned arena"};
+  result.weights = {plan.weights.bytes, executable->weights_written(),
+                    "highest byte changed in a patterned pool"};
+  result.input = {plan.input_bytes(), tensors.input_bytes(), "read-only, ends at a guard page"};
+  result.output = {plan.output_bytes(), Sum(output_highest),
+                   "highest byte changed, ends at a guard page"};
+  result.ok = true;
+  for (const PoolMeasurement* pool :
+       {&result.arena, &result.weights, &result.input, &result.output}) {
+    result.ok = result.ok && pool->actual_bytes <= pool->planned_bytes;
+  }
+  result.ok = result.ok && result.heap.own_calls == 0 && result.heap.library_net_bytes <= 0;
+  return result;
+}
+
+absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanningOptions options,
+                                                     const InputTensors& inputs) {
+  options.guard_bytes = 64;
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                          Executable::Compile(std::move(graph), options));
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(executable));
+  const FaultHandler handler(MeasureOptions().exit_code_on_fault);
+  GuardedTensors tensors;
+  ASHLAR_RETURN_IF_ERROR(tensors.Bind(*session, inputs));
+  GuardListener listener(executable->planned(), session->arena().data());
+  ASHLAR_RETURN_IF_ERROR(session->Run(listener));
+  return std::move(listener).overruns();
+}
+
+}  // namespace ashlar

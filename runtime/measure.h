@@ -1,0 +1,63 @@
+// Planned against actual memory, by measurement.
+//
+//   arena    mapped larger than planned and filled with a pattern: the highest byte that a run
+//   changed weights  likewise for packing output   the caller's tensor ends at a page nobody may
+//   touch, and holds a pattern input    the caller's tensor is read-only and ends at a page nobody
+//   may touch
+//
+// Patterns are applied twice, complementary, so that no byte can hide by chance.
+#ifndef ASHLAR_RUNTIME_MEASURE_H_
+#define ASHLAR_RUNTIME_MEASURE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/tensor.h"
+#include "runtime/executable.h"
+#include "runtime/heap_counter.h"
+#include "runtime/process_memory.h"
+
+namespace ashlar {
+
+struct PoolMeasurement {
+  int64_t planned_bytes = 0;
+  int64_t actual_bytes = 0;
+  std::string method;
+};
+
+struct Measurement {
+  PoolMeasurement arena, weights, input, output;
+  HeapCounts heap;         // of the second and later runs together
+  int runs_counted = 0;    // how many those were
+  int64_t rss_before = 0;  // resident bytes before the model was compiled
+  int64_t rss_after = 0;   // after load and runs
+  int64_t rss_peak = 0;
+  std::vector<std::string> overruns;  // operators that wrote behind one of their chunks
+  bool ok = false;  // no pool's actual exceeds its plan, no overrun, no heap call of our own
+};
+
+struct MeasureOptions {
+  int runs = 3;  // at least 2
+  // An access outside of a guarded tensor ends the process with this code and a message.
+  int exit_code_on_fault = 4;
+};
+
+// Tensors for all inputs of the graph, by binding name.
+using InputTensors = std::map<std::string, HostTensor>;
+
+// Compiles and runs the graph with measuring means; never fails for a mere excess (see `ok`).
+// Overruns are not looked for here: CheckGuards does.
+absl::StatusOr<Measurement> Measure(Graph graph, const PlanningOptions& options,
+                                    const InputTensors& inputs, const MeasureOptions& measure = {});
+
+// Plans with guard bytes behind every chunk, runs once and names the operators after whose step a
+// guard was changed ("conv[3] (ConvBiasForward, 17) wrote behind chunk of conv[3]").
+absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanningOptions options,
+                                                     const InputTensors& inputs);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_MEASURE_H_

@@ -1,0 +1,78 @@
+// Everything that is decided before memory is touched: rewritten graph, kernels, order, addresses.
+#ifndef ASHLAR_RUNTIME_PLANNED_GRAPH_H_
+#define ASHLAR_RUNTIME_PLANNED_GRAPH_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "memory/lifetimes.h"
+#include "memory/planner.h"
+#include "memory/storage.h"
+#include "runtime/device.h"
+#include "runtime/kernel.h"
+#include "runtime/scheduler.h"
+#include "runtime/weights.h"
+
+namespace ashlar {
+
+// Where the sizes of workspaces come from.
+enum class WorkspaceSource {
+  kKernel,    // the kernels that were chosen
+  kRecorded,  // the program that the graph came from (GraphBuilder::NodeOptions); only for planning
+};
+
+struct PlanningOptions {
+  CompNode comp_node;
+  int threads = 1;
+  std::string passes = "all";        // SelectPasses
+  std::string scheduler = "memory";  // ScheduleByName
+  memory::PlanOptions planner;
+  WorkspaceSource workspace = WorkspaceSource::kKernel;
+  bool inplace = true;      // writable forwards and placements
+  int64_t alignment = 0;    // bytes; 0: the device's
+  int64_t guard_bytes = 0;  // unused bytes behind each chunk, for CheckGuards
+  // Claims that the topmost chunk is so many bytes smaller than it is: the negative control of what
+  // compares the plan with a run. The arena must then be mapped larger than planned.
+  int64_t understate_bytes = 0;
+  bool measure_passes = false;  // fill in the arena bytes of PassReport
+};
+
+struct PassReport {
+  std::string name;
+  int operators_before = 0, operators_after = 0;          // scheduled ones, without constants
+  int64_t arena_bytes_before = 0, arena_bytes_after = 0;  // lower bounds, without workspaces
+};
+
+// What all sessions and reports of a model share.
+struct PlannedGraph {
+  PlanningOptions options;
+  Device* device = nullptr;
+  Graph graph;
+  StorageModel model;
+  std::vector<std::shared_ptr<const Kernel>> kernels;  // by node; null where nothing runs
+  std::vector<int64_t> workspace;                      // bytes by node
+  Schedule schedule;
+  Lifetimes lifetimes;
+  memory::PlanResult plan;
+  WeightsPlan weights;
+  std::vector<PassReport> passes;
+  double plan_ms = 0;  // all of the above
+
+  // Offset of a workspace or of a var's storage in the arena, bytes; -1 if it is not there.
+  int64_t WorkspaceOffset(int node) const;
+  int64_t ArenaOffset(int var) const;
+  // Sum over the caller's tensors, bytes.
+  int64_t input_bytes() const;
+  int64_t output_bytes() const;
+};
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
+                                                        const PlanningOptions& options);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLANNED_GRAPH_H_

@@ -1,0 +1,36 @@
+// Records when each step ran. Listens to a run; the run loop does not know it.
+#ifndef ASHLAR_RUNTIME_PROFILER_H_
+#define ASHLAR_RUNTIME_PROFILER_H_
+
+#include <chrono>
+#include <vector>
+
+#include "runtime/session.h"
+
+namespace ashlar {
+
+// Seconds since the profiler was made.
+struct StepTime {
+  double start = 0;
+  double end = 0;
+};
+
+class Profiler final : public RunListener {
+ public:
+  explicit Profiler(int num_steps) : steps_(num_steps), start_(Clock::now()) {}
+  void OnStepBegin(int step) override { steps_[step].start = Now(); }
+  void OnStepEnd(int step) override { steps_[step].end = Now(); }
+  // By position in the order; the last run's.
+  const std::vector<StepTime>& steps() const { return steps_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double Now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  std::vector<StepTime> steps_;
+  const Clock::time_point start_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PROFILER_H_

@@ -1,0 +1,28 @@
+#include "runtime/scheduler.h"
+
+#include "absl/strings/str_cat.h"
+#include "memory/instance.h"
+#include "memory/lifetimes.h"
+#include "memory/lower_bound.h"
+
+namespace ashlar {
+
+absl::StatusOr<Schedule> ScheduleByName(absl::string_view name, const Graph& graph,
+                                        const StorageModel& model,
+                                        absl::Span<const int64_t> workspace) {
+  if (name == "megengine") return ScheduleMegEngine(graph, model, workspace);
+  if (name == "memory") return ScheduleMemory(graph, model, workspace);
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown scheduler '", name, "'; expected memory or megengine"));
+}
+
+absl::StatusOr<int64_t> PeakOfOrder(const Graph& graph, const StorageModel& model,
+                                    absl::Span<const int> order,
+                                    absl::Span<const int64_t> workspace) {
+  const Lifetimes lifetimes = ComputeLifetimes(graph, model, order, workspace, /*alignment=*/1);
+  const absl::StatusOr<memory::Instance> instance = memory::Instance::Create(lifetimes.problem);
+  if (!instance.ok()) return instance.status();
+  return memory::ComputeLowerBound(*instance).bytes;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,56 @@
+// comp_seq: the order in which operators run.
+#ifndef ASHLAR_RUNTIME_SCHEDULER_H_
+#define ASHLAR_RUNTIME_SCHEDULER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "memory/storage.h"
+
+namespace ashlar {
+
+struct Schedule {
+  std::vector<int> order;  // scheduled nodes, each once, producers first
+  // The largest sum of live arena bytes at any step of this order, workspaces included; overwritten
+  // and placed bytes counted once, alignment left out.
+  int64_t peak_bytes = 0;
+  // No order has a lower peak than this; 0 where the scheduler proves nothing.
+  int64_t bound_bytes = 0;
+  bool exact = false;  // peak_bytes is the least there is
+  // MegEngine's `input_update_time` of each node in `order`; empty for other schedulers.
+  std::vector<int> input_update_time;
+};
+
+// In all of these `workspace` is bytes by node; `model` was built from `graph`. Only inputs that
+// are device values count as dependencies.
+
+// MegEngine's list scheduling: smaller priority first, then the larger input_update_time (finish
+// the chain at hand), then the larger operator id.
+Schedule ScheduleMegEngine(const Graph& graph, const StorageModel& model,
+                           absl::Span<const int64_t> workspace);
+
+// Least peak. Exact by dynamic programming over sets of executed nodes where their number allows
+// it, cut at nodes that every path passes; else the better of a beam search and MegEngine's order,
+// with stretches of it made exact. Among orders of equal peak, one that finishes a branch before it
+// begins the next. Deterministic: the effort is limited by counting, not by a clock.
+Schedule ScheduleMemory(const Graph& graph, const StorageModel& model,
+                        absl::Span<const int64_t> workspace);
+
+// "megengine" or "memory"; InvalidArgument for other names.
+absl::StatusOr<Schedule> ScheduleByName(absl::string_view name, const Graph& graph,
+                                        const StorageModel& model,
+                                        absl::Span<const int64_t> workspace);
+
+// The peak of any order, found by way of lifetimes and the planners' lower bound: a check on the
+// schedulers, which share no code with it.
+absl::StatusOr<int64_t> PeakOfOrder(const Graph& graph, const StorageModel& model,
+                                    absl::Span<const int> order,
+                                    absl::Span<const int64_t> workspace);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_SCHEDULER_H_

@@ -1,0 +1,161 @@
+#include "runtime/scheduler_arena.h"
+
+#include <algorithm>
+
+namespace ashlar {
+namespace {
+
+void SortUnique(std::vector<int>& list) {
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+// Where each storage stands in its tree of placements.
+struct Place {
+  int parent = -1;
+  int root = 0;
+  int64_t offset = 0;  // bytes from the start of the root
+};
+
+std::vector<Place> FindPlaces(const StorageModel& model) {
+  std::vector<Place> places(model.storages.size());
+  for (const std::vector<Placement>& placements : model.placements) {
+    for (const Placement& p : placements) places[p.inner] = {p.outer, 0, p.offset};
+  }
+  // The producer of an outer storage comes after those of its parts, so parents have larger
+  // indices.
+  for (int s = static_cast<int>(places.size()) - 1; s >= 0; --s) {
+    Place& place = places[s];
+    place.root = place.parent < 0 ? s : places[place.parent].root;
+    if (place.parent >= 0) place.offset += places[place.parent].offset;
+  }
+  return places;
+}
+
+}  // namespace
+
+ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
+                               absl::Span<const int64_t> workspace)
+    : parts_(model.storages.size()),
+      trees_of_(graph.nodes().size()),
+      workspace_(workspace.begin(), workspace.end()),
+      overwrite_needs_(graph.nodes().size()),
+      overwrite_bytes_(graph.nodes().size(), 0),
+      progress_(graph.nodes().size(), Progress::kPending),
+      covered_(model.storages.size()) {
+  const std::vector<Place> places = FindPlaces(model);
+  std::vector<int> tree_of(parts_.size(), -1);
+  for (int s = static_cast<int>(parts_.size()) - 1; s >= 0; --s) {
+    const Storage& storage = model.storages[s];
+    parts_[s] = {storage.bytes, storage.producer, places[s].parent, storage.readers};
+    if (storage.pool != Pool::kArena) continue;
+    if (places[s].parent < 0) {
+      tree_of[s] = static_cast<int>(trees_.size());
+      trees_.emplace_back();
+    } else {
+      tree_of[s] = tree_of[places[s].root];
+    }
+    trees_[tree_of[s]].push_back(s);
+  }
+  for (size_t node = 0; node < trees_of_.size(); ++node) {
+    for (const std::vector<int>* storages : {&model.reads[node], &model.writes[node]}) {
+      for (int s : *storages) {
+        if (tree_of[s] >= 0) trees_of_[node].push_back(tree_of[s]);
+      }
+    }
+    SortUnique(trees_of_[node]);
+    if (model.overwrites[node].empty()) continue;
+    const int output = model.views[graph.node(static_cast<int>(node)).outputs[0]].storage;
+    if (places[output].parent >= 0) continue;  // its address is bound already
+    overwrite_bytes_[node] = parts_[output].bytes;
+    for (const Overwrite& candidate : model.overwrites[node]) {
+      const int64_t begin = places[candidate.storage].offset + candidate.offset;
+      std::vector<int> needs;
+      for (int s : trees_[tree_of[candidate.storage]]) {
+        const int64_t bottom = places[s].offset;
+        if (bottom >= begin + parts_[output].bytes || bottom + parts_[s].bytes <= begin) continue;
+        needs.push_back(parts_[s].producer);
+        needs.insert(needs.end(), parts_[s].readers.begin(), parts_[s].readers.end());
+      }
+      SortUnique(needs);
+      needs.erase(std::remove(needs.begin(), needs.end(), static_cast<int>(node)), needs.end());
+      overwrite_needs_[node].push_back(std::move(needs));
+    }
+  }
+}
+
+bool ArenaSimulator::IsLive(const Part& part) const {
+  if (progress_[part.producer] != Progress::kRun) return false;
+  for (int reader : part.readers) {
+    if (progress_[reader] == Progress::kPending) return true;
+  }
+  return false;
+}
+
+int64_t ArenaSimulator::LiveBytes(const Tree& tree, int running) const {
+  int64_t bytes = 0;
+  for (int s : tree) {
+    const Part& part = parts_[s];
+    covered_[s] = part.parent >= 0 && covered_[part.parent];
+    if (covered_[s] || !(part.producer == running || IsLive(part))) continue;
+    covered_[s] = true;
+    bytes += part.bytes;
+  }
+  return bytes;
+}
+
+bool ArenaSimulator::Overwrites(int node) const {
+  for (const std::vector<int>& needs : overwrite_needs_[node]) {
+    if (std::none_of(needs.begin(), needs.end(),
+                     [&](int other) { return progress_[other] == Progress::kPending; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int64_t ArenaSimulator::Run(int node) {
+  int64_t before = 0;
+  int64_t during = 0;
+  int64_t after = 0;
+  for (int tree : trees_of_[node]) {
+    before += LiveBytes(trees_[tree], -1);
+    during += LiveBytes(trees_[tree], node);
+  }
+  progress_[node] = Progress::kRun;
+  for (int tree : trees_of_[node]) after += LiveBytes(trees_[tree], -1);
+  if (Overwrites(node)) during -= overwrite_bytes_[node];
+  const int64_t step = live_ + during - before + workspace_[node];
+  live_ += after - before;
+  return step;
+}
+
+void ArenaSimulator::Undo(absl::Span<const int> nodes, int64_t live) {
+  for (int node : nodes) progress_[node] = Progress::kPending;
+  live_ = live;
+}
+
+std::vector<int> ArenaSimulator::TreesOf(absl::Span<const int> nodes) const {
+  std::vector<int> trees;
+  for (int node : nodes) {
+    trees.insert(trees.end(), trees_of_[node].begin(), trees_of_[node].end());
+  }
+  SortUnique(trees);
+  return trees;
+}
+
+int64_t ArenaSimulator::LiveBytesIn(absl::Span<const int> trees) const {
+  int64_t bytes = 0;
+  for (int tree : trees) bytes += LiveBytes(trees_[tree], -1);
+  return bytes;
+}
+
+int64_t SimulatePeak(const Graph& graph, const StorageModel& model, absl::Span<const int> order,
+                     absl::Span<const int64_t> workspace) {
+  ArenaSimulator arena(graph, model, workspace);
+  int64_t peak = 0;
+  for (int node : order) peak = std::max(peak, arena.Run(node));
+  return peak;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,86 @@
+// Live arena bytes while nodes run in any order.
+#ifndef ASHLAR_RUNTIME_SCHEDULER_ARENA_H_
+#define ASHLAR_RUNTIME_SCHEDULER_ARENA_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "memory/storage.h"
+
+namespace ashlar {
+
+// The rule of memory/lifetimes.h as a function of which nodes have run.
+//
+// A storage is live from the step of its producer to that of its last reader. A placed one costs
+// nothing while its whole is live, so live bytes are summed over trees of placements: a live root
+// counts for all of its parts. An output that overwrites dying memory costs nothing in its own
+// step. Whether it may depends on which readers have run, not on their order; and by the time
+// memory is overwritten nothing else in it is live, so later steps need not know of it.
+//
+// Therefore live() depends only on the set of nodes that have run, and what running a node adds to
+// it never grows when other nodes run first (it is submodular); the searches rely on both.
+class ArenaSimulator {
+ public:
+  // kUnknown: may have run or not. What depends on it counts as not live, and as free to overwrite.
+  enum class Progress : uint8_t { kPending, kRun, kUnknown };
+
+  ArenaSimulator(const Graph& graph, const StorageModel& model,
+                 absl::Span<const int64_t> workspace);
+
+  // Whether the place of a node in the order can matter: it reads or writes the arena, or needs
+  // scratch.
+  bool Touches(int node) const { return !trees_of_[node].empty() || workspace_[node] > 0; }
+
+  Progress progress(int node) const { return progress_[node]; }
+  bool HasRun(int node) const { return progress_[node] == Progress::kRun; }
+  // Bytes live after the nodes that have run.
+  int64_t live() const { return live_; }
+
+  // Runs a pending node; returns the bytes live during its step.
+  int64_t Run(int node);
+  // Makes `nodes` pending again, where live() was `live` before they ran.
+  void Undo(absl::Span<const int> nodes, int64_t live);
+
+  // For jumps to another state: the progress of nodes, then the live bytes.
+  void SetProgress(int node, Progress progress) { progress_[node] = progress; }
+  void SetLive(int64_t live) { live_ = live; }
+
+  // The trees of placements that some nodes read or write, and their share of live().
+  std::vector<int> TreesOf(absl::Span<const int> nodes) const;
+  int64_t LiveBytesIn(absl::Span<const int> trees) const;
+
+ private:
+  struct Part {
+    int64_t bytes = 0;
+    int producer = 0;
+    int parent = -1;  // the storage that it is placed in
+    std::vector<int> readers;
+  };
+  using Tree = std::vector<int>;  // storages, each after the one that it is placed in
+
+  bool IsLive(const Part& part) const;
+  // Live bytes of a tree; what `running` makes counts as live too (-1: no node runs).
+  int64_t LiveBytes(const Tree& tree, int running) const;
+  bool Overwrites(int node) const;
+
+  std::vector<Part> parts_;                 // by storage
+  std::vector<Tree> trees_;                 // those in the arena
+  std::vector<std::vector<int>> trees_of_;  // by node: trees that it reads or writes
+  std::vector<int64_t> workspace_;          // by node
+  // By node, for each candidate to be overwritten: the other nodes that must have run.
+  std::vector<std::vector<std::vector<int>>> overwrite_needs_;
+  std::vector<int64_t> overwrite_bytes_;  // by node: of output 0
+  std::vector<Progress> progress_;        // by node
+  int64_t live_ = 0;
+  mutable std::vector<char> covered_;  // by storage: LiveBytes has counted it or its parent
+};
+
+// Peak of a whole order.
+int64_t SimulatePeak(const Graph& graph, const StorageModel& model, absl::Span<const int> order,
+                     absl::Span<const int64_t> workspace);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_SCHEDULER_ARENA_H_

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "runtime/scheduler_search.h"
+#include "runtime/scheduler_walk.h"
+
+namespace ashlar {
+namespace {
+
+// Pairs of tasks that a bound may look at; of larger segments it takes only some tasks.
+constexpr size_t kBoundEffort = 10'000'000;
+
+// A step from a saved state.
+struct Edge {
+  int state = 0;
+  int task = 0;
+  int64_t bytes = 0;  // of the step
+
+  // std::priority_queue pops the greatest: the smallest step, of those the one found latest.
+  friend bool operator<(const Edge& a, const Edge& b) {
+    return std::tuple(-a.bytes, a.state, a.task) < std::tuple(-b.bytes, b.state, b.task);
+  }
+};
+
+// Depth-first through all states that can be reached within a budget; when there are no more, the
+// budget rises to the smallest step that was over it (Dijkstra's algorithm, with the maximum in
+// place of the sum). Each set of tasks is visited once, with the least peak that it can be had at.
+// If the budget is the least peak from the start, the order is the first one depth-first.
+ExactOrder SearchWithin(Walk& walk, int64_t budget, int64_t max_effort) {
+  std::vector<Edge> open;
+  std::priority_queue<Edge> over_budget;
+  const auto save = [&]() {
+    const int state = walk.Save();
+    if (state < 0) return;
+    const std::vector<int> ready = walk.ready();
+    for (int task : ready) {
+      const Edge edge = {state, task, walk.StepBytes(task)};
+      if (edge.bytes <= budget) {
+        open.push_back(edge);
+      } else {
+        over_budget.push(edge);
+      }
+    }
+  };
+  walk.Settle(budget);
+  save();
+  while (!walk.done()) {
+    if (walk.effort() > max_effort) return {{}, budget, walk.effort()};
+    if (open.empty()) {
+      budget = over_budget.top().bytes;
+      while (!over_budget.empty() && over_budget.top().bytes == budget) {
+        open.push_back(over_budget.top());
+        over_budget.pop();
+      }
+    }
+    const Edge edge = open.back();
+    open.pop_back();
+    walk.Load(edge.state);
+    walk.Advance(edge.task, budget);
+    if (!walk.done()) save();
+  }
+  return {walk.Path(), budget, walk.effort()};
+}
+
+}  // namespace
+
+int64_t SegmentBound(ArenaSimulator& arena, const TaskGraph& graph, int segment) {
+  using Progress = ArenaSimulator::Progress;
+  const std::vector<int>& tasks = graph.segments[segment];
+  const int64_t live = arena.live();
+  const std::vector<int> trees = arena.TreesOf(tasks);
+  const int64_t elsewhere = live - arena.LiveBytesIn(trees);
+  int64_t bound = 0;
+  std::vector<int> stack;
+  // Marks `task` and what is reached from it along `edges` within the segment.
+  const auto mark = [&](int task, const std::vector<std::vector<int>>& edges, Progress progress) {
+    arena.SetProgress(task, progress);
+    stack = {task};
+    while (!stack.empty()) {
+      const int at = stack.back();
+      stack.pop_back();
+      for (int next : edges[at]) {
+        if (arena.progress(next) != Progress::kUnknown) continue;
+        arena.SetProgress(next, progress);
+        stack.push_back(next);
+      }
+    }
+  };
+  const size_t stride = 1 + tasks.size() * tasks.size() / kBoundEffort;
+  for (size_t i = 0; i < tasks.size(); i += stride) {
+    const int task = tasks[i];
+    for (int other : tasks) arena.SetProgress(other, Progress::kUnknown);
+    mark(task, graph.preds, Progress::kRun);
+    mark(task, graph.succs, Progress::kPending);
+    arena.SetLive(elsewhere + arena.LiveBytesIn(trees));
+    bound = std::max(bound, arena.Run(task));
+  }
+  arena.Undo(tasks, live);
+  return bound;
+}
+
+ExactOrder SearchExactly(ArenaSimulator& arena, const TaskGraph& graph, int segment, int64_t bound,
+                         int64_t max_effort) {
+  ExactOrder result;
+  {
+    Walk walk(arena, graph, segment);
+    result = SearchWithin(walk, bound, max_effort);
+  }
+  if (result.order.empty() || result.bound == bound) return result;
+  // The budget rose on the way. From the start with the right one, the order is depth-first.
+  Walk walk(arena, graph, segment);
+  ExactOrder again = SearchWithin(walk, result.bound, max_effort - result.effort);
+  result.effort += again.effort;
+  if (!again.order.empty()) result.order = std::move(again.order);
+  return result;
+}
+
+}  // namespace ashlar

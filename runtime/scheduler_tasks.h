@@ -1,0 +1,44 @@
+// What of a graph its order is free in.
+#ifndef ASHLAR_RUNTIME_SCHEDULER_TASKS_H_
+#define ASHLAR_RUNTIME_SCHEDULER_TASKS_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "memory/storage.h"
+#include "runtime/scheduler_arena.h"
+
+namespace ashlar {
+
+// By scheduled node: the scheduled nodes whose device values it reads, ascending, each once.
+std::vector<std::vector<int>> DeviceProducers(const Graph& graph,
+                                              const std::vector<bool>& scheduled);
+
+// Tasks are the nodes whose place in the order can change the live bytes of the arena. Constants,
+// inputs, and what only reads those into the caller's memory are no tasks: their step costs
+// nothing.
+struct TaskGraph {
+  // By node; empty for other nodes. Dependencies through nodes that are no tasks count.
+  std::vector<std::vector<int>> preds;
+  std::vector<std::vector<int>> succs;
+  // By node: tasks that may free more once it has run: its successors, and readers of what it
+  // reads.
+  std::vector<std::vector<int>> neighbors;
+  // All tasks in topological order, cut after each task that is an ancestor or a descendant of
+  // every other one. All orders run the segments one after another.
+  std::vector<std::vector<int>> segments;
+  std::vector<int> segment_of;  // by node; -1 where it is no task
+};
+
+TaskGraph BuildTaskGraph(const StorageModel& model, const ArenaSimulator& arena,
+                         const std::vector<std::vector<int>>& producers);
+
+// The order of all scheduled nodes: the tasks in theirs, each other node right before the first
+// that reads it; where none does, right after what it reads.
+std::vector<int> InsertFreeNodes(absl::Span<const int> tasks, const std::vector<bool>& scheduled,
+                                 const std::vector<std::vector<int>>& producers);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_SCHEDULER_TASKS_H_

@@ -1,0 +1,66 @@
+#include "runtime/weights.h"
+
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "graph/status.h"
+
+namespace ashlar {
+
+WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
+                        const std::vector<std::shared_ptr<const Kernel>>& kernels,
+                        int64_t alignment) {
+  WeightsPlan plan;
+  plan.by_input.resize(graph.nodes().size());
+  std::map<std::pair<int, std::string>, int> known;
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    const OperatorNode& node = graph.node(static_cast<int>(n));
+    plan.by_input[n].assign(node.inputs.size(), -1);
+    if (kernels[n] == nullptr) continue;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int storage = model.views[node.inputs[i]].storage;
+      if (storage < 0 || model.storages[storage].pool != Pool::kWeights ||
+          node.op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue) {
+        continue;
+      }
+      WeightEntry entry;
+      entry.var = model.storages[storage].owner;
+      entry.bytes = model.storages[storage].bytes;
+      // A view of a constant is read as it lies; only the constant itself can be packed.
+      if (entry.var == node.inputs[i]) {
+        if (const std::optional<Packing> packing = kernels[n]->packing(static_cast<int>(i))) {
+          entry.key = packing->key;
+          entry.bytes = packing->bytes;
+          entry.packer = kernels[n];
+          entry.packer_input = static_cast<int>(i);
+        }
+      }
+      const auto [it, inserted] =
+          known.try_emplace({entry.var, entry.key}, static_cast<int>(plan.entries.size()));
+      plan.by_input[n][i] = it->second;
+      if (!inserted) continue;
+      entry.offset = (plan.bytes + alignment - 1) / alignment * alignment;
+      plan.bytes = entry.offset + entry.bytes;
+      plan.entries.push_back(std::move(entry));
+    }
+  }
+  return plan;
+}
+
+absl::Status PackWeights(const Graph& graph, const WeightsPlan& plan, void* pool) {
+  for (const WeightEntry& entry : plan.entries) {
+    const HostTensor& value = *graph.constant(entry.var);
+    char* const packed = static_cast<char*>(pool) + entry.offset;
+    if (entry.packer == nullptr) {
+      std::memcpy(packed, value.raw(), static_cast<size_t>(entry.bytes));
+      continue;
+    }
+    if (absl::Status status = entry.packer->Pack(entry.packer_input, value, packed); !status.ok()) {
+      return Annotate(status, absl::StrCat("weights ", graph.var(entry.var).name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ashlar

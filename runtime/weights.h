@@ -1,0 +1,43 @@
+// The weights of a comp node: one pool, every constant in the layout that its kernel wants, once.
+#ifndef ASHLAR_RUNTIME_WEIGHTS_H_
+#define ASHLAR_RUNTIME_WEIGHTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/graph.h"
+#include "memory/storage.h"
+#include "runtime/kernel.h"
+
+namespace ashlar {
+
+// A constant in one layout.
+struct WeightEntry {
+  int var = 0;
+  std::string key;     // Packing::key, or "" for row-major
+  int64_t offset = 0;  // in the pool, bytes
+  int64_t bytes = 0;
+  std::shared_ptr<const Kernel> packer;  // null for row-major
+  int packer_input = 0;
+};
+
+struct WeightsPlan {
+  std::vector<WeightEntry> entries;
+  std::vector<std::vector<int>> by_input;  // [node][input]: entry, or -1 if no constant
+  int64_t bytes = 0;                       // of the pool
+};
+
+// `kernels` by node, null where nothing runs.
+WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
+                        const std::vector<std::shared_ptr<const Kernel>>& kernels,
+                        int64_t alignment);
+
+// Fills the pool, `plan.bytes` at `pool`.
+absl::Status PackWeights(const Graph& graph, const WeightsPlan& plan, void* pool);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_WEIGHTS_H_
