@@ -1,0 +1,42 @@
+// Writes a whole file or nothing: what stood under the path before stays until all is written.
+#ifndef ASHLAR_SERIALIZATION_FILE_WRITER_H_
+#define ASHLAR_SERIALIZATION_FILE_WRITER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace ashlar {
+
+// Writes to a temporary file in the same folder, and Commit renames it over the path. Without
+// Commit nothing is left behind. Symbolic links are followed; a path that is there and no regular
+// file (a pipe, /dev/stdout) is written in place. Errors name the path.
+class FileWriter {
+ public:
+  static absl::StatusOr<std::unique_ptr<FileWriter>> Create(const std::string& path);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  absl::Status Write(const void* data, size_t bytes);
+  absl::Status Write(absl::string_view text) { return Write(text.data(), text.size()); }
+  absl::Status Commit();
+
+ private:
+  FileWriter() = default;
+  absl::Status Error(int error, absl::string_view what) const;
+
+  std::string path_;       // as the caller named it
+  std::string target_;     // with links resolved
+  std::string temporary_;  // empty: in place
+  int fd_ = -1;
+};
+
+// All of `text` as the file's content.
+absl::Status WriteFile(const std::string& path, absl::string_view text);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_FILE_WRITER_H_

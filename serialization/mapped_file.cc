@@ -1,0 +1,46 @@
+#include "serialization/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "graph/status.h"
+
+namespace ashlar {
+
+absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot open"));
+  struct stat info;
+  absl::Status status;
+  void* data = nullptr;
+  if (fstat(fd, &info) != 0) {
+    status = absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot stat"));
+  } else if (!S_ISREG(info.st_mode)) {
+    status = absl::InvalidArgumentError(absl::StrCat(path, ": not a regular file"));
+  } else if (info.st_size > 0) {
+    data = mmap(nullptr, info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+      status = absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot map"));
+    }
+  }
+  close(fd);
+  if (!status.ok()) return status;
+  return std::shared_ptr<const MappedFile>(new MappedFile(
+      absl::MakeConstSpan(static_cast<const uint8_t*>(data), static_cast<size_t>(info.st_size))));
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
+}
+
+void MappedFile::DropResidentPages() const {
+  // The mapping is private and never written, so that nothing is lost.
+  if (!bytes_.empty()) madvise(const_cast<uint8_t*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+}
+
+}  // namespace ashlar

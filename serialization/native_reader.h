@@ -1,0 +1,36 @@
+// Reads the native format (native_format.h). Nothing in the file is trusted: FlatBuffers' verifier
+// first, then every count, index, range and type here, then the graph builder's own inference,
+// whose shapes must be the recorded ones. What is allocated stays within a small multiple of the
+// file.
+#ifndef ASHLAR_SERIALIZATION_NATIVE_READER_H_
+#define ASHLAR_SERIALIZATION_NATIVE_READER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "serialization/mapped_file.h"
+
+namespace ashlar {
+
+// The file behind a graph. Its constants borrow from the mapping and keep it alive.
+struct ModelFile {
+  std::shared_ptr<const MappedFile> mapping;  // DropResidentPages() once the weights are packed
+  int64_t weights_bytes = 0;                  // of the weights section
+};
+
+// InvalidArgument for whatever is wrong inside the file, naming file, node, field, got and
+// expected; NotFound, PermissionDenied and the like where it cannot be opened.
+absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file = nullptr);
+
+// The same on bytes that `owner` keeps alive; they start at a multiple of 64. `name` is for
+// messages.
+absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
+                                         std::shared_ptr<const void> owner, absl::string_view name);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_NATIVE_READER_H_

@@ -1,0 +1,19 @@
+// Writes a graph in the native format (native_format.h).
+#ifndef ASHLAR_SERIALIZATION_NATIVE_WRITER_H_
+#define ASHLAR_SERIALIZATION_NATIVE_WRITER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "graph/graph.h"
+
+namespace ashlar {
+
+// Replaces the file when all is written; on any error an existing file stays as it was.
+// InvalidArgument for a graph that the format cannot hold: several comp nodes, a constant without
+// data.
+absl::Status WriteModel(const Graph& graph, const std::string& path);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_NATIVE_WRITER_H_

@@ -1,0 +1,232 @@
+#include "serialization/npz.h"
+
+#include <zlib.h>
+
+#include <cstring>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "graph/status.h"
+#include "serialization/file_writer.h"
+#include "serialization/mapped_file.h"
+#include "serialization/npy.h"
+
+namespace ashlar {
+namespace {
+
+// The records of APPNOTE.TXT (PKWARE) that an archive of stored entries needs, as they lie in it.
+struct __attribute__((packed)) LocalHeader {
+  uint32_t signature = 0x04034b50;
+  uint16_t version = 20, flags = kUtf8, method = 0, time = 0, date = kDate;
+  uint32_t crc = 0, compressed_bytes = 0, bytes = 0;
+  uint16_t name_bytes = 0, extra_bytes = 0;
+
+  static constexpr uint16_t kUtf8 = 1 << 11;
+  static constexpr uint16_t kDate = 1 << 5 | 1;  // 1980-01-01: equal arrays make equal files
+};
+
+struct __attribute__((packed)) CentralHeader {
+  uint32_t signature = 0x02014b50;
+  uint16_t made_by = 20, version = 20, flags = LocalHeader::kUtf8, method = 0, time = 0,
+           date = LocalHeader::kDate;
+  uint32_t crc = 0, compressed_bytes = 0, bytes = 0;
+  uint16_t name_bytes = 0, extra_bytes = 0, comment_bytes = 0, disk = 0, attributes = 0;
+  uint32_t external_attributes = 0, local_offset = 0;
+};
+
+struct __attribute__((packed)) EndRecord {
+  uint32_t signature = 0x06054b50;
+  uint16_t disk = 0, directory_disk = 0, entries_here = 0, entries = 0;
+  uint32_t directory_bytes = 0, directory_offset = 0;
+  uint16_t comment_bytes = 0;
+};
+
+constexpr uint16_t kEncrypted = 1;
+constexpr uint32_t kZip64 = 0xffffffff;
+constexpr absl::string_view kSuffix = ".npy";
+
+template <typename... Parts>
+absl::Status Reject(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+// Whether an entry's name stays inside a folder that the archive is unpacked to.
+absl::Status CheckName(absl::string_view name) {
+  bool ok = !name.empty() && name[0] != '/' && name.size() < 0xffff &&
+            name.find('\\') == absl::string_view::npos &&
+            name.find('\0') == absl::string_view::npos;
+  for (absl::string_view part : absl::StrSplit(name, '/')) ok = ok && part != ".." && !part.empty();
+  if (ok) return absl::OkStatus();
+  return Reject("entry name '", name.substr(0, 200), "' is empty, too long or leaves the archive");
+}
+
+uint32_t Crc32(uint32_t crc, const void* data, size_t bytes) {
+  return static_cast<uint32_t>(crc32_z(crc, static_cast<const Bytef*>(data), bytes));
+}
+
+class Archive {
+ public:
+  explicit Archive(absl::Span<const uint8_t> bytes) : bytes_(bytes) {}
+
+  absl::StatusOr<NamedTensors> Read() {
+    ASHLAR_ASSIGN_OR_RETURN(const EndRecord end, FindEnd());
+    NamedTensors tensors;
+    std::set<std::string> names;
+    size_t at = end.directory_offset;
+    unread_bytes_ = bytes_.size();
+    for (int i = 0; i < end.entries; ++i) {
+      CentralHeader header;
+      if (!Get(at, header) || header.signature != CentralHeader().signature) {
+        return Reject("no directory entry ", i, " at byte ", at);
+      }
+      absl::string_view name;
+      if (!GetText(at + sizeof(header), header.name_bytes, name)) {
+        return Reject("directory entry ", i, " is truncated");
+      }
+      at += sizeof(header) + header.name_bytes + header.extra_bytes + header.comment_bytes;
+      const std::string label = absl::StrCat("entry '", name.substr(0, 200), "'");
+      ASHLAR_RETURN_IF_ERROR(CheckName(name));
+      if (!absl::EndsWith(name, kSuffix)) return Reject(label, " is no .npy file");
+      absl::StatusOr<absl::Span<const uint8_t>> content = Content(header, name);
+      if (!content.ok()) return Annotate(content.status(), label);
+      ASHLAR_ASSIGN_OR_RETURN(HostTensor tensor, ParseNpy(*content, label));
+      std::string key(name.substr(0, name.size() - kSuffix.size()));
+      if (!names.insert(key).second) return Reject(label, " is there twice");
+      tensors.emplace_back(std::move(key), std::move(tensor));
+    }
+    return tensors;
+  }
+
+ private:
+  template <typename Record>
+  bool Get(size_t offset, Record& record) const {
+    if (offset > bytes_.size() || sizeof(record) > bytes_.size() - offset) return false;
+    std::memcpy(&record, bytes_.data() + offset, sizeof(record));
+    return true;
+  }
+  bool GetText(size_t offset, size_t length, absl::string_view& text) const {
+    if (offset > bytes_.size() || length > bytes_.size() - offset) return false;
+    text = {reinterpret_cast<const char*>(bytes_.data()) + offset, length};
+    return true;
+  }
+
+  // The end record is the last thing in the file but for a comment of at most 65535 bytes.
+  absl::StatusOr<EndRecord> FindEnd() const {
+    EndRecord end;
+    for (size_t comment = 0; comment <= 0xffff; ++comment) {
+      if (bytes_.size() < sizeof(end) + comment) break;
+      Get(bytes_.size() - sizeof(end) - comment, end);
+      if (end.signature != EndRecord().signature || end.comment_bytes != comment) continue;
+      if (end.directory_offset == kZip64 || end.entries == 0xffff) {
+        return Reject("a zip64 archive (4 GiB or more), expected a plain one");
+      }
+      if (end.disk != 0 || end.directory_disk != 0 || end.entries_here != end.entries) {
+        return Reject("an archive in several parts");
+      }
+      return end;
+    }
+    return Reject("not a .npz file: no end record of a zip archive");
+  }
+
+  absl::StatusOr<absl::Span<const uint8_t>> Content(const CentralHeader& header,
+                                                    absl::string_view name) {
+    if (header.flags & kEncrypted) return Reject("is encrypted");
+    if (header.method != 0) {
+      return Reject("is compressed (method ", header.method,
+                    "); write the archive with numpy.savez, not savez_compressed");
+    }
+    if (header.bytes == kZip64 || header.local_offset == kZip64) return Reject("is 4 GiB or more");
+    if (header.bytes != header.compressed_bytes) {
+      return Reject("is stored, but has ", header.compressed_bytes, " bytes for ", header.bytes);
+    }
+    LocalHeader local;
+    absl::string_view local_name, text;
+    const size_t name_at = header.local_offset + sizeof(local);
+    if (!Get(header.local_offset, local) || local.signature != LocalHeader().signature ||
+        !GetText(name_at, local.name_bytes, local_name) || local_name != name) {
+      return Reject("has no header of its own at byte ", header.local_offset);
+    }
+    if (!GetText(name_at + local.name_bytes + local.extra_bytes, header.bytes, text)) {
+      return Reject("of ", header.bytes, " bytes goes beyond the file of ", bytes_.size());
+    }
+    // Entries that share bytes would let a small file grow large.
+    if (header.bytes > unread_bytes_) return Reject("overlaps others");
+    unread_bytes_ -= header.bytes;
+    if (const uint32_t crc = Crc32(0, text.data(), text.size()); crc != header.crc) {
+      return Reject("has CRC-32 ", absl::Hex(crc), ", expected ", absl::Hex(header.crc));
+    }
+    return absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  }
+
+  absl::Span<const uint8_t> bytes_;
+  size_t unread_bytes_ = 0;
+};
+
+absl::Status Write(const NamedTensors& tensors, FileWriter& file) {
+  std::string directory;
+  uint64_t offset = 0;
+  std::set<std::string> names;
+  for (const auto& [key, tensor] : tensors) {
+    const std::string name = absl::StrCat(key, kSuffix);
+    ASHLAR_RETURN_IF_ERROR(CheckName(name));
+    if (!names.insert(name).second)
+      return Reject("two arrays are named '", key.substr(0, 200), "'");
+    const HostTensor elements = AsNpyElements(tensor);
+    const std::string npy_header = NpyHeader(elements);
+    const uint64_t bytes = npy_header.size() + elements.bytes();
+    const uint64_t end = offset + sizeof(LocalHeader) + name.size() + bytes;
+    if (end >= kZip64) return Reject("array '", key.substr(0, 200), "' ends beyond 4 GiB");
+
+    CentralHeader central;
+    central.crc = Crc32(Crc32(0, npy_header.data(), npy_header.size()), elements.raw(),
+                        static_cast<size_t>(elements.bytes()));
+    central.compressed_bytes = central.bytes = static_cast<uint32_t>(bytes);
+    central.name_bytes = static_cast<uint16_t>(name.size());
+    central.local_offset = static_cast<uint32_t>(offset);
+    LocalHeader local;
+    local.crc = central.crc;
+    local.compressed_bytes = local.bytes = central.bytes;
+    local.name_bytes = central.name_bytes;
+    ASHLAR_RETURN_IF_ERROR(file.Write(&local, sizeof(local)));
+    ASHLAR_RETURN_IF_ERROR(file.Write(name));
+    ASHLAR_RETURN_IF_ERROR(file.Write(npy_header));
+    ASHLAR_RETURN_IF_ERROR(file.Write(elements.raw(), elements.bytes()));
+    directory.append(reinterpret_cast<const char*>(&central), sizeof(central));
+    directory += name;
+    offset = end;
+  }
+  if (tensors.size() >= 0xffff || offset + directory.size() >= kZip64) {
+    return Reject(tensors.size(), " arrays of ", offset,
+                  " bytes are more than a zip archive holds");
+  }
+  EndRecord end;
+  end.entries_here = end.entries = static_cast<uint16_t>(tensors.size());
+  end.directory_bytes = static_cast<uint32_t>(directory.size());
+  end.directory_offset = static_cast<uint32_t>(offset);
+  ASHLAR_RETURN_IF_ERROR(file.Write(directory));
+  return file.Write(&end, sizeof(end));
+}
+
+}  // namespace
+
+absl::StatusOr<NamedTensors> ParseNpz(absl::Span<const uint8_t> bytes, absl::string_view name) {
+  absl::StatusOr<NamedTensors> tensors = Archive(bytes).Read();
+  if (!tensors.ok()) return Annotate(tensors.status(), name);
+  return tensors;
+}
+
+absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  return ParseNpz(file->bytes(), path);
+}
+
+absl::Status WriteNpz(const NamedTensors& tensors, const std::string& path) {
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> file, FileWriter::Create(path));
+  if (absl::Status status = Write(tensors, *file); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
+  }
+  return file->Commit();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,59 @@
+// An ONNX model under construction.
+#ifndef ASHLAR_SERIALIZATION_ONNX_MODEL_H_
+#define ASHLAR_SERIALIZATION_ONNX_MODEL_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/graph.h"
+
+namespace ashlar {
+
+using OnnxAttribute = std::pair<const char*, std::variant<int64_t, float, std::vector<int64_t>>>;
+
+onnx::TensorProto::DataType OnnxType(DType dtype);
+
+// Values go by their names, as in ONNX. Every name is unique and valid UTF-8.
+class OnnxModel {
+ public:
+  // Declares the graph's inputs, and reserves the names of its outputs.
+  explicit OnnxModel(const Graph& graph);
+
+  // The value that stands for a var. A constant becomes an initializer when it is first asked for.
+  std::string ValueOf(int var);
+  // A constant.
+  std::string AddTensor(absl::string_view hint, const HostTensor& tensor);
+  std::string AddInts(absl::string_view hint, const std::vector<int64_t>& values);  // rank 1
+  std::string AddScalar(absl::string_view hint, DType dtype, double value);         // rank 0
+
+  // Adds an ONNX node with one output, which it returns. The names of both begin with `hint`.
+  std::string AddNode(absl::string_view hint, const char* op_type, std::vector<std::string> inputs,
+                      const std::vector<OnnxAttribute>& attributes = {});
+  // From now on `value` stands for `var` under the var's own name.
+  void Bind(int var, const std::string& value);
+
+  // Declares the graph's outputs, and hands the model over.
+  onnx::ModelProto Finish() &&;
+
+ private:
+  std::string Unique(absl::string_view hint);
+  void Declare(onnx::ValueInfoProto& info, const std::string& name, const TensorType& type);
+
+  const Graph& graph_;
+  onnx::ModelProto model_;
+  absl::flat_hash_set<std::string> names_;
+  absl::flat_hash_map<std::string, int> suffixes_;  // last one tried, by name
+  absl::flat_hash_map<int, std::string> values_;    // by var
+  absl::flat_hash_map<int, std::string> reserved_;  // names of outputs, by var
+  std::vector<std::string> output_names_;           // as Graph::outputs()
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_MODEL_H_

@@ -1,0 +1,22 @@
+// Chrome's trace format (chrome://tracing, Perfetto): one complete event an operator, and a counter
+// of live arena bytes.
+#ifndef ASHLAR_SERIALIZATION_TRACE_H_
+#define ASHLAR_SERIALIZATION_TRACE_H_
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/planned_graph.h"
+#include "runtime/profiler.h"
+
+namespace ashlar {
+
+// `steps` by position in the order. ts and dur are microseconds with fractions; one tid a stream,
+// no two events of it overlap.
+absl::StatusOr<nlohmann::ordered_json> ChromeTrace(const PlannedGraph& planned,
+                                                   const std::vector<StepTime>& steps);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_TRACE_H_
