@@ -1,0 +1,44 @@
+// A model compiled, with tensors bound to all of its inputs and outputs: ready to run.
+#ifndef ASHLAR_TOOLS_BOUND_SESSION_H_
+#define ASHLAR_TOOLS_BOUND_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/measure.h"
+#include "runtime/session.h"
+#include "serialization/npz.h"
+#include "tools/console.h"
+#include "tools/model.h"
+
+namespace ashlar {
+
+class BoundSession {
+ public:
+  // Plans and packs `model`, whose file's pages are then let go.
+  static absl::StatusOr<std::unique_ptr<BoundSession>> Create(Model model,
+                                                              const PlanningOptions& options,
+                                                              InputTensors inputs,
+                                                              Console& console);
+
+  absl::Status Run() { return session_->Run(); }
+  absl::Status Run(RunListener& listener) { return session_->Run(listener); }
+
+  Session& session() { return *session_; }
+  const PlannedGraph& planned() const { return session_->executable().planned(); }
+  // By name, in the order of the graph; what the last run wrote.
+  const NamedTensors& outputs() const { return outputs_; }
+
+ private:
+  BoundSession() = default;
+
+  InputTensors inputs_;
+  NamedTensors outputs_;
+  std::unique_ptr<Session> session_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_BOUND_SESSION_H_

@@ -1,0 +1,47 @@
+// A subcommand.
+#ifndef ASHLAR_TOOLS_COMMAND_H_
+#define ASHLAR_TOOLS_COMMAND_H_
+
+#include <CLI/App.hpp>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "tools/console.h"
+
+namespace ashlar {
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  // Adds its options. They keep pointers into the command.
+  virtual void Declare(CLI::App& app) = 0;
+  // Called once the options are parsed. Errors say how the program ends (tools/exit_code.h).
+  virtual absl::Status Run(Console& console) = 0;
+};
+
+struct CommandRow {
+  const char* name;
+  const char* summary;   // one line
+  const char* examples;  // lines for the end of the help text
+  std::unique_ptr<Command> (*make)();
+};
+
+// All subcommands, in the order of the help text.
+absl::Span<const CommandRow> Commands();
+
+std::unique_ptr<Command> MakeRunCommand();
+std::unique_ptr<Command> MakeBenchCommand();
+std::unique_ptr<Command> MakeProfileCommand();
+std::unique_ptr<Command> MakePlanCommand();
+std::unique_ptr<Command> MakeVerifyCommand();
+std::unique_ptr<Command> MakeCompareCommand();
+std::unique_ptr<Command> MakeInspectCommand();
+std::unique_ptr<Command> MakeConvertCommand();
+std::unique_ptr<Command> MakeZooCommand();
+std::unique_ptr<Command> MakeOpsCommand();
+std::unique_ptr<Command> MakeDoctorCommand();
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_COMMAND_H_

@@ -1,0 +1,60 @@
+#include "tools/command.h"
+
+namespace ashlar {
+namespace {
+
+constexpr CommandRow kCommands[] = {
+    {"run", "Run a model once or many times and show its outputs",
+     "  ashlar run resnet50.ash --input data=cat.jpg --top 5 --labels labels.txt\n"
+     "  ashlar run resnet50.ash --input data=batch.npy --output prob.npz",
+     MakeRunCommand},
+    {"bench", "Measure the latency of a model",
+     "  ashlar bench resnet50.ash --threads 1 --warmup 2 --iterations 20\n"
+     "  ashlar bench resnet50.ash --duration 5s --percentile 50,99,99.9 --json=bench.json",
+     MakeBenchCommand},
+    {"profile", "Show where the time of a run goes, operator by operator",
+     "  ashlar profile resnet50.ash --by op\n"
+     "  ashlar profile resnet50.ash --dump profile.json --trace trace.json",
+     MakeProfileCommand},
+    {"plan", "Plan the memory of a model, or of the buffers in a CSV file, without running",
+     "  ashlar plan resnet50.ash\n"
+     "  ashlar plan resnet50.ash --format svg -o plan.svg\n"
+     "  ashlar plan resnet50.ash --compare naive,best_fit,auto --scheduler megengine\n"
+     "  ashlar plan buffers.csv --capacity 1MiB -o offsets.csv",
+     MakePlanCommand},
+    {"verify", "Run a model and compare the memory it used with the memory planned",
+     "  ashlar verify resnet50.ash\n"
+     "  ashlar verify resnet50.ash --threads 2 --json=verify.json",
+     MakeVerifyCommand},
+    {"compare", "Compare outputs with a file, the host reference or another plan",
+     "  ashlar compare resnet50.ash --ref prob.npz\n"
+     "  ashlar compare resnet50.ash --layers all --fail-fast\n"
+     "  ashlar compare resnet50.ash --passes-b none --inplace-b off\n"
+     "  ashlar compare before.json after.json",
+     MakeCompareCommand},
+    {"inspect", "Show the graph in a file: inputs, outputs, operators, sizes",
+     "  ashlar inspect resnet50.ash\n"
+     "  ashlar inspect resnet50.ash --dot | dot -Tsvg > resnet50.svg\n"
+     "  ashlar inspect profile.json --recorded-plan recorded.svg --own-plan ours.svg",
+     MakeInspectCommand},
+    {"convert", "Convert a model to another format, by the ending of the file",
+     "  ashlar convert resnet50.ash -o resnet50.onnx\n"
+     "  ashlar convert profile.json -o resnet50.ash",
+     MakeConvertCommand},
+    {"zoo", "Build a well-known network with seeded weights",
+     "  ashlar zoo resnet50 --batch 10 -o resnet50.ash\n"
+     "  ashlar zoo vgg19 --image 1024 --headless -o vgg19.ash",
+     MakeZooCommand},
+    {"ops", "List the operators and the devices that have kernels for them",
+     "  ashlar ops\n"
+     "  ashlar ops --device cpu --markdown",
+     MakeOpsCommand},
+    {"doctor", "Describe this machine and this build, for bug reports", "  ashlar doctor",
+     MakeDoctorCommand},
+};
+
+}  // namespace
+
+absl::Span<const CommandRow> Commands() { return kCommands; }
+
+}  // namespace ashlar

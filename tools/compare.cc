@@ -1,0 +1,283 @@
+// ashlar compare: outputs, and values on the way to them, against a reference.
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/status.h"
+#include "serialization/npy.h"
+#include "tools/bound_session.h"
+#include "tools/command.h"
+#include "tools/compare_dumps.h"
+#include "tools/difference.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/host_evaluation.h"
+#include "tools/inputs.h"
+#include "tools/layer_values.h"
+#include "tools/table.h"
+
+namespace ashlar {
+namespace {
+
+// One compared value.
+struct Comparison {
+  std::string name;
+  std::string type;  // of the operator that made it; empty for outputs
+  Difference difference;
+};
+
+// Compares the values of one run with those of another, as the other makes them.
+class LayerComparer {
+ public:
+  LayerComparer(LayerValues actual, const Tolerance& tolerance, bool fail_fast)
+      : actual_(std::move(actual)), tolerance_(tolerance), fail_fast_(fail_fast) {}
+
+  // Cancelled where nothing more needs to be compared.
+  absl::Status Visit(const Graph& graph, const Var& var, const HostTensor& reference) {
+    const auto it = actual_.find(var.id);
+    if (it == actual_.end() || it->second.shape() != reference.shape()) return absl::OkStatus();
+    const OperatorNode& node = graph.node(var.producer);
+    results_.push_back(
+        {var.name, std::string(node.op->type()), Compare(it->second, reference, tolerance_)});
+    actual_.erase(it);
+    if (fail_fast_ && !results_.back().difference.ok) return absl::CancelledError("");
+    return absl::OkStatus();
+  }
+
+  std::vector<Comparison> Take() { return std::move(results_); }
+
+ private:
+  LayerValues actual_;
+  const Tolerance tolerance_;
+  const bool fail_fast_;
+  std::vector<Comparison> results_;
+};
+
+Json ToJson(const Comparison& comparison) {
+  const Difference& d = comparison.difference;
+  Json json = {{"name", comparison.name},
+               {"max_abs", d.max_abs},
+               {"max_rel", d.max_rel},
+               {"nmse", d.nmse},
+               {"ok", d.ok}};
+  if (!comparison.type.empty()) json["type"] = comparison.type;
+  return json;
+}
+
+void AddRow(const Comparison& comparison, Table& table) {
+  const Difference& d = comparison.difference;
+  table.AddRow({FormatName(comparison.name, 48), comparison.type,
+                absl::StrFormat("%.3g", d.max_abs), absl::StrFormat("%.3g", d.max_rel),
+                absl::StrFormat("%.3g", d.nmse), d.ok ? "ok" : "DIFFERS"});
+}
+
+class CompareCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app_ = &app;
+    AddModelFlags(app, model_);
+    app.add_option("OTHER", other_dump_, "with two profile dumps (.json): the other one")
+        ->option_text(" ");
+    app.add_option("--ref", reference_, "outputs in a file, or `host` for the reference (default)")
+        ->option_text("FILE.npz|host")
+        ->group("Comparison");
+    AddParsed(app, "--metric", tolerance_.metric, ParseMetric, "NAME",
+              "elemwise, max (default: over the largest element) or nmse")
+        ->group("Comparison");
+    app.add_option("--atol", tolerance_.atol, "absolute tolerance (default 1e-6)")
+        ->option_text("X")
+        ->check(CLI::NonNegativeNumber)
+        ->group("Comparison");
+    app.add_option("--rtol", tolerance_.rtol, "relative tolerance (default 1e-4)")
+        ->option_text("X")
+        ->check(CLI::NonNegativeNumber)
+        ->group("Comparison");
+    app.add_option("--layers", layers_, "`all`: every value that both sides have")
+        ->option_text("all|outputs")
+        ->check(CLI::IsMember({"all", "outputs"}))
+        ->group("Comparison");
+    app.add_flag("--fail-fast", fail_fast_, "stop at the first difference")->group("Comparison");
+    app.add_flag("--check-finite", tolerance_.check_finite, "NaN and infinity are differences")
+        ->group("Comparison");
+    AddInputFlags(app, inputs_);
+    AddExecutionFlags(app, execution_);
+    AddPlanningFlags(app, planning_);
+    AddParsed(app, "--device-b", execution_b_.device, CompNode::Parse, "D", "device")
+        ->group("Planning of the other side");
+    AddPlanningFlags(app, planning_b_, "-b");
+  }
+
+  absl::Status Run(Console& console) override {
+    if (!other_dump_.empty()) return CompareDumps(model_.path, other_dump_, console);
+    ASHLAR_RETURN_IF_ERROR(CheckReference());
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
+                            MakeInputs(model.graph, inputs_, execution_.seed, console));
+    ASHLAR_ASSIGN_OR_RETURN(
+        std::unique_ptr<BoundSession> session,
+        BoundSession::Create(model, ToPlanningOptions(execution_, planning_), inputs, console));
+    console.Progress("running");
+    LayerValues values;
+    if (layers_ == "all") {
+      ASHLAR_ASSIGN_OR_RETURN(values, RunAndRecord(*session));
+    } else {
+      ASHLAR_RETURN_IF_ERROR(session->Run());
+    }
+    LayerComparer layers(std::move(values), tolerance_, fail_fast_);
+    absl::StatusOr<NamedTensors> reference = Reference(model, inputs, layers, console);
+    if (!reference.ok() && !absl::IsCancelled(reference.status())) return reference.status();
+    std::vector<Comparison> outputs;
+    if (reference.ok()) {
+      ASHLAR_ASSIGN_OR_RETURN(outputs, CompareOutputs(session->outputs(), *reference));
+    }
+    return Show(layers.Take(), outputs, console);
+  }
+
+ private:
+  bool HasOtherPlan() const {
+    for (const char* option :
+         {"--planner-b", "--scheduler-b", "--passes-b", "--inplace-b", "--align-b", "--device-b"}) {
+      if (app_->count(option) > 0) return true;
+    }
+    return false;
+  }
+
+  absl::Status CheckReference() const {
+    const bool file = !reference_.empty() && reference_ != "host";
+    if (!reference_.empty() && HasOtherPlan()) {
+      return UsageError("--ref and another plan (--passes-b, ...) exclude each other");
+    }
+    if (file && layers_ == "all") {
+      return UsageError("--layers all needs the host reference or another plan, not a file");
+    }
+    return absl::OkStatus();
+  }
+
+  // What is not said of the other side is as on this one.
+  PlanningOptions OtherOptions() const {
+    ExecutionFlags execution = execution_;
+    PlanningFlags planning = planning_;
+    if (app_->count("--device-b") > 0) execution.device = execution_b_.device;
+    if (app_->count("--planner-b") > 0) planning.planner = planning_b_.planner;
+    if (app_->count("--scheduler-b") > 0) planning.scheduler = planning_b_.scheduler;
+    if (app_->count("--passes-b") > 0) planning.passes = planning_b_.passes;
+    if (app_->count("--inplace-b") > 0) planning.inplace = planning_b_.inplace;
+    if (app_->count("--align-b") > 0) planning.align = planning_b_.align;
+    return ToPlanningOptions(execution, planning);
+  }
+
+  // The reference's outputs; compares layers on the way.
+  absl::StatusOr<NamedTensors> Reference(const Model& model, const InputTensors& inputs,
+                                         LayerComparer& layers, Console& console) const {
+    if (HasOtherPlan()) {
+      ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<BoundSession> other,
+                              BoundSession::Create(model, OtherOptions(), inputs, console));
+      console.Progress("running the other plan");
+      if (layers_ != "all") {
+        ASHLAR_RETURN_IF_ERROR(other->Run());
+        return other->outputs();
+      }
+      ASHLAR_ASSIGN_OR_RETURN(const LayerValues values, RunAndRecord(*other));
+      const Graph& graph = other->planned().graph;
+      for (const Var& var : graph.vars()) {
+        const auto it = values.find(var.id);
+        if (it != values.end()) ASHLAR_RETURN_IF_ERROR(layers.Visit(graph, var, it->second));
+      }
+      return other->outputs();
+    }
+    if (reference_.empty() || reference_ == "host") {
+      console.Progress("evaluating the reference on the host");
+      return EvaluateOnHost(model.graph, inputs, [&](const Var& var, const HostTensor& value) {
+        return layers.Visit(model.graph, var, value);
+      });
+    }
+    return ReadReference(model.graph);
+  }
+
+  absl::StatusOr<NamedTensors> ReadReference(const Graph& graph) const {
+    absl::StatusOr<NamedTensors> arrays;
+    if (HasEnding(reference_, ".npy")) {
+      absl::StatusOr<HostTensor> array = ReadNpy(reference_);
+      if (!array.ok()) return WithExitCode(array.status(), ExitCode::kRejectedInput);
+      if (graph.outputs().size() != 1) {
+        return UsageError(absl::StrCat(reference_, " holds one array, and the model has ",
+                                       graph.outputs().size(), " outputs"));
+      }
+      return NamedTensors{{graph.outputs()[0].name, *std::move(array)}};
+    }
+    arrays = ReadNpz(reference_);
+    if (!arrays.ok()) return WithExitCode(arrays.status(), ExitCode::kRejectedInput);
+    return arrays;
+  }
+
+  absl::StatusOr<std::vector<Comparison>> CompareOutputs(const NamedTensors& actual,
+                                                         const NamedTensors& reference) const {
+    std::vector<Comparison> outputs;
+    for (const auto& [name, tensor] : actual) {
+      const HostTensor* expected = nullptr;
+      for (const auto& [other, value] : reference) {
+        if (other == name) expected = &value;
+      }
+      if (expected == nullptr) {
+        return WithExitCode(
+            absl::NotFoundError(absl::StrCat(reference_, ": no array for output '", name, "'")),
+            ExitCode::kRejectedInput);
+      }
+      if (expected->shape() != tensor.shape()) {
+        return WithExitCode(absl::InvalidArgumentError(
+                                absl::StrCat("output '", name, "' is ", tensor.shape().ToString(),
+                                             ", and the reference ", expected->shape().ToString())),
+                            ExitCode::kMismatch);
+      }
+      outputs.push_back({name, "", Compare(tensor, *expected, tolerance_)});
+    }
+    return outputs;
+  }
+
+  absl::Status Show(const std::vector<Comparison>& layers, const std::vector<Comparison>& outputs,
+                    Console& console) const {
+    Table table({layers.empty() ? "output" : "value", "type", ">max abs", ">max rel", ">nmse", ""});
+    Json document = console.Document(execution_.device, execution_.threads);
+    const Comparison* first = nullptr;
+    for (const std::vector<Comparison>* list : {&layers, &outputs}) {
+      Json rows = Json::array();
+      for (const Comparison& comparison : *list) {
+        AddRow(comparison, table);
+        rows.push_back(ToJson(comparison));
+        if (first == nullptr && !comparison.difference.ok) first = &comparison;
+      }
+      if (list == &outputs || !layers.empty()) {
+        document[list == &outputs ? "outputs" : "layers"] = std::move(rows);
+      }
+    }
+    document["ok"] = first == nullptr;
+    document["first_difference"] = first == nullptr ? Json() : Json(first->name);
+    console.Print(table.ToText());
+    ASHLAR_RETURN_IF_ERROR(console.Write(document));
+    if (first == nullptr) return absl::OkStatus();
+    return WithExitCode(
+        absl::FailedPreconditionError(absl::StrFormat(
+            "%s: first difference at %s%s: max |a - r| %.3g at element %d, %.3g of the largest",
+            model_.path, FormatName(first->name),
+            first->type.empty() ? "" : absl::StrCat(" (", first->type, ")"),
+            first->difference.max_abs, first->difference.worst, first->difference.max_rel)),
+        ExitCode::kMismatch);
+  }
+
+  CLI::App* app_ = nullptr;
+  ModelFlags model_;
+  InputFlags inputs_;
+  ExecutionFlags execution_, execution_b_;
+  PlanningFlags planning_, planning_b_;
+  std::string reference_, other_dump_;
+  std::string layers_ = "outputs";
+  bool fail_fast_ = false;
+  Tolerance tolerance_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCompareCommand() { return std::make_unique<CompareCommand>(); }
+
+}  // namespace ashlar

@@ -1,0 +1,69 @@
+#include "tools/console.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "serialization/json_file.h"
+
+namespace ashlar {
+
+Console::Console(std::string command, ConsoleFlags flags)
+    : command_(std::move(command)), flags_(std::move(flags)), terminal_(isatty(STDERR_FILENO)) {}
+
+Console::~Console() { ClearProgress(); }
+
+void Console::Print(absl::string_view text) {
+  if (flags_.json == "-") return;
+  ClearProgress();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void Console::Progress(absl::string_view text) {
+  if (!terminal_ || flags_.quiet) return;
+  ClearProgress();
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+  progress_shown_ = true;
+}
+
+void Console::Note(absl::string_view text) {
+  if (flags_.quiet) return;
+  ClearProgress();
+  std::fprintf(stderr, "%s\n", absl::StrCat(text).c_str());
+}
+
+void Console::ClearProgress() {
+  if (!progress_shown_) return;
+  std::fputs("\r\033[K", stderr);
+  progress_shown_ = false;
+}
+
+Json Console::Document(const CompNode& device, int threads) const {
+  return {{"schema_version", kJsonSchemaVersion},
+          {"command", command_},
+          {"device", device.ToString()},
+          {"threads", threads}};
+}
+
+absl::Status Console::Write(const Json& document) {
+  if (flags_.json.empty()) return absl::OkStatus();
+  if (flags_.json != "-") return WriteJsonFile(flags_.json, document, 2);
+  ClearProgress();
+  const std::string text = JsonText(document, 2);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fputc('\n', stdout);
+  return absl::OkStatus();
+}
+
+absl::Status Console::Finish() {
+  ClearProgress();
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("cannot write to stdout: ", std::strerror(errno)));
+}
+
+}  // namespace ashlar

@@ -1,0 +1,51 @@
+// What a command prints: results on stdout, progress and log on stderr.
+#ifndef ASHLAR_TOOLS_CONSOLE_H_
+#define ASHLAR_TOOLS_CONSOLE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "graph/comp_node.h"
+#include "tools/json_output.h"
+
+namespace ashlar {
+
+struct ConsoleFlags {
+  bool quiet = false;  // no progress, no notes
+  std::string json;    // where the document goes: "" nowhere, "-" to stdout, else a file
+};
+
+class Console {
+ public:
+  Console(std::string command, ConsoleFlags flags);
+  ~Console();
+
+  // A result. Swallowed where the JSON document goes to stdout.
+  void Print(absl::string_view text);
+  // What the program is doing now: one line that the next one replaces, on a terminal only.
+  void Progress(absl::string_view text);
+  // Something worth knowing, on stderr.
+  void Note(absl::string_view text);
+
+  // A document with the keys that all have.
+  Json Document(const CompNode& device, int threads) const;
+  bool wants_json() const { return !flags_.json.empty(); }
+  // Puts the document where --json says, if it was given.
+  absl::Status Write(const Json& document);
+
+  // Whether all results reached stdout.
+  absl::Status Finish();
+
+ private:
+  void ClearProgress();
+
+  const std::string command_;
+  const ConsoleFlags flags_;
+  const bool terminal_;  // stderr is one
+  bool progress_shown_ = false;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_CONSOLE_H_

@@ -1,0 +1,62 @@
+// ashlar convert: from or to another format.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/status.h"
+#include "serialization/native_writer.h"
+#include "serialization/onnx_writer.h"
+#include "tools/command.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/graph_summary.h"
+#include "tools/model.h"
+
+namespace ashlar {
+namespace {
+
+struct Writer {
+  const char* ending;
+  absl::Status (*write)(const Graph& graph, const std::string& path);
+};
+
+constexpr Writer kWriters[] = {{".ash", WriteModel}, {".onnx", WriteOnnx}};
+
+class ConvertCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    AddModelFlags(app, model_);
+    app.add_option("-o,--output", output_, "the file to write: .ash or .onnx")
+        ->required()
+        ->option_text("OUT");
+    app.add_option("--seed", model_.weights_seed,
+                   "of the weights, which a profile dump (.json) does not have (default 0)")
+        ->option_text("N");
+  }
+
+  absl::Status Run(Console& console) override {
+    for (const Writer& writer : kWriters) {
+      if (!HasEnding(output_, writer.ending)) continue;
+      ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console));
+      console.Progress(absl::StrCat("writing ", output_));
+      ASHLAR_RETURN_IF_ERROR(writer.write(model.graph, output_));
+      const GraphSummary summary = Summarize(model.graph);
+      console.Print(absl::StrFormat("%s -> %s: %d operators, weights %s\n", model_.path, output_,
+                                    summary.num_operators, FormatBytes(summary.weights_bytes)));
+      Json document = console.Document(CompNode(), DefaultThreads());
+      document["file"] = output_;
+      AddSummary(model.graph, summary, document);
+      return console.Write(document);
+    }
+    return UsageError(
+        absl::StrCat("-o ", output_, ": cannot tell the format; write to a .ash or .onnx file"));
+  }
+
+ private:
+  ModelFlags model_;
+  std::string output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeConvertCommand() { return std::make_unique<ConvertCommand>(); }
+
+}  // namespace ashlar

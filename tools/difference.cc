@@ -1,0 +1,70 @@
+#include "tools/difference.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace ashlar {
+namespace {
+
+double Distance(double a, double r) {
+  if (a == r || (std::isnan(a) && std::isnan(r))) return 0;
+  const double distance = std::abs(a - r);
+  return std::isnan(distance) ? INFINITY : distance;
+}
+
+double Ratio(double difference, double scale) {
+  if (difference == 0) return 0;
+  return scale == 0 ? INFINITY : difference / scale;
+}
+
+}  // namespace
+
+absl::StatusOr<Metric> ParseMetric(absl::string_view name) {
+  if (name == "elemwise") return Metric::kElementwise;
+  if (name == "max") return Metric::kMax;
+  if (name == "nmse") return Metric::kNmse;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", name.substr(0, 40), "' is not elemwise, max or nmse"));
+}
+
+Difference Compare(const HostTensor& actual, const HostTensor& reference,
+                   const Tolerance& tolerance) {
+  Difference result;
+  double largest = 0, square_error = 0, square_sum = 0;
+  bool elements_ok = true, finite = true;
+  for (int64_t i = 0; i < reference.num_elements(); ++i) {
+    const double a = actual.At(i), r = reference.At(i);
+    const double distance = Distance(a, r);
+    if (distance > result.max_abs || result.worst < 0) {
+      result.max_abs = distance;
+      result.worst = i;
+    }
+    finite = finite && std::isfinite(a) && std::isfinite(r);
+    elements_ok = elements_ok && std::isfinite(distance) &&
+                  (distance == 0 || distance <= tolerance.atol + tolerance.rtol * std::abs(r));
+    square_error += distance * distance;
+    if (std::isfinite(r)) {
+      largest = std::max(largest, std::abs(r));
+      square_sum += r * r;
+    }
+  }
+  result.max_rel = Ratio(result.max_abs, largest);
+  result.nmse = Ratio(square_error, square_sum);
+  switch (tolerance.metric) {
+    case Metric::kElementwise:
+      result.ok = elements_ok;
+      break;
+    case Metric::kMax:
+      result.ok = result.max_abs <= tolerance.atol + tolerance.rtol * largest;
+      break;
+    case Metric::kNmse:
+      result.ok = std::sqrt(result.nmse) <= tolerance.rtol;
+      break;
+  }
+  if (tolerance.check_finite && !finite) result.ok = false;
+  return result;
+}
+
+}  // namespace ashlar

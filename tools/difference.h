@@ -1,0 +1,44 @@
+// How far a tensor is from its reference.
+#ifndef ASHLAR_TOOLS_DIFFERENCE_H_
+#define ASHLAR_TOOLS_DIFFERENCE_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/tensor.h"
+
+namespace ashlar {
+
+enum class Metric {
+  kElementwise,  // |a - r| <= atol + rtol * |r| for every element
+  kMax,          // max |a - r| <= atol + rtol * max |r|
+  kNmse,         // sqrt(sum (a - r)^2 / sum r^2) <= rtol
+};
+
+// "elemwise", "max" or "nmse".
+absl::StatusOr<Metric> ParseMetric(absl::string_view name);
+
+struct Tolerance {
+  Metric metric = Metric::kMax;
+  double atol = 1e-6;
+  double rtol = 1e-4;
+  bool check_finite = false;  // NaN and infinity are errors even where both sides have them
+};
+
+struct Difference {
+  double max_abs = 0;  // max |a - r|
+  double max_rel = 0;  // max |a - r| / max |r|
+  double nmse = 0;     // sum (a - r)^2 / sum r^2
+  int64_t worst = -1;  // the element with the largest |a - r|
+  bool ok = true;
+};
+
+// Of tensors of equal shape. Where NaN or infinity stands on one side alone the difference is
+// infinite; where both sides have the same, it is 0.
+Difference Compare(const HostTensor& actual, const HostTensor& reference,
+                   const Tolerance& tolerance);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_DIFFERENCE_H_

@@ -1,0 +1,140 @@
+// ashlar doctor: this machine and this build.
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/device.h"
+#include "tools/command.h"
+#include "tools/format.h"
+#include "tools/options.h"
+#include "tools/table.h"
+
+namespace ashlar {
+namespace {
+
+// Instruction sets that make a difference to kernels, as /proc/cpuinfo calls them.
+constexpr const char* kFeatures[] = {"sse4_2",   "avx",         "avx2",        "fma",
+                                     "f16c",     "avx512f",     "avx512bw",    "avx512vl",
+                                     "avx512dq", "avx512_vnni", "avx512_bf16", "amx_tile"};
+
+// The value of "key : value" or "key: value" in a file of /proc, the first one; else "".
+std::string ProcValue(const char* path, absl::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(line, absl::MaxSplits(':', 1));
+    if (absl::StripAsciiWhitespace(parts.first) == key) {
+      return std::string(absl::StripAsciiWhitespace(parts.second));
+    }
+  }
+  return "";
+}
+
+std::string CpuFeatures() {
+  const std::string flags = ProcValue("/proc/cpuinfo", "flags");
+  const std::set<std::string> present = absl::StrSplit(flags, ' ');
+  std::vector<std::string> found;
+  for (const char* feature : kFeatures) {
+    if (present.count(feature) != 0) found.push_back(feature);
+  }
+  return found.empty() ? "unknown" : absl::StrJoin(found, " ");
+}
+
+// "16041808 kB" of /proc/meminfo in bytes.
+std::string Memory(absl::string_view key) {
+  const std::string text = ProcValue("/proc/meminfo", key);
+  int64_t kib = 0;
+  if (!absl::SimpleAtoi(text.substr(0, text.find(' ')), &kib)) return "unknown";
+  return FormatBytes(kib * 1024);
+}
+
+std::string Limit(int resource) {
+  struct rlimit limit = {};
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return "unknown";
+  return limit.rlim_cur == RLIM_INFINITY ? "none"
+                                         : FormatBytes(static_cast<int64_t>(limit.rlim_cur));
+}
+
+// The memory limit of the control group, in either version of the interface.
+std::string GroupLimit() {
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::ifstream file(path);
+    std::string text;
+    int64_t bytes = 0;
+    if (!(file >> text)) continue;
+    if (!absl::SimpleAtoi(text, &bytes) || bytes > (int64_t{1} << 60)) return "none";
+    return FormatBytes(bytes);
+  }
+  return "none";
+}
+
+std::string Kernel() {
+  struct utsname name = {};
+  if (uname(&name) != 0) return "unknown";
+  return absl::StrCat(name.sysname, " ", name.release, " ", name.machine);
+}
+
+std::string Build() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr const char* kKind = "sanitized";
+#elif defined(NDEBUG)
+  constexpr const char* kKind = "release";
+#else
+  constexpr const char* kKind = "debug";
+#endif
+  return absl::StrCat(kKind, ", g++ ", __VERSION__);
+}
+
+class DoctorCommand final : public Command {
+ public:
+  void Declare(CLI::App&) override {}
+
+  absl::Status Run(Console& console) override {
+    const absl::StatusOr<Device*> cpu = OpenDevice({CompNode::Type::kCpu, 0, 0});
+    const absl::StatusOr<Device*> gpu = OpenDevice({CompNode::Type::kGpu, 0, 0});
+    const auto state = [](const absl::StatusOr<Device*>& device) {
+      return device.ok() ? "ready" : std::string(device.status().message());
+    };
+    const std::vector<std::pair<const char*, std::string>> facts = {
+        {"build", Build()},
+        {"kernel", Kernel()},
+        {"processor", ProcValue("/proc/cpuinfo", "model name")},
+        {"features", CpuFeatures()},
+        {"processors", absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN))},
+        {"usable", absl::StrCat(DefaultThreads())},
+        {"memory", Memory("MemTotal")},
+        {"available", Memory("MemAvailable")},
+        {"group limit", GroupLimit()},
+        {"address limit", Limit(RLIMIT_AS)},
+        {"libraries", CpuLibraries()},
+        {"cpu0:0", state(cpu)},
+        {"gpu0:0", state(gpu)},
+    };
+    Table table({"fact", "value"});
+    Json document = console.Document(CompNode(), DefaultThreads());
+    for (const auto& [name, value] : facts) {
+      table.AddRow({name, value});
+      document["facts"][name] = value;
+    }
+    console.Print(table.ToText());
+    return console.Write(document);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDoctorCommand() { return std::make_unique<DoctorCommand>(); }
+
+}  // namespace ashlar

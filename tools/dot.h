@@ -1,0 +1,17 @@
+// Graphs for Graphviz.
+#ifndef ASHLAR_TOOLS_DOT_H_
+#define ASHLAR_TOOLS_DOT_H_
+
+#include <string>
+
+#include "graph/graph.h"
+
+namespace ashlar {
+
+// A digraph: one box an operator, one arrow a value, with its shape. Constants are left out. Names
+// may hold any bytes.
+std::string DotText(const Graph& graph);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_DOT_H_

@@ -1,0 +1,45 @@
+#include "tools/format.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_format.h"
+
+namespace ashlar {
+
+std::string FormatBytes(int64_t bytes) {
+  const double value = static_cast<double>(bytes);
+  if (bytes < 1024) return absl::StrFormat("%d B", bytes);
+  if (bytes < 1024 * 1024) return absl::StrFormat("%.1f KiB", value / 1024);
+  return absl::StrFormat("%.2f MiB", value / (1024 * 1024));
+}
+
+std::string FormatMilliseconds(double milliseconds) {
+  if (milliseconds >= 10000) return absl::StrFormat("%.2f s", milliseconds / 1000);
+  if (milliseconds >= 1) return absl::StrFormat("%.2f ms", milliseconds);
+  return absl::StrFormat("%.2f us", milliseconds * 1000);
+}
+
+std::string FormatFlops(int64_t operations) {
+  constexpr std::array<const char*, 4> kUnits = {"FLOP", "kFLOP", "MFLOP", "GFLOP"};
+  double value = static_cast<double>(operations);
+  size_t unit = 0;
+  while (value >= 1000 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return absl::StrFormat(unit == 0 ? "%.0f %s" : "%.3f %s", value, kUnits[unit]);
+}
+
+std::string FormatPercent(double ratio) { return absl::StrFormat("%.1f %%", ratio * 100); }
+
+std::string FormatName(absl::string_view name, size_t width) {
+  std::string text(name.substr(0, width));
+  if (name.size() > width) text.replace(width - 3, 3, "...");
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); }, '?');
+  return text;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,30 @@
+// Numbers as people read them. Exact values are in the JSON output.
+#ifndef ASHLAR_TOOLS_FORMAT_H_
+#define ASHLAR_TOOLS_FORMAT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace ashlar {
+
+// "49.77 MiB"; below 1 MiB "12.3 KiB", below 1 KiB "512 B".
+std::string FormatBytes(int64_t bytes);
+
+// Milliseconds as "1.234 s", "12.34 ms" or "3.21 us".
+std::string FormatMilliseconds(double milliseconds);
+
+// Scalar operations as "8.178 GFLOP".
+std::string FormatFlops(int64_t operations);
+
+// "12.3 %" for 0.123.
+std::string FormatPercent(double ratio);
+
+// A name from a file on one line of at most `width` bytes: control characters become '?', and what
+// is cut off is marked by "...".
+std::string FormatName(absl::string_view name, size_t width = 60);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_FORMAT_H_

@@ -1,0 +1,29 @@
+// What a graph is made of.
+#ifndef ASHLAR_TOOLS_GRAPH_SUMMARY_H_
+#define ASHLAR_TOOLS_GRAPH_SUMMARY_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "graph/graph.h"
+#include "tools/json_output.h"
+
+namespace ashlar {
+
+struct GraphSummary {
+  std::map<std::string, int> operators;  // nodes by type
+  int num_operators = 0;                 // those that compute: no constants, inputs, outputs
+  int64_t computation = 0;               // scalar operations of all nodes
+  int64_t weights_bytes = 0;             // of constants
+  int num_constants = 0;
+};
+
+GraphSummary Summarize(const Graph& graph);
+
+// Adds the keys inputs, outputs, operators, computation, weights_bytes.
+void AddSummary(const Graph& graph, const GraphSummary& summary, Json& document);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_GRAPH_SUMMARY_H_

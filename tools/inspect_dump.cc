@@ -1,0 +1,158 @@
+#include "tools/inspect_dump.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/status.h"
+#include "serialization/file_writer.h"
+#include "serialization/megengine_import.h"
+#include "serialization/recording_summary.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/options.h"
+#include "tools/peak.h"
+#include "tools/plan_picture.h"
+#include "tools/table.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kRecordedAlignment = 512;  // of CUDA's comp node
+
+// The problem that MegEngine had: its order, its workspaces, its alignment, no rewrites.
+PlanningOptions RecordedProblem(bool inplace) {
+  PlanningOptions options;
+  options.threads = DefaultThreads();
+  options.passes = "none";
+  options.scheduler = "megengine";
+  options.workspace = WorkspaceSource::kRecorded;
+  options.alignment = kRecordedAlignment;
+  options.inplace = inplace;
+  return options;
+}
+
+struct Row {
+  const char* name;  // in the document
+  const char* title;
+  PlanningOptions options;
+};
+
+std::vector<Row> Rows() {
+  PlanningOptions own;
+  own.threads = DefaultThreads();
+  return {{"recorded_problem", "recorded problem, in-place off", RecordedProblem(false)},
+          {"recorded_problem_inplace", "recorded problem, in-place on", RecordedProblem(true)},
+          {"own", "Ashlar's defaults on cpu0:0", own}};
+}
+
+absl::Status WritePlan(const std::string& path, const PlannedBuffers& planned) {
+  const PlanFormat format = PlanFormatOf(path);
+  if (format == PlanFormat::kTable) {
+    return UsageError(absl::StrCat(path, ": write plans to a .csv, .svg or .html file"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const std::string file, PlanFile(planned, format, ""));
+  return WriteFile(path, file);
+}
+
+PlannedBuffers BuffersOf(const PlannedGraph& planned, const std::string& title) {
+  PlannedBuffers buffers;
+  buffers.problem.problem = planned.lifetimes.problem;
+  buffers.result = planned.plan;
+  buffers.title = title;
+  for (int var : VarsOfBuffers(planned)) {
+    buffers.problem.ids.push_back(absl::StrCat(planned.graph.var(var).id));
+    buffers.names.push_back(planned.graph.var(var).name);
+  }
+  return buffers;
+}
+
+PlannedBuffers BuffersOf(const RecordedMemory& recorded, const std::string& title) {
+  PlannedBuffers buffers;
+  buffers.problem = recorded.placement;
+  buffers.result.plan = recorded.plan;
+  buffers.result.lower_bound = recorded.peak_bytes;
+  buffers.names = recorded.names;
+  buffers.title = title;
+  return buffers;
+}
+
+std::string TimeTable(const ProfileRecording& recording, Json& document) {
+  Table table({"type", ">operators", ">device", ">kernels", ">host", ">GFLOP/s", ">traffic"});
+  TypeTotals all;
+  const auto add = [&](const std::string& type, const TypeTotals& totals) {
+    const double gflops = totals.device > 0 ? totals.computation / totals.device / 1e9 : 0;
+    table.AddRow({type, absl::StrCat(totals.operators), FormatMilliseconds(totals.device * 1e3),
+                  FormatMilliseconds(totals.device_kernel * 1e3),
+                  FormatMilliseconds(totals.host * 1e3), absl::StrFormat("%.1f", gflops),
+                  FormatBytes(totals.memory)});
+  };
+  Json types = Json::object();
+  for (const auto& [type, totals] : TotalsByType(recording)) {
+    all.Add(totals);
+    add(FormatName(type), totals);
+    types[type] = {{"operators", totals.operators},
+                   {"device_ms", totals.device * 1e3},
+                   {"kernel_ms", totals.device_kernel * 1e3},
+                   {"host_ms", totals.host * 1e3},
+                   {"memory", totals.memory},
+                   {"computation", totals.computation}};
+  }
+  add("all", all);
+  document["recorded"]["device_ms"] = all.device * 1e3;
+  document["recorded"]["host_ms"] = all.host * 1e3;
+  document["recorded"]["types"] = std::move(types);
+  return table.ToText();
+}
+
+}  // namespace
+
+absl::Status InspectDump(const InspectDumpFlags& flags, Console& console) {
+  console.Progress(absl::StrCat("reading ", flags.path));
+  const absl::StatusOr<ProfileRecording> recording = ReadProfileDump(flags.path);
+  if (!recording.ok()) return WithExitCode(recording.status(), ExitCode::kRejectedInput);
+  absl::StatusOr<Graph> graph = ImportGraph(*recording);
+  if (!graph.ok()) {
+    return WithExitCode(Annotate(graph.status(), flags.path), ExitCode::kRejectedInput);
+  }
+  const RecordedMemory recorded = SummarizeMemory(*recording);
+  Json document = console.Document(CompNode(), DefaultThreads());
+  document["recorded"] = {{"operators", recording->comp_seq.size()},
+                          {"vars", recorded.vars},
+                          {"extents", recorded.extents},
+                          {"union_bytes", recorded.union_bytes},
+                          {"union_without_input_bytes", recorded.union_without_input_bytes},
+                          {"peak_bytes", recorded.peak_bytes}};
+  Table memory({"memory", ">", ">bytes", ">lower bound"});
+  const auto row = [&](const char* title, int64_t bytes, const std::string& bound) {
+    memory.AddRow({title, FormatBytes(bytes), absl::StrCat(bytes), bound});
+  };
+  row("recorded, with the input", recorded.union_bytes, "");
+  row("recorded, without the input", recorded.union_without_input_bytes, "");
+  if (!flags.recorded_plan.empty()) {
+    ASHLAR_RETURN_IF_ERROR(
+        WritePlan(flags.recorded_plan, BuffersOf(recorded, flags.path + ", recorded")));
+  }
+  for (const Row& plan : Rows()) {
+    console.Progress(absl::StrCat("planning: ", plan.title));
+    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned,
+                            PlanGraph(*graph, plan.options));
+    const memory::PlanResult& result = planned->plan;
+    row(plan.title, result.plan.arena, absl::StrCat(result.lower_bound));
+    document["plans"][plan.name] = {{"arena_bytes", result.plan.arena},
+                                    {"lower_bound_bytes", result.lower_bound},
+                                    {"proof", std::string(memory::ProofName(result.proof))}};
+    if (!flags.own_plan.empty() && plan.options.workspace == WorkspaceSource::kRecorded &&
+        plan.options.inplace) {
+      ASHLAR_RETURN_IF_ERROR(
+          WritePlan(flags.own_plan, BuffersOf(*planned, flags.path + ", planned")));
+    }
+  }
+  console.Print(absl::StrFormat(
+      "%d operators in order, %d vars in %d extents of memory, at most %d bytes live\n\n",
+      recording->comp_seq.size(), recorded.vars, recorded.extents, recorded.peak_bytes));
+  console.Print(absl::StrCat(memory.ToText(), "\n", TimeTable(*recording, document)));
+  return console.Write(document);
+}
+
+}  // namespace ashlar

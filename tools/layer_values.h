@@ -1,0 +1,24 @@
+// The value of every var of a run, copied as it is made.
+#ifndef ASHLAR_TOOLS_LAYER_VALUES_H_
+#define ASHLAR_TOOLS_LAYER_VALUES_H_
+
+#include <map>
+
+#include "graph/tensor.h"
+#include "tools/bound_session.h"
+
+namespace ashlar {
+
+// By var id, row-major.
+using LayerValues = std::map<int, HostTensor>;
+
+// Runs the session once. Its device's memory must be the host's. Values that share the caller's
+// input are left out.
+absl::StatusOr<LayerValues> RunAndRecord(BoundSession& session);
+
+// NCHW16c to row-major; `shape` is the logical one of a Float32 image.
+HostTensor FromBlocked(const Shape& shape, const float* blocked);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_LAYER_VALUES_H_

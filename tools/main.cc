@@ -1,0 +1,130 @@
+// The command `ashlar`: finds the subcommand, parses its options, runs it and decides the exit
+// code.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "runtime/cpu/cpu_device.h"
+#include "tools/command.h"
+#include "tools/exit_code.h"
+#include "tools/suggest.h"
+
+namespace ashlar {
+namespace {
+
+constexpr char kVersion[] = "ashlar 0.1.0";
+
+// A subcommand as it stands in the parser.
+struct Entry {
+  explicit Entry(const CommandRow& r) : row(&r), command(r.make()) {}
+  const CommandRow* row;
+  std::unique_ptr<Command> command;
+  CLI::App* app = nullptr;
+  ConsoleFlags flags;
+  std::string json;  // "true" where --json has no value
+};
+
+// The library's help text without its runs of blank lines.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    return absl::StrReplaceAll(Formatter::make_help(app, name, mode), {{"\n\n\n", "\n\n"}});
+  }
+};
+
+// The command's own errors are values; what the standard library throws is that memory ran out.
+absl::Status RunCommand(Command& command, Console& console) {
+  try {
+    return command.Run(console);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("the host's memory does not suffice");
+  }
+}
+
+int Report(const absl::Status& status) {
+  if (!status.ok()) {
+    std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+  }
+  return static_cast<int>(ExitCodeOf(status));
+}
+
+void Declare(CLI::App& app, Entry& entry) {
+  entry.app = app.add_subcommand(entry.row->name, entry.row->summary);
+  entry.app->footer(absl::StrCat("Examples:\n", entry.row->examples));
+  entry.command->Declare(*entry.app);
+  entry.app->add_flag("--json", entry.json, "the result as JSON to stdout; --json=FILE to a file")
+      ->group("Output");
+  entry.app->add_flag("-q,--quiet", entry.flags.quiet, "no progress and no notes")->group("Output");
+  entry.app->set_help_flag("-h,--help", "this text")->group("Output");
+}
+
+// What was wrong with the command line, with the name that was perhaps meant.
+absl::Status ParseFailure(const CLI::ParseError& error, const CLI::App& app) {
+  const CLI::App* chosen = app.get_subcommands().empty() ? &app : app.get_subcommands()[0];
+  const std::string hint =
+      chosen == &app ? "`ashlar -h` lists the subcommands"
+                     : absl::StrCat("`ashlar ", chosen->get_name(), " -h` lists the options");
+  for (const std::string& argument : app.remaining(/*recurse=*/true)) {
+    std::vector<std::string> names;
+    if (chosen == &app && !absl::StartsWith(argument, "-")) {
+      for (const CommandRow& row : Commands()) names.push_back(row.name);
+      return UsageError(absl::StrCat("unknown subcommand '", argument, "'; did you mean '",
+                                     Nearest(argument, names), "'? ", hint));
+    }
+    if (!absl::StartsWith(argument, "-")) continue;
+    const std::string flag = argument.substr(0, argument.find('='));
+    for (const CLI::Option* option : chosen->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+      for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    }
+    return UsageError(
+        absl::StrCat("unknown option ", flag, "; did you mean ", Nearest(flag, names), "? ", hint));
+  }
+  return UsageError(absl::StrCat(error.what(), "; ", hint));
+}
+
+int Main(int argc, char** argv) {
+  RegisterCpuDevice();
+  CLI::App app("Ashlar plans the memory of a model to the byte, runs it and proves the plan.",
+               "ashlar");
+  app.set_help_flag("-h,--help", "this text");
+  app.set_version_flag("--version", kVersion, "the version of this program");
+  app.require_subcommand(1);
+  const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(30);
+  app.formatter(formatter);
+  app.footer("`ashlar SUBCOMMAND -h` shows options and examples.");
+  std::vector<Entry> entries;
+  for (const CommandRow& row : Commands()) entries.emplace_back(row);
+  for (Entry& entry : entries) Declare(app, entry);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // help and version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return Report(ParseFailure(error, app));
+  }
+  for (Entry& entry : entries) {
+    if (!entry.app->parsed()) continue;
+    entry.flags.json = entry.json == "true" ? "-" : entry.json;
+    Console console(entry.row->name, entry.flags);
+    const absl::Status status = RunCommand(*entry.command, console);
+    const absl::Status finished = console.Finish();
+    return Report(status.ok() ? finished : status);
+  }
+  return Report(UsageError("no subcommand"));
+}
+
+}  // namespace
+}  // namespace ashlar
+
+int main(int argc, char** argv) { return ashlar::Main(argc, argv); }

@@ -1,0 +1,60 @@
+#include "tools/model.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+#include "serialization/megengine_import.h"
+#include "tools/exit_code.h"
+#include "tools/input_shapes.h"
+#include "tools/parse.h"
+
+namespace ashlar {
+
+bool HasEnding(const std::string& path, absl::string_view ending) {
+  return absl::EndsWithIgnoreCase(path, ending);
+}
+
+namespace {
+
+absl::StatusOr<Graph> ReadDump(const std::string& path, uint64_t seed) {
+  ASHLAR_ASSIGN_OR_RETURN(const ProfileRecording recording, ReadProfileDump(path));
+  absl::StatusOr<Graph> graph = ImportGraph(recording, {.seed = seed});
+  if (!graph.ok()) return Annotate(graph.status(), path);
+  return graph;
+}
+
+}  // namespace
+
+absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console) {
+  console.Progress(absl::StrCat("reading ", flags.path));
+  InputShapes shapes;
+  for (const std::string& text : flags.shapes) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      return UsageError(absl::StrCat("--shape ", text, ": expected NAME=SHAPE"));
+    }
+    absl::StatusOr<Shape> shape = ParseShape(absl::string_view(text).substr(equals + 1));
+    if (!shape.ok()) {
+      return UsageError(absl::StrCat("--shape ", text, ": ", shape.status().message()));
+    }
+    shapes[text.substr(0, equals)] = *shape;
+  }
+  Model model;
+  absl::StatusOr<Graph> graph = HasEnding(flags.path, ".json")
+                                    ? ReadDump(flags.path, flags.weights_seed)
+                                    : ReadModel(flags.path, &model.file);
+  if (!graph.ok()) return WithExitCode(graph.status(), ExitCode::kRejectedInput);
+  model.graph = *std::move(graph);
+  if (!shapes.empty()) {
+    absl::StatusOr<Graph> reshaped = WithInputShapes(model.graph, shapes);
+    if (!reshaped.ok()) {
+      return WithExitCode(Annotate(reshaped.status(), "--shape"), ExitCode::kUsage);
+    }
+    model.graph = *std::move(reshaped);
+  }
+  return model;
+}
+
+}  // namespace ashlar

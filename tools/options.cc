@@ -1,0 +1,140 @@
+#include "tools/options.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "absl/strings/str_join.h"
+#include "graph/passes/pass.h"
+#include "memory/planner.h"
+#include "tools/parse.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+std::string PlannerNames() {
+  return absl::StrJoin(memory::Planners(), ", ", [](std::string* out, const auto& planner) {
+    absl::StrAppend(out, planner->name());
+  });
+}
+
+std::string PassNames() {
+  return absl::StrJoin(AllPasses(), ",",
+                       [](std::string* out, const Pass& pass) { out->append(pass.name); });
+}
+
+std::string CheckPlanner(const std::string& name) {
+  if (memory::FindPlanner(name) != nullptr) return "";
+  return absl::StrCat("unknown planner '", name, "'; there are: ", PlannerNames());
+}
+
+std::string CheckPasses(const std::string& list) {
+  return std::string(SelectPasses(list).status().message());
+}
+
+std::string CheckAlignment(const int64_t& bytes) {
+  if (bytes > 0 && (bytes & (bytes - 1)) == 0 && bytes <= (int64_t{1} << 30)) return "";
+  return absl::StrCat(bytes, " is not a power of two from 1 to 1 GiB");
+}
+
+absl::StatusOr<int64_t> ParseAlignment(absl::string_view text) {
+  absl::StatusOr<int64_t> bytes = ParseSize(text);
+  if (!bytes.ok()) return bytes;
+  if (std::string error = CheckAlignment(*bytes); !error.empty()) {
+    return absl::InvalidArgumentError(error);
+  }
+  return bytes;
+}
+
+absl::StatusOr<bool> ParseLayout(absl::string_view text) {
+  if (text == "nchw") return false;
+  if (text == "nhwc") return true;
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not nchw or nhwc"));
+}
+
+}  // namespace
+
+CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                         const std::string& metavar, const std::string& help) {
+  return app.add_option(name, target, help)->option_text(metavar)->allow_extra_args(false);
+}
+
+int DefaultThreads() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
+  flags.threads = DefaultThreads();
+  AddParsed(app, "--device", flags.device, CompNode::Parse, "D", "cpu0:0 (default), gpu0:0")
+      ->group("Execution");
+  app.add_option("--threads", flags.threads,
+                 absl::StrCat("threads of the run (default ", flags.threads, ")"))
+      ->option_text("N")
+      ->check(CLI::Range(1, kMaxThreads))
+      ->group("Execution");
+  app.add_option("--seed", flags.seed, "of random inputs (default 0)")
+      ->option_text("N")
+      ->group("Execution");
+}
+
+void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix) {
+  const std::string group = suffix.empty() ? "Planning" : "Planning of the other side";
+  app.add_option("--planner" + suffix, flags.planner, PlannerNames())
+      ->option_text("NAME")
+      ->check(CheckPlanner)
+      ->group(group);
+  app.add_option("--scheduler" + suffix, flags.scheduler, "memory (least peak) or megengine")
+      ->option_text("NAME")
+      ->check(CLI::IsMember({"memory", "megengine"}))
+      ->group(group);
+  app.add_option("--passes" + suffix, flags.passes, "all, none or some of " + PassNames())
+      ->option_text("LIST")
+      ->check(CheckPasses)
+      ->group(group);
+  AddParsed(app, "--inplace" + suffix, flags.inplace, ParseSwitch, "on|off",
+            "outputs may overwrite dying inputs (default on)")
+      ->group(group);
+  AddParsed(app, "--align" + suffix, flags.align, ParseAlignment, "N",
+            "alignment of chunks, bytes (default: the device's)")
+      ->group(group);
+}
+
+PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning) {
+  PlanningOptions options;
+  options.comp_node = execution.device;
+  options.threads = execution.threads;
+  options.passes = planning.passes;
+  options.scheduler = planning.scheduler;
+  options.planner.planner = planning.planner;
+  options.inplace = planning.inplace;
+  options.alignment = planning.align;
+  return options;
+}
+
+void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
+  app.add_option("MODEL", flags.path, what)->required()->option_text(" ");
+  AddRepeated(app, "--shape", flags.shapes, "NAME=1x3x224x224", "another shape for an input")
+      ->group("Model");
+}
+
+void AddInputFlags(CLI::App& app, InputFlags& flags) {
+  AddRepeated(app, "--input", flags.files, "NAME=FILE",
+              ".npy, .npz, .png, .jpg, .ppm or raw (default: random); several fill a batch")
+      ->group("Inputs");
+  AddParsed(app, "--mean", flags.mean, ParseNumbers, "R,G,B",
+            "subtracted from each channel (photographs: ImageNet's)")
+      ->group("Inputs");
+  AddParsed(app, "--scale", flags.scale, ParseNumbers, "R,G,B",
+            "each channel is then multiplied by this (photographs: ImageNet's)")
+      ->group("Inputs");
+  AddParsed(app, "--layout", flags.nhwc, ParseLayout, "nchw|nhwc",
+            "of array and raw files (default nchw)")
+      ->group("Inputs");
+}
+
+}  // namespace ashlar

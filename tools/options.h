@@ -1,0 +1,84 @@
+// Groups of options that subcommands share, and how they are declared.
+#ifndef ASHLAR_TOOLS_OPTIONS_H_
+#define ASHLAR_TOOLS_OPTIONS_H_
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/comp_node.h"
+#include "runtime/planned_graph.h"
+
+namespace ashlar {
+
+// An option whose value `parse` reads: usage errors name the option. `metavar` stands for the value
+// in help texts.
+template <typename T>
+CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target,
+                       absl::StatusOr<T> (*parse)(absl::string_view), const std::string& metavar,
+                       const std::string& help) {
+  const auto store = [&target, parse, name](const std::string& text) {
+    absl::StatusOr<T> value = parse(text);
+    if (!value.ok()) throw CLI::ValidationError(name, std::string(value.status().message()));
+    target = *std::move(value);
+  };
+  return app.add_option_function<std::string>(name, store, help)->option_text(metavar);
+}
+
+// An option that may be given several times, each with one value.
+CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                         const std::string& metavar, const std::string& help);
+
+// Where a model runs, and with what numbers.
+struct ExecutionFlags {
+  CompNode device;
+  int threads = 1;    // from DefaultThreads
+  uint64_t seed = 0;  // of random inputs
+};
+
+// Processors that this process may use.
+int DefaultThreads();
+
+void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags);
+
+// How a model is planned.
+struct PlanningFlags {
+  std::string planner = "auto";
+  std::string scheduler = "memory";
+  std::string passes = "all";
+  bool inplace = true;
+  int64_t align = 0;  // bytes; 0: the device's
+};
+
+// `suffix` is appended to the name of every option, as in "--planner-b".
+void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix = "");
+
+PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning);
+
+// The model file, and shapes for its inputs that replace those in the file.
+struct ModelFlags {
+  std::string path;
+  std::vector<std::string> shapes;  // "name=1x3x224x224"
+  uint64_t weights_seed = 0;        // where the file has no weights: a profile dump
+};
+
+// `what` the file may be, for the help text.
+void AddModelFlags(CLI::App& app, ModelFlags& flags,
+                   const std::string& what = "the model file (.ash)");
+
+// What goes into a model: files, or else random numbers.
+struct InputFlags {
+  std::vector<std::string> files;   // "name=FILE", or "FILE" where there is one input
+  std::vector<double> mean, scale;  // by channel, or one for all; empty: see tools/inputs.h
+  bool nhwc = false;                // array files hold [N, H, W, C]
+};
+
+void AddInputFlags(CLI::App& app, InputFlags& flags);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_OPTIONS_H_

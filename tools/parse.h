@@ -1,0 +1,39 @@
+// Values as they stand on a command line.
+#ifndef ASHLAR_TOOLS_PARSE_H_
+#define ASHLAR_TOOLS_PARSE_H_
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "graph/shape.h"
+
+namespace ashlar {
+
+// All return InvalidArgument that quotes the text and says what is expected.
+
+// Bytes: "4096", "16MiB", "16MB", "1.5GiB"; units B, kB, KB, MB, GB, TB and KiB, MiB, GiB, TiB.
+absl::StatusOr<int64_t> ParseSize(absl::string_view text);
+
+// "3s", "200ms", "1.5s", "50us"; not negative.
+absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);
+
+// "10" or "200ms".
+using CountOrDuration = std::variant<int64_t, absl::Duration>;
+absl::StatusOr<CountOrDuration> ParseCountOrDuration(absl::string_view text);
+
+// "1x3x224x224"; also with commas.
+absl::StatusOr<Shape> ParseShape(absl::string_view text);
+
+// "50,90,99.9"
+absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text);
+
+// "on" or "off".
+absl::StatusOr<bool> ParseSwitch(absl::string_view text);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_PARSE_H_

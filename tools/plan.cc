@@ -1,0 +1,303 @@
+// ashlar plan: the memory plan of a model, or of buffers in a CSV file, without running.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "graph/status.h"
+#include "serialization/file_writer.h"
+#include "tools/command.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/model.h"
+#include "tools/parse.h"
+#include "tools/peak.h"
+#include "tools/plan_picture.h"
+#include "tools/table.h"
+
+namespace ashlar {
+namespace {
+
+constexpr size_t kTensorsShown = 8;
+
+std::string OverBound(const memory::PlanResult& result) {
+  if (result.lower_bound == 0) return "0.0 %";
+  return FormatPercent(static_cast<double>(result.plan.arena - result.lower_bound) /
+                       static_cast<double>(result.lower_bound));
+}
+
+std::string ArenaLine(const memory::PlanResult& result) {
+  return absl::StrFormat("arena %d bytes, lower bound %d (%s over it), proof %s, planner %s\n",
+                         result.plan.arena, result.lower_bound, OverBound(result),
+                         std::string(memory::ProofName(result.proof)), result.plan.planner);
+}
+
+std::string CheckPlanners(const std::string& list) {
+  for (absl::string_view name : absl::StrSplit(list, ',')) {
+    if (memory::FindPlanner(name) == nullptr) return absl::StrCat("unknown planner '", name, "'");
+  }
+  return "";
+}
+
+absl::StatusOr<WorkspaceSource> ParseWorkspace(absl::string_view name) {
+  if (name == "kernel") return WorkspaceSource::kKernel;
+  if (name == "recorded") return WorkspaceSource::kRecorded;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", name.substr(0, 40), "' is not kernel or recorded"));
+}
+
+class PlanCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app_ = &app;
+    AddModelFlags(app, model_, "the model file (.ash), or buffers (.csv)");
+    AddPlanningFlags(app, planning_);
+    AddParsed(app, "--capacity", capacity_, ParseSize, "SIZE",
+              "stop at the first plan that fits; exit 3 if none does")
+        ->group("Planning");
+    AddParsed(app, "--workspace", workspace_, ParseWorkspace, "kernel|recorded",
+              "sizes of workspaces: our kernels' (default), or those that a dump recorded")
+        ->group("Planning");
+    app.add_option("--compare", compare_, "several planners side by side")
+        ->option_text("A,B,...")
+        ->check(CheckPlanners)
+        ->group("Planning");
+    AddExecutionFlags(app, execution_);
+    AddParsed(app, "--format", format_, ParsePlanFormat, "FORMAT",
+              "table, csv, svg or html (default: by the ending of -o)")
+        ->group("Output");
+    app.add_option("-o,--output", output_, "where the plan goes (default stdout)")
+        ->option_text("FILE")
+        ->group("Output");
+  }
+
+  absl::Status Run(Console& console) override {
+    return HasEnding(model_.path, ".csv") ? PlanCsv(console) : PlanModel(console);
+  }
+
+ private:
+  std::optional<int64_t> capacity() const {
+    return app_->count("--capacity") > 0 ? std::optional<int64_t>(capacity_) : std::nullopt;
+  }
+
+  absl::Status PlanCsv(Console& console) {
+    for (const char* option : {"--shape", "--scheduler", "--passes", "--inplace", "--workspace"}) {
+      if (app_->count(option) == 0) continue;
+      return UsageError(absl::StrCat(option, " is for models; ", model_.path, " holds buffers"));
+    }
+    console.Progress(absl::StrCat("reading ", model_.path));
+    absl::StatusOr<memory::CsvProblem> problem = memory::ReadCsvFile(model_.path);
+    if (!problem.ok()) return WithExitCode(problem.status(), ExitCode::kRejectedInput);
+    PlannedBuffers planned;
+    planned.problem = *std::move(problem);
+    planned.names = planned.problem.ids;
+    planned.title = model_.path;
+    for (memory::Buffer& buffer : planned.problem.problem.buffers) {
+      buffer.alignment = std::max(buffer.alignment, planning_.align);
+    }
+    console.Progress("planning");
+    absl::StatusOr<memory::PlanResult> result =
+        memory::PlanMemory(planned.problem.problem, {planning_.planner, {.capacity = capacity()}});
+    if (!result.ok()) {
+      return WithExitCode(
+          Annotate(result.status(), model_.path),
+          absl::IsInvalidArgument(result.status()) ? ExitCode::kRejectedInput : ExitCode::kFailure);
+    }
+    planned.result = *std::move(result);
+
+    const memory::PlanResult& r = planned.result;
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["buffers"] = planned.problem.problem.buffers.size();
+    document["arena_bytes"] = r.plan.arena;
+    document["lower_bound_bytes"] = r.lower_bound;
+    document["proof"] = std::string(memory::ProofName(r.proof));
+    document["planner"] = r.plan.planner;
+    document["search_ms"] = r.search_ms;
+    document["total_ms"] = r.total_ms;
+    const std::string table = absl::StrCat(
+        absl::StrFormat("%d buffers, %s planned in %s\n", planned.problem.problem.buffers.size(),
+                        FormatBytes(r.plan.arena), FormatMilliseconds(r.total_ms)),
+        ArenaLine(r), PeakTable(planned));
+    return Show(planned, table, std::move(document), console);
+  }
+
+  absl::Status PlanModel(Console& console) {
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    const int first_added_id = model.graph.next_id();
+    PlanningOptions options = ToPlanningOptions(execution_, planning_);
+    options.planner.limits.capacity = capacity();
+    options.measure_passes = true;
+    options.workspace = workspace_;
+    console.Progress("planning");
+    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> graph,
+                            PlanGraph(std::move(model.graph), options));
+    const PeakReport peak = ExaminePeak(*graph, first_added_id);
+
+    PlannedBuffers planned;
+    planned.problem.problem = graph->lifetimes.problem;
+    planned.result = graph->plan;
+    planned.title = model_.path;
+    for (int var : VarsOfBuffers(*graph)) {
+      planned.problem.ids.push_back(absl::StrCat(graph->graph.var(var).id));
+      planned.names.push_back(graph->graph.var(var).name);
+    }
+    const std::string table =
+        absl::StrCat(PoolTable(*graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
+                     "\n", PeakTable(planned), "\n", PassTable(graph->passes));
+    return Show(planned, table, ModelDocument(*graph, peak, console), console);
+  }
+
+  Json ModelDocument(const PlannedGraph& planned, const PeakReport& peak,
+                     const Console& console) const {
+    const memory::PlanResult& r = planned.plan;
+    const auto pool = [](int64_t bytes) { return Json{{"planned_bytes", bytes}}; };
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["pools"] = {{"arena", pool(r.plan.arena)},
+                         {"weights", pool(planned.weights.bytes)},
+                         {"input", pool(planned.input_bytes())},
+                         {"output", pool(planned.output_bytes())}};
+    const bool runs = peak.bottleneck_node >= 0;
+    document["arena"] = {
+        {"lower_bound_bytes", r.lower_bound},
+        {"proof", std::string(memory::ProofName(r.proof))},
+        {"bottleneck_step", r.bottleneck_step},
+        {"bottleneck_operator", runs ? planned.graph.node(peak.bottleneck_node).name : ""},
+        {"workspace_at_peak_bytes", peak.workspace_bytes},
+        {"copies_at_peak_bytes", peak.copies_bytes},
+        {"planner", r.plan.planner}};
+    document["extra_flops_ratio"] = 0.0;  // nothing is computed twice
+    document["predicted_ms"] = nullptr;   // there is no model of kernel times
+    document["plan_ms"] = planned.plan_ms;
+    document["passes"] = Json::array();
+    for (const PassReport& pass : planned.passes) {
+      document["passes"].push_back({{"name", pass.name},
+                                    {"operators_before", pass.operators_before},
+                                    {"operators_after", pass.operators_after},
+                                    {"arena_bytes_before", pass.arena_bytes_before},
+                                    {"arena_bytes_after", pass.arena_bytes_after}});
+    }
+    document["comp_seq"] = Json::array();
+    for (int node : planned.schedule.order) {
+      document["comp_seq"].push_back(planned.graph.node(node).name);
+    }
+    return document;
+  }
+
+  std::string PoolTable(const PlannedGraph& planned) const {
+    Table table({"pool", ">planned", ">bytes"});
+    const auto row = [&](const char* name, int64_t bytes) {
+      table.AddRow({name, FormatBytes(bytes), absl::StrCat(bytes)});
+    };
+    row("arena", planned.plan.plan.arena);
+    row("weights", planned.weights.bytes);
+    row("input", planned.input_bytes());
+    row("output", planned.output_bytes());
+    return absl::StrFormat("%s on %s, %d threads: %d steps, planned in %s\n\n%s", model_.path,
+                           execution_.device.ToString(), execution_.threads,
+                           planned.schedule.order.size(), FormatMilliseconds(planned.plan_ms),
+                           table.ToText());
+  }
+
+  static std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak) {
+    if (peak.bottleneck_node < 0) return "";
+    const OperatorNode& node = planned.graph.node(peak.bottleneck_node);
+    return absl::StrFormat("bottleneck at step %d, %s (%s): workspace %s, copies %s\n",
+                           planned.plan.bottleneck_step, FormatName(node.name),
+                           std::string(node.op->type()), FormatBytes(peak.workspace_bytes),
+                           FormatBytes(peak.copies_bytes));
+  }
+
+  static std::string PeakTable(const PlannedBuffers& planned) {
+    const memory::Problem& problem = planned.problem.problem;
+    const std::vector<int> live = BuffersAtPeak(problem, planned.result.bottleneck_step);
+    Table table({"live at the peak", ">size", ">offset", ">steps"});
+    for (size_t i = 0; i < live.size() && i < kTensorsShown; ++i) {
+      const memory::Buffer& buffer = problem.buffers[live[i]];
+      table.AddRow({FormatName(planned.names[live[i]], 48), FormatBytes(buffer.size),
+                    absl::StrCat(planned.result.plan.offsets[live[i]]),
+                    absl::StrCat("[", buffer.lower, ", ", buffer.upper, ")")});
+    }
+    std::string text = table.ToText();
+    if (live.size() > kTensorsShown) {
+      absl::StrAppend(&text, "and ", live.size() - kTensorsShown, " smaller ones\n");
+    }
+    return text;
+  }
+
+  static std::string PassTable(const std::vector<PassReport>& passes) {
+    Table table({"pass", ">operators", "", ">arena before", ">after", ">saved"});
+    for (const PassReport& pass : passes) {
+      const int64_t saved = pass.arena_bytes_before - pass.arena_bytes_after;
+      table.AddRow({pass.name, absl::StrCat(pass.operators_before),
+                    absl::StrCat("-> ", pass.operators_after), FormatBytes(pass.arena_bytes_before),
+                    FormatBytes(pass.arena_bytes_after),
+                    saved < 0 ? "-" + FormatBytes(-saved) : FormatBytes(saved)});
+    }
+    return passes.empty() ? "" : table.ToText();
+  }
+
+  // Prints and writes everything, then says whether it fits.
+  absl::Status Show(const PlannedBuffers& planned, const std::string& table, Json document,
+                    Console& console) {
+    const PlanFormat format = app_->count("--format") > 0 ? format_ : PlanFormatOf(output_);
+    if (format == PlanFormat::kTable || !output_.empty()) console.Print(table);
+    if (format != PlanFormat::kTable || !output_.empty()) {
+      ASHLAR_ASSIGN_OR_RETURN(const std::string file, PlanFile(planned, format, table));
+      if (output_.empty()) {
+        console.Print(file);
+      } else {
+        ASHLAR_RETURN_IF_ERROR(WriteFile(output_, file));
+      }
+    }
+    if (!compare_.empty()) {
+      ASHLAR_RETURN_IF_ERROR(Compare(planned.problem.problem, document, console));
+    }
+    ASHLAR_RETURN_IF_ERROR(console.Write(document));
+    if (!capacity() || planned.result.plan.arena <= *capacity()) return absl::OkStatus();
+    return WithExitCode(
+        absl::ResourceExhaustedError(absl::StrCat(
+            model_.path, " does not fit: the plan needs ", planned.result.plan.arena, " bytes (",
+            planned.result.lower_bound, " at least), --capacity is ", *capacity())),
+        ExitCode::kDoesNotFit);
+  }
+
+  absl::Status Compare(const memory::Problem& problem, Json& document, Console& console) const {
+    Table table({"planner", ">arena", ">bytes", ">over bound", ">search", "proof"});
+    document["compare"] = Json::array();
+    for (absl::string_view name : absl::StrSplit(compare_, ',')) {
+      console.Progress(absl::StrCat("planning with ", name));
+      ASHLAR_ASSIGN_OR_RETURN(
+          const memory::PlanResult result,
+          memory::PlanMemory(problem, {std::string(name), {.capacity = capacity()}}));
+      table.AddRow({std::string(name), FormatBytes(result.plan.arena),
+                    absl::StrCat(result.plan.arena), OverBound(result),
+                    FormatMilliseconds(result.search_ms),
+                    std::string(memory::ProofName(result.proof))});
+      document["compare"].push_back({{"planner", std::string(name)},
+                                     {"arena_bytes", result.plan.arena},
+                                     {"lower_bound_bytes", result.lower_bound},
+                                     {"proof", std::string(memory::ProofName(result.proof))},
+                                     {"search_ms", result.search_ms},
+                                     {"total_ms", result.total_ms}});
+    }
+    console.Print(absl::StrCat("\n", table.ToText()));
+    return absl::OkStatus();
+  }
+
+  CLI::App* app_ = nullptr;
+  ModelFlags model_;
+  ExecutionFlags execution_;
+  PlanningFlags planning_;
+  WorkspaceSource workspace_ = WorkspaceSource::kKernel;
+  int64_t capacity_ = 0;
+  std::string compare_, output_;
+  PlanFormat format_ = PlanFormat::kTable;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakePlanCommand() { return std::make_unique<PlanCommand>(); }
+
+}  // namespace ashlar

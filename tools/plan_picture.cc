@@ -1,0 +1,96 @@
+#include "tools/plan_picture.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+#include "memory/svg.h"
+#include "tools/model.h"
+
+namespace ashlar {
+namespace {
+
+constexpr const char* kNames[] = {"table", "csv", "svg", "html"};
+
+// The same buffers without relations, which a CSV cannot hold: of two that share bytes the earlier
+// one ends where the later begins, and of two that begin together the inner one is left out. The
+// plan is a plan for these, too.
+PlannedBuffers WithoutSharing(const PlannedBuffers& planned) {
+  std::vector<memory::Buffer> buffers = planned.problem.problem.buffers;
+  for (const memory::Inside& relation : planned.problem.problem.inside) {
+    memory::Buffer& inner = buffers[relation.inner];
+    memory::Buffer& outer = buffers[relation.outer];
+    memory::Buffer& earlier = outer.lower < inner.lower ? outer : inner;
+    const memory::Buffer& later = outer.lower < inner.lower ? inner : outer;
+    earlier.upper = std::min(earlier.upper, later.lower);
+  }
+  PlannedBuffers result;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].lower >= buffers[i].upper) continue;
+    result.problem.problem.buffers.push_back(buffers[i]);
+    result.problem.ids.push_back(planned.problem.ids[i]);
+    result.result.plan.offsets.push_back(planned.result.plan.offsets[i]);
+  }
+  return result;
+}
+
+absl::Status WritePicture(const PlannedBuffers& planned, std::ostream& out) {
+  memory::SvgOptions options;
+  options.title = planned.title;
+  options.names = planned.names;
+  options.lower_bound = planned.result.lower_bound;
+  return memory::WriteSvg(planned.problem.problem, planned.result.plan, options, out);
+}
+
+absl::Status WriteHtml(const PlannedBuffers& planned, const std::string& table, std::ostream& out) {
+  const std::string title = memory::EscapeXml(planned.title);
+  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>" << title
+      << "</title>\n<style>body{font-family:sans-serif;margin:2em}svg{max-width:100%;height:auto}"
+         "</style></head>\n<body>\n<h1>"
+      << title << "</h1>\n";
+  ASHLAR_RETURN_IF_ERROR(WritePicture(planned, out));
+  out << "\n<pre>" << memory::EscapeXml(table) << "</pre>\n</body>\n</html>\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PlanFormat> ParsePlanFormat(absl::string_view name) {
+  for (int i = 0; i < 4; ++i) {
+    if (name == kNames[i]) return static_cast<PlanFormat>(i);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", name.substr(0, 40), "' is not table, csv, svg or html"));
+}
+
+PlanFormat PlanFormatOf(const std::string& path) {
+  if (HasEnding(path, ".csv")) return PlanFormat::kCsv;
+  if (HasEnding(path, ".svg")) return PlanFormat::kSvg;
+  if (HasEnding(path, ".html") || HasEnding(path, ".htm")) return PlanFormat::kHtml;
+  return PlanFormat::kTable;
+}
+
+absl::StatusOr<std::string> PlanFile(const PlannedBuffers& planned, PlanFormat format,
+                                     const std::string& table) {
+  std::ostringstream out;
+  switch (format) {
+    case PlanFormat::kTable:
+      return table;
+    case PlanFormat::kCsv: {
+      const PlannedBuffers plain = WithoutSharing(planned);
+      ASHLAR_RETURN_IF_ERROR(memory::WriteCsv(plain.problem, plain.result.plan, out));
+      break;
+    }
+    case PlanFormat::kSvg:
+      ASHLAR_RETURN_IF_ERROR(WritePicture(planned, out));
+      break;
+    case PlanFormat::kHtml:
+      ASHLAR_RETURN_IF_ERROR(WriteHtml(planned, table, out));
+      break;
+  }
+  return std::move(out).str();
+}
+
+}  // namespace ashlar

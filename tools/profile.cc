@@ -1,0 +1,200 @@
+// ashlar profile: an instrumented run, operator by operator.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/status.h"
+#include "runtime/profiler.h"
+#include "serialization/json_file.h"
+#include "serialization/profile_dump.h"
+#include "serialization/static_memory_info.h"
+#include "serialization/trace.h"
+#include "tools/bound_session.h"
+#include "tools/command.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/inputs.h"
+#include "tools/table.h"
+
+namespace ashlar {
+namespace {
+
+enum class SortBy { kTime, kMemory, kOrder };
+
+absl::StatusOr<SortBy> ParseSortBy(absl::string_view name) {
+  if (name == "time") return SortBy::kTime;
+  if (name == "memory") return SortBy::kMemory;
+  if (name == "order") return SortBy::kOrder;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", name.substr(0, 40), "' is not time, memory or order"));
+}
+
+// A row of the table: one step, or all steps of one operator type.
+struct Row {
+  std::string name, type, kernel;
+  int steps = 0;
+  double ms = 0;
+  Footprint footprint;
+};
+
+std::vector<Row> RowsByNode(const PlannedGraph& planned, const std::vector<StepTime>& times) {
+  std::vector<Row> rows;
+  for (size_t step = 0; step < times.size(); ++step) {
+    const int index = planned.schedule.order[step];
+    const OperatorNode& node = planned.graph.node(index);
+    if (planned.kernels[index] == nullptr) continue;
+    rows.push_back(
+        {node.name, std::string(node.op->type()), planned.kernels[index]->implementation(), 1,
+         (times[step].end - times[step].start) * 1000,
+         FootprintOf(*node.op, planned.graph.InputTypes(node), planned.graph.OutputTypes(node))});
+  }
+  return rows;
+}
+
+std::vector<Row> RowsByType(const std::vector<Row>& nodes) {
+  std::vector<Row> rows;
+  std::map<std::string, size_t> position;
+  for (const Row& node : nodes) {
+    const auto [it, added] = position.emplace(node.type, rows.size());
+    if (added) rows.push_back({node.type, node.type, "", 0, 0, {}});
+    Row& row = rows[it->second];
+    row.steps++;
+    row.ms += node.ms;
+    row.footprint.memory += node.footprint.memory;
+    row.footprint.computation += node.footprint.computation;
+  }
+  return rows;
+}
+
+class ProfileCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    AddModelFlags(app, model_);
+    app.add_option("--dump", dump_, "graph, times and memory in MegEngine's JSON schema")
+        ->option_text("FILE.json")
+        ->group("Profile");
+    app.add_option("--trace", trace_, "for chrome://tracing and Perfetto")
+        ->option_text("FILE.json")
+        ->group("Profile");
+    app.add_option("--static-memory-info", static_memory_info_,
+                   "graph.json and StaticMemoryInfo.json for MegEngine's TensorBoard tool")
+        ->option_text("DIR")
+        ->group("Profile");
+    AddParsed(app, "--sort", sort_, ParseSortBy, "KEY", "time (default), memory or order")
+        ->group("Profile");
+    app.add_option("--by", by_, "rows of single operators (node, default) or of types (op)")
+        ->option_text("op|node")
+        ->check(CLI::IsMember({"op", "node"}))
+        ->group("Profile");
+    app.add_option("--top", top_, "rows to show (default 20; 0: all)")
+        ->option_text("N")
+        ->check(CLI::NonNegativeNumber)
+        ->group("Profile");
+    app.add_option("--warmup", warmup_, "runs before the one that is recorded (default 2)")
+        ->option_text("N")
+        ->check(CLI::NonNegativeNumber)
+        ->group("Profile");
+    AddInputFlags(app, inputs_);
+    AddExecutionFlags(app, execution_);
+    AddPlanningFlags(app, planning_);
+  }
+
+  absl::Status Run(Console& console) override {
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
+                            MakeInputs(model.graph, inputs_, execution_.seed, console));
+    ASHLAR_ASSIGN_OR_RETURN(
+        std::unique_ptr<BoundSession> session,
+        BoundSession::Create(std::move(model), ToPlanningOptions(execution_, planning_),
+                             std::move(inputs), console));
+    console.Progress("profiling");
+    const PlannedGraph& planned = session->planned();
+    for (int64_t i = 0; i < warmup_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
+    Profiler profiler(static_cast<int>(planned.schedule.order.size()));
+    ASHLAR_RETURN_IF_ERROR(session->Run(profiler));
+    ASHLAR_RETURN_IF_ERROR(WriteFiles(*session, profiler.steps()));
+    return Show(planned, profiler.steps(), console);
+  }
+
+ private:
+  absl::Status WriteFiles(BoundSession& session, const std::vector<StepTime>& steps) const {
+    const PlannedGraph& planned = session.planned();
+    ProfileRecord record;
+    record.steps = steps;
+    record.arena = session.session().arena().data();
+    record.weights = session.session().executable().weights();
+    if (!static_memory_info_.empty()) {
+      ASHLAR_RETURN_IF_ERROR(WriteStaticMemoryInfo(planned, record, static_memory_info_));
+    }
+    if (!dump_.empty()) {
+      ASHLAR_RETURN_IF_ERROR(WriteJsonFile(dump_, ProfileDump(planned, record), 1));
+    }
+    if (!trace_.empty()) {
+      ASHLAR_ASSIGN_OR_RETURN(const Json trace, ChromeTrace(planned, steps));
+      ASHLAR_RETURN_IF_ERROR(WriteJsonFile(trace_, trace, -1));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Show(const PlannedGraph& planned, const std::vector<StepTime>& steps,
+                    Console& console) const {
+    std::vector<Row> rows = RowsByNode(planned, steps);
+    if (by_ == "op") rows = RowsByType(rows);
+    if (sort_ != SortBy::kOrder) {
+      std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+        return sort_ == SortBy::kTime ? a.ms > b.ms : a.footprint.memory > b.footprint.memory;
+      });
+    }
+    double total = 0;
+    for (const Row& row : rows) total += row.ms;
+    Table table({by_ == "op" ? "type" : "operator", by_ == "op" ? ">steps" : "type", ">time", ">%",
+                 ">sum %", ">GFLOP/s", ">traffic", "kernel"});
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["total_ms"] = total;
+    document["rows"] = Json::array();
+    double sum = 0;
+    size_t shown = 0;
+    for (const Row& row : rows) {
+      sum += row.ms;
+      document["rows"].push_back({{"name", row.name},
+                                  {"type", row.type},
+                                  {"steps", row.steps},
+                                  {"ms", row.ms},
+                                  {"computation", row.footprint.computation},
+                                  {"memory", row.footprint.memory},
+                                  {"kernel", row.kernel}});
+      if (top_ > 0 && shown == static_cast<size_t>(top_)) continue;
+      ++shown;
+      const double gflops =
+          row.ms > 0 ? static_cast<double>(row.footprint.computation) / row.ms / 1e6 : 0;
+      table.AddRow({FormatName(row.name, 40), by_ == "op" ? absl::StrCat(row.steps) : row.type,
+                    FormatMilliseconds(row.ms), absl::StrFormat("%.1f", Share(row.ms, total)),
+                    absl::StrFormat("%.1f", Share(sum, total)), absl::StrFormat("%.1f", gflops),
+                    FormatBytes(row.footprint.memory), row.kernel});
+    }
+    console.Print(table.ToText());
+    if (shown < rows.size()) console.Print(absl::StrCat("and ", rows.size() - shown, " more\n"));
+    console.Print(absl::StrCat("total ", FormatMilliseconds(total), "\n"));
+    return console.Write(document);
+  }
+
+  static double Share(double part, double total) { return total > 0 ? part / total * 100 : 0; }
+
+  ModelFlags model_;
+  InputFlags inputs_;
+  ExecutionFlags execution_;
+  PlanningFlags planning_;
+  std::string dump_, trace_, static_memory_info_;
+  std::string by_ = "node";
+  SortBy sort_ = SortBy::kTime;
+  int64_t top_ = 20;
+  int64_t warmup_ = 2;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeProfileCommand() { return std::make_unique<ProfileCommand>(); }
+
+}  // namespace ashlar

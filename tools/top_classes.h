@@ -1,0 +1,27 @@
+// The best classes of an image.
+#ifndef ASHLAR_TOOLS_TOP_CLASSES_H_
+#define ASHLAR_TOOLS_TOP_CLASSES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/tensor.h"
+
+namespace ashlar {
+
+struct ScoredClass {
+  int64_t index = 0;
+  double value = 0;
+};
+
+// For each row of a tensor of rank 2 its `count` largest elements, the largest first; of equal ones
+// the first.
+std::vector<std::vector<ScoredClass>> TopClasses(const HostTensor& scores, int64_t count);
+
+// The lines of a file of labels.
+absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_TOP_CLASSES_H_

@@ -1,0 +1,124 @@
+// ashlar verify: planned against actual memory.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/status.h"
+#include "runtime/measure.h"
+#include "tools/command.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/inputs.h"
+#include "tools/model.h"
+#include "tools/parse.h"
+#include "tools/table.h"
+
+namespace ashlar {
+namespace {
+
+struct NamedPool {
+  const char* name;
+  const PoolMeasurement* pool;
+};
+
+class VerifyCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    AddModelFlags(app, model_);
+    AddInputFlags(app, inputs_);
+    AddExecutionFlags(app, execution_);
+    app.add_option("--runs", measure_.runs, "runs to count heap calls of, and one (default 3)")
+        ->option_text("N")
+        ->check(CLI::Range(2, 1 << 20))
+        ->group("Measurement");
+    AddParsed(app, "--understate", understate_, ParseSize, "SIZE",
+              "negative control: claim a chunk smaller than it is; exit 4")
+        ->group("Measurement");
+    AddPlanningFlags(app, planning_);
+  }
+
+  absl::Status Run(Console& console) override {
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
+                            MakeInputs(model.graph, inputs_, execution_.seed, console));
+    PlanningOptions options = ToPlanningOptions(execution_, planning_);
+    options.understate_bytes = understate_;
+    measure_.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
+    console.Progress("running and measuring");
+    model.file = ModelFile();  // from here on only the graph holds the file
+    ASHLAR_ASSIGN_OR_RETURN(Measurement measurement,
+                            Measure(std::move(model.graph), options, inputs, measure_));
+    options.understate_bytes = 0;
+    console.Progress("running with guard bytes");
+    // Loaded anew, so that while measuring nothing held the weights a second time.
+    ASHLAR_ASSIGN_OR_RETURN(model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(measurement.overruns,
+                            CheckGuards(std::move(model.graph), options, inputs));
+    measurement.ok = measurement.ok && measurement.overruns.empty();
+    return Show(measurement, console);
+  }
+
+ private:
+  absl::Status Show(const Measurement& m, Console& console) const {
+    const NamedPool pools[] = {
+        {"arena", &m.arena}, {"weights", &m.weights}, {"input", &m.input}, {"output", &m.output}};
+    Table table(
+        {"pool", ">planned", ">actual", ">planned bytes", ">actual bytes", "", "measured by"});
+    Json document = console.Document(execution_.device, execution_.threads);
+    std::string excess;
+    for (const auto& [name, pool] : pools) {
+      const bool fits = pool->actual_bytes <= pool->planned_bytes;
+      table.AddRow({name, FormatBytes(pool->planned_bytes), FormatBytes(pool->actual_bytes),
+                    absl::StrCat(pool->planned_bytes), absl::StrCat(pool->actual_bytes),
+                    fits ? "ok" : "EXCEEDS", pool->method});
+      document["pools"][name] = {{"planned_bytes", pool->planned_bytes},
+                                 {"actual_bytes", pool->actual_bytes},
+                                 {"method", pool->method}};
+      if (!fits && excess.empty()) {
+        excess = absl::StrCat(name, ": ", pool->actual_bytes, " bytes used, ", pool->planned_bytes,
+                              " planned");
+      }
+    }
+    document["heap"] = {
+        {"own_calls", m.heap.own_calls},         {"own_bytes", m.heap.own_bytes},
+        {"library_calls", m.heap.library_calls}, {"library_net_bytes", m.heap.library_net_bytes},
+        {"counted", HeapCountingAvailable()},    {"runs", m.runs_counted}};
+    document["rss"] = {{"before", m.rss_before}, {"after", m.rss_after}, {"peak", m.rss_peak}};
+    document["overruns"] = m.overruns;
+    document["ok"] = m.ok;
+    console.Print(table.ToText());
+    console.Print(absl::StrFormat(
+        "\nheap in %d further runs: %d calls by Ashlar (%d bytes), %d by libraries (net %d "
+        "bytes)%s\n"
+        "resident set: %s before, %s after, %s at its peak\n",
+        m.runs_counted, m.heap.own_calls, m.heap.own_bytes, m.heap.library_calls,
+        m.heap.library_net_bytes, HeapCountingAvailable() ? "" : "; not counted in this build",
+        FormatBytes(m.rss_before), FormatBytes(m.rss_after), FormatBytes(m.rss_peak)));
+    for (const std::string& overrun : m.overruns) {
+      console.Print(absl::StrCat("overrun: ", FormatName(overrun, 300), "\n"));
+      if (excess.empty()) excess = overrun;
+    }
+    ASHLAR_RETURN_IF_ERROR(console.Write(document));
+    if (m.ok) return absl::OkStatus();
+    if (excess.empty()) {
+      excess = absl::StrFormat("a run made %d heap calls, and libraries kept %d bytes",
+                               m.heap.own_calls, m.heap.library_net_bytes);
+    }
+    return WithExitCode(
+        absl::FailedPreconditionError(absl::StrCat(model_.path, ": actual > planned: ", excess)),
+        ExitCode::kOverrun);
+  }
+
+  ModelFlags model_;
+  InputFlags inputs_;
+  ExecutionFlags execution_;
+  PlanningFlags planning_;
+  MeasureOptions measure_;
+  int64_t understate_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeVerifyCommand() { return std::make_unique<VerifyCommand>(); }
+
+}  // namespace ashlar
