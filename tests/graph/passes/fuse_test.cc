@@ -1,0 +1,177 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graph/passes/pass.h"
+#include "opr/conv_bias.h"
+#include "opr/elemwise.h"
+#include "opr/pooling.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/operators.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+class FuseTest : public ::testing::Test {
+ protected:
+  int Random(const Shape& shape) { return make_.Constant(RandomTensor(random_, shape)); }
+  // Keeps the size of the image.
+  int Conv(int x, int64_t in_channels, int64_t out_channels, const std::string& name = "") {
+    return make_.Add<ConvolutionForward>({.pad_h = 1, .pad_w = 1},
+                                         {x, Random({out_channels, in_channels, 3, 3})}, name);
+  }
+  int Bias(int64_t channels) { return Random({1, channels, 1, 1}); }
+  int Elem(ElemwiseMode mode, std::vector<int> inputs, const std::string& name = "") {
+    return make_.Add<Elemwise>({mode}, std::move(inputs), name);
+  }
+  Graph FuseTo(int output) {
+    make_.Output(output);
+    const Graph before = std::move(make_).Build();
+    Graph after = Value(Fuse(before, Operators()));
+    const HostTensor x = RandomTensor(random_, {2, 3, 5, 6});
+    const std::vector<HostTensor> expected = Value(EvaluateGraph(before, {{"x", x}}));
+    const std::vector<HostTensor> actual = Value(EvaluateGraph(after, {{"x", x}}));
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(Near(actual[i], expected[i], 1e-5));
+    return after;
+  }
+  static const OperatorNode& Producer(const Graph& graph, int var) {
+    return graph.node(graph.var(var).producer);
+  }
+  static Activation ActivationOf(const OperatorNode& node) {
+    return dynamic_cast<const ConvBiasForward&>(*node.op).param().nonlineMode;
+  }
+
+  std::mt19937_64 random_{11};
+  GraphMaker make_;
+  int x_ = make_.Input("x", {2, 3, 5, 6});
+};
+
+TEST_F(FuseTest, BiasAndActivation) {
+  const int conv = Conv(x_, 3, 4, "conv");
+  const int relu = Elem(ElemwiseMode::kRelu, {Elem(ElemwiseMode::kAdd, {Bias(4), conv})}, "relu");
+  const Var conv_var = make_.var(conv), relu_var = make_.var(relu);
+  const Graph after = FuseTo(relu);
+  EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
+  const OperatorNode& node = Producer(after, after.outputs()[0].var);
+  EXPECT_EQ(ActivationOf(node), Activation::kRelu);
+  EXPECT_EQ(node.name, "conv");
+  EXPECT_EQ(after.var(node.outputs[0]).id, relu_var.id);
+  EXPECT_EQ(after.var(node.outputs[0]).name, "relu");
+  EXPECT_EQ(after.var(node.outputs[1]).id, conv_var.id + 1);  // the workspace
+}
+
+TEST_F(FuseTest, EveryActivation) {
+  const std::pair<ElemwiseMode, Activation> cases[] = {
+      {ElemwiseMode::kRelu, Activation::kRelu},
+      {ElemwiseMode::kSigmoid, Activation::kSigmoid},
+      {ElemwiseMode::kHSwish, Activation::kHSwish},
+  };
+  for (const auto& [mode, activation] : cases) {
+    SCOPED_TRACE(ElemwiseModeNames()[static_cast<int>(mode)]);
+    make_ = GraphMaker();
+    x_ = make_.Input("x", {2, 3, 5, 6});
+    const Graph after = FuseTo(Elem(mode, {Conv(x_, 3, 4)}));
+    EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
+    EXPECT_EQ(ActivationOf(Producer(after, after.outputs()[0].var)), activation);
+  }
+}
+
+TEST_F(FuseTest, ClampKeepsItsBounds) {
+  const int clamp = make_.Add<Elemwise>({ElemwiseMode::kClamp, -0.25, 0.5}, {Conv(x_, 3, 4)});
+  const Graph after = FuseTo(clamp);
+  EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
+  const auto& op =
+      dynamic_cast<const ConvBiasForward&>(*Producer(after, after.outputs()[0].var).op);
+  EXPECT_EQ(op.param().lo, -0.25);
+  EXPECT_EQ(op.param().hi, 0.5);
+}
+
+TEST_F(FuseTest, AnActivationEndsTheFusion) {
+  const int relu = Elem(ElemwiseMode::kRelu, {Conv(x_, 3, 4)});
+  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ElemwiseMode::kAdd, {relu, Bias(4)}))),
+              ElementsAre("ConvBiasForward", "Elemwise"));
+}
+
+// The order of MegEngine's dump: the residual is added first, then bias and activation together.
+TEST_F(FuseTest, ResidualThenBiasAndRelu) {
+  const int stem = Elem(ElemwiseMode::kFuseAddRelu, {Bias(4), Conv(x_, 3, 4)});
+  const int branch = Conv(stem, 4, 4);
+  const int sum = Elem(ElemwiseMode::kAdd, {stem, branch});
+  const Graph after = FuseTo(Elem(ElemwiseMode::kFuseAddRelu, {Bias(4), sum}));
+  EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward", "ConvBiasForward"));
+  const OperatorNode& node = Producer(after, after.outputs()[0].var);
+  EXPECT_EQ(ActivationOf(node), Activation::kRelu);
+  ASSERT_EQ(node.inputs.size(), 4u);
+  EXPECT_EQ(node.inputs[ConvBiasForward::kZ], node.inputs[ConvBiasForward::kSrc]);
+}
+
+TEST_F(FuseTest, FuseAddReluWithAResidual) {
+  const int stem = Elem(ElemwiseMode::kAdd, {Conv(x_, 3, 4), Bias(4)});
+  const int branch = Elem(ElemwiseMode::kAdd, {Conv(stem, 4, 4), Bias(4)});
+  const Graph after = FuseTo(Elem(ElemwiseMode::kFuseAddRelu, {stem, branch}));
+  EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward", "ConvBiasForward"));
+  EXPECT_EQ(Producer(after, after.outputs()[0].var).inputs.size(), 4u);
+}
+
+TEST_F(FuseTest, OfTwoConvolutionsTheLaterTakesTheOther) {
+  for (const bool swapped : {false, true}) {
+    SCOPED_TRACE(swapped);
+    make_ = GraphMaker();
+    x_ = make_.Input("x", {2, 3, 5, 6});
+    const int first = Conv(x_, 3, 4, "first");
+    const int second = Conv(x_, 3, 4, "second");
+    const Graph after = FuseTo(Elem(
+        ElemwiseMode::kAdd, swapped ? std::vector{second, first} : std::vector{first, second}));
+    EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvolutionForward", "ConvBiasForward"));
+    const OperatorNode& node = Producer(after, after.outputs()[0].var);
+    EXPECT_EQ(node.name, "second");
+    EXPECT_EQ(Producer(after, node.inputs[ConvBiasForward::kZ]).name, "first");
+  }
+}
+
+// z is made from the convolution's own input, after it: the merged node must stand behind z.
+TEST_F(FuseTest, ZMayBeComputedAfterTheConvolution) {
+  const int conv = Conv(x_, 3, 3);
+  const int z = make_.Add<PoolingForward>(
+      {.window_h = 3, .window_w = 3, .stride_h = 1, .stride_w = 1, .pad_h = 1, .pad_w = 1}, {x_});
+  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ElemwiseMode::kAdd, {conv, z}))),
+              ElementsAre("PoolingForward", "ConvBiasForward"));
+}
+
+TEST_F(FuseTest, LeavesWhatReadsAConvolutionTwiceOrBesideOthers) {
+  const int twice = Conv(x_, 3, 4);
+  const int shared = Conv(Elem(ElemwiseMode::kAdd, {twice, twice}), 4, 4);
+  const int relu = Elem(ElemwiseMode::kRelu, {shared});
+  EXPECT_THAT(
+      ComputingTypes(FuseTo(Elem(ElemwiseMode::kMul, {relu, shared}))),
+      ElementsAre("ConvolutionForward", "Elemwise", "ConvolutionForward", "Elemwise", "Elemwise"));
+}
+
+TEST_F(FuseTest, LeavesAGraphOutput) {
+  const int conv = Conv(x_, 3, 4);
+  make_.Output(conv);
+  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ElemwiseMode::kRelu, {conv}))),
+              ElementsAre("ConvolutionForward", "Elemwise"));
+}
+
+TEST_F(FuseTest, LeavesAddendsThatDoNotFit) {
+  const int along_width = Elem(ElemwiseMode::kAdd, {Conv(x_, 3, 4), Random({6})});
+  const int one_image = Elem(ElemwiseMode::kAdd, {Conv(along_width, 4, 4), Random({1, 4, 5, 6})});
+  const int two_residuals =
+      Elem(ElemwiseMode::kAdd,
+           {Elem(ElemwiseMode::kAdd, {Conv(one_image, 4, 4), one_image}), one_image});
+  EXPECT_THAT(ComputingTypes(FuseTo(two_residuals)),
+              ElementsAre("ConvolutionForward", "Elemwise", "ConvolutionForward", "Elemwise",
+                          "ConvBiasForward", "Elemwise"));
+}
+
+// An addend with more channels than the convolution widens the sum.
+TEST_F(FuseTest, LeavesAnAddendThatWidensTheOutput) {
+  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ElemwiseMode::kAdd, {Conv(x_, 3, 1), Bias(4)}))),
+              ElementsAre("ConvolutionForward", "Elemwise"));
+}
+
+}  // namespace
+}  // namespace ashlar::testing

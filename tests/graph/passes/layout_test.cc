@@ -1,0 +1,201 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "graph/passes/pass.h"
+#include "opr/concat.h"
+#include "opr/conv_bias.h"
+#include "opr/elemwise.h"
+#include "opr/get_var_shape.h"
+#include "opr/matrix_mul.h"
+#include "opr/pooling.h"
+#include "opr/reduce.h"
+#include "opr/reshape.h"
+#include "opr/type_cvt.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/operators.h"
+#include "tests/support/shapes.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+class LayoutTest : public ::testing::Test {
+ protected:
+  int Zeros(const Shape& shape) {
+    return make_.Constant(HostTensor::Zeros(DType::kFloat32, shape));
+  }
+  int Conv(int x, int64_t out_channels, const std::string& name = "") {
+    const int64_t in_channels = make_.var(x).type.shape[1];
+    return make_.Add<ConvolutionForward>({}, {x, Zeros({out_channels, in_channels, 1, 1})}, name);
+  }
+  int Elem(ElemwiseMode mode, std::vector<int> inputs, const std::string& name = "") {
+    return make_.Add<Elemwise>({mode}, std::move(inputs), name);
+  }
+  Graph Assign() { return Value(AssignLayout(std::move(make_).Build(), Operators())); }
+  // The formats of a named node's output and inputs: "b" for NCHW16c, "r" for row-major.
+  static std::string Formats(const Graph& graph, const std::string& name) {
+    for (const OperatorNode& node : graph.nodes()) {
+      if (node.name != name) continue;
+      const auto letter = [&](int var) {
+        return graph.var(var).type.format == Format::kNCHW16c ? "b" : "r";
+      };
+      std::string text = absl::StrCat(letter(node.outputs[0]), "=");
+      for (int input : node.inputs) text += letter(input);
+      return text;
+    }
+    return "no such node";
+  }
+
+  GraphMaker make_;
+};
+
+TEST_F(LayoutTest, TheStemReadsTheRowMajorImage) {
+  const int x = make_.Input("x", {2, 3, 8, 8});
+  const int stem = Conv(x, 20, "stem");
+  make_.Output(Conv(stem, 10, "next"));
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph),
+              ElementsAre("ConvolutionForward", "ConvolutionForward", "RelayoutFormat"));
+  EXPECT_EQ(Formats(graph, "stem"), "b=rr");
+  EXPECT_EQ(Formats(graph, "next"), "b=br");
+  EXPECT_EQ(graph.var(graph.outputs()[0].var).type.format, Format::kDefault);
+  EXPECT_EQ(graph.outputs()[0].name, "next");
+}
+
+TEST_F(LayoutTest, WideInputsAreRelaidOnce) {
+  const int x = make_.Input("x", {2, 16, 8, 8});
+  const int a = Conv(x, 16, "a"), b = Conv(x, 16, "b");
+  make_.Output(Elem(ElemwiseMode::kAdd, {a, b}, "sum"));
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph),
+              ElementsAre("RelayoutFormat", "ConvolutionForward", "ConvolutionForward", "Elemwise",
+                          "RelayoutFormat"));
+  EXPECT_EQ(Formats(graph, "a"), "b=br");
+  EXPECT_EQ(Formats(graph, "b"), "b=br");
+  EXPECT_EQ(Formats(graph, "sum"), "b=bb");
+}
+
+TEST_F(LayoutTest, ResidualBlocksNeedNoCopies) {
+  const int stem = Conv(make_.Input("x", {1, 3, 9, 9}), 16);
+  const int pool = make_.Add<PoolingForward>({}, {stem}, "pool");
+  const int relu = Elem(ElemwiseMode::kFuseAddRelu, {Zeros({1, 16, 1, 1}), Conv(pool, 16)}, "relu");
+  make_.Output(make_.Add<ConvBiasForward>(
+      {}, {relu, Zeros({16, 16, 1, 1}), Zeros({1, 16, 1, 1}), pool}, "residual"));
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph),
+              ElementsAre("ConvolutionForward", "PoolingForward", "ConvolutionForward", "Elemwise",
+                          "ConvBiasForward", "RelayoutFormat"));
+  EXPECT_EQ(Formats(graph, "pool"), "b=b");
+  EXPECT_EQ(Formats(graph, "relu"), "b=rb");  // the constant is read as it is
+  EXPECT_EQ(Formats(graph, "residual"), "b=brrb");
+}
+
+TEST_F(LayoutTest, NothingIsBlockedWithoutNeed) {
+  const int x = make_.Input("x", {1, 64, 4, 4});
+  make_.Output(Elem(ElemwiseMode::kExp, {Elem(ElemwiseMode::kRelu, {x})}));
+  EXPECT_THAT(ComputingTypes(Assign()), ElementsAre("Elemwise", "Elemwise"));
+}
+
+TEST_F(LayoutTest, PointwiseOperatorsFollowTheirInputs) {
+  const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 32);
+  const int wide = make_.Input("wide", {1, 32, 4, 4}), map = make_.Input("map", {1, 1, 4, 4});
+  const int row = make_.Input("row", {4});
+  const int a = Elem(ElemwiseMode::kAdd, {wide, image}, "a");
+  const int b = Elem(ElemwiseMode::kMul, {a, map}, "b");
+  make_.Output(Elem(ElemwiseMode::kFuseMulAdd3, {b, row, Zeros({1, 32, 4, 4})}, "c"));
+  const Graph graph = Assign();
+  EXPECT_EQ(Formats(graph, "a"), "b=bb");
+  EXPECT_EQ(Formats(graph, "b"), "b=br");
+  EXPECT_EQ(Formats(graph, "c"), "b=brr");
+}
+
+TEST_F(LayoutTest, OutputsOfAnotherRankAreRowMajor) {
+  const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
+  const int batch = make_.Input("batch", {2, 1, 1, 1, 1});
+  make_.Output(Elem(ElemwiseMode::kAdd, {image, batch}, "sum"));
+  EXPECT_EQ(Formats(Assign(), "sum"), "r=rr");
+}
+
+TEST_F(LayoutTest, ConcatIsBlockedWhereChannelsAreWholeBlocks) {
+  const int x = make_.Input("x", {1, 3, 4, 4}), wide = make_.Input("wide", {1, 32, 4, 4});
+  const int a = Conv(x, 16), b = Conv(x, 24);
+  make_.Output(make_.Add<Concat>({1}, {a, wide, Zeros({1, 16, 4, 4})}, "whole"));
+  make_.Output(make_.Add<Concat>({1}, {a, b}, "part"));
+  const Graph graph = Assign();
+  EXPECT_EQ(Formats(graph, "whole"), "b=bbb");
+  EXPECT_EQ(Formats(graph, "part"), "r=rr");
+}
+
+TEST_F(LayoutTest, RowMajorReadersShareOneRelayout) {
+  const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
+  make_.Output(make_.Add<Reduce>({ReduceMode::kSum, 2}, {image}, "a"));
+  make_.Output(make_.Add<Reduce>({ReduceMode::kMax, 3}, {image}, "b"));
+  make_.Output(image);
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph),
+              ElementsAre("ConvolutionForward", "RelayoutFormat", "Reduce", "Reduce"));
+  EXPECT_EQ(Formats(graph, "a"), "r=r");
+}
+
+TEST_F(LayoutTest, ShapesAreReadInAnyFormat) {
+  const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
+  make_.Output(make_.Add<GetVarShape>({}, {image}, "shape"));
+  const Graph graph = Assign();
+  EXPECT_EQ(Formats(graph, "shape"), "r=b");
+}
+
+TEST_F(LayoutTest, AfterGlobalPoolingTheRelayoutIsAView) {
+  const int image = Conv(make_.Input("x", {2, 3, 4, 4}), 64);
+  const int pool = make_.Add<PoolingForward>(
+      {.mode = PoolingMode::kAverage, .window_h = 4, .window_w = 4}, {image}, "pool");
+  const int flat = make_.Add<Reshape>({}, {pool, make_.Constant(Int64Vector({2, -1}))}, "flat");
+  make_.Output(make_.Add<MatrixMul>({}, {flat, Zeros({64, 10})}));
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph), ElementsAre("ConvolutionForward", "PoolingForward",
+                                                 "RelayoutFormat", "Reshape", "MatrixMul"));
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->type() != "RelayoutFormat") continue;
+    EXPECT_TRUE(node.op->ReadonlyForward(graph.InputInfos(node), graph.OutputTypes(node)));
+  }
+}
+
+TEST_F(LayoutTest, OtherDTypesStayRowMajor) {
+  const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
+  const int half = make_.Add<TypeCvt>({DType::kFloat16}, {image}, "half");
+  make_.Output(Elem(ElemwiseMode::kRelu, {half}, "relu"));
+  const Graph graph = Assign();
+  EXPECT_EQ(Formats(graph, "half"), "r=r");
+  EXPECT_EQ(Formats(graph, "relu"), "r=r");
+}
+
+TEST_F(LayoutTest, WeightsAreLeftAlone) {
+  // A filter of the output's shape: 32 images of 32 channels and one pixel.
+  const int x = make_.Input("x", {32, 32, 1, 1});
+  make_.Output(Conv(x, 32, "conv"));
+  EXPECT_EQ(Formats(Assign(), "conv"), "b=br");
+}
+
+TEST_F(LayoutTest, KeepsIdsNamesAndValues) {
+  std::mt19937_64 random(3);
+  const int x = make_.Input("x", {2, 3, 5, 5});
+  const int filter = make_.Constant(RandomTensor(random, {17, 3, 2, 2}));
+  const int conv = make_.Add<ConvolutionForward>({}, {x, filter}, "conv");
+  make_.Output(Elem(ElemwiseMode::kSigmoid, {conv}, "sigmoid"));
+  const Graph before = std::move(make_).Build();
+  const Graph after = Value(AssignLayout(before, Operators()));
+  const HostTensor value = RandomTensor(random, {2, 3, 5, 5});
+  EXPECT_TRUE(Near(Value(EvaluateGraph(after, {{"x", value}}))[0],
+                   Value(EvaluateGraph(before, {{"x", value}}))[0], 0));
+  for (const Var& var : before.vars()) {
+    EXPECT_TRUE(std::any_of(after.vars().begin(), after.vars().end(), [&](const Var& other) {
+      return other.id == var.id && other.name == var.name && other.type.shape == var.type.shape;
+    })) << var.name;
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing

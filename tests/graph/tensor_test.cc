@@ -1,0 +1,103 @@
+#include "graph/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace ashlar {
+namespace {
+
+// The value that a 16-bit float of the given widths stands for, by its definition.
+double Decode(uint16_t bits, int exponent_bits, int fraction_bits) {
+  const int exponent = (bits >> fraction_bits) & ((1 << exponent_bits) - 1);
+  const int fraction = bits & ((1 << fraction_bits) - 1);
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const double sign = bits & 0x8000 ? -1 : 1;
+  if (exponent == (1 << exponent_bits) - 1) return fraction == 0 ? sign * INFINITY : NAN;
+  if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - fraction_bits);
+  return sign * std::ldexp((1 << fraction_bits) + fraction, exponent - bias - fraction_bits);
+}
+
+struct Codec {
+  const char* name;
+  int exponent_bits, fraction_bits;
+  float (*decode)(uint16_t);
+  uint16_t (*encode)(float);
+  uint16_t infinity;
+};
+
+class SixteenBitFloatTest : public ::testing::TestWithParam<Codec> {};
+
+TEST_P(SixteenBitFloatTest, AllValuesSurviveTheRoundTrip) {
+  const Codec& codec = GetParam();
+  for (uint32_t i = 0; i <= 0xffff; ++i) {
+    const auto bits = static_cast<uint16_t>(i);
+    const double expected = Decode(bits, codec.exponent_bits, codec.fraction_bits);
+    const float value = codec.decode(bits);
+    if (std::isnan(expected)) {
+      ASSERT_TRUE(std::isnan(value)) << bits;
+      ASSERT_TRUE(std::isnan(codec.decode(codec.encode(value)))) << bits;
+      continue;
+    }
+    ASSERT_EQ(value, expected) << bits;
+    ASSERT_EQ(std::signbit(value), std::signbit(expected)) << bits;
+    ASSERT_EQ(codec.encode(value), bits);
+  }
+}
+
+// Between neighbours: to the nearer one, and from the middle to the even one.
+TEST_P(SixteenBitFloatTest, RoundsToNearestEven) {
+  const Codec& codec = GetParam();
+  for (uint32_t i = 0; i + 1 < codec.infinity; ++i) {
+    const auto low = static_cast<uint16_t>(i), high = static_cast<uint16_t>(i + 1);
+    const float middle = static_cast<float>(
+        (static_cast<double>(codec.decode(low)) + static_cast<double>(codec.decode(high))) / 2);
+    ASSERT_EQ(codec.encode(middle), low % 2 == 0 ? low : high) << low;
+    ASSERT_EQ(codec.encode(std::nextafter(middle, 0.f)), low);
+    ASSERT_EQ(codec.encode(std::nextafter(middle, INFINITY)), high);
+    ASSERT_EQ(codec.encode(-middle), 0x8000 | (low % 2 == 0 ? low : high));
+  }
+}
+
+TEST_P(SixteenBitFloatTest, LargeValuesBecomeInfinite) {
+  const Codec& codec = GetParam();
+  EXPECT_EQ(codec.encode(std::numeric_limits<float>::max()), codec.infinity);
+  EXPECT_EQ(codec.encode(-INFINITY), 0x8000 | codec.infinity);
+  EXPECT_EQ(codec.encode(std::numeric_limits<float>::denorm_min()), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats, SixteenBitFloatTest,
+    ::testing::Values(Codec{"Float16", 5, 10, HalfToFloat, FloatToHalf, 0x7c00},
+                      Codec{"BFloat16", 8, 7, BFloat16ToFloat, FloatToBFloat16, 0x7f80}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(FloatToHalfTest, HalfwayToInfinity) {
+  EXPECT_EQ(FloatToHalf(65519.996f), 0x7bff);  // the largest finite half is 65504
+  EXPECT_EQ(FloatToHalf(65520.f), 0x7c00);
+}
+
+TEST(HostTensorTest, SetSaturates) {
+  HostTensor wide = HostTensor::Zeros(DType::kInt64, {2});
+  wide.Set(0, 1e30);
+  wide.Set(1, -1e30);
+  EXPECT_EQ(wide.data<int64_t>()[0], std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(wide.data<int64_t>()[1], std::numeric_limits<int64_t>::min());
+  HostTensor byte = HostTensor::Zeros(DType::kUint8, {1});
+  byte.Set(0, NAN);
+  EXPECT_EQ(byte.data<uint8_t>()[0], 0);
+}
+
+TEST(HostTensorTest, SharesItsData) {
+  const HostTensor a = HostTensor::FromValues<int32_t>(DType::kInt32, {2, 3}, {1, 2, 3, 4, 5, 6});
+  const HostTensor b = a.Reshaped({3, 2});
+  EXPECT_EQ(a.raw(), b.raw());
+  EXPECT_EQ(b.At(5), 6);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(a.raw()) % 64, 0u);
+  EXPECT_FALSE(HostTensor::ShapeOnly(DType::kInt32, {2}).has_data());
+  EXPECT_TRUE(HostTensor::ShapeOnly(DType::kInt32, {0}).has_data());
+}
+
+}  // namespace
+}  // namespace ashlar

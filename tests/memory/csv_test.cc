@@ -1,0 +1,129 @@
+#include "memory/csv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "memory/planner.h"
+
+namespace ashlar::memory {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+absl::StatusOr<CsvProblem> Read(const std::string& text) {
+  std::istringstream in(text);
+  return ReadCsv(in, "x.csv");
+}
+
+TEST(CsvTest, ReadsColumnsInAnyOrder) {
+  const auto csv = Read(
+      "\xEF\xBB\xBFsize, id ,upper,lower,offset,alignment\r\n"
+      "100,a,7,3,,\r\n"
+      "\r\n"
+      "50,\"b, \"\"c\"\"\",9,-2,64,32\r\n");
+  ASSERT_TRUE(csv.ok()) << csv.status();
+  EXPECT_THAT(csv->ids, ElementsAre("a", "b, \"c\""));
+  const Buffer& a = csv->problem.buffers[0];
+  EXPECT_EQ(a.size, 100);
+  EXPECT_EQ(a.lower, 3);
+  EXPECT_EQ(a.upper, 7);
+  EXPECT_EQ(a.alignment, 1);
+  EXPECT_EQ(a.offset, std::nullopt);
+  const Buffer& b = csv->problem.buffers[1];
+  EXPECT_EQ(b.lower, -2);
+  EXPECT_EQ(b.alignment, 32);
+  EXPECT_EQ(b.offset, 64);
+}
+
+TEST(CsvTest, NumericIdsAreKept) {
+  const auto csv = Read("id,lower,upper,size\n900,0,1,2\n");
+  ASSERT_TRUE(csv.ok());
+  EXPECT_EQ(csv->problem.buffers[0].id, 900);
+}
+
+TEST(CsvTest, HeaderAloneIsAnEmptyProblem) {
+  const auto csv = Read("id,lower,upper,size");
+  ASSERT_TRUE(csv.ok()) << csv.status();
+  EXPECT_TRUE(csv->problem.buffers.empty());
+}
+
+TEST(CsvTest, WritesWhatItReads) {
+  auto csv = Read("id,lower,upper,size\n\"x,\"\"y\",0,2,8\n7,1,3,4\n");
+  ASSERT_TRUE(csv.ok());
+  Plan plan;
+  plan.offsets = {4, 0};
+  std::ostringstream out;
+  ASSERT_TRUE(WriteCsv(*csv, plan, out).ok());
+  EXPECT_EQ(out.str(), "id,lower,upper,size,offset\n\"x,\"\"y\",0,2,8,4\n7,1,3,4,0\n");
+  const auto again = Read(out.str());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->ids, csv->ids);
+  EXPECT_EQ(PlanMemory(again->problem)->plan.offsets, plan.offsets);
+  EXPECT_FALSE(WriteCsv(*csv, Plan{}, out).ok());
+}
+
+TEST(CsvTest, RejectsWithLineAndColumn) {
+  const std::string header = "id,lower,upper,size\n";
+  const struct {
+    std::string text;
+    const char* message;
+  } cases[] = {
+      {"", "no header"},
+      {"\n \n", "no header"},
+      {"1,2,3,4\n", "unknown column \"1\""},
+      {"id,lower,upper\n", "column size is missing"},
+      {"id,lower,upper,size,size\n", "column size appears twice"},
+      {"id,lower,upper,size,gaps\n", "unknown column \"gaps\""},
+      {header + "1,0,1\n", "x.csv:2: 3 cells; the header has 4"},
+      {header + "1,0,1,2,3\n", "x.csv:2: 5 cells"},
+      {header + "0,0,1,2\n1,zero,1,2\n", "x.csv:3: lower \"zero\" is not a 64-bit integer"},
+      {header + "1,0,1,2.5\n", "size \"2.5\""},
+      {header + "1,0,1,\n", "size \"\""},
+      {header + "1,0,1,0x10\n", "size \"0x10\""},
+      {header + "1,0,1,99999999999999999999\n", "is not a 64-bit integer"},
+      {header + "1,0,1,-2\n", "x.csv:2: negative size -2"},
+      {header + "1,5,5,2\n", "x.csv:2: empty lifetime [5, 5)"},
+      {header + "1,5,4,2\n", "x.csv:2: reversed lifetime [5, 4)"},
+      {header + "1,-9223372036854775807,4,2\n", "outside of +-2^62"},
+      {header + "\"1,5,6,2\n", "x.csv:2: unbalanced quotes"},
+      {header + "1,0,1,2\n1,0,1,2\n", "two buffers have the id \"1\""},
+      {header + "1,0,1,4611686018427387904\n2,0,1,1\n", "exceeds 2^62"},
+      {"id,lower,upper,size,alignment\n1,0,1,2,3\n", "alignment 3 is not a positive power of two"},
+      {"id,lower,upper,size,alignment\n1,0,1,2,0\n", "alignment 0 is not"},
+      {"id,lower,upper,size,offset\n1,0,1,2,-1\n", "negative fixed offset -1"},
+      {"id,lower,upper,size,offset\n1,0,1,2,9223372036854775807\n", "exceeds 2^62"},
+      {"id,lower,upper,size,alignment,offset\n1,0,1,2,4,6\n", "contradicts alignment 4"},
+      {std::string("id,lower,upper,size\n1,0\0,1,2\n", 29), "is not a 64-bit integer"},
+      {header + std::string(1 << 21, 'x') + "\n", "longer than 1 MiB"},
+  };
+  for (const auto& c : cases) {
+    const auto csv = Read(c.text);
+    EXPECT_EQ(csv.status().code(), absl::StatusCode::kInvalidArgument) << c.message;
+    EXPECT_THAT(std::string(csv.status().message()), HasSubstr(c.message));
+    EXPECT_LT(csv.status().message().size(), 300u);
+  }
+}
+
+TEST(CsvTest, MissingFileIsNotFound) {
+  EXPECT_EQ(ReadCsvFile("no/such/file.csv").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(CsvTest, EveryTruncationAndFlippedByteIsReadOrRejected) {
+  const std::string text =
+      "id,lower,upper,size,alignment,offset\n\"a,b\",0,12,34,8,\n2,5,9,7,1,64\n";
+  for (size_t i = 0; i < text.size(); ++i) {
+    (void)Read(text.substr(0, i));
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string flipped = text;
+      flipped[i] = static_cast<char>(flipped[i] ^ (1 << bit));
+      const auto csv = Read(flipped);
+      if (csv.ok()) (void)PlanMemory(csv->problem);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::memory

@@ -1,0 +1,189 @@
+#include "memory/lifetimes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "memory/planner.h"
+#include "opr/concat.h"
+#include "opr/elemwise.h"
+#include "opr/host_io.h"
+#include "opr/reshape.h"
+#include "opr/table.h"
+
+namespace ashlar {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Builds small graphs of [1,16,n,n] tensors: 64 n^2 bytes each.
+class LifetimesTest : public ::testing::Test {
+ protected:
+  int Add(OperatorPtr op, std::vector<int> inputs) {
+    auto outputs = builder_.Add(std::move(op), std::move(inputs));
+    EXPECT_TRUE(outputs.ok()) << outputs.status();
+    return (*outputs)[0];
+  }
+  int Input(const char* name, int64_t n) {
+    GraphBuilder::NodeOptions options;
+    options.name = name;
+    auto op = std::make_shared<Host2DeviceCopy>(InputParam{DType::kFloat32, {1, 16, n, n}});
+    return (*builder_.Add(op, {}, options))[0];
+  }
+  int Unary(ElemwiseMode mode, int x) {
+    return Add(std::make_shared<Elemwise>(ElemwiseParam{.mode = mode}), {x});
+  }
+  int Sum(int a, int b) {
+    return Add(std::make_shared<Elemwise>(ElemwiseParam{.mode = ElemwiseMode::kAdd}), {a, b});
+  }
+  void Output(int x) { Add(std::make_shared<OutputCallback>(NoParam{}), {x}); }
+
+  void Finish(StorageOptions options = {}) {
+    graph_ = *std::move(builder_).Build();
+    model_ = BuildStorageModel(graph_, options);
+    for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+      if (model_.scheduled[i]) order_.push_back(static_cast<int>(i));
+    }
+    workspace_.assign(graph_.nodes().size(), 0);
+    lifetimes_ = ComputeLifetimes(graph_, model_, order_, workspace_, 64);
+  }
+  const memory::Buffer& BufferOf(int var) {
+    return lifetimes_.problem.buffers[lifetimes_.storage_buffer[model_.views[var].storage]];
+  }
+  int64_t Arena() { return memory::PlanMemory(lifetimes_.problem)->plan.arena; }
+
+  GraphBuilder builder_;
+  Graph graph_;
+  StorageModel model_;
+  std::vector<int> order_;
+  std::vector<int64_t> workspace_;
+  Lifetimes lifetimes_;
+};
+
+TEST_F(LifetimesTest, AChainOfElementwiseOperatorsNeedsOneTensor) {
+  const int a = Unary(ElemwiseMode::kExp, Input("x", 4));
+  const int b = Unary(ElemwiseMode::kRelu, a);
+  const int c = Unary(ElemwiseMode::kTanh, b);
+  Output(c);
+  Finish();
+  EXPECT_EQ(model_.storages[model_.views[c].storage].pool, Pool::kOutput);
+  EXPECT_EQ(BufferOf(a).lower, 1);
+  EXPECT_EQ(BufferOf(a).upper, 3);
+  EXPECT_EQ(lifetimes_.num_overwrites, 1);  // b over a; c goes to the caller
+  EXPECT_EQ(Arena(), 64 * 16);
+}
+
+TEST_F(LifetimesTest, WithoutInplaceEachOutputHasItsOwnMemory) {
+  const int a = Unary(ElemwiseMode::kExp, Input("x", 4));
+  const int b = Unary(ElemwiseMode::kRelu, a);
+  Output(Unary(ElemwiseMode::kTanh, b));
+  Finish({.inplace = false});
+  EXPECT_EQ(lifetimes_.num_overwrites, 0);
+  EXPECT_EQ(Arena(), 2 * 64 * 16);
+}
+
+TEST_F(LifetimesTest, AnInputThatIsReadLaterIsNotOverwritten) {
+  const int a = Unary(ElemwiseMode::kExp, Input("x", 4));
+  const int b = Unary(ElemwiseMode::kRelu, a);
+  const int c = Sum(a, b);
+  Output(Unary(ElemwiseMode::kTanh, c));
+  Finish();
+  ASSERT_EQ(lifetimes_.num_overwrites, 1);  // c over a or b, never b over a
+  const memory::Inside& inside = lifetimes_.problem.inside[0];
+  EXPECT_EQ(inside.inner, lifetimes_.storage_buffer[model_.views[c].storage]);
+  EXPECT_EQ(Arena(), 2 * 64 * 16);
+}
+
+TEST_F(LifetimesTest, TheCallersInputIsNeverOverwritten) {
+  Output(Unary(ElemwiseMode::kRelu, Unary(ElemwiseMode::kExp, Input("x", 4))));
+  Finish();
+  for (const auto& candidates : model_.overwrites) {
+    for (const Overwrite& overwrite : candidates) {
+      EXPECT_EQ(model_.storages[overwrite.storage].pool, Pool::kArena);
+    }
+  }
+}
+
+TEST_F(LifetimesTest, PartsOfAConcatenationAreMadeInPlace) {
+  const int x = Input("x", 4);
+  const int a = Unary(ElemwiseMode::kExp, x);
+  const int b = Unary(ElemwiseMode::kTanh, x);
+  const int joined = Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {a, b});
+  Output(Unary(ElemwiseMode::kRelu, joined));
+  Finish();
+  ASSERT_EQ(lifetimes_.problem.inside.size(), 2u);
+  EXPECT_EQ(lifetimes_.problem.inside[0].offset, 0);
+  EXPECT_EQ(lifetimes_.problem.inside[1].offset, 64 * 16);
+  EXPECT_EQ(Arena(), 2 * 64 * 16);
+}
+
+TEST_F(LifetimesTest, PartsOfAConcatenationNeedNotBeAlignedThemselves) {
+  const int x = Input("x", 3);
+  const int a =
+      Unary(ElemwiseMode::kExp, x);  // 576 bytes: its neighbour begins at no multiple of 512
+  const int b = Unary(ElemwiseMode::kTanh, x);
+  const int joined = Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {a, b});
+  Output(Unary(ElemwiseMode::kRelu, joined));
+  Finish();
+  lifetimes_ = ComputeLifetimes(graph_, model_, order_, workspace_, 512);
+  EXPECT_EQ(Arena(), 2 * 576);
+}
+
+TEST_F(LifetimesTest, AJoinedTensorIsNotOverwrittenWhileAPartIsStillRead) {
+  const int x = Input("x", 4);
+  const int a = Unary(ElemwiseMode::kExp, x);
+  const int b = Unary(ElemwiseMode::kTanh, x);
+  const int joined = Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {a, b});
+  const int relu = Unary(ElemwiseMode::kRelu, joined);  // would overwrite `a` with it
+  Output(Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {relu, a}));
+  Finish();
+  EXPECT_EQ(lifetimes_.num_overwrites, 0);
+}
+
+TEST_F(LifetimesTest, OneVarHandedOutTwiceIsWrittenOnceAndCopiedOnce) {
+  const int a = Unary(ElemwiseMode::kExp, Input("x", 4));
+  Output(a);
+  GraphBuilder::NodeOptions options;
+  options.binding = "again";
+  ASSERT_TRUE(builder_.Add(std::make_shared<OutputCallback>(NoParam{}), {a}, options).ok());
+  Finish();
+  const Storage& storage = model_.storages[model_.views[a].storage];
+  EXPECT_EQ(storage.pool, Pool::kOutput);
+  EXPECT_EQ(storage.binding, 0);
+  EXPECT_EQ(Arena(), 0);
+}
+
+TEST_F(LifetimesTest, AViewKeepsItsSourceAlive) {
+  const int x = Input("x", 4);
+  const int a = Unary(ElemwiseMode::kExp, x);
+  const int shape = Add(
+      Operators().MakeConstant(HostTensor::FromValues<int32_t>(DType::kInt32, Shape{2}, {1, 256})),
+      {});
+  const int flat = Add(std::make_shared<Reshape>(ReshapeParam{}), {a, shape});
+  Output(Unary(ElemwiseMode::kTanh, x));
+  Output(Unary(ElemwiseMode::kTanh, flat));
+  Finish();
+  EXPECT_EQ(model_.views[flat].storage, model_.views[a].storage);
+  EXPECT_EQ(BufferOf(a).upper,
+            static_cast<int64_t>(order_.size()) - 1);          // the last but one reads it
+  EXPECT_FALSE(model_.scheduled[graph_.var(shape).producer]);  // only its value is needed
+}
+
+TEST_F(LifetimesTest, WorkspacesAndGuardsArePlanned) {
+  const int a = Unary(ElemwiseMode::kExp, Input("x", 4));
+  const int b = Unary(ElemwiseMode::kRelu, a);
+  Output(Unary(ElemwiseMode::kTanh, b));
+  Finish({.inplace = false});
+  workspace_[graph_.var(b).producer] = 1000;
+  lifetimes_ = ComputeLifetimes(graph_, model_, order_, workspace_, 64, /*guard=*/64);
+  const int scratch = lifetimes_.workspace_buffer[graph_.var(b).producer];
+  ASSERT_GE(scratch, 0);
+  EXPECT_EQ(lifetimes_.problem.buffers[scratch].size, 1064);
+  EXPECT_EQ(lifetimes_.problem.buffers[scratch].lower, 2);
+  EXPECT_EQ(lifetimes_.problem.buffers[scratch].upper, 3);
+  EXPECT_EQ(BufferOf(a).size, 64 * 16 + 64);
+}
+
+}  // namespace
+}  // namespace ashlar

@@ -1,0 +1,206 @@
+#include "memory/planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "memory/csv.h"
+#include "memory/lower_bound.h"
+#include "tests/memory/problems.h"
+#include "tests/support/shared_data.h"
+
+namespace ashlar::memory {
+namespace {
+
+using ashlar::testing::HasSharedData;
+using ashlar::testing::SharedData;
+using testing::BruteForce;
+using ::testing::HasSubstr;
+using testing::MakeProblem;
+using testing::RandomProblem;
+using testing::Variety;
+
+// The same on every machine: limited by nodes, not by time.
+PlanResult PlanWith(const Problem& problem, const std::string& planner) {
+  PlanOptions options;
+  options.planner = planner;
+  options.limits = {.time = absl::InfiniteDuration(), .nodes = 3000};
+  absl::StatusOr<PlanResult> result = PlanMemory(problem, options);
+  EXPECT_TRUE(result.ok()) << planner << ": " << result.status();
+  return result.ok() ? *result : PlanResult{};
+}
+
+TEST(PlannerTest, PlansNothing) {
+  for (const auto& planner : Planners()) {
+    const PlanResult result = PlanWith({}, std::string(planner->name()));
+    EXPECT_EQ(result.plan.arena, 0);
+    EXPECT_EQ(result.proof, Proof::kOptimal);
+  }
+}
+
+TEST(PlannerTest, ReusesWhatDied) {
+  const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 10},
+                                       {.id = 1, .lower = 2, .upper = 4, .size = 10}});
+  EXPECT_EQ(PlanWith(problem, "naive").plan.arena, 20);
+  for (const char* planner : {"auto", "best_fit", "pushdown", "interval_move", "dive"}) {
+    EXPECT_EQ(PlanWith(problem, planner).plan.arena, 10) << planner;
+  }
+}
+
+TEST(PlannerTest, ChainOfOverwritesIsExact) {
+  // 8 bytes live, then 4 of them overwritten in place, then 2: room opens above as they shrink.
+  const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 3, .size = 8},
+                                       {.id = 1, .lower = 2, .upper = 5, .size = 4},
+                                       {.id = 2, .lower = 4, .upper = 7, .size = 2},
+                                       {.id = 3, .lower = 3, .upper = 7, .size = 4},
+                                       {.id = 4, .lower = 5, .upper = 7, .size = 2}},
+                                      {{1, 0, 0}, {2, 1, 0}});
+  const PlanResult result = PlanWith(problem, "auto");
+  EXPECT_EQ(result.lower_bound, 8);
+  EXPECT_EQ(result.plan.arena, 8);
+  EXPECT_EQ(result.plan.offsets[1], result.plan.offsets[0]);
+  EXPECT_EQ(result.plan.offsets[2], result.plan.offsets[0]);
+}
+
+TEST(PlannerTest, PartsWriteIntoTheirWhole) {
+  const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 3, .size = 4},
+                                       {.id = 1, .lower = 1, .upper = 3, .size = 6},
+                                       {.id = 2, .lower = 2, .upper = 5, .size = 10}},
+                                      {{0, 2, 0}, {1, 2, 4}});
+  const PlanResult result = PlanWith(problem, "auto");
+  EXPECT_EQ(result.plan.arena, 10);
+  EXPECT_EQ(result.plan.offsets[1], result.plan.offsets[2] + 4);
+}
+
+TEST(PlannerTest, HoldsFixedOffsets) {
+  const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 4, .size = 4, .offset = 3},
+                                       {.id = 1, .lower = 1, .upper = 3, .size = 3},
+                                       {.id = 2, .lower = 1, .upper = 3, .size = 2}});
+  for (const auto& planner : Planners()) {
+    EXPECT_EQ(PlanWith(problem, std::string(planner->name())).plan.offsets[0], 3);
+  }
+  EXPECT_EQ(PlanWith(problem, "auto").plan.arena, 9);
+}
+
+TEST(PlannerTest, RejectsFixedOffsetsThatOverlap) {
+  const Problem problem = MakeProblem({{.id = 70, .lower = 0, .upper = 4, .size = 4, .offset = 0},
+                                       {.id = 71, .lower = 3, .upper = 5, .size = 4, .offset = 2}});
+  const absl::Status status = PlanMemory(problem).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("buffer 70"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("buffer 71"));
+}
+
+TEST(PlannerTest, UnknownPlannerNamesTheKnown) {
+  PlanOptions options;
+  options.planner = "magic";
+  const absl::Status status = PlanMemory({}, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("pushdown"));
+}
+
+TEST(PlannerTest, WrongPlanOfAnyPlannerIsCaught) {
+  class Liar : public Planner {
+   public:
+    absl::string_view name() const override { return "liar"; }
+    absl::string_view description() const override { return "puts all at 0"; }
+    Placement Solve(const Instance& instance, int64_t, const SearchLimits&) const override {
+      return {std::vector<int64_t>(instance.groups(), 0), 4, "liar", 0};
+    }
+  };
+  const Problem problem = MakeProblem(
+      {{.id = 0, .lower = 0, .upper = 2, .size = 4}, {.id = 1, .lower = 1, .upper = 3, .size = 4}});
+  const absl::Status status = PlanMemory(problem, Liar(), {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("overlaps"));
+}
+
+TEST(PlannerTest, SumsNearTheLimitDoNotOverflow) {
+  const int64_t half = kMaxBytes / 2;
+  const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = half},
+                                       {.id = 1, .lower = 1, .upper = 3, .size = half}});
+  for (const auto& planner : Planners()) {
+    EXPECT_EQ(PlanWith(problem, std::string(planner->name())).plan.arena, kMaxBytes);
+  }
+  Problem more = problem;
+  more.buffers.push_back({.id = 2, .lower = 5, .upper = 6, .size = 1});
+  EXPECT_THAT(std::string(PlanMemory(more).status().message()), HasSubstr("2^62"));
+}
+
+// Every planner on every kind of small problem: valid (PlanMemory sees to it), never below brute
+// force, and what is called optimal is.
+TEST(PlannerTest, RandomSmallProblemsAgainstBruteForce) {
+  for (uint32_t seed = 0; seed < 10000; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const Variety variety{.buffers = 2 + static_cast<int>(seed % 5),
+                          .steps = 3 + seed % 7,
+                          .largest = 2 + seed % 4,
+                          .alignments = (seed & 8) != 0,
+                          .fixed = (seed & 16) != 0,
+                          .relations = (seed & 32) != 0,
+                          .zero_sizes = (seed & 64) != 0};
+    const Problem problem = RandomProblem(seed, variety);
+    const int64_t smallest = BruteForce(problem).SmallestArena();
+    for (const auto& planner : Planners()) {
+      const PlanResult result = PlanWith(problem, std::string(planner->name()));
+      ASSERT_LE(result.lower_bound, smallest);
+      ASSERT_GE(result.plan.arena, smallest) << planner->name();
+      if (result.proof != Proof::kNone) {
+        ASSERT_EQ(result.plan.arena, smallest) << planner->name();
+      }
+    }
+  }
+}
+
+TEST(PlannerTest, RandomLargeProblemsAreValidAndRepeat) {
+  for (uint32_t seed = 0; seed < 8; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const Variety variety{.buffers = 1000,
+                          .steps = 500,
+                          .largest = 100000,
+                          .alignments = (seed & 1) != 0,
+                          .fixed = (seed & 2) != 0,
+                          .relations = (seed & 4) != 0,
+                          .zero_sizes = true};
+    const Problem problem = RandomProblem(seed, variety);
+    for (const char* planner : {"auto", "naive", "best_fit", "pushdown", "dive"}) {
+      const PlanResult first = PlanWith(problem, planner);
+      EXPECT_GE(first.plan.arena, first.lower_bound);
+      EXPECT_EQ(first.plan.offsets, PlanWith(problem, planner).plan.offsets) << planner;
+    }
+  }
+}
+
+struct Golden {
+  const char* file;
+  const char* planner;
+  int64_t arena;
+};
+
+// What is known of the recorded ResNet-50: arenas that MegEngine's planners reach, and the bound.
+TEST(PlannerTest, RecordedResNet50) {
+  const Golden cases[] = {
+      {"megengine-resnet50.csv", "auto", 96337920},
+      {"megengine-resnet50.csv", "interval_move", 96337920},
+      {"megengine-resnet50.csv", "pushdown", 104385536},
+      {"megengine-resnet50.csv", "best_fit", 128526848},
+      {"megengine-resnet50-inplace.csv", "auto", 72272896},
+      {"megengine-resnet50-inplace.csv", "pushdown", 80711680},
+      {"megengine-resnet50-inplace.csv", "interval_move", 72664064},
+  };
+  for (const Golden& golden : cases) {
+    const std::string file = absl::StrCat("data/dsa/", golden.file);
+    if (!HasSharedData(file)) GTEST_SKIP() << file << " is not there";
+    const absl::StatusOr<CsvProblem> csv = ReadCsvFile(SharedData(file));
+    ASSERT_TRUE(csv.ok()) << csv.status();
+    const PlanResult result = PlanWith(csv->problem, golden.planner);
+    EXPECT_EQ(result.plan.arena, golden.arena) << golden.file << " " << golden.planner;
+    if (std::string(golden.planner) == "auto") {
+      EXPECT_EQ(result.proof, Proof::kOptimal);
+      EXPECT_LT(result.total_ms, 50);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::memory

@@ -1,0 +1,147 @@
+#ifndef ASHLAR_TESTS_MEMORY_PROBLEMS_H_
+#define ASHLAR_TESTS_MEMORY_PROBLEMS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "memory/buffer.h"
+#include "memory/validator.h"
+
+namespace ashlar::memory::testing {
+
+inline Problem MakeProblem(std::vector<Buffer> buffers, std::vector<Inside> inside = {}) {
+  return {std::move(buffers), std::move(inside)};
+}
+
+// What a random problem may have in it.
+struct Variety {
+  int buffers = 6;
+  int64_t steps = 8;
+  int64_t largest = 6;  // Bytes.
+  bool alignments = false;
+  bool fixed = false;
+  bool relations = false;
+  bool zero_sizes = false;
+};
+
+inline Problem RandomProblem(uint32_t seed, const Variety& variety) {
+  std::mt19937 random(seed);
+  const auto draw = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  };
+  Problem problem;
+  for (int i = 0; i < variety.buffers; ++i) {
+    Buffer b;
+    b.id = i;
+    b.lower = draw(0, variety.steps - 1);
+    b.upper = draw(b.lower + 1, variety.steps);
+    b.size = draw(variety.zero_sizes ? 0 : 1, variety.largest);
+    if (variety.alignments) b.alignment = int64_t{1} << draw(0, 2);
+    problem.buffers.push_back(b);
+  }
+  if (variety.relations) {
+    // Each buffer may lie inside of an earlier one that is large enough: no contradictions.
+    for (int inner = 1; inner < variety.buffers; ++inner) {
+      if (draw(0, 2) != 0) continue;
+      const int outer = static_cast<int>(draw(0, inner - 1));
+      Buffer& in = problem.buffers[inner];
+      const Buffer& out = problem.buffers[outer];
+      in.alignment = 1;
+      in.size = std::min(in.size, out.size);
+      problem.inside.push_back({inner, outer, draw(0, out.size - in.size)});
+    }
+  }
+  if (variety.fixed) {
+    // Fixed at the addresses of a stack of everything: they cannot contradict each other.
+    std::vector<bool> related(problem.buffers.size(), false);
+    for (const Inside& r : problem.inside) related[r.inner] = related[r.outer] = true;
+    int64_t top = 0;
+    for (size_t i = 0; i < problem.buffers.size(); ++i) {
+      Buffer& b = problem.buffers[i];
+      if (related[i] || draw(0, 3) != 0) continue;
+      top = (top + draw(0, 3) + b.alignment - 1) / b.alignment * b.alignment;
+      b.offset = top;
+      top += b.size;
+    }
+  }
+  return problem;
+}
+
+// The smallest arena by trying every address for every buffer, lowest arena first; only for a
+// handful of small buffers. Knows nothing but the validator.
+class BruteForce {
+ public:
+  explicit BruteForce(const Problem& problem) : problem_(problem) {}
+
+  int64_t SmallestArena() {
+    for (int64_t arena = 0;; ++arena) {
+      plan_ = {};
+      if (Fits(0, arena)) return arena;
+    }
+  }
+
+ private:
+  bool Fits(size_t index, int64_t arena) {
+    if (index == problem_.buffers.size()) return true;
+    const int64_t last = arena - problem_.buffers[index].size;
+    // One without bytes may stand at the very end, but for its alignment.
+    const int64_t highest = problem_.buffers[index].size == 0 ? arena + 3 : last;
+    for (int64_t offset = 0; offset <= highest; ++offset) {
+      plan_.offsets.push_back(offset);
+      if (PrefixIsValid() && Fits(index + 1, arena)) return true;
+      plan_.offsets.pop_back();
+    }
+    // A fixed buffer without bytes may stand beyond every arena.
+    const std::optional<int64_t> fixed = problem_.buffers[index].offset;
+    if (fixed.has_value() && *fixed > highest && problem_.buffers[index].size == 0) {
+      plan_.offsets.push_back(*fixed);
+      if (PrefixIsValid() && Fits(index + 1, arena)) return true;
+      plan_.offsets.pop_back();
+    }
+    return false;
+  }
+
+  // The buffers placed so far, as a problem of their own. Relations among them only: one through a
+  // later buffer may excuse an overlap, so all later buffers' relations are kept by family.
+  bool PrefixIsValid() const {
+    const size_t placed = plan_.offsets.size();
+    const Buffer& b = problem_.buffers[placed - 1];
+    const int64_t at = plan_.offsets[placed - 1];
+    if (at % b.alignment != 0 || (b.offset.has_value() && *b.offset != at)) return false;
+    for (const Inside& r : problem_.inside) {
+      if (static_cast<size_t>(std::max(r.inner, r.outer)) >= placed) continue;
+      if (plan_.offsets[r.inner] != plan_.offsets[r.outer] + r.offset) return false;
+    }
+    const std::vector<int> family = Families();
+    for (size_t i = 0; i + 1 < placed; ++i) {
+      const Buffer& other = problem_.buffers[i];
+      if (family[i] == family[placed - 1] || b.size == 0 || other.size == 0) continue;
+      if (other.lower < b.upper && b.lower < other.upper && plan_.offsets[i] < at + b.size &&
+          at < plan_.offsets[i] + other.size) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<int> Families() const {
+    std::vector<int> family(problem_.buffers.size());
+    for (size_t i = 0; i < family.size(); ++i) family[i] = static_cast<int>(i);
+    for (size_t pass = 0; pass < family.size(); ++pass) {
+      for (const Inside& r : problem_.inside) {
+        family[r.inner] = family[r.outer] = std::min(family[r.inner], family[r.outer]);
+      }
+    }
+    return family;
+  }
+
+  const Problem& problem_;
+  Plan plan_;
+};
+
+}  // namespace ashlar::memory::testing
+
+#endif  // ASHLAR_TESTS_MEMORY_PROBLEMS_H_

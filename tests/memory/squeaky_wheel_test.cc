@@ -1,0 +1,44 @@
+#include "memory/squeaky_wheel.h"
+
+#include <gtest/gtest.h>
+
+#include "memory/dive.h"
+#include "memory/lower_bound.h"
+#include "tests/memory/problems.h"
+
+namespace ashlar::memory {
+namespace {
+
+// Every attempt is a valid plan, the sequence repeats, and it gets better than its first attempts.
+TEST(SqueakyWheelTest, AttemptsAreValidRepeatAndImprove) {
+  int improved = 0;
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const Problem problem = testing::RandomProblem(seed, {.buffers = 120,
+                                                          .steps = 60,
+                                                          .largest = 1000,
+                                                          .alignments = seed % 4 == 1,
+                                                          .fixed = seed % 4 == 2,
+                                                          .relations = seed % 4 == 3});
+    const auto instance = Instance::Create(problem);
+    ASSERT_TRUE(instance.ok());
+    const int64_t target = ComputeLowerBound(*instance).bytes;
+    SqueakyWheel wheel(*instance, target);
+    SqueakyWheel again(*instance, target);
+    int64_t plain = INT64_MAX;
+    int64_t learned = INT64_MAX;
+    for (size_t attempt = 0; attempt < 60; ++attempt) {
+      const std::vector<int64_t> bases = wheel.Next();
+      ASSERT_EQ(bases, again.Next());
+      const Verdict verdict = ValidatePlan(problem, instance->MakePlan(problem, bases));
+      ASSERT_TRUE(verdict.ok()) << verdict.message;
+      int64_t& best = attempt < std::size(kDivePriorities) ? plain : learned;
+      best = std::min(best, instance->Arena(bases));
+    }
+    improved += learned < plain;
+  }
+  EXPECT_GT(improved, 8);
+}
+
+}  // namespace
+}  // namespace ashlar::memory

@@ -1,0 +1,110 @@
+#include "opr/concat.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/support/operators.h"
+#include "tests/support/shapes.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+OperatorPtr Make(int64_t axis) { return std::make_shared<const Concat>(ConcatParam{axis}); }
+
+TEST(Concat, RandomParts) {
+  for (int seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    Random random(seed);
+    const DType dtype = static_cast<DType>(Pick(random, 0, kNumDTypes - 1));
+    const Shape first = RandomShape(random, 1, 4, 4);
+    const int axis = static_cast<int>(Pick(random, 0, first.rank() - 1));
+    std::vector<HostTensor> inputs;
+    std::vector<TensorType> types;
+    Shape shape = first;
+    shape[axis] = 0;
+    for (int64_t n = Pick(random, 1, 4); n > 0; --n) {
+      Shape part = first;
+      part[axis] = Pick(random, 0, 3);
+      shape[axis] += part[axis];
+      inputs.push_back(RandomTensor(random, dtype, part, -100, 100));
+      types.push_back({dtype, part});
+    }
+    const OperatorPtr op = Make(Pick(random, 0, 1) ? axis : axis - first.rank());
+    const HostTensor y = Evaluate(*op, inputs);
+    ASSERT_EQ(y.shape(), shape);
+    std::vector<double> expected;
+    for (int64_t i = 0; i < y.num_elements(); ++i) {
+      std::vector<int64_t> index = IndexOf(i, shape);
+      size_t part = 0;
+      while (index[axis] >= inputs[part].shape()[axis]) index[axis] -= inputs[part++].shape()[axis];
+      expected.push_back(inputs[part].At(OffsetOf(index, inputs[part].shape())));
+    }
+    EXPECT_TRUE(Near(y, expected, 0));
+    // Where an input has a place in the output, its bytes must be there.
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const std::optional<int64_t> place =
+          op->PlaceInput(static_cast<int>(i), types, {{dtype, shape}});
+      if (!place || inputs[i].bytes() == 0) continue;
+      EXPECT_EQ(0, std::memcmp(static_cast<const char*>(y.raw()) + *place, inputs[i].raw(),
+                               inputs[i].bytes()));
+    }
+  }
+}
+
+TensorType Image(Shape shape, Format format = Format::kNCHW16c) {
+  return {DType::kFloat32, std::move(shape), format};
+}
+
+TEST(Concat, PlacesInputsThatAreOneRun) {
+  const TensorType a{DType::kFloat32, {2, 3}}, b{DType::kFloat32, {4, 3}};
+  EXPECT_EQ(Make(0)->PlaceInput(1, {a, b}, {{DType::kFloat32, {6, 3}}}), 24);
+  const TensorType c{DType::kFloat32, {2, 5}};
+  EXPECT_FALSE(Make(1)->PlaceInput(1, {a, c}, {{DType::kFloat32, {2, 8}}}));
+  const TensorType row{DType::kFloat32, {1, 3}}, row5{DType::kFloat32, {1, 5}};
+  EXPECT_EQ(Make(1)->PlaceInput(1, {row, row5}, {{DType::kFloat32, {1, 8}}}), 12);
+}
+
+TEST(Concat, PlacesWholeChannelBlocks) {
+  const TensorType one = Image({1, 16, 2, 2}), two = Image({1, 32, 2, 2});
+  EXPECT_EQ(Make(1)->PlaceInput(1, {one, two}, {Image({1, 48, 2, 2})}), 16 * 4 * 4);
+  const TensorType part = Image({1, 8, 2, 2});
+  EXPECT_EQ(Make(1)->PlaceInput(1, {one, part}, {Image({1, 24, 2, 2})}), 16 * 4 * 4);
+  EXPECT_FALSE(Make(1)->PlaceInput(1, {part, one}, {Image({1, 24, 2, 2})}));
+  const TensorType batch = Image({2, 16, 2, 2});
+  EXPECT_FALSE(Make(1)->PlaceInput(1, {batch, batch}, {Image({2, 32, 2, 2})}));
+  EXPECT_EQ(Make(0)->PlaceInput(1, {one, batch}, {Image({3, 16, 2, 2})}), 16 * 4 * 4);
+  // One block of one image: rows are contiguous.
+  EXPECT_EQ(Make(2)->PlaceInput(1, {one, one}, {Image({1, 16, 4, 2})}), 16 * 4 * 4);
+  EXPECT_FALSE(Make(2)->PlaceInput(1, {two, two}, {Image({1, 32, 4, 2})}));
+  EXPECT_FALSE(Make(1)->PlaceInput(0, {Image({1, 16, 2, 2}, Format::kDefault), two},
+                                   {Image({1, 48, 2, 2})}));
+}
+
+TEST(Concat, WorksInBlocksOfWholeOnesOnly) {
+  EXPECT_EQ(Make(1)->format_rule({Image({1, 16, 2, 2}), Image({1, 64, 2, 2})}),
+            FormatRule::kUniform);
+  EXPECT_EQ(Make(1)->format_rule({Image({1, 24, 2, 2}), Image({1, 64, 2, 2})}),
+            FormatRule::kDefaultOnly);
+  EXPECT_EQ(Make(0)->format_rule({{DType::kFloat32, {2, 16}}}), FormatRule::kDefaultOnly);
+}
+
+TEST(Concat, RefusesWhatDoesNotJoin) {
+  const int64_t large = int64_t{1} << 36;
+  ExpectRejected({
+      {Make(0), {}, "0 inputs, expected at least 1"},
+      {Make(2), {{2, 3}}, "axis 2 is out of range for a tensor of rank 2"},
+      {Make(-3), {{2, 3}}, "axis -3 is out of range"},
+      {Make(0), {Shape()}, "axis 0 is out of range for a tensor of rank 0"},
+      {Make(0), {{2, 3}, {2, 4}}, "input 1 is Float32{2,4}, which does not continue Float32{2,3}"},
+      {Make(0), {{2, 3}, {2, 3, 1}}, "input 1 is Float32{2,3,1}"},
+      {Make(0), {{large}, {large}, {large}}, "is larger than"},
+  });
+  const InputInfo f{{DType::kFloat32, {2}}}, i{{DType::kInt32, {2}}};
+  EXPECT_TRUE(FailsWith(Make(0)->Infer({f, i}).status(), "input 1 is Int32{2}"));
+}
+
+}  // namespace
+}  // namespace ashlar::testing

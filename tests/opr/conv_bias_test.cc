@@ -1,0 +1,84 @@
+#include "opr/conv_bias.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/opr/convolution_reference.h"
+#include "tests/support/operators.h"
+
+namespace ashlar::testing {
+namespace {
+
+OperatorPtr Make(ConvBiasParam param = {}) {
+  return std::make_shared<const ConvBiasForward>(param);
+}
+
+double Activate(const ConvBiasParam& p, double x) {
+  switch (p.nonlineMode) {
+    case Activation::kIdentity:
+      return x;
+    case Activation::kRelu:
+      return std::max(x, 0.0);
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::kHSwish:
+      return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
+    case Activation::kClamp:
+      return std::min(std::max(x, p.lo), p.hi);
+  }
+  return NAN;
+}
+
+TEST(ConvBias, EvaluatesItsDefinition) {
+  for (int seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const ConvolutionCase c = RandomConvolution(random);
+    const Shape output = InferConvolution(c.param, {DType::kFloat32, c.src.shape()},
+                                          {DType::kFloat32, c.filter.shape()})
+                             ->output();
+    const ConvBiasParam param{c.param, static_cast<Activation>(seed % 5), -0.5, 0.75};
+    std::vector<HostTensor> inputs = {c.src, c.filter,
+                                      RandomTensor(random, Shape{1, output[1], 1, 1})};
+    if (seed % 2 == 1) inputs.push_back(RandomTensor(random, output));
+    std::vector<double> expected = ConvolutionReference(c.param, c.src, c.filter, output);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const int64_t channel = static_cast<int64_t>(i) / (output[2] * output[3]) % output[1];
+      const double z = inputs.size() > 3 ? inputs[3].At(i) : 0;
+      expected[i] = Activate(param, expected[i] + inputs[2].At(channel) + z);
+    }
+    EXPECT_TRUE(Near(Evaluate(*Make(param), inputs), expected, 1e-6));
+  }
+}
+
+TEST(ConvBias, CountsTheBiasOnlyWithoutZ) {
+  const TensorType src{DType::kFloat32, {2, 3, 5, 5}}, filter{DType::kFloat32, {4, 3, 1, 1}},
+      bias{DType::kFloat32, {1, 4, 1, 1}}, output{DType::kFloat32, {2, 4, 5, 5}};
+  EXPECT_EQ(Make()->Computation({src, filter, bias}, {output}), 200 * 3 * 2 + 200);
+  EXPECT_EQ(Make()->Computation({src, filter, bias, output}, {output}), 200 * 3 * 2);
+}
+
+TEST(ConvBias, OverwritesZ) {
+  const TensorType src{DType::kFloat32, {2, 4, 5, 5}}, filter{DType::kFloat32, {4, 4, 1, 1}},
+      bias{DType::kFloat32, {1, 4, 1, 1}};
+  EXPECT_TRUE(Make()->WritableForward({src, filter, bias}, {src}).empty());
+  EXPECT_EQ(Make()->WritableForward({src, filter, bias, src}, {src}), std::vector<int>{3});
+  const TensorType blocked{DType::kFloat32, {2, 4, 5, 5}, Format::kNCHW16c};
+  EXPECT_TRUE(Make()->WritableForward({src, filter, bias, blocked}, {src}).empty());
+}
+
+TEST(ConvBias, RefusesWhatItCannotCompute) {
+  const Shape src{1, 3, 8, 8}, filter{4, 3, 3, 3}, bias{1, 4, 1, 1};
+  ExpectRejected({
+      {Make(), {src, filter}, "2 inputs, expected 3"},
+      {Make(), {src, filter, {4}}, "bias is Float32{4}, expected {1,4,1,1}"},
+      {Make(), {src, filter, {1, 3, 1, 1}}, "bias is Float32{1,3,1,1}, expected {1,4,1,1}"},
+      {Make(), {src, filter, bias, {1, 4, 8, 8}}, "z is Float32{1,4,8,8}, expected {1,4,6,6}"},
+      {Make({{}, Activation::kClamp, 1, 0}), {src, filter, bias}, "lo is 1, expected at most hi"},
+      {Make({{}, Activation::kClamp, NAN, 0}), {src, filter, bias}, "lo is nan"},
+  });
+}
+
+}  // namespace
+}  // namespace ashlar::testing

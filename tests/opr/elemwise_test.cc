@@ -1,0 +1,295 @@
+#include "opr/elemwise.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "opr/host_value.h"
+#include "opr/table.h"
+#include "tests/support/operators.h"
+#include "tests/support/shapes.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+struct ModeCase {
+  ElemwiseMode mode;
+  const char* name;
+  int arity;
+  bool commutative;
+  std::function<double(double, double, double)> expected;
+};
+
+double Logistic(double x) { return std::exp(x) / (1 + std::exp(x)); }
+
+// What each mode means, said a second time.
+const std::vector<ModeCase>& Modes() {
+  static const auto* const modes = new std::vector<ModeCase>{
+      {ElemwiseMode::kRelu, "RELU", 1, false,
+       [](double a, double, double) { return std::fmax(a, 0); }},
+      {ElemwiseMode::kExp, "EXP", 1, false,
+       [](double a, double, double) { return std::pow(M_E, a); }},
+      {ElemwiseMode::kLog, "LOG", 1, false,
+       [](double a, double, double) { return std::log2(a) * M_LN2; }},
+      {ElemwiseMode::kSqrt, "SQRT", 1, false,
+       [](double a, double, double) { return std::pow(a, 0.5); }},
+      {ElemwiseMode::kAbs, "ABS", 1, false,
+       [](double a, double, double) { return a < 0 ? -a : a; }},
+      {ElemwiseMode::kNegate, "NEGATE", 1, false, [](double a, double, double) { return 0 - a; }},
+      {ElemwiseMode::kSigmoid, "SIGMOID", 1, false,
+       [](double a, double, double) { return Logistic(a); }},
+      {ElemwiseMode::kTanh, "TANH", 1, false,
+       [](double a, double, double) { return 2 * Logistic(2 * a) - 1; }},
+      {ElemwiseMode::kClamp, "CLAMP", 1, false,
+       [](double a, double, double) { return std::fmin(std::fmax(a, 0.25), 1.5); }},
+      {ElemwiseMode::kHSwish, "H_SWISH", 1, false,
+       [](double a, double, double) { return a * std::fmin(std::fmax(a + 3, 0), 6) / 6; }},
+      {ElemwiseMode::kAdd, "ADD", 2, true, [](double a, double b, double) { return a + b; }},
+      {ElemwiseMode::kSub, "SUB", 2, false, [](double a, double b, double) { return a - b; }},
+      {ElemwiseMode::kMul, "MUL", 2, true, [](double a, double b, double) { return a * b; }},
+      {ElemwiseMode::kTrueDiv, "TRUE_DIV", 2, false,
+       [](double a, double b, double) { return a / b; }},
+      {ElemwiseMode::kMax, "MAX", 2, true,
+       [](double a, double b, double) { return std::fmax(a, b); }},
+      {ElemwiseMode::kMin, "MIN", 2, true,
+       [](double a, double b, double) { return std::fmin(a, b); }},
+      {ElemwiseMode::kPow, "POW", 2, false,
+       [](double a, double b, double) { return std::exp(b * std::log(a)); }},
+      {ElemwiseMode::kFuseAddRelu, "FUSE_ADD_RELU", 2, true,
+       [](double a, double b, double) { return std::fmax(a + b, 0); }},
+      {ElemwiseMode::kFuseAddSigmoid, "FUSE_ADD_SIGMOID", 2, true,
+       [](double a, double b, double) { return Logistic(a + b); }},
+      {ElemwiseMode::kFuseAddTanh, "FUSE_ADD_TANH", 2, true,
+       [](double a, double b, double) { return 2 * Logistic(2 * (a + b)) - 1; }},
+      {ElemwiseMode::kFuseMulAdd3, "FUSE_MUL_ADD3", 3, true,
+       [](double a, double b, double c) { return a * b + c; }},
+  };
+  return *modes;
+}
+
+ElemwiseParam ParamOf(ElemwiseMode mode) {
+  ElemwiseParam param{mode};
+  if (mode == ElemwiseMode::kClamp) param.lo = 0.25, param.hi = 1.5;
+  return param;
+}
+
+// A shape that broadcasts to `shape`: leading dimensions dropped, others made 1.
+Shape Broadcastable(Random& random, const Shape& shape) {
+  Shape result;
+  for (int axis = static_cast<int>(Pick(random, 0, shape.rank())); axis < shape.rank(); ++axis) {
+    result.push_back(Pick(random, 0, 2) == 0 ? 1 : shape[axis]);
+  }
+  return result;
+}
+
+double AtBroadcast(const HostTensor& tensor, absl::Span<const int64_t> index) {
+  std::vector<int64_t> own(index.end() - tensor.shape().rank(), index.end());
+  for (int axis = 0; axis < tensor.shape().rank(); ++axis) {
+    if (tensor.shape()[axis] == 1) own[axis] = 0;
+  }
+  return tensor.At(OffsetOf(own, tensor.shape()));
+}
+
+// Wide enough to meet each branch, narrow enough for 16-bit floats.
+HostTensor Argument(Random& random, DType dtype, const Shape& shape, ElemwiseMode mode) {
+  const bool positive = mode == ElemwiseMode::kLog || mode == ElemwiseMode::kSqrt ||
+                        mode == ElemwiseMode::kPow || mode == ElemwiseMode::kTrueDiv;
+  return RandomTensor(random, dtype, shape, positive ? 0.5 : -4, positive ? 3 : 4);
+}
+
+TEST(ElemwiseTest, EveryModeHasACase) {
+  ASSERT_EQ(Modes().size(), ElemwiseModeNames().size());
+  for (size_t i = 0; i < Modes().size(); ++i) {
+    const ModeCase& mode = Modes()[i];
+    EXPECT_EQ(static_cast<size_t>(mode.mode), i);
+    EXPECT_STREQ(ElemwiseModeNames()[i], mode.name);
+    EXPECT_EQ(Arity(mode.mode), mode.arity) << mode.name;
+    EXPECT_EQ(IsCommutative(mode.mode), mode.commutative) << mode.name;
+    EXPECT_EQ(Elemwise(ElemwiseParam{mode.mode}).base_name(), mode.name);
+  }
+}
+
+TEST(ElemwiseTest, EveryModeOnRandomShapes) {
+  const struct {
+    DType dtype;
+    double tolerance;
+  } kDTypes[] = {{DType::kFloat32, 1e-6}, {DType::kFloat16, 1e-3}, {DType::kBFloat16, 8e-3},
+                 {DType::kInt64, 0},      {DType::kInt32, 0},      {DType::kInt8, 0}};
+  for (int seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    Random random(seed);
+    const ModeCase& mode = Modes()[seed % Modes().size()];
+    const auto& d = kDTypes[Pick(random, 0, 5)];
+    const Elemwise op(ParamOf(mode.mode));
+    const Shape shape = RandomShape(random, 0, 5, 5);
+    std::vector<HostTensor> inputs;
+    for (int i = 0; i < mode.arity; ++i) {
+      inputs.push_back(
+          Argument(random, d.dtype, i == 0 ? shape : Broadcastable(random, shape), mode.mode));
+    }
+    absl::StatusOr<std::vector<TensorType>> types = op.Infer(InfosOf(inputs));
+    if (!types.ok()) {  // modes that leave the integers
+      EXPECT_FALSE(IsFloat(d.dtype)) << types.status();
+      EXPECT_TRUE(FailsWith(types.status(), "is not defined for")) << mode.name;
+      continue;
+    }
+    HostTensor expected = HostTensor::Zeros(d.dtype, shape);
+    for (int64_t i = 0; i < expected.num_elements(); ++i) {
+      const std::vector<int64_t> index = IndexOf(i, shape);
+      double arguments[3] = {};
+      for (int k = 0; k < mode.arity; ++k) arguments[k] = AtBroadcast(inputs[k], index);
+      expected.Set(i, mode.expected(arguments[0], arguments[1], arguments[2]));
+    }
+    EXPECT_TRUE(Near(Evaluate(op, inputs), expected, d.tolerance)) << mode.name;
+  }
+}
+
+TEST(ElemwiseTest, BothSidesBroadcast) {
+  const Elemwise add({ElemwiseMode::kAdd});
+  const HostTensor column = HostTensor::FromValues<float>(DType::kFloat32, {2, 1}, {10, 20});
+  const HostTensor row = HostTensor::FromValues<float>(DType::kFloat32, {3}, {1, 2, 3});
+  const HostTensor sum =
+      HostTensor::FromValues<float>(DType::kFloat32, {2, 3}, {11, 12, 13, 21, 22, 23});
+  EXPECT_TRUE(Near(Evaluate(add, {column, row}), sum, 0));
+}
+
+TEST(ElemwiseTest, RowsLongerThanAPiece) {
+  Random random(1);
+  const Elemwise mul({ElemwiseMode::kMul});
+  const HostTensor x = RandomTensor(random, DType::kFloat32, {3, 2500});
+  const HostTensor scale = RandomTensor(random, DType::kFloat32, {3, 1});
+  HostTensor expected = HostTensor::Zeros(DType::kFloat32, {3, 2500});
+  for (int64_t i = 0; i < 7500; ++i) expected.Set(i, x.At(i) * scale.At(i / 2500));
+  EXPECT_TRUE(Near(Evaluate(mul, {x, scale}), expected, 1e-7));
+}
+
+TEST(ElemwiseTest, EmptyTensors) {
+  const Elemwise add({ElemwiseMode::kAdd});
+  const HostTensor none = HostTensor::Zeros(DType::kFloat32, {0, 3});
+  const HostTensor row = HostTensor::Zeros(DType::kFloat32, {3});
+  EXPECT_EQ(Evaluate(add, {none, row}).shape(), (Shape{0, 3}));
+}
+
+TEST(ElemwiseTest, ComparisonsHandNaNOn) {
+  EXPECT_TRUE(std::isnan(Apply({ElemwiseMode::kRelu}, kNaN)));
+  EXPECT_TRUE(std::isnan(Apply(ParamOf(ElemwiseMode::kClamp), kNaN)));
+  for (ElemwiseMode mode : {ElemwiseMode::kMax, ElemwiseMode::kMin, ElemwiseMode::kFuseAddRelu}) {
+    EXPECT_TRUE(std::isnan(Apply({mode}, kNaN, 1)));
+    EXPECT_TRUE(std::isnan(Apply({mode}, 1, kNaN)));
+  }
+  EXPECT_EQ(Apply({ElemwiseMode::kSigmoid}, -1e4), 0);  // no overflow to NaN
+  EXPECT_EQ(Apply({ElemwiseMode::kSigmoid}, 1e4), 1);
+}
+
+TEST(ElemwiseTest, Rejects) {
+  const TensorType f{DType::kFloat32, {2, 3}}, h{DType::kFloat16, {2, 3}}, i{DType::kInt32, {2, 3}};
+  const TensorType other{DType::kFloat32, {2, 4}}, large{DType::kFloat32, {1 << 20, 1}};
+  const TensorType wide{DType::kFloat32, {1, int64_t{1} << 30}};
+  const TensorType byte{DType::kByte, {2}}, flag{DType::kBool, {2}};
+  const struct {
+    ElemwiseParam param;
+    std::vector<InputInfo> inputs;
+    const char* error;
+  } kCases[] = {
+      {{ElemwiseMode::kAdd}, {{f}}, "1 inputs, expected 2"},
+      {{ElemwiseMode::kRelu}, {{f}, {f}}, "2 inputs, expected 1"},
+      {{ElemwiseMode::kFuseMulAdd3}, {{f}, {f}}, "2 inputs, expected 3"},
+      {{ElemwiseMode::kAdd}, {{f}, {h}}, "input 1 is Float16, expected Float32"},
+      {{ElemwiseMode::kAdd}, {{f}, {other}}, "{2,3} and {2,4} do not broadcast"},
+      {{ElemwiseMode::kAdd}, {{large}, {wide}}, "is larger than"},
+      {{ElemwiseMode::kExp}, {{i}}, "EXP is not defined for Int32"},
+      {{ElemwiseMode::kRelu}, {{byte}}, "RELU is not defined for Byte"},
+      {{ElemwiseMode::kRelu}, {{flag}}, "RELU is not defined for Bool"},
+      {{ElemwiseMode::kClamp, 1, 0}, {{f}}, "lo must not exceed hi"},
+      {{ElemwiseMode::kClamp, kNaN, 0}, {{f}}, "lo must not exceed hi"},
+  };
+  for (const auto& c : kCases) {
+    EXPECT_TRUE(FailsWith(Elemwise(c.param).Infer(c.inputs).status(), c.error));
+  }
+}
+
+TEST(ElemwiseTest, CountsOperations) {
+  const TensorType x{DType::kFloat32, {10, 512, 28, 28}}, bias{DType::kFloat32, {1, 512, 1, 1}};
+  EXPECT_EQ(Elemwise({ElemwiseMode::kRelu}).Computation({x}, {x}), 4014080);
+  const Footprint footprint = FootprintOf(Elemwise({ElemwiseMode::kFuseAddRelu}), {bias, x}, {x});
+  EXPECT_EQ(footprint.computation, 4014080);  // operator 619 of MegEngine's dump
+  EXPECT_EQ(footprint.memory, 32114688);
+  EXPECT_EQ(Elemwise({ElemwiseMode::kFuseMulAdd3}).Computation({x, x, x}, {x}), 2 * 4014080);
+}
+
+TEST(ElemwiseTest, OverwritesInputsOfTheOutputsTypeOnly) {
+  const Elemwise add({ElemwiseMode::kAdd});
+  const TensorType x{DType::kFloat32, {1, 32, 2, 2}}, bias{DType::kFloat32, {1, 32, 1, 1}};
+  const TensorType blocked{DType::kFloat32, {1, 32, 2, 2}, Format::kNCHW16c};
+  EXPECT_EQ(add.WritableForward({x, x}, {x}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(add.WritableForward({bias, x}, {x}), (std::vector<int>{1}));
+  EXPECT_EQ(add.WritableForward({x, blocked}, {blocked}), (std::vector<int>{1}));
+}
+
+TEST(ElemwiseTest, ParametersTravel) {
+  const Elemwise clamp({ElemwiseMode::kClamp, -1, 1});
+  EXPECT_EQ(ToString(clamp.params()), "mode=CLAMP lo=-1 hi=1");
+  EXPECT_EQ(ToString(Elemwise({ElemwiseMode::kAdd}).params()), "mode=ADD");
+  const OperatorPtr again = *Operators().Make("Elemwise", clamp.params());
+  EXPECT_EQ(ToString(again->params()), ToString(clamp.params()));
+  EXPECT_TRUE(FailsWith(Operators().Make("Elemwise", {{"mode", "SPIN"}}).status(), "SPIN"));
+}
+
+// Wherever a mode calls itself affine, scale * x + shift must be what it computes.
+TEST(ElemwiseTest, ChannelAffineIsTheFunction) {
+  const Shape shape{2, 3, 2, 2};
+  const Shape kConstants[] = {{1, 3, 1, 1}, {3, 1, 1}, {1}, {}, {1, 1, 1, 1}};
+  int affine_cases = 0;
+  for (const ModeCase& mode : Modes()) {
+    for (int x = 0; x < mode.arity; ++x) {
+      for (const Shape& constant : kConstants) {
+        SCOPED_TRACE(::testing::Message()
+                     << mode.name << " x at " << x << " constants " << constant.ToString());
+        Random random(7);
+        std::vector<HostTensor> values;
+        for (int i = 0; i < mode.arity; ++i) {
+          values.push_back(
+              RandomTensor(random, DType::kFloat32, i == x ? shape : constant, 0.5, 2));
+        }
+        std::vector<InputInfo> infos = InfosOf(values);
+        infos[x].value = nullptr;
+        const Elemwise op(ParamOf(mode.mode));
+        const std::optional<ChannelAffine> affine = op.AsChannelAffine(infos);
+        if (!affine.has_value()) continue;
+        ++affine_cases;
+        EXPECT_EQ(affine->input, x);
+        HostTensor expected = HostTensor::Zeros(DType::kFloat32, shape);
+        for (int64_t i = 0; i < expected.num_elements(); ++i) {
+          const int64_t c = i / 4 % 3;
+          expected.Set(i, affine->scale[c] * values[x].At(i) + affine->shift[c]);
+        }
+        EXPECT_TRUE(Near(Evaluate(op, values), expected, 1e-6));
+      }
+    }
+  }
+  // NEGATE; ADD, SUB, MUL with x on either side; x / c; MUL_ADD3 with x a factor.
+  EXPECT_EQ(affine_cases, 5 * (1 + 2 * 3 + 1 + 2));
+}
+
+TEST(ElemwiseTest, ChannelAffineNeedsOneConstantAChannel) {
+  const Elemwise add({ElemwiseMode::kAdd});
+  const InputInfo x{{DType::kFloat32, {2, 3, 4, 4}}};
+  EXPECT_FALSE(add.AsChannelAffine({x, x}));
+  for (const Shape& shape : {Shape{4}, Shape{3}, Shape{1, 3, 4, 4}, Shape{2, 3, 1, 1},
+                             Shape{1, 1, 1, 4}, Shape{1, 1, 1, 1, 1}}) {
+    const HostTensor constant = HostTensor::Zeros(DType::kFloat32, shape);
+    EXPECT_FALSE(add.AsChannelAffine({x, InfoOf(constant)})) << shape.ToString();
+  }
+  const HostTensor row = HostTensor::Zeros(DType::kFloat32, {3});
+  const InputInfo matrix{{DType::kFloat32, {2, 3}}};
+  EXPECT_FALSE(add.AsChannelAffine({matrix, InfoOf(row)}));
+}
+
+}  // namespace
+}  // namespace ashlar::testing

@@ -1,0 +1,94 @@
+#include "serialization/file_writer.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "tests/serialization/files.h"
+#include "tests/support/status.h"
+
+namespace ashlar {
+namespace {
+
+using testing::FailsWith;
+using testing::IsOk;
+using testing::ReadWholeFile;
+using testing::TempDir;
+using testing::WriteWholeFile;
+
+mode_t ModeOf(const std::string& path) {
+  struct stat info = {};
+  EXPECT_EQ(stat(path.c_str(), &info), 0);
+  return info.st_mode & 0777;
+}
+
+TEST(FileWriter, ReplacesAFileAndKeepsItsMode) {
+  TempDir dir;
+  WriteWholeFile(dir / "x", "old");
+  ASSERT_EQ(chmod((dir / "x").c_str(), 0640), 0);
+  ASSERT_TRUE(IsOk(WriteFile(dir / "x", "new")));
+  EXPECT_EQ(ReadWholeFile(dir / "x"), "new");
+  EXPECT_EQ(ModeOf(dir / "x"), 0640u);
+  EXPECT_EQ(dir.count(), 1u);
+}
+
+TEST(FileWriter, GivesANewFileTheUsualMode) {
+  TempDir dir;
+  const mode_t mask = umask(022);
+  ASSERT_TRUE(IsOk(WriteFile(dir / "x", "new")));
+  umask(mask);
+  EXPECT_EQ(ModeOf(dir / "x"), 0644u);
+}
+
+TEST(FileWriter, WithoutCommitNothingChanges) {
+  TempDir dir;
+  WriteWholeFile(dir / "x", "old");
+  {
+    auto writer = testing::Value(FileWriter::Create(dir / "x"));
+    ASSERT_TRUE(IsOk(writer->Write("half")));
+  }
+  EXPECT_EQ(ReadWholeFile(dir / "x"), "old");
+  EXPECT_EQ(dir.count(), 1u);
+}
+
+TEST(FileWriter, AFullDiskLeavesTheOldFile) {
+  TempDir dir;
+  WriteWholeFile(dir / "x", "old");
+  // The limit on the size of files stands for the disk's.
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small = {4096, limit.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const absl::Status status = WriteFile(dir / "x", std::string(100'000, 'x'));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(FailsWith(status, "x: cannot write"));
+  EXPECT_EQ(ReadWholeFile(dir / "x"), "old");
+  EXPECT_EQ(dir.count(), 1u);
+}
+
+TEST(FileWriter, NamesThePathThatCannotBeWritten) {
+  TempDir dir;
+  EXPECT_TRUE(FailsWith(WriteFile(dir / "missing/x", "new"), "missing/x: cannot write"));
+  EXPECT_TRUE(FailsWith(WriteFile(dir / ".", "new"), "cannot write"));
+  EXPECT_TRUE(FailsWith(WriteFile("", "new"), "cannot write"));
+  EXPECT_TRUE(FailsWith(WriteFile("/dev/full", "new"), "/dev/full: cannot write"));
+  EXPECT_EQ(dir.count(), 0u);
+}
+
+TEST(FileWriter, FollowsLinksAndWritesDevicesInPlace) {
+  TempDir dir;
+  WriteWholeFile(dir / "x", "old");
+  ASSERT_EQ(symlink("x", (dir / "link").c_str()), 0);
+  ASSERT_TRUE(IsOk(WriteFile(dir / "link", "new")));
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
+  EXPECT_EQ(ReadWholeFile(dir / "x"), "new");
+  ASSERT_TRUE(IsOk(WriteFile("/dev/null", "new")));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+}  // namespace
+}  // namespace ashlar

@@ -1,0 +1,146 @@
+#include "serialization/npz.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "tests/serialization/files.h"
+
+namespace ashlar {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ReadWholeFile;
+using testing::TempDir;
+
+HostTensor Ints(std::vector<int32_t> values) {
+  return HostTensor::FromValues<int32_t>(DType::kInt32, {static_cast<int64_t>(values.size())},
+                                         values);
+}
+
+// An archive of two arrays, "ab" and "cd".
+std::string GoodArchive(const TempDir& dir) {
+  EXPECT_TRUE(WriteNpz({{"ab", Ints({1, 2, 3})}, {"cd", Ints({4})}}, dir / "good.npz").ok());
+  return ReadWholeFile(dir / "good.npz");
+}
+
+absl::StatusOr<NamedTensors> Parse(const std::string& file) {
+  return ParseNpz(absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(file.data()), file.size()),
+                  "x.npz");
+}
+
+TEST(Npz, RoundTrip) {
+  TempDir dir;
+  const NamedTensors tensors = {{"fc(x)[12]", Ints({1, 2, 3})},
+                                {"layer1/conv", HostTensor::Zeros(DType::kFloat32, {2, 0, 3})},
+                                {"scalar", HostTensor::Zeros(DType::kFloat32, {})}};
+  ASSERT_TRUE(WriteNpz(tensors, dir / "x.npz").ok());
+  const auto read = ReadNpz(dir / "x.npz");
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->size(), tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    EXPECT_EQ((*read)[i].first, tensors[i].first);
+    EXPECT_EQ((*read)[i].second.shape(), tensors[i].second.shape());
+    EXPECT_EQ((*read)[i].second.dtype(), tensors[i].second.dtype());
+  }
+  EXPECT_EQ((*read)[0].second.At(2), 3);
+}
+
+TEST(Npz, EmptyArchive) {
+  TempDir dir;
+  ASSERT_TRUE(WriteNpz({}, dir / "x.npz").ok());
+  const auto read = ReadNpz(dir / "x.npz");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->empty());
+}
+
+TEST(Npz, RefusesBadArchives) {
+  TempDir dir;
+  const std::string good = GoodArchive(dir);
+  const size_t directory = good.find("PK\x01\x02");
+  const size_t second = good.find("PK\x01\x02", directory + 1);
+  const size_t end = good.find("PK\x05\x06");
+  const auto edit = [&](size_t at, const std::string& bytes) {
+    std::string bad = good;
+    return bad.replace(at, bytes.size(), bytes);
+  };
+  struct Case {
+    const char* name;
+    std::string file;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"empty", "", "no end record"},
+      {"not a zip", std::string(100, 'x'), "no end record"},
+      {"compressed", edit(directory + 10, "\x08"), "compressed (method 8)"},
+      {"encrypted", edit(directory + 8, "\x01"), "encrypted"},
+      {"wrong sum", edit(directory - 1, "\x55"), "CRC-32"},
+      {"leaves the archive", absl::StrReplaceAll(good, {{"ab.npy", "../x.n"}}), "leaves"},
+      {"absolute name", absl::StrReplaceAll(good, {{"ab.npy", "/a.npy"}}), "leaves"},
+      {"backslash", absl::StrReplaceAll(good, {{"ab.npy", "\\b.npy"}}), "leaves"},
+      {"NUL", absl::StrReplaceAll(good, {{"ab.npy", std::string("a\0.npy", 6)}}), "leaves"},
+      {"not an array", absl::StrReplaceAll(good, {{"ab.npy", "ab.exe"}}), "no .npy file"},
+      {"a name twice", absl::StrReplaceAll(good, {{"cd.npy", "ab.npy"}}), "twice"},
+      {"other local name", edit(good.find("ab.npy"), "xx"), "no header of its own"},
+      {"local header outside", edit(directory + 42, "\xff\xff\xff\x7f"), "no header of its own"},
+      {"content outside", edit(directory + 20, "\xff\xff\xff\x7f\xff\xff\xff\x7f"), "goes beyond"},
+      {"sizes differ", edit(directory + 20, "\x01"), "is stored"},
+      {"zip64", edit(end + 16, "\xff\xff\xff\xff"), "zip64"},
+      {"several parts", edit(end + 4, "\x01"), "several parts"},
+      {"more entries than there are", edit(end + 8, std::string("\x03\0\x03\0", 4)),
+       "no directory entry 2"},
+      {"directory outside", edit(end + 16, "\xff\xff\xff\x7f"), "no directory entry 0"},
+      {"shared content", edit(second + 42, std::string(4, '\0')), "no header of its own"},
+      {"no array inside", edit(good.find("NUMPY"), "numpy"), "CRC-32"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    const absl::Status status = Parse(c.file).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.message));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("x.npz"));
+  }
+}
+
+TEST(Npz, RefusesEntriesThatShareBytes) {
+  // A hundred directory entries of one array of 4 KB, all but the name's hundred in the directory.
+  TempDir dir;
+  ASSERT_TRUE(WriteNpz({{"a", HostTensor::Zeros(DType::kInt8, {4096})}}, dir / "good.npz").ok());
+  const std::string good = ReadWholeFile(dir / "good.npz");
+  const size_t directory = good.find("PK\x01\x02"), end = good.find("PK\x05\x06");
+  std::string bad = good.substr(0, end);
+  for (int i = 1; i < 100; ++i) bad += good.substr(directory, end - directory);
+  std::string record = good.substr(end);
+  record.replace(8, 4, std::string("\x64\0\x64\0", 4));
+  EXPECT_THAT(std::string(Parse(bad + record).status().message()),
+              ::testing::AnyOf(HasSubstr("overlaps"), HasSubstr("twice")));
+}
+
+TEST(Npz, RefusesEveryTruncationAndSurvivesEveryFlip) {
+  TempDir dir;
+  const std::string good = GoodArchive(dir);
+  for (size_t length = 0; length < good.size(); ++length) {
+    EXPECT_FALSE(Parse(good.substr(0, length)).ok()) << length;
+  }
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(~bad[i]);
+    (void)Parse(bad);
+  }
+}
+
+TEST(WriteNpz, RefusesNamesThatLeaveTheArchiveAndKeepsTheOldFile) {
+  TempDir dir;
+  testing::WriteWholeFile(dir / "x.npz", "old");
+  for (const char* name : {"../x", "/etc/x", "a/../../x", "a\\b", "a//b"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(WriteNpz({{"a", Ints({1})}, {name, Ints({1})}}, dir / "x.npz").code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(WriteNpz({{"a", Ints({1})}, {"a", Ints({1})}}, dir / "x.npz").code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ReadWholeFile(dir / "x.npz"), "old");
+  EXPECT_EQ(dir.count(), 1u);
+}
+
+}  // namespace
+}  // namespace ashlar

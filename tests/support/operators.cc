@@ -1,0 +1,60 @@
+#include "tests/support/operators.h"
+
+#include "graph/status.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+
+HostTensor Evaluate(const Operator& op, const std::vector<HostTensor>& inputs) {
+  std::vector<InputInfo> infos;
+  for (const HostTensor& input : inputs) infos.push_back({{input.dtype(), input.shape()}, &input});
+  const absl::StatusOr<std::vector<TensorType>> types = op.Infer(infos);
+  EXPECT_TRUE(types.ok()) << types.status();
+  if (!types.ok()) return HostTensor();
+  absl::StatusOr<std::vector<HostTensor>> outputs = op.Evaluate(inputs);
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  if (!outputs.ok()) return HostTensor();
+  EXPECT_EQ(outputs->size(), types->size());
+  EXPECT_EQ((*outputs)[0].shape(), (*types)[0].shape);
+  EXPECT_EQ((*outputs)[0].dtype(), (*types)[0].dtype);
+  return std::move((*outputs)[0]);
+}
+
+absl::StatusOr<std::vector<TensorType>> InferShapes(const Operator& op,
+                                                    const std::vector<Shape>& inputs) {
+  std::vector<InputInfo> infos;
+  for (const Shape& shape : inputs) infos.push_back({{DType::kFloat32, shape}});
+  return op.Infer(infos);
+}
+
+void ExpectRejected(const std::vector<Rejection>& rejections) {
+  for (const Rejection& rejection : rejections) {
+    SCOPED_TRACE(absl::StrCat(rejection.op->type(), " ", ToString(rejection.op->params())));
+    const absl::Status status = InferShapes(*rejection.op, rejection.inputs).status();
+    EXPECT_TRUE(FailsWith(status, rejection.message));
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(
+    const Graph& graph, const absl::flat_hash_map<std::string, HostTensor>& inputs) {
+  std::vector<HostTensor> values(graph.vars().size());
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->role() == Role::kInput) {
+      const auto input = inputs.find(node.binding);
+      if (input == inputs.end()) return absl::NotFoundError(node.binding);
+      values[node.outputs[0]] = input->second;
+      continue;
+    }
+    std::vector<HostTensor> operands;
+    for (int var : node.inputs) operands.push_back(values[var]);
+    absl::StatusOr<std::vector<HostTensor>> outputs = node.op->Evaluate(operands);
+    if (!outputs.ok()) return Annotate(outputs.status(), node.name);
+    for (size_t i = 0; i < outputs->size(); ++i) values[node.outputs[i]] = (*outputs)[i];
+  }
+  std::vector<HostTensor> results;
+  for (const Binding& output : graph.outputs()) results.push_back(values[output.var]);
+  return results;
+}
+
+}  // namespace ashlar::testing

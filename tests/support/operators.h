@@ -1,0 +1,37 @@
+// Operators and graphs run by their host evaluation.
+#ifndef ASHLAR_TESTS_SUPPORT_OPERATORS_H_
+#define ASHLAR_TESTS_SUPPORT_OPERATORS_H_
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/graph.h"
+
+namespace ashlar::testing {
+
+// Output 0 of an operator, its inputs as constants. Expects that inference accepts them and says
+// the dtype and shape that evaluation gives; on failure the result is empty.
+HostTensor Evaluate(const Operator& op, const std::vector<HostTensor>& inputs);
+
+// What inference says of Float32 inputs of these shapes.
+absl::StatusOr<std::vector<TensorType>> InferShapes(const Operator& op,
+                                                    const std::vector<Shape>& inputs);
+
+// Inputs that inference must refuse, with an error that contains `message`.
+struct Rejection {
+  OperatorPtr op;
+  std::vector<Shape> inputs;  // Float32
+  std::string message;
+};
+void ExpectRejected(const std::vector<Rejection>& rejections);
+
+// The outputs of a graph in their order, every node evaluated on the host.
+absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(
+    const Graph& graph, const absl::flat_hash_map<std::string, HostTensor>& inputs);
+
+}  // namespace ashlar::testing
+
+#endif  // ASHLAR_TESTS_SUPPORT_OPERATORS_H_

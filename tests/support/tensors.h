@@ -1,0 +1,33 @@
+// Tensors for tests: random ones, and comparison with a reference.
+#ifndef ASHLAR_TESTS_SUPPORT_TENSORS_H_
+#define ASHLAR_TESTS_SUPPORT_TENSORS_H_
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "graph/tensor.h"
+
+namespace ashlar::testing {
+
+// Uniform in [low, high], rounded where the dtype is integral.
+HostTensor RandomTensor(std::mt19937_64& random, DType dtype, const Shape& shape, double low = -1,
+                        double high = 1);
+
+// Float32.
+HostTensor RandomTensor(std::mt19937_64& random, const Shape& shape, double low = -1,
+                        double high = 1);
+
+// Every element within `tolerance` * max(1, |expected|) of the expected one, or NaN where that is.
+// Says how many are not and shows the worst.
+::testing::AssertionResult Near(const HostTensor& actual, const std::vector<double>& expected,
+                                double tolerance);
+::testing::AssertionResult Near(const HostTensor& actual, const HostTensor& expected,
+                                double tolerance);
+
+std::vector<double> Values(const HostTensor& tensor);
+
+}  // namespace ashlar::testing
+
+#endif  // ASHLAR_TESTS_SUPPORT_TENSORS_H_

@@ -1,0 +1,185 @@
+// Conventions that all subcommands keep: help, usage errors, exit codes, what goes to which stream.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/tools/command_process.h"
+#include "tools/command.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+using CommandLineTest = CommandTest;
+
+TEST_F(CommandLineTest, EverySubcommandHasAScreenOfHelpWithExamples) {
+  for (const CommandRow& row : Commands()) {
+    SCOPED_TRACE(row.name);
+    const ProcessResult result = Ashlar(std::string(row.name) + " -h");
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_THAT(result.out, StartsWith(row.summary));
+    EXPECT_THAT(result.out, HasSubstr("Examples:\n  ashlar "));
+    EXPECT_THAT(result.err, IsEmpty());
+    EXPECT_LE(std::count(result.out.begin(), result.out.end(), '\n'), 60);
+  }
+}
+
+TEST_F(CommandLineTest, HelpAndVersion) {
+  EXPECT_THAT(Ashlar("--help").out, HasSubstr("doctor"));
+  EXPECT_THAT(Ashlar("--version").out, StartsWith("ashlar "));
+}
+
+TEST_F(CommandLineTest, UnknownNamesAreUsageErrorsWithTheNearestName) {
+  struct Case {
+    const char* arguments;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"run model.ash --treads 2", "unknown option --treads; did you mean --threads?"},
+      {"run --treads=2", "unknown option --treads; did you mean --threads?"},
+      {"plan model.ash --plannr auto --format svg", "did you mean --planner?"},
+      {"banch model.ash", "unknown subcommand 'banch'; did you mean 'bench'?"},
+      {"", "subcommand"},
+      {"run", "MODEL"},
+      {"zoo resnet18", "--output"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.arguments);
+    const ProcessResult result = Ashlar(c.arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.out, IsEmpty());
+    EXPECT_THAT(result.err, StartsWith("error: "));
+    EXPECT_THAT(result.err, HasSubstr(c.message));
+    EXPECT_THAT(result.err, HasSubstr("-h` lists"));
+  }
+}
+
+// A wrong value is found before any work: the model need not even be there.
+TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
+  struct Case {
+    const char* arguments;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"run none.ash --threads 0", "--threads"},
+      {"run none.ash --threads two", "--threads"},
+      {"run none.ash --device tpu", "'tpu'"},
+      {"run none.ash --mean a,b", "--mean"},
+      {"run none.ash --layout chwn", "nchw or nhwc"},
+      {"plan none.ash --planner bestfit", "best_fit"},
+      {"plan none.ash --scheduler none", "--scheduler"},
+      {"plan none.ash --passes fuse,bogus", "'bogus'"},
+      {"plan none.ash --inplace maybe", "'maybe' is not on or off"},
+      {"plan none.ash --align 48", "power of two"},
+      {"plan none.ash --capacity 16XB", "'16XB' is not a size"},
+      {"plan none.ash --format png", "'png'"},
+      {"plan none.ash --compare auto,foo", "'foo'"},
+      {"bench none.ash --warmup 3parsecs", "'3parsecs'"},
+      {"bench none.ash --duration -1s", "--duration"},
+      {"bench none.ash --percentile 101", "101"},
+      {"compare none.ash --metric cosine", "'cosine'"},
+      {"zoo alexnet -o a.ash", "alexnet"},
+      {"zoo resnet18 --batch 0 -o a.ash", "--batch"},
+      {"zoo vgg19 --image 300 -o a.ash", "224, 448, 672"},
+      {"convert model.ash -o model.tflite", ".ash or .onnx"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.arguments);
+    const ProcessResult result = Ashlar(c.arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr(c.message));
+  }
+}
+
+TEST_F(CommandLineTest, RejectedFilesEndInSix) {
+  Write("text.ash", "this is no model");
+  Write("empty.ash", "");
+  Write("cut.ash", Read("model.ash").substr(0, 1000));
+  for (const char* file : {"none.ash", "text.ash", "empty.ash", "cut.ash", "."}) {
+    for (const char* command : {"inspect", "plan", "run"}) {
+      SCOPED_TRACE(std::string(command) + " " + file);
+      const ProcessResult result = Ashlar(std::string(command) + " " + file);
+      EXPECT_EQ(result.exit_code, 6);
+      EXPECT_THAT(result.err, StartsWith(std::string("error: ") + file));
+      EXPECT_THAT(result.out, IsEmpty());
+    }
+  }
+}
+
+TEST_F(CommandLineTest, ValuesMayFollowASpaceOrAnEqualsSign) {
+  const ProcessResult space = Ashlar("plan model.ash --planner naive --threads 1 --json");
+  const ProcessResult equals = Ashlar("plan model.ash --planner=naive --threads=1 --json");
+  ASSERT_EQ(space.exit_code, 0) << space.err;
+  ASSERT_EQ(equals.exit_code, 0) << equals.err;
+  EXPECT_EQ(space.Json()["pools"], equals.Json()["pools"]);
+  EXPECT_EQ(space.Json()["arena"]["planner"], "naive");
+}
+
+TEST_F(CommandLineTest, DevicesHaveACanonicalForm) {
+  for (const char* device : {"cpu", "cpu0", "cpu0:0"}) {
+    const ProcessResult result = Ashlar(std::string("plan model.ash --json --device ") + device);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.Json()["device"], "cpu0:0");
+  }
+  const ProcessResult gpu = Ashlar("run model.ash --device cuda:1");
+  EXPECT_EQ(gpu.exit_code, 1);
+  EXPECT_THAT(gpu.err, HasSubstr("gpu1:0"));
+}
+
+TEST_F(CommandLineTest, ResultsAreOnStdoutAndNothingElse) {
+  for (const char* arguments :
+       {"run model.ash", "bench model.ash --iterations 2 --warmup 0", "plan model.ash",
+        "inspect model.ash", "ops", "doctor", "profile model.ash", "verify model.ash",
+        "compare model.ash", "zoo squeezenet --image 64 -o s.ash"}) {
+    SCOPED_TRACE(arguments);
+    const ProcessResult text = Ashlar(arguments);
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_THAT(text.out, Not(IsEmpty()));
+    EXPECT_THAT(text.err, IsEmpty());
+  }
+}
+
+TEST_F(CommandLineTest, EveryDocumentHasTheCommonKeys) {
+  for (const char* arguments :
+       {"run model.ash", "bench model.ash --iterations 2 --warmup 0", "plan model.ash",
+        "inspect model.ash", "ops", "doctor", "profile model.ash", "verify model.ash",
+        "compare model.ash", "convert model.ash -o copy.ash"}) {
+    SCOPED_TRACE(arguments);
+    const ProcessResult result = Ashlar(std::string(arguments) + " --json");
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const nlohmann::json document = result.Json();
+    EXPECT_EQ(document["schema_version"], 1);
+    EXPECT_EQ(document["command"],
+              std::string(arguments).substr(0, std::string(arguments).find(' ')));
+    EXPECT_EQ(document["device"], "cpu0:0");
+    EXPECT_GE(document["threads"], 1);
+  }
+}
+
+TEST_F(CommandLineTest, JsonMayGoToAFileBesideTheText) {
+  const ProcessResult result = Ashlar("inspect model.ash --json=inspect.json");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("operators"));
+  EXPECT_EQ(nlohmann::json::parse(Read("inspect.json"))["command"], "inspect");
+}
+
+TEST_F(CommandLineTest, BareJsonDoesNotTakeTheModelForItsFile) {
+  const ProcessResult result = Ashlar("inspect --json model.ash");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.Json()["command"], "inspect");
+}
+
+TEST_F(CommandLineTest, OutputThatCannotBeWrittenIsAFailure) {
+  EXPECT_EQ(Ashlar("ops >/dev/full").exit_code, 1);
+  EXPECT_EQ(Ashlar("run model.ash -o nowhere/out.npz").exit_code, 1);
+  EXPECT_EQ(Ashlar("plan model.ash -o nowhere/plan.svg").exit_code, 1);
+  EXPECT_EQ(Ashlar("inspect model.ash --json=nowhere/i.json").exit_code, 1);
+}
+
+}  // namespace
+}  // namespace ashlar::testing

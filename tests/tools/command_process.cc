@@ -1,0 +1,52 @@
+#include "tests/tools/command_process.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "serialization/native_writer.h"
+#include "tests/support/status.h"
+#include "tests/tools/small_model.h"
+
+namespace ashlar::testing {
+
+std::string CommandTest::folder_;
+
+void CommandTest::SetUpTestSuite() {
+  std::string path = (std::filesystem::temp_directory_path() / "ashlar_test.XXXXXX").string();
+  ASSERT_NE(mkdtemp(path.data()), nullptr);
+  folder_ = path;
+  ASSERT_TRUE(IsOk(WriteModel(SmallModel(2), Path("model.ash"))));
+}
+
+void CommandTest::TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+
+std::string CommandTest::Path(const std::string& name) { return folder_ + "/" + name; }
+
+std::string CommandTest::Read(const std::string& name) {
+  std::ifstream file(Path(name), std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void CommandTest::Write(const std::string& name, const std::string& text) {
+  std::ofstream(Path(name), std::ios::binary) << text;
+}
+
+ProcessResult CommandTest::Ashlar(const std::string& arguments) {
+  const std::string command = "cd '" + folder_ + "' && { '" ASHLAR_COMMAND "' " + arguments +
+                              "; } >stdout.txt 2>stderr.txt </dev/null";
+  const int status = std::system(command.c_str());
+  ProcessResult result;
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  result.out = Read("stdout.txt");
+  result.err = Read("stderr.txt");
+  return result;
+}
+
+}  // namespace ashlar::testing

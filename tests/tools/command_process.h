@@ -1,0 +1,37 @@
+// The command, run as a process in a folder of its own.
+#ifndef ASHLAR_TESTS_TOOLS_COMMAND_PROCESS_H_
+#define ASHLAR_TESTS_TOOLS_COMMAND_PROCESS_H_
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace ashlar::testing {
+
+struct ProcessResult {
+  int exit_code = -1;
+  std::string out, err;
+  // stdout as one JSON document.
+  nlohmann::json Json() const { return nlohmann::json::parse(out); }
+};
+
+// A temporary folder that holds "model.ash" (SmallModel with a batch of 2).
+class CommandTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite();
+  static void TearDownTestSuite();
+
+  // Runs `ashlar ARGUMENTS` in the folder, through the shell.
+  static ProcessResult Ashlar(const std::string& arguments);
+  static std::string Path(const std::string& name);
+  static std::string Read(const std::string& name);
+  static void Write(const std::string& name, const std::string& text);
+
+ private:
+  static std::string folder_;
+};
+
+}  // namespace ashlar::testing
+
+#endif  // ASHLAR_TESTS_TOOLS_COMMAND_PROCESS_H_

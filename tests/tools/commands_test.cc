@@ -1,0 +1,413 @@
+// What single subcommands do.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "serialization/npy.h"
+#include "serialization/npz.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+#include "tests/tools/command_process.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+using CommandsTest = CommandTest;
+using nlohmann::json;
+
+// A document with exactly these pools under `key`.
+void ExpectPools(const json& pools, const std::vector<const char*>& fields) {
+  for (const char* pool : {"arena", "weights", "input", "output"}) {
+    for (const char* field : fields) {
+      SCOPED_TRACE(std::string(pool) + "." + field);
+      EXPECT_TRUE(pools[pool].contains(field));
+    }
+    EXPECT_TRUE(pools[pool]["planned_bytes"].is_number_integer());
+  }
+}
+
+TEST_F(CommandsTest, RunWritesEveryOutputUnderItsName) {
+  const ProcessResult result = Ashlar("run model.ash --output out.npz --top 3 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const NamedTensors arrays = Value(ReadNpz(Path("out.npz")));
+  ASSERT_EQ(arrays.size(), 1u);
+  EXPECT_EQ(arrays[0].first, "prob");
+  EXPECT_EQ(arrays[0].second.shape(), (Shape{2, 10}));
+  const json top = result.Json()["outputs"][0]["top"];
+  ASSERT_EQ(top.size(), 2u);
+  ASSERT_EQ(top[0].size(), 3u);
+  for (int image = 0; image < 2; ++image) {
+    const int best = top[image][0]["class"];
+    EXPECT_FLOAT_EQ(arrays[0].second.At(image * 10 + best), top[image][0]["value"].get<float>());
+  }
+}
+
+TEST_F(CommandsTest, RandomInputsDependOnTheSeedAlone) {
+  const std::string first = Ashlar("run model.ash").out;
+  EXPECT_EQ(first, Ashlar("run model.ash --seed 0 --threads 1").out);
+  EXPECT_NE(first, Ashlar("run model.ash --seed 1").out);
+}
+
+TEST_F(CommandsTest, InputsComeFromFilesOfAllKinds) {
+  std::mt19937_64 random(3);
+  const HostTensor batch = RandomTensor(random, {2, 3, 16, 16});
+  ASSERT_TRUE(IsOk(WriteNpy(batch, Path("batch.npy"))));
+  ASSERT_TRUE(IsOk(WriteNpz({{"data", batch}}, Path("batch.npz"))));
+  Write("batch.raw",
+        std::string(static_cast<const char*>(batch.raw()), static_cast<size_t>(batch.bytes())));
+  for (int i = 0; i < 2; ++i) {
+    HostTensor image = HostTensor::Zeros(DType::kFloat32, {1, 3, 16, 16});
+    std::copy_n(batch.data<float>().begin() + i * 768, 768, image.mutable_data<float>().begin());
+    ASSERT_TRUE(IsOk(WriteNpy(image, Path(absl::StrCat("image", i, ".npy")))));
+  }
+  const std::string expected = Ashlar("run model.ash --input data=batch.npy").out;
+  ASSERT_THAT(expected, HasSubstr("image 1"));
+  for (const char* input :
+       {"--input batch.npy", "--input batch.npz", "--input data=batch.npz",
+        "--input data=batch.raw", "--input data=image0.npy --input data=image1.npy"}) {
+    EXPECT_EQ(Ashlar(std::string("run model.ash ") + input).out, expected) << input;
+  }
+  // (x - 0) * 1 for each channel.
+  EXPECT_EQ(Ashlar("run model.ash --input batch.npy --mean 0,0,0 --scale 1").out, expected);
+  EXPECT_NE(Ashlar("run model.ash --input batch.npy --mean 1,2,3").out, expected);
+}
+
+TEST_F(CommandsTest, ChannelsLastArraysAreTransposed) {
+  std::mt19937_64 random(4);
+  const HostTensor nchw = RandomTensor(random, {2, 3, 16, 16});
+  HostTensor nhwc = HostTensor::Zeros(DType::kFloat32, {2, 16, 16, 3});
+  for (int64_t i = 0; i < nchw.num_elements(); ++i) {
+    const int64_t p = i % 256, c = i / 256 % 3, n = i / 768;
+    nhwc.mutable_data<float>()[(n * 256 + p) * 3 + c] = nchw.data<float>()[i];
+  }
+  ASSERT_TRUE(IsOk(WriteNpy(nchw, Path("nchw.npy"))));
+  ASSERT_TRUE(IsOk(WriteNpy(nhwc, Path("nhwc.npy"))));
+  EXPECT_EQ(Ashlar("run model.ash --input nhwc.npy --layout nhwc").out,
+            Ashlar("run model.ash --input nchw.npy").out);
+}
+
+TEST_F(CommandsTest, AnImageFillsTheBatch) {
+  std::string pixels = "P6\n4 4\n255\n";
+  for (int i = 0; i < 48; ++i) pixels += static_cast<char>(5 * i);
+  Write("image.ppm", pixels);
+  const ProcessResult result = Ashlar("run model.ash --input data=image.ppm --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("fills its batch of 2"));
+  const json top = result.Json()["outputs"][0]["top"];
+  EXPECT_EQ(top[0], top[1]);
+  EXPECT_EQ(Ashlar("run model.ash --input image.ppm --quiet").err, "");
+}
+
+TEST_F(CommandsTest, WrongInputsAreRefused) {
+  ASSERT_TRUE(IsOk(WriteNpy(HostTensor::Zeros(DType::kFloat32, {3, 3, 16, 16}), Path("3.npy"))));
+  Write("short.raw", "abc");
+  Write("broken.npy", "\x93NUMPY");
+  struct Case {
+    const char* input;
+    int exit_code;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"--input 3.npy", 6, "{3,3,16,16}"},
+      {"--input short.raw", 6, "3 bytes, expected 6144"},
+      {"--input broken.npy", 6, "broken.npy"},
+      {"--input none.npy", 6, "none.npy"},
+      {"--input image=3.npy", 2, "the model has: data"},
+      {"--input 3.npy --mean 1,2", 2, "--mean"},
+      {"--labels none.txt", 6, "none.txt"},
+      {"--shape data=1x3x16", 2, "conv1"},
+      {"--shape image=1x3x16x16", 2, "the model has: data"},
+      {"--shape data:1x3x16x16", 2, "NAME=SHAPE"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.input);
+    const ProcessResult result = Ashlar(std::string("run model.ash ") + c.input);
+    EXPECT_EQ(result.exit_code, c.exit_code) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(c.message));
+  }
+}
+
+TEST_F(CommandsTest, ShapeMakesABatchOfAnotherSize) {
+  const ProcessResult result = Ashlar("run model.ash --shape data=5x3x16x16 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.Json()["outputs"][0]["shape"], json({5, 10}));
+}
+
+TEST_F(CommandsTest, ABatchBeyondTheMemoryDoesNotFit) {
+  constexpr int64_t kInputBytes = int64_t{60'000'000} * 3 * 16 * 16 * 4;
+  if (int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) > kInputBytes) {
+    GTEST_SKIP() << "this machine has more than " << kInputBytes << " bytes of memory";
+  }
+  const ProcessResult result = Ashlar("run model.ash --shape data=60000000x3x16x16");
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("memory"));
+}
+
+TEST_F(CommandsTest, LabelsNameTheClasses) {
+  Write("labels.txt", "a0\na1\na2\na3\na4\na5\na6\na7\na8\na9\n");
+  const ProcessResult result = Ashlar("run model.ash --labels labels.txt --json");
+  const json best = result.Json()["outputs"][0]["top"][0][0];
+  EXPECT_EQ(best["label"], absl::StrCat("a", best["class"].get<int>()));
+}
+
+TEST_F(CommandsTest, BenchReportsLatencies) {
+  const ProcessResult result =
+      Ashlar("bench model.ash --iterations 7 --warmup 1 --percentile 50,99.9 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.Json();
+  EXPECT_EQ(document["iterations"], 7);
+  const json& latency = document["latency_ms"];
+  for (const char* key : {"min", "median", "mean", "p90", "p99", "max", "p99.9"}) {
+    EXPECT_GT(latency[key].get<double>(), 0) << key;
+  }
+  EXPECT_LE(latency["min"], latency["median"]);
+  EXPECT_LE(latency["median"], latency["max"]);
+  EXPECT_EQ(latency["p50"], latency["median"]);
+  EXPECT_GT(document["load_ms"].get<double>(), 0);
+  EXPECT_GT(document["first_run_ms"].get<double>(), 0);
+  EXPECT_GT(document["peak_rss_bytes"].get<int64_t>(), 1 << 20);
+}
+
+TEST_F(CommandsTest, BenchRunsAtLeastAsLongAsAsked) {
+  const ProcessResult result =
+      Ashlar("bench model.ash --iterations 1 --warmup 10ms --duration 50ms --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.Json();
+  EXPECT_GE(document["iterations"].get<double>() * document["latency_ms"]["mean"].get<double>(),
+            40);
+}
+
+TEST_F(CommandsTest, PlanReportsThePlan) {
+  const ProcessResult result = Ashlar("plan model.ash --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.Json();
+  ExpectPools(document["pools"], {"planned_bytes"});
+  const json& arena = document["arena"];
+  EXPECT_EQ(arena["lower_bound_bytes"], document["pools"]["arena"]["planned_bytes"]);
+  EXPECT_EQ(arena["proof"], "optimal");
+  for (const char* key : {"bottleneck_step", "workspace_at_peak_bytes", "copies_at_peak_bytes"}) {
+    EXPECT_TRUE(arena[key].is_number_integer()) << key;
+  }
+  EXPECT_TRUE(arena["bottleneck_operator"].is_string());
+  EXPECT_EQ(document["extra_flops_ratio"], 0.0);
+  EXPECT_TRUE(document.contains("predicted_ms"));
+  EXPECT_GT(document["plan_ms"].get<double>(), 0);
+  EXPECT_EQ(document["pools"]["input"]["planned_bytes"], 2 * 3 * 16 * 16 * 4);
+  EXPECT_EQ(document["pools"]["output"]["planned_bytes"], 2 * 10 * 4);
+  ASSERT_FALSE(document["passes"].empty());
+  for (const json& pass : document["passes"]) {
+    for (const char* key :
+         {"operators_before", "operators_after", "arena_bytes_before", "arena_bytes_after"}) {
+      EXPECT_TRUE(pass[key].is_number_integer()) << key;
+    }
+  }
+  EXPECT_THAT(document["comp_seq"].get<std::vector<std::string>>(),
+              ::testing::IsSupersetOf({"conv1", "conv2", "fc"}));
+}
+
+TEST_F(CommandsTest, PassesAndInPlaceSaveMemory) {
+  const auto arena = [](const std::string& options) {
+    const ProcessResult result = Ashlar("plan model.ash --json " + options);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.Json()["pools"]["arena"]["planned_bytes"].get<int64_t>();
+  };
+  EXPECT_LT(arena(""), arena("--passes none --inplace off"));
+  EXPECT_LT(arena(""), arena("--planner naive"));
+  EXPECT_LE(arena(""), arena("--scheduler megengine"));
+}
+
+TEST_F(CommandsTest, PlanOfAModelIsAPictureOrBuffers) {
+  EXPECT_EQ(Ashlar("plan model.ash -o plan.svg").exit_code, 0);
+  EXPECT_THAT(Read("plan.svg"), HasSubstr("<svg"));
+  EXPECT_EQ(Ashlar("plan model.ash -o plan.html").exit_code, 0);
+  EXPECT_THAT(Read("plan.html"), StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(Read("plan.html"), HasSubstr("<svg"));
+  const ProcessResult csv = Ashlar("plan model.ash --format csv");
+  EXPECT_THAT(csv.out, StartsWith("id,lower,upper,size,offset\n"));
+  // What the file says stands by itself: at those offsets nothing overlaps.
+  Write("buffers.csv", csv.out);
+  const ProcessResult again = Ashlar("plan buffers.csv --json");
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.Json()["arena_bytes"],
+            Ashlar("plan model.ash --json").Json()["pools"]["arena"]["planned_bytes"]);
+}
+
+TEST_F(CommandsTest, PlanOfBuffers) {
+  Write("buffers.csv", "id,lower,upper,size\na,0,2,10\nb,1,3,20\nc,2,4,10\n");
+  const ProcessResult result = Ashlar("plan buffers.csv -o out.csv --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.Json();
+  EXPECT_EQ(document["buffers"], 3);
+  EXPECT_EQ(document["arena_bytes"], 30);
+  EXPECT_EQ(document["lower_bound_bytes"], 30);
+  EXPECT_EQ(document["proof"], "optimal");
+  EXPECT_TRUE(document["planner"].is_string());
+  EXPECT_TRUE(document["search_ms"].is_number());
+  EXPECT_TRUE(document["total_ms"].is_number());
+  EXPECT_THAT(Read("out.csv"), StartsWith("id,lower,upper,size,offset\na,0,2,10,"));
+}
+
+TEST_F(CommandsTest, PlanThatDoesNotFitEndsInThreeWithItsDocument) {
+  Write("buffers.csv", "id,lower,upper,size\na,0,2,10\nb,1,3,20\n");
+  const ProcessResult result = Ashlar("plan buffers.csv --capacity 29 --json");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("30 bytes"));
+  EXPECT_EQ(result.Json()["arena_bytes"], 30);
+  EXPECT_EQ(Ashlar("plan buffers.csv --capacity 30").exit_code, 0);
+  EXPECT_EQ(Ashlar("plan model.ash --capacity 64").exit_code, 3);
+}
+
+TEST_F(CommandsTest, PlannersSideBySide) {
+  const ProcessResult result = Ashlar("plan model.ash --compare naive,best_fit,auto --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json rows = result.Json()["compare"];
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0]["planner"], "naive");
+  EXPECT_GE(rows[0]["arena_bytes"], rows[2]["arena_bytes"]);
+}
+
+TEST_F(CommandsTest, BadBuffersAreRejectedWithTheirRow) {
+  struct Case {
+    const char* text;
+    const char* message;
+  };
+  const Case cases[] = {{"id,lower,upper,size\na,0,2,ten\n", "ten"},
+                        {"id,lower,upper,size\na,3,2,10\n", "bad.csv"},
+                        {"id,lower,size\na,3,10\n", "upper"},
+                        {"", "bad.csv"}};
+  for (const Case& c : cases) {
+    Write("bad.csv", c.text);
+    const ProcessResult result = Ashlar("plan bad.csv");
+    EXPECT_EQ(result.exit_code, 6) << c.text;
+    EXPECT_THAT(result.err, HasSubstr(c.message));
+  }
+  EXPECT_EQ(Ashlar("plan bad.csv --scheduler megengine").exit_code, 2);
+}
+
+TEST_F(CommandsTest, VerifyHoldsAndItsNegativeControlDoesNot) {
+  const ProcessResult result = Ashlar("verify model.ash --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.Json();
+  ExpectPools(document["pools"], {"planned_bytes", "actual_bytes", "method"});
+  EXPECT_EQ(document["ok"], true);
+  EXPECT_EQ(document["heap"]["own_calls"], 0);
+  EXPECT_TRUE(document["heap"]["library_calls"].is_number_integer());
+  EXPECT_TRUE(document["heap"]["library_net_bytes"].is_number_integer());
+  for (const char* key : {"before", "after", "peak"}) {
+    EXPECT_TRUE(document["rss"][key].is_number_integer()) << key;
+  }
+  const ProcessResult control = Ashlar("verify model.ash --understate 64 --json");
+  EXPECT_EQ(control.exit_code, 4);
+  EXPECT_EQ(control.Json()["ok"], false);
+  EXPECT_THAT(control.err, HasSubstr("actual > planned"));
+}
+
+TEST_F(CommandsTest, CompareAgreesWithFileHostAndOtherPlans) {
+  ASSERT_EQ(Ashlar("run model.ash -o ref.npz").exit_code, 0);
+  for (const char* options :
+       {"--ref ref.npz", "", "--ref host --layers all --check-finite", "--passes-b none",
+        "--scheduler-b megengine --inplace-b off --layers all", "--metric nmse",
+        "--metric elemwise --atol 1e-5"}) {
+    SCOPED_TRACE(options);
+    const ProcessResult result = Ashlar(std::string("compare model.ash --json ") + options);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const json document = result.Json();
+    EXPECT_EQ(document["ok"], true);
+    EXPECT_TRUE(document["first_difference"].is_null());
+    EXPECT_EQ(document["outputs"][0]["name"], "prob");
+    for (const char* key : {"max_abs", "max_rel", "nmse"}) {
+      EXPECT_TRUE(document["outputs"][0][key].is_number()) << key;
+    }
+  }
+}
+
+TEST_F(CommandsTest, DifferencesEndInFiveWithTheirDocument) {
+  ASSERT_EQ(Ashlar("run model.ash --seed 1 -o other.npz").exit_code, 0);
+  const ProcessResult result = Ashlar("compare model.ash --ref other.npz --json");
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_EQ(result.Json()["ok"], false);
+  EXPECT_EQ(result.Json()["first_difference"], "prob");
+  EXPECT_EQ(result.Json()["outputs"][0]["ok"], false);
+  EXPECT_THAT(result.err, HasSubstr("prob"));
+  // Rounding alone is too much for no tolerance at all; the first layer that differs is named.
+  const ProcessResult layers =
+      Ashlar("compare model.ash --layers all --fail-fast --atol 0 --rtol 0 --json");
+  EXPECT_EQ(layers.exit_code, 5);
+  EXPECT_EQ(layers.Json()["first_difference"], layers.Json()["layers"].back()["name"]);
+}
+
+TEST_F(CommandsTest, ReferencesThatCannotBeUsed) {
+  ASSERT_EQ(Ashlar("run model.ash -o ref.npz").exit_code, 0);
+  EXPECT_EQ(Ashlar("compare model.ash --ref none.npz").exit_code, 6);
+  EXPECT_EQ(Ashlar("compare model.ash --ref ref.npz --layers all").exit_code, 2);
+  EXPECT_EQ(Ashlar("compare model.ash --ref ref.npz --passes-b none").exit_code, 2);
+}
+
+TEST_F(CommandsTest, ProfileShowsAndWritesTheRun) {
+  const ProcessResult result =
+      Ashlar("profile model.ash --dump profile.json --trace trace.json --by op --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_FALSE(result.Json()["rows"].empty());
+  const json dump = json::parse(Read("profile.json"));
+  for (const char* key : {"graph_exec", "profiler", "memory_report"}) {
+    EXPECT_TRUE(dump.contains(key)) << key;
+  }
+  EXPECT_FALSE(json::parse(Read("trace.json")).empty());
+}
+
+TEST_F(CommandsTest, InspectSummarisesTheGraph) {
+  const ProcessResult result = Ashlar("inspect model.ash --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.Json();
+  EXPECT_EQ(document["inputs"],
+            json::parse(R"([{"name": "data", "shape": [2, 3, 16, 16], "dtype": "Float32"}])"));
+  EXPECT_EQ(document["outputs"],
+            json::parse(R"([{"name": "prob", "shape": [2, 10], "dtype": "Float32"}])"));
+  EXPECT_EQ(document["operators"]["ConvolutionForward"], 2);
+  // Two convolutions on 8 x 8 pixels and the fully connected layer, for two images, and more.
+  EXPECT_GT(document["computation"], 2 * 2 * (64 * 32 * (27 + 288) + 320));
+  EXPECT_GT(document["weights_bytes"], 4 * (32 * (27 + 288) + 320));
+  EXPECT_THAT(Ashlar("inspect model.ash --dot").out, StartsWith("digraph"));
+  EXPECT_THAT(Ashlar("inspect model.ash --nodes").out, HasSubstr("stride_h=2"));
+}
+
+TEST_F(CommandsTest, ConvertCopiesAndExports) {
+  ASSERT_EQ(Ashlar("convert model.ash -o copy.ash").exit_code, 0);
+  EXPECT_EQ(Ashlar("run copy.ash").out, Ashlar("run model.ash").out);
+  EXPECT_EQ(Ashlar("convert model.ash -o model.onnx").exit_code, 0);
+  EXPECT_GT(Read("model.onnx").size(), 4u * (32 * (27 + 288) + 320));
+}
+
+TEST_F(CommandsTest, ZooBuildsTheSameModelEveryTime) {
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o a.ash").exit_code, 0);
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o b.ash --seed=0").exit_code, 0);
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o c.ash --seed 1").exit_code, 0);
+  EXPECT_EQ(Read("a.ash"), Read("b.ash"));
+  EXPECT_NE(Read("a.ash"), Read("c.ash"));
+  EXPECT_THAT(Ashlar("run a.ash").out, HasSubstr("image 0"));
+}
+
+TEST_F(CommandsTest, OpsListsTheTable) {
+  const json document = Ashlar("ops --json").Json();
+  bool convolution = false;
+  for (const json& row : document["operators"]) {
+    if (row["type"] == "ConvolutionForward") convolution = row["kernel"];
+  }
+  EXPECT_TRUE(convolution);
+  EXPECT_THAT(Ashlar("ops --markdown").out, HasSubstr("|---|"));
+}
+
+TEST_F(CommandsTest, DoctorDescribesTheMachine) {
+  const json facts = Ashlar("doctor --json").Json()["facts"];
+  EXPECT_EQ(facts["cpu0:0"], "ready");
+  EXPECT_THAT(facts["libraries"].get<std::string>(), HasSubstr("oneDNN"));
+}
+
+}  // namespace
+}  // namespace ashlar::testing

@@ -1,0 +1,58 @@
+// The memory of the zoo, to the byte. These are promises: a change that raises one of them is a
+// regression, one that lowers it moves the number here.
+#include <gtest/gtest.h>
+
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/planned_graph.h"
+#include "tools/zoo/zoo.h"
+
+namespace ashlar {
+namespace {
+
+struct Golden {
+  const char* model;
+  ZooOptions options;
+  int64_t arena;  // bytes, workspaces in it
+};
+
+const Golden kGoldens[] = {
+    // 52,183,040 is the least that any order of the fused graph needs (dynamic programming over all
+    // sets of executed operators); MegEngine's run of the same work used 96,421,888.
+    {"resnet50", {.batch = 10}, 52183040},
+    {"resnet50", {.batch = 1}, 5218304},
+    {"resnet50", {.batch = 1, .image = 2048, .headless = true}, 436207616},
+    {"resnet18", {.batch = 1}, 4014080},
+    {"vgg19", {.batch = 1}, 25690112},
+    {"mobilenet_v2", {.batch = 1}, 6021120},
+    {"squeezenet", {.batch = 1}, 3928576},
+    {"inception_v1", {.batch = 1}, 4816896},
+};
+
+class MemoryGoldenTest : public ::testing::TestWithParam<int> {
+ protected:
+  static void SetUpTestSuite() { RegisterCpuDevice(); }
+};
+
+TEST_P(MemoryGoldenTest, TheArenaIsThePromisedOneAndMeetsItsLowerBound) {
+  for (const Golden& golden : kGoldens) {
+    SCOPED_TRACE(testing::Message() << golden.model << " batch " << golden.options.batch
+                                    << " image " << golden.options.image);
+    for (const ZooModel& model : ZooModels()) {
+      if (std::string(model.name) != golden.model) continue;
+      PlanningOptions options;
+      options.threads = GetParam();
+      auto planned = PlanGraph(*model.build(golden.options), options);
+      ASSERT_TRUE(planned.ok()) << planned.status();
+      const PlannedGraph& plan = **planned;
+      EXPECT_EQ(plan.plan.plan.arena, golden.arena);
+      EXPECT_EQ(plan.plan.lower_bound, golden.arena);
+      EXPECT_EQ(plan.plan.proof, memory::Proof::kOptimal);
+      EXPECT_TRUE(plan.schedule.exact);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, MemoryGoldenTest, ::testing::Values(1, 2));
+
+}  // namespace
+}  // namespace ashlar

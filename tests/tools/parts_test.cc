@@ -1,0 +1,213 @@
+// The parts that subcommands are made of.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/status.h"
+#include "tests/tools/small_model.h"
+#include "tools/difference.h"
+#include "tools/dot.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/input_shapes.h"
+#include "tools/layer_values.h"
+#include "tools/parse.h"
+#include "tools/plan_picture.h"
+#include "tools/statistics.h"
+#include "tools/suggest.h"
+#include "tools/table.h"
+#include "tools/top_classes.h"
+
+namespace ashlar {
+namespace {
+
+using ::ashlar::testing::FailsWith;
+using ::ashlar::testing::Value;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(ParseTest, Sizes) {
+  EXPECT_EQ(Value(ParseSize("0")), 0);
+  EXPECT_EQ(Value(ParseSize("4096")), 4096);
+  EXPECT_EQ(Value(ParseSize("16MiB")), 16777216);
+  EXPECT_EQ(Value(ParseSize("16MB")), 16000000);
+  EXPECT_EQ(Value(ParseSize("1.5KiB")), 1536);
+  EXPECT_EQ(Value(ParseSize("2 GiB")), 2147483648);
+  EXPECT_EQ(Value(ParseSize("7B")), 7);
+  for (const char* text : {"", "-1", "MiB", "16M", "16mib", "1e400GB", "9e9TiB", "nanMB", "1x"}) {
+    EXPECT_TRUE(FailsWith(ParseSize(text).status(), "not a size")) << text;
+  }
+}
+
+TEST(ParseTest, DurationsAndCounts) {
+  EXPECT_EQ(Value(ParseDuration("3s")), absl::Seconds(3));
+  EXPECT_EQ(Value(ParseDuration("200ms")), absl::Milliseconds(200));
+  for (const char* text : {"", "3", "-1s", "inf", "0"}) {
+    EXPECT_FALSE(ParseDuration(text).ok()) << text;
+  }
+  EXPECT_EQ(std::get<int64_t>(Value(ParseCountOrDuration("10"))), 10);
+  EXPECT_EQ(std::get<absl::Duration>(Value(ParseCountOrDuration("1ms"))), absl::Milliseconds(1));
+  EXPECT_FALSE(ParseCountOrDuration("-3").ok());
+}
+
+TEST(ParseTest, ShapesAndNumbers) {
+  EXPECT_EQ(Value(ParseShape("1x3x224x224")), (Shape{1, 3, 224, 224}));
+  EXPECT_EQ(Value(ParseShape("8")), (Shape{8}));
+  for (const char* text : {"", "1x", "1x-3", "axb", "99999999x99999999x99999999"}) {
+    EXPECT_FALSE(ParseShape(text).ok()) << text;
+  }
+  EXPECT_EQ(Value(ParseNumbers("50,99.9")), (std::vector<double>{50, 99.9}));
+  EXPECT_FALSE(ParseNumbers("1,,2").ok());
+}
+
+TEST(FormatTest, NumbersForPeople) {
+  EXPECT_EQ(FormatBytes(512), "512 B");
+  EXPECT_EQ(FormatBytes(1536), "1.5 KiB");
+  EXPECT_EQ(FormatBytes(52183040), "49.77 MiB");
+  EXPECT_EQ(FormatMilliseconds(0.00321), "3.21 us");
+  EXPECT_EQ(FormatMilliseconds(12.345), "12.35 ms");
+  EXPECT_EQ(FormatMilliseconds(12345), "12.35 s");
+  EXPECT_EQ(FormatFlops(8178368512), "8.178 GFLOP");
+  EXPECT_EQ(FormatFlops(12), "12 FLOP");
+  EXPECT_EQ(FormatName("a\nb\x7f"), "a?b?");
+  EXPECT_EQ(FormatName(std::string(100, 'x'), 10), "xxxxxxx...");
+}
+
+TEST(TableTest, AlignsColumns) {
+  Table table({"name", ">bytes"});
+  table.AddRow({"a", "1"});
+  table.AddRow({"long|name", "1000"});
+  EXPECT_EQ(table.ToText(), "name       bytes\na              1\nlong|name   1000\n");
+  EXPECT_EQ(table.ToMarkdown(),
+            "| name | bytes |\n|---|---:|\n| a | 1 |\n| long\\|name | 1000 |\n");
+}
+
+TEST(SuggestTest, NearestName) {
+  EXPECT_EQ(EditDistance("kitten", "sitting"), 3);
+  EXPECT_EQ(EditDistance("", "abc"), 3);
+  EXPECT_EQ(Nearest("--treads", {"--seed", "--threads"}), "--threads");
+  EXPECT_EQ(Nearest("x", {}), "");
+}
+
+TEST(StatisticsTest, PercentilesInterpolate) {
+  const std::vector<double> sorted = {1, 2, 3, 4};
+  EXPECT_EQ(Percentile(sorted, 0), 1);
+  EXPECT_EQ(Percentile(sorted, 50), 2.5);
+  EXPECT_EQ(Percentile(sorted, 100), 4);
+  const Summary summary = Summarize({4, 1, 3, 2});
+  EXPECT_EQ(summary.min, 1);
+  EXPECT_EQ(summary.median, 2.5);
+  EXPECT_EQ(summary.mean, 2.5);
+  EXPECT_EQ(summary.max, 4);
+  EXPECT_EQ(Summarize({7}).p99, 7);
+}
+
+TEST(ExitCodeTest, IsCarriedByTheError) {
+  EXPECT_EQ(ExitCodeOf(absl::OkStatus()), ExitCode::kOk);
+  EXPECT_EQ(ExitCodeOf(absl::InternalError("x")), ExitCode::kFailure);
+  EXPECT_EQ(ExitCodeOf(absl::ResourceExhaustedError("x")), ExitCode::kDoesNotFit);
+  EXPECT_EQ(ExitCodeOf(UsageError("x")), ExitCode::kUsage);
+  // The first one stays: it knows best.
+  const absl::Status twice = WithExitCode(UsageError("x"), ExitCode::kRejectedInput);
+  EXPECT_EQ(ExitCodeOf(twice), ExitCode::kUsage);
+  EXPECT_TRUE(WithExitCode(absl::OkStatus(), ExitCode::kUsage).ok());
+}
+
+HostTensor Floats(const Shape& shape, const std::vector<float>& values) {
+  return HostTensor::FromValues<float>(DType::kFloat32, shape, values);
+}
+
+TEST(DifferenceTest, Metrics) {
+  const HostTensor r = Floats({4}, {0, 1, -2, 4});
+  const HostTensor a = Floats({4}, {0.5, 1, -2, 4});
+  const Difference d = Compare(a, r, {.atol = 0, .rtol = 0.2});
+  EXPECT_EQ(d.max_abs, 0.5);
+  EXPECT_EQ(d.max_rel, 0.125);
+  EXPECT_DOUBLE_EQ(d.nmse, 0.25 / 21);
+  EXPECT_EQ(d.worst, 0);
+  EXPECT_TRUE(d.ok);
+  EXPECT_FALSE(Compare(a, r, {.metric = Metric::kElementwise, .atol = 0.4, .rtol = 0.2}).ok);
+  EXPECT_TRUE(Compare(a, r, {.metric = Metric::kElementwise, .atol = 0.5, .rtol = 0}).ok);
+  EXPECT_TRUE(Compare(a, r, {.metric = Metric::kNmse, .rtol = 0.2}).ok);
+  EXPECT_FALSE(Compare(a, r, {.metric = Metric::kNmse, .rtol = 0.1}).ok);
+}
+
+TEST(DifferenceTest, NotANumberAndInfinity) {
+  const HostTensor finite = Floats({2}, {1, 2});
+  const HostTensor nan = Floats({2}, {1, NAN});
+  const HostTensor infinite = Floats({2}, {1, INFINITY});
+  for (const Metric metric : {Metric::kElementwise, Metric::kMax, Metric::kNmse}) {
+    const Tolerance tolerance = {.metric = metric, .atol = 1, .rtol = 1};
+    EXPECT_FALSE(Compare(nan, finite, tolerance).ok);
+    EXPECT_FALSE(Compare(finite, nan, tolerance).ok);
+    EXPECT_FALSE(Compare(finite, infinite, tolerance).ok);
+    EXPECT_FALSE(Compare(infinite, finite, tolerance).ok);
+    EXPECT_TRUE(Compare(nan, nan, tolerance).ok);
+    EXPECT_TRUE(Compare(infinite, infinite, tolerance).ok);
+    Tolerance strict = tolerance;
+    strict.check_finite = true;
+    EXPECT_FALSE(Compare(nan, nan, strict).ok);
+  }
+}
+
+TEST(TopClassesTest, LargestFirstAndOfEqualsTheFirst) {
+  const auto top = TopClasses(Floats({2, 3}, {1, 3, 3, 9, 0, 5}), 2);
+  ASSERT_EQ(top.size(), 2u);
+  EXPECT_EQ(top[0][0].index, 1);
+  EXPECT_EQ(top[0][1].index, 2);
+  EXPECT_EQ(top[1][0].value, 9);
+  EXPECT_EQ(TopClasses(Floats({1, 2}, {1, 2}), 5)[0].size(), 2u);
+  const auto worst = TopClasses(Floats({1, 4}, {NAN, 1, NAN, 2}), 4)[0];
+  EXPECT_EQ(worst[0].index, 3);
+  EXPECT_EQ(worst[1].index, 1);
+  EXPECT_TRUE(std::isnan(worst[3].value));
+}
+
+TEST(LayerValuesTest, BlockedImagesBecomeRowMajor) {
+  const Shape shape = {2, 20, 1, 3};
+  std::vector<float> blocked(2 * 2 * 3 * 16, -1);
+  for (int n = 0; n < 2; ++n) {
+    for (int c = 0; c < 20; ++c) {
+      for (int p = 0; p < 3; ++p) {
+        blocked[((n * 2 + c / 16) * 3 + p) * 16 + c % 16] =
+            static_cast<float>((n * 20 + c) * 3 + p);
+      }
+    }
+  }
+  const HostTensor tensor = FromBlocked(shape, blocked.data());
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) EXPECT_EQ(tensor.At(i), i);
+}
+
+TEST(InputShapesTest, ShapesAreInferredAnew) {
+  const Graph graph = testing::SmallModel(2);
+  const Graph reshaped = Value(WithInputShapes(graph, {{"data", {7, 3, 16, 16}}}));
+  EXPECT_EQ(reshaped.var(reshaped.outputs()[0].var).type.shape, (Shape{7, 10}));
+  EXPECT_EQ(reshaped.nodes().size(), graph.nodes().size());
+  EXPECT_TRUE(FailsWith(WithInputShapes(graph, {{"x", {1}}}).status(), "the model has: data"));
+  EXPECT_TRUE(FailsWith(WithInputShapes(graph, {{"data", {1, 4, 16, 16}}}).status(), "conv1"));
+}
+
+// Names from files may hold anything.
+TEST(HostileNamesTest, AreEscaped) {
+  PlannedBuffers planned;
+  planned.problem.problem.buffers = {{.id = 0, .lower = 0, .upper = 1, .size = 4}};
+  planned.problem.ids = {"0"};
+  planned.names = {"<script>\"&\x01\xff"};
+  planned.title = "</title><script>";
+  planned.result = Value(memory::PlanMemory(planned.problem.problem));
+  for (const PlanFormat format : {PlanFormat::kSvg, PlanFormat::kHtml}) {
+    const std::string file = Value(PlanFile(planned, format, "<b>"));
+    EXPECT_THAT(file, Not(HasSubstr("<script>")));
+    EXPECT_THAT(file, Not(HasSubstr("<b>")));
+  }
+}
+
+TEST(DotTest, ShowsOperatorsAndShapes) {
+  const std::string text = DotText(testing::SmallModel(1));
+  EXPECT_THAT(text, HasSubstr("conv1\\nConvolutionForward"));
+  EXPECT_THAT(text, HasSubstr("Float32{1,32,8,8}"));
+}
+
+}  // namespace
+}  // namespace ashlar

@@ -1,0 +1,39 @@
+// The main job's proof, as a process: what ResNet-50 uses is what was planned, and no more.
+#include <gtest/gtest.h>
+
+#include "runtime/heap_counter.h"
+#include "tests/tools/command_process.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr int64_t kProcessBytes = 60'000'000;  // code, libraries and their generated kernels
+
+class VerifyResNet50Test : public CommandTest {};
+
+TEST_F(VerifyResNet50Test, ActualIsPlannedAndWeightsAreInMemoryOnce) {
+  ASSERT_EQ(Ashlar("zoo resnet50 --batch 1 -o resnet50.ash --quiet").exit_code, 0);
+  for (const char* threads : {"1", "2"}) {
+    const ProcessResult result =
+        Ashlar(std::string("verify resnet50.ash --json --quiet --threads ") + threads);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const nlohmann::json document = result.Json();
+    EXPECT_TRUE(document["ok"]);
+    int64_t pools = 0;
+    for (const char* name : {"arena", "weights", "input", "output"}) {
+      const nlohmann::json& pool = document["pools"][name];
+      EXPECT_EQ(pool["actual_bytes"], pool["planned_bytes"]) << name;
+      pools += pool["planned_bytes"].get<int64_t>();
+    }
+    EXPECT_EQ(document["pools"]["arena"]["planned_bytes"], 5218304);
+    EXPECT_TRUE(document["overruns"].empty());
+    if (!HeapCountingAvailable()) continue;  // sanitizers bring their own heap, and its overhead
+    EXPECT_EQ(document["heap"]["own_calls"], 0);
+    EXPECT_EQ(document["heap"]["library_net_bytes"], 0);
+    EXPECT_LE(document["rss"]["after"].get<int64_t>(), pools + kProcessBytes);
+  }
+  EXPECT_EQ(Ashlar("verify resnet50.ash --quiet --understate 64").exit_code, 4);
+}
+
+}  // namespace
+}  // namespace ashlar::testing

@@ -1,0 +1,112 @@
+// Every zoo model at a small image size: the compiled model against the host evaluation of the
+// graph as it was built, and under each way of compiling it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/session.h"
+#include "tests/support/operators.h"
+#include "tests/support/tensors.h"
+#include "tools/zoo/zoo.h"
+
+namespace ashlar {
+namespace {
+
+// Worst difference allowed, relative to the largest magnitude of the reference. Sums in float in
+// another order differ by 1e-6 of a logit; the softmax multiplies that by the logit. Seen: 1e-6 to
+// 7e-5.
+constexpr double kTolerance = 1e-4;
+
+struct Case {
+  const char* model;
+  int64_t image;
+  bool headless;
+};
+
+const Case kCases[] = {
+    {"resnet18", 64, false},     {"resnet50", 64, false},   {"vgg19", 32, true},
+    {"mobilenet_v2", 64, false}, {"squeezenet", 64, false}, {"inception_v1", 64, false},
+};
+
+struct Variant {
+  const char* name;
+  int threads;
+  const char* passes;
+  const char* scheduler;
+  bool inplace;
+};
+
+const Variant kVariants[] = {
+    {"default, 1 thread", 1, "all", "memory", true},
+    {"default, 2 threads", 2, "all", "memory", true},
+    {"unfused", 1, "none", "memory", true},
+    {"row-major", 1, "fold_constants,fold_scale,fuse", "memory", true},
+    {"not in place", 1, "all", "memory", false},
+    {"MegEngine's order", 1, "all", "megengine", true},
+};
+
+class ZooNumbersTest : public ::testing::TestWithParam<Case> {
+ protected:
+  static void SetUpTestSuite() { RegisterCpuDevice(); }
+};
+
+HostTensor Infer(const Graph& graph, const Variant& variant, const HostTensor& input) {
+  PlanningOptions options;
+  options.threads = variant.threads;
+  options.passes = variant.passes;
+  options.scheduler = variant.scheduler;
+  options.inplace = variant.inplace;
+  auto executable = Executable::Compile(graph, options);
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  if (!executable.ok()) return HostTensor();
+  auto session = Session::Create(*executable);
+  EXPECT_TRUE(session.ok()) << session.status();
+  if (!session.ok()) return HostTensor();
+  const Binding& output = graph.outputs()[0];
+  HostTensor result = HostTensor::Zeros(DType::kFloat32, graph.var(output.var).type.shape);
+  EXPECT_TRUE((*session)->BindInput("data", input.raw(), input.bytes()).ok());
+  EXPECT_TRUE((*session)->BindOutput(output.name, result.mutable_raw(), result.bytes()).ok());
+  const absl::Status status = (*session)->Run();
+  EXPECT_TRUE(status.ok()) << status;
+  return result;
+}
+
+TEST_P(ZooNumbersTest, AgreesWithTheHostEvaluation) {
+  const Case& test = GetParam();
+  absl::StatusOr<Graph> graph = absl::NotFoundError(test.model);
+  for (const ZooModel& model : ZooModels()) {
+    if (std::string(model.name) == test.model) {
+      graph = model.build({.batch = 2, .image = test.image, .headless = test.headless});
+    }
+  }
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::mt19937_64 random(1);
+  const HostTensor input = testing::RandomTensor(random, Shape{2, 3, test.image, test.image});
+  const auto reference = testing::EvaluateGraph(*graph, {{"data", input}});
+  ASSERT_TRUE(reference.ok()) << reference.status();
+  const HostTensor& expected = (*reference)[0];
+  double largest = 0;
+  for (float value : expected.data<float>()) largest = std::max<double>(largest, std::fabs(value));
+  ASSERT_GT(largest, 0);
+  for (const Variant& variant : kVariants) {
+    SCOPED_TRACE(variant.name);
+    const HostTensor actual = Infer(*graph, variant, input);
+    ASSERT_EQ(actual.num_elements(), expected.num_elements());
+    double worst = 0;
+    for (int64_t i = 0; i < actual.num_elements(); ++i) {
+      const double difference = std::fabs(actual.At(i) - expected.At(i));
+      worst = std::isnan(difference) ? INFINITY : std::max(worst, difference);
+    }
+    EXPECT_LE(worst / largest, kTolerance);
+    RecordProperty(variant.name, std::to_string(worst / largest));
+    std::printf("%s, %s: worst relative error %.2e\n", test.model, variant.name, worst / largest);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, ZooNumbersTest, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.model); });
+
+}  // namespace
+}  // namespace ashlar
