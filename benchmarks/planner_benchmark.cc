@@ -1,0 +1,101 @@
+// Plans buffers and prints what came out:
+//   planner_benchmark [--planner=NAME] [--capacity=BYTES] [--time=MS] [--synthetic=COUNT]
+//   FILE.csv...
+// The millisecond columns are wall time: of the planner alone, and with bound and validation.
+
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "benchmarks/synthetic_buffers.h"
+#include "memory/csv.h"
+#include "memory/planner.h"
+
+namespace ashlar::benchmarks {
+namespace {
+
+struct Totals {
+  double search_ms = 0;
+  int failures = 0;
+};
+
+void Row(const std::string& name, const memory::Problem& problem,
+         const memory::PlanOptions& options, Totals& totals) {
+  const absl::StatusOr<memory::PlanResult> result = memory::PlanMemory(problem, options);
+  if (!result.ok()) {
+    std::printf("%-34s %s\n", name.c_str(), std::string(result.status().message()).c_str());
+    ++totals.failures;
+    return;
+  }
+  const double ratio = result->lower_bound == 0 ? 1
+                                                : static_cast<double>(result->plan.arena) /
+                                                      static_cast<double>(result->lower_bound);
+  std::printf("%-34s %9zu %14lld %14lld %9.5f %-14s %-13s %10.2f %10.2f\n", name.c_str(),
+              problem.buffers.size(), static_cast<long long>(result->lower_bound),
+              static_cast<long long>(result->plan.arena), ratio,
+              std::string(memory::ProofName(result->proof)).c_str(), result->plan.planner.c_str(),
+              result->search_ms, result->total_ms);
+  std::fflush(stdout);
+  totals.search_ms += result->search_ms;
+  if (options.limits.capacity.has_value() && result->plan.arena > *options.limits.capacity) {
+    ++totals.failures;
+  }
+}
+
+int Main(int argc, char** argv) {
+  memory::PlanOptions options;
+  std::vector<std::string> files;
+  int64_t synthetic = 0;
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view argument = argv[i];
+    double ms = 0;
+    int64_t number = 0;
+    if (absl::ConsumePrefix(&argument, "--planner=")) {
+      options.planner = std::string(argument);
+    } else if (absl::ConsumePrefix(&argument, "--capacity=") &&
+               absl::SimpleAtoi(argument, &number)) {
+      options.limits.capacity = number;
+    } else if (absl::ConsumePrefix(&argument, "--time=") && absl::SimpleAtod(argument, &ms)) {
+      options.limits.time = absl::Milliseconds(ms);
+    } else if (absl::ConsumePrefix(&argument, "--synthetic=") &&
+               absl::SimpleAtoi(argument, &synthetic)) {
+    } else if (absl::StartsWith(argument, "--")) {
+      std::fprintf(stderr, "unknown argument %s\n", argv[i]);
+      return 2;
+    } else {
+      files.push_back(argv[i]);
+    }
+  }
+  std::printf("%-34s %9s %14s %14s %9s %-14s %-13s %10s %10s\n", "instance", "buffers",
+              "lower bound", "arena", "ratio", "proof", "planner", "search ms", "total ms");
+  Totals totals;
+  for (const std::string& file : files) {
+    const absl::StatusOr<memory::CsvProblem> csv = memory::ReadCsvFile(file);
+    if (!csv.ok()) {
+      std::fprintf(stderr, "%s\n", std::string(csv.status().message()).c_str());
+      return 6;
+    }
+    Row(std::filesystem::path(file).filename().string(), csv->problem, options, totals);
+  }
+  if (synthetic > 0) {
+    Row(absl::StrCat("synthetic-", synthetic), SyntheticBuffers(synthetic, 7), options, totals);
+  }
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  std::printf("search %.2f ms in all; peak resident set %.0f MiB", totals.search_ms,
+              static_cast<double>(usage.ru_maxrss) / 1024);
+  std::printf(totals.failures > 0 ? "; %d failed or over capacity\n" : "\n", totals.failures);
+  return totals.failures > 0 ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace ashlar::benchmarks
+
+int main(int argc, char** argv) { return ashlar::benchmarks::Main(argc, argv); }

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Builds and passes the tests. Usage: scripts/test.sh [preset]   (release, dev, asan, tsan)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=${1:-release}
+scripts/install_packages.sh
+echo "configuring preset $preset"
+mkdir -p build
+cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 ||
+  { cat "build/$preset.configure.log"; exit 1; }
+cmake --build --preset "$preset"
+ctest --preset "$preset" -j "$(nproc)"
