@@ -37,14 +37,29 @@ int64_t Shape::num_elements() const {
 
 std::string Shape::ToString() const { return absl::StrCat("{", absl::StrJoin(dims_, ","), "}"); }
 
-absl::string_view Name(Format format) { return format == Format::kNCHW16c ? "NCHW16c" : "NCHW"; }
+absl::string_view Name(Format format) {
+  constexpr absl::string_view kNames[kNumFormats] = {"NCHW", "NCHW16c", "NHCW16c"};
+  return kNames[static_cast<int>(format)];
+}
+
+ImageStrides StridesOf(const TensorType& image) {
+  const Shape& shape = image.shape;
+  const int64_t blocks = ChannelBlocks(shape[1]), row = shape[3] * kChannelBlock;
+  switch (image.format) {
+    case Format::kDefault:
+      return {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], 1};
+    case Format::kNCHW16c:
+      return {blocks * shape[2] * row, shape[2] * row, row, kChannelBlock};
+    case Format::kNHCW16c:
+      return {blocks * shape[2] * row, row, blocks * row, kChannelBlock};
+  }
+  return {};
+}
 
 int64_t TensorType::bytes() const {
   int64_t elements = shape.num_elements();
-  if (format == Format::kNCHW16c) {
-    const int64_t channels = shape[1];
-    const int64_t padded = (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock;
-    elements = shape[0] * padded * shape[2] * shape[3];
+  if (IsBlocked(format)) {
+    elements = shape[0] * ChannelBlocks(shape[1]) * kChannelBlock * shape[2] * shape[3];
   }
   return elements * SizeOf(dtype);
 }

@@ -50,12 +50,19 @@ class Shape {
 enum class Format : uint8_t {
   kDefault,  // row-major, contiguous
   kNCHW16c,  // [N, ceil(C/16), H, W, 16], the channels of the last block padded with zeros
+  kNHCW16c,  // [N, H, ceil(C/16), W, 16]: the same, but rows of an image are contiguous
 };
 
-inline constexpr int kNumFormats = 2;
+inline constexpr Format kFormats[] = {Format::kDefault, Format::kNCHW16c, Format::kNHCW16c};
+inline constexpr int kNumFormats = 3;
 inline constexpr int64_t kChannelBlock = 16;
 
-absl::string_view Name(Format format);  // "NCHW", "NCHW16c"
+absl::string_view Name(Format format);  // "NCHW", "NCHW16c", "NHCW16c"
+// Blocks of 16 that hold so many channels.
+inline int64_t ChannelBlocks(int64_t channels) {
+  return (channels + kChannelBlock - 1) / kChannelBlock;
+}
+inline bool IsBlocked(Format format) { return format != Format::kDefault; }
 
 // What a var holds. The shape is always the logical one (NCHW for images).
 struct TensorType {
@@ -68,6 +75,14 @@ struct TensorType {
   std::string ToString() const;  // "Float32{1,64,56,56}:NCHW16c"
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
+
+// Elements from one image, channel (in the blocked formats: block of channels), row, pixel of a
+// tensor {N,C,H,W} to the next.
+struct ImageStrides {
+  int64_t n = 0, c = 0, h = 0, w = 0;
+  friend bool operator==(const ImageStrides&, const ImageStrides&) = default;
+};
+ImageStrides StridesOf(const TensorType& image);
 
 // Numpy's broadcasting: align at the trailing dimension, each pair equal or one of them 1.
 absl::StatusOr<Shape> Broadcast(const Shape& a, const Shape& b);

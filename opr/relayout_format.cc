@@ -22,10 +22,13 @@ absl::StatusOr<std::vector<HostTensor>> RelayoutFormat::Evaluate(
 std::optional<View> RelayoutFormat::ReadonlyForward(absl::Span<const InputInfo> inputs,
                                                     absl::Span<const TensorType> outputs) const {
   if (inputs[0].type.format == outputs[0].format) return View{};
-  // With whole channel blocks of single pixels both formats lie the same way.
+  // With whole channel blocks of single pixels all formats lie the same way; the blocked ones do
+  // with one block or one row.
   const Shape& shape = inputs[0].type.shape;
-  if (shape[1] % kChannelBlock == 0 && shape[2] * shape[3] == 1) return View{};
-  return std::nullopt;
+  const bool blocked = IsBlocked(inputs[0].type.format) && IsBlocked(outputs[0].format);
+  const bool pixels = shape[1] % kChannelBlock == 0 && shape[2] * shape[3] == 1;
+  const bool same = blocked && (shape[1] <= kChannelBlock || shape[2] == 1);
+  return pixels || same ? std::optional<View>(View{}) : std::nullopt;
 }
 
 }  // namespace ashlar

@@ -11,7 +11,7 @@ struct RelayoutFormatParam {
 
   template <typename V>
   void Visit(V& v) {
-    static constexpr const char* kNames[] = {"NCHW", "NCHW16c"};
+    static constexpr const char* kNames[] = {"NCHW", "NCHW16c", "NHCW16c"};
     v("format", format, kNames);
   }
 };

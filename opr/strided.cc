@@ -53,22 +53,25 @@ void CopyStrided(const HostTensor& from, int64_t offset, const Strides& strides,
 
 StorageGrid GridOf(const TensorType& type) {
   StorageGrid grid{type.shape, SizeOf(type.dtype)};
-  if (type.format == Format::kNCHW16c) {
-    grid.dims[1] = (grid.dims[1] + kChannelBlock - 1) / kChannelBlock;
+  for (int axis = 0; axis < type.shape.rank(); ++axis) grid.order.push_back(axis);
+  if (IsBlocked(type.format)) {
+    grid.dims[1] = ChannelBlocks(grid.dims[1]);
     grid.unit_bytes *= kChannelBlock;
   }
+  if (type.format == Format::kNHCW16c) std::swap(grid.order[1], grid.order[2]);
   return grid;
 }
 
 int64_t ContiguousOffset(const StorageGrid& grid, absl::Span<const int64_t> start,
                          absl::Span<const int64_t> count) {
-  const Strides strides = ContiguousStrides(grid.dims);
-  int64_t offset = 0;
+  int64_t offset = 0, stride = 1;
   bool partial = false;  // whether a dimension further in is cut
-  for (int axis = grid.dims.rank() - 1; axis >= 0; --axis) {
+  for (int i = grid.dims.rank() - 1; i >= 0; --i) {
+    const int axis = grid.order[i];
     if (partial && count[axis] != 1) return -1;
     partial = partial || count[axis] != grid.dims[axis];
-    offset += start[axis] * strides[axis];
+    offset += start[axis] * stride;
+    stride *= grid.dims[axis];
   }
   return offset * grid.unit_bytes;
 }

@@ -82,11 +82,12 @@ void JoinDimensions(Shape& shape, std::array<Strides, K>& strides) {
   strides = joined_strides;
 }
 
-// A tensor as it lies in memory: a row-major array of units. In NCHW16c the unit is a block of 16
-// channels at one pixel, and the dimensions are [N, blocks, H, W].
+// A tensor as it lies in memory: a dense array of units. In the blocked formats the unit is a block
+// of 16 channels at one pixel, and the dimensions are [N, blocks, H, W].
 struct StorageGrid {
   Shape dims;
   int64_t unit_bytes = 0;
+  absl::InlinedVector<int, Shape::kMaxRank> order = {};  // of the dimensions, the outermost first
 };
 StorageGrid GridOf(const TensorType& type);
 

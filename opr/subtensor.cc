@@ -158,11 +158,11 @@ std::optional<View> Subtensor::ReadonlyForward(absl::Span<const InputInfo> input
     start.push_back(range.start);
     count.push_back(range.count);
   }
-  if (x.format == Format::kNCHW16c) {  // from channels to channel blocks
+  if (IsBlocked(x.format)) {  // from channels to channel blocks
     const bool whole = count[1] % kChannelBlock == 0 || start[1] + count[1] == x.shape[1];
     if (start[1] % kChannelBlock != 0 || !whole) return std::nullopt;
     start[1] /= kChannelBlock;
-    count[1] = (count[1] + kChannelBlock - 1) / kChannelBlock;
+    count[1] = ChannelBlocks(count[1]);
   }
   const int64_t offset = ContiguousOffset(GridOf(x), start, count);
   return offset < 0 ? std::nullopt : std::optional<View>(View{0, offset});

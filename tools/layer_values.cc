@@ -37,8 +37,8 @@ class Recorder final : public RunListener {
       return;
     }
     const Var& var = planned_.graph.var(index);
-    if (var.type.format == Format::kNCHW16c) {
-      values_[var.id] = FromBlocked(var.type.shape, reinterpret_cast<const float*>(data));
+    if (IsBlocked(var.type.format)) {
+      values_[var.id] = FromBlocked(var.type, reinterpret_cast<const float*>(data));
     } else {
       HostTensor value = HostTensor::Zeros(var.type.dtype, var.type.shape);
       std::memcpy(value.mutable_raw(), data, static_cast<size_t>(value.bytes()));
@@ -54,17 +54,17 @@ class Recorder final : public RunListener {
 
 }  // namespace
 
-HostTensor FromBlocked(const Shape& shape, const float* blocked) {
-  HostTensor tensor = HostTensor::Zeros(DType::kFloat32, shape);
-  const absl::Span<float> out = tensor.mutable_data<float>();
-  const int64_t channels = shape[1], pixels = shape[2] * shape[3];
-  const int64_t blocks = (channels + kChannelBlock - 1) / kChannelBlock;
+HostTensor FromBlocked(const TensorType& type, const float* blocked) {
+  HostTensor tensor = HostTensor::Zeros(DType::kFloat32, type.shape);
+  float* out = tensor.mutable_data<float>().data();
+  const ImageStrides step = StridesOf(type);
+  const Shape& shape = type.shape;
   for (int64_t n = 0; n < shape[0]; ++n) {
-    for (int64_t c = 0; c < channels; ++c) {
-      const float* plane =
-          blocked + (n * blocks + c / kChannelBlock) * pixels * kChannelBlock + c % kChannelBlock;
-      for (int64_t p = 0; p < pixels; ++p) {
-        out[(n * channels + c) * pixels + p] = plane[p * kChannelBlock];
+    for (int64_t c = 0; c < shape[1]; ++c) {
+      const float* const plane =
+          blocked + n * step.n + c / kChannelBlock * step.c + c % kChannelBlock;
+      for (int64_t h = 0; h < shape[2]; ++h) {
+        for (int64_t w = 0; w < shape[3]; ++w) *out++ = plane[h * step.h + w * step.w];
       }
     }
   }

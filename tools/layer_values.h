@@ -16,8 +16,8 @@ using LayerValues = std::map<int, HostTensor>;
 // input are left out.
 absl::StatusOr<LayerValues> RunAndRecord(BoundSession& session);
 
-// NCHW16c to row-major; `shape` is the logical one of a Float32 image.
-HostTensor FromBlocked(const Shape& shape, const float* blocked);
+// A Float32 image in a blocked format to row-major.
+HostTensor FromBlocked(const TensorType& type, const float* blocked);
 
 }  // namespace ashlar
 

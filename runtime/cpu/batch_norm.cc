@@ -36,8 +36,11 @@ void ScaleAndShift<1>(const float* x, float* y, int64_t pixels, const float* sca
 }
 
 struct Problem {
-  int64_t images = 0, channels = 0, pixels = 0;
+  int64_t channels = 0;
   int lanes = 1;  // channels that lie together
+  // Memory is `outer` (images, or rows of them) times `blocks` (of `lanes` channels) times
+  // `pixels`.
+  int64_t outer = 0, blocks = 0, pixels = 0;
   double epsilon = 0;
   int threads = 1;
 };
@@ -48,34 +51,39 @@ void Run(const Problem& problem, const KernelArgs& args) {
   const int lanes = problem.lanes;
   const auto apply = lanes == 1 ? Versions<ScaleAndShift<1>>::For(HostIsa())
                                 : Versions<ScaleAndShift<kBlock>>::For(HostIsa());
-  const int64_t blocks = (problem.channels + lanes - 1) / lanes;
-  const int64_t plane = problem.pixels * lanes;
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / plane);
-  ParallelFor(problem.threads, problem.images * blocks, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      float scale[kBlock] = {}, shift[kBlock] = {};  // zeros keep the padding of channels zero
-      const int64_t first = i % blocks * lanes;
-      for (int64_t l = 0; l < lanes && first + l < problem.channels; ++l) {
-        const int64_t c = first + l;
-        const double factor =
-            input(BatchNorm::kScale)[c] /
-            std::sqrt(static_cast<double>(input(BatchNorm::kVariance)[c]) + problem.epsilon);
-        scale[l] = static_cast<float>(factor);
-        shift[l] =
-            static_cast<float>(input(BatchNorm::kBias)[c] - input(BatchNorm::kMean)[c] * factor);
-      }
-      apply(input(BatchNorm::kX) + i * plane, output + i * plane, problem.pixels, scale, shift);
-    }
-  });
+  const int64_t piece = problem.pixels * lanes;
+  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / piece);
+  ParallelFor(
+      problem.threads, problem.outer * problem.blocks, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          float scale[kBlock] = {}, shift[kBlock] = {};  // zeros keep the padding of channels zero
+          const int64_t first = i % problem.blocks * lanes;
+          for (int64_t l = 0; l < lanes && first + l < problem.channels; ++l) {
+            const int64_t c = first + l;
+            const double factor =
+                input(BatchNorm::kScale)[c] /
+                std::sqrt(static_cast<double>(input(BatchNorm::kVariance)[c]) + problem.epsilon);
+            scale[l] = static_cast<float>(factor);
+            shift[l] = static_cast<float>(input(BatchNorm::kBias)[c] -
+                                          input(BatchNorm::kMean)[c] * factor);
+          }
+          apply(input(BatchNorm::kX) + i * piece, output + i * piece, problem.pixels, scale, shift);
+        }
+      });
 }
 
 absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
   const TensorType& x = request.inputs[BatchNorm::kX];
   Problem problem;
-  problem.images = x.shape[0];
+  problem.outer = x.shape[0];
   problem.channels = x.shape[1];
   problem.pixels = x.shape.num_elements() / (x.shape[0] * x.shape[1]);
-  problem.lanes = x.format == Format::kNCHW16c ? kBlock : 1;
+  if (IsBlocked(x.format)) problem.lanes = kBlock;
+  if (x.format == Format::kNHCW16c) {
+    problem.outer *= x.shape[2];
+    problem.pixels = x.shape[3];
+  }
+  problem.blocks = (problem.channels + problem.lanes - 1) / problem.lanes;
   problem.epsilon = static_cast<const BatchNorm&>(*request.op).param().epsilon;
   problem.threads = request.threads;
   return OnlyKernel(absl::StrCat("batch_norm:", Name(HostIsa())),

@@ -50,8 +50,11 @@ absl::StatusOr<KernelList> MakeConcat(const KernelRequest& request) {
     const StorageGrid grid = GridOf(input);
     count = 1;
     Part part{pitch, grid.unit_bytes};
-    for (int i = 0; i < axis; ++i) count *= grid.dims[i];
-    for (int i = axis; i < grid.dims.rank(); ++i) part.run *= grid.dims[i];
+    bool outer = true;
+    for (int dim : grid.order) {
+      outer = outer && dim != axis;
+      (outer ? count : part.run) *= grid.dims[dim];
+    }
     parts.push_back(part);
     pitch += part.run;
   }

@@ -21,15 +21,16 @@ constexpr int64_t kChannels = 4;  // input channels added at a time
 // Where the elements of an image tensor lie, in floats.
 struct Layout {
   explicit Layout(const TensorType& type)
-      : block(type.format == Format::kNCHW16c ? kChannelBlock : 1),
-        plane(block * type.shape[2] * type.shape[3]),
-        image(type.bytes() / static_cast<int64_t>(sizeof(float)) / type.shape[0]) {}
+      : block(IsBlocked(type.format) ? kChannelBlock : 1), step(StridesOf(type)) {}
   int64_t Offset(int64_t n, int64_t channel) const {
-    return n * image + channel / block * plane + channel % block;
+    return n * step.n + channel / block * step.c + channel % block;
+  }
+  int64_t Offset(int64_t n, int64_t channel, int64_t row, int64_t column) const {
+    return Offset(n, channel) + row * step.h + column * block;
   }
 
   int64_t block;  // channels that lie side by side, and so the step from pixel to pixel
-  int64_t plane, image;
+  ImageStrides step;
 };
 
 // The part of a block of 16 output channels that belongs to one group.
@@ -92,7 +93,7 @@ void PackSegment(const Convolution& convolution, const Segment& segment, const f
                  float* packed) {
   const ConvolutionGeometry& geometry = convolution.problem.geometry;
   const Layout& layout = convolution.filter;
-  const int64_t taps = convolution.taps;
+  const int64_t taps = convolution.taps, w = geometry.w.window;
   for (int64_t begin = 0; begin < geometry.in_channels; begin += kChannels) {
     const int64_t end = std::min(begin + kChannels, geometry.in_channels);
     for (int64_t tap = 0; tap < taps; ++tap) {
@@ -101,7 +102,8 @@ void PackSegment(const Convolution& convolution, const Segment& segment, const f
         for (int64_t lane = 0; lane < kLanes; ++lane) {
           const int64_t out = segment.block * kLanes + lane;
           const bool own = lane >= segment.first && lane < segment.last;
-          *packed++ = own ? filter[layout.Offset(out, channel) + source_tap * layout.block] : 0.0f;
+          *packed++ =
+              own ? filter[layout.Offset(out, channel, source_tap / w, source_tap % w)] : 0.0f;
         }
       }
     }
@@ -152,11 +154,10 @@ void AddRun(const Convolution& convolution, const Segment& segment, int64_t begi
       const int64_t first = w.Origin(column) + tap_w * w.dilation;
       const Range range = Inside(first, w.stride, w.input, pixels);
       if (range.begin == range.end) continue;
-      const int64_t pixel = y * w.input + first + range.begin * w.stride;
       const float* x[kCount];
       for (int k = 0; k < kCount; ++k) {
-        x[k] = src + layout.Offset(0, segment.group * geometry.in_channels + begin + k) +
-               pixel * layout.block;
+        x[k] = src + layout.Offset(0, segment.group * geometry.in_channels + begin + k, y,
+                                   first + range.begin * w.stride);
       }
       AddProducts<kCount>(x, w.stride * layout.block,
                           filter + (tap_h * w.window + tap_w) * kCount * kLanes,
@@ -237,7 +238,7 @@ void ForEachSum(const Layout& layout, int64_t base, int64_t first, int64_t last,
     for (int64_t lane = first; lane < last; ++lane) {
 #pragma omp simd
       for (int64_t pixel = 0; pixel < pixels; ++pixel) {
-        visit(pixel * kLanes + lane, base + lane * layout.plane + pixel);
+        visit(pixel * kLanes + lane, base + lane * layout.step.c + pixel);
       }
     }
   }
@@ -262,11 +263,9 @@ void ComputeRow(const Convolution& convolution, const Pointers& tensors, int64_t
   }
   for (int64_t column = 0; column < width; column += kTile) {
     const int64_t pixels = std::min(kTile, width - column);
-    Sum(convolution, segment, row, column, pixels, start, tensors.src + n * convolution.src.image,
+    Sum(convolution, segment, row, column, pixels, start, tensors.src + n * convolution.src.step.n,
         filter + index * convolution.segment_floats, sums);
-    const auto base = [&](const Layout& layout) {
-      return layout.Offset(n, channel) + (row * width + column) * layout.block;
-    };
+    const auto base = [&](const Layout& layout) { return layout.Offset(n, channel, row, column); };
     if (z != nullptr) {
       ForEachSum(convolution.z, base(convolution.z), segment.first, segment.last, pixels,
                  [&](int64_t sum, int64_t element) { sums[sum] += z[element]; });

@@ -136,7 +136,8 @@ absl::Status AddOneDnnConvolutions(const ConvProblem& problem, KernelList& kerne
   const bool filter_fits =
       problem.constant_filter || (!problem.flipped() && problem.filter.format == Format::kDefault);
   const bool z_fits = !problem.z.has_value() || *problem.z == problem.dst;
-  if (!filter_fits || !z_fits) return absl::OkStatus();
+  const bool formats_fit = OneDnnSupports(problem.src.format) && OneDnnSupports(problem.dst.format);
+  if (!filter_fits || !z_fits || !formats_fit) return absl::OkStatus();
   return CallOneDnn("convolution", [&] {
     const memory::desc filter =
         problem.constant_filter

@@ -19,6 +19,7 @@ constexpr int64_t kPixels = 256;
 
 struct Problem {
   int64_t images = 0, channels = 0, pixels = 0;
+  int64_t pitch = 0;              // elements from block to block of channels
   int64_t before = 0, after = 0;  // channels of the window on both sides
   float bias = 0, factor = 0, exponent = 0;
 };
@@ -42,12 +43,12 @@ void RowMajor(const Problem& problem, const float* x, float* y, int64_t first, i
   }
 }
 
-// One pixel of all channels of an image in NCHW16c; `n` is 1. The padding of channels is zero, and
-// stays so.
+// One pixel of all channels of a blocked image or row; `n` is 1. The padding of channels is zero,
+// and stays so.
 void Blocked(const Problem& problem, const float* x, float* y, int64_t pixel, int64_t) {
   constexpr int64_t kB = kChannelBlock;
   const int64_t blocks = (problem.channels + kB - 1) / kB;
-  const int64_t pitch = problem.pixels * kB;  // from block to block
+  const int64_t pitch = problem.pitch;
   x += pixel * kB;
   y += pixel * kB;
   for (int64_t block = 0; block < blocks; ++block) {
@@ -77,11 +78,16 @@ void Blocked(const Problem& problem, const float* x, float* y, int64_t pixel, in
 std::unique_ptr<Kernel> OwnLrn(const KernelRequest& request, const LRNParam& param,
                                double relative_time) {
   const TensorType& type = request.inputs[0];
-  const bool blocked = type.format == Format::kNCHW16c;
+  const bool blocked = IsBlocked(type.format);
   Problem problem;
   problem.images = type.shape[0];
   problem.channels = type.shape[1];
   problem.pixels = type.shape[2] * type.shape[3];
+  if (type.format == Format::kNHCW16c) {  // rows are images that are one row high
+    problem.images *= type.shape[2];
+    problem.pixels = type.shape[3];
+  }
+  problem.pitch = StridesOf(type).c;
   problem.before = std::min((param.size - 1) / 2, problem.channels);
   problem.after = std::min(param.size / 2, problem.channels);
   problem.bias = static_cast<float>(param.bias);
@@ -91,7 +97,7 @@ std::unique_ptr<Kernel> OwnLrn(const KernelRequest& request, const LRNParam& par
       blocked ? Versions<Blocked>::For(HostIsa()) : Versions<RowMajor>::For(HostIsa());
   const int64_t step = blocked ? 1 : kPixels;
   const int64_t pieces = (problem.pixels + step - 1) / step;
-  const int64_t image = type.bytes() / type.shape[0] / SizeOf(type.dtype);
+  const int64_t image = type.bytes() / problem.images / SizeOf(type.dtype);
   const int64_t grain =
       std::max<int64_t>(1, kElementsPerThread / (problem.channels * problem.before + 1) / step);
   const int threads = request.threads;
@@ -114,7 +120,7 @@ absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
   const LRNParam& param = static_cast<const LRN&>(*request.op).param();
   KernelList kernels;
   // oneDNN centres its window; an even one lies elsewhere here.
-  if (param.size % 2 == 1) {
+  if (param.size % 2 == 1 && OneDnnSupports(request.inputs[0].format)) {
     ASHLAR_RETURN_IF_ERROR(CallOneDnn("LRN", [&] {
       const dnnl::lrn_forward::desc desc(
           dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels,

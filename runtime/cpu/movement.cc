@@ -64,13 +64,14 @@ absl::StatusOr<KernelList> MakeDimshuffle(const KernelRequest& request) {
   return StridedCopy(request, 0, std::move(strides));
 }
 
-// Into or out of NCHW16c. oneDNN transposes Float32 with generated code; its reference code is
+// From format to format. oneDNN transposes Float32 with generated code; its reference code is
 // called "ref" or "simple".
 absl::StatusOr<KernelList> MakeRelayout(const KernelRequest& request) {
   const TensorType input = request.inputs[0], output = request.outputs[0];
   if (input.format == output.format) return MakePlainCopy(request);
   KernelList kernels;
-  if (input.dtype == DType::kFloat32 && input.shape.num_elements() > 0) {
+  if (input.dtype == DType::kFloat32 && input.shape.num_elements() > 0 &&
+      OneDnnSupports(input.format) && OneDnnSupports(output.format)) {
     ASHLAR_RETURN_IF_ERROR(CallOneDnn("RelayoutFormat", [&] {
       const dnnl::reorder::primitive_desc pd(OneDnnEngine(), OneDnnDesc(input), OneDnnEngine(),
                                              OneDnnDesc(output), OneDnnAttributes(), true);

@@ -67,10 +67,7 @@ memory::desc OneDnnDesc(const TensorType& type) {
 }
 
 TensorType WithWholeBlocks(TensorType type) {
-  if (type.format == Format::kNCHW16c) {
-    int64_t& channels = type.shape[1];
-    channels = (channels + kChannelBlock - 1) / kChannelBlock * kChannelBlock;
-  }
+  if (IsBlocked(type.format)) type.shape[1] = ChannelBlocks(type.shape[1]) * kChannelBlock;
   return type;
 }
 

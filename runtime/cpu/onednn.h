@@ -41,11 +41,12 @@ const dnnl::engine& OneDnnEngine();
 // Attributes under which the scratchpad is the caller's, so that it is part of the memory plan.
 dnnl::primitive_attr OneDnnAttributes();
 
-// Whether oneDNN knows the dtype.
+// Whether oneDNN knows the dtype; whether it has more than reference code for the format.
 bool OneDnnSupports(DType dtype);
+inline bool OneDnnSupports(Format format) { return format != Format::kNHCW16c; }
 
 // kDefault: row-major; kNCHW16c: nChw16c with the logical number of channels. Throws where
-// OneDnnSupports says no.
+// OneDnnSupports says no to the dtype; never with kNHCW16c.
 dnnl::memory::desc OneDnnDesc(const TensorType& type);
 
 // `type` with the padding of channels counted as channels. A primitive that maps zeros to zeros may

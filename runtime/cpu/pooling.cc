@@ -26,11 +26,12 @@ Taps TapsOf(const WindowAxis& axis, int64_t o) {
   return {std::max<int64_t>(axis.Origin(o), 0), std::min(axis.Origin(o) + axis.window, axis.input)};
 }
 
-// One row of the output from a plane of the input; kLanes channels lie together. Sums are formed
+// One row of the output from a plane of the input, whose rows are `pitch` elements apart; kLanes
+// channels lie together. Sums are formed
 // row by row of the window, so that they stay accurate in large ones. Maxima hand a NaN on.
 template <int kLanes, bool kMax>
-void PoolRow(const float* plane, float* output, const PoolingGeometry& geometry, int64_t oh,
-             bool count_padding) {
+void PoolRow(const float* plane, int64_t pitch, float* output, const PoolingGeometry& geometry,
+             int64_t oh, bool count_padding) {
   const WindowAxis& w = geometry.w;
   const Taps rows = TapsOf(geometry.h, oh);
   const float whole = static_cast<float>(geometry.h.window) * static_cast<float>(w.window);
@@ -39,7 +40,7 @@ void PoolRow(const float* plane, float* output, const PoolingGeometry& geometry,
     float total[kLanes];
     for (float& t : total) t = kMax ? -std::numeric_limits<float>::infinity() : 0;
     for (int64_t y = rows.begin; y < rows.end; ++y) {
-      const float* x = plane + (y * w.input + columns.begin) * kLanes;
+      const float* x = plane + y * pitch + columns.begin * kLanes;
       float row[kLanes] = {};
       for (int64_t i = columns.begin; i < columns.end; ++i, x += kLanes) {
 #pragma omp simd
@@ -68,13 +69,12 @@ auto PoolRowFor(PoolingMode mode) {
 
 std::unique_ptr<Kernel> OwnPooling(const KernelRequest& request, const PoolingGeometry& geometry,
                                    PoolingMode mode, double relative_time) {
-  const bool blocked = request.inputs[0].format == Format::kNCHW16c;
+  const bool blocked = IsBlocked(request.inputs[0].format);
   const int64_t lanes = blocked ? kChannelBlock : 1;
   const auto pool_row = blocked ? PoolRowFor<kChannelBlock>(mode) : PoolRowFor<1>(mode);
-  const int64_t planes = geometry.batch * ((geometry.channels + lanes - 1) / lanes);
-  const int64_t input_plane = geometry.h.input * geometry.w.input * lanes;
-  const int64_t output_row = geometry.w.output * lanes;
-  const int64_t taps = output_row * std::min(geometry.h.window, geometry.h.input) *
+  const int64_t blocks = (geometry.channels + lanes - 1) / lanes, rows = geometry.h.output;
+  const ImageStrides from = StridesOf(request.inputs[0]), to = StridesOf(request.outputs[0]);
+  const int64_t taps = geometry.w.output * lanes * std::min(geometry.h.window, geometry.h.input) *
                        std::min(geometry.w.window, geometry.w.input);
   const int threads = request.threads;
   return std::make_unique<OwnKernel>(
@@ -82,14 +82,16 @@ std::unique_ptr<Kernel> OwnPooling(const KernelRequest& request, const PoolingGe
       [=](const KernelArgs& args) {
         const float* const input = static_cast<const float*>(args.inputs[0]);
         float* const output = static_cast<float*>(args.outputs[0]);
-        ParallelFor(
-            threads, planes * geometry.h.output, std::max<int64_t>(1, kElementsPerThread / taps),
-            [&](int64_t begin, int64_t end) {
-              for (int64_t i = begin; i < end; ++i) {
-                pool_row(input + i / geometry.h.output * input_plane, output + i * output_row,
-                         geometry, i % geometry.h.output, mode == PoolingMode::kAverage);
-              }
-            });
+        ParallelFor(threads, geometry.batch * blocks * rows,
+                    std::max<int64_t>(1, kElementsPerThread / taps),
+                    [&](int64_t begin, int64_t end) {
+                      for (int64_t i = begin; i < end; ++i) {
+                        const int64_t n = i / rows / blocks, c = i / rows % blocks, row = i % rows;
+                        pool_row(input + n * from.n + c * from.c, from.h,
+                                 output + n * to.n + c * to.c + row * to.h, geometry, row,
+                                 mode == PoolingMode::kAverage);
+                      }
+                    });
       },
       0, relative_time);
 }
@@ -132,10 +134,11 @@ absl::Status AddOneDnnKernels(const KernelRequest& request, const PoolingGeometr
 absl::StatusOr<KernelList> MakePooling(const KernelRequest& request) {
   const PoolingParam& param = static_cast<const PoolingForward&>(*request.op).param();
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(param, request.inputs[0]));
-  const bool blocked = request.inputs[0].format == Format::kNCHW16c;
+  const bool blocked = IsBlocked(request.inputs[0].format);
   const bool small_window = geometry.h.window * geometry.w.window <= kLargestOneDnnWindow;
   KernelList kernels;
-  if (small_window && (param.mode == PoolingMode::kMax || !blocked)) {
+  if (small_window && OneDnnSupports(request.inputs[0].format) &&
+      OneDnnSupports(request.outputs[0].format) && (param.mode == PoolingMode::kMax || !blocked)) {
     ASHLAR_RETURN_IF_ERROR(AddOneDnnKernels(request, geometry, param.mode, kernels));
   }
   // Measured against generated code: 2.5 times its time for maxima in NCHW16c, 5 for planes.

@@ -7,27 +7,27 @@ namespace ashlar {
 Strides StridesOver(const TensorType& type, const Shape& shape, bool blocked) {
   Strides strides = BroadcastStrides(type.shape, shape);
   if (!blocked) return strides;
-  if (type.format == Format::kNCHW16c) {
+  if (IsBlocked(type.format)) {
     const Shape& s = type.shape;
-    const int64_t pixels = s[2] * s[3];
-    const int64_t blocks = (s[1] + kChannelBlock - 1) / kChannelBlock;
-    const int64_t block = s[1] == 1 ? 0 : pixels * kChannelBlock;
-    return {s[0] == 1 ? 0 : blocks * pixels * kChannelBlock, block,
-            s[2] == 1 ? 0 : s[3] * kChannelBlock, s[3] == 1 ? 0 : kChannelBlock, s[1] == 1 ? 0 : 1};
+    const ImageStrides step = StridesOf(type);
+    return {s[0] == 1 ? 0 : step.n, s[1] == 1 ? 0 : step.c, s[2] == 1 ? 0 : step.h,
+            s[3] == 1 ? 0 : step.w, s[1] == 1 ? 0 : 1};
   }
   return {strides[0], kChannelBlock * strides[1], strides[2], strides[3], strides[1]};
 }
 
 void ZeroChannelPadding(const TensorType& type, void* data) {
-  const int64_t used = type.format == Format::kNCHW16c ? type.shape[1] % kChannelBlock : 0;
+  const int64_t used = IsBlocked(type.format) ? type.shape[1] % kChannelBlock : 0;
   if (used == 0) return;
   const int64_t size = SizeOf(type.dtype);
-  const int64_t pixels = type.shape[2] * type.shape[3];
-  const int64_t image = (type.shape[1] / kChannelBlock + 1) * pixels * kChannelBlock;
+  const ImageStrides step = StridesOf(type);
+  char* const last = static_cast<char*>(data) + type.shape[1] / kChannelBlock * step.c * size;
   for (int64_t n = 0; n < type.shape[0]; ++n) {
-    char* last = static_cast<char*>(data) + ((n + 1) * image - pixels * kChannelBlock) * size;
-    for (int64_t pixel = 0; pixel < pixels; ++pixel) {
-      std::memset(last + (pixel * kChannelBlock + used) * size, 0, (kChannelBlock - used) * size);
+    for (int64_t h = 0; h < type.shape[2]; ++h) {
+      char* const row = last + (n * step.n + h * step.h) * size;
+      for (int64_t w = 0; w < type.shape[3]; ++w) {
+        std::memset(row + (w * kChannelBlock + used) * size, 0, (kChannelBlock - used) * size);
+      }
     }
   }
 }

@@ -1,8 +1,9 @@
 // Loops over the elements of tensors that lie in memory in different ways.
 //
 // An operand is walked with a stride for each dimension of the loop, in elements: 0 where it is
-// broadcast. In NCHW16c a tensor has five dimensions, [N, blocks, H, W, 16]; where its channels do
-// not fill the last block, two loops are needed, one over the whole blocks and one over the last.
+// broadcast. In the blocked formats a tensor has five dimensions, [N, blocks, H, W, 16]; where its
+// channels do not fill the last block, two loops are needed, one over the whole blocks and one over
+// the last.
 #ifndef ASHLAR_RUNTIME_CPU_ROW_LOOP_H_
 #define ASHLAR_RUNTIME_CPU_ROW_LOOP_H_
 
@@ -67,8 +68,8 @@ Strides StridesOver(const TensorType& type, const Shape& shape, bool blocked);
 template <size_t K>
 std::vector<RowLoop<K>> LoopsOver(const TensorType& first, absl::Span<const TensorType> others,
                                   int threads) {
-  bool blocked = first.format == Format::kNCHW16c;
-  for (const TensorType& type : others) blocked = blocked || type.format == Format::kNCHW16c;
+  bool blocked = IsBlocked(first.format);
+  for (const TensorType& type : others) blocked = blocked || IsBlocked(type.format);
   RowLoop<K> loop;
   loop.shape = first.shape;
   if (blocked) {
@@ -80,11 +81,17 @@ std::vector<RowLoop<K>> LoopsOver(const TensorType& first, absl::Span<const Tens
   for (size_t k = 1; k <= others.size(); ++k) {
     loop.strides[k] = StridesOver(others[k - 1], first.shape, blocked);
   }
+  int blocks = 1;
+  if (first.format == Format::kNHCW16c) {  // in the order of operand 0's memory
+    blocks = 2;
+    std::swap(loop.shape[1], loop.shape[2]);
+    for (Strides& strides : loop.strides) std::swap(strides[1], strides[2]);
+  }
   std::vector<RowLoop<K>> loops;
-  if (!blocked || loop.shape[1] > 0) loops.push_back(loop);
+  if (!blocked || loop.shape[blocks] > 0) loops.push_back(loop);
   if (blocked && first.shape[1] % kChannelBlock != 0) {
-    for (size_t k = 0; k < K; ++k) loop.base[k] = loop.shape[1] * loop.strides[k][1];
-    loop.shape[1] = 1;
+    for (size_t k = 0; k < K; ++k) loop.base[k] = loop.shape[blocks] * loop.strides[k][blocks];
+    loop.shape[blocks] = 1;
     loop.shape[4] = first.shape[1] % kChannelBlock;
     loops.push_back(loop);
   }

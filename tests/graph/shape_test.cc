@@ -68,6 +68,18 @@ TEST(TensorTypeTest, BytesOfFormats) {
   image.format = Format::kNCHW16c;
   EXPECT_EQ(image.bytes(), 2 * 48 * 15 * 4);
   EXPECT_EQ(image.ToString(), "Float32{2,40,3,5}:NCHW16c");
+  image.format = Format::kNHCW16c;
+  EXPECT_EQ(image.bytes(), 2 * 48 * 15 * 4);
+  EXPECT_EQ(image.ToString(), "Float32{2,40,3,5}:NHCW16c");
+}
+
+TEST(TensorTypeTest, StridesOfFormats) {
+  const Shape shape = {2, 40, 3, 5};
+  EXPECT_EQ(StridesOf({DType::kFloat32, shape}), (ImageStrides{600, 15, 5, 1}));
+  EXPECT_EQ(StridesOf({DType::kFloat32, shape, Format::kNCHW16c}),
+            (ImageStrides{720, 240, 80, 16}));
+  EXPECT_EQ(StridesOf({DType::kFloat32, shape, Format::kNHCW16c}),
+            (ImageStrides{720, 80, 240, 16}));
 }
 
 TEST(DTypeTest, NamesAndSizes) {

@@ -79,6 +79,11 @@ TEST(Concat, PlacesWholeChannelBlocks) {
   // One block of one image: rows are contiguous.
   EXPECT_EQ(Make(2)->PlaceInput(1, {one, one}, {Image({1, 16, 4, 2})}), 16 * 4 * 4);
   EXPECT_FALSE(Make(2)->PlaceInput(1, {two, two}, {Image({1, 32, 4, 2})}));
+  // Rows are contiguous in any case, and blocks of channels are not.
+  const TensorType rows = Image({1, 32, 2, 2}, Format::kNHCW16c);
+  EXPECT_EQ(Make(2)->PlaceInput(1, {rows, rows}, {Image({1, 32, 4, 2}, Format::kNHCW16c)}),
+            32 * 4 * 4);
+  EXPECT_FALSE(Make(1)->PlaceInput(1, {rows, rows}, {Image({1, 64, 2, 2}, Format::kNHCW16c)}));
   EXPECT_FALSE(Make(1)->PlaceInput(0, {Image({1, 16, 2, 2}, Format::kDefault), two},
                                    {Image({1, 48, 2, 2})}));
 }

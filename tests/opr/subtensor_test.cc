@@ -193,6 +193,15 @@ TEST(Subtensor, IsAViewOfWholeChannelBlocks) {
   EXPECT_FALSE(ViewOf(one, {{2, 1, 2, {}, {}}}));
 }
 
+TEST(Subtensor, IsAViewOfRowsWhereTheyAreContiguous) {
+  const TensorType one{DType::kFloat32, {1, 40, 3, 5}, Format::kNHCW16c};
+  EXPECT_EQ(ViewOf(one, {{2, 1, 3, {}, {}}})->offset, 48 * 5 * 4);
+  EXPECT_FALSE(ViewOf(one, {{1, 16, 32, {}, {}}}));
+  EXPECT_FALSE(ViewOf(one, {{3, 1, 2, {}, {}}}));
+  const TensorType two{DType::kFloat32, {2, 40, 3, 5}, Format::kNHCW16c};
+  EXPECT_FALSE(ViewOf(two, {{2, 1, 3, {}, {}}}));
+}
+
 TEST(Subtensor, KeepsOneAxisWhereRankIsAtLeastOne) {
   const std::vector<Cut> cuts = {{0, {}, {}, {}, -1}};
   SubtensorParam param = ParamOf(cuts);

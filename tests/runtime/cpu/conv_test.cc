@@ -151,8 +151,14 @@ std::vector<KernelOutcome> CheckEverywhere(KernelCase test) {
   check();
   set_formats(Format::kNCHW16c, Format::kNCHW16c);
   check();
+  set_formats(Format::kNHCW16c, Format::kNHCW16c);
+  check();
+  set_formats(Format::kNHCW16c, Format::kNCHW16c);
+  check();
   if (test.inputs[0].shape()[1] < kChannelBlock) {
     set_formats(Format::kDefault, Format::kNCHW16c);
+    check();
+    set_formats(Format::kDefault, Format::kNHCW16c);
     check();
   }
   return outcomes;

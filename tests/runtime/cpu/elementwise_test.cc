@@ -69,12 +69,14 @@ TEST(ElementwiseTest, EveryModeOverEveryBroadcast) {
         test.unaligned = true;
         CheckKernels(test, 2e-6);
         test.unaligned = false;
-        test.formats.assign(test.inputs.size(), Format::kNCHW16c);
-        test.output_format = Format::kNCHW16c;
-        CheckKernels(test, 2e-6);
-        if (test.inputs.size() > 1) {
-          test.formats.back() = Format::kDefault;
+        for (const Format format : {Format::kNCHW16c, Format::kNHCW16c}) {
+          test.formats.assign(test.inputs.size(), format);
+          test.output_format = format;
           CheckKernels(test, 2e-6);
+          if (test.inputs.size() > 1) {
+            test.formats.back() = Format::kDefault;
+            CheckKernels(test, 2e-6);
+          }
         }
       }
     }
@@ -85,7 +87,7 @@ TEST(ElementwiseTest, EveryModeOverEachInputInPlace) {
   for (int mode = 0; mode < kNumModes; ++mode) {
     const auto m = static_cast<ElemwiseMode>(mode);
     for (int over = 0; over < Arity(m); ++over) {
-      for (const Format format : {Format::kDefault, Format::kNCHW16c}) {
+      for (const Format format : kFormats) {
         std::mt19937_64 random(mode);
         KernelCase test{MakeElemwise(m)};
         for (int i = 0; i < Arity(m); ++i) {
@@ -109,7 +111,7 @@ TEST(ElementwiseTest, EveryDType) {
     for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kInt64, DType::kInt32,
                               DType::kInt8, DType::kUint8}) {
       if (!IsFloat(dtype) && !TakesIntegers(m)) continue;
-      for (const Format format : {Format::kDefault, Format::kNCHW16c}) {
+      for (const Format format : kFormats) {
         std::mt19937_64 random(mode);
         KernelCase test{MakeElemwise(m)};
         for (int i = 0; i < Arity(m); ++i) {

@@ -56,12 +56,14 @@ std::vector<int64_t> Offsets(const TensorType& type) {
   std::vector<int64_t> offsets(type.shape.num_elements());
   for (int64_t i = 0; i < static_cast<int64_t>(offsets.size()); ++i) {
     int64_t element = i;
-    if (type.format == Format::kNCHW16c) {
-      const int64_t channels = type.shape[1], pixels = type.shape[2] * type.shape[3];
-      const int64_t n = i / (channels * pixels), c = i / pixels % channels, pixel = i % pixels;
-      const int64_t blocks = (channels + kChannelBlock - 1) / kChannelBlock;
-      element =
-          ((n * blocks + c / kChannelBlock) * pixels + pixel) * kChannelBlock + c % kChannelBlock;
+    if (IsBlocked(type.format)) {
+      const int64_t channels = type.shape[1], rows = type.shape[2], width = type.shape[3];
+      const int64_t n = i / width / rows / channels, c = i / width / rows % channels;
+      const int64_t h = i / width % rows, w = i % width;
+      const int64_t blocks = (channels + 15) / 16, block = c / 16;
+      const int64_t row = type.format == Format::kNCHW16c ? (n * blocks + block) * rows + h
+                                                          : (n * rows + h) * blocks + block;
+      element = (row * width + w) * 16 + c % 16;
     }
     offsets[i] = element * size;
   }

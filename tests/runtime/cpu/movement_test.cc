@@ -46,8 +46,8 @@ TEST(RelayoutTest, BothWays) {
   for (const Shape& shape : {Shape{2, 3, 9, 11}, Shape{2, 32, 9, 11}, Shape{1, 35, 20, 41},
                              Shape{3, 16, 1, 1}, Shape{1, 1, 1, 1}}) {
     for (const DType dtype : kAllDTypes) {
-      for (const Format from : {Format::kDefault, Format::kNCHW16c}) {
-        for (const Format to : {Format::kDefault, Format::kNCHW16c}) {
+      for (const Format from : kFormats) {
+        for (const Format to : kFormats) {
           KernelCase test;
           test.op = std::make_shared<const RelayoutFormat>(RelayoutFormatParam{to});
           test.inputs = {Random(dtype, shape)};
@@ -64,7 +64,7 @@ TEST(ConcatTest, EveryAxisAndFormat) {
   struct {
     std::vector<Shape> inputs;
     int64_t axis;
-    bool image;  // may be in NCHW16c
+    bool image;  // may be in a blocked format
   } const kRows[] = {
       {{{2, 3, 4, 5}, {2, 7, 4, 5}}, 1, false},
       {{{2, 32, 4, 5}, {2, 16, 4, 5}, {2, 64, 4, 5}}, 1, true},
@@ -76,8 +76,8 @@ TEST(ConcatTest, EveryAxisAndFormat) {
       {{{5, 6}}, 1, false},
   };
   for (const auto& row : kRows) {
-    for (const Format format : {Format::kDefault, Format::kNCHW16c}) {
-      if (format == Format::kNCHW16c && !row.image) continue;
+    for (const Format format : kFormats) {
+      if (IsBlocked(format) && !row.image) continue;
       for (const DType dtype : {DType::kFloat32, DType::kInt8, DType::kInt64}) {
         KernelCase test;
         test.op = std::make_shared<const Concat>(ConcatParam{row.axis});
@@ -166,7 +166,7 @@ TEST(TypeCvtTest, EveryPair) {
       if (from == DType::kByte || to == DType::kByte) continue;
       HostTensor x = HostTensor::Zeros(from, {2, 19, 3, 5});
       for (int64_t i = 0; i < x.num_elements(); ++i) x.Set(i, values[i % values.size()]);
-      for (const Format format : {Format::kDefault, Format::kNCHW16c}) {
+      for (const Format format : kFormats) {
         KernelCase test;
         test.op = std::make_shared<const TypeCvt>(TypeCvtParam{to});
         test.inputs = {x};

@@ -16,9 +16,8 @@ TEST(BatchNormTest, EveryFormatOutOfPlaceAndIn) {
   for (const Shape& shape :
        {Shape{2, 35, 5, 7}, Shape{1, 64, 40, 40}, Shape{3, 5}, Shape{2, 3, 4, 2, 3}}) {
     for (const bool four_dimensional_parameters : {false, true}) {
-      for (const Format format : {Format::kDefault, Format::kNCHW16c}) {
-        if (shape.rank() != 4 && (format == Format::kNCHW16c || four_dimensional_parameters))
-          continue;
+      for (const Format format : kFormats) {
+        if (shape.rank() != 4 && (IsBlocked(format) || four_dimensional_parameters)) continue;
         std::mt19937_64 random(1);
         KernelCase test;
         test.op = std::make_shared<const BatchNorm>(BatchNormParam{1e-3});
@@ -48,7 +47,7 @@ TEST(LrnTest, EveryWindowAndFormat) {
   for (const Shape& shape : {Shape{2, 35, 5, 7}, Shape{1, 64, 20, 20}, Shape{1, 3, 1, 2}}) {
     for (const int64_t size : {1, 2, 3, 4, 5, 7, 16, 33, 100}) {
       for (const double beta : {0.75, 1.0, 0.3}) {
-        for (const Format format : {Format::kDefault, Format::kNCHW16c}) {
+        for (const Format format : kFormats) {
           std::mt19937_64 random(size);
           KernelCase test;
           test.op = std::make_shared<const LRN>(LRNParam{size, 0.3, beta, 1.5});

@@ -27,7 +27,7 @@ void CheckBothFormats(const Row& row, int threads, int seed) {
   test.inputs = {RandomTensor(random, DType::kFloat32, row.input)};
   test.threads = threads;
   test.unaligned = threads == 2;
-  for (const Format format : {Format::kDefault, Format::kNCHW16c}) {
+  for (const Format format : kFormats) {
     test.formats = {format};
     test.output_format = format;
     CheckKernels(test, 2e-6);
@@ -98,7 +98,7 @@ TEST(PoolingTest, WideWindows) {
 TEST(PoolingTest, MaximumHandsANaNOn) {
   HostTensor x = HostTensor::Zeros(DType::kFloat32, {1, 16, 20, 20});
   for (int64_t i = 0; i < 16; i += 2) x.Set(i * 400 + 25 * i, NAN);
-  for (const Format format : {Format::kDefault, Format::kNCHW16c}) {
+  for (const Format format : kFormats) {
     KernelCase test;
     test.op = std::make_shared<const PoolingForward>(Pool(17, 1, 0));
     test.inputs = {x};
