@@ -14,6 +14,7 @@
 #include "tests/serialization/files.h"
 #include "tests/serialization/real_dump.h"
 #include "tests/serialization/small_dump.h"
+#include "tests/support/shared_data.h"
 
 namespace ashlar {
 namespace {
@@ -196,7 +197,7 @@ TEST_F(RealDump, ReadsBackAsTheSameGraph) {
 // With the Python package jsonschema.
 void ExpectValid(const std::string& path) {
   const std::string command =
-      absl::StrCat("python3 '", ASHLAR_SOURCE_DIR, "/scripts/validate_dump.py' '", path, "'");
+      absl::StrCat("python3 '", testing::SourceFolder(), "/scripts/validate_dump.py' '", path, "'");
   const int status = std::system(command.c_str());
   if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "needs Debian's python3-jsonschema";
   EXPECT_EQ(WEXITSTATUS(status), 0);
@@ -232,7 +233,7 @@ TEST(ProfileDumpSchema, ChangesAreNot) {
     dump[nlohmann::json::json_pointer(pointer)] = "?";
     testing::WriteWholeFile(folder / "dump.json", dump.dump());
     const std::string command =
-        absl::StrCat("python3 '", ASHLAR_SOURCE_DIR, "/scripts/validate_dump.py' '",
+        absl::StrCat("python3 '", testing::SourceFolder(), "/scripts/validate_dump.py' '",
                      folder / "dump.json", "' > /dev/null");
     const int status = std::system(command.c_str());
     if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "needs Debian's python3-jsonschema";
