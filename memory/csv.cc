@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -195,7 +197,9 @@ absl::StatusOr<CsvProblem> ReadCsv(std::istream& in, const std::string& name) {
 
 absl::StatusOr<CsvProblem> ReadCsvFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be opened"));
+  if (!file) {
+    return absl::NotFoundError(absl::StrCat(path, ": cannot open: ", std::strerror(errno)));
+  }
   return ReadCsv(file, path);
 }
 

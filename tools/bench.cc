@@ -43,7 +43,7 @@ class BenchCommand final : public Command {
         ->group("Measurement");
     app.add_option("--iterations", iterations_, "at least so many runs (default 10)")
         ->option_text("N")
-        ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
+        ->check(WholeNumber(1, 1 << 30))
         ->group("Measurement");
     AddParsed(app, "--duration", duration_, ParseDuration, "TIME",
               "and at least this long (default 0s)")

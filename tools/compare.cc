@@ -87,11 +87,11 @@ class CompareCommand final : public Command {
         ->group("Comparison");
     app.add_option("--atol", tolerance_.atol, "absolute tolerance (default 1e-6)")
         ->option_text("X")
-        ->check(CLI::NonNegativeNumber)
+        ->check(NonNegativeReal())
         ->group("Comparison");
     app.add_option("--rtol", tolerance_.rtol, "relative tolerance (default 1e-4)")
         ->option_text("X")
-        ->check(CLI::NonNegativeNumber)
+        ->check(NonNegativeReal())
         ->group("Comparison");
     app.add_option("--layers", layers_, "`all`: every value that both sides have")
         ->option_text("all|outputs")

@@ -56,7 +56,6 @@ absl::Status Console::Write(const Json& document) {
   ClearProgress();
   const std::string text = JsonText(document, 2);
   std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fputc('\n', stdout);
   return absl::OkStatus();
 }
 

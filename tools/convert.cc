@@ -29,7 +29,8 @@ class ConvertCommand final : public Command {
         ->option_text("OUT");
     app.add_option("--seed", model_.weights_seed,
                    "of the weights, which a profile dump (.json) does not have (default 0)")
-        ->option_text("N");
+        ->option_text("N")
+        ->check(WholeNumber(0));
   }
 
   absl::Status Run(Console& console) override {

@@ -86,10 +86,31 @@ absl::Status ParseFailure(const CLI::ParseError& error, const CLI::App& app) {
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
       for (const std::string& name : option->get_snames()) names.push_back("-" + name);
     }
-    return UsageError(
-        absl::StrCat("unknown option ", flag, "; did you mean ", Nearest(flag, names), "? ", hint));
+    const std::string nearest = Nearest(flag, names);
+    const bool close = EditDistance(flag, nearest) <= static_cast<int>(flag.size()) / 3;
+    return UsageError(absl::StrCat("unknown option ", flag, "; ",
+                                   close ? absl::StrCat("did you mean ", nearest, "? ") : "",
+                                   hint));
   }
   return UsageError(absl::StrCat(error.what(), "; ", hint));
+}
+
+// The arguments from the last to the first, as the parser takes them. It knows "--name=value", but
+// of "-o=value" it would take "=value".
+std::vector<std::string> Arguments(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = argc - 1; i > 0; --i) {
+    const std::string argument = argv[i];
+    const bool joined =
+        argument.size() > 2 && argument[0] == '-' && argument[1] != '-' && argument[2] == '=';
+    if (joined) {
+      arguments.push_back(argument.substr(3));
+      arguments.push_back(argument.substr(0, 2));
+    } else {
+      arguments.push_back(argument);
+    }
+  }
+  return arguments;
 }
 
 int Main(int argc, char** argv) {
@@ -107,7 +128,7 @@ int Main(int argc, char** argv) {
   for (const CommandRow& row : Commands()) entries.emplace_back(row);
   for (Entry& entry : entries) Declare(app, entry);
   try {
-    app.parse(argc, argv);
+    app.parse(Arguments(argc, argv));
   } catch (const CLI::Success& success) {  // help and version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

@@ -3,8 +3,12 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <thread>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/passes/pass.h"
 #include "memory/planner.h"
@@ -68,6 +72,29 @@ int DefaultThreads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+CLI::Validator WholeNumber(int64_t least, int64_t most) {
+  const bool bounded = most != std::numeric_limits<int64_t>::max();
+  const std::string range =
+      bounded ? absl::StrCat("from ", least, " to ", most) : absl::StrCat("of at least ", least);
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        int64_t value = 0;
+        if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) return {};
+        return absl::StrCat("'", text, "' is not a whole number ", range);
+      },
+      "");
+}
+
+CLI::Validator NonNegativeReal() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        double value = 0;
+        if (absl::SimpleAtod(text, &value) && value >= 0 && std::isfinite(value)) return {};
+        return absl::StrCat("'", text, "' is not a number of at least 0");
+      },
+      "");
+}
+
 void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
   flags.threads = DefaultThreads();
   AddParsed(app, "--device", flags.device, CompNode::Parse, "D", "cpu0:0 (default), gpu0:0")
@@ -75,10 +102,11 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
   app.add_option("--threads", flags.threads,
                  absl::StrCat("threads of the run (default ", flags.threads, ")"))
       ->option_text("N")
-      ->check(CLI::Range(1, kMaxThreads))
+      ->check(WholeNumber(1, kMaxThreads))
       ->group("Execution");
   app.add_option("--seed", flags.seed, "of random inputs (default 0)")
       ->option_text("N")
+      ->check(WholeNumber(0))
       ->group("Execution");
 }
 

@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,10 @@ struct ExecutionFlags {
 int DefaultThreads();
 
 void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags);
+
+// Checks of an option's text, whose messages name what was given and what is expected.
+CLI::Validator WholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
+CLI::Validator NonNegativeReal();
 
 // How a model is planned.
 struct PlanningFlags {

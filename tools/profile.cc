@@ -90,11 +90,11 @@ class ProfileCommand final : public Command {
         ->group("Profile");
     app.add_option("--top", top_, "rows to show (default 20; 0: all)")
         ->option_text("N")
-        ->check(CLI::NonNegativeNumber)
+        ->check(WholeNumber(0, 1 << 30))
         ->group("Profile");
     app.add_option("--warmup", warmup_, "runs before the one that is recorded (default 2)")
         ->option_text("N")
-        ->check(CLI::NonNegativeNumber)
+        ->check(WholeNumber(0, 1 << 30))
         ->group("Profile");
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);

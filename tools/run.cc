@@ -28,7 +28,7 @@ class RunCommand final : public Command {
         ->group("Outputs");
     app.add_option("--top", top_, "best classes of each image (default 5; 0: none)")
         ->option_text("N")
-        ->check(CLI::NonNegativeNumber)
+        ->check(WholeNumber(0, 1 << 30))
         ->group("Outputs");
     app.add_option("--labels", labels_, "names of the classes, one a line")
         ->option_text("FILE")
@@ -36,7 +36,7 @@ class RunCommand final : public Command {
     AddExecutionFlags(app, execution_);
     app.add_option("--iterations", iterations_, "how often to run (default 1)")
         ->option_text("N")
-        ->check(CLI::PositiveNumber)
+        ->check(WholeNumber(1, 1 << 30))
         ->group("Execution");
     AddPlanningFlags(app, planning_);
   }

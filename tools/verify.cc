@@ -29,7 +29,7 @@ class VerifyCommand final : public Command {
     AddExecutionFlags(app, execution_);
     app.add_option("--runs", measure_.runs, "runs to count heap calls of, and one (default 3)")
         ->option_text("N")
-        ->check(CLI::Range(2, 1 << 20))
+        ->check(WholeNumber(2, 1 << 20))
         ->group("Measurement");
     AddParsed(app, "--understate", understate_, ParseSize, "SIZE",
               "negative control: claim a chunk smaller than it is; exit 4")

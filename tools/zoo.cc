@@ -35,11 +35,13 @@ class ZooCommand final : public Command {
         ->option_text("FILE.ash");
     app.add_option("--batch", options_.batch, "images at a time (default 1)")
         ->option_text("N")
-        ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+        ->check(WholeNumber(1, 1 << 20));
     app.add_option("--image", options_.image, "height and width in pixels (default 224)")
         ->option_text("N")
-        ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
-    app.add_option("--seed", options_.seed, "of the weights (default 0)")->option_text("N");
+        ->check(WholeNumber(1, 1 << 20));
+    app.add_option("--seed", options_.seed, "of the weights (default 0)")
+        ->option_text("N")
+        ->check(WholeNumber(0));
     app.add_flag("--headless", options_.headless,
                  "stop after the last convolution stage, at the feature map");
   }

@@ -27,6 +27,8 @@ struct Codec {
   uint16_t infinity;
 };
 
+void PrintTo(const Codec& codec, std::ostream* out) { *out << codec.name; }
+
 class SixteenBitFloatTest : public ::testing::TestWithParam<Codec> {};
 
 TEST_P(SixteenBitFloatTest, AllValuesSurviveTheRoundTrip) {

@@ -44,6 +44,7 @@ TEST_F(CommandLineTest, UnknownNamesAreUsageErrorsWithTheNearestName) {
       {"run --treads=2", "unknown option --treads; did you mean --threads?"},
       {"plan model.ash --plannr auto --format svg", "did you mean --planner?"},
       {"banch model.ash", "unknown subcommand 'banch'; did you mean 'bench'?"},
+      {"run model.ash --frobnicate", "unknown option --frobnicate; `ashlar run"},
       {"", "subcommand"},
       {"run", "MODEL"},
       {"zoo resnet18", "--output"},
@@ -68,6 +69,9 @@ TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
   const Case cases[] = {
       {"run none.ash --threads 0", "--threads"},
       {"run none.ash --threads two", "--threads"},
+      {"run none.ash --top abc", "--top: 'abc' is not a whole number from 0 to"},
+      {"run none.ash --seed -1", "--seed: '-1' is not a whole number of at least 0"},
+      {"compare none.ash --ref r.npz --atol x", "--atol: 'x' is not a number of at least 0"},
       {"run none.ash --device tpu", "'tpu'"},
       {"run none.ash --mean a,b", "--mean"},
       {"run none.ash --layout chwn", "nchw or nhwc"},
@@ -118,6 +122,8 @@ TEST_F(CommandLineTest, ValuesMayFollowASpaceOrAnEqualsSign) {
   ASSERT_EQ(equals.exit_code, 0) << equals.err;
   EXPECT_EQ(space.Json()["pools"], equals.Json()["pools"]);
   EXPECT_EQ(space.Json()["arena"]["planner"], "naive");
+  EXPECT_EQ(Ashlar("zoo squeezenet -o=short.ash").exit_code, 0);
+  EXPECT_EQ(Ashlar("inspect short.ash").exit_code, 0);
 }
 
 TEST_F(CommandLineTest, DevicesHaveACanonicalForm) {

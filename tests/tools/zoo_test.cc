@@ -61,6 +61,8 @@ struct Expected {
   Shape features;      // where headless
 };
 
+void PrintTo(const Expected& expected, std::ostream* out) { *out << expected.name; }
+
 class ZooTest : public ::testing::TestWithParam<Expected> {};
 
 TEST_P(ZooTest, IsTheNetworkOfThatName) {
