@@ -9,6 +9,7 @@
 #include "graph/status.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
+#include "runtime/cpu/thread_pool.h"
 #include "runtime/device.h"
 
 namespace ashlar {
@@ -46,7 +47,10 @@ class CpuDevice final : public Device {
     return std::make_unique<CpuMemory>(data, bytes);
   }
 
-  void UseThreads(int threads) override { omp_set_num_threads(threads); }
+  void UseThreads(int threads) override {
+    ThreadPool::Shared().Reserve(threads);
+    omp_set_num_threads(threads);  // oneDNN's
+  }
 
  private:
   CompNode comp_node_;

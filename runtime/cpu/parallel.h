@@ -1,34 +1,53 @@
-// Loops shared among the threads of a session.
+// Loops shared among the threads of a session. What they compute must not depend on how they are
+// cut into pieces, nor on who works on which.
 #ifndef ASHLAR_RUNTIME_CPU_PARALLEL_H_
 #define ASHLAR_RUNTIME_CPU_PARALLEL_H_
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdint>
+
+#include "runtime/cpu/thread_pool.h"
 
 namespace ashlar {
 
 // Elements below which another thread is not worth waking.
 inline constexpr int64_t kElementsPerThread = 16384;
 
-// Calls body(begin, end) for ranges that cover [0, count), at most one a thread. Ranges begin at
-// multiples of `grain`, and none but the last is smaller.
+// Calls body(i, thread) for each i in [0, count), each handed out when a thread is free for it;
+// `thread` is below `threads`, and no two threads have the same at a time: for scratch that each
+// has for itself. What `body` throws ends the program. For pieces of at least some ten
+// microseconds.
 template <typename Body>
-void ParallelFor(int threads, int64_t count, int64_t grain, const Body& body) {
+void ParallelPieces(int threads, int64_t count, const Body& body) noexcept {
+  if (threads <= 1 || count <= 1) {
+    for (int64_t i = 0; i < count; ++i) body(i, 0);
+    return;
+  }
+  ThreadPool::Shared().Run(
+      threads, count,
+      [](const void* context, int64_t i, int thread) noexcept {
+        (*static_cast<const Body*>(context))(i, thread);
+      },
+      &body);
+}
+
+// Calls body(begin, end) for ranges that cover [0, count). Ranges begin at multiples of `grain`,
+// and none but the last is smaller. There are a few for each thread, so that one which the system
+// holds up leaves its share to the others.
+template <typename Body>
+void ParallelFor(int threads, int64_t count, int64_t grain, const Body& body) noexcept {
+  constexpr int64_t kRangesPerThread = 4;
   const int64_t grains = (count + grain - 1) / grain;
   if (threads <= 1 || grains <= 1) {
     if (count > 0) body(int64_t{0}, count);
     return;
   }
-  // The team always has the session's size: the OpenMP runtime allocates when it changes.
-#pragma omp parallel num_threads(threads)
-  {
-    const int64_t team = omp_get_num_threads(), self = omp_get_thread_num();
-    const int64_t begin = grains * self / team * grain;
-    const int64_t end = std::min(grains * (self + 1) / team * grain, count);
-    if (begin < end) body(begin, end);
-  }
+  const int64_t ranges = std::min(grains, kRangesPerThread * threads);
+  ParallelPieces(threads, ranges, [&](int64_t range, int /*thread*/) {
+    const int64_t begin = grains * range / ranges * grain;
+    const int64_t end = std::min(grains * (range + 1) / ranges * grain, count);
+    body(begin, end);
+  });
 }
 
 }  // namespace ashlar

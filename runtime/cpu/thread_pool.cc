@@ -1,0 +1,183 @@
+// A loop's state is one word, so that joining, leaving and closing are single atomic operations:
+//
+//   bits 0 to 14   workers inside
+//   bits 15 to 30  free seats
+//   bit 31         the caller sleeps until the last worker leaves
+//
+// A worker takes a seat and enters in one step; only then does it read the loop. The caller closes
+// the loop by taking all free seats away. It may use the place for another loop when nobody is
+// inside.
+#include "runtime/cpu/thread_pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+
+#include "runtime/allocation_origin.h"
+#include "runtime/cpu/futex.h"
+
+namespace ashlar {
+namespace {
+
+constexpr uint32_t kWorker = 1, kSeat = 1u << 15, kSleeping = 1u << 31;
+constexpr int kMaxSeats = (1 << 15) - 1;
+
+constexpr uint32_t WorkersIn(uint32_t state) { return state & (kSeat - 1); }
+constexpr uint32_t SeatsIn(uint32_t state) { return (state & ~kSleeping) / kSeat; }
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// How long to spin and to yield before sleeping. A worker that sleeps takes some 10 to 50
+// microseconds to come, and steps of a net follow each other faster than that: workers stay awake
+// over a few of them. Yielding costs nothing where nobody else wants the processor.
+class Patience {
+ public:
+  Patience(std::chrono::microseconds spin, std::chrono::microseconds yield)
+      : spin_(spin), yield_(yield) {}
+
+  // Waits a moment; false when it is time to sleep.
+  bool Wait() {
+    constexpr int kPausesPerLook = 8;
+    for (int i = 0; i < kPausesPerLook; ++i) Pause();
+    const auto now = std::chrono::steady_clock::now();
+    if (start_ == std::chrono::steady_clock::time_point()) start_ = now;
+    if (now - start_ < spin_) return true;
+    sched_yield();
+    return now - start_ < spin_ + yield_;
+  }
+
+ private:
+  const std::chrono::microseconds spin_, yield_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+using std::chrono::microseconds;
+constexpr microseconds kWorkerSpins{50}, kWorkerYields{1000};
+// When a worker is late, most likely something else runs on its processor: the caller's own, given
+// free, is then of more use.
+constexpr microseconds kCallerSpins{100}, kCallerYields{100};
+
+}  // namespace
+
+ThreadPool& ThreadPool::Shared() {
+  static auto* const pool = new ThreadPool();
+  return *pool;
+}
+
+ThreadPool::~ThreadPool() {
+  stopping_ = true;
+  announced_.fetch_add(1);
+  FutexWake(announced_, kMaxSeats);
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ThreadPool::Reserve(int threads) {
+  const int wanted = std::min(threads - 1, kMaxSeats);
+  if (workers() >= wanted) return;
+  const std::lock_guard<std::mutex> lock(starting_);
+  try {
+    while (static_cast<int>(threads_.size()) < wanted) {
+      threads_.emplace_back([this] { Work(); });
+      num_workers_.store(static_cast<int>(threads_.size()), std::memory_order_release);
+    }
+  } catch (const std::system_error&) {
+    // Loops do without.
+  }
+}
+
+void ThreadPool::TakeChunks(Loop& loop, int thread) {
+  for (;;) {
+    const int64_t chunk = loop.next.fetch_add(1, std::memory_order_relaxed);
+    if (chunk >= loop.count) return;
+    loop.chunk(loop.context, chunk, thread);
+  }
+}
+
+void ThreadPool::Leave(Loop& loop) {
+  const uint32_t before = loop.state.fetch_sub(kWorker, std::memory_order_acq_rel);
+  if (WorkersIn(before) == 1 && (before & kSleeping) != 0) FutexWake(loop.state, 1);
+}
+
+bool ThreadPool::JoinAnyLoop() {
+  for (Loop& loop : loops_) {
+    uint32_t state = loop.state.load(std::memory_order_relaxed);
+    while (SeatsIn(state) > 0) {
+      if (!loop.state.compare_exchange_weak(state, state - kSeat + kWorker,
+                                            std::memory_order_acquire, std::memory_order_relaxed)) {
+        continue;
+      }
+      TakeChunks(loop, static_cast<int>(SeatsIn(state)));
+      Leave(loop);
+      return true;
+    }
+  }
+  return false;
+}
+
+void ThreadPool::Work() {
+  const OriginScope own(AllocationOrigin::kOwn);
+  while (!stopping_) {
+    const uint32_t seen = announced_.load();
+    if (JoinAnyLoop()) continue;
+    Patience patience(kWorkerSpins, kWorkerYields);
+    while (announced_.load(std::memory_order_relaxed) == seen) {
+      if (patience.Wait()) continue;
+      // Either the announcer sees a sleeper, or the sleeper sees that it has announced.
+      sleepers_.fetch_add(1);
+      if (announced_.load() == seen) FutexWait(announced_, seen);
+      sleepers_.fetch_sub(1);
+    }
+  }
+}
+
+void ThreadPool::Announce(int seats) {
+  announced_.fetch_add(1);
+  if (sleepers_.load() > 0) FutexWake(announced_, seats);
+}
+
+void ThreadPool::AwaitWorkers(Loop& loop) {
+  Patience patience(kCallerSpins, kCallerYields);
+  for (;;) {
+    uint32_t state = loop.state.load(std::memory_order_acquire);
+    if (WorkersIn(state) == 0) break;
+    if (patience.Wait()) continue;
+    if (loop.state.compare_exchange_strong(state, state | kSleeping)) {
+      FutexWait(loop.state, state | kSleeping);
+    }
+  }
+}
+
+void ThreadPool::Run(int threads, int64_t count, Chunk chunk, const void* context) {
+  const int seats = static_cast<int>(
+      std::min<int64_t>({threads - 1, count - 1, num_workers_.load(std::memory_order_acquire)}));
+  Loop* loop = nullptr;
+  for (size_t i = 0; i < loops_.size() && loop == nullptr && seats > 0; ++i) {
+    if (!loops_[i].taken.load(std::memory_order_relaxed) &&
+        !loops_[i].taken.exchange(true, std::memory_order_acquire)) {
+      loop = &loops_[i];
+    }
+  }
+  if (loop == nullptr) {
+    for (int64_t i = 0; i < count; ++i) chunk(context, i, 0);
+    return;
+  }
+  loop->chunk = chunk;
+  loop->context = context;
+  loop->count = count;
+  loop->next.store(0, std::memory_order_relaxed);
+  loop->state.store(static_cast<uint32_t>(seats) * kSeat, std::memory_order_release);
+  Announce(seats);
+  TakeChunks(*loop, 0);
+  loop->state.fetch_and(kSeat - 1, std::memory_order_acq_rel);  // no further seats
+  AwaitWorkers(*loop);
+  loop->state.store(0, std::memory_order_relaxed);
+  loop->taken.store(false, std::memory_order_release);
+}
+
+}  // namespace ashlar
