@@ -12,6 +12,7 @@ void RegisterCpuKernels(KernelRegistry& registry) {
   RegisterMovementKernels(registry);
   RegisterPoolingKernels(registry);
   RegisterReduceKernels(registry);
+  RegisterRelayoutKernels(registry);
   RegisterSoftmaxKernels(registry);
   RegisterTypeCvtKernels(registry);
 }

@@ -17,6 +17,7 @@ void RegisterMatrixMulKernels(KernelRegistry& registry);
 void RegisterMovementKernels(KernelRegistry& registry);
 void RegisterPoolingKernels(KernelRegistry& registry);
 void RegisterReduceKernels(KernelRegistry& registry);
+void RegisterRelayoutKernels(KernelRegistry& registry);
 void RegisterSoftmaxKernels(KernelRegistry& registry);
 void RegisterTypeCvtKernels(KernelRegistry& registry);
 

@@ -1,7 +1,8 @@
-// LRN: oneDNN where it has generated code for the window, our own loops for the rest.
+// LRN: our own loops; oneDNN's generated code for row-major images.
 #include "opr/lrn.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/status.h"
 #include "runtime/cpu/isa.h"
@@ -16,6 +17,11 @@ namespace {
 
 // Pixels of a row-major plane that are worked on together.
 constexpr int64_t kPixels = 256;
+// The same of a blocked image. Their squares are written first and summed then: what was just
+// written cannot be read yet at other addresses without a delay.
+constexpr int64_t kGroup = 8;
+// Of a blocked image whose squares are kept that way; and of its window, to either side.
+constexpr int64_t kMaxChannels = 512, kMaxReach = 8;
 
 struct Problem {
   int64_t images = 0, channels = 0, pixels = 0;
@@ -43,36 +49,84 @@ void RowMajor(const Problem& problem, const float* x, float* y, int64_t first, i
   }
 }
 
-// One pixel of all channels of a blocked image or row; `n` is 1. The padding of channels is zero,
-// and stays so.
-void Blocked(const Problem& problem, const float* x, float* y, int64_t pixel, int64_t) {
-  constexpr int64_t kB = kChannelBlock;
-  const int64_t blocks = (problem.channels + kB - 1) / kB;
-  const int64_t pitch = problem.pitch;
-  x += pixel * kB;
-  y += pixel * kB;
-  for (int64_t block = 0; block < blocks; ++block) {
-    float squares[kB] = {};
-    for (int64_t shift = -problem.before; shift <= problem.after; ++shift) {
-      // Lane l takes in channel block * 16 + l + shift: of block `low` or of the one behind it.
-      const int64_t channel = block * kB + shift;
-      const int64_t low = (channel >= 0 ? channel : channel - kB + 1) / kB;
-      const int64_t lane = channel - low * kB;
-      if (low >= 0 && low < blocks) {
-        const float* const from = x + low * pitch + lane;
-        for (int64_t l = 0; l < kB - lane; ++l) squares[l] += from[l] * from[l];
-      }
-      if (low + 1 >= 0 && low + 1 < blocks) {
-        const float* const from = x + (low + 1) * pitch - (kB - lane);
-        for (int64_t l = kB - lane; l < kB; ++l) squares[l] += from[l] * from[l];
-      }
-    }
+// y = x * base^exponent, for the channels of a block.
+template <bool kThreeQuarters>
+void Scale(const Problem& problem, const float* x, const float* squares, float* y) {
 #pragma omp simd
-    for (int64_t l = 0; l < kB; ++l) {
-      y[block * pitch + l] =
-          x[block * pitch + l] * powf(problem.bias + problem.factor * squares[l], problem.exponent);
+  for (int64_t l = 0; l < kChannelBlock; ++l) {
+    const float base = problem.bias + problem.factor * squares[l];
+    if constexpr (kThreeQuarters) {  // by far the most common, and cheaper by roots
+      const float root = std::sqrt(base);
+      y[l] = x[l] / (root * std::sqrt(root));
+    } else {
+      y[l] = x[l] * powf(base, problem.exponent);
     }
   }
+}
+
+// Up to kGroup pixels of all channels of a blocked image or row. The padding of channels is zero,
+// and stays so.
+template <bool kThreeQuarters>
+void Blocked(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
+  constexpr int64_t kB = kChannelBlock;
+  const int64_t blocks = ChannelBlocks(problem.channels), pitch = problem.pitch;
+  x += first * kB;
+  y += first * kB;
+  float squares[kGroup][kMaxReach + kMaxChannels + kMaxReach];
+  for (int64_t p = 0; p < n; ++p) {
+    float* const row = squares[p] + kMaxReach;
+    std::fill(squares[p], row, 0.0f);
+    std::fill_n(row + blocks * kB, kMaxReach, 0.0f);
+    for (int64_t block = 0; block < blocks; ++block) {
+      const float* const from = x + block * pitch + p * kB;
+#pragma omp simd
+      for (int64_t l = 0; l < kB; ++l) row[block * kB + l] = from[l] * from[l];
+    }
+  }
+  for (int64_t block = 0; block < blocks; ++block) {
+    for (int64_t p = 0; p < n; ++p) {
+      const float* const row = squares[p] + kMaxReach + block * kB;
+      float sums[kB] = {};
+      for (int64_t shift = -problem.before; shift <= problem.after; ++shift) {
+#pragma omp simd
+        for (int64_t l = 0; l < kB; ++l) sums[l] += row[l + shift];
+      }
+      const int64_t at = block * pitch + p * kB;
+      Scale<kThreeQuarters>(problem, x + at, sums, y + at);
+    }
+  }
+}
+
+// The same for any number of channels and any window.
+template <bool kThreeQuarters>
+void WideBlocked(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
+  constexpr int64_t kB = kChannelBlock;
+  const auto at = [&](int64_t channel, int64_t pixel) {
+    return channel / kB * problem.pitch + pixel * kB + channel % kB;
+  };
+  for (int64_t pixel = first; pixel < first + n; ++pixel) {
+    for (int64_t block = 0; block < ChannelBlocks(problem.channels); ++block) {
+      float sums[kB] = {};
+      for (int64_t l = 0; l < kB; ++l) {
+        const int64_t channel = block * kB + l;
+        const int64_t end = std::min(channel + problem.after + 1, problem.channels);
+        for (int64_t i = std::max<int64_t>(channel - problem.before, 0); i < end; ++i) {
+          sums[l] += x[at(i, pixel)] * x[at(i, pixel)];
+        }
+      }
+      Scale<kThreeQuarters>(problem, x + at(block * kB, pixel), sums, y + at(block * kB, pixel));
+    }
+  }
+}
+
+using ApplyFunction = void (*)(const Problem&, const float*, float*, int64_t, int64_t);
+
+template <bool kThreeQuarters>
+ApplyFunction BlockedFor(const Problem& problem) {
+  const bool fits =
+      problem.channels <= kMaxChannels && problem.before <= kMaxReach && problem.after <= kMaxReach;
+  return fits ? Versions<Blocked<kThreeQuarters>>::For(HostIsa())
+              : Versions<WideBlocked<kThreeQuarters>>::For(HostIsa());
 }
 
 std::unique_ptr<Kernel> OwnLrn(const KernelRequest& request, const LRNParam& param,
@@ -93,9 +147,10 @@ std::unique_ptr<Kernel> OwnLrn(const KernelRequest& request, const LRNParam& par
   problem.bias = static_cast<float>(param.bias);
   problem.factor = static_cast<float>(param.alpha / static_cast<double>(param.size));
   problem.exponent = static_cast<float>(-param.beta);
-  const auto apply =
-      blocked ? Versions<Blocked>::For(HostIsa()) : Versions<RowMajor>::For(HostIsa());
-  const int64_t step = blocked ? 1 : kPixels;
+  const ApplyFunction apply = !blocked             ? Versions<RowMajor>::For(HostIsa())
+                              : param.beta == 0.75 ? BlockedFor<true>(problem)
+                                                   : BlockedFor<false>(problem);
+  const int64_t step = blocked ? kGroup : kPixels;
   const int64_t pieces = (problem.pixels + step - 1) / step;
   const int64_t image = type.bytes() / problem.images / SizeOf(type.dtype);
   const int64_t grain =
@@ -120,13 +175,12 @@ absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
   const LRNParam& param = static_cast<const LRN&>(*request.op).param();
   KernelList kernels;
   // oneDNN centres its window; an even one lies elsewhere here.
-  if (param.size % 2 == 1 && OneDnnSupports(request.inputs[0].format)) {
+  if (param.size % 2 == 1 && !IsBlocked(request.inputs[0].format)) {
     ASHLAR_RETURN_IF_ERROR(CallOneDnn("LRN", [&] {
       const dnnl::lrn_forward::desc desc(
           dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels,
-          OneDnnDesc(WithWholeBlocks(request.inputs[0])), param.size,
-          static_cast<float>(param.alpha), static_cast<float>(param.beta),
-          static_cast<float>(param.bias));
+          OneDnnDesc(request.inputs[0]), param.size, static_cast<float>(param.alpha),
+          static_cast<float>(param.beta), static_cast<float>(param.bias));
       ForEachImplementation(
           dnnl::lrn_forward::primitive_desc(desc, OneDnnAttributes(), OneDnnEngine(), true),
           [&](const dnnl::lrn_forward::primitive_desc& pd) {

@@ -2,19 +2,17 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "graph/status.h"
 #include "opr/dimshuffle.h"
 #include "opr/subtensor.h"
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/kernels.h"
-#include "runtime/cpu/onednn.h"
 #include "runtime/cpu/own_kernel.h"
 
 namespace ashlar {
 namespace {
 
-// The elements lie in the same order: Reshape, OutputCallback, a relayout to the same format.
+// The elements lie in the same order: Reshape, OutputCallback.
 absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
   const int64_t bytes = request.inputs[0].bytes();
   const int threads = request.threads;
@@ -64,35 +62,6 @@ absl::StatusOr<KernelList> MakeDimshuffle(const KernelRequest& request) {
   return StridedCopy(request, 0, std::move(strides));
 }
 
-// From format to format. oneDNN transposes Float32 with generated code; its reference code is
-// called "ref" or "simple".
-absl::StatusOr<KernelList> MakeRelayout(const KernelRequest& request) {
-  const TensorType input = request.inputs[0], output = request.outputs[0];
-  if (input.format == output.format) return MakePlainCopy(request);
-  KernelList kernels;
-  if (input.dtype == DType::kFloat32 && input.shape.num_elements() > 0 &&
-      OneDnnSupports(input.format) && OneDnnSupports(output.format)) {
-    ASHLAR_RETURN_IF_ERROR(CallOneDnn("RelayoutFormat", [&] {
-      const dnnl::reorder::primitive_desc pd(OneDnnEngine(), OneDnnDesc(input), OneDnnEngine(),
-                                             OneDnnDesc(output), OneDnnAttributes(), true);
-      if (!pd || !absl::StartsWith(pd.impl_info_str(), "jit")) return;
-      kernels.push_back(std::make_unique<OneDnnKernel>(
-          pd, std::vector<OneDnnArgument>{OneDnnInput(DNNL_ARG_FROM, 0, pd.src_desc()),
-                                          OneDnnOutput(DNNL_ARG_TO, 0, pd.dst_desc())}));
-    }));
-  }
-  const auto loops = LoopsOver<2>(output, {input}, request.threads);
-  const int threads = request.threads;
-  kernels.push_back(std::make_unique<OwnKernel>(
-      "copy:relayout",
-      [=](const KernelArgs& args) {
-        CopyElements(loops, threads, SizeOf(output.dtype), args.outputs[0], args.inputs[0]);
-        ZeroChannelPadding(output, args.outputs[0]);
-      },
-      0, kernels.empty() ? 1.0 : 6.0));
-  return kernels;
-}
-
 // A shape is known before the run.
 absl::StatusOr<KernelList> MakeGetVarShape(const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> values,
@@ -109,7 +78,6 @@ void RegisterMovementKernels(KernelRegistry& registry) {
   registry.Register("Dimshuffle", MakeDimshuffle);
   registry.Register("GetVarShape", MakeGetVarShape);
   registry.Register("OutputCallback", MakePlainCopy);
-  registry.Register("RelayoutFormat", MakeRelayout);
   registry.Register("Reshape", MakePlainCopy);
   registry.Register("Subtensor", MakeSubtensor);
 }

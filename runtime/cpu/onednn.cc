@@ -66,11 +66,6 @@ memory::desc OneDnnDesc(const TensorType& type) {
   return memory::desc(dims, dtype, memory::dims(strides.begin(), strides.end()));
 }
 
-TensorType WithWholeBlocks(TensorType type) {
-  if (IsBlocked(type.format)) type.shape[1] = ChannelBlocks(type.shape[1]) * kChannelBlock;
-  return type;
-}
-
 std::string PackingKey(const memory::desc& desc) {
   const dnnl_memory_desc_t& d = desc.data;
   const auto list = [](const dnnl_dim_t* values, int count) {

@@ -49,10 +49,6 @@ inline bool OneDnnSupports(Format format) { return format != Format::kNHCW16c; }
 // OneDnnSupports says no to the dtype; never with kNHCW16c.
 dnnl::memory::desc OneDnnDesc(const TensorType& type);
 
-// `type` with the padding of channels counted as channels. A primitive that maps zeros to zeros may
-// be given this type instead: it then keeps the padding zero and has no partial block to treat.
-TensorType WithWholeBlocks(TensorType type);
-
 // Names a layout: equal for equal descriptors only.
 std::string PackingKey(const dnnl::memory::desc& desc);
 

@@ -12,6 +12,7 @@
 #include "graph/status.h"
 #include "runtime/allocation_origin.h"
 #include "runtime/cpu/kernels.h"
+#include "runtime/cpu/thread_pool.h"
 #include "runtime/heap_counter.h"
 
 namespace ashlar {
@@ -255,6 +256,7 @@ std::vector<KernelOutcome> CheckKernels(const KernelCase& test, double tolerance
   EXPECT_NE(factory, nullptr) << "no kernel for " << test.op->type();
   if (!problem.ok() || factory == nullptr) return outcomes;
   omp_set_num_threads(test.threads);
+  ThreadPool::Shared().Reserve(test.threads);
   const absl::StatusOr<KernelList> kernels = (*factory)(problem->request);
   EXPECT_TRUE(kernels.ok()) << kernels.status();
   if (!kernels.ok()) return outcomes;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tests/runtime/cpu/kernel_harness.h"
@@ -94,17 +95,39 @@ TEST(PoolingTest, WideWindows) {
   }
 }
 
-// Of our own kernel, the only one for windows this large; oneDNN's drop it.
+// oneDNN's kernels for planes drop it in small windows.
 TEST(PoolingTest, MaximumHandsANaNOn) {
   HostTensor x = HostTensor::Zeros(DType::kFloat32, {1, 16, 20, 20});
   for (int64_t i = 0; i < 16; i += 2) x.Set(i * 400 + 25 * i, NAN);
+  x.Set(3 * 400 + 7, INFINITY);
+  x.Set(3 * 400 + 8, -INFINITY);
   for (const Format format : kFormats) {
-    KernelCase test;
-    test.op = std::make_shared<const PoolingForward>(Pool(17, 1, 0));
-    test.inputs = {x};
-    test.formats = {format};
-    test.output_format = format;
-    CheckKernels(test, 0);
+    for (const auto& [window, stride] : {std::pair{17, 1}, {3, 2}, {3, 1}, {2, 2}}) {
+      if (format == Format::kDefault && window < 17) continue;
+      KernelCase test;
+      test.op = std::make_shared<const PoolingForward>(Pool(window, stride, window == 3 ? 1 : 0));
+      test.inputs = {x};
+      test.formats = {format};
+      test.output_format = format;
+      CheckKernels(test, 0);
+    }
+  }
+}
+
+// Images of less than a block of channels may stay row-major where the next operator reads blocks.
+TEST(PoolingTest, FromPlanesIntoBlocks) {
+  for (const PoolingMode mode : kModes) {
+    for (const Format format : {Format::kNCHW16c, Format::kNHCW16c}) {
+      std::mt19937_64 random(1);
+      PoolingParam param = Pool(3, 2, 1);
+      param.mode = mode;
+      KernelCase test;
+      test.op = std::make_shared<const PoolingForward>(param);
+      test.inputs = {RandomTensor(random, DType::kFloat32, {2, 3, 17, 15})};
+      test.output_format = format;
+      test.threads = 2;
+      CheckKernels(test, 2e-6);
+    }
   }
 }
 

@@ -1,0 +1,176 @@
+#include "runtime/cpu/pooling_row.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "runtime/cpu/isa.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int kBlock = static_cast<int>(kChannelBlock);
+
+struct Taps {
+  int64_t begin, end;  // input positions of a window inside the image
+  int64_t count() const { return end - begin; }
+};
+
+Taps TapsOf(const WindowAxis& axis, int64_t o) {
+  return {std::max<int64_t>(axis.Origin(o), 0), std::min(axis.Origin(o) + axis.window, axis.input)};
+}
+
+// Columns of the output whose windows lie wholly between the left and the right border.
+Taps InnerColumns(const WindowAxis& w) {
+  int64_t begin = 0, end = w.output;
+  while (begin < end && w.Origin(begin) < 0) ++begin;
+  while (end > begin && w.Origin(end - 1) + w.window > w.input) --end;
+  return {begin, end};
+}
+
+// Any window; kLanes channels lie together. Columns [begin, end) of the row.
+template <int kLanes, bool kMax>
+void PoolColumns(const float* plane, int64_t pitch, float* output, int64_t step,
+                 const PoolingGeometry& geometry, const Taps& rows, PoolingMode mode,
+                 const Taps& part) {
+  const WindowAxis& w = geometry.w;
+  const float whole = static_cast<float>(geometry.h.window) * static_cast<float>(w.window);
+  for (int64_t ow = part.begin; ow < part.end; ++ow) {
+    const Taps columns = TapsOf(w, ow);
+    float total[kLanes];
+    for (float& t : total) t = kMax ? -std::numeric_limits<float>::infinity() : 0;
+    for (int64_t y = rows.begin; y < rows.end; ++y) {
+      const float* x = plane + y * pitch + columns.begin * kLanes;
+      float row[kLanes] = {};
+      for (int64_t i = columns.begin; i < columns.end; ++i, x += kLanes) {
+#pragma omp simd
+        for (int l = 0; l < kLanes; ++l) {
+          if constexpr (kMax) {
+            total[l] = x[l] > total[l] || x[l] != x[l] ? x[l] : total[l];
+          } else {
+            row[l] += x[l];
+          }
+        }
+      }
+      // Row by row, so that sums stay accurate in large windows.
+      for (int l = 0; l < kLanes && !kMax; ++l) total[l] += row[l];
+    }
+    const float inside = static_cast<float>(rows.count() * columns.count());
+    const float divisor = kMax ? 1 : mode == PoolingMode::kAverage ? whole : inside;
+    for (int l = 0; l < kLanes; ++l) output[ow * step + l] = total[l] / divisor;
+  }
+}
+
+template <int kLanes, bool kMax>
+void PoolRow(const float* plane, int64_t pitch, float* output, int64_t step,
+             const PoolingGeometry& geometry, int64_t oh, PoolingMode mode) {
+  PoolColumns<kLanes, kMax>(plane, pitch, output, step, geometry, TapsOf(geometry.h, oh), mode,
+                            {0, geometry.w.output});
+}
+
+// The maximum of kRows pixels below each other, and their sum added to `sums`.
+template <int kRows>
+void MaxOfColumn(const float* x, int64_t pitch, float* best, float* sums) {
+  float sum[kBlock];
+#pragma omp simd
+  for (int l = 0; l < kBlock; ++l) best[l] = sum[l] = x[l];
+#pragma GCC unroll 4
+  for (int row = 1; row < kRows; ++row) {
+    const float* const from = x + row * pitch;
+#pragma omp simd
+    for (int l = 0; l < kBlock; ++l) {
+      best[l] = best[l] > from[l] ? best[l] : from[l];
+      sum[l] += from[l];
+    }
+  }
+#pragma omp simd
+  for (int l = 0; l < kBlock; ++l) sums[l] += sum[l];
+}
+
+// Maxima of windows of kRows x kColumns blocks; columns that neighbours share are taken once. The
+// instruction for a maximum drops a NaN; the sums of all that was read tell whether there may have
+// been one: then the answer is true, and the results are worth nothing.
+template <int kRows, int kColumns, int kStride>
+bool MaxOfSmallWindows(const float* x, int64_t pitch, float* output, int64_t step, int64_t count) {
+  constexpr int kShared = std::max(kColumns - kStride, 0);
+  float sums[kBlock] = {};
+  float columns[kColumns][kBlock];
+  for (int c = 0; c < kShared && count > 0; ++c) {
+    MaxOfColumn<kRows>(x + c * kBlock, pitch, columns[c], sums);
+  }
+  for (int64_t o = 0; o < count; ++o, x += kStride * kBlock, output += step) {
+#pragma GCC unroll 4
+    for (int c = kShared; c < kColumns; ++c) {
+      MaxOfColumn<kRows>(x + c * kBlock, pitch, columns[c], sums);
+    }
+    float best[kBlock];
+#pragma omp simd
+    for (int l = 0; l < kBlock; ++l) best[l] = columns[0][l];
+#pragma GCC unroll 4
+    for (int c = 1; c < kColumns; ++c) {
+#pragma omp simd
+      for (int l = 0; l < kBlock; ++l) {
+        best[l] = best[l] > columns[c][l] ? best[l] : columns[c][l];
+      }
+    }
+#pragma omp simd
+    for (int l = 0; l < kBlock; ++l) output[l] = best[l];
+#pragma GCC unroll 4
+    for (int c = 0; c < kShared; ++c) {
+#pragma omp simd
+      for (int l = 0; l < kBlock; ++l) columns[c][l] = columns[c + kStride][l];
+    }
+  }
+  bool any = false;
+  for (const float s : sums) any = any || s != s;
+  return any;
+}
+
+// Maxima of blocks in windows of kWindow x kWindow; what hangs over a border is left to
+// PoolColumns.
+template <int kWindow, int kStride>
+void MaxRow(const float* plane, int64_t pitch, float* output, int64_t step,
+            const PoolingGeometry& geometry, int64_t oh, PoolingMode mode) {
+  const WindowAxis& w = geometry.w;
+  const Taps rows = TapsOf(geometry.h, oh);
+  Taps inner = InnerColumns(w);
+  const float* const x = plane + rows.begin * pitch + w.Origin(inner.begin) * kBlock;
+  float* const to = output + inner.begin * step;
+  bool in_doubt = true;
+  if (rows.count() == kWindow) {
+    in_doubt = MaxOfSmallWindows<kWindow, kWindow, kStride>(x, pitch, to, step, inner.count());
+  } else if (rows.count() == kWindow - 1) {
+    in_doubt = MaxOfSmallWindows<kWindow - 1, kWindow, kStride>(x, pitch, to, step, inner.count());
+  }
+  if (in_doubt) inner = {w.output, w.output};
+  PoolColumns<kBlock, true>(plane, pitch, output, step, geometry, rows, mode, {0, inner.begin});
+  PoolColumns<kBlock, true>(plane, pitch, output, step, geometry, rows, mode,
+                            {inner.end, w.output});
+}
+
+// Null where there is none for the window.
+PoolRowFunction MaxRowFor(int64_t window, int64_t stride) {
+  const auto is = [&](int64_t w, int64_t s) { return window == w && stride == s; };
+  if (is(2, 2)) return Versions<MaxRow<2, 2>>::For(HostIsa());
+  if (is(3, 1)) return Versions<MaxRow<3, 1>>::For(HostIsa());
+  if (is(3, 2)) return Versions<MaxRow<3, 2>>::For(HostIsa());
+  return nullptr;
+}
+
+template <int kLanes>
+PoolRowFunction AnyWindow(PoolingMode mode) {
+  return mode == PoolingMode::kMax ? Versions<PoolRow<kLanes, true>>::For(HostIsa())
+                                   : Versions<PoolRow<kLanes, false>>::For(HostIsa());
+}
+
+}  // namespace
+
+PoolRowFunction HostPoolRow(bool blocked, const PoolingGeometry& geometry, PoolingMode mode) {
+  if (!blocked) return AnyWindow<1>(mode);
+  if (mode == PoolingMode::kMax && geometry.h.window == geometry.w.window) {
+    const PoolRowFunction special = MaxRowFor(geometry.w.window, geometry.w.stride);
+    if (special != nullptr) return special;
+  }
+  return AnyWindow<kBlock>(mode);
+}
+
+}  // namespace ashlar
