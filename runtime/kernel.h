@@ -17,6 +17,14 @@
 
 namespace ashlar {
 
+// What kernels may give up for time.
+struct KernelPolicy {
+  bool exact = false;         // nothing in precision: no Winograd convolution
+  bool least_memory = false;  // no memory: no weights larger than the filter, no scratch for speed
+
+  friend bool operator==(const KernelPolicy&, const KernelPolicy&) = default;
+};
+
 // What a kernel is asked for: an operator on tensors of given types and formats.
 struct KernelRequest {
   const Operator* op = nullptr;
@@ -26,6 +34,7 @@ struct KernelRequest {
   // By input: its value where Operator::input_use says kHostValue, otherwise null. Not kept.
   std::vector<const HostTensor*> host_values;
   int threads = 1;
+  KernelPolicy policy;
 };
 
 // Pointers of one execution. Inputs that are not read on the device are null.
@@ -57,7 +66,8 @@ class Kernel {
   virtual std::string implementation() const = 0;
   // Scratch bytes during Run; part of the memory plan.
   virtual int64_t workspace_bytes() const { return 0; }
-  // Expected time over that of the fastest candidate for the same request.
+  // Expected time over that of the fastest candidate for the same request that gives up nothing of
+  // what KernelPolicy names; below 1 where giving up is faster still.
   virtual double relative_time() const { return 1.0; }
 
   // nullopt: constant input `input` is read row-major as it is.

@@ -8,15 +8,18 @@
 namespace ashlar {
 namespace {
 
-// A kernel with less scratch may take this much longer than the fastest before memory has to give.
+// A kernel with less scratch may take this much longer than the fastest that needs none for speed
+// alone before memory has to give.
 constexpr double kAcceptableSlowdown = 1.25;
 
-KernelRequest RequestFor(const Graph& graph, const OperatorNode& node, int threads) {
+KernelRequest RequestFor(const Graph& graph, const OperatorNode& node, int threads,
+                         const KernelPolicy& policy) {
   KernelRequest request;
   request.op = node.op.get();
   request.inputs = graph.InputTypes(node);
   request.outputs = graph.OutputTypes(node);
   request.threads = threads;
+  request.policy = policy;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const bool host_value = node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue;
     request.constant.push_back(graph.constant(node.inputs[i]) != nullptr);
@@ -56,14 +59,11 @@ bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
   return false;
 }
 
-double Slowdown(const Kernel& kernel, const Kernel& fastest) {
-  return kernel.relative_time() / std::max(fastest.relative_time(), 1e-9);
-}
-
 }  // namespace
 
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
-                                             Device& device, int threads) {
+                                             Device& device, int threads,
+                                             const KernelPolicy& policy) {
   device.UseThreads(threads);
   KernelCandidates candidates(graph.nodes().size());
   std::map<std::string, std::vector<std::shared_ptr<const Kernel>>> made;
@@ -71,7 +71,7 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
     if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
     const OperatorNode& node = graph.node(static_cast<int>(i));
     const std::string where = absl::StrCat(node.name, " (", node.op->type(), ", ", node.id, ")");
-    const KernelRequest request = RequestFor(graph, node, threads);
+    const KernelRequest request = RequestFor(graph, node, threads, policy);
     auto [it, inserted] = made.try_emplace(KeyOf(request));
     if (inserted) {
       const KernelFactory* factory = device.kernels().Find(node.op->type());
@@ -98,7 +98,7 @@ std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
     if (candidates[i].empty()) continue;
     least[i] = candidates[i][0]->workspace_bytes();
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
-      if (Slowdown(*kernel, *candidates[i][0]) > kAcceptableSlowdown) continue;
+      if (kernel->relative_time() > kAcceptableSlowdown) continue;
       least[i] = std::min(least[i], kernel->workspace_bytes());
     }
   }

@@ -19,7 +19,8 @@ using KernelCandidates = std::vector<std::vector<std::shared_ptr<const Kernel>>>
 
 // Unimplemented, naming the node, where the device has no kernel.
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
-                                             Device& device, int threads);
+                                             Device& device, int threads,
+                                             const KernelPolicy& policy = {});
 
 // The scratch of the candidate that needs least, by node, among those that are not much slower than
 // the fastest: what the order is chosen with.

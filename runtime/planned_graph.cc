@@ -128,7 +128,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
   planned->model = BuildStorageModel(g, {.inplace = options.inplace});
   const StorageModel& model = planned->model;
   ASHLAR_ASSIGN_OR_RETURN(const KernelCandidates candidates,
-                          FindKernels(g, model, device, options.threads));
+                          FindKernels(g, model, device, options.threads, options.kernels));
 
   // Order with the least scratch, then the kernels that fit under that order's peak.
   const bool recorded = options.workspace == WorkspaceSource::kRecorded;

@@ -32,6 +32,7 @@ struct PlanningOptions {
   std::string scheduler = "memory";  // ScheduleByName
   memory::PlanOptions planner;
   WorkspaceSource workspace = WorkspaceSource::kKernel;
+  KernelPolicy kernels;
   bool inplace = true;      // writable forwards and placements
   int64_t alignment = 0;    // bytes; 0: the device's
   int64_t guard_bytes = 0;  // unused bytes behind each chunk, for CheckGuards

@@ -59,6 +59,12 @@ absl::StatusOr<bool> ParseLayout(absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not nchw or nhwc"));
 }
 
+absl::StatusOr<bool> ParsePreference(absl::string_view text) {
+  if (text == "speed") return false;
+  if (text == "memory") return true;
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not speed or memory"));
+}
+
 }  // namespace
 
 CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
@@ -127,6 +133,11 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
   AddParsed(app, "--inplace" + suffix, flags.inplace, ParseSwitch, "on|off",
             "outputs may overwrite dying inputs (default on)")
       ->group(group);
+  AddParsed(app, "--prefer" + suffix, flags.prefer_memory, ParsePreference, "speed|memory",
+            "faster kernels (default), or small weights and least scratch")
+      ->group(group);
+  app.add_flag("--exact" + suffix, flags.exact, "direct convolutions only, no Winograd")
+      ->group(group);
   AddParsed(app, "--align" + suffix, flags.align, ParseAlignment, "N",
             "alignment of chunks, bytes (default: the device's)")
       ->group(group);
@@ -140,6 +151,7 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
   options.scheduler = planning.scheduler;
   options.planner.planner = planning.planner;
   options.inplace = planning.inplace;
+  options.kernels = {.exact = planning.exact, .least_memory = planning.prefer_memory};
   options.alignment = planning.align;
   return options;
 }

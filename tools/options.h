@@ -56,6 +56,8 @@ struct PlanningFlags {
   std::string scheduler = "memory";
   std::string passes = "all";
   bool inplace = true;
+  bool prefer_memory = false;
+  bool exact = false;
   int64_t align = 0;  // bytes; 0: the device's
 };
 

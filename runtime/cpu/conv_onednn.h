@@ -7,8 +7,8 @@
 namespace ashlar {
 
 // Appends oneDNN's implementations for the problem, fastest first; none where it has only its
-// reference code.
-absl::Status AddOneDnnConvolutions(const ConvProblem& problem, KernelList& kernels);
+// reference code. `time` is the relative time of the first.
+absl::Status AddOneDnnConvolutions(const ConvProblem& problem, double time, KernelList& kernels);
 
 }  // namespace ashlar
 

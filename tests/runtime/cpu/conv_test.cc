@@ -335,10 +335,10 @@ TEST(ConvTest, ResNet50NeedsNoScratch) {
 
 TEST(ConvTest, CandidatesShareTheirPackedFilter) {
   if (HostIsa() != Isa::kAvx512) GTEST_SKIP() << "oneDNN has no code for NCHW16c here";
-  const KernelList kernels =
+  KernelList kernels =
       Candidates({"shortcut", 1, 256, 512, 56, 56, 1, 1, 1, Window(2, 0)}, false, 1);
-  ASSERT_GE(kernels.size(), 2u);
-  ASSERT_TRUE(IsOneDnn(*kernels[0]) && IsOneDnn(*kernels[1]));
+  std::erase_if(kernels, [](const auto& kernel) { return !IsOneDnn(*kernel); });
+  ASSERT_EQ(kernels.size(), 2u);
   const std::optional<Packing> first = kernels[0]->packing(ConvBiasForward::kFilter);
   const std::optional<Packing> second = kernels[1]->packing(ConvBiasForward::kFilter);
   ASSERT_TRUE(first.has_value() && second.has_value());

@@ -1,0 +1,197 @@
+// Every candidate of the CPU for the convolutions of a network: GFLOP/s by layer.
+//
+//   conv_benchmark [--batch N] [--threads N] [--cold] [--seconds S] [--layer TEXT]
+//
+// The best of many runs, candidates in turn, is shown. With --cold the packed weights are thrown
+// out of the caches before each run, which is how the layers of a network find them at batch 1.
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "opr/conv_bias.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/device.h"
+
+namespace ashlar {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Layer {
+  const char* name;
+  int64_t in, out, size, window, stride;
+  bool residual;
+  int count;  // in ResNet-50
+};
+
+constexpr Layer kResNet50[] = {
+    {"conv1 7x7 s2", 3, 64, 224, 7, 2, false, 1},
+    {"s1 1x1 64-64", 64, 64, 56, 1, 1, false, 1},
+    {"s1 1x1 256-64", 256, 64, 56, 1, 1, false, 2},
+    {"s1 3x3 64", 64, 64, 56, 3, 1, false, 3},
+    {"s1 1x1 64-256", 64, 256, 56, 1, 1, false, 1},
+    {"s1 1x1 64-256+z", 64, 256, 56, 1, 1, true, 3},
+    {"s2 1x1 256-128", 256, 128, 56, 1, 1, false, 1},
+    {"s2 3x3 s2 128", 128, 128, 56, 3, 2, false, 1},
+    {"s2 1x1 s2 256-512", 256, 512, 56, 1, 2, false, 1},
+    {"s2 1x1 512-128", 512, 128, 28, 1, 1, false, 3},
+    {"s2 3x3 128", 128, 128, 28, 3, 1, false, 3},
+    {"s2 1x1 128-512+z", 128, 512, 28, 1, 1, true, 4},
+    {"s3 1x1 512-256", 512, 256, 28, 1, 1, false, 1},
+    {"s3 3x3 s2 256", 256, 256, 28, 3, 2, false, 1},
+    {"s3 1x1 s2 512-1024", 512, 1024, 28, 1, 2, false, 1},
+    {"s3 1x1 1024-256", 1024, 256, 14, 1, 1, false, 5},
+    {"s3 3x3 256", 256, 256, 14, 3, 1, false, 5},
+    {"s3 1x1 256-1024+z", 256, 1024, 14, 1, 1, true, 6},
+    {"s4 1x1 1024-512", 1024, 512, 14, 1, 1, false, 1},
+    {"s4 3x3 s2 512", 512, 512, 14, 3, 2, false, 1},
+    {"s4 1x1 s2 1024-2048", 1024, 2048, 14, 1, 2, false, 1},
+    {"s4 1x1 2048-512", 2048, 512, 7, 1, 1, false, 2},
+    {"s4 3x3 512", 512, 512, 7, 3, 1, false, 2},
+    {"s4 1x1 512-2048+z", 512, 2048, 7, 1, 1, true, 3},
+};
+
+struct Options {
+  int64_t batch = 1;
+  int threads = 1;
+  bool cold = false;
+  double seconds = 0.1;  // a candidate
+  std::string layer;
+};
+
+struct Buffer {
+  explicit Buffer(int64_t bytes) : bytes(bytes) {
+    data = std::aligned_alloc(4096, (std::max<int64_t>(bytes, 1) + 4095) / 4096 * 4096);
+    float* const values = static_cast<float*>(data);
+    for (int64_t i = 0; i < bytes / 4; ++i) values[i] = static_cast<float>(i % 13 - 6) / 16;
+  }
+  ~Buffer() { std::free(data); }
+  Buffer(const Buffer&) = delete;
+  void Evict() const {
+    for (int64_t i = 0; i < bytes; i += 64) _mm_clflush(static_cast<char*>(data) + i);
+    _mm_mfence();
+  }
+  int64_t bytes;
+  void* data;
+};
+
+struct Candidate {
+  std::shared_ptr<const Kernel> kernel;
+  std::unique_ptr<KernelState> state;
+  std::unique_ptr<Buffer> weights, workspace;
+  double best = 1e9;
+};
+
+// Returns the seconds of the best candidate; prints one line.
+double Measure(const Layer& layer, const Options& options, Device& device) {
+  ConvBiasParam param;
+  param.stride_h = param.stride_w = layer.stride;
+  param.pad_h = param.pad_w = layer.window / 2;
+  param.nonlineMode = Activation::kRelu;
+  const ConvBiasForward op(param);
+  const Format format = layer.in < 16 ? Format::kDefault : Format::kNCHW16c;
+  const int64_t out_size = (layer.size - 1) / layer.stride + 1;
+  KernelRequest request;
+  request.op = &op;
+  request.inputs = {{DType::kFloat32, {options.batch, layer.in, layer.size, layer.size}, format},
+                    {DType::kFloat32, {layer.out, layer.in, layer.window, layer.window}},
+                    {DType::kFloat32, {1, layer.out, 1, 1}}};
+  request.outputs = {
+      {DType::kFloat32, {options.batch, layer.out, out_size, out_size}, Format::kNCHW16c}};
+  if (layer.residual) request.inputs.push_back(request.outputs[0]);
+  request.constant = {false, true, true, false};
+  request.constant.resize(request.inputs.size());
+  request.host_values.resize(request.inputs.size());
+  request.threads = options.threads;
+  device.UseThreads(options.threads);
+  absl::StatusOr<KernelList> kernels = (*device.kernels().Find(op.type()))(request);
+  if (!kernels.ok()) return 0;
+
+  HostTensor filter = HostTensor::Zeros(DType::kFloat32, request.inputs[1].shape);
+  for (int64_t i = 0; i < filter.num_elements(); ++i) filter.Set(i, (i % 7 - 3) / 64.0);
+  const Buffer src(request.inputs[0].bytes()), bias(request.inputs[2].bytes()),
+      dst(request.outputs[0].bytes());
+  std::vector<Candidate> candidates;
+  for (std::unique_ptr<Kernel>& kernel : *kernels) {
+    if (kernel->implementation().starts_with("direct")) continue;
+    Candidate candidate;
+    candidate.kernel = std::move(kernel);
+    const auto packing = candidate.kernel->packing(1);
+    candidate.weights = std::make_unique<Buffer>(packing ? packing->bytes : filter.bytes());
+    if (packing) {
+      (void)candidate.kernel->Pack(1, filter, candidate.weights->data);
+    } else {
+      std::memcpy(candidate.weights->data, filter.raw(), filter.bytes());
+    }
+    candidate.workspace = std::make_unique<Buffer>(candidate.kernel->workspace_bytes());
+    candidate.state = *candidate.kernel->NewState();
+    candidates.push_back(std::move(candidate));
+  }
+  const Clock::time_point until =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                         options.seconds * static_cast<double>(candidates.size())));
+  for (int round = 0; round < 3 || Clock::now() < until; ++round) {
+    for (Candidate& candidate : candidates) {
+      const void* inputs[] = {src.data, candidate.weights->data, bias.data, dst.data};
+      void* outputs[] = {dst.data};
+      const KernelArgs args{absl::MakeConstSpan(inputs, request.inputs.size()),
+                            absl::MakeSpan(outputs), candidate.workspace->data};
+      for (int run = 0; run < 2; ++run) {
+        if (options.cold) candidate.weights->Evict();
+        const Clock::time_point start = Clock::now();
+        (void)candidate.kernel->Run(args, candidate.state.get());
+        candidate.best =
+            std::min(candidate.best, std::chrono::duration<double>(Clock::now() - start).count());
+      }
+    }
+  }
+  const double flop = 2.0 * static_cast<double>(options.batch * layer.out * out_size * out_size *
+                                                layer.in * layer.window * layer.window);
+  std::printf("%-20s x%d", layer.name, layer.count);
+  double best = 1e9;
+  for (const Candidate& candidate : candidates) {
+    std::printf("  %6.1f %s", flop / candidate.best / 1e9,
+                candidate.kernel->implementation().c_str());
+    best = std::min(best, candidate.best);
+  }
+  std::printf("  (%.3f ms)\n", best * 1e3);
+  std::fflush(stdout);
+  return best;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    const char* const value = i + 1 < argc ? argv[i + 1] : "";
+    if (arg == "--cold") {
+      options.cold = true;
+      continue;
+    }
+    if (arg == "--batch") options.batch = std::atoll(value);
+    if (arg == "--threads") options.threads = std::atoi(value);
+    if (arg == "--seconds") options.seconds = std::atof(value);
+    if (arg == "--layer") options.layer = value;
+    ++i;
+  }
+  RegisterCpuDevice();
+  Device& device = **OpenDevice(CompNode());
+  double sum = 0;
+  for (const Layer& layer : kResNet50) {
+    if (std::string(layer.name).find(options.layer) == std::string::npos) continue;
+    sum += layer.count * Measure(layer, options, device);
+  }
+  std::printf("sum of the best, by their counts: %.3f ms\n", sum * 1e3);
+  return 0;
+}
+
+}  // namespace
+}  // namespace ashlar
+
+int main(int argc, char** argv) { return ashlar::Main(argc, argv); }

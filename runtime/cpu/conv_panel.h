@@ -1,0 +1,31 @@
+// Direct convolution on blocked images: panels of packed weights against tiles of pixels.
+#ifndef ASHLAR_RUNTIME_CPU_CONV_PANEL_H_
+#define ASHLAR_RUNTIME_CPU_CONV_PANEL_H_
+
+#include <memory>
+
+#include "runtime/cpu/conv.h"
+#include "runtime/cpu/isa.h"
+
+namespace ashlar {
+
+// Where the images of a convolution lie. The output and z are blocked: 16 channels side by side,
+// `c` from block to block; the input is too, unless its type is row-major.
+struct ConvStrides {
+  explicit ConvStrides(const ConvProblem& problem);
+
+  ImageStrides src, z, dst;
+};
+
+// Whether the kernel below takes the problem: a constant row-major filter, blocked output and z,
+// groups of whole blocks, and as input a blocked image, or a row-major one of few channels.
+bool PanelConvolutionFits(const ConvProblem& problem, Isa isa);
+
+// Needs no scratch. Sums are added in one order, whatever the number of threads. `isa` is one that
+// the processor has, kAvx2 or kAvx512.
+std::unique_ptr<Kernel> MakePanelConvolution(const ConvProblem& problem, const ConvStrides& strides,
+                                             Isa isa, double relative_time);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_CPU_CONV_PANEL_H_

@@ -1,0 +1,16 @@
+// Compiled with AVX2's flags: see CMakeLists.txt.
+#include "runtime/cpu/conv_tile_code.h"
+
+namespace ashlar {
+namespace {
+
+template <int kPixels>
+constexpr ConvTileFunction kRun = ConvTileRunner<8, kPixels, 1>::Run;
+
+}  // namespace
+
+// 12 sums, two vectors of weights and one of input: 15 of 16 registers.
+extern const ConvTileCode kConvTileAvx2 = {
+    1, 6, {{}, {nullptr, kRun<1>, kRun<2>, kRun<3>, kRun<4>, kRun<5>, kRun<6>}, {}}};
+
+}  // namespace ashlar

@@ -1,0 +1,22 @@
+// Compiled with AVX-512's flags: see CMakeLists.txt.
+#include "runtime/cpu/conv_tile_code.h"
+
+namespace ashlar {
+namespace {
+
+template <int kPixels, int kBlocks>
+constexpr ConvTileFunction kRun = ConvTileRunner<16, kPixels, kBlocks>::Run;
+
+}  // namespace
+
+// 28 sums, two vectors of weights and one of input: 31 of 32 registers.
+extern const ConvTileCode kConvTileAvx512 = {
+    2,
+    14,
+    {{},
+     {nullptr, kRun<1, 1>, kRun<2, 1>, kRun<3, 1>, kRun<4, 1>, kRun<5, 1>, kRun<6, 1>, kRun<7, 1>,
+      kRun<8, 1>, kRun<9, 1>, kRun<10, 1>, kRun<11, 1>, kRun<12, 1>, kRun<13, 1>, kRun<14, 1>},
+     {nullptr, kRun<1, 2>, kRun<2, 2>, kRun<3, 2>, kRun<4, 2>, kRun<5, 2>, kRun<6, 2>, kRun<7, 2>,
+      kRun<8, 2>, kRun<9, 2>, kRun<10, 2>, kRun<11, 2>, kRun<12, 2>, kRun<13, 2>, kRun<14, 2>}}};
+
+}  // namespace ashlar

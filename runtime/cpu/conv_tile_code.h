@@ -1,0 +1,178 @@
+// The code of ConvTile, for any width of vectors. Included by one file an instruction set; all is
+// in an unnamed namespace, so that no other file can be given this file's code.
+#ifndef ASHLAR_RUNTIME_CPU_CONV_TILE_CODE_H_
+#define ASHLAR_RUNTIME_CPU_CONV_TILE_CODE_H_
+
+#include "runtime/cpu/conv_tile.h"
+#include "runtime/cpu/conv_vector_code.h"
+
+namespace ashlar {
+namespace {
+
+// kWidth floats a vector; the sums of kPixels pixels by kBlocks blocks have to fit in registers.
+template <int kWidth, int kPixels, int kBlocks>
+struct ConvTileRunner {
+  using Base = Vectors<kWidth>;
+  using Vector = typename Base::Vector;
+  static constexpr int kVectors = kBlocks * kBlock / kWidth;  // of a pixel
+  static constexpr int kOfBlock = kBlock / kWidth;
+  using Sums = Vector[kPixels * kVectors];
+
+  // Four pointers reach 14 pixels, each by a scale that addresses have: 1, 2, 4, 8.
+  struct Pixels {
+    const char *at0, *at2, *at5, *at11;
+    [[gnu::always_inline]] Pixels(const char* first, int64_t step)
+        : at0(first), at2(first + 2 * step), at5(first + 5 * step), at11(first + 11 * step) {}
+    [[gnu::always_inline]] void Advance(int64_t bytes) {
+      at0 += bytes, at2 += bytes, at5 += bytes, at11 += bytes;
+    }
+    template <int kPixel>
+    [[gnu::always_inline]] float Get(int64_t step) const {
+      constexpr int kBase[14] = {0, 0, 2, 2, 0, 5, 2, 5, 0, 5, 2, 11, 11, 5};
+      constexpr int kFrom = kBase[kPixel];
+      const char* base = kFrom == 0 ? at0 : kFrom == 2 ? at2 : kFrom == 5 ? at5 : at11;
+      return *reinterpret_cast<const float*>(base + (kPixel - kFrom) * step);
+    }
+  };
+
+  template <bool kAll, int kPixel>
+  [[gnu::always_inline]] static void AddPixels(const Pixels& pixels, int64_t step, int first,
+                                               int last, const Vector* weights, Sums& sums) {
+    if constexpr (kPixel < kPixels) {
+      if (kAll || (kPixel >= first && kPixel < last)) {
+        const Vector value = Base::Broadcast(pixels.template Get<kPixel>(step));
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sums[kPixel * kVectors + v] += value * weights[v];
+      }
+      AddPixels<kAll, kPixel + 1>(pixels, step, first, last, weights, sums);
+    }
+  }
+
+  // One tap: all lanes of a block, for pixels [first, last), all of them where kAll.
+  template <bool kAll>
+  [[gnu::always_inline]] static void AddTap(const ConvTile& tile, const char* src, int lanes,
+                                            int first, int last, const char*& weights,
+                                            const char*& prefetch, Sums& sums) {
+    const int64_t step = tile.pixel_step, lane_step = tile.lane_step;
+    const int64_t prefetch_step = tile.prefetch_step;
+    Pixels pixels(src, step);
+    const char* from = weights;
+    const char* next = prefetch;
+    for (int lane = 0; lane < lanes; ++lane) {
+      Vector of_lane[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) of_lane[v] = Base::Load(from + v * kWidth * 4);
+      __builtin_prefetch(next, 0, 2);
+      AddPixels<kAll, 0>(pixels, step, first, last, of_lane, sums);
+      pixels.Advance(lane_step);
+      from += kBlocks * kBlock * 4;
+      next += prefetch_step;
+    }
+    weights = from;
+    prefetch = next;
+  }
+
+  // What is stored at the end is on its way into the first-level cache from the beginning.
+  static void FetchOutput(const ConvTile& tile) {
+#pragma GCC unroll 2
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma GCC unroll 14
+      for (int p = 0; p < kPixels; ++p) {
+        __builtin_prefetch(tile.dst + p * tile.dst_pixel_step + block * tile.dst_block_step, 1, 3);
+      }
+    }
+  }
+
+  static int CeilDiv(int a, int b) { return a <= 0 ? 0 : (a + b - 1) / b; }
+
+  // Where vector `v` of a pixel lies in an image.
+  [[gnu::always_inline]] static int64_t Offset(int v, int64_t block_step) {
+    return v / kOfBlock * block_step + v % kOfBlock * Base::kBytes;
+  }
+
+  static void Begin(const ConvTile& tile, Sums& sums) {
+    const char* const bias = reinterpret_cast<const char*>(tile.bias);
+#pragma GCC unroll 14
+    for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        Vector& sum = sums[p * kVectors + v];
+        sum = bias == nullptr ? Vector{} : Base::Load(bias + v * Base::kBytes);
+        if (tile.z == nullptr) continue;
+        sum += Base::Load(tile.z + p * tile.z_pixel_step + Offset(v, tile.z_block_step));
+      }
+    }
+  }
+
+  static void End(const ConvTile& tile, Sums& sums) {
+    if (tile.add) {
+#pragma GCC unroll 14
+      for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          sums[p * kVectors + v] +=
+              Base::Load(tile.dst + p * tile.dst_pixel_step + Offset(v, tile.dst_block_step));
+        }
+      }
+    }
+    Base::Finish(tile.finish, sums);
+#pragma GCC unroll 14
+    for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        Base::Store(sums[p * kVectors + v],
+                    tile.dst + p * tile.dst_pixel_step + Offset(v, tile.dst_block_step));
+      }
+    }
+    if (tile.last_channels < kBlock) {
+      for (int p = 0; p < kPixels; ++p) {
+        Base::ClearPadding(tile.last_channels, tile.dst + p * tile.dst_pixel_step +
+                                                   (kBlocks - 1) * tile.dst_block_step);
+      }
+    }
+  }
+
+  static void Run(const ConvTile& tile) {
+    Sums sums;
+    FetchOutput(tile);
+    Begin(tile, sums);
+    const char* weights_of_block = tile.weights;
+    const char* src_of_block = tile.src;
+    const char* prefetch = tile.prefetch;
+    for (int block = 0; block < tile.blocks; ++block) {
+      const int lanes = block + 1 < tile.blocks ? tile.lanes : tile.last_lanes;
+      const char* weights = weights_of_block;
+      const char* src_of_row = src_of_block;
+      for (int row = 0; row < tile.rows; ++row) {
+        const char* src = src_of_row;
+        int column = tile.first_column;
+        for (int tap = 0; tap < tile.columns; ++tap) {
+          int first = 0, last = kPixels;
+          if (tile.trim) {
+            first = CeilDiv(-column, tile.stride);
+            const int end = CeilDiv(tile.width - column, tile.stride);
+            last = end < kPixels ? end : kPixels;
+            column += tile.dilation;
+          }
+          const char* of_tap = weights;
+          if (first == 0 && last == kPixels) {
+            AddTap<true>(tile, src, lanes, first, last, of_tap, prefetch, sums);
+          } else if (first < last) {
+            AddTap<false>(tile, src, lanes, first, last, of_tap, prefetch, sums);
+          }
+          weights += tile.lanes * kBlocks * kBlock * 4;
+          src += tile.column_step;
+        }
+        src_of_row += tile.row_step;
+      }
+      weights_of_block += tile.weights_block_step;
+      src_of_block += tile.block_step;
+    }
+    End(tile, sums);
+  }
+};
+
+}  // namespace
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_CPU_CONV_TILE_CODE_H_

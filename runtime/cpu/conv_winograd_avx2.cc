@@ -1,0 +1,10 @@
+// Compiled with AVX2's flags: see CMakeLists.txt.
+#include "runtime/cpu/conv_winograd_code.h"
+
+namespace ashlar {
+
+extern const WinogradCode kWinogradAvx2[2] = {
+    {WinogradRunner<8, 2>::Input, WinogradRunner<8, 2>::Output},
+    {WinogradRunner<8, 4>::Input, WinogradRunner<8, 4>::Output}};
+
+}  // namespace ashlar

@@ -1,0 +1,10 @@
+// Compiled with AVX-512's flags: see CMakeLists.txt.
+#include "runtime/cpu/conv_winograd_code.h"
+
+namespace ashlar {
+
+extern const WinogradCode kWinogradAvx512[2] = {
+    {WinogradRunner<16, 2>::Input, WinogradRunner<16, 2>::Output},
+    {WinogradRunner<16, 4>::Input, WinogradRunner<16, 4>::Output}};
+
+}  // namespace ashlar
