@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/comp_node.h"
 #include "graph/status.h"
 #include "serialization/json_reader.h"
 
@@ -74,12 +75,30 @@ absl::StatusOr<ParamList> ReadParams(const JsonPlace& place) {
   return params;
 }
 
+// MegEngine writes every key of an object, null where it has nothing to say.
+absl::Status RequireKeys(const JsonPlace& place, absl::Span<const char* const> keys) {
+  for (const char* key : keys) ASHLAR_RETURN_IF_ERROR(place.Get(key).status());
+  return absl::OkStatus();
+}
+
+constexpr const char* kDocumentKeys[] = {"graph_exec", "profiler"};
+constexpr const char* kExecKeys[] = {"operator", "var", "mem_chunk", "comp_seq"};
+constexpr const char* kProfilerKeys[] = {"device", "host", "opr_footprint", "opr_internal_pf"};
+constexpr const char* kVarKeys[] = {
+    "node_type",       "id",           "name",     "comp_node",         "flag",
+    "dev_ptr",         "prev_dev_ptr", "mem_plan", "static_infer_tags", "mem_readonly_fwd_src",
+    "force_update_src"};
+constexpr const char* kOperatorKeys[] = {"node_type", "id",     "name",  "type",
+                                         "input",     "output", "extra", "waiting_spec"};
+
 class Reader {
  public:
   explicit Reader(const nlohmann::json& document) : root_(document) {}
 
   absl::StatusOr<ProfileRecording> Read() && {
+    ASHLAR_RETURN_IF_ERROR(RequireKeys(root_, kDocumentKeys));
     ASHLAR_ASSIGN_OR_RETURN(const JsonPlace exec, root_.Get("graph_exec"));
+    ASHLAR_RETURN_IF_ERROR(RequireKeys(exec, kExecKeys));
     ASHLAR_ASSIGN_OR_RETURN(const JsonPlace vars, exec.Get("var"));
     ASHLAR_ASSIGN_OR_RETURN(const JsonPlace operators, exec.Get("operator"));
     ASHLAR_ASSIGN_OR_RETURN(const JsonPlace comp_seq, exec.Get("comp_seq"));
@@ -88,6 +107,7 @@ class Reader {
     ASHLAR_RETURN_IF_ERROR(CheckVarsAreMade(vars));
     ASHLAR_RETURN_IF_ERROR(ReadCompSeq(comp_seq));
     ASHLAR_ASSIGN_OR_RETURN(const JsonPlace profiler, root_.Get("profiler"));
+    ASHLAR_RETURN_IF_ERROR(RequireKeys(profiler, kProfilerKeys));
     ASHLAR_RETURN_IF_ERROR(ReadTimes(profiler, "device", &DumpOperator::device));
     ASHLAR_RETURN_IF_ERROR(ReadTimes(profiler, "host", &DumpOperator::host));
     ASHLAR_RETURN_IF_ERROR(ReadFootprints(profiler));
@@ -125,6 +145,12 @@ class Reader {
 
   absl::StatusOr<DumpVar> ReadVar(const JsonPlace& place) {
     DumpVar var;
+    ASHLAR_RETURN_IF_ERROR(RequireKeys(place, kVarKeys));
+    ASHLAR_ASSIGN_OR_RETURN(const JsonPlace comp_node, place.Get("comp_node"));
+    ASHLAR_ASSIGN_OR_RETURN(const std::string device, comp_node.Text());
+    if (absl::Status status = CompNode::Parse(device).status(); !status.ok()) {
+      return comp_node.Error(status.message());
+    }
     ASHLAR_ASSIGN_OR_RETURN(const JsonPlace name, place.Get("name"));
     ASHLAR_ASSIGN_OR_RETURN(var.name, name.Text());
     ASHLAR_ASSIGN_OR_RETURN(const JsonPlace flags, place.Get("flag"));
@@ -199,6 +225,7 @@ class Reader {
 
   absl::Status ReadOperator(const JsonPlace& place, int id) {
     DumpOperator& op = recording_.operators[id];
+    ASHLAR_RETURN_IF_ERROR(RequireKeys(place, kOperatorKeys));
     ASHLAR_ASSIGN_OR_RETURN(const JsonPlace name, place.Get("name"));
     ASHLAR_ASSIGN_OR_RETURN(op.name, name.Text());
     if (op.name.empty()) return name.Error("is empty");
@@ -251,6 +278,20 @@ class Reader {
       if (source >= 0 && recording_.vars.count(source) == 0) {
         return vars.Error(absl::StrCat("var ", id, " shares the memory of ", source,
                                        ", which is not in graph_exec.var"));
+      }
+    }
+    return CheckForwardsEnd(vars);
+  }
+
+  // Each var's memory comes, over any number of forwards, from a var that has its own.
+  absl::Status CheckForwardsEnd(const JsonPlace& vars) {
+    std::map<int, int> walk;  // by var: the one from which it was first reached
+    for (const auto& [id, var] : recording_.vars) {
+      for (int at = id; at >= 0; at = recording_.vars.at(at).forwarded_from) {
+        const auto [entry, is_new] = walk.emplace(at, id);
+        if (is_new) continue;
+        if (entry->second != id) break;
+        return vars.Error(absl::StrCat("var ", at, " shares its own memory in a ring"));
       }
     }
     return absl::OkStatus();

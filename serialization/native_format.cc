@@ -41,7 +41,7 @@ std::array<uint8_t, kNativeHeaderBytes> EncodeHeader(const NativeHeader& header)
 absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file) {
   if (file.size() < sizeof(kMagic) ||
       !std::equal(std::begin(kMagic), std::end(kMagic), file.begin())) {
-    return Reject("not a native Ashlar model (", file.size(), " bytes, wrong magic number)");
+    return Reject("not an Ashlar model (.ash): ", file.size(), " bytes, wrong magic number");
   }
   if (file.size() < kNativeHeaderBytes) {
     return Reject("truncated: ", file.size(), " bytes, the header alone has ", kNativeHeaderBytes);
@@ -58,7 +58,7 @@ absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file) {
   const NativeHeader& header = raw.sections;
   if (header.file_bytes != file.size()) {
     return Reject("file has ", file.size(), " bytes, its header says ", header.file_bytes,
-                  " (truncated?)");
+                  file.size() < header.file_bytes ? " (truncated?)" : "");
   }
   uint64_t graph_end = 0, weights_end = 0;
   if (header.graph_offset != kNativeHeaderBytes ||

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "serialization/covered_length.h"
 
 namespace ashlar {
 namespace {
@@ -42,14 +43,33 @@ int64_t Compact(const std::vector<Range>& extents, int64_t address) {
   return offset;
 }
 
-int64_t PeakBytes(const std::vector<memory::Buffer>& buffers, size_t steps) {
-  std::vector<int64_t> change(steps + 1, 0);
-  for (const memory::Buffer& buffer : buffers) {
-    change[buffer.lower] += buffer.size;
-    change[buffer.upper] -= buffer.size;
+// The most bytes of addresses [offset, offset + size) that are in use at one step; where vars share
+// memory it counts once.
+int64_t PeakBytes(const std::vector<memory::Buffer>& buffers, const std::vector<int64_t>& offsets) {
+  struct Event {
+    int64_t step;
+    int change;
+    size_t buffer;
+  };
+  std::vector<Event> events;
+  std::vector<int64_t> ends;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    events.push_back({buffers[i].lower, 1, i});
+    events.push_back({buffers[i].upper, -1, i});
+    ends.push_back(offsets[i]);
+    ends.push_back(offsets[i] + buffers[i].size);
   }
-  int64_t live = 0, peak = 0;
-  for (int64_t delta : change) peak = std::max(peak, live += delta);
+  // At each step the dead go first.
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return a.step != b.step ? a.step < b.step : a.change < b.change;
+  });
+  CoveredLength covered(std::move(ends));
+  int64_t peak = 0;
+  for (const Event& event : events) {
+    const int64_t begin = offsets[event.buffer];
+    covered.Change(begin, begin + buffers[event.buffer].size, event.change);
+    peak = std::max(peak, covered.length());
+  }
   return peak;
 }
 
@@ -109,7 +129,9 @@ RecordedMemory SummarizeMemory(const ProfileRecording& recording) {
     ++result.vars;
     const Range range{var.begin, var.end};
     all.push_back(range);
-    if (recording.operators.at(var.producer).type != "InputCallback") {
+    if (recording.operators.at(var.producer).type == "InputCallback") {
+      result.has_input = true;
+    } else {
       without_input.push_back(range);
     }
     memory::Buffer buffer;
@@ -136,13 +158,11 @@ RecordedMemory SummarizeMemory(const ProfileRecording& recording) {
   result.union_without_input_bytes = Bytes(Extents(std::move(without_input)));
   result.plan.arena = result.union_bytes;
   result.plan.planner = "recorded";
-  std::vector<memory::Buffer> owners;
-  for (memory::Buffer& buffer : problem.buffers) {
+  for (const memory::Buffer& buffer : problem.buffers) {
     const DumpVar& var = recording.vars.at(static_cast<int>(buffer.id));
     result.plan.offsets.push_back(Compact(extents, var.begin));
-    if (var.forwarded_from < 0) owners.push_back(buffer);
   }
-  result.peak_bytes = PeakBytes(owners, recording.comp_seq.size());
+  result.peak_bytes = PeakBytes(problem.buffers, result.plan.offsets);
   return result;
 }
 

@@ -37,7 +37,8 @@ struct RecordedMemory {
   int extents = 0;
   int64_t union_bytes = 0;
   int64_t union_without_input_bytes = 0;  // without the outputs of InputCallback
-  int64_t peak_bytes = 0;                 // the most that is live at any step, alignment left out
+  bool has_input = false;                 // whether the caller's input has an address
+  int64_t peak_bytes = 0;                 // the most that is in use at any step
   memory::CsvProblem placement;
   memory::Plan plan;               // of `placement`, as it was
   std::vector<std::string> names;  // one for each buffer

@@ -36,7 +36,8 @@ class InspectCommand final : public Command {
                    "of a profile dump: where its vars lay (.csv, .svg or .html)")
         ->option_text("FILE")
         ->group("Profile dumps");
-    app.add_option("--own-plan", dump_.own_plan, "of a profile dump: our plan of the same problem")
+    app.add_option("--own-plan", dump_.own_plan,
+                   "of a profile dump: our plan of the same problem, in place")
         ->option_text("FILE")
         ->group("Profile dumps");
     app.add_flag("--dot", dot_, "the graph for Graphviz, and nothing else");

@@ -127,7 +127,7 @@ absl::Status InspectDump(const InspectDumpFlags& flags, Console& console) {
   const auto row = [&](const char* title, int64_t bytes, const std::string& bound) {
     memory.AddRow({title, FormatBytes(bytes), absl::StrCat(bytes), bound});
   };
-  row("recorded, with the input", recorded.union_bytes, "");
+  if (recorded.has_input) row("recorded, with the input", recorded.union_bytes, "");
   row("recorded, without the input", recorded.union_without_input_bytes, "");
   if (!flags.recorded_plan.empty()) {
     ASHLAR_RETURN_IF_ERROR(

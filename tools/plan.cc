@@ -123,6 +123,20 @@ class PlanCommand final : public Command {
     return Show(planned, table, std::move(document), console);
   }
 
+  // A model that comes from no dump has operators with workspaces, and no sizes of them.
+  absl::Status CheckRecordedWorkspaces(const PlannedGraph& planned) const {
+    if (workspace_ != WorkspaceSource::kRecorded) return absl::OkStatus();
+    bool wanted = false;
+    for (size_t i = 0; i < planned.workspace.size(); ++i) {
+      if (planned.workspace[i] > 0) return absl::OkStatus();
+      wanted = wanted || (planned.model.scheduled[i] &&
+                          planned.graph.node(static_cast<int>(i)).op->has_workspace());
+    }
+    if (!wanted) return absl::OkStatus();
+    return UsageError(absl::StrCat("--workspace recorded: ", model_.path,
+                                   " records none; models imported from a profile dump do"));
+  }
+
   absl::Status PlanModel(Console& console) {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     const int first_added_id = model.graph.next_id();
@@ -133,6 +147,7 @@ class PlanCommand final : public Command {
     console.Progress("planning");
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> graph,
                             PlanGraph(std::move(model.graph), options));
+    ASHLAR_RETURN_IF_ERROR(CheckRecordedWorkspaces(*graph));
     const PeakReport peak = ExaminePeak(*graph, first_added_id);
 
     PlannedBuffers planned;

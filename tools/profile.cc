@@ -1,11 +1,13 @@
 // ashlar profile: an instrumented run, operator by operator.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
+#include "runtime/measure.h"
 #include "runtime/profiler.h"
 #include "serialization/json_file.h"
 #include "serialization/profile_dump.h"
@@ -105,24 +107,31 @@ class ProfileCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
+    const PlanningOptions options = ToPlanningOptions(execution_, planning_);
+    std::optional<Measurement> measured;
+    if (!dump_.empty()) {
+      console.Progress("measuring memory");
+      ASHLAR_ASSIGN_OR_RETURN(measured, Measure(model.graph, options, inputs, {.runs = 2}));
+    }
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<BoundSession> session,
-        BoundSession::Create(std::move(model), ToPlanningOptions(execution_, planning_),
-                             std::move(inputs), console));
+        BoundSession::Create(std::move(model), options, std::move(inputs), console));
     console.Progress("profiling");
     const PlannedGraph& planned = session->planned();
     for (int64_t i = 0; i < warmup_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
     Profiler profiler(static_cast<int>(planned.schedule.order.size()));
     ASHLAR_RETURN_IF_ERROR(session->Run(profiler));
-    ASHLAR_RETURN_IF_ERROR(WriteFiles(*session, profiler.steps()));
+    ASHLAR_RETURN_IF_ERROR(WriteFiles(*session, profiler.steps(), std::move(measured)));
     return Show(planned, profiler.steps(), console);
   }
 
  private:
-  absl::Status WriteFiles(BoundSession& session, const std::vector<StepTime>& steps) const {
+  absl::Status WriteFiles(BoundSession& session, const std::vector<StepTime>& steps,
+                          std::optional<Measurement> measured) const {
     const PlannedGraph& planned = session.planned();
     ProfileRecord record;
     record.steps = steps;
+    record.measured = std::move(measured);
     record.arena = session.session().arena().data();
     record.weights = session.session().executable().weights();
     if (!static_memory_info_.empty()) {

@@ -2,13 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "memory/validator.h"
+#include "serialization/covered_length.h"
 #include "tests/serialization/real_dump.h"
+#include "tests/serialization/small_dump.h"
 
 namespace ashlar {
 namespace {
 
 using testing::RealRecording;
+using testing::Value;
 
 TEST(RecordingSummary, MemoryOfTheRealRun) {
   ASHLAR_NEEDS_REAL_DUMP();
@@ -20,6 +26,49 @@ TEST(RecordingSummary, MemoryOfTheRealRun) {
   // What an allocator without gaps would have needed with the input in the same memory.
   EXPECT_LE(memory.peak_bytes, memory.union_bytes);
   EXPECT_GE(memory.peak_bytes, 96337920);
+}
+
+// The first RELU overwrites what the convolution made: no byte counts twice.
+TEST(RecordingSummary, SharedMemoryCountsOnce) {
+  testing::GraphMaker maker;
+  const int data = maker.Input("data", {1, 3, 8, 8});
+  const int filter = maker.Constant(HostTensor::Zeros(DType::kFloat32, Shape{4, 3, 3, 3}));
+  const int conv = maker.Add<ConvolutionForward>({}, std::vector<int>{data, filter});
+  const int relu = maker.Add<Elemwise>({}, std::vector<int>{conv});
+  maker.Output(maker.Add<Elemwise>({}, std::vector<int>{relu}));
+  const auto planned = testing::PlanAsRecorded(std::move(maker).Build());
+  const RecordedMemory memory = SummarizeMemory(
+      Value(ParseProfileDump(ProfileDump(*planned, testing::SmallRecord(*planned)).dump())));
+  EXPECT_EQ(planned->lifetimes.num_overwrites, 1);
+  EXPECT_FALSE(memory.has_input);
+  EXPECT_EQ(memory.union_bytes, planned->graph.var(conv).type.bytes());
+  EXPECT_EQ(memory.peak_bytes, memory.union_bytes);
+}
+
+TEST(CoveredLength, OfRandomIntervalsAgainstCounting) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    std::mt19937 random(seed);
+    std::vector<std::pair<int64_t, int64_t>> intervals;
+    std::vector<int64_t> ends;
+    for (uint32_t i = 0; i < 1 + seed % 20; ++i) {
+      const int64_t begin = random() % 40, end = begin + random() % 20;
+      intervals.emplace_back(begin, end);
+      ends.insert(ends.end(), {begin, end});
+    }
+    CoveredLength covered(ends);
+    std::vector<int> count(60, 0);
+    std::vector<bool> present(intervals.size(), false);
+    for (int step = 0; step < 60; ++step) {
+      const size_t i = random() % intervals.size();
+      const int change = present[i] ? -1 : 1;
+      present[i] = !present[i];
+      covered.Change(intervals[i].first, intervals[i].second, change);
+      for (int64_t at = intervals[i].first; at < intervals[i].second; ++at) count[at] += change;
+      ASSERT_EQ(covered.length(),
+                std::count_if(count.begin(), count.end(), [](int c) { return c > 0; }));
+    }
+  }
 }
 
 // The recorded run is a valid plan, and no planner needs more.

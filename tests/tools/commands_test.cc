@@ -349,6 +349,12 @@ TEST_F(CommandsTest, ReferencesThatCannotBeUsed) {
   EXPECT_EQ(Ashlar("compare model.ash --ref ref.npz --passes-b none").exit_code, 2);
 }
 
+TEST_F(CommandsTest, WorkspacesThatNobodyRecordedAreNoZeros) {
+  const ProcessResult result = Ashlar("plan model.ash --passes none --workspace recorded");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("records none"));
+}
+
 TEST_F(CommandsTest, ProfileShowsAndWritesTheRun) {
   const ProcessResult result =
       Ashlar("profile model.ash --dump profile.json --trace trace.json --by op --json");
@@ -357,6 +363,9 @@ TEST_F(CommandsTest, ProfileShowsAndWritesTheRun) {
   const json dump = json::parse(Read("profile.json"));
   for (const char* key : {"graph_exec", "profiler", "memory_report"}) {
     EXPECT_TRUE(dump.contains(key)) << key;
+  }
+  for (const auto& [name, pool] : dump["memory_report"]["pools"].items()) {
+    EXPECT_EQ(pool["actual_bytes"], pool["planned_bytes"]) << name;
   }
   EXPECT_FALSE(json::parse(Read("trace.json")).empty());
 }
