@@ -17,10 +17,17 @@ constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kMostPlanarChannels = 8;
 // Of a second-level cache of 1 MiB or more; measured on ResNet-50's layers.
 constexpr int64_t kInputBytes = 384 * 1024;    // of a run of tiles
+constexpr int64_t kLeastTiles = 3;             // of a run, where threads want more runs
 constexpr int64_t kWeightsBytes = 160 * 1024;  // of a chunk
 
 const ConvTileCode& CodeFor(Isa isa) {
   return isa == Isa::kAvx512 ? kConvTileAvx512 : kConvTileAvx2;
+}
+
+// Whether each output channel sees the input channel of the same place and no other.
+bool IsDepthwise(const ConvProblem& problem) {
+  const ConvolutionGeometry& geometry = problem.geometry;
+  return geometry.groups > 1 && geometry.in_channels == 1 && geometry.out_channels == 1;
 }
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -29,7 +36,8 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 struct PanelPlan {
   PanelPlan(const ConvProblem& problem, const ConvStrides& strides, const ConvTileCode& code);
 
-  ConvTileFunction const (*run)[ConvTileCode::kMostPixels + 1];
+  const ConvTileCode* code;
+  bool depthwise;  // as groups of one input channel each, kept in blocks: see ConvTileCode
   WindowAxis h, w;
   int64_t images, groups;
   int64_t lanes, last_lanes;      // input channels of a block, of the last one
@@ -72,14 +80,16 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
       dst(InBytes(strides.dst)) {
   const bool planar = !IsBlocked(problem.src.format);
   const int64_t in_channels = problem.geometry.in_channels;
+  this->code = &code;
+  depthwise = IsDepthwise(problem);
+  if (depthwise) groups = ChannelBlocks(out_channels);
   lanes = planar ? in_channels : std::min(in_channels, kChannelBlock);
   in_blocks = CeilDiv(in_channels, lanes);
   last_lanes = in_channels - (in_blocks - 1) * lanes;
   src_lane = planar ? src.c : kFloat;
   out_blocks = CeilDiv(problem.geometry.out_channels, kChannelBlock);
-  panel_blocks = code.blocks;
+  panel_blocks = depthwise ? 1 : code.blocks;
   panels = CeilDiv(out_blocks, panel_blocks);
-  run = code.run;
 
   // One long row instead of many short ones, where the pixels of an image lie evenly.
   const auto untouched = [](const WindowAxis& axis) {
@@ -103,9 +113,13 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   tiles = images * h.output * tiles_per_row;
   const int64_t input_bytes = images * h.input * w.input * in_blocks * groups * lanes * kFloat;
   runs = std::clamp<int64_t>(CeilDiv(input_bytes, kInputBytes), 1, tiles);
-  // Enough tasks for the threads to end at about the same time.
-  const int64_t tasks = problem.threads > 1 ? 6 * problem.threads : 1;
-  while (runs * panels * groups < tasks && tiles / (runs + 1) >= 4) ++runs;
+  // Tasks that the threads can share evenly, however many ranges they are handed out in.
+  const int64_t even = problem.threads > 1 ? kRangesPerThread * problem.threads : 1;
+  for (int64_t more = runs; more < runs + even && tiles / more >= kLeastTiles; ++more) {
+    if (more * panels * groups % even != 0) continue;
+    runs = more;
+    break;
+  }
   chunk_blocks = std::clamp<int64_t>(kWeightsBytes / BlockBytes(panel_blocks), 1, in_blocks);
   chunk_blocks = CeilDiv(in_blocks, CeilDiv(in_blocks, chunk_blocks));
 }
@@ -141,14 +155,17 @@ class PanelConvolution final : public Kernel {
         isa_(isa),
         relative_time_(relative_time) {}
 
-  std::string implementation() const override { return absl::StrCat("panel:", Name(isa_)); }
+  std::string implementation() const override {
+    return absl::StrCat(plan_.depthwise ? "depthwise:" : "panel:", Name(isa_));
+  }
   double relative_time() const override { return relative_time_; }
 
   std::optional<Packing> packing(int input) const override {
     if (input != ConvBiasForward::kFilter) return std::nullopt;
-    return Packing{absl::StrCat("panels of ", plan_.panel_blocks, " by ", plan_.lanes, " ",
-                                filter_shape_.ToString(), flipped_ ? " flipped" : ""),
-                   plan_.groups * plan_.GroupBytes()};
+    return Packing{
+        absl::StrCat(plan_.depthwise ? "depthwise" : "", "panels of ", plan_.panel_blocks, " by ",
+                     plan_.lanes, " ", filter_shape_.ToString(), flipped_ ? " flipped" : ""),
+        plan_.groups * plan_.GroupBytes()};
   }
   absl::Status Pack(int input, const HostTensor& value, void* packed) const override;
   absl::Status Run(const KernelArgs& args, KernelState* state) const override;
@@ -177,6 +194,19 @@ absl::Status PanelConvolution::Pack(int /*input*/, const HostTensor& value, void
   const float* const filter = value.data<float>().data();
   const PanelPlan& plan = plan_;
   const int64_t taps = plan.h.window * plan.w.window;
+  if (plan.depthwise) {
+    float* to = static_cast<float*>(packed);
+    for (int64_t block = 0; block < plan.groups; ++block) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        for (int64_t lane = 0; lane < kChannelBlock; ++lane) {
+          const int64_t channel = block * kChannelBlock + lane;
+          const int64_t source_tap = flipped_ ? taps - 1 - tap : tap;
+          *to++ = channel < plan.out_channels ? filter[channel * taps + source_tap] : 0.0f;
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
   const int64_t in_channels = (plan.in_blocks - 1) * plan.lanes + plan.last_lanes;
   const int64_t of_group = plan.out_channels / plan.groups;
   ParallelFor(threads_, plan.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
@@ -207,6 +237,8 @@ absl::Status PanelConvolution::Pack(int /*input*/, const HostTensor& value, void
 void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks,
                                 int64_t prefetch_part, bool last) const {
   const PanelPlan& plan = plan_;
+  const ConvTileCode::ByPixels& run =
+      plan.depthwise ? plan.code->depthwise : plan.code->run[blocks];
   const char *const src = tile.src, *const weights = tile.weights, *const z = tile.z;
   char* const dst = tile.dst;
   int64_t row = first / plan.tiles_per_row, in_row = first % plan.tiles_per_row;
@@ -227,7 +259,7 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int
       tile.first_column = static_cast<int>(column);
       tile.trim =
           column < 0 || column + (pixels - 1) * plan.w.stride + plan.w.extent() > plan.w.input;
-      plan.run[blocks][pixels](tile);
+      run[pixels](tile);
       if (last && sigmoid_) Sigmoid(tile, blocks, pixels);
       column += pixels * plan.w.stride;
       tile.src += pixels * tile.pixel_step;
@@ -331,7 +363,8 @@ bool PanelConvolutionFits(const ConvProblem& problem, Isa isa) {
          problem.filter.format == Format::kDefault && IsBlocked(problem.dst.format) &&
          (!problem.z.has_value() || IsBlocked(problem.z->format)) &&
          (geometry.groups == 1 ||
-          (!planar && whole(geometry.in_channels) && whole(geometry.out_channels))) &&
+          (!planar && (IsDepthwise(problem) ||
+                       (whole(geometry.in_channels) && whole(geometry.out_channels))))) &&
          (!planar || geometry.in_channels <= kMostPlanarChannels);
 }
 

@@ -18,7 +18,8 @@ struct ConvStrides {
 };
 
 // Whether the kernel below takes the problem: a constant row-major filter, blocked output and z,
-// groups of whole blocks, and as input a blocked image, or a row-major one of few channels.
+// groups of whole blocks or of one channel each (depthwise), and as input a blocked image, or a
+// row-major one of few channels.
 bool PanelConvolutionFits(const ConvProblem& problem, Isa isa);
 
 // Needs no scratch. Sums are added in one order, whatever the number of threads. `isa` is one that

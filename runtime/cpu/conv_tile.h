@@ -60,11 +60,15 @@ struct ConvTile {
 
 using ConvTileFunction = void (*)(const ConvTile& tile);
 
-// The code for one instruction set: run[b][p] computes tiles of p pixels by b blocks.
+// The code for one instruction set.
 struct ConvTileCode {
   static constexpr int kMostBlocks = 2, kMostPixels = 14;
-  int blocks, pixels;  // of the largest tile
-  ConvTileFunction run[kMostBlocks + 1][kMostPixels + 1];
+  using ByPixels = ConvTileFunction[kMostPixels + 1];
+  int blocks, pixels;             // of the largest tile
+  ByPixels run[kMostBlocks + 1];  // run[b][p]: tiles of p pixels by b blocks
+  // Of one block, each of whose channels sees only the input channel of the same place. The weights
+  // are by row, column and channel; neither blocks, lanes nor `prefetch` have a meaning.
+  ByPixels depthwise;
 };
 
 extern const ConvTileCode kConvTileAvx512, kConvTileAvx2;

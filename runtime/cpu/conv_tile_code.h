@@ -27,11 +27,11 @@ struct ConvTileRunner {
       at0 += bytes, at2 += bytes, at5 += bytes, at11 += bytes;
     }
     template <int kPixel>
-    [[gnu::always_inline]] float Get(int64_t step) const {
+    [[gnu::always_inline]] const char* At(int64_t step) const {
       constexpr int kBase[14] = {0, 0, 2, 2, 0, 5, 2, 5, 0, 5, 2, 11, 11, 5};
       constexpr int kFrom = kBase[kPixel];
       const char* base = kFrom == 0 ? at0 : kFrom == 2 ? at2 : kFrom == 5 ? at5 : at11;
-      return *reinterpret_cast<const float*>(base + (kPixel - kFrom) * step);
+      return base + (kPixel - kFrom) * step;
     }
   };
 
@@ -40,7 +40,8 @@ struct ConvTileRunner {
                                                int last, const Vector* weights, Sums& sums) {
     if constexpr (kPixel < kPixels) {
       if (kAll || (kPixel >= first && kPixel < last)) {
-        const Vector value = Base::Broadcast(pixels.template Get<kPixel>(step));
+        const Vector value =
+            Base::Broadcast(*reinterpret_cast<const float*>(pixels.template At<kPixel>(step)));
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) sums[kPixel * kVectors + v] += value * weights[v];
       }
@@ -51,7 +52,7 @@ struct ConvTileRunner {
   // One tap: all lanes of a block, for pixels [first, last), all of them where kAll.
   template <bool kAll>
   [[gnu::always_inline]] static void AddTap(const ConvTile& tile, const char* src, int lanes,
-                                            int first, int last, const char*& weights,
+                                            int first, int last, const char* weights,
                                             const char*& prefetch, Sums& sums) {
     const int64_t step = tile.pixel_step, lane_step = tile.lane_step;
     const int64_t prefetch_step = tile.prefetch_step;
@@ -68,7 +69,6 @@ struct ConvTileRunner {
       from += kBlocks * kBlock * 4;
       next += prefetch_step;
     }
-    weights = from;
     prefetch = next;
   }
 
@@ -132,6 +132,31 @@ struct ConvTileRunner {
     }
   }
 
+  // Calls visit(input, weights, first, last) for each tap that lies inside the image for pixels
+  // [first, last); `weights` moves on by `weights_step` from tap to tap.
+  template <typename Visit>
+  [[gnu::always_inline]] static void ForEachTap(const ConvTile& tile, const char* src_of_row,
+                                                const char* weights, int64_t weights_step,
+                                                const Visit& visit) {
+    for (int row = 0; row < tile.rows; ++row) {
+      const char* src = src_of_row;
+      int column = tile.first_column;
+      for (int tap = 0; tap < tile.columns; ++tap) {
+        int first = 0, last = kPixels;
+        if (tile.trim) {
+          first = CeilDiv(-column, tile.stride);
+          const int end = CeilDiv(tile.width - column, tile.stride);
+          last = end < kPixels ? end : kPixels;
+          column += tile.dilation;
+        }
+        visit(src, weights, first, last);
+        weights += weights_step;
+        src += tile.column_step;
+      }
+      src_of_row += tile.row_step;
+    }
+  }
+
   static void Run(const ConvTile& tile) {
     Sums sums;
     FetchOutput(tile);
@@ -141,33 +166,59 @@ struct ConvTileRunner {
     const char* prefetch = tile.prefetch;
     for (int block = 0; block < tile.blocks; ++block) {
       const int lanes = block + 1 < tile.blocks ? tile.lanes : tile.last_lanes;
-      const char* weights = weights_of_block;
-      const char* src_of_row = src_of_block;
-      for (int row = 0; row < tile.rows; ++row) {
-        const char* src = src_of_row;
-        int column = tile.first_column;
-        for (int tap = 0; tap < tile.columns; ++tap) {
-          int first = 0, last = kPixels;
-          if (tile.trim) {
-            first = CeilDiv(-column, tile.stride);
-            const int end = CeilDiv(tile.width - column, tile.stride);
-            last = end < kPixels ? end : kPixels;
-            column += tile.dilation;
-          }
-          const char* of_tap = weights;
-          if (first == 0 && last == kPixels) {
-            AddTap<true>(tile, src, lanes, first, last, of_tap, prefetch, sums);
-          } else if (first < last) {
-            AddTap<false>(tile, src, lanes, first, last, of_tap, prefetch, sums);
-          }
-          weights += tile.lanes * kBlocks * kBlock * 4;
-          src += tile.column_step;
-        }
-        src_of_row += tile.row_step;
-      }
+      ForEachTap(
+          tile, src_of_block, weights_of_block, tile.lanes * kBlocks * kBlock * 4,
+          [&](const char* src, const char* weights, int first, int last)
+              __attribute__((always_inline)) {
+                if (first == 0 && last == kPixels) {
+                  AddTap<true>(tile, src, lanes, first, last, weights, prefetch, sums);
+                } else if (first < last) {
+                  AddTap<false>(tile, src, lanes, first, last, weights, prefetch, sums);
+                }
+              });
       weights_of_block += tile.weights_block_step;
       src_of_block += tile.block_step;
     }
+    End(tile, sums);
+  }
+
+  template <bool kAll, int kPixel>
+  [[gnu::always_inline]] static void AddOwnChannels(const Pixels& pixels, int64_t step, int first,
+                                                    int last, const Vector* weights, Sums& sums) {
+    if constexpr (kPixel < kPixels) {
+      if (kAll || (kPixel >= first && kPixel < last)) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          sums[kPixel * kVectors + v] +=
+              weights[v] * Base::Load(pixels.template At<kPixel>(step) + v * Base::kBytes);
+        }
+      }
+      AddOwnChannels<kAll, kPixel + 1>(pixels, step, first, last, weights, sums);
+    }
+  }
+
+  static void RunDepthwise(const ConvTile& tile) {
+    static_assert(kBlocks == 1);
+    Sums sums;
+    FetchOutput(tile);
+    Begin(tile, sums);
+    const int64_t step = tile.pixel_step;
+    ForEachTap(
+        tile, tile.src, tile.weights, kBlock * 4,
+        [&](const char* src, const char* weights, int first, int last)
+            __attribute__((always_inline)) {
+              Vector of_tap[kVectors];
+#pragma GCC unroll 4
+              for (int v = 0; v < kVectors; ++v) {
+                of_tap[v] = Base::Load(weights + v * Base::kBytes);
+              }
+              const Pixels pixels(src, step);
+              if (first == 0 && last == kPixels) {
+                AddOwnChannels<true, 0>(pixels, step, first, last, of_tap, sums);
+              } else if (first < last) {
+                AddOwnChannels<false, 0>(pixels, step, first, last, of_tap, sums);
+              }
+            });
     End(tile, sums);
   }
 };

@@ -13,6 +13,9 @@ namespace ashlar {
 // Elements below which another thread is not worth waking.
 inline constexpr int64_t kElementsPerThread = 16384;
 
+// Ranges that ParallelFor makes for each thread.
+inline constexpr int64_t kRangesPerThread = 4;
+
 // Calls body(i, thread) for each i in [0, count), each handed out when a thread is free for it;
 // `thread` is below `threads`, and no two threads have the same at a time: for scratch that each
 // has for itself. What `body` throws ends the program. For pieces of at least some ten
@@ -36,7 +39,6 @@ void ParallelPieces(int threads, int64_t count, const Body& body) noexcept {
 // holds up leaves its share to the others.
 template <typename Body>
 void ParallelFor(int threads, int64_t count, int64_t grain, const Body& body) noexcept {
-  constexpr int64_t kRangesPerThread = 4;
   const int64_t grains = (count + grain - 1) / grain;
   if (threads <= 1 || grains <= 1) {
     if (count > 0) body(int64_t{0}, count);

@@ -102,6 +102,9 @@ const Case kCases[] = {
     {"5x5 dilated, residual", 1, 16, 32, 13, 12, 5, 1, 2, 1, 4, 4, 4, 4, Activation::kRelu, true},
     {"padding wider than the image", 1, 16, 16, 3, 3, 3, 1, 4, 1, 4, 4, 4, 4},
     {"groups", 2, 64, 96, 7, 6, 3, 1, 1, 2, 1, 1, 1, 1, Activation::kHSwish},
+    {"depthwise", 2, 32, 32, 9, 17, 3, 1, 1, 32, 1, 1, 1, 1},
+    {"depthwise strip", 1, 40, 40, 3, 30, 3, 1, 1, 40, 0, 1, 0, 1, Activation::kRelu, true},
+    {"depthwise 5x5, stride 2", 1, 23, 23, 9, 11, 5, 2, 1, 23, 2, 2, 2, 2, Activation::kClamp},
     {"residual", 2, 32, 33, 7, 10, 3, 1, 1, 1, 1, 1, 1, 1, Activation::kClamp, true},
 };
 
