@@ -1,5 +1,7 @@
 #include "graph/tensor.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -23,20 +25,34 @@ T Saturate(double value) {
   return static_cast<T>(value);
 }
 
+// From here on a block is one of the system's own: freed, it leaves memory at once.
+constexpr size_t kOwnPages = 128 << 10;  // bytes
+
+// Throws where there is no memory, as any container of the standard library.
+std::shared_ptr<void> ZeroBlock(size_t bytes) {
+  bytes = std::max<size_t>((bytes + 63) / 64 * 64, 64);
+  if (bytes >= kOwnPages) {
+    void* const pages =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    return {pages, [bytes](void* block) { munmap(block, bytes); }};
+  }
+  void* const block = std::aligned_alloc(64, bytes);
+  if (block == nullptr) throw std::bad_alloc();
+  std::memset(block, 0, bytes);
+  return {block, std::free};
+}
+
 }  // namespace
 
 HostTensor HostTensor::Zeros(DType dtype, const Shape& shape) {
   HostTensor tensor;
   tensor.dtype_ = dtype;
   tensor.shape_ = shape;
-  const size_t bytes = (static_cast<size_t>(tensor.bytes()) + 63) / 64 * 64;
-  void* const allocated = std::aligned_alloc(64, std::max<size_t>(bytes, 64));
-  if (allocated == nullptr) throw std::bad_alloc();  // as any container of the standard library
-  std::shared_ptr<void> block(allocated, std::free);
-  std::memset(block.get(), 0, std::max<size_t>(bytes, 64));
+  const std::shared_ptr<void> block = ZeroBlock(static_cast<size_t>(tensor.bytes()));
   tensor.mutable_ = block.get();
   tensor.data_ = block.get();
-  tensor.owner_ = std::move(block);
+  tensor.owner_ = block;
   return tensor;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "graph/comp_node.h"
@@ -31,6 +32,8 @@ class Device {
   // Alignment of chunks inside an arena, bytes.
   virtual int64_t alignment() const = 0;
   virtual const KernelRegistry& kernels() const = 0;
+  // What its kernels choose the layout of packed weights by: "avx512".
+  virtual std::string processor() const { return ""; }
   // ResourceExhausted where the device has not that much.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) = 0;
   // Called on a thread before it makes kernels or runs them with that many threads.

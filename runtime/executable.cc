@@ -4,33 +4,86 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "graph/status.h"
 #include "opr/table.h"
 #include "runtime/guarded_memory.h"
+#include "runtime/kernel_choice.h"
 
 namespace ashlar {
 namespace {
 
 constexpr int64_t kMeasureSlack = 1 << 16;  // bytes behind the pool that packing must leave alone
 
-// Constants that now live in the pool and whose value nobody needs on the host.
-std::vector<int> PackedConstants(const PlannedGraph& planned) {
-  std::vector<int> vars;
-  for (const WeightEntry& entry : planned.weights.entries) {
+// Bytes of constants that may wait in memory, packed, before they are dropped together.
+constexpr int64_t kDropBytes = 4 << 20;
+
+// By entry: whether it is the last of its constant, whose value nobody needs on the host.
+std::vector<bool> EndsConstant(const PlannedGraph& planned) {
+  std::vector<bool> ends(planned.weights.entries.size(), false);
+  std::map<int, size_t> last;
+  for (size_t i = 0; i < ends.size(); ++i) last[planned.weights.entries[i].var] = i;
+  for (const auto& [var, entry] : last) {
     bool host_value = false;
-    for (int reader : planned.graph.readers(entry.var)) {
+    for (int reader : planned.graph.readers(var)) {
       const OperatorNode& node = planned.graph.node(reader);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        host_value |= node.inputs[i] == entry.var &&
+        host_value |= node.inputs[i] == var &&
                       node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue;
       }
     }
-    if (!host_value) vars.push_back(entry.var);
+    ends[entry] = !host_value;
   }
-  return vars;
+  return ends;
 }
+
+absl::Status Pack(const PlannedGraph& planned, void* pool) {
+  for (const WeightEntry& entry : planned.weights.entries) {
+    ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, pool));
+  }
+  return absl::OkStatus();
+}
+
+// Packs into the pool and drops from the graph what is packed, bit by bit, so that hardly more than
+// one copy of the weights is in memory at a time.
+absl::Status MoveIntoPool(PlannedGraph& planned, void* pool) {
+  const std::vector<bool> ends = EndsConstant(planned);
+  std::vector<int> packed;
+  int64_t waiting = 0;
+  const auto drop = [&] {
+    planned.graph = planned.graph.WithoutConstantData(packed, Operators());
+    packed.clear();
+    waiting = 0;
+  };
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const WeightEntry& entry = planned.weights.entries[i];
+    ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, pool));
+    if (!ends[i]) continue;
+    const HostTensor& value = *planned.graph.constant(entry.var);
+    if (planned.options.done_with) planned.options.done_with(value);
+    packed.push_back(entry.var);
+    waiting += value.bytes();
+    if (waiting >= kDropBytes) drop();
+  }
+  drop();
+  return absl::OkStatus();
+}
+
+// Memory that somebody else owns and nobody writes to.
+class BorrowedMemory final : public DeviceMemory {
+ public:
+  BorrowedMemory(std::shared_ptr<const void> owner, const void* data, int64_t bytes)
+      : owner_(std::move(owner)) {
+    data_ = const_cast<void*>(data);
+    bytes_ = bytes;
+  }
+
+ private:
+  std::shared_ptr<const void> owner_;
+};
 
 }  // namespace
 
@@ -53,21 +106,66 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
   ASHLAR_ASSIGN_OR_RETURN(executable->weights_,
                           planned->device->Allocate(planned->weights.bytes + slack));
   DeviceMemory& pool = *executable->weights_;
+  // Twice, with complementary patterns: a byte that equals one of them differs from the other.
+  constexpr uint8_t kPattern = 0xA5, kComplement = 0x5A;
+  int64_t written = -1;
   if (measure_weights) {
-    // Twice, with complementary patterns: a byte that equals one of them differs from the other.
-    for (const uint8_t pattern : {0xA5, 0x5A}) {
-      std::memset(pool.data(), pattern, static_cast<size_t>(pool.bytes()));
-      ASHLAR_RETURN_IF_ERROR(PackWeights(planned->graph, planned->weights, pool.data()));
-      executable->weights_written_ = std::max(executable->weights_written_,
-                                              HighestChanged(pool.data(), pool.bytes(), pattern));
-    }
-  } else {
-    ASHLAR_RETURN_IF_ERROR(PackWeights(planned->graph, planned->weights, pool.data()));
+    std::memset(pool.data(), kPattern, static_cast<size_t>(pool.bytes()));
+    ASHLAR_RETURN_IF_ERROR(Pack(*planned, pool.data()));
+    written = HighestChanged(pool.data(), pool.bytes(), kPattern);
+    std::memset(pool.data(), kComplement, static_cast<size_t>(pool.bytes()));
   }
-  planned->graph = planned->graph.WithoutConstantData(PackedConstants(*planned), Operators());
+  ASHLAR_RETURN_IF_ERROR(MoveIntoPool(*planned, pool.data()));
+  if (measure_weights) {
+    written = std::max(written, HighestChanged(pool.data(), pool.bytes(), kComplement));
+  }
+  executable->weights_written_ = written;
+  planned->options.done_with = nullptr;
   malloc_trim(0);  // what folding left behind goes back to the system
   executable->planned_ = std::move(planned);
   return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
+    PackedModel packed, const PlanningOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(options.comp_node));
+  ASHLAR_RETURN_IF_ERROR(CheckPackedFor(packed, *device, options));
+  PlanningOptions rest = options;
+  rest.passes = "none";  // they have run
+  rest.kept_kernels = std::move(packed.kernels);
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          PlanGraph(std::move(packed.graph), rest));
+  if (planned->weights.bytes > packed.pool_bytes ||
+      PackedWeightsOf(planned->weights) != packed.weights) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("weights are packed as ", packed.weights.size(), " parts of ",
+                     packed.pool_bytes, " bytes; kernels want ", planned->weights.entries.size(),
+                     " of ", planned->weights.bytes, ", or others"));
+  }
+  planned->options = options;
+  auto executable = std::make_shared<Executable>();
+  executable->weights_ =
+      std::make_unique<BorrowedMemory>(std::move(packed.owner), packed.pool, packed.pool_bytes);
+  executable->planned_ = std::move(planned);
+  return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
+  const PlannedGraph& planned = executable->planned();
+  PackedModel packed;
+  packed.processor = planned.device->processor();
+  packed.options = PackingOptions(planned.options);
+  packed.graph = planned.graph;
+  for (size_t i = 0; i < planned.kernels.size(); ++i) {
+    const Kernel* const kernel = planned.kernels[i].get();
+    const OperatorNode& node = planned.graph.node(static_cast<int>(i));
+    packed.kernels.push_back(kernel ? KernelIdentity(planned.graph, node, *kernel) : "");
+  }
+  packed.weights = PackedWeightsOf(planned.weights);
+  packed.pool = executable->weights();
+  packed.pool_bytes = planned.weights.bytes;
+  packed.owner = std::move(executable);
+  return packed;
 }
 
 }  // namespace ashlar

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "runtime/packed_model.h"
 #include "runtime/planned_graph.h"
 
 namespace ashlar {
@@ -20,6 +21,13 @@ class Executable {
   // than planned, and what was written is measured.
   static absl::StatusOr<std::shared_ptr<const Executable>> FromPlan(
       std::unique_ptr<PlannedGraph> planned, bool measure_weights = false);
+
+  // From weights packed before, which are used where they lie. FailedPrecondition where they do not
+  // suit the device or the options, or are not what the kernels of this version want.
+  static absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(
+      PackedModel packed, const PlanningOptions& options);
+  // This one's graph, kernels and weights.
+  static PackedModel ToPacked(std::shared_ptr<const Executable> executable);
 
   const PlannedGraph& planned() const { return *planned_; }
   const Graph& graph() const { return planned_->graph; }

@@ -92,6 +92,40 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
   return candidates;
 }
 
+std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel) {
+  std::string identity = kernel.implementation();
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (graph.constant(node.inputs[i]) == nullptr) continue;
+    const std::optional<Packing> packing = kernel.packing(static_cast<int>(i));
+    if (packing) absl::StrAppend(&identity, " | ", packing->key);
+  }
+  return identity;
+}
+
+absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
+                         KernelCandidates& candidates) {
+  if (identities.size() != candidates.size()) {
+    return absl::FailedPreconditionError(absl::StrCat("kernels are named for ", identities.size(),
+                                                      " nodes, the graph has ", candidates.size()));
+  }
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const OperatorNode& node = graph.node(static_cast<int>(i));
+    std::vector<std::shared_ptr<const Kernel>> kept;
+    for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
+      if (kept.empty() && KernelIdentity(graph, node, *kernel) == identities[i]) {
+        kept.push_back(kernel);
+      }
+    }
+    if (kept.empty() != identities[i].empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(node.name.substr(0, 200), " (", node.op->type(), ", ", node.id,
+                       "): there is no kernel '", identities[i].substr(0, 200), "' any more"));
+    }
+    candidates[i] = std::move(kept);
+  }
+  return absl::OkStatus();
+}
+
 std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
   std::vector<int64_t> least(candidates.size(), 0);
   for (size_t i = 0; i < candidates.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,6 +22,14 @@ using KernelCandidates = std::vector<std::vector<std::shared_ptr<const Kernel>>>
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
                                              Device& device, int threads,
                                              const KernelPolicy& policy = {});
+
+// Tells a kernel from the others for a node: what it is called, and how it wants constants packed.
+std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel);
+
+// Leaves of the candidates the first with the identity that is named for its node ("" where there
+// are no candidates). FailedPrecondition, naming the node, where there is none.
+absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
+                         KernelCandidates& candidates);
 
 // The scratch of the candidate that needs least, by node, among those that are not much slower than
 // the fastest: what the order is chosen with.

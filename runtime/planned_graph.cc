@@ -49,7 +49,7 @@ absl::StatusOr<Graph> Rewrite(Graph graph, const PlanningOptions& options,
         report.arena_bytes_before = reports.back().arena_bytes_after;
       }
     }
-    absl::StatusOr<Graph> rewritten = pass.run(graph, Operators());
+    absl::StatusOr<Graph> rewritten = pass.run(graph, Operators(), options.done_with);
     if (!rewritten.ok()) return Annotate(rewritten.status(), absl::StrCat("pass ", pass.name));
     graph = *std::move(rewritten);
     report.operators_after = CountOperators(graph);
@@ -127,8 +127,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
   const Graph& g = planned->graph;
   planned->model = BuildStorageModel(g, {.inplace = options.inplace});
   const StorageModel& model = planned->model;
-  ASHLAR_ASSIGN_OR_RETURN(const KernelCandidates candidates,
+  ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
                           FindKernels(g, model, device, options.threads, options.kernels));
+  if (!options.kept_kernels.empty()) {
+    ASHLAR_RETURN_IF_ERROR(KeepKernels(g, options.kept_kernels, candidates));
+  }
 
   // Order with the least scratch, then the kernels that fit under that order's peak.
   const bool recorded = options.workspace == WorkspaceSource::kRecorded;

@@ -3,6 +3,7 @@
 #define ASHLAR_RUNTIME_PLANNED_GRAPH_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,12 +34,17 @@ struct PlanningOptions {
   memory::PlanOptions planner;
   WorkspaceSource workspace = WorkspaceSource::kKernel;
   KernelPolicy kernels;
+  // By node of the rewritten graph, the kernel to take (KeepKernels); empty: chosen.
+  std::vector<std::string> kept_kernels;
   bool inplace = true;      // writable forwards and placements
   int64_t alignment = 0;    // bytes; 0: the device's
   int64_t guard_bytes = 0;  // unused bytes behind each chunk, for CheckGuards
   // Claims that the topmost chunk is so many bytes smaller than it is: the negative control of what
   // compares the plan with a run. The arena must then be mapped larger than planned.
   int64_t understate_bytes = 0;
+  // Told of each constant whose data was read for the last time: a pass has replaced it, or it is
+  // packed. What is read from a file can leave memory then.
+  std::function<void(const HostTensor&)> done_with;
   bool measure_passes = false;  // fill in the arena bytes of PassReport
 };
 

@@ -48,19 +48,15 @@ WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
   return plan;
 }
 
-absl::Status PackWeights(const Graph& graph, const WeightsPlan& plan, void* pool) {
-  for (const WeightEntry& entry : plan.entries) {
-    const HostTensor& value = *graph.constant(entry.var);
-    char* const packed = static_cast<char*>(pool) + entry.offset;
-    if (entry.packer == nullptr) {
-      std::memcpy(packed, value.raw(), static_cast<size_t>(entry.bytes));
-      continue;
-    }
-    if (absl::Status status = entry.packer->Pack(entry.packer_input, value, packed); !status.ok()) {
-      return Annotate(status, absl::StrCat("weights ", graph.var(entry.var).name));
-    }
+absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, void* pool) {
+  const HostTensor& value = *graph.constant(entry.var);
+  char* const packed = static_cast<char*>(pool) + entry.offset;
+  if (entry.packer == nullptr) {
+    std::memcpy(packed, value.raw(), static_cast<size_t>(entry.bytes));
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return Annotate(entry.packer->Pack(entry.packer_input, value, packed),
+                  absl::StrCat("weights ", graph.var(entry.var).name));
 }
 
 }  // namespace ashlar

@@ -35,8 +35,8 @@ WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
                         int64_t alignment);
 
-// Fills the pool, `plan.bytes` at `pool`.
-absl::Status PackWeights(const Graph& graph, const WeightsPlan& plan, void* pool);
+// Fills the place of one entry in the pool, `plan.bytes` at `pool`.
+absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, void* pool);
 
 }  // namespace ashlar
 

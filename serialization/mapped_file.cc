@@ -43,4 +43,13 @@ void MappedFile::DropResidentPages() const {
   if (!bytes_.empty()) madvise(const_cast<uint8_t*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
 }
 
+void MappedFile::DropResidentPages(const void* data, int64_t bytes) const {
+  const uint8_t* const first = static_cast<const uint8_t*>(data);
+  if (bytes <= 0 || first < bytes_.data() || first + bytes > bytes_.data() + bytes_.size()) return;
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(first) / page * page;
+  const uintptr_t end = reinterpret_cast<uintptr_t>(first) + static_cast<uintptr_t>(bytes);
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 }  // namespace ashlar

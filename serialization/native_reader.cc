@@ -12,10 +12,10 @@
 namespace ashlar {
 namespace {
 
-// Nothing of the schema nests deeper: Model, nodes, Node, outputs, Var, name.
-constexpr size_t kMaxDepth = 8;
+// Nothing of the schema nests deeper: Packed, Model, nodes, Node, outputs, Var, name.
+constexpr size_t kMaxDepth = 9;
 // The least that a table of this kind takes in a file, bytes.
-constexpr int64_t kLeastNode = 32, kLeastVar = 16, kLeastParam = 16;
+constexpr int64_t kLeastNode = 32, kLeastVar = 16, kLeastParam = 16, kLeastPackedWeight = 16;
 
 absl::string_view View(const flatbuffers::String& text) { return {text.c_str(), text.size()}; }
 
@@ -42,6 +42,26 @@ class GraphReader {
   GraphReader(int64_t graph_bytes, absl::Span<const uint8_t> weights,
               std::shared_ptr<const void> owner)
       : unread_bytes_(graph_bytes), weights_(weights), owner_(std::move(owner)) {}
+
+  absl::StatusOr<PackedModel> Read(const fbs::Packed& index) {
+    PackedModel packed;
+    ASHLAR_RETURN_IF_ERROR(Spend(index.processor()->size() + index.options()->size()));
+    packed.processor = index.processor()->str();
+    packed.options = index.options()->str();
+    for (const flatbuffers::String* kernel : *index.kernels()) {
+      ASHLAR_RETURN_IF_ERROR(Spend(sizeof(uint32_t) + kernel->size()));
+      packed.kernels.push_back(kernel->str());
+    }
+    for (const fbs::PackedWeight* weight : *index.weights()) {
+      ASHLAR_RETURN_IF_ERROR(Spend(kLeastPackedWeight + weight->key()->size()));
+      packed.weights.push_back({static_cast<int>(weight->var()), weight->key()->str(),
+                                static_cast<int64_t>(weight->offset()),
+                                static_cast<int64_t>(weight->bytes())});
+    }
+    pooled_constants_ = true;
+    ASHLAR_ASSIGN_OR_RETURN(packed.graph, Read(*index.model()));
+    return packed;
+  }
 
   absl::StatusOr<Graph> Read(const fbs::Model& model) {
     absl::StatusOr<CompNode> comp_node = CompNode::Parse(View(*model.comp_node()));
@@ -149,6 +169,12 @@ class GraphReader {
       if (View(*node.type()) != op->type() || Count(node.params()) != 0) {
         return Reject("has a value, which only ", op->type(), " has, without parameters");
       }
+    } else if (node.pooled()) {
+      op = Operators().MakeConstant(HostTensor::ShapeOnly(first_output.dtype, first_output.shape));
+      if (!pooled_constants_ || View(*node.type()) != op->type() || Count(node.params()) != 0) {
+        return Reject("is in a pool, which only ", op->type(),
+                      " of a packed section is, without parameters");
+      }
     } else {
       ASHLAR_RETURN_IF_ERROR(Spend(node.type()->size()));
       ASHLAR_ASSIGN_OR_RETURN(ParamList params, ReadParams(node));
@@ -226,34 +252,66 @@ class GraphReader {
   }
 
   int64_t unread_bytes_;
+  bool pooled_constants_ = false;  // may be without a value
   absl::Span<const uint8_t> weights_;
   std::shared_ptr<const void> owner_;
 };
+
+// The root table of a section, InvalidArgument where it is no valid FlatBuffer of that kind.
+template <typename Table>
+absl::StatusOr<const Table*> VerifiedRoot(absl::Span<const uint8_t> section,
+                                          absl::string_view what) {
+  // Every table is reached through 4 bytes at least.
+  flatbuffers::Verifier verifier(section.data(), section.size(), kMaxDepth,
+                                 static_cast<flatbuffers::uoffset_t>(section.size() / 4));
+  if (section.size() < sizeof(flatbuffers::uoffset_t) ||
+      section.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !verifier.VerifyBuffer<Table>(nullptr)) {
+    return Reject("the ", what, " of ", section.size(), " bytes is no valid FlatBuffer of a model");
+  }
+  return flatbuffers::GetRoot<Table>(section.data());
+}
 
 absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, std::shared_ptr<const void> owner,
                            NativeHeader* header) {
   ASHLAR_ASSIGN_OR_RETURN(*header, DecodeHeader(bytes));
   const absl::Span<const uint8_t> section =
       bytes.subspan(header->graph_offset, header->graph_bytes);
-  // Every table is reached through 4 bytes at least.
-  flatbuffers::Verifier verifier(section.data(), section.size(), kMaxDepth,
-                                 static_cast<flatbuffers::uoffset_t>(section.size() / 4));
-  if (section.size() < sizeof(flatbuffers::uoffset_t) ||
-      section.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !fbs::VerifyModelBuffer(verifier)) {
-    return Reject("the graph section of ", section.size(), " bytes at ", header->graph_offset,
-                  " is no valid FlatBuffer of a model");
-  }
+  ASHLAR_ASSIGN_OR_RETURN(const fbs::Model* const model,
+                          VerifiedRoot<fbs::Model>(section, "graph section"));
   GraphReader reader(static_cast<int64_t>(section.size()),
                      bytes.subspan(header->weights_offset, header->weights_bytes),
                      std::move(owner));
-  return reader.Read(*fbs::GetModel(section.data()));
+  return reader.Read(*model);
 }
 
-absl::StatusOr<Graph> ReadNamed(absl::Span<const uint8_t> bytes, std::shared_ptr<const void> owner,
-                                absl::string_view name, NativeHeader* header) {
-  absl::StatusOr<Graph> graph = Read(bytes, std::move(owner), header);
-  if (graph.ok()) return graph;
-  return Reject(name, ": ", graph.status().message());
+absl::StatusOr<std::optional<PackedModel>> ReadPacked(absl::Span<const uint8_t> bytes,
+                                                      std::shared_ptr<const void> owner) {
+  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
+  if (header.packed_offset == 0) return std::optional<PackedModel>();
+  ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed_header, DecodePackedHeader(bytes, header));
+  const absl::Span<const uint8_t> index =
+      bytes.subspan(header.packed_offset + sizeof(packed_header), packed_header.index_bytes);
+  ASHLAR_ASSIGN_OR_RETURN(const fbs::Packed* const root,
+                          VerifiedRoot<fbs::Packed>(index, "packed section's index"));
+  GraphReader reader(static_cast<int64_t>(index.size()),
+                     bytes.subspan(header.weights_offset, header.weights_bytes), owner);
+  absl::StatusOr<PackedModel> packed = reader.Read(*root);
+  if (!packed.ok()) return Annotate(packed.status(), "packed section");
+  packed->pool = bytes.data() + packed_header.pool_offset;
+  packed->pool_bytes = static_cast<int64_t>(packed_header.pool_bytes);
+  packed->owner = std::move(owner);
+  return std::optional<PackedModel>(*std::move(packed));
+}
+
+template <typename T>
+absl::StatusOr<T> Named(absl::string_view name, absl::StatusOr<T> result) {
+  if (result.ok()) return result;
+  return Reject(name, ": ", result.status().message());
+}
+
+absl::Status CheckAligned(absl::Span<const uint8_t> bytes, absl::string_view name) {
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kWeightAlignment == 0) return absl::OkStatus();
+  return Reject(name, ": the bytes do not start at a multiple of ", kWeightAlignment);
 }
 
 }  // namespace
@@ -261,9 +319,9 @@ absl::StatusOr<Graph> ReadNamed(absl::Span<const uint8_t> bytes, std::shared_ptr
 absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file) {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> mapping, MappedFile::Open(path));
   NativeHeader header;
-  absl::StatusOr<Graph> graph = ReadNamed(mapping->bytes(), mapping, path, &header);
+  absl::StatusOr<Graph> graph = Named(path, Read(mapping->bytes(), mapping, &header));
   if (graph.ok() && file != nullptr) {
-    *file = {std::move(mapping), static_cast<int64_t>(header.weights_bytes)};
+    *file = {std::move(mapping), static_cast<int64_t>(header.weights_bytes), path};
   }
   return graph;
 }
@@ -271,11 +329,19 @@ absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file) {
 absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
                                          std::shared_ptr<const void> owner,
                                          absl::string_view name) {
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % kWeightAlignment != 0) {
-    return Reject(name, ": the bytes do not start at a multiple of ", kWeightAlignment);
-  }
+  ASHLAR_RETURN_IF_ERROR(CheckAligned(bytes, name));
   NativeHeader header;
-  return ReadNamed(bytes, std::move(owner), name, &header);
+  return Named(name, Read(bytes, std::move(owner), &header));
+}
+
+absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file) {
+  return ReadPackedModelFromBytes(file.mapping->bytes(), file.mapping, file.name);
+}
+
+absl::StatusOr<std::optional<PackedModel>> ReadPackedModelFromBytes(
+    absl::Span<const uint8_t> bytes, std::shared_ptr<const void> owner, absl::string_view name) {
+  ASHLAR_RETURN_IF_ERROR(CheckAligned(bytes, name));
+  return Named(name, ReadPacked(bytes, std::move(owner)));
 }
 
 }  // namespace ashlar

@@ -6,12 +6,14 @@
 #define ASHLAR_SERIALIZATION_NATIVE_READER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "runtime/packed_model.h"
 #include "serialization/mapped_file.h"
 
 namespace ashlar {
@@ -20,7 +22,13 @@ namespace ashlar {
 struct ModelFile {
   std::shared_ptr<const MappedFile> mapping;  // DropResidentPages() once the weights are packed
   int64_t weights_bytes = 0;                  // of the weights section
+  std::string name;                           // for messages
 };
+
+// What a file with a packed section holds besides its graph; the pool is the file's own bytes.
+// InvalidArgument as below, or nothing where the file has no such section. Whether it suits this
+// processor is not looked at.
+absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file);
 
 // InvalidArgument for whatever is wrong inside the file, naming file, node, field, got and
 // expected; NotFound, PermissionDenied and the like where it cannot be opened.
@@ -30,6 +38,8 @@ absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file = nullp
 // messages.
 absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
                                          std::shared_ptr<const void> owner, absl::string_view name);
+absl::StatusOr<std::optional<PackedModel>> ReadPackedModelFromBytes(
+    absl::Span<const uint8_t> bytes, std::shared_ptr<const void> owner, absl::string_view name);
 
 }  // namespace ashlar
 

@@ -17,6 +17,9 @@ using flatbuffers::Offset;
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
+// From `offset` to where the next section may start.
+std::string Gap(uint64_t offset) { return std::string(NextSection(offset) - offset, '\0'); }
+
 absl::string_view BytesOf(const HostTensor& tensor) {
   return {static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.bytes())};
 }
@@ -103,18 +106,45 @@ Offset<fbs::Node> EncodeNode(FlatBufferBuilder& builder, const Graph& graph,
   for (int output : node.outputs) outputs.push_back(EncodeVar(builder, graph.var(output)));
   fbs::Extent value;
   const HostTensor* constant = node.op->constant();
-  if (constant != nullptr) value = weights.Place(BytesOf(*constant));
+  const bool stored = constant != nullptr && constant->has_data();
+  if (stored) value = weights.Place(BytesOf(*constant));
   const absl::string_view type = node.op->type();
   return fbs::CreateNode(
       builder, node.id, builder.CreateString(node.name),
       builder.CreateString(type.data(), type.size()), builder.CreateVector(params),
       builder.CreateVector(std::vector<uint32_t>(node.inputs.begin(), node.inputs.end())),
       builder.CreateVector(outputs), node.priority, builder.CreateString(node.binding),
-      constant ? &value : nullptr);
+      stored ? &value : nullptr, constant != nullptr && !stored);
+}
+
+Offset<fbs::Model> EncodeGraph(FlatBufferBuilder& builder, const Graph& graph,
+                               WeightPool& weights) {
+  std::vector<Offset<fbs::Node>> nodes;
+  for (const OperatorNode& node : graph.nodes()) {
+    nodes.push_back(EncodeNode(builder, graph, node, weights));
+  }
+  const std::string comp_node =
+      (graph.vars().empty() ? CompNode() : graph.var(0).comp_node).ToString();
+  return fbs::CreateModel(builder, builder.CreateString(comp_node), graph.next_id(),
+                          builder.CreateVector(nodes));
+}
+
+Offset<fbs::Packed> EncodePacked(FlatBufferBuilder& builder, const PackedModel& packed,
+                                 WeightPool& weights) {
+  std::vector<Offset<fbs::PackedWeight>> parts;
+  for (const PackedWeight& weight : packed.weights) {
+    parts.push_back(fbs::CreatePackedWeight(
+        builder, static_cast<uint32_t>(weight.var), builder.CreateString(weight.key),
+        static_cast<uint64_t>(weight.offset), static_cast<uint64_t>(weight.bytes)));
+  }
+  const auto model = EncodeGraph(builder, packed.graph, weights);
+  return fbs::CreatePacked(
+      builder, builder.CreateString(packed.processor), builder.CreateString(packed.options), model,
+      builder.CreateVectorOfStrings(packed.kernels), builder.CreateVector(parts));
 }
 
 // What the file could not give back.
-absl::Status CheckWritable(const Graph& graph) {
+absl::Status CheckWritable(const Graph& graph, bool pooled) {
   for (const Var& var : graph.vars()) {
     if (!(var.comp_node == graph.var(0).comp_node)) {
       return absl::InvalidArgumentError(
@@ -124,7 +154,7 @@ absl::Status CheckWritable(const Graph& graph) {
   }
   for (const OperatorNode& node : graph.nodes()) {
     const HostTensor* constant = node.op->constant();
-    if (constant != nullptr && !constant->has_data()) {
+    if (constant != nullptr && !constant->has_data() && !pooled) {
       return absl::InvalidArgumentError(
           absl::StrCat(node.name.substr(0, 200), " (", node.id, "): a constant without data"));
     }
@@ -136,35 +166,60 @@ absl::Status CheckWritable(const Graph& graph) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status WriteModel(const Graph& graph, const std::string& path) {
-  ASHLAR_RETURN_IF_ERROR(Annotate(CheckWritable(graph), path));
-  FlatBufferBuilder builder;
+absl::Status Write(const Graph& graph, const PackedModel* packed, const std::string& path) {
+  ASHLAR_RETURN_IF_ERROR(Annotate(CheckWritable(graph, /*pooled=*/false), path));
+  FlatBufferBuilder builder, index;
   WeightPool weights;
-  std::vector<Offset<fbs::Node>> nodes;
-  for (const OperatorNode& node : graph.nodes()) {
-    nodes.push_back(EncodeNode(builder, graph, node, weights));
+  builder.Finish(EncodeGraph(builder, graph, weights));
+  if (packed != nullptr) {
+    ASHLAR_RETURN_IF_ERROR(Annotate(CheckWritable(packed->graph, /*pooled=*/true), path));
+    index.Finish(EncodePacked(index, *packed, weights));
   }
-  const std::string comp_node =
-      (graph.vars().empty() ? CompNode() : graph.var(0).comp_node).ToString();
-  builder.Finish(fbs::CreateModel(builder, builder.CreateString(comp_node), graph.next_id(),
-                                  builder.CreateVector(nodes)));
 
   NativeHeader header;
   header.graph_bytes = builder.GetSize();
   const uint64_t graph_end = header.graph_offset + header.graph_bytes;
-  header.weights_offset = RoundUp(graph_end, kWeightsSectionAlignment);
+  header.weights_offset = NextSection(graph_end);
   header.weights_bytes = weights.bytes();
-  header.file_bytes = header.weights_offset + header.weights_bytes;
+  const uint64_t weights_end = header.weights_offset + header.weights_bytes;
+  header.file_bytes = weights_end;
+  PackedHeader packed_header;
+  uint64_t index_end = 0;
+  if (packed != nullptr) {
+    header.packed_offset = NextSection(weights_end);
+    packed_header.index_bytes = RoundUp(index.GetSize(), kWeightAlignment);
+    index_end = header.packed_offset + sizeof(packed_header) + packed_header.index_bytes;
+    packed_header.pool_offset = NextSection(index_end);
+    packed_header.pool_bytes = static_cast<uint64_t>(packed->pool_bytes);
+    header.file_bytes = packed_header.pool_offset + packed_header.pool_bytes;
+  }
 
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> file, FileWriter::Create(path));
   const auto encoded = EncodeHeader(header);
   ASHLAR_RETURN_IF_ERROR(file->Write(encoded.data(), encoded.size()));
   ASHLAR_RETURN_IF_ERROR(file->Write(builder.GetBufferPointer(), header.graph_bytes));
-  ASHLAR_RETURN_IF_ERROR(file->Write(std::string(header.weights_offset - graph_end, '\0')));
+  ASHLAR_RETURN_IF_ERROR(file->Write(Gap(graph_end)));
   ASHLAR_RETURN_IF_ERROR(weights.Write(*file));
+  if (packed != nullptr) {
+    ASHLAR_RETURN_IF_ERROR(file->Write(Gap(weights_end)));
+    ASHLAR_RETURN_IF_ERROR(file->Write(&packed_header, sizeof(packed_header)));
+    ASHLAR_RETURN_IF_ERROR(file->Write(index.GetBufferPointer(), index.GetSize()));
+    ASHLAR_RETURN_IF_ERROR(
+        file->Write(std::string(packed_header.index_bytes - index.GetSize(), '\0')));
+    ASHLAR_RETURN_IF_ERROR(file->Write(Gap(index_end)));
+    ASHLAR_RETURN_IF_ERROR(file->Write(packed->pool, packed_header.pool_bytes));
+  }
   return file->Commit();
+}
+
+}  // namespace
+
+absl::Status WriteModel(const Graph& graph, const std::string& path) {
+  return Write(graph, nullptr, path);
+}
+
+absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path) {
+  return Write(graph, &packed, path);
 }
 
 }  // namespace ashlar

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
+#include "runtime/packed_model.h"
 
 namespace ashlar {
 
@@ -13,6 +14,9 @@ namespace ashlar {
 // InvalidArgument for a graph that the format cannot hold: several comp nodes, a constant without
 // data.
 absl::Status WriteModel(const Graph& graph, const std::string& path);
+
+// The same, and behind it a packed form of this graph.
+absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path);
 
 }  // namespace ashlar
 

@@ -11,10 +11,8 @@ absl::StatusOr<std::unique_ptr<BoundSession>> BoundSession::Create(Model model,
                                                                    const PlanningOptions& options,
                                                                    InputTensors inputs,
                                                                    Console& console) {
-  console.Progress("planning and packing weights");
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                          Executable::Compile(std::move(model.graph), options));
-  if (model.file.mapping != nullptr) model.file.mapping->DropResidentPages();
+                          CompileModel(std::move(model), options, console));
   std::unique_ptr<BoundSession> bound(new BoundSession());
   bound->inputs_ = std::move(inputs);
   ASHLAR_ASSIGN_OR_RETURN(bound->session_, Session::Create(executable));

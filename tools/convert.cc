@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
+#include "runtime/executable.h"
 #include "serialization/native_writer.h"
 #include "serialization/onnx_writer.h"
 #include "tools/command.h"
@@ -9,6 +10,7 @@
 #include "tools/format.h"
 #include "tools/graph_summary.h"
 #include "tools/model.h"
+#include "tools/options.h"
 
 namespace ashlar {
 namespace {
@@ -18,7 +20,9 @@ struct Writer {
   absl::Status (*write)(const Graph& graph, const std::string& path);
 };
 
-constexpr Writer kWriters[] = {{".ash", WriteModel}, {".onnx", WriteOnnx}};
+constexpr Writer kWriters[] = {
+    {".ash", [](const Graph& graph, const std::string& path) { return WriteModel(graph, path); }},
+    {".onnx", WriteOnnx}};
 
 class ConvertCommand final : public Command {
  public:
@@ -31,9 +35,14 @@ class ConvertCommand final : public Command {
                    "of the weights, which a profile dump (.json) does not have (default 0)")
         ->option_text("N")
         ->check(WholeNumber(0));
+    app.add_flag("--pack", pack_,
+                 "also store the rewritten graph, and its weights as this processor's kernels want "
+                 "them: loading then packs nothing (.ash only)");
+    AddPlanningFlags(app, planning_);
   }
 
   absl::Status Run(Console& console) override {
+    if (pack_) return Pack(console);
     for (const Writer& writer : kWriters) {
       if (!HasEnding(output_, writer.ending)) continue;
       ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console));
@@ -52,6 +61,34 @@ class ConvertCommand final : public Command {
   }
 
  private:
+  absl::Status Pack(Console& console) const {
+    if (!HasEnding(output_, ".ash")) {
+      return UsageError(absl::StrCat("--pack: -o ", output_, " is not a .ash file"));
+    }
+    ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console));
+    console.Progress("packing weights");
+    ExecutionFlags execution;
+    execution.threads = DefaultThreads();
+    ASHLAR_ASSIGN_OR_RETURN(
+        std::shared_ptr<const Executable> executable,
+        Executable::Compile(model.graph, ToPlanningOptions(execution, planning_)));
+    const PackedModel packed = Executable::ToPacked(std::move(executable));
+    console.Progress(absl::StrCat("writing ", output_));
+    ASHLAR_RETURN_IF_ERROR(WriteModel(model.graph, packed, output_));
+    console.Print(absl::StrFormat("%s -> %s: packed for %s, %s in %d parts\n", model_.path, output_,
+                                  packed.processor, FormatBytes(packed.pool_bytes),
+                                  packed.weights.size()));
+    Json document = console.Document(CompNode(), execution.threads);
+    document["file"] = output_;
+    document["packed"] = {{"processor", packed.processor},
+                          {"options", packed.options},
+                          {"bytes", packed.pool_bytes},
+                          {"parts", packed.weights.size()}};
+    return console.Write(document);
+  }
+
+  bool pack_ = false;
+  PlanningFlags planning_;
   ModelFlags model_;
   std::string output_;
 };

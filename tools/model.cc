@@ -53,8 +53,37 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console) {
       return WithExitCode(Annotate(reshaped.status(), "--shape"), ExitCode::kUsage);
     }
     model.graph = *std::move(reshaped);
+  } else if (model.file.mapping != nullptr) {
+    absl::StatusOr<std::optional<PackedModel>> packed = ReadPackedModel(model.file);
+    if (!packed.ok()) return WithExitCode(packed.status(), ExitCode::kRejectedInput);
+    model.packed = *std::move(packed);
   }
   return model;
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
+                                                               const PlanningOptions& options,
+                                                               Console& console) {
+  if (model.packed.has_value()) {
+    absl::StatusOr<std::shared_ptr<const Executable>> executable =
+        Executable::FromPacked(*std::move(model.packed), options);
+    if (executable.ok() || executable.status().code() != absl::StatusCode::kFailedPrecondition) {
+      return executable;
+    }
+    console.Note(
+        absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
+  }
+  console.Progress("planning and packing weights");
+  PlanningOptions dropping = options;
+  if (model.file.mapping != nullptr) {
+    dropping.done_with = [mapping = model.file.mapping](const HostTensor& constant) {
+      mapping->DropResidentPages(constant.raw(), constant.bytes());
+    };
+  }
+  absl::StatusOr<std::shared_ptr<const Executable>> executable =
+      Executable::Compile(std::move(model.graph), dropping);
+  if (model.file.mapping != nullptr) model.file.mapping->DropResidentPages();
+  return executable;
 }
 
 }  // namespace ashlar

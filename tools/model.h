@@ -3,10 +3,12 @@
 #define ASHLAR_TOOLS_MODEL_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "runtime/executable.h"
 #include "serialization/native_reader.h"
 #include "tools/console.h"
 #include "tools/options.h"
@@ -15,7 +17,8 @@ namespace ashlar {
 
 struct Model {
   Graph graph;
-  ModelFile file;  // what the graph's constants borrow from; nothing for a dump
+  ModelFile file;                     // what the graph's constants borrow from; nothing for a dump
+  std::optional<PackedModel> packed;  // in the file; nothing where inputs got other shapes
 };
 
 // Whether a path ends in `ending` (".csv"), in whatever case.
@@ -25,6 +28,12 @@ bool HasEnding(const std::string& path, absl::string_view ending);
 // Whatever is wrong with the file is kRejectedInput; a shape that does not go with the model is
 // kUsage.
 absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console);
+
+// The model ready to run: its packed weights as they are where they suit, else packed now, with a
+// note that says why. The pages of the file are let go where they are not needed any more.
+absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
+                                                               const PlanningOptions& options,
+                                                               Console& console);
 
 }  // namespace ashlar
 

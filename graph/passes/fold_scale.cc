@@ -28,7 +28,8 @@ ChannelAffine Compose(ChannelAffine first, const ChannelAffine& second) {
 
 // A run of affine operators is composed in double before it is folded, so that weights are rounded
 // once and only one changed copy of them exists at a time.
-absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators) {
+absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators,
+                                const ReplacedListener& replaced) {
   NodeMerger merger(graph);
   std::vector<bool> in_run(graph.nodes().size(), false);
   for (int head = 0; head < static_cast<int>(graph.nodes().size()); ++head) {
@@ -47,7 +48,12 @@ absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operato
     if (!total) continue;
     const std::optional<Replacement> replacement =
         merger.op(head).AbsorbAffine(*total, merger.InputInfos(head));
-    if (replacement) merger.Merge(run, *replacement);
+    if (!replacement) continue;
+    for (int input : graph.node(head).inputs) {
+      const HostTensor* const constant = graph.constant(input);
+      if (replaced && constant != nullptr && graph.readers(input).size() == 1) replaced(*constant);
+    }
+    merger.Merge(run, *replacement);
   }
   return std::move(merger).Finish(operators);
 }

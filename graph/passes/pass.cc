@@ -9,11 +9,19 @@
 namespace ashlar {
 namespace {
 
+// A pass that replaces no weights.
+template <absl::StatusOr<Graph> (*kRun)(const Graph&, const OperatorTable&)>
+absl::StatusOr<Graph> Keeping(const Graph& graph, const OperatorTable& operators,
+                              const ReplacedListener&) {
+  return kRun(graph, operators);
+}
+
 constexpr Pass kPasses[] = {
-    {"fold_constants", "evaluate what depends on constants and shapes alone", FoldConstants},
+    {"fold_constants", "evaluate what depends on constants and shapes alone",
+     Keeping<FoldConstants>},
     {"fold_scale", "batch norm and other channel-wise scales into weights", FoldScale},
-    {"fuse", "convolution + bias + residual + activation as one operator", Fuse},
-    {"layout", "images in NCHW16c, relayout at the borders", AssignLayout},
+    {"fuse", "convolution + bias + residual + activation as one operator", Keeping<Fuse>},
+    {"layout", "images in NCHW16c, relayout at the borders", Keeping<AssignLayout>},
 };
 
 }  // namespace

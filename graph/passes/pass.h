@@ -2,6 +2,7 @@
 #ifndef ASHLAR_GRAPH_PASSES_PASS_H_
 #define ASHLAR_GRAPH_PASSES_PASS_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,14 @@
 
 namespace ashlar {
 
+// Told of a constant that a changed copy has replaced: its data may leave memory.
+using ReplacedListener = std::function<void(const HostTensor&)>;
+
 struct Pass {
   const char* name;     // what --passes takes
   const char* summary;  // one line for --help
-  absl::StatusOr<Graph> (*run)(const Graph& graph, const OperatorTable& operators);
+  absl::StatusOr<Graph> (*run)(const Graph& graph, const OperatorTable& operators,
+                               const ReplacedListener& replaced);
 };
 
 // All passes in the order in which they run:
@@ -29,7 +34,8 @@ absl::Span<const Pass> AllPasses();
 absl::StatusOr<std::vector<Pass>> SelectPasses(absl::string_view list);
 
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& operators);
-absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators);
+absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators,
+                                const ReplacedListener& replaced = nullptr);
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> AssignLayout(const Graph& graph, const OperatorTable& operators);
 

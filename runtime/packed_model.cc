@@ -1,0 +1,35 @@
+#include "runtime/packed_model.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace ashlar {
+
+std::string PackingOptions(const PlanningOptions& options) {
+  return absl::StrCat("passes ", options.passes, options.kernels.exact ? ", exact" : "",
+                      options.kernels.least_memory ? ", least memory" : "");
+}
+
+std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan) {
+  std::vector<PackedWeight> weights;
+  for (const WeightEntry& entry : plan.entries) {
+    weights.push_back({entry.var, entry.key, entry.offset, entry.bytes});
+  }
+  return weights;
+}
+
+absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
+                            const PlanningOptions& options) {
+  if (packed.processor != device.processor()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("weights are packed for '", packed.processor.substr(0, 64),
+                     "', this processor is '", device.processor(), "'"));
+  }
+  if (const std::string expected = PackingOptions(options); packed.options != expected) {
+    return absl::FailedPreconditionError(absl::StrCat("weights are packed under '",
+                                                      packed.options.substr(0, 200),
+                                                      "', asked for is '", expected, "'"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,51 @@
+// A model with its graph rewritten and its weights packed: what a file can hold so that loading
+// does neither.
+#ifndef ASHLAR_RUNTIME_PACKED_MODEL_H_
+#define ASHLAR_RUNTIME_PACKED_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/graph.h"
+#include "runtime/planned_graph.h"
+
+namespace ashlar {
+
+// A constant inside the pool of weights, in one layout.
+struct PackedWeight {
+  int var = 0;
+  std::string key;     // Packing::key, or "" for row-major
+  int64_t offset = 0;  // in the pool, bytes
+  int64_t bytes = 0;
+  friend bool operator==(const PackedWeight&, const PackedWeight&) = default;
+};
+
+struct PackedModel {
+  std::string processor;             // Device::processor of the one whose kernels packed it
+  std::string options;               // PackingOptions
+  Graph graph;                       // rewritten; constants that are in the pool only have no data
+  std::vector<std::string> kernels;  // by node: KernelIdentity; "" where nothing runs
+  std::vector<PackedWeight> weights;
+  std::shared_ptr<const void> owner;  // keeps the pool alive
+  const void* pool = nullptr;         // starts at a multiple of the device's alignment
+  int64_t pool_bytes = 0;
+};
+
+// Those of the options that decide how a graph is rewritten and which weights its kernels want, in
+// words: models packed under others cannot stand in for each other.
+std::string PackingOptions(const PlanningOptions& options);
+
+// The weights of a plan, as PackedModel has them.
+std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan);
+
+// FailedPrecondition, saying what differs, where the model was packed for another processor or
+// under other options.
+absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
+                            const PlanningOptions& options);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PACKED_MODEL_H_

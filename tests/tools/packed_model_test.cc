@@ -1,0 +1,179 @@
+// Weights packed into the file: used as they lie there, and refused or left alone where they are
+// not what they should be.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/session.h"
+#include "serialization/native_format.h"
+#include "serialization/native_reader.h"
+#include "serialization/native_writer.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+#include "tests/tools/command_process.h"
+#include "tests/tools/small_model.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A whole file in memory, at an address as a mapping has it, in a block of exactly its size.
+struct FileBytes {
+  explicit FileBytes(const std::string& content)
+      : block(static_cast<uint8_t*>(std::aligned_alloc(64, (content.size() + 63) / 64 * 64)),
+              std::free),
+        size(content.size()) {
+    std::memcpy(block.get(), content.data(), size);
+  }
+  absl::Span<const uint8_t> bytes() const { return {block.get(), size}; }
+  absl::StatusOr<std::optional<PackedModel>> Read() const {
+    return ReadPackedModelFromBytes(bytes(), block, "m.ash");
+  }
+  std::shared_ptr<uint8_t> block;
+  size_t size;
+};
+
+class PackedModelTest : public CommandTest {
+ protected:
+  static void SetUpTestSuite() {
+    CommandTest::SetUpTestSuite();
+    RegisterCpuDevice();
+    ASSERT_EQ(Ashlar("convert model.ash -o packed.ash --pack").exit_code, 0);
+  }
+  static std::string File() { return CommandTest::Read("packed.ash"); }
+  static NativeHeader Header() { return Value(DecodeHeader(FileBytes(File()).bytes())); }
+  static PackedHeader Packed() {
+    const FileBytes file(File());
+    return Value(DecodePackedHeader(file.bytes(), Header()));
+  }
+  // Reads the file, and what it has packed; then compiles that.
+  static absl::Status ReadAndCompile(const std::string& content) {
+    const FileBytes file(content);
+    absl::Status status = ReadModelFromBytes(file.bytes(), file.block, "m.ash").status();
+    if (!status.ok()) return status;
+    absl::StatusOr<std::optional<PackedModel>> packed = file.Read();
+    if (!packed.ok()) return packed.status();
+    if (!packed->has_value()) return absl::OkStatus();
+    return Executable::FromPacked(**std::move(packed), {}).status();
+  }
+};
+
+HostTensor RunOnce(const std::shared_ptr<const Executable>& executable, const HostTensor& input) {
+  std::unique_ptr<Session> session = Value(Session::Create(executable));
+  HostTensor output = HostTensor::Zeros(DType::kFloat32, {2, 10});
+  EXPECT_TRUE(IsOk(session->BindInput("data", input.raw(), input.bytes())));
+  EXPECT_TRUE(IsOk(session->BindOutput("prob", output.mutable_raw(), output.bytes())));
+  EXPECT_TRUE(IsOk(session->Run()));
+  return output;
+}
+
+TEST_F(PackedModelTest, IsUsedWhereItLiesAndComputesTheSame) {
+  const FileBytes file(File());
+  PackedModel packed = *Value(file.Read());
+  const uint8_t* const pool = static_cast<const uint8_t*>(packed.pool);
+  EXPECT_EQ(pool + packed.pool_bytes, file.bytes().data() + file.size);
+  const auto from_file = Value(Executable::FromPacked(std::move(packed), {}));
+  EXPECT_EQ(from_file->weights(), pool);
+  const auto compiled = Value(Executable::Compile(SmallModel(2), {}));
+
+  std::mt19937_64 random(1);
+  const HostTensor input = RandomTensor(random, {2, 3, 16, 16});
+  const HostTensor a = RunOnce(from_file, input), b = RunOnce(compiled, input);
+  EXPECT_EQ(std::memcmp(a.raw(), b.raw(), a.bytes()), 0);
+  EXPECT_EQ(from_file->planned().plan.plan.arena, compiled->planned().plan.plan.arena);
+}
+
+TEST_F(PackedModelTest, WhatDoesNotSuitIsAFailedPrecondition) {
+  struct {
+    const char* name;
+    std::function<void(PackedModel&)> change;
+    const char* message;
+  } const cases[] = {
+      {"processor", [](auto& p) { p.processor = "z80"; }, "packed for 'z80'"},
+      {"options", [](auto& p) { p.options += " x"; }, "packed under"},
+      {"a kernel less", [](auto& p) { p.kernels.pop_back(); }, "kernels are named for"},
+      {"another kernel", [](auto& p) { p.kernels.back() = "abacus"; }, "no kernel 'abacus'"},
+      {"a part less", [](auto& p) { p.weights.pop_back(); }, "weights are packed as"},
+      {"another layout", [](auto& p) { p.weights[0].key += "?"; }, "weights are packed as"},
+      {"another var", [](auto& p) { p.weights[0].var += 1; }, "weights are packed as"},
+      {"elsewhere", [](auto& p) { p.weights[0].offset += 64; }, "weights are packed as"},
+      {"larger", [](auto& p) { p.weights[0].bytes += 64; }, "weights are packed as"},
+      {"pool too small", [](auto& p) { p.pool_bytes -= 64; }, "weights are packed as"},
+  };
+  const FileBytes file(File());
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    PackedModel packed = *Value(file.Read());
+    c.change(packed);
+    const absl::Status status = Executable::FromPacked(std::move(packed), {}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_TRUE(FailsWith(status, c.message));
+  }
+}
+
+TEST_F(PackedModelTest, TheCommandSaysWhyItPacksAnew) {
+  const std::string good = Ashlar("run model.ash").out;
+  const ProcessResult used = Ashlar("run packed.ash");
+  EXPECT_EQ(used.out, good);
+  EXPECT_EQ(used.err, "");
+  const ProcessResult other = Ashlar("run packed.ash --passes fold_scale");
+  EXPECT_EQ(other.exit_code, 0);
+  EXPECT_THAT(other.err, HasSubstr("packing anew"));
+  const ProcessResult reshaped = Ashlar("run packed.ash --shape data=1x3x16x16");
+  EXPECT_EQ(reshaped.exit_code, 0) << reshaped.err;
+  EXPECT_EQ(Ashlar("convert model.ash -o packed.onnx --pack").exit_code, 2);
+
+  std::string file = File();  // another processor's: the name has the same length
+  const std::string processor = Value(OpenDevice({}))->processor();
+  const size_t at = file.find(processor, Header().packed_offset);
+  ASSERT_NE(at, std::string::npos);
+  file.replace(at, processor.size(), std::string(processor.size(), 'x'));
+  CommandTest::Write("other.ash", file);
+  const ProcessResult foreign = Ashlar("run other.ash");
+  EXPECT_EQ(foreign.exit_code, 0);
+  EXPECT_EQ(foreign.out, good);
+  EXPECT_THAT(foreign.err, HasSubstr("weights are packed for 'xxx"));
+}
+
+TEST_F(PackedModelTest, TruncatedFilesAreRefused) {
+  const std::string file = File();
+  const size_t first = Header().packed_offset;
+  // Every length that cuts an index, some that cut the pool.
+  for (size_t length = first - 1; length < file.size();
+       length += length < Packed().pool_offset ? 1 : 997) {
+    const absl::Status status = ReadAndCompile(file.substr(0, length));
+    ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << length;
+  }
+}
+
+// Refused, left alone, or without consequence for what can be checked.
+TEST_F(PackedModelTest, EveryFlippedByteOfTheHeadersAndTheIndexIsSurvived) {
+  const std::string file = File();
+  const NativeHeader header = Header();
+  const size_t index_end = header.packed_offset + sizeof(PackedHeader) + Packed().index_bytes;
+  int refused = 0;
+  const auto check = [&](size_t at) {
+    std::string bad = file;
+    bad[at] = static_cast<char>(~bad[at]);
+    const absl::Status status = ReadAndCompile(bad);
+    refused += !status.ok();
+    ASSERT_TRUE(status.ok() || status.code() == absl::StatusCode::kInvalidArgument ||
+                status.code() == absl::StatusCode::kFailedPrecondition)
+        << "byte " << at << ": " << status;
+    const size_t in_header = at - header.packed_offset;
+    if (at < kNativeHeaderBytes || in_header < sizeof(PackedHeader)) {
+      ASSERT_FALSE(status.ok()) << "byte " << at;
+    }
+  };
+  for (size_t i = 0; i < kNativeHeaderBytes; ++i) check(i);
+  for (size_t i = header.packed_offset; i < index_end; ++i) check(i);
+  EXPECT_GT(refused, 100);
+}
+
+}  // namespace
+}  // namespace ashlar::testing
