@@ -1,9 +1,12 @@
-// A long-lived process that runs a model when it is told to: one side of a side-by-side measurement.
+// A long-lived process that runs a model when it is told to: one side of a side-by-side
+// measurement.
 //
-//   latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy
+//   latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [exact] [memory]
 //
-// Prints "ready" after three warm-up runs (whose output it writes to OUTPUT.npy); then, for each line
-// with a number k on stdin, runs k times and prints the k latencies in milliseconds on one line.
+// "exact" and "memory" are --exact and --prefer memory of the command.
+// Prints "ready" after three warm-up runs (whose output it writes to OUTPUT.npy); then, for each
+// line with a number k on stdin, runs k times and prints the k latencies in milliseconds on one
+// line.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -19,11 +22,9 @@
 namespace ashlar {
 namespace {
 
-absl::Status Serve(const std::string& model, int threads, const std::string& input_path,
-                   const std::string& output_path) {
+absl::Status Serve(const std::string& model, const PlanningOptions& options,
+                   const std::string& input_path, const std::string& output_path) {
   ASHLAR_ASSIGN_OR_RETURN(Graph graph, ReadModel(model));
-  PlanningOptions options;
-  options.threads = threads;
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                           Executable::Compile(std::move(graph), options));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(executable));
@@ -31,8 +32,7 @@ absl::Status Serve(const std::string& model, int threads, const std::string& inp
   const Graph& compiled = executable->graph();
   const Binding& output = compiled.outputs()[0];
   HostTensor result = HostTensor::Zeros(DType::kFloat32, compiled.var(output.var).type.shape);
-  ASHLAR_RETURN_IF_ERROR(
-      session->BindInput(compiled.inputs()[0].name, input.raw(), input.bytes()));
+  ASHLAR_RETURN_IF_ERROR(session->BindInput(compiled.inputs()[0].name, input.raw(), input.bytes()));
   ASHLAR_RETURN_IF_ERROR(session->BindOutput(output.name, result.mutable_raw(), result.bytes()));
   for (int i = 0; i < 3; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
   ASHLAR_RETURN_IF_ERROR(WriteNpy(result, output_path));
@@ -55,12 +55,18 @@ absl::Status Serve(const std::string& model, int threads, const std::string& inp
 }  // namespace ashlar
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::cerr << "usage: latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy\n";
+  if (argc < 5) {
+    std::cerr << "usage: latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [exact] [memory]\n";
     return 2;
   }
+  ashlar::PlanningOptions options;
+  options.threads = std::atoi(argv[2]);
+  for (int i = 5; i < argc; ++i) {
+    options.kernels.exact |= std::string(argv[i]) == "exact";
+    options.kernels.least_memory |= std::string(argv[i]) == "memory";
+  }
   ashlar::RegisterCpuDevice();
-  const absl::Status status = ashlar::Serve(argv[1], std::atoi(argv[2]), argv[3], argv[4]);
+  const absl::Status status = ashlar::Serve(argv[1], options, argv[3], argv[4]);
   if (status.ok()) return 0;
   std::cerr << "error: " << status.message() << "\n";
   return 1;

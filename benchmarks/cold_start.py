@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""From the start of a process to its first result, and the most memory it had.
+
+    pip install -r benchmarks/requirements.txt
+    cmake --build --preset release --target ashlar
+    benchmarks/cold_start.py [--models resnet50] [--batch 1] [--threads 2]
+
+The page cache is warm. Ashlar's time is that of the whole command `ashlar run`, from before exec until it has
+ended, its output written. Of the peer only what it does itself is counted: in a Python process that runs
+already and has loaded numpy, importing it, loading the model and the first run; and of its memory only what
+exceeds that of the process before. "whole" is the same process from exec to end, and all of its memory.
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import peers
+
+ONNXRUNTIME = """
+import sys, time, resource, numpy
+model, threads, source, optimised = sys.argv[1:]
+data = numpy.load(source)
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before, start = peak(), time.perf_counter()
+import onnxruntime
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads = int(threads)
+options.inter_op_num_threads = 1
+options.log_severity_level = 3
+if optimised == "write":
+    options.optimized_model_filepath = model + ".opt.onnx"
+if optimised == "read":
+    model += ".opt.onnx"
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+session.run(None, {session.get_inputs()[0].name: data})
+print((time.perf_counter() - start) * 1e3, peak() - before)
+"""
+
+
+def run(command, cores):
+    """Milliseconds from exec to end, peak resident KiB, and what it printed."""
+    start = time.perf_counter()
+    process = subprocess.Popen(["taskset", "-c", cores] + command, stdout=subprocess.PIPE, text=True)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{command[0]}: exit code {process.returncode}")
+    return (time.perf_counter() - start) * 1e3, usage.ru_maxrss, output
+
+
+def measure(args, folder, model, batch):
+    cores = ",".join(str(core) for core in range(args.threads))
+    ash, onnx = peers.make_model(folder, model, batch)
+    packed = ash.with_suffix(".packed.ash")
+    peers.ashlar("convert", ash, "-o", packed, "--pack", *args.ashlar_options)
+    # In a process of its own: what this one has resident would be counted for its children.
+    subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(peers.ROOT / 'benchmarks')!r});"
+                    f"import peers, pathlib; peers.make_input(pathlib.Path({str(folder)!r}), {batch})"], check=True)
+    source = folder / f"input-{batch}.npy"
+
+    def ours(file):
+        return [str(peers.BUILD / "ashlar"), "run", str(file), "--input", str(source), "--threads",
+                str(args.threads), "--top", "1", "-o", str(folder / "out.npz"), *args.ashlar_options]
+
+    def theirs(optimised):
+        return [sys.executable, "-c", ONNXRUNTIME, str(onnx), str(args.threads), str(source), optimised]
+
+    run(theirs("write"), cores)
+    commands = {"Ashlar, packed": ours(packed), "Ashlar, unpacked": ours(ash), "ONNX Runtime": theirs("no"),
+                "ONNX Runtime, pre-optimised": theirs("read")}
+    rows = {name: {"ms": [], "mib": [], "whole_ms": [], "whole_mib": []} for name in commands}
+    for round_number in range(args.rounds + 1):  # the first warms the page cache
+        for name, command in commands.items():
+            ms, kib, output = run(command, cores)
+            own = [float(x) for x in output.split()] if name.startswith("ONNX") else [ms, kib]
+            if round_number == 0:
+                continue
+            for key, value in zip(rows[name], (own[0], own[1] / 1024, ms, kib / 1024)):
+                rows[name][key].append(value)
+    return {name: {key: statistics.median(values) for key, values in row.items()} for name, row in rows.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--models", nargs="+", default=["resnet50"], help="of the zoo, or all")
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--ashlar-options", nargs="*", default=[], help="further words for ashlar")
+    parser.add_argument("--folder", type=pathlib.Path, help="where models are kept (default: nowhere)")
+    parser.add_argument("--json", type=pathlib.Path, help="append the rows to a file, one a line")
+    args = parser.parse_args()
+
+    print(f"{peers.machine()}, {args.threads} threads, batch {args.batch}, median of {args.rounds}\n")
+    print("| model | system | first result ms | peak MiB | whole process ms | whole process MiB |\n"
+          "|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as temporary:
+        for model in peers.ZOO if args.models == ["all"] else args.models:
+            rows = measure(args, args.folder or pathlib.Path(temporary), model, args.batch)
+            for name, row in rows.items():
+                print(f"| {model} | {name} | {row['ms']:.1f} | {row['mib']:.1f} | {row['whole_ms']:.1f} | "
+                      f"{row['whole_mib']:.1f} |", flush=True)
+            ours, plain, optimised = (rows[n] for n in ("Ashlar, packed", "ONNX Runtime",
+                                                        "ONNX Runtime, pre-optimised"))
+            print(f"\n{model}, packed: first result {ours['ms'] / plain['ms']:.3f} of ONNX Runtime's, "
+                  f"{ours['ms'] / optimised['ms']:.3f} of its pre-optimised model's; peak "
+                  f"{ours['mib'] / plain['mib']:.3f} and {ours['mib'] / plain['whole_mib']:.3f} (of the whole "
+                  "process)\n", flush=True)
+            if args.json:
+                with args.json.open("a") as file:
+                    file.write(json.dumps({"model": model, "batch": args.batch, "rows": rows}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Ashlar against others on the same weights, inputs and threads, interleaved.
+
+    pip install -r benchmarks/requirements.txt
+    cmake --build --preset release --target ashlar latency_server
+    benchmarks/side_by_side.py [--models all] [--peers onnxruntime openvino] [--batch 1 10] [--threads 1 2]
+
+Each system is a long-lived process pinned to the same cores. In every round each gets a burst of k runs,
+in rotating order; the first round is dropped. Reported: medians and 90th percentiles over all runs, and the
+median and quartiles of the per-round ratios Ashlar / peer. Processor time of others in the window is printed
+beside them. With --contended, another process computes on the same cores all the time.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import peers
+
+COMPETITOR = "while True: pass"
+
+
+def compare(args, folder, model, batch, threads):
+    import numpy
+
+    files, source = peers.make_model(folder, model, batch), peers.make_input(folder, batch)
+    names = ["ashlar"] + args.peers
+    outputs = {name: folder / f"{name}.npy" for name in names}
+    servers = [peers.start(name, files, threads, source, outputs[name], args.ashlar_options) for name in names]
+    results = {name: numpy.load(path) for name, path in outputs.items()}
+    processes = [server.process for server in servers]
+    competitor = None
+    if args.contended:
+        cores = ",".join(str(core) for core in range(threads))
+        competitor = subprocess.Popen(["taskset", "-c", cores, sys.executable, "-c", COMPETITOR])
+        processes.append(competitor)
+
+    runs = args.runs or max(2, 20 // batch)
+    all_times = {name: [] for name in names}
+    ratios = {name: [] for name in args.peers}
+    for round_number in range(args.rounds + 1):
+        if round_number == 1:
+            busy, own, start = peers.busy_ticks(), peers.ticks_of(processes), time.monotonic()
+        turn = round_number % len(servers)
+        times = {server.name: server.burst(runs) for server in servers[turn:] + servers[:turn]}
+        if round_number == 0:
+            continue
+        for name, values in times.items():
+            all_times[name] += values
+        for name in args.peers:
+            ratios[name].append(statistics.median(times["ashlar"]) / statistics.median(times[name]))
+        if time.monotonic() - start > args.seconds:
+            break
+    window = peers.busy_ticks() - busy
+    foreign = (window - (peers.ticks_of(processes) - own)) / max(window, 1)
+    if competitor:
+        competitor.kill()
+        competitor.wait()
+    for server in servers:
+        server.close()
+
+    row = {"model": model, "batch": batch, "threads": threads, "contended": args.contended,
+           "rounds": len(ratios[args.peers[0]]), "runs": runs, "foreign_cpu": foreign, "systems": {}}
+    for name in names:
+        times = all_times[name]
+        entry = {"median_ms": statistics.median(times), "p90_ms": statistics.quantiles(times, n=10)[8]}
+        if name != "ashlar":
+            quartiles = statistics.quantiles(ratios[name], n=4)
+            theirs = results[name]
+            difference = abs(results["ashlar"].reshape(theirs.shape) - theirs).max() / abs(theirs).max()
+            entry |= {"ratio": statistics.median(ratios[name]), "quartiles": [quartiles[0], quartiles[2]],
+                      "max_relative_difference": float(difference)}
+        row["systems"][name] = entry
+    return row
+
+
+def print_row(row):
+    ours = row["systems"]["ashlar"]
+    for name, peer in row["systems"].items():
+        if name == "ashlar":
+            continue
+        print(f"| {row['model']} | {row['batch']} | {row['threads']} | {name} | {ours['median_ms']:.2f} | "
+              f"{peer['median_ms']:.2f} | **{peer['ratio']:.3f}** | {peer['quartiles'][0]:.3f}, "
+              f"{peer['quartiles'][1]:.3f} | {ours['p90_ms']:.2f} | {peer['p90_ms']:.2f} | "
+              f"{row['foreign_cpu']:.1%} | {peer['max_relative_difference']:.0e} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--models", nargs="+", default=["resnet50"], help="of the zoo, or all")
+    parser.add_argument("--peers", nargs="+", default=["onnxruntime"], choices=["onnxruntime", "openvino"])
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 10])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=1e9, help="no further round after so long")
+    parser.add_argument("--runs", type=int, help="runs in a burst (default: 20 / batch, at least 2)")
+    parser.add_argument("--contended", action="store_true", help="beside a busy process on the same cores")
+    parser.add_argument("--ashlar-options", nargs="*", default=[], help="further words for latency_server")
+    parser.add_argument("--folder", type=pathlib.Path, help="where models are kept (default: nowhere)")
+    parser.add_argument("--json", type=pathlib.Path, help="append the rows to a file, one a line")
+    args = parser.parse_args()
+
+    print(f"{peers.machine()}\n")
+    print("| model | batch | threads | peer | Ashlar ms | peer ms | ratio | quartiles | Ashlar p90 | peer p90 | "
+          "others' cpu | difference |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.folder or pathlib.Path(temporary)
+        for model in peers.ZOO if args.models == ["all"] else args.models:
+            for batch in args.batch:
+                for threads in args.threads:
+                    row = compare(args, folder, model, batch, threads)
+                    print_row(row)
+                    if args.json:
+                        with args.json.open("a") as file:
+                            file.write(json.dumps(row) + "\n")
+
+
+if __name__ == "__main__":
+    main()
