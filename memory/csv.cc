@@ -8,7 +8,7 @@
 #include <fstream>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -85,14 +85,7 @@ class Reader {
       if (absl::Status status = ReadRow(); !status.ok()) return status;
     }
     if (in_.bad()) return absl::DataLossError(absl::StrCat(name_, ": reading failed"));
-    absl::flat_hash_set<absl::string_view> seen;
-    seen.reserve(result_.ids.size());
-    for (const std::string& id : result_.ids) {
-      if (!seen.insert(id).second) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(name_, ": two buffers have the id ", Shown(id)));
-      }
-    }
+    if (absl::Status status = CheckIds(); !status.ok()) return status;
     if (absl::Status status = ValidateProblem(result_.problem); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(name_, ": ", status.message()));
     }
@@ -102,6 +95,20 @@ class Reader {
  private:
   absl::Status Error(const std::string& what) const {
     return absl::InvalidArgumentError(absl::StrCat(name_, ":", line_number_, ": ", what));
+  }
+
+  // That no two rows have the same id.
+  absl::Status CheckIds() {
+    absl::flat_hash_map<absl::string_view, int64_t> line_of;
+    line_of.reserve(lines_.size());
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      const auto [first, is_new] = line_of.try_emplace(result_.ids[i], lines_[i]);
+      if (is_new) continue;
+      line_number_ = lines_[i];
+      return Error(
+          absl::StrCat("id ", Shown(first->first), " stands in line ", first->second, " already"));
+    }
+    return absl::OkStatus();
   }
 
   // Blank lines are passed over.
@@ -176,6 +183,7 @@ class Reader {
       return Error(std::string(valid.message()));
     }
     result_.problem.buffers.push_back(buffer);
+    lines_.push_back(line_number_);
     return absl::OkStatus();
   }
 
@@ -184,6 +192,7 @@ class Reader {
   CsvProblem result_;
   std::string line_;
   int64_t line_number_ = 0;
+  std::vector<int64_t> lines_;  // Of each buffer.
   std::vector<absl::string_view> cells_;
   std::array<int, kColumns> position_;  // Of each column in a row, or -1.
   size_t width_ = 0;

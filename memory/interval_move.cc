@@ -28,6 +28,11 @@ class IntervalMove {
     for (int32_t g : stack_) {
       if (LiveTogether(g, group)) near.push_back(g);
     }
+    // The highest end below each neighbour that shoves nothing above it out of the peak.
+    lowest_room_.assign(near.size() + 1, peak_);
+    for (size_t i = near.size(); i-- > 0;) {
+      lowest_room_[i] = std::min(lowest_room_[i + 1], room_[near[i]]);
+    }
     // Each gap between the neighbours, and above the last of them.
     using Cost = std::pair<int64_t, int64_t>;  // Peak increase; waste or shove.
     Cost best{INT64_MAX, 0};
@@ -36,10 +41,7 @@ class IntervalMove {
     for (size_t i = 0; i <= near.size(); ++i) {
       const int64_t base = instance_.AlignUp(group, end);
       const int64_t top = base + instance_.height(group);
-      Cost cost{std::max<int64_t>(0, top - peak_), 0};
-      for (size_t above = i; above < near.size(); ++above) {
-        cost.first = std::max(cost.first, top - room_[near[above]]);
-      }
+      Cost cost{std::max<int64_t>(0, top - lowest_room_[i]), 0};
       if (i < near.size()) cost.second = std::abs(bases_[near[i]] - top);
       if (cost < best) {
         best = cost;
@@ -90,6 +92,7 @@ class IntervalMove {
   const Instance& instance_;
   std::vector<int64_t>& bases_;
   std::vector<int64_t> room_;
+  std::vector<int64_t> lowest_room_;              // Scratch of Insert.
   std::vector<std::vector<int32_t>> neighbours_;  // Placed, live together.
   std::vector<int32_t> rank_;                     // Position in stack_.
   std::vector<int32_t> stack_;                    // Placed, by base.

@@ -1,6 +1,9 @@
 #include "memory/lifetimes.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "memory/lower_bound.h"
 
 namespace ashlar {
 namespace {
@@ -43,6 +46,21 @@ class SharedMemory {
   std::vector<std::vector<std::pair<int, int64_t>>> peers_;
 };
 
+// What lies inside of another buffer is as aligned as that one and the offset in it allow.
+void AlignBuffers(int64_t alignment, memory::Problem& problem) {
+  for (Buffer& buffer : problem.buffers) buffer.alignment = alignment;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Inside& relation : problem.inside) {
+      int64_t implied = problem.buffers[relation.outer].alignment;
+      if (relation.offset % implied != 0) implied = relation.offset & -relation.offset;
+      Buffer& inner = problem.buffers[relation.inner];
+      changed = changed || inner.alignment > implied;
+      inner.alignment = std::min(inner.alignment, implied);
+    }
+  }
+}
+
 }  // namespace
 
 Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
@@ -63,7 +81,6 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
     buffer.upper = buffer.lower + 1;
     for (int reader : storage.readers) buffer.upper = std::max(buffer.upper, step[reader] + 1);
     buffer.size = storage.bytes;
-    buffer.alignment = alignment;
     result.storage_buffer[s] = static_cast<int>(buffers.size());
     buffers.push_back(buffer);
   }
@@ -75,7 +92,6 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
     buffer.lower = step[node];
     buffer.upper = buffer.lower + 1;
     buffer.size = workspace[node];
-    buffer.alignment = alignment;
     result.workspace_buffer[node] = static_cast<int>(buffers.size());
     buffers.push_back(buffer);
   }
@@ -92,8 +108,6 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
   SharedMemory shared(buffers.size());
   std::vector<bool> inner_taken(buffers.size(), false);
   const auto relate = [&](int inner, int outer, int64_t offset) {
-    // Its address follows from the outer one's: it is as aligned as the offset allows.
-    if (offset % buffers[inner].alignment != 0) buffers[inner].alignment = offset & -offset;
     result.problem.inside.push_back(Inside{inner, outer, offset});
     shared.Relate(inner, outer, offset);
     inner_taken[inner] = true;
@@ -121,6 +135,32 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
       break;
     }
   }
+  AlignBuffers(alignment, result.problem);
+  return result;
+}
+
+Lifetimes WithoutNeedlessOverwrites(const Lifetimes& lifetimes, int64_t bound) {
+  Lifetimes result = lifetimes;
+  std::vector<Inside>& inside = result.problem.inside;
+  const std::vector<Buffer>& buffers = lifetimes.problem.buffers;
+  const absl::StatusOr<std::vector<memory::LiveBytes>> profile =
+      memory::LiveProfile(lifetimes.problem);
+  if (!profile.ok()) return result;
+  int64_t alignment = 1;
+  for (const Buffer& b : buffers) alignment = std::max(alignment, b.alignment);
+  const auto needless = [&](const Inside& relation) {
+    // Both live in the step of the output's birth only, and no other overwrite happens in it.
+    const Buffer& output = buffers[relation.inner];
+    const auto after = std::upper_bound(
+        profile->begin(), profile->end(), output.lower,
+        [](int64_t step, const memory::LiveBytes& entry) { return step < entry.step; });
+    return std::prev(after)->bytes + output.size <= bound;
+  };
+  inside.erase(std::remove_if(inside.end() - lifetimes.num_overwrites, inside.end(), needless),
+               inside.end());
+  result.num_overwrites -=
+      static_cast<int>(lifetimes.problem.inside.size()) - static_cast<int>(inside.size());
+  AlignBuffers(alignment, result.problem);
   return result;
 }
 

@@ -18,7 +18,7 @@ namespace ashlar {
 // An output overwrites a dying input where StorageModel allows it: the first candidate all of whose
 // memory is dead after this step. It is then an Inside relation, as is a placement.
 struct Lifetimes {
-  memory::Problem problem;
+  memory::Problem problem;            // its last `num_overwrites` relations are the overwrites
   std::vector<int> storage_buffer;    // by storage: its buffer, or -1 if not in the arena
   std::vector<int> workspace_buffer;  // by node: its buffer, or -1
   int num_overwrites = 0;             // accepted
@@ -29,6 +29,10 @@ struct Lifetimes {
 Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
                            absl::Span<const int> order, absl::Span<const int64_t> workspace,
                            int64_t alignment, int64_t guard = 0);
+
+// Drops the overwrites without which still at most `bound` bytes are live at a step. An output and
+// what it would have overwritten then each have an address of their own.
+Lifetimes WithoutNeedlessOverwrites(const Lifetimes& lifetimes, int64_t bound);
 
 }  // namespace ashlar
 

@@ -21,9 +21,10 @@ std::vector<int64_t> SumPerSection(const Instance& instance, Bytes bytes) {
   return sum;
 }
 
-void Raise(const Instance& instance, const std::vector<int64_t>& load, LowerBound& bound) {
+void Raise(const Instance& instance, const std::vector<int64_t>& load, BoundKind kind,
+           LowerBound& bound) {
   for (int s = 0; s < instance.sections(); ++s) {
-    if (load[s] > bound.bytes) bound = {load[s], instance.section_step(s)};
+    if (load[s] > bound.bytes) bound = {load[s], instance.section_step(s), kind};
   }
 }
 
@@ -67,7 +68,7 @@ void RaiseByGaps(const Instance& instance, int64_t alignment, const std::vector<
     const int64_t largest = live.empty() ? 0 : *live.rbegin();
     raised[s] += std::max<int64_t>(0, gaps[s] - largest - fillers[s]);
   }
-  Raise(instance, raised, bound);
+  Raise(instance, raised, BoundKind::kAlignment, bound);
 }
 
 }  // namespace
@@ -83,13 +84,14 @@ LowerBound ComputeLowerBound(const Instance& instance) {
   LowerBound bound;
   if (instance.sections() > 0) bound.step = instance.section_step(0);
   const std::vector<int64_t> load = SectionLoads(instance);
-  Raise(instance, load, bound);
+  Raise(instance, load, BoundKind::kLiveness, bound);
   std::set<int64_t> alignments;
   for (int g = 0; g < instance.groups(); ++g) {
     if (!instance.rects(g).empty()) alignments.insert(instance.alignment(g));
     if (instance.fixed(g) >= 0 && instance.height(g) > 0 &&
         instance.fixed(g) + instance.height(g) > bound.bytes) {
-      bound = {instance.fixed(g) + instance.height(g), instance.section_step(instance.begin(g))};
+      bound = {instance.fixed(g) + instance.height(g), instance.section_step(instance.begin(g)),
+               BoundKind::kFixedOffset};
     }
   }
   for (int64_t alignment : alignments) {

@@ -13,10 +13,18 @@ namespace ashlar::memory {
 // For each section the bytes that are live in it.
 std::vector<int64_t> SectionLoads(const Instance& instance);
 
+// What forces so many bytes.
+enum class BoundKind {
+  kLiveness,     // The sum of what is live at a step.
+  kAlignment,    // That sum and the gaps that alignments leave in it.
+  kFixedOffset,  // A prescribed address.
+};
+
 // No plan needs fewer bytes than this.
 struct LowerBound {
   int64_t bytes = 0;
   int64_t step = 0;  // The bottleneck: a step that needs so many.
+  BoundKind kind = BoundKind::kLiveness;
 };
 
 // The largest sum of live bytes at a step, sharing taken into account, made

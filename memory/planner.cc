@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "memory/instance.h"
@@ -17,15 +18,20 @@
 namespace ashlar::memory {
 namespace {
 
+// A few seconds; it takes time in proportion to the groups times the pairs that live together.
+constexpr int kMaxIntervalMoveGroups = 3000;
+
 // A planner that is one function from an instance to bases.
 class HeuristicPlanner : public Planner {
  public:
   using Place = std::vector<int64_t> (*)(const Instance&);
-  HeuristicPlanner(absl::string_view name, absl::string_view description, Place place)
-      : name_(name), description_(description), place_(place) {}
+  HeuristicPlanner(absl::string_view name, absl::string_view description, Place place,
+                   int max_groups = INT_MAX)
+      : name_(name), description_(description), place_(place), max_groups_(max_groups) {}
 
   absl::string_view name() const override { return name_; }
   absl::string_view description() const override { return description_; }
+  int max_groups() const override { return max_groups_; }
   Placement Solve(const Instance& instance, int64_t, const SearchLimits&) const override {
     Placement placement{place_(instance), 0, std::string(name_), 0};
     placement.arena = instance.Arena(placement.bases);
@@ -36,6 +42,7 @@ class HeuristicPlanner : public Planner {
   absl::string_view name_;
   absl::string_view description_;
   Place place_;
+  int max_groups_;
 };
 
 // A planner that takes the best of several.
@@ -70,7 +77,8 @@ std::vector<std::unique_ptr<const Planner>> MakePlanners() {
   planners.push_back(std::make_unique<HeuristicPlanner>(
       "pushdown", "best fit for the vertical order, then everything sinks", PlacePushdown));
   planners.push_back(std::make_unique<HeuristicPlanner>(
-      "interval_move", "long lives first, shoving up what is in the way", PlaceIntervalMove));
+      "interval_move", "long lives first, shoving up what is in the way", PlaceIntervalMove,
+      kMaxIntervalMoveGroups));
   planners.push_back(std::make_unique<PortfolioPlanner>(
       "dive", "always the lowest place on the skyline, by four priorities", PlaceByDives));
   planners.push_back(std::make_unique<PortfolioPlanner>(
@@ -135,6 +143,30 @@ absl::string_view ProofName(Proof proof) {
   return "none";
 }
 
+std::string ProofText(const PlanResult& result) {
+  switch (result.proof) {
+    case Proof::kOptimal:
+      switch (result.bound_kind) {
+        case BoundKind::kLiveness:
+          return "optimal (meets the liveness bound)";
+        case BoundKind::kAlignment:
+          return "optimal (meets the alignment bound)";
+        case BoundKind::kFixedOffset:
+          return "optimal (meets a fixed offset)";
+      }
+      break;
+    case Proof::kOptimalSearch:
+      return "optimal (search exhausted)";
+    case Proof::kNone:
+      break;
+  }
+  const double bound = static_cast<double>(std::max(result.lower_bound, result.plan.proven_bound));
+  const double percent = (static_cast<double>(result.plan.arena) / bound - 1) * 100;
+  // Two digits after the point, or two that count where those were zeros.
+  return percent < 0.01 ? absl::StrFormat("gap %.2g %%", percent)
+                        : absl::StrFormat("gap %.2f %%", percent);
+}
+
 absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const PlanOptions& options) {
   const Planner* planner = FindPlanner(options.planner);
   if (planner == nullptr) {
@@ -151,6 +183,11 @@ absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const Planner& pla
   const absl::Time start = absl::Now();
   const absl::StatusOr<Instance> instance = Instance::Create(problem);
   if (!instance.ok()) return instance.status();
+  if (instance->groups() > planner.max_groups()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("planner ", planner.name(), " is too slow for ", instance->groups(),
+                     " buffers; it takes at most ", planner.max_groups()));
+  }
   if (absl::Status status = CheckFixedOffsets(problem, *instance); !status.ok()) return status;
   const LowerBound bound = ComputeLowerBound(*instance);
 
@@ -168,6 +205,7 @@ absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const Planner& pla
   result.plan.proven_bound = placement.proven_bound;
   result.lower_bound = bound.bytes;
   result.bottleneck_step = bound.step;
+  result.bound_kind = bound.kind;
   if (const Verdict verdict = ValidatePlan(problem, result.plan); !verdict.ok()) {
     return absl::InternalError(
         absl::StrCat("planner ", placement.planner, " made a wrong plan: ", verdict.message));

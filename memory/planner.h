@@ -1,6 +1,7 @@
 #ifndef ASHLAR_MEMORY_PLANNER_H_
 #define ASHLAR_MEMORY_PLANNER_H_
 
+#include <climits>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "absl/time/time.h"
 #include "memory/buffer.h"
 #include "memory/instance.h"
+#include "memory/lower_bound.h"
 
 namespace ashlar::memory {
 
@@ -42,6 +44,8 @@ class Planner {
   virtual absl::string_view name() const = 0;
   // One line for help texts.
   virtual absl::string_view description() const = 0;
+  // More groups than that would take too long.
+  virtual int max_groups() const { return INT_MAX; }
   // Always finds something valid, whether or not it fits the capacity.
   // `lower_bound`: bytes; nothing smaller exists, so a planner may stop there.
   virtual Placement Solve(const Instance& instance, int64_t lower_bound,
@@ -58,7 +62,7 @@ enum class Proof {
   kOptimal,        // The arena is the lower bound.
   kOptimalSearch,  // A search was exhausted: nothing smaller exists.
 };
-// "none", "optimal", "optimal-search".
+// For programs: "none", "optimal", "optimal-search".
 absl::string_view ProofName(Proof proof);
 
 struct PlanOptions {
@@ -70,13 +74,20 @@ struct PlanResult {
   Plan plan;
   int64_t lower_bound = 0;      // Bytes.
   int64_t bottleneck_step = 0;  // A step that needs as much.
+  BoundKind bound_kind = BoundKind::kLiveness;
   Proof proof = Proof::kNone;
   double search_ms = 0;  // The planner alone.
   double total_ms = 0;   // With bound and validation.
 };
 
+// The proof status for people: "optimal (meets the liveness bound)", or the alignment bound, or a
+// fixed offset; "optimal (search exhausted)"; "gap 0.18 %", over the larger of the lower bound and
+// what a search excluded.
+std::string ProofText(const PlanResult& result);
+
 // Plans, and then checks the plan with the independent validator, always.
 // InvalidArgument: unknown planner, or a problem that contradicts itself.
+// FailedPrecondition: too many groups for this planner.
 // Internal: the plan did not pass; the message names the buffers.
 absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const PlanOptions& options = {});
 absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const Planner& planner,

@@ -9,6 +9,7 @@
 #include "memory/lower_bound.h"
 #include "opr/table.h"
 #include "runtime/kernel_choice.h"
+#include "runtime/ordered_plan.h"
 
 namespace ashlar {
 namespace {
@@ -151,10 +152,13 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
     }
   }
 
-  planned->lifetimes = ComputeLifetimes(g, model, planned->schedule.order, planned->workspace,
-                                        alignment, options.guard_bytes);
-  ASHLAR_ASSIGN_OR_RETURN(planned->plan,
-                          memory::PlanMemory(planned->lifetimes.problem, options.planner));
+  ASHLAR_ASSIGN_OR_RETURN(OrderedPlan ordered,
+                          PlanInOrder(g, model, std::move(planned->schedule), planned->workspace,
+                                      {alignment, options.guard_bytes,
+                                       options.scheduler == "memory", options.planner}));
+  planned->schedule = std::move(ordered.schedule);
+  planned->lifetimes = std::move(ordered.lifetimes);
+  planned->plan = std::move(ordered.plan);
   planned->plan.plan.arena -= std::min(options.understate_bytes, planned->plan.plan.arena);
   planned->weights = PlanWeights(g, model, planned->kernels, alignment);
   planned->plan_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();

@@ -141,6 +141,9 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
   AddParsed(app, "--align" + suffix, flags.align, ParseAlignment, "N",
             "alignment of chunks, bytes (default: the device's)")
       ->group(group);
+  AddParsed(app, "--plan-time" + suffix, flags.plan_time, ParseDuration, "TIME",
+            "for the search of a plan that meets the bound (default 250ms)")
+      ->group(group);
 }
 
 PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning) {
@@ -150,6 +153,7 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
   options.passes = planning.passes;
   options.scheduler = planning.scheduler;
   options.planner.planner = planning.planner;
+  options.planner.limits.time = planning.plan_time;
   options.inplace = planning.inplace;
   options.kernels = {.exact = planning.exact, .least_memory = planning.prefer_memory};
   options.alignment = planning.align;

@@ -11,7 +11,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "graph/comp_node.h"
+#include "memory/planner.h"
 #include "runtime/planned_graph.h"
 
 namespace ashlar {
@@ -59,6 +61,7 @@ struct PlanningFlags {
   bool prefer_memory = false;
   bool exact = false;
   int64_t align = 0;  // bytes; 0: the device's
+  absl::Duration plan_time = memory::SearchLimits().time;
 };
 
 // `suffix` is appended to the name of every option, as in "--planner-b".

@@ -22,16 +22,20 @@ namespace {
 
 constexpr size_t kTensorsShown = 8;
 
-std::string OverBound(const memory::PlanResult& result) {
-  if (result.lower_bound == 0) return "0.0 %";
-  return FormatPercent(static_cast<double>(result.plan.arena - result.lower_bound) /
-                       static_cast<double>(result.lower_bound));
+std::string ArenaLine(const memory::PlanResult& result) {
+  const int64_t excluded = result.plan.proven_bound;
+  const std::string by_search =
+      excluded > result.lower_bound ? absl::StrFormat(" (%d by search)", excluded) : "";
+  return absl::StrFormat("arena %d bytes, lower bound %d%s, %s, planner %s\n", result.plan.arena,
+                         result.lower_bound, by_search, memory::ProofText(result),
+                         result.plan.planner);
 }
 
-std::string ArenaLine(const memory::PlanResult& result) {
-  return absl::StrFormat("arena %d bytes, lower bound %d (%s over it), proof %s, planner %s\n",
-                         result.plan.arena, result.lower_bound, OverBound(result),
-                         std::string(memory::ProofName(result.proof)), result.plan.planner);
+// Of the arena to the lower bound.
+std::string RatioToBound(const memory::PlanResult& result) {
+  if (result.lower_bound == 0) return "1.00000";
+  return absl::StrFormat(
+      "%.5f", static_cast<double>(result.plan.arena) / static_cast<double>(result.lower_bound));
 }
 
 std::string CheckPlanners(const std::string& list) {
@@ -82,6 +86,10 @@ class PlanCommand final : public Command {
     return app_->count("--capacity") > 0 ? std::optional<int64_t>(capacity_) : std::nullopt;
   }
 
+  memory::SearchLimits limits() const {
+    return {.time = planning_.plan_time, .capacity = capacity()};
+  }
+
   absl::Status PlanCsv(Console& console) {
     for (const char* option : {"--shape", "--scheduler", "--passes", "--inplace", "--workspace"}) {
       if (app_->count(option) == 0) continue;
@@ -99,7 +107,7 @@ class PlanCommand final : public Command {
     }
     console.Progress("planning");
     absl::StatusOr<memory::PlanResult> result =
-        memory::PlanMemory(planned.problem.problem, {planning_.planner, {.capacity = capacity()}});
+        memory::PlanMemory(planned.problem.problem, {planning_.planner, limits()});
     if (!result.ok()) {
       return WithExitCode(
           Annotate(result.status(), model_.path),
@@ -141,7 +149,7 @@ class PlanCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     const int first_added_id = model.graph.next_id();
     PlanningOptions options = ToPlanningOptions(execution_, planning_);
-    options.planner.limits.capacity = capacity();
+    options.planner.limits = limits();
     options.measure_passes = true;
     options.workspace = workspace_;
     console.Progress("planning");
@@ -279,23 +287,28 @@ class PlanCommand final : public Command {
   }
 
   absl::Status Compare(const memory::Problem& problem, Json& document, Console& console) const {
-    Table table({"planner", ">arena", ">bytes", ">over bound", ">search", "proof"});
+    Table table({"planner", ">arena", ">bytes", ">to bound", ">search", "proof"});
     document["compare"] = Json::array();
     for (absl::string_view name : absl::StrSplit(compare_, ',')) {
       console.Progress(absl::StrCat("planning with ", name));
-      ASHLAR_ASSIGN_OR_RETURN(
-          const memory::PlanResult result,
-          memory::PlanMemory(problem, {std::string(name), {.capacity = capacity()}}));
-      table.AddRow({std::string(name), FormatBytes(result.plan.arena),
-                    absl::StrCat(result.plan.arena), OverBound(result),
-                    FormatMilliseconds(result.search_ms),
-                    std::string(memory::ProofName(result.proof))});
+      const absl::StatusOr<memory::PlanResult> result =
+          memory::PlanMemory(problem, {std::string(name), limits()});
+      if (absl::IsFailedPrecondition(result.status())) {
+        const std::string reason(result.status().message());
+        table.AddRow({std::string(name), "-", "-", "-", "-", reason});
+        document["compare"].push_back({{"planner", std::string(name)}, {"error", reason}});
+        continue;
+      }
+      if (!result.ok()) return result.status();
+      table.AddRow({std::string(name), FormatBytes(result->plan.arena),
+                    absl::StrCat(result->plan.arena), RatioToBound(*result),
+                    FormatMilliseconds(result->search_ms), memory::ProofText(*result)});
       document["compare"].push_back({{"planner", std::string(name)},
-                                     {"arena_bytes", result.plan.arena},
-                                     {"lower_bound_bytes", result.lower_bound},
-                                     {"proof", std::string(memory::ProofName(result.proof))},
-                                     {"search_ms", result.search_ms},
-                                     {"total_ms", result.total_ms}});
+                                     {"arena_bytes", result->plan.arena},
+                                     {"lower_bound_bytes", result->lower_bound},
+                                     {"proof", std::string(memory::ProofName(result->proof))},
+                                     {"search_ms", result->search_ms},
+                                     {"total_ms", result->total_ms}});
     }
     console.Print(absl::StrCat("\n", table.ToText()));
     return absl::OkStatus();

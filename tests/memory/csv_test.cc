@@ -89,7 +89,7 @@ TEST(CsvTest, RejectsWithLineAndColumn) {
       {header + "1,5,4,2\n", "x.csv:2: reversed lifetime [5, 4)"},
       {header + "1,-9223372036854775807,4,2\n", "outside of +-2^62"},
       {header + "\"1,5,6,2\n", "x.csv:2: unbalanced quotes"},
-      {header + "1,0,1,2\n1,0,1,2\n", "two buffers have the id \"1\""},
+      {header + "1,0,1,2\n1,0,1,2\n", "x.csv:3: id \"1\" stands in line 2 already"},
       {header + "1,0,1,4611686018427387904\n2,0,1,1\n", "exceeds 2^62"},
       {"id,lower,upper,size,alignment\n1,0,1,2,3\n", "alignment 3 is not a positive power of two"},
       {"id,lower,upper,size,alignment\n1,0,1,2,0\n", "alignment 0 is not"},

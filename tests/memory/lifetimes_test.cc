@@ -130,6 +130,20 @@ TEST_F(LifetimesTest, PartsOfAConcatenationNeedNotBeAlignedThemselves) {
   EXPECT_EQ(Arena(), 2 * 576);
 }
 
+TEST_F(LifetimesTest, WhatOverwritesAPartIsOnlyAsAlignedAsThePart) {
+  const int x = Input("x", 3);
+  const int a = Unary(ElemwiseMode::kExp, x);
+  const int b = Unary(ElemwiseMode::kTanh, x);
+  Output(Unary(ElemwiseMode::kTanh, Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {a, b})));
+  const int c = Unary(ElemwiseMode::kRelu, b);
+  Output(Unary(ElemwiseMode::kTanh, c));
+  Finish();
+  lifetimes_ = ComputeLifetimes(graph_, model_, order_, workspace_, 512);
+  EXPECT_EQ(lifetimes_.num_overwrites, 1);
+  EXPECT_EQ(BufferOf(c).alignment, 64);  // 576 bytes into the joined tensor
+  EXPECT_EQ(Arena(), 2 * 576);
+}
+
 TEST_F(LifetimesTest, AJoinedTensorIsNotOverwrittenWhileAPartIsStillRead) {
   const int x = Input("x", 4);
   const int a = Unary(ElemwiseMode::kExp, x);

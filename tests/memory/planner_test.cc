@@ -21,10 +21,10 @@ using testing::RandomProblem;
 using testing::Variety;
 
 // The same on every machine: limited by nodes, not by time.
-PlanResult PlanWith(const Problem& problem, const std::string& planner) {
+PlanResult PlanWith(const Problem& problem, const std::string& planner, int64_t nodes = 3000) {
   PlanOptions options;
   options.planner = planner;
-  options.limits = {.time = absl::InfiniteDuration(), .nodes = 3000};
+  options.limits = {.time = absl::InfiniteDuration(), .nodes = nodes};
   absl::StatusOr<PlanResult> result = PlanMemory(problem, options);
   EXPECT_TRUE(result.ok()) << planner << ": " << result.status();
   return result.ok() ? *result : PlanResult{};
@@ -128,7 +128,7 @@ TEST(PlannerTest, SumsNearTheLimitDoNotOverflow) {
 }
 
 // Every planner on every kind of small problem: valid (PlanMemory sees to it), never below brute
-// force, and what is called optimal is.
+// force, and what is called optimal is. Exact search finds the smallest and knows it.
 TEST(PlannerTest, RandomSmallProblemsAgainstBruteForce) {
   for (uint32_t seed = 0; seed < 10000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -142,11 +142,15 @@ TEST(PlannerTest, RandomSmallProblemsAgainstBruteForce) {
     const Problem problem = RandomProblem(seed, variety);
     const int64_t smallest = BruteForce(problem).SmallestArena();
     for (const auto& planner : Planners()) {
-      const PlanResult result = PlanWith(problem, std::string(planner->name()));
+      const PlanResult result = PlanWith(problem, std::string(planner->name()), 30000);
       ASSERT_LE(result.lower_bound, smallest);
       ASSERT_GE(result.plan.arena, smallest) << planner->name();
       if (result.proof != Proof::kNone) {
         ASSERT_EQ(result.plan.arena, smallest) << planner->name();
+      }
+      if (planner->name() == "auto" || planner->name() == "exact") {
+        ASSERT_EQ(result.plan.arena, smallest) << planner->name();
+        ASSERT_NE(result.proof, Proof::kNone) << planner->name();
       }
     }
   }
@@ -169,6 +173,54 @@ TEST(PlannerTest, RandomLargeProblemsAreValidAndRepeat) {
       EXPECT_EQ(first.plan.offsets, PlanWith(problem, planner).plan.offsets) << planner;
     }
   }
+}
+
+TEST(PlannerTest, ProofSaysWhatIsKnown) {
+  const auto text = [](const Problem& problem, const std::string& planner) {
+    return ProofText(PlanWith(problem, planner));
+  };
+  const Problem plain = MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 10},
+                                     {.id = 1, .lower = 2, .upper = 4, .size = 10}});
+  EXPECT_EQ(text(plain, "auto"), "optimal (meets the liveness bound)");
+  EXPECT_EQ(text(plain, "naive"), "gap 100.00 %");
+  const Problem aligned =
+      MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 10, .alignment = 16},
+                   {.id = 1, .lower = 0, .upper = 2, .size = 16, .alignment = 16}});
+  EXPECT_EQ(PlanWith(aligned, "auto").lower_bound, 26);
+  const Problem gaps =
+      MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 10, .alignment = 16},
+                   {.id = 1, .lower = 0, .upper = 2, .size = 10, .alignment = 16}});
+  EXPECT_EQ(text(gaps, "auto"), "optimal (meets the alignment bound)");
+  const Problem fixed = MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 1, .offset = 7},
+                                     {.id = 1, .lower = 0, .upper = 2, .size = 7}});
+  EXPECT_EQ(text(fixed, "naive"), "gap 87.50 %");
+  const Problem high = MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 1, .offset = 8},
+                                    {.id = 1, .lower = 0, .upper = 2, .size = 7}});
+  EXPECT_EQ(text(high, "auto"), "optimal (meets a fixed offset)");
+  // 6 bytes are live at most, and no 6 will do.
+  const Problem above_bound = MakeProblem({{.id = 0, .lower = 3, .upper = 6, .size = 2},
+                                           {.id = 1, .lower = 0, .upper = 4, .size = 3},
+                                           {.id = 2, .lower = 3, .upper = 7, .size = 1},
+                                           {.id = 3, .lower = 6, .upper = 8, .size = 3},
+                                           {.id = 4, .lower = 7, .upper = 9, .size = 3},
+                                           {.id = 5, .lower = 1, .upper = 2, .size = 3},
+                                           {.id = 6, .lower = 5, .upper = 7, .size = 2},
+                                           {.id = 7, .lower = 8, .upper = 9, .size = 2}});
+  EXPECT_EQ(text(above_bound, "auto"), "optimal (search exhausted)");
+  EXPECT_EQ(PlanWith(above_bound, "auto").lower_bound, 6);
+  EXPECT_EQ(PlanWith(above_bound, "auto").plan.arena, 7);
+}
+
+TEST(PlannerTest, SlowPlannersRefuseWhatIsTooLarge) {
+  Problem problem;
+  for (int i = 0; i < 5000; ++i) {
+    problem.buffers.push_back({.id = i, .lower = i, .upper = i + 2, .size = 1});
+  }
+  PlanOptions options;
+  options.planner = "interval_move";
+  const absl::Status status = PlanMemory(problem, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("5000"));
 }
 
 struct Golden {

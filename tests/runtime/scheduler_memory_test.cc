@@ -2,7 +2,7 @@
 #include <map>
 
 #include "runtime/scheduler.h"
-#include "tests/runtime/scheduler_test_graph.h"
+#include "tests/runtime/scheduler_test_cases.h"
 
 namespace ashlar::testing {
 namespace {
@@ -95,24 +95,6 @@ TEST(ScheduleMemory, HoldsItsPromisesOnLargerRandomGraphs) {
   }
 }
 
-// Operators that each read one to three of the latest `window` vars.
-TestCase WideCase(uint32_t seed, int num_compute, size_t window) {
-  std::mt19937 random(seed);
-  TestGraph g;
-  std::vector<int> vars = {g.Input(1)};
-  for (int i = 0; i < num_compute; ++i) {
-    std::vector<int> inputs;
-    for (int k = 1 + static_cast<int>(random() % 3); k > 0; --k) {
-      inputs.push_back(vars[vars.size() - 1 - random() % std::min(vars.size(), window)]);
-    }
-    vars.push_back(g.Compute(1 + static_cast<int64_t>(random() % 1000), inputs));
-  }
-  for (size_t i = 0; i < vars.size(); ++i) {
-    if (g.graph().readers(vars[i]).empty()) g.Output(vars[i]);
-  }
-  return std::move(g).Build();
-}
-
 TEST(ScheduleMemory, IsExactOnWideGraphsOf60Operators) {
   for (uint32_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE(seed);
@@ -128,8 +110,6 @@ TEST(ScheduleMemory, BeyondExactSearchItIsFarBelowMegEngineAndRepeatable) {
   EXPECT_LT(schedule.peak_bytes, ScheduleMegEngine(c.graph, c.model, c.workspace).peak_bytes / 2);
   EXPECT_EQ(schedule.order, ScheduleMemory(c.graph, c.model, c.workspace).order);
 }
-
-constexpr int64_t kFloat = 4;
 
 // A convolution with bias; `z`, added to the output, may be overwritten by it.
 int ConvBias(TestGraph& g, int64_t bytes, int x, int64_t filter_bytes, std::optional<int> z = {}) {
@@ -198,36 +178,6 @@ TEST(ScheduleMemory, ConstantsComeRightBeforeTheirReader) {
     const std::vector<int>& inputs = c.graph.node(schedule.order[i + 1]).inputs;
     EXPECT_NE(std::find(inputs.begin(), inputs.end(), node.outputs[0]), inputs.end()) << node.name;
   }
-}
-
-// Modules of four parallel branches (1x1; 1x1, 3x3; 1x1, 5x5; pooling, 1x1) that are concatenated.
-TestCase Inception(bool second_head) {
-  TestGraph g;
-  const int64_t modules[][7] = {
-      // side, 1x1, 3x3 reduce, 3x3, 5x5 reduce, 5x5, pool projection
-      {28, 64, 96, 128, 16, 32, 32},     {28, 128, 128, 192, 32, 96, 64},
-      {14, 192, 96, 208, 16, 48, 64},    {14, 160, 112, 224, 24, 64, 64},
-      {14, 128, 128, 256, 24, 64, 64},   {14, 112, 144, 288, 32, 64, 64},
-      {14, 256, 160, 320, 32, 128, 128}, {7, 256, 160, 320, 32, 128, 128},
-      {7, 384, 192, 384, 48, 128, 128},
-  };
-  int x = g.Compute(192 * 28 * 28 * kFloat, {g.Input(3 * 224 * 224 * kFloat)});
-  int64_t side = 28;
-  for (const auto& m : modules) {
-    if (m[0] != side) {
-      x = g.Compute(g.Bytes(x) * m[0] * m[0] / (side * side), {x});
-      side = m[0];
-    }
-    const auto conv = [&](int64_t channels, int input) {
-      return g.InPlace({g.Compute(channels * side * side * kFloat, {input}, 4096)});
-    };
-    const int pooled = g.Compute(g.Bytes(x), {x});
-    x = g.Concat(
-        {conv(m[1], x), conv(m[3], conv(m[2], x)), conv(m[5], conv(m[4], x)), conv(m[6], pooled)});
-    if (second_head && &m == &modules[2]) g.Output(g.Compute(4000, {g.Compute(20'000, {x})}));
-  }
-  g.Output(g.Compute(4000, {x}));
-  return std::move(g).Build();
 }
 
 TEST(ScheduleMemory, InceptionIsExact) {

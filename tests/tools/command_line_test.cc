@@ -80,6 +80,7 @@ TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
       {"plan none.ash --passes fuse,bogus", "'bogus'"},
       {"plan none.ash --inplace maybe", "'maybe' is not on or off"},
       {"plan none.ash --align 48", "power of two"},
+      {"plan none.ash --plan-time soon", "--plan-time"},
       {"plan none.ash --capacity 16XB", "'16XB' is not a size"},
       {"plan none.ash --format png", "'png'"},
       {"plan none.ash --compare auto,foo", "'foo'"},

@@ -272,6 +272,43 @@ TEST_F(CommandsTest, PlannersSideBySide) {
   EXPECT_GE(rows[0]["arena_bytes"], rows[2]["arena_bytes"]);
 }
 
+TEST_F(CommandsTest, PlansSayWhatIsProved) {
+  // 6 bytes are live at most, and no 6 will do.
+  Write("buffers.csv",
+        "id,lower,upper,size\na,3,6,2\nb,0,4,3\nc,3,7,1\nd,6,8,3\ne,7,9,3\nf,1,2,3\ng,5,7,2\n"
+        "h,8,9,2\n");
+  const ProcessResult exact = Ashlar("plan buffers.csv --compare naive,exact");
+  ASSERT_EQ(exact.exit_code, 0) << exact.err;
+  EXPECT_THAT(exact.out, HasSubstr("arena 7 bytes, lower bound 6 (7 by search), "
+                                   "optimal (search exhausted), planner "));
+  EXPECT_THAT(exact.out, HasSubstr("gap 216.67 %"));
+  EXPECT_THAT(exact.out, HasSubstr("3.16667"));
+  const ProcessResult naive = Ashlar("plan buffers.csv --planner naive");
+  EXPECT_THAT(naive.out, HasSubstr("arena 19 bytes, lower bound 6, gap 216.67 %, planner naive"));
+  EXPECT_THAT(Ashlar("plan model.ash").out, HasSubstr("optimal (meets the liveness bound)"));
+  EXPECT_EQ(Ashlar("plan model.ash --plan-time 0s").exit_code, 0);
+}
+
+// A million rows would take the same way; the picture stays small.
+TEST_F(CommandsTest, ManyBuffersAreStreamedComparedAndDrawn) {
+  std::string text = "id,lower,upper,size\n";
+  for (int i = 0; i < 30000; ++i) {
+    text += std::to_string(i) + "," + std::to_string(i) + "," + std::to_string(i + 1 + i % 7) +
+            "," + std::to_string(1 + i % 11) + "\n";
+  }
+  Write("many.csv", text);
+  const ProcessResult result =
+      Ashlar("plan many.csv --compare pushdown,interval_move,auto -o many.svg --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json rows = result.Json()["compare"];
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_GE(rows[0]["arena_bytes"], rows[0]["lower_bound_bytes"]);
+  EXPECT_THAT(rows[1]["error"].get<std::string>(), HasSubstr("too slow for 30000 buffers"));
+  EXPECT_LE(rows[2]["arena_bytes"], rows[0]["arena_bytes"]);
+  EXPECT_THAT(Read("many.svg"), HasSubstr("30000 buffers"));
+  EXPECT_LT(Read("many.svg").size(), 5'000'000u);
+}
+
 TEST_F(CommandsTest, BadBuffersAreRejectedWithTheirRow) {
   struct Case {
     const char* text;

@@ -52,6 +52,21 @@ TEST_P(MemoryGoldenTest, TheArenaIsThePromisedOneAndMeetsItsLowerBound) {
   }
 }
 
+TEST_P(MemoryGoldenTest, NoModelNeedsMoreThanInMegEnginesOrder) {
+  for (const ZooModel& model : ZooModels()) {
+    SCOPED_TRACE(model.name);
+    PlanningOptions options;
+    options.threads = GetParam();
+    const auto memory = PlanGraph(*model.build({}), options);
+    ASSERT_TRUE(memory.ok()) << memory.status();
+    options.scheduler = "megengine";
+    const auto megengine = PlanGraph(*model.build({}), options);
+    ASSERT_TRUE(megengine.ok()) << megengine.status();
+    EXPECT_LE((*memory)->schedule.peak_bytes, (*megengine)->schedule.peak_bytes);
+    EXPECT_LE((*memory)->plan.plan.arena, (*megengine)->plan.plan.arena);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, MemoryGoldenTest, ::testing::Values(1, 2));
 
 }  // namespace

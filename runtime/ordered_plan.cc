@@ -1,0 +1,116 @@
+#include "runtime/ordered_plan.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "graph/status.h"
+#include "memory/lower_bound.h"
+#include "runtime/scheduler_arena.h"
+
+namespace ashlar {
+namespace {
+
+// Orders that are made from what the plan before them wasted.
+constexpr int kFeedbackRounds = 2;
+
+class Attempts {
+ public:
+  Attempts(const Graph& graph, const StorageModel& model, absl::Span<const int64_t> workspace,
+           const OrderedPlanOptions& options)
+      : graph_(graph),
+        model_(model),
+        workspace_(workspace),
+        options_(options),
+        deadline_(absl::Now() + options.planner.limits.time) {}
+
+  // Plans an order with all overwrites, and if that is not enough, with those that are needed.
+  absl::Status Try(Schedule schedule) {
+    latest_.lifetimes = ComputeLifetimes(graph_, model_, schedule.order, workspace_,
+                                         options_.alignment, options_.guard_bytes);
+    latest_.schedule = std::move(schedule);
+    ASHLAR_RETURN_IF_ERROR(PlanLatest());
+    if (Done()) return absl::OkStatus();
+    Lifetimes fewer = WithoutNeedlessOverwrites(latest_.lifetimes, latest_.plan.lower_bound);
+    if (fewer.num_overwrites == latest_.lifetimes.num_overwrites) return absl::OkStatus();
+    latest_.lifetimes = std::move(fewer);
+    return PlanLatest();
+  }
+
+  bool Done() const {
+    return best_.plan.proof == memory::Proof::kOptimal ||
+           best_.plan.plan.arena <= options_.planner.limits.capacity.value_or(0);
+  }
+
+  // Bytes by node: the workspace, and what the latest plan wastes in the node's step where it
+  // exceeds its bound.
+  absl::StatusOr<std::vector<int64_t>> WorkspaceAndWaste() const {
+    const memory::Problem& problem = latest_.lifetimes.problem;
+    const std::vector<int>& order = latest_.schedule.order;
+    std::vector<int64_t> top(order.size(), 0);
+    for (size_t i = 0; i < problem.buffers.size(); ++i) {
+      const memory::Buffer& b = problem.buffers[i];
+      const int64_t end = latest_.plan.plan.offsets[i] + b.size;
+      if (end <= latest_.plan.lower_bound) continue;
+      for (int64_t step = b.lower; step < b.upper; ++step) top[step] = std::max(top[step], end);
+    }
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<memory::LiveBytes> profile,
+                            memory::LiveProfile(problem));
+    std::vector<int64_t> bytes(workspace_.begin(), workspace_.end());
+    for (size_t i = 0; i + 1 < profile.size(); ++i) {
+      for (int64_t step = profile[i].step; step < profile[i + 1].step; ++step) {
+        bytes[order[step]] += std::max<int64_t>(0, top[step] - profile[i].bytes);
+      }
+    }
+    return bytes;
+  }
+
+  OrderedPlan Take() && { return std::move(best_); }
+
+ private:
+  // With half of the time that is left.
+  absl::Status PlanLatest() {
+    memory::PlanOptions planner = options_.planner;
+    planner.limits.time = std::max(absl::ZeroDuration(), (deadline_ - absl::Now()) / 2);
+    ASHLAR_ASSIGN_OR_RETURN(latest_.plan, memory::PlanMemory(latest_.lifetimes.problem, planner));
+    if (!planned_ || latest_.plan.plan.arena < best_.plan.plan.arena) best_ = latest_;
+    planned_ = true;
+    return absl::OkStatus();
+  }
+
+  const Graph& graph_;
+  const StorageModel& model_;
+  const absl::Span<const int64_t> workspace_;
+  const OrderedPlanOptions& options_;
+  const absl::Time deadline_;
+  OrderedPlan latest_, best_;
+  bool planned_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& model,
+                                        Schedule schedule, absl::Span<const int64_t> workspace,
+                                        const OrderedPlanOptions& options) {
+  Attempts attempts(graph, model, workspace, options);
+  const int64_t bound = schedule.bound_bytes;
+  // What is known of an order that was made with other bytes.
+  const auto judge = [&](Schedule other) {
+    other.peak_bytes = SimulatePeak(graph, model, other.order, workspace);
+    other.bound_bytes = bound;
+    other.exact = other.peak_bytes == bound;
+    return other;
+  };
+  ASHLAR_RETURN_IF_ERROR(attempts.Try(std::move(schedule)));
+  for (int round = 0; options.reorder && round < kFeedbackRounds && !attempts.Done(); ++round) {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int64_t> bytes, attempts.WorkspaceAndWaste());
+    ASHLAR_RETURN_IF_ERROR(attempts.Try(judge(ScheduleMemory(graph, model, bytes))));
+  }
+  if (options.reorder && !attempts.Done()) {
+    ASHLAR_RETURN_IF_ERROR(attempts.Try(judge(ScheduleMegEngine(graph, model, workspace))));
+  }
+  return std::move(attempts).Take();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,43 @@
+// Order and addresses together: what the plan of an order shows is fed back into the order.
+#ifndef ASHLAR_RUNTIME_ORDERED_PLAN_H_
+#define ASHLAR_RUNTIME_ORDERED_PLAN_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "memory/lifetimes.h"
+#include "memory/planner.h"
+#include "memory/storage.h"
+#include "runtime/scheduler.h"
+
+namespace ashlar {
+
+struct OrderedPlan {
+  Schedule schedule;
+  Lifetimes lifetimes;
+  memory::PlanResult plan;
+};
+
+struct OrderedPlanOptions {
+  int64_t alignment = 1;    // bytes
+  int64_t guard_bytes = 0;  // see ComputeLifetimes
+  bool reorder = true;      // whether other orders may be tried
+  memory::PlanOptions planner;
+};
+
+// Plans the order of `schedule`, which was made with at most the bytes of `workspace` (by node).
+//
+// If the plan neither meets its bound nor fits the wanted capacity, tries in turn: the same order
+// without the overwrites that the bound does not need, as each ties two lives to one address;
+// orders that keep clear of the steps at which the plan rose above its bound, the bytes wasted
+// there counted as scratch; MegEngine's order. The smallest arena wins, the first of equals, so it
+// is never larger than that of the given order. All share the planner's time.
+absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& model,
+                                        Schedule schedule, absl::Span<const int64_t> workspace,
+                                        const OrderedPlanOptions& options);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_ORDERED_PLAN_H_

@@ -1,0 +1,82 @@
+// Other compilers' buffers: what is reached of their bounds, by counting, not by the clock.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "memory/csv.h"
+#include "memory/planner.h"
+#include "tests/support/shared_data.h"
+
+namespace ashlar::memory {
+namespace {
+
+using ashlar::testing::HasSharedData;
+using ashlar::testing::SharedData;
+
+struct Recorded {
+  const char* name;  // Of a file in data/dsa.
+  int64_t lower_bound;
+  int64_t arena;  // At most.
+  std::optional<int64_t> capacity = std::nullopt;
+};
+
+constexpr int64_t kMiniMallocCapacity = 1048576;
+
+const Recorded kRecorded[] = {
+    // Within the capacity that MiniMalloc's authors set.
+    {"minimalloc-A", 1048576, 1048576, kMiniMallocCapacity},
+    {"minimalloc-C", 1039360, 1048576, kMiniMallocCapacity},
+    {"minimalloc-E", 1048576, 1048576, kMiniMallocCapacity},
+    {"minimalloc-G", 1048576, 1048576, kMiniMallocCapacity},
+    {"minimalloc-I", 1048576, 1048576, kMiniMallocCapacity},
+    {"minimalloc-J", 989184, 1048576, kMiniMallocCapacity},
+    {"minimalloc-K", 1048576, 1048576, kMiniMallocCapacity},
+    // As small as can be.
+    {"minimalloc-C", 1039360, 1039360},
+    {"minimalloc-J", 989184, 1036288, 1036288},
+    {"megengine-resnet50", 96337920, 96337920},
+    {"megengine-resnet50-inplace", 72272896, 72272896},
+    {"somas-resnet50", 1515472556, 1515472556},
+    {"somas-tiny-bert", 758936113, 758936113},
+    {"somas-bert-base", 15734934689, 15734934689},
+    {"iopddl-G1", 3030937746, 3030937746},
+    {"iopddl-C", 22378296408, 22378296408},
+    {"iopddl-S1", 1498635932, 1501323945},
+    {"iree-mobilebert", 1674240, 1674240},
+};
+
+class RecordedInstancesTest : public ::testing::TestWithParam<Recorded> {};
+
+TEST_P(RecordedInstancesTest, ReachesItsArena) {
+  const Recorded& recorded = GetParam();
+  const std::string file = absl::StrCat("data/dsa/", recorded.name, ".csv");
+  if (!HasSharedData(file)) GTEST_SKIP() << file << " is not there";
+  const absl::StatusOr<CsvProblem> csv = ReadCsvFile(SharedData(file));
+  ASSERT_TRUE(csv.ok()) << csv.status();
+  PlanOptions options;
+  options.limits.time = absl::InfiniteDuration();
+  options.limits.nodes = 600'000;
+  options.limits.capacity = recorded.capacity;
+  const absl::StatusOr<PlanResult> result = PlanMemory(csv->problem, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->lower_bound, recorded.lower_bound);
+  EXPECT_LE(result->plan.arena, recorded.arena);
+  if (recorded.arena == recorded.lower_bound) {
+    EXPECT_EQ(ProofText(*result), "optimal (meets the liveness bound)");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, RecordedInstancesTest, ::testing::ValuesIn(kRecorded),
+                         [](const auto& info) {
+                           std::string name = info.param.name;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           if (info.param.capacity.has_value()) {
+                             absl::StrAppend(&name, "_within_", *info.param.capacity);
+                           }
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace ashlar::memory
