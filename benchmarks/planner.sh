@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Everything that benchmarks/results/planner.md reports: instances, scale, orders, and the command.
+# Usage: benchmarks/planner.sh [BUILD_FOLDER [SHARED_DATA]]   (build/release, ../shared/data)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=${1:-build/release}
+data=${2:-../shared/data}/dsa
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+echo "MiniMalloc's instances within the capacity of its authors"
+"$build/planner_benchmark" --capacity=1048576 --time=20000 "$data"/minimalloc-*.csv
+
+echo "as small as can be, in the default time"
+"$build/planner_benchmark" "$data"/*.csv
+
+echo "ten seconds where the bound is not met"
+"$build/planner_benchmark" --time=10000 "$data/minimalloc-J.csv" "$data/iopddl-S1.csv"
+
+echo "a million buffers"
+"$build/planner_benchmark" --synthetic=1000000
+
+echo "the command on a million rows: read, planned, drawn"
+"$build/synthetic_buffers" 1000000 7 >"$work/million.csv"
+/usr/bin/env time -f "%e s, %M KiB resident" "$build/ashlar" plan "$work/million.csv" --quiet \
+  --compare naive,best_fit,pushdown,interval_move,dive,exact -o "$work/million.svg"
+du -b "$work/million.svg" | cut -f1 | sed 's/$/ bytes of picture/'
+
+echo "the zoo: peak in MegEngine's order, in ours, arena, time"
+for model in resnet18 resnet50 vgg19 mobilenet_v2 squeezenet inception_v1; do
+  "$build/ashlar" zoo "$model" -o "$work/model.ash" --quiet >/dev/null
+  for scheduler in megengine memory; do
+    printf '%-14s %-10s ' "$model" "$scheduler"
+    "$build/ashlar" plan "$work/model.ash" --scheduler "$scheduler" | grep '^arena .*bytes'
+  done
+done
