@@ -104,7 +104,8 @@ class CompareCommand final : public Command {
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
     AddParsed(app, "--device-b", execution_b_.device, CompNode::Parse, "D", "device")
-        ->group("Planning of the other side");
+        ->group(
+            "Planning of the other side: these, and all planning options with -b behind the name");
     AddPlanningFlags(app, planning_b_, "-b");
   }
 

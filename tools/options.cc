@@ -117,7 +117,7 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
 }
 
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix) {
-  const std::string group = suffix.empty() ? "Planning" : "Planning of the other side";
+  const std::string group = suffix.empty() ? "Planning" : "";  // "": left out of the help text
   app.add_option("--planner" + suffix, flags.planner, PlannerNames())
       ->option_text("NAME")
       ->check(CheckPlanner)

@@ -64,7 +64,8 @@ struct PlanningFlags {
   absl::Duration plan_time = memory::SearchLimits().time;
 };
 
-// `suffix` is appended to the name of every option, as in "--planner-b".
+// `suffix` is appended to the name of every option, as in "--planner-b"; the help text does not
+// list these.
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix = "");
 
 PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning);
