@@ -1,4 +1,5 @@
-// Every candidate of the CPU for the convolutions of a network: GFLOP/s by layer.
+// Every candidate of the CPU for the convolutions of ResNet-50, and oneDNN's kernels beside them:
+// GFLOP/s by layer.
 //
 //   conv_benchmark [--batch N] [--threads N] [--cold] [--seconds S] [--layer TEXT]
 //
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "opr/conv_bias.h"
+#include "runtime/cpu/conv_onednn.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device.h"
 
@@ -111,7 +113,8 @@ double Measure(const Layer& layer, const Options& options, Device& device) {
   request.threads = options.threads;
   device.UseThreads(options.threads);
   absl::StatusOr<KernelList> kernels = (*device.kernels().Find(op.type()))(request);
-  if (!kernels.ok()) return 0;
+  const absl::StatusOr<ConvProblem> problem = ReadConvolution(request, param);
+  if (!kernels.ok() || !problem.ok() || !AddOneDnnConvolutions(*problem, *kernels).ok()) return 0;
 
   HostTensor filter = HostTensor::Zeros(DType::kFloat32, request.inputs[1].shape);
   for (int64_t i = 0; i < filter.num_elements(); ++i) filter.Set(i, (i % 7 - 3) / 64.0);
@@ -119,7 +122,6 @@ double Measure(const Layer& layer, const Options& options, Device& device) {
       dst(request.outputs[0].bytes());
   std::vector<Candidate> candidates;
   for (std::unique_ptr<Kernel>& kernel : *kernels) {
-    if (kernel->implementation().starts_with("direct")) continue;
     Candidate candidate;
     candidate.kernel = std::move(kernel);
     const auto packing = candidate.kernel->packing(1);

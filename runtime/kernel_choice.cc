@@ -63,7 +63,8 @@ bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
 
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
                                              Device& device, int threads,
-                                             const KernelPolicy& policy) {
+                                             const KernelPolicy& policy,
+                                             const KernelRecord* record) {
   device.UseThreads(threads);
   KernelCandidates candidates(graph.nodes().size());
   std::map<std::string, std::vector<std::shared_ptr<const Kernel>>> made;
@@ -72,7 +73,8 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
     const OperatorNode& node = graph.node(static_cast<int>(i));
     const std::string where = absl::StrCat(node.name, " (", node.op->type(), ", ", node.id, ")");
     const KernelRequest request = RequestFor(graph, node, threads, policy);
-    auto [it, inserted] = made.try_emplace(KeyOf(request));
+    const std::string key = KeyOf(request);
+    auto [it, inserted] = made.try_emplace(key);
     if (inserted) {
       const KernelFactory* factory = device.kernels().Find(node.op->type());
       if (factory == nullptr) {
@@ -82,10 +84,18 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
       absl::StatusOr<KernelList> kernels = (*factory)(request);
       if (!kernels.ok()) return Annotate(kernels.status(), where);
       if (kernels->empty()) {
-        return absl::UnimplementedError(absl::StrCat(where, ": no kernel for ", KeyOf(request),
-                                                     " on ", device.comp_node().ToString()));
+        return absl::UnimplementedError(
+            absl::StrCat(where, ": no kernel for ", key, " on ", device.comp_node().ToString()));
       }
       for (std::unique_ptr<Kernel>& kernel : *kernels) it->second.push_back(std::move(kernel));
+      if (record != nullptr) {
+        const auto preference = [&](const std::shared_ptr<const Kernel>& kernel) {
+          return record->Preference(key, threads, kernel->implementation());
+        };
+        std::stable_sort(it->second.begin(), it->second.end(), [&](const auto& a, const auto& b) {
+          return preference(a) > preference(b);
+        });
+      }
     }
     candidates[i] = it->second;
   }
@@ -93,7 +103,7 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
 }
 
 std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel) {
-  std::string identity = kernel.implementation();
+  std::string identity(FamilyOf(kernel.implementation()));
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (graph.constant(node.inputs[i]) == nullptr) continue;
     const std::optional<Packing> packing = kernel.packing(static_cast<int>(i));
@@ -112,9 +122,7 @@ absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> ident
     const OperatorNode& node = graph.node(static_cast<int>(i));
     std::vector<std::shared_ptr<const Kernel>> kept;
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
-      if (kept.empty() && KernelIdentity(graph, node, *kernel) == identities[i]) {
-        kept.push_back(kernel);
-      }
+      if (KernelIdentity(graph, node, *kernel) == identities[i]) kept.push_back(kernel);
     }
     if (kept.empty() != identities[i].empty()) {
       return absl::FailedPreconditionError(
@@ -124,6 +132,15 @@ absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> ident
     candidates[i] = std::move(kept);
   }
   return absl::OkStatus();
+}
+
+std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads) {
+  std::vector<std::string> keys(graph.nodes().size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
+    keys[i] = KeyOf(RequestFor(graph, graph.node(static_cast<int>(i)), threads, {}));
+  }
+  return keys;
 }
 
 std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {

@@ -11,23 +11,30 @@
 #include "absl/types/span.h"
 #include "memory/storage.h"
 #include "runtime/device.h"
+#include "runtime/kernel_record.h"
 
 namespace ashlar {
 
-// By node, the candidates, fastest first; empty where nothing has to run (constants, inputs, views,
-// outputs written in place). Nodes with equal requests share their kernels.
+// By node, the candidates, what is on record first and then the fastest; empty where nothing has to
+// run (constants, inputs, views, outputs written in place). Nodes with equal requests share their
+// kernels.
 using KernelCandidates = std::vector<std::vector<std::shared_ptr<const Kernel>>>;
 
-// Unimplemented, naming the node, where the device has no kernel.
+// Unimplemented, naming the node, where the device has no kernel. `record` may be null.
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
                                              Device& device, int threads,
-                                             const KernelPolicy& policy = {});
+                                             const KernelPolicy& policy = {},
+                                             const KernelRecord* record = nullptr);
 
-// Tells a kernel from the others for a node: what it is called, and how it wants constants packed.
+// By node, what its problem is called in a KernelRecord; empty where nothing has to run.
+std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads);
+
+// Tells a kernel from the others for a node: the family it is of, and how it wants constants packed.
+// The variants of a family compute the same from the same weights.
 std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel);
 
-// Leaves of the candidates the first with the identity that is named for its node ("" where there
-// are no candidates). FailedPrecondition, naming the node, where there is none.
+// Leaves of the candidates those with the identity that is named for their node ("" where there are
+// no candidates). FailedPrecondition, naming the node, where there is none.
 absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
                          KernelCandidates& candidates);
 
@@ -35,7 +42,7 @@ absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> ident
 // the fastest: what the order is chosen with.
 std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates);
 
-// By node, the fastest candidate whose scratch fits under the peak that the graph has with least
+// By node, the first candidate whose scratch fits under the peak that the graph has with least
 // scratch. `live` is bytes live at each node's step without any scratch, by node.
 std::vector<std::shared_ptr<const Kernel>> ChooseKernels(const KernelCandidates& candidates,
                                                          absl::Span<const int64_t> live);

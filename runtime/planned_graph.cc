@@ -128,8 +128,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
   const Graph& g = planned->graph;
   planned->model = BuildStorageModel(g, {.inplace = options.inplace});
   const StorageModel& model = planned->model;
-  ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
-                          FindKernels(g, model, device, options.threads, options.kernels));
+  ASHLAR_ASSIGN_OR_RETURN(
+      KernelCandidates candidates,
+      FindKernels(g, model, device, options.threads, options.kernels, options.record.get()));
   if (!options.kept_kernels.empty()) {
     ASHLAR_RETURN_IF_ERROR(KeepKernels(g, options.kept_kernels, candidates));
   }

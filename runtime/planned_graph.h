@@ -15,6 +15,7 @@
 #include "memory/storage.h"
 #include "runtime/device.h"
 #include "runtime/kernel.h"
+#include "runtime/kernel_record.h"
 #include "runtime/scheduler.h"
 #include "runtime/weights.h"
 
@@ -34,6 +35,7 @@ struct PlanningOptions {
   memory::PlanOptions planner;
   WorkspaceSource workspace = WorkspaceSource::kKernel;
   KernelPolicy kernels;
+  std::shared_ptr<const KernelRecord> record;  // what Autotune found out; may be null
   // By node of the rewritten graph, the kernel to take (KeepKernels); empty: chosen.
   std::vector<std::string> kept_kernels;
   bool inplace = true;      // writable forwards and placements

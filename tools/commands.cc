@@ -16,6 +16,10 @@ constexpr CommandRow kCommands[] = {
      "  ashlar profile resnet50.ash --by op\n"
      "  ashlar profile resnet50.ash --dump profile.json --trace trace.json",
      MakeProfileCommand},
+    {"tune", "Time the kernels of a model inside whole runs and remember the fastest",
+     "  ashlar tune resnet50.ash\n"
+     "  ashlar tune resnet50.ash --threads 1 --kernels kernels.json",
+     MakeTuneCommand},
     {"plan", "Plan the memory of a model, or of the buffers in a CSV file, without running",
      "  ashlar plan resnet50.ash\n"
      "  ashlar plan resnet50.ash --format svg -o plan.svg\n"

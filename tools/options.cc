@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <thread>
 
 #include "absl/strings/numbers.h"
@@ -12,6 +13,8 @@
 #include "absl/strings/str_join.h"
 #include "graph/passes/pass.h"
 #include "memory/planner.h"
+#include "runtime/cpu/isa.h"
+#include "serialization/kernel_record_file.h"
 #include "tools/parse.h"
 
 namespace ashlar {
@@ -138,6 +141,11 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
       ->group(group);
   app.add_flag("--exact" + suffix, flags.exact, "direct convolutions only, no Winograd")
       ->group(group);
+  flags.record = DefaultKernelRecordPath();
+  if (suffix.empty()) {
+    app.add_flag("!--no-autotune", flags.autotune, "kernels by the table, not as `tune` found out")
+        ->group(group);
+  }
   AddParsed(app, "--align" + suffix, flags.align, ParseAlignment, "N",
             "alignment of chunks, bytes (default: the device's)")
       ->group(group);
@@ -157,6 +165,11 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
   options.inplace = planning.inplace;
   options.kernels = {.exact = planning.exact, .least_memory = planning.prefer_memory};
   options.alignment = planning.align;
+  if (planning.autotune && !planning.record.empty()) {
+    // A record only saves time: one that cannot be read is as none. `tune` says what is wrong.
+    absl::StatusOr<KernelRecord> record = LoadKernelRecord(planning.record, ProcessorName());
+    if (record.ok()) options.record = std::make_shared<KernelRecord>(*std::move(record));
+  }
   return options;
 }
 

@@ -60,6 +60,8 @@ struct PlanningFlags {
   bool inplace = true;
   bool prefer_memory = false;
   bool exact = false;
+  std::string record;  // file of measured kernels, from DefaultKernelRecordPath; empty: none
+  bool autotune = true;
   int64_t align = 0;  // bytes; 0: the device's
   absl::Duration plan_time = memory::SearchLimits().time;
 };

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
+#include "runtime/cpu/peak.h"
 #include "runtime/measure.h"
 #include "runtime/profiler.h"
 #include "serialization/json_file.h"
@@ -159,9 +160,13 @@ class ProfileCommand final : public Command {
     double total = 0;
     for (const Row& row : rows) total += row.ms;
     Table table({by_ == "op" ? "type" : "operator", by_ == "op" ? ">steps" : "type", ">time", ">%",
-                 ">sum %", ">GFLOP/s", ">traffic", "kernel"});
+                 ">sum %", ">GFLOP/s", ">% peak", ">traffic", "kernel"});
+    // Of all threads. A kernel that saves multiplications, as Winograd's does, may show more than
+    // it.
+    const double peak = PeakFlops() / 1e9 * execution_.threads;
     Json document = console.Document(execution_.device, execution_.threads);
     document["total_ms"] = total;
+    document["peak_gflops"] = peak;
     document["rows"] = Json::array();
     double sum = 0;
     size_t shown = 0;
@@ -181,11 +186,17 @@ class ProfileCommand final : public Command {
       table.AddRow({FormatName(row.name, 40), by_ == "op" ? absl::StrCat(row.steps) : row.type,
                     FormatMilliseconds(row.ms), absl::StrFormat("%.1f", Share(row.ms, total)),
                     absl::StrFormat("%.1f", Share(sum, total)), absl::StrFormat("%.1f", gflops),
+                    peak > 0 ? absl::StrFormat("%.0f", Share(gflops, peak)) : "-",
                     FormatBytes(row.footprint.memory), row.kernel});
     }
     console.Print(table.ToText());
     if (shown < rows.size()) console.Print(absl::StrCat("and ", rows.size() - shown, " more\n"));
-    console.Print(absl::StrCat("total ", FormatMilliseconds(total), "\n"));
+    console.Print(absl::StrCat("total ", FormatMilliseconds(total)));
+    if (peak > 0) {
+      console.Print(absl::StrFormat("; the machine's peak is %.1f GFLOP/s with %d thread%s", peak,
+                                    execution_.threads, execution_.threads == 1 ? "" : "s"));
+    }
+    console.Print("\n");
     return console.Write(document);
   }
 

@@ -16,8 +16,8 @@ namespace ashlar {
 namespace {
 
 constexpr double kWorthwhile = 0.95;
-// oneDNN's time over that of our own direct kernel. Measured on ResNet-50's layers: 0.93 to 1.2.
-constexpr double kOneDnnTime = 1.02;
+// Keeps the variants of a kernel in their order, without another kernel between them.
+constexpr double kNextVariant = 1e-6;
 
 // Expected time of the direct kernel where oneDNN has one too. Measured: 1.1 to 1.6 times that of
 // generated code, but less than by im2col and a matrix product. Groups of few channels leave lanes
@@ -32,6 +32,21 @@ double DirectTime(const ConvProblem& problem) {
 const ConvBiasParam& ParamOf(const ConvBiasForward& op) { return op.param(); }
 ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
 
+// The direct kernel, the most likely variant first.
+void AddPanelConvolutions(const ConvProblem& problem, Isa isa, KernelList& kernels) {
+  const ConvStrides strides(problem);
+  double time = 1;
+  for (int64_t input_bytes : {kPanelInputBytes, 2 * kPanelInputBytes, kPanelInputBytes / 2}) {
+    auto kernel = MakePanelConvolution(problem, strides, isa, time, input_bytes);
+    const auto same = [&](const std::unique_ptr<Kernel>& other) {
+      return other->implementation() == kernel->implementation();
+    };
+    if (std::any_of(kernels.begin(), kernels.end(), same)) continue;
+    kernels.push_back(std::move(kernel));
+    time *= 1 + kNextVariant;
+  }
+}
+
 // Winograd's convolution where it is expected to save time worth having.
 void AddWinogradConvolutions(const ConvProblem& problem, Isa isa, KernelList& kernels) {
   if (!WinogradConvolutionFits(problem, isa)) return;
@@ -41,7 +56,7 @@ void AddWinogradConvolutions(const ConvProblem& problem, Isa isa, KernelList& ke
     if (time > kWorthwhile) continue;
     for (const WinogradBlocking& blocking : WinogradBlockings(problem, m)) {
       kernels.push_back(MakeWinogradConvolution(problem, strides, isa, m, blocking, time));
-      time *= 1 + 1e-6;  // they are tried in this order, and before those of another m
+      time *= 1 + kNextVariant;
     }
   }
 }
@@ -52,15 +67,15 @@ absl::StatusOr<KernelList> ConvolutionKernels(const KernelRequest& request) {
                           ReadConvolution(request, ParamOf(static_cast<const Op&>(*request.op))));
   KernelList kernels;
   const Isa isa = HostIsa();
-  const bool panels = PanelConvolutionFits(problem, isa);
-  if (panels) {
-    kernels.push_back(MakePanelConvolution(problem, ConvStrides(problem), isa, 1.0));
+  if (PanelConvolutionFits(problem, isa)) {
+    AddPanelConvolutions(problem, isa, kernels);
     if (!request.policy.exact && !request.policy.least_memory) {
       AddWinogradConvolutions(problem, isa, kernels);
     }
+  } else {
+    ASHLAR_RETURN_IF_ERROR(AddOneDnnConvolutions(problem, kernels));
+    kernels.push_back(MakeDirectConvolution(problem, kernels.empty() ? 1.0 : DirectTime(problem)));
   }
-  ASHLAR_RETURN_IF_ERROR(AddOneDnnConvolutions(problem, panels ? kOneDnnTime : 1.0, kernels));
-  kernels.push_back(MakeDirectConvolution(problem, kernels.empty() ? 1.0 : DirectTime(problem)));
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
     return a->relative_time() < b->relative_time();
   });

@@ -130,7 +130,7 @@ double RelativeTime(const ConvProblem& problem, size_t rank, bool gemm) {
 
 }  // namespace
 
-absl::Status AddOneDnnConvolutions(const ConvProblem& problem, double time, KernelList& kernels) {
+absl::Status AddOneDnnConvolutions(const ConvProblem& problem, KernelList& kernels) {
   const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
   // Without packing, the filter is read as it is.
   const bool filter_fits =
@@ -164,7 +164,7 @@ absl::Status AddOneDnnConvolutions(const ConvProblem& problem, double time, Kern
       const size_t rank = kernels.size() - before;
       if (rank > 0 && IsGemm(pd)) return;
       kernels.push_back(std::make_unique<OneDnnConvolution>(
-          pd, problem, time * RelativeTime(problem, rank, IsGemm(pd))));
+          pd, problem, RelativeTime(problem, rank, IsGemm(pd))));
     });
   });
 }

@@ -7,8 +7,8 @@
 namespace ashlar {
 
 // Appends oneDNN's implementations for the problem, fastest first; none where it has only its
-// reference code. `time` is the relative time of the first.
-absl::Status AddOneDnnConvolutions(const ConvProblem& problem, double time, KernelList& kernels);
+// reference code.
+absl::Status AddOneDnnConvolutions(const ConvProblem& problem, KernelList& kernels);
 
 }  // namespace ashlar
 

@@ -15,8 +15,6 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kMostPlanarChannels = 8;
-// Of a second-level cache of 1 MiB or more; measured on ResNet-50's layers.
-constexpr int64_t kInputBytes = 384 * 1024;    // of a run of tiles
 constexpr int64_t kLeastTiles = 3;             // of a run, where threads want more runs
 constexpr int64_t kWeightsBytes = 160 * 1024;  // of a chunk
 
@@ -34,7 +32,8 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The problem as loops. Strides are in bytes.
 struct PanelPlan {
-  PanelPlan(const ConvProblem& problem, const ConvStrides& strides, const ConvTileCode& code);
+  PanelPlan(const ConvProblem& problem, const ConvStrides& strides, const ConvTileCode& code,
+            int64_t run_bytes);
 
   const ConvTileCode* code;
   bool depthwise;  // as groups of one input channel each, kept in blocks: see ConvTileCode
@@ -69,7 +68,7 @@ ImageStrides InBytes(const ImageStrides& strides) {
 }
 
 PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
-                     const ConvTileCode& code)
+                     const ConvTileCode& code, int64_t run_bytes)
     : h(problem.geometry.h),
       w(problem.geometry.w),
       images(problem.geometry.batch),
@@ -112,7 +111,7 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   longer_tiles = w.output % tiles_per_row;
   tiles = images * h.output * tiles_per_row;
   const int64_t input_bytes = images * h.input * w.input * in_blocks * groups * lanes * kFloat;
-  runs = std::clamp<int64_t>(CeilDiv(input_bytes, kInputBytes), 1, tiles);
+  runs = std::clamp<int64_t>(CeilDiv(input_bytes, run_bytes), 1, tiles);
   // Tasks that the threads can share evenly, however many ranges they are handed out in.
   const int64_t even = problem.threads > 1 ? kRangesPerThread * problem.threads : 1;
   for (int64_t more = runs; more < runs + even && tiles / more >= kLeastTiles; ++more) {
@@ -143,8 +142,8 @@ Range TapsInside(const WindowAxis& axis, int64_t output) {
 class PanelConvolution final : public Kernel {
  public:
   PanelConvolution(const ConvProblem& problem, const ConvStrides& strides, Isa isa,
-                   double relative_time)
-      : plan_(problem, strides, CodeFor(isa)),
+                   double relative_time, int64_t input_bytes)
+      : plan_(problem, strides, CodeFor(isa), input_bytes),
         finish_(FinishOf(problem.param)),
         filter_shape_(problem.filter.shape),
         sigmoid_(HasSigmoid(problem.param)),
@@ -156,7 +155,8 @@ class PanelConvolution final : public Kernel {
         relative_time_(relative_time) {}
 
   std::string implementation() const override {
-    return absl::StrCat(plan_.depthwise ? "depthwise:" : "panel:", Name(isa_));
+    return absl::StrCat(plan_.depthwise ? "depthwise:" : "panel:", Name(isa_), "/", plan_.runs,
+                        plan_.runs == 1 ? " run" : " runs");
   }
   double relative_time() const override { return relative_time_; }
 
@@ -369,8 +369,8 @@ bool PanelConvolutionFits(const ConvProblem& problem, Isa isa) {
 }
 
 std::unique_ptr<Kernel> MakePanelConvolution(const ConvProblem& problem, const ConvStrides& strides,
-                                             Isa isa, double relative_time) {
-  return std::make_unique<PanelConvolution>(problem, strides, isa, relative_time);
+                                             Isa isa, double relative_time, int64_t input_bytes) {
+  return std::make_unique<PanelConvolution>(problem, strides, isa, relative_time, input_bytes);
 }
 
 }  // namespace ashlar

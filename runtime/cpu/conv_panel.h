@@ -22,10 +22,14 @@ struct ConvStrides {
 // row-major one of few channels.
 bool PanelConvolutionFits(const ConvProblem& problem, Isa isa);
 
-// Needs no scratch. Sums are added in one order, whatever the number of threads. `isa` is one that
-// the processor has, kAvx2 or kAvx512.
+// Bytes of input over which all panels pass before the next are read.
+inline constexpr int64_t kPanelInputBytes = 384 * 1024;
+
+// Needs no scratch. Sums are added in one order, whatever the number of threads and `input_bytes`.
+// `isa` is one that the processor has, kAvx2 or kAvx512.
 std::unique_ptr<Kernel> MakePanelConvolution(const ConvProblem& problem, const ConvStrides& strides,
-                                             Isa isa, double relative_time);
+                                             Isa isa, double relative_time,
+                                             int64_t input_bytes = kPanelInputBytes);
 
 }  // namespace ashlar
 

@@ -69,6 +69,9 @@ struct ConvTileCode {
   // Of one block, each of whose channels sees only the input channel of the same place. The weights
   // are by row, column and channel; neither blocks, lanes nor `prefetch` have a meaning.
   ByPixels depthwise;
+  // Multiplies and adds in registers, so many operations a round: the processor's peak.
+  float (*multiply_add)(int64_t rounds, float value);
+  int multiply_add_flops;
 };
 
 extern const ConvTileCode kConvTileAvx512, kConvTileAvx2;

@@ -18,6 +18,8 @@ extern const ConvTileCode kConvTileAvx2 = {
     6,
     {{}, {nullptr, kRun<1>, kRun<2>, kRun<3>, kRun<4>, kRun<5>, kRun<6>}, {}},
     {nullptr, kDepthwise<1>, kDepthwise<2>, kDepthwise<3>, kDepthwise<4>, kDepthwise<5>,
-     kDepthwise<6>}};
+     kDepthwise<6>},
+    MultiplyAdd<8>::Run,
+    MultiplyAdd<8>::kFlops};
 
 }  // namespace ashlar

@@ -23,6 +23,8 @@ extern const ConvTileCode kConvTileAvx512 = {
       kRun<8, 2>, kRun<9, 2>, kRun<10, 2>, kRun<11, 2>, kRun<12, 2>, kRun<13, 2>, kRun<14, 2>}},
     {nullptr, kDepthwise<1>, kDepthwise<2>, kDepthwise<3>, kDepthwise<4>, kDepthwise<5>,
      kDepthwise<6>, kDepthwise<7>, kDepthwise<8>, kDepthwise<9>, kDepthwise<10>, kDepthwise<11>,
-     kDepthwise<12>, kDepthwise<13>, kDepthwise<14>}};
+     kDepthwise<12>, kDepthwise<13>, kDepthwise<14>},
+    MultiplyAdd<16>::Run,
+    MultiplyAdd<16>::kFlops};
 
 }  // namespace ashlar

@@ -223,6 +223,27 @@ struct ConvTileRunner {
   }
 };
 
+// As many independent sums as hide the latency of any processor.
+template <int kWidth>
+struct MultiplyAdd {
+  using Base = Vectors<kWidth>;
+  using Vector = typename Base::Vector;
+  static constexpr int kSums = 12;
+  static constexpr int kFlops = kSums * kWidth * 2;
+
+  static float Run(int64_t rounds, float value) {
+    const Vector factor = Base::Broadcast(0.5f), addend = Base::Broadcast(value);
+    Vector sums[kSums];
+    for (int i = 0; i < kSums; ++i) sums[i] = Base::Broadcast(value + static_cast<float>(i));
+    for (int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 12
+      for (int i = 0; i < kSums; ++i) sums[i] = sums[i] * factor + addend;
+    }
+    for (int i = 1; i < kSums; ++i) sums[0] += sums[i];
+    return sums[0][0];
+  }
+};
+
 }  // namespace
 }  // namespace ashlar
 

@@ -50,7 +50,8 @@ class WinogradConvolution final : public Kernel {
                       const WinogradBlocking& blocking, double relative_time);
 
   std::string implementation() const override {
-    return absl::StrCat("winograd", m_, ":", Name(isa_));
+    return absl::StrCat("winograd", m_, ":", Name(isa_), "/", most_, " patches",
+                        together_ ? " together" : "");
   }
   int64_t workspace_bytes() const override { return slots_ * SlotBytes(); }
   double relative_time() const override { return relative_time_; }

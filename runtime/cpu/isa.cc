@@ -1,6 +1,13 @@
 #include "runtime/cpu/isa.h"
 
+#include <cpuid.h>
 #include <oneapi/dnnl/dnnl.h>
+
+#include <array>
+#include <cstring>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 
 namespace ashlar {
 
@@ -33,6 +40,20 @@ Isa HostIsa() {
     return Isa::kBaseline;
   }();
   return isa;
+}
+
+std::string ProcessorName() {
+  std::array<unsigned, 13> words = {};
+  for (unsigned leaf = 0; leaf < 3; ++leaf) {
+    unsigned* const word = &words[4 * leaf];
+    __get_cpuid(0x80000002 + leaf, &word[0], &word[1], &word[2], &word[3]);
+  }
+  char brand[sizeof(words)];
+  std::memcpy(brand, words.data(), sizeof(brand));  // the last word ends the text
+  unsigned signature = 0, ebx, ecx, edx;
+  __get_cpuid(1, &signature, &ebx, &ecx, &edx);
+  return absl::StrCat(absl::StripAsciiWhitespace(brand), " ", absl::Hex(signature, absl::kZeroPad8),
+                      " ", Name(HostIsa()));
 }
 
 }  // namespace ashlar

@@ -2,6 +2,8 @@
 #ifndef ASHLAR_RUNTIME_CPU_ISA_H_
 #define ASHLAR_RUNTIME_CPU_ISA_H_
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 
 namespace ashlar {
@@ -12,6 +14,10 @@ absl::string_view Name(Isa isa);  // "baseline", "avx2", "avx512"
 
 // The best that the processor has and the environment's DNNL_MAX_CPU_ISA allows.
 Isa HostIsa();
+
+// The processor as it calls itself, its family, model and stepping, and HostIsa: what times of
+// kernels depend on. "AMD EPYC 00a10f11 avx512".
+std::string ProcessorName();
 
 // The versions of a function, all callees inlined, so that the compiler vectorises its loops for
 // the instruction set: Versions<Function>::For(HostIsa()) is a pointer to the one to call.

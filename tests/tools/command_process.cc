@@ -39,8 +39,10 @@ void CommandTest::Write(const std::string& name, const std::string& text) {
 }
 
 ProcessResult CommandTest::Ashlar(const std::string& arguments) {
-  const std::string command = "cd '" + folder_ + "' && { '" ASHLAR_COMMAND "' " + arguments +
-                              "; } >stdout.txt 2>stderr.txt </dev/null";
+  // With a record of kernels of its own, not the user's.
+  const std::string command = "cd '" + folder_ +
+                              "' && { ASHLAR_KERNELS=kernels.json '" ASHLAR_COMMAND "' " +
+                              arguments + "; } >stdout.txt 2>stderr.txt </dev/null";
   const int status = std::system(command.c_str());
   ProcessResult result;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

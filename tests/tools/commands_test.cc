@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <random>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "serialization/npy.h"
@@ -405,6 +408,54 @@ TEST_F(CommandsTest, ProfileShowsAndWritesTheRun) {
     EXPECT_EQ(pool["actual_bytes"], pool["planned_bytes"]) << name;
   }
   EXPECT_FALSE(json::parse(Read("trace.json")).empty());
+}
+
+TEST_F(CommandsTest, ProfileSharesOfThePeakAreOfAllThreads) {
+  const json one = Ashlar("profile model.ash --threads 1 --json").Json();
+  const json two = Ashlar("profile model.ash --threads 2 --json").Json();
+  if (one["peak_gflops"] == 0) GTEST_SKIP() << "no peak is measured on this processor";
+  // The clock may change between the two.
+  EXPECT_GT(two["peak_gflops"].get<double>(), 1.2 * one["peak_gflops"].get<double>());
+}
+
+TEST_F(CommandsTest, TuneIsRememberedAndUsed) {
+  const ProcessResult tuned = Ashlar("tune model.ash --threads 2 --json");
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
+  json record = json::parse(Read("kernels.json"));
+  ASSERT_EQ(record["processors"].size(), 1u);
+  if (tuned.Json()["problems"].empty()) GTEST_SKIP() << "nothing to choose on this processor";
+  // Each problem gets its last trial on record, whatever the times were: the record decides.
+  json& problems = record["processors"].front();
+  std::map<std::string, std::string> wanted;
+  for (const json& problem : tuned.Json()["problems"]) {
+    const std::string last = problem["trials"].back()["kernel"];
+    problems[problem["key"].get<std::string>()] = {{"family", last.substr(0, last.find('/'))},
+                                                   {"variants", {{"2", last}}}};
+    wanted[problem["node"]] = last;
+  }
+  Write("kernels.json", record.dump());
+  const auto kernels = [&](const std::string& flags) {
+    std::map<std::string, std::string> used;
+    const json rows = Ashlar("profile model.ash --threads 2 --json " + flags).Json()["rows"];
+    for (const json& row : rows) {
+      if (wanted.count(row["name"]) != 0) used[row["name"]] = row["kernel"];
+    }
+    return used;
+  };
+  EXPECT_EQ(kernels(""), wanted);
+  const auto by_table = kernels("--no-autotune");
+  std::filesystem::remove(Path("kernels.json"));
+  EXPECT_EQ(kernels(""), by_table);
+}
+
+TEST_F(CommandsTest, TuneKeepsFilesThatAreNoRecords) {
+  Write("kernels.json", R"({"format": "something else"})");
+  const ProcessResult result = Ashlar("tune model.ash");
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("kernels.json: format: 'something else', expected"));
+  EXPECT_EQ(Read("kernels.json"), R"({"format": "something else"})");
+  EXPECT_EQ(Ashlar("run model.ash").exit_code, 0);
+  std::filesystem::remove(Path("kernels.json"));
 }
 
 TEST_F(CommandsTest, InspectSummarisesTheGraph) {

@@ -1,0 +1,173 @@
+#include "runtime/autotune.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/kernel_choice.h"
+#include "runtime/profiler.h"
+#include "runtime/session.h"
+
+namespace ashlar {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Candidates expected to take longer than this times the best are not tried; the expectation is
+// rarely that wrong.
+constexpr double kHopeless = 1.6;
+// What is expected to be best gives way only to what is faster by this: less is noise.
+constexpr double kConvincing = 0.98;
+
+// The problems of a graph whose kernels are worth a trial, and by node the problem's index or -1.
+struct Problems {
+  std::vector<TunedProblem> problems;
+  std::vector<int> by_node;
+};
+
+Problems FindProblems(const Graph& graph, const std::vector<std::string>& keys,
+                      const KernelCandidates& candidates, const KernelRecord& record) {
+  Problems found;
+  found.by_node.assign(candidates.size(), -1);
+  std::map<std::string, int> index;
+  for (size_t node = 0; node < candidates.size(); ++node) {
+    if (candidates[node].size() < 2) continue;
+    const auto [it, added] = index.try_emplace(keys[node], static_cast<int>(found.problems.size()));
+    found.by_node[node] = it->second;
+    if (!added) {
+      ++found.problems[it->second].nodes;
+      continue;
+    }
+    TunedProblem problem{keys[node], graph.node(static_cast<int>(node)).name, 1, {}, 0};
+    const auto known = record.choices.find(keys[node]);
+    double best = candidates[node][0]->relative_time();
+    for (const auto& kernel : candidates[node]) best = std::min(best, kernel->relative_time());
+    for (const auto& kernel : candidates[node]) {
+      const std::string implementation = kernel->implementation();
+      if (kernel->relative_time() > kHopeless * best) continue;
+      if (known != record.choices.end() && FamilyOf(implementation) != known->second.family) {
+        continue;
+      }
+      problem.trials.push_back({implementation, 0});
+    }
+    found.problems.push_back(std::move(problem));
+  }
+  return found;
+}
+
+// A record that makes each problem try candidate `pass`, where it has so many.
+KernelRecord RecordOfPass(const std::vector<TunedProblem>& problems, size_t pass, int threads) {
+  KernelRecord record;
+  for (const TunedProblem& problem : problems) {
+    if (problem.trials.empty()) continue;
+    const std::string& tried = problem.trials[pass % problem.trials.size()].implementation;
+    record.choices[problem.key] = {std::string(FamilyOf(tried)), {{threads, tried}}};
+  }
+  return record;
+}
+
+// The caller's tensors of a session, filled with ones.
+struct Tensors {
+  std::vector<HostTensor> inputs, outputs;
+};
+
+absl::Status Bind(Session& session, Tensors& tensors) {
+  const Graph& graph = session.executable().graph();
+  for (const Binding& input : graph.inputs()) {
+    const TensorType& type = graph.var(input.var).type;
+    tensors.inputs.push_back(HostTensor::Zeros(type.dtype, type.shape));
+    HostTensor& tensor = tensors.inputs.back();
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.Set(i, 1);
+    ASHLAR_RETURN_IF_ERROR(session.BindInput(input.name, tensor.raw(), tensor.bytes()));
+  }
+  for (const Binding& output : graph.outputs()) {
+    const TensorType& type = graph.var(output.var).type;
+    tensors.outputs.push_back(HostTensor::Zeros(type.dtype, type.shape));
+    HostTensor& tensor = tensors.outputs.back();
+    ASHLAR_RETURN_IF_ERROR(session.BindOutput(output.name, tensor.mutable_raw(), tensor.bytes()));
+  }
+  return absl::OkStatus();
+}
+
+// Runs the network with one kernel for each problem, and notes what they took.
+absl::Status RunPass(const Graph& graph, const PlanningOptions& options, int runs,
+                     Problems& found) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
+                          Executable::Compile(graph, options));
+  const PlannedGraph& planned = executable->planned();
+  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(executable));
+  Tensors tensors;
+  ASHLAR_RETURN_IF_ERROR(Bind(*session, tensors));
+  const std::vector<int>& order = planned.schedule.order;
+  std::vector<double> least(order.size(), 1e30);
+  for (int run = 0; run < runs; ++run) {
+    Profiler profiler(static_cast<int>(order.size()));
+    ASHLAR_RETURN_IF_ERROR(session->Run(profiler));
+    for (size_t step = 0; step < order.size() && run > 0; ++step) {
+      const StepTime& time = profiler.steps()[step];
+      least[step] = std::min(least[step], time.end - time.start);
+    }
+  }
+  std::map<std::pair<int, std::string>, double> sums;
+  for (size_t step = 0; step < order.size(); ++step) {
+    const int problem = found.by_node[order[step]];
+    if (problem < 0) continue;
+    sums[{problem, planned.kernels[order[step]]->implementation()}] += least[step];
+  }
+  for (const auto& [tried, seconds] : sums) {
+    for (TunedProblem::Trial& trial : found.problems[tried.first].trials) {
+      if (trial.implementation != tried.second) continue;
+      trial.seconds = trial.seconds == 0 ? seconds : std::min(trial.seconds, seconds);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Choose(int threads, TunedProblem& problem, KernelRecord& record) {
+  int best = -1;
+  for (size_t i = 0; i < problem.trials.size(); ++i) {
+    const double seconds = problem.trials[i].seconds;
+    if (seconds == 0) continue;
+    if (best < 0 || seconds < problem.trials[best].seconds * kConvincing)
+      best = static_cast<int>(i);
+  }
+  if (best < 0) return;
+  problem.chosen = best;
+  const std::string& implementation = problem.trials[best].implementation;
+  KernelRecord::Choice& choice = record.choices[problem.key];
+  choice.family = std::string(FamilyOf(implementation));
+  choice.variants[threads] = implementation;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanningOptions options,
+                                                   const TuneOptions& tune, KernelRecord& record) {
+  const Clock::time_point start = Clock::now();
+  // The passes are run once: their result is planned anew for each trial.
+  options.record = nullptr;
+  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, options));
+  const Graph& rewritten = planned->graph;
+  options.passes = "none";
+  ASHLAR_ASSIGN_OR_RETURN(
+      const KernelCandidates candidates,
+      FindKernels(rewritten, planned->model, *planned->device, options.threads, options.kernels));
+  Problems found = FindProblems(rewritten, KernelKeys(rewritten, planned->model, options.threads),
+                                candidates, record);
+  size_t passes = 0;
+  for (const TunedProblem& problem : found.problems) {
+    passes = std::max(passes, problem.trials.size());
+  }
+  for (size_t pass = 0; pass < passes; ++pass) {
+    if (std::chrono::duration<double>(Clock::now() - start).count() > tune.seconds) break;
+    options.record =
+        std::make_shared<KernelRecord>(RecordOfPass(found.problems, pass, options.threads));
+    ASHLAR_RETURN_IF_ERROR(RunPass(rewritten, options, tune.runs, found));
+  }
+  for (TunedProblem& problem : found.problems) Choose(options.threads, problem, record);
+  return std::move(found.problems);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,44 @@
+#include "runtime/cpu/peak.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "runtime/cpu/conv_tile.h"
+#include "runtime/cpu/isa.h"
+
+namespace ashlar {
+namespace {
+
+double Measure(const ConvTileCode& code) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int64_t kRounds = 1 << 16;  // a millisecond or two
+  double best = 0;
+  volatile float result = 1.0f;
+  for (int repeat = 0; repeat < 16; ++repeat) {
+    const Clock::time_point start = Clock::now();
+    result = code.multiply_add(kRounds, result);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    best = std::max(best, static_cast<double>(kRounds * code.multiply_add_flops) / seconds);
+  }
+  return best;
+}
+
+}  // namespace
+
+double PeakFlops() {
+  static const double peak = [] {
+    switch (HostIsa()) {
+      case Isa::kAvx512:
+        return Measure(kConvTileAvx512);
+      case Isa::kAvx2:
+        return Measure(kConvTileAvx2);
+      case Isa::kBaseline:
+        break;
+    }
+    return 0.0;
+  }();
+  return peak;
+}
+
+}  // namespace ashlar

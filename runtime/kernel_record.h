@@ -1,0 +1,35 @@
+// Which kernels were measured to be the fastest, by problem.
+#ifndef ASHLAR_RUNTIME_KERNEL_RECORD_H_
+#define ASHLAR_RUNTIME_KERNEL_RECORD_H_
+
+#include <map>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace ashlar {
+
+// An implementation is a family, and perhaps behind a slash a variant: "winograd4:avx512/14
+// patches". What two variants of a family compute is equal to the bit; families differ in their
+// rounding.
+absl::string_view FamilyOf(absl::string_view implementation);
+
+class KernelRecord {
+ public:
+  // The same family for all numbers of threads, so that results do not depend on that number.
+  struct Choice {
+    std::string family;
+    std::map<int, std::string> variants;  // by threads: implementations of the family
+  };
+
+  // By KernelRequestKey.
+  std::map<std::string, Choice> choices;
+
+  // How well an implementation suits a problem: 2 for the variant on record for so many threads, 1
+  // for another of its family, else 0.
+  int Preference(const std::string& key, int threads, absl::string_view implementation) const;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_KERNEL_RECORD_H_

@@ -1,0 +1,112 @@
+#include "serialization/kernel_record_file.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+#include "serialization/json_file.h"
+#include "serialization/json_reader.h"
+
+namespace ashlar {
+namespace {
+
+constexpr char kFormat[] = "ashlar kernel record 1";
+
+// The document in the file, checked as far as its format; null where there is no file.
+absl::StatusOr<nlohmann::json> ReadDocument(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return nlohmann::json();
+  ASHLAR_ASSIGN_OR_RETURN(nlohmann::json document, ReadJsonFile(path));
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace format, JsonPlace(document).Get("format"));
+  ASHLAR_ASSIGN_OR_RETURN(const std::string text, format.Text());
+  if (text != kFormat) {
+    return format.Error(absl::StrCat("'", text.substr(0, 40), "', expected '", kFormat, "'"));
+  }
+  return document;
+}
+
+absl::StatusOr<KernelRecord::Choice> ReadChoice(const JsonPlace& place) {
+  KernelRecord::Choice choice;
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace family, place.Get("family"));
+  ASHLAR_ASSIGN_OR_RETURN(choice.family, family.Text());
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace variants, place.Get("variants"));
+  ASHLAR_ASSIGN_OR_RETURN(const auto members, variants.Members());
+  for (const auto& [threads, variant] : members) {
+    int number = 0;
+    if (!absl::SimpleAtoi(threads, &number) || number < 1) {
+      return variant.Error("the key is not a number of threads");
+    }
+    ASHLAR_ASSIGN_OR_RETURN(choice.variants[number], variant.Text());
+  }
+  return choice;
+}
+
+absl::StatusOr<KernelRecord> ReadRecord(const nlohmann::json& document,
+                                        const std::string& processor) {
+  KernelRecord record;
+  if (document.is_null()) return record;
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace processors, JsonPlace(document).Get("processors"));
+  if (!processors.Has(processor.c_str())) return record;
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace problems, processors.Get(processor.c_str()));
+  ASHLAR_ASSIGN_OR_RETURN(const auto members, problems.Members());
+  for (const auto& [key, place] : members) {
+    ASHLAR_ASSIGN_OR_RETURN(record.choices[key], ReadChoice(place));
+  }
+  return record;
+}
+
+}  // namespace
+
+absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
+                                              const std::string& processor) {
+  absl::StatusOr<nlohmann::json> document = ReadDocument(path);
+  if (!document.ok()) return Annotate(document.status(), path);
+  absl::StatusOr<KernelRecord> record = ReadRecord(*document, processor);
+  if (!record.ok()) return Annotate(record.status(), path);
+  return record;
+}
+
+absl::Status SaveKernelRecord(const std::string& path, const std::string& processor,
+                              const KernelRecord& record) {
+  absl::StatusOr<nlohmann::json> before = ReadDocument(path);
+  if (!before.ok()) return Annotate(before.status(), path);
+  nlohmann::ordered_json document;
+  document["format"] = kFormat;
+  document["processors"] = nlohmann::ordered_json::object();
+  if (before->is_object() && (*before)["processors"].is_object()) {
+    document["processors"] = (*before)["processors"];
+  }
+  nlohmann::ordered_json problems = nlohmann::ordered_json::object();
+  for (const auto& [key, choice] : record.choices) {
+    nlohmann::ordered_json variants = nlohmann::ordered_json::object();
+    for (const auto& [threads, variant] : choice.variants) {
+      variants[absl::StrCat(threads)] = variant;
+    }
+    problems[key] = {{"family", choice.family}, {"variants", std::move(variants)}};
+  }
+  document["processors"][processor] = std::move(problems);
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": its folder cannot be made: ", error.message()));
+  }
+  return WriteJsonFile(path, document, 1);
+}
+
+std::string DefaultKernelRecordPath() {
+  if (const char* path = std::getenv("ASHLAR_KERNELS")) return path;
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
+    return absl::StrCat(cache, "/ashlar/kernels.json");
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return absl::StrCat(home, "/.cache/ashlar/kernels.json");
+  }
+  return "";
+}
+
+}  // namespace ashlar

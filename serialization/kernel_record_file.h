@@ -1,0 +1,29 @@
+// Kernel records in a file: JSON, by processor and problem.
+#ifndef ASHLAR_SERIALIZATION_KERNEL_RECORD_FILE_H_
+#define ASHLAR_SERIALIZATION_KERNEL_RECORD_FILE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/kernel_record.h"
+
+namespace ashlar {
+
+// What the file has for a processor; empty where it has nothing for it, or where there is no file.
+// InvalidArgument names the file and the place where it is no such record.
+absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
+                                              const std::string& processor);
+
+// Puts the record into the file in place of what it had for the processor; other processors' stay.
+// Makes the file's folder where there is none.
+absl::Status SaveKernelRecord(const std::string& path, const std::string& processor,
+                              const KernelRecord& record);
+
+// $ASHLAR_KERNELS, or kernels.json in the folder ashlar of the user's cache ($XDG_CACHE_HOME or
+// ~/.cache); empty where the environment names none of them.
+std::string DefaultKernelRecordPath();
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_KERNEL_RECORD_FILE_H_

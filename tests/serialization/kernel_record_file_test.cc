@@ -1,0 +1,100 @@
+// Records of measured kernels: written, read back, and refused where they are none.
+#include "serialization/kernel_record_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/status.h"
+
+namespace ashlar {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsOk;
+
+class KernelRecordFileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "kernel_record_file_test";
+    std::filesystem::remove_all(folder_);
+    path_ = folder_ + "/deeper/record.json";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string folder_, path_;
+};
+
+KernelRecord Record(const std::string& family) {
+  KernelRecord record;
+  record.choices["problem \"one\""] = {family, {{1, family + "/a"}, {16, family + "/b"}}};
+  record.choices["problem two"] = {family, {}};
+  return record;
+}
+
+void ExpectEqual(const KernelRecord& a, const KernelRecord& b) {
+  ASSERT_EQ(a.choices.size(), b.choices.size());
+  for (const auto& [key, choice] : a.choices) {
+    ASSERT_EQ(b.choices.count(key), 1u);
+    EXPECT_EQ(choice.family, b.choices.at(key).family);
+    EXPECT_EQ(choice.variants, b.choices.at(key).variants);
+  }
+}
+
+TEST_F(KernelRecordFileTest, ProcessorsKeepTheirOwn) {
+  const auto load = [&](const std::string& processor) {
+    const absl::StatusOr<KernelRecord> record = LoadKernelRecord(path_, processor);
+    EXPECT_TRUE(record.ok()) << record.status();
+    return record.ok() ? *record : KernelRecord();
+  };
+  ExpectEqual(load("first"), {});  // no file yet
+  ASSERT_TRUE(IsOk(SaveKernelRecord(path_, "first", Record("panel:avx2"))));
+  ASSERT_TRUE(IsOk(SaveKernelRecord(path_, "second", Record("panel:avx512"))));
+  ExpectEqual(load("first"), Record("panel:avx2"));
+  ExpectEqual(load("second"), Record("panel:avx512"));
+  ExpectEqual(load("third"), {});
+  ASSERT_TRUE(IsOk(SaveKernelRecord(path_, "first", {})));
+  ExpectEqual(load("first"), {});
+  ExpectEqual(load("second"), Record("panel:avx512"));
+}
+
+TEST_F(KernelRecordFileTest, FilesThatAreNoRecordsAreNamedAndKept) {
+  const struct {
+    const char *text, *message;
+  } cases[] = {
+      {"", "record.json"},
+      {"[]", "is an array, expected an object"},
+      {R"({"format": "another"})", "'another', expected 'ashlar kernel record 1'"},
+      {R"({"format": "ashlar kernel record 1"})", "processors"},
+      {R"({"format": "ashlar kernel record 1", "processors": {"p": {"k": 1}}})", "p.k"},
+      {R"({"format": "ashlar kernel record 1", "processors": {"p": {"k": {"family": "f",
+          "variants": {"none": "f/a"}}}}})",
+       "not a number of threads"},
+  };
+  std::filesystem::create_directories(folder_ + "/deeper");
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.text);
+    std::ofstream(path_) << test.text;
+    const absl::Status status = LoadKernelRecord(path_, "p").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(test.message));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path_));
+  }
+}
+
+TEST(KernelRecordTest, FamiliesAndVariants) {
+  EXPECT_EQ(FamilyOf("winograd4:avx512/14 patches"), "winograd4:avx512");
+  EXPECT_EQ(FamilyOf("pooling:avx512"), "pooling:avx512");
+  const KernelRecord record = Record("f");
+  EXPECT_EQ(record.Preference("problem \"one\"", 1, "f/a"), 2);
+  EXPECT_EQ(record.Preference("problem \"one\"", 16, "f/a"), 1);
+  EXPECT_EQ(record.Preference("problem \"one\"", 2, "f/c"), 1);
+  EXPECT_EQ(record.Preference("problem \"one\"", 1, "g/a"), 0);
+  EXPECT_EQ(record.Preference("problem three", 1, "f/a"), 0);
+}
+
+}  // namespace
+}  // namespace ashlar

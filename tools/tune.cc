@@ -1,0 +1,100 @@
+// ashlar tune: which kernels are the fastest here.
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/status.h"
+#include "runtime/autotune.h"
+#include "runtime/cpu/isa.h"
+#include "serialization/kernel_record_file.h"
+#include "tools/command.h"
+#include "tools/format.h"
+#include "tools/model.h"
+#include "tools/options.h"
+#include "tools/table.h"
+
+namespace ashlar {
+namespace {
+
+class TuneCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    AddModelFlags(app, model_);
+    app.add_option("--seconds", tune_.seconds, "begin no further pass after that long (default 5)")
+        ->option_text("N")
+        ->check(NonNegativeReal())
+        ->group("Measurement");
+    app.add_flag("--anew", anew_, "forget what is on record for the model's problems")
+        ->group("Measurement");
+    AddExecutionFlags(app, execution_);
+    AddPlanningFlags(app, planning_);
+    app.add_option("--kernels", planning_.record,
+                   "the record, which others find by $ASHLAR_KERNELS or as the default: "
+                   "ashlar/kernels.json in the user's cache")
+        ->option_text("FILE")
+        ->group("Measurement");
+  }
+
+  absl::Status Run(Console& console) override {
+    if (planning_.record.empty()) {
+      return absl::FailedPreconditionError("no file for the record: give one with --kernels");
+    }
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    const std::string processor = ProcessorName();
+    ASHLAR_ASSIGN_OR_RETURN(KernelRecord record, LoadKernelRecord(planning_.record, processor));
+    const PlanningOptions options = ToPlanningOptions(execution_, planning_);
+    KernelRecord fresh = anew_ ? KernelRecord() : record;
+    console.Progress("timing kernels");
+    const auto start = std::chrono::steady_clock::now();
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<TunedProblem> problems,
+                            Autotune(model.graph, options, tune_, fresh));
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (auto& [key, choice] : fresh.choices) record.choices[key] = std::move(choice);
+    ASHLAR_RETURN_IF_ERROR(SaveKernelRecord(planning_.record, processor, record));
+    return Show(problems, seconds, console);
+  }
+
+ private:
+  absl::Status Show(const std::vector<TunedProblem>& problems, double seconds,
+                    Console& console) const {
+    Table table({"operator", ">nodes", "kernel", ">time", ">expected kernel's"});
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["seconds"] = seconds;
+    document["problems"] = Json::array();
+    for (const TunedProblem& problem : problems) {
+      Json trials = Json::array();
+      for (const TunedProblem::Trial& trial : problem.trials) {
+        trials.push_back({{"kernel", trial.implementation}, {"ms", trial.seconds * 1e3}});
+      }
+      document["problems"].push_back({{"key", problem.key},
+                                      {"node", problem.node},
+                                      {"nodes", problem.nodes},
+                                      {"chosen", problem.chosen},
+                                      {"trials", std::move(trials)}});
+      if (problem.trials.empty() || problem.trials[problem.chosen].seconds == 0) continue;
+      const TunedProblem::Trial& chosen = problem.trials[problem.chosen];
+      table.AddRow({FormatName(problem.node, 40), absl::StrCat(problem.nodes),
+                    chosen.implementation, FormatMilliseconds(chosen.seconds * 1e3),
+                    FormatMilliseconds(problem.trials[0].seconds * 1e3)});
+    }
+    console.Print(table.ToText());
+    console.Print(absl::StrFormat("%d problems in %.1f s, on record in %s\n", problems.size(),
+                                  seconds, planning_.record));
+    return console.Write(document);
+  }
+
+  ModelFlags model_;
+  ExecutionFlags execution_;
+  PlanningFlags planning_;
+  TuneOptions tune_;
+  bool anew_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTuneCommand() { return std::make_unique<TuneCommand>(); }
+
+}  // namespace ashlar
