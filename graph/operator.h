@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/params.h"
+#include "graph/region.h"
 #include "graph/shape.h"
 #include "graph/tensor.h"
 
@@ -175,6 +176,34 @@ class Operator {
   // This operator with `scale` and `shift` applied to its output by changed weights.
   virtual std::optional<Replacement> AbsorbAffine(const ChannelAffine& /*affine*/,
                                                   absl::Span<const InputInfo> /*inputs*/) const {
+    return std::nullopt;
+  }
+
+  // Tiling. By input, the region that a region of output 0 depends on, clipped to the input and never
+  // empty; what it gives for inputs that are not device values has no meaning. nullopt where the
+  // operator needs more than a part of a dimension that the region cuts: it then ends a tiled
+  // segment.
+  virtual std::optional<std::vector<Region>> InputRegions(
+      const Region& /*output*/, absl::Span<const InputInfo> /*inputs*/,
+      absl::Span<const TensorType> /*outputs*/) const {
+    return std::nullopt;
+  }
+  // The reverse: the hull of the elements of output 0 that depend on a region of input `input`, not
+  // clipped to the output and perhaps empty.
+  virtual std::optional<Region> OutputRegion(int /*input*/, const Region& /*region*/,
+                                             absl::Span<const InputInfo> /*inputs*/,
+                                             absl::Span<const TensorType> /*outputs*/) const {
+    return std::nullopt;
+  }
+  // Whether AtRegion reads an image where it lies in one that is larger in dimensions 2 and 3.
+  virtual bool CropsInput(int /*input*/) const { return false; }
+  // The operator that makes `output` of output 0 out of the regions `given` of the inputs: those
+  // that InputRegions names, or larger ones where CropsInput allows it. Operands of the replacement
+  // come from `this` (Operand::From::kProducer) or are constants. nullopt: this operator does it.
+  virtual std::optional<Replacement> AtRegion(const Region& /*output*/,
+                                              absl::Span<const Region> /*given*/,
+                                              absl::Span<const InputInfo> /*inputs*/,
+                                              absl::Span<const TensorType> /*outputs*/) const {
     return std::nullopt;
   }
 

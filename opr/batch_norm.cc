@@ -86,4 +86,21 @@ std::optional<ChannelAffine> BatchNorm::AsChannelAffine(absl::Span<const InputIn
                       *inputs[kVariance].value, param().epsilon);
 }
 
+std::optional<std::vector<Region>> BatchNorm::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> outputs) const {
+  if (output[1] != Range{0, outputs[0].shape[1]}) return std::nullopt;  // they have all channels
+  std::vector<Region> regions = {output};
+  for (int i = kScale; i <= kVariance; ++i) {
+    regions.push_back(WholeRegion(inputs[i].type.shape));
+  }
+  return regions;
+}
+
+std::optional<Region> BatchNorm::OutputRegion(int input, const Region& region,
+                                              absl::Span<const InputInfo> /*inputs*/,
+                                              absl::Span<const TensorType> /*outputs*/) const {
+  return input == kX ? std::optional<Region>(region) : std::nullopt;
+}
+
 }  // namespace ashlar

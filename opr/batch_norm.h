@@ -31,6 +31,12 @@ class BatchNorm final : public OperatorWithParam<BatchNormParam> {
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
   absl::StatusOr<std::vector<HostTensor>> Evaluate(
       absl::Span<const HostTensor> inputs) const override;
+  std::optional<std::vector<Region>> InputRegions(
+      const Region& output, absl::Span<const InputInfo> inputs,
+      absl::Span<const TensorType> outputs) const override;
+  std::optional<Region> OutputRegion(int input, const Region& region,
+                                     absl::Span<const InputInfo> inputs,
+                                     absl::Span<const TensorType> outputs) const override;
   std::vector<int> WritableForward(absl::Span<const TensorType> inputs,
                                    absl::Span<const TensorType> outputs) const override;
   std::optional<ChannelAffine> AsChannelAffine(absl::Span<const InputInfo> inputs) const override;

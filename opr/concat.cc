@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "opr/regions.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -82,6 +83,22 @@ std::optional<int64_t> Concat::PlaceInput(int input, absl::Span<const TensorType
   }
   const int64_t offset = ContiguousOffset(grid, start, part.dims.dims());
   return offset < 0 ? std::nullopt : std::optional<int64_t>(offset);
+}
+
+std::optional<std::vector<Region>> Concat::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> outputs) const {
+  const absl::StatusOr<int> axis = NormalizeAxis(param().axis, outputs[0].shape.rank());
+  if (!axis.ok()) return std::nullopt;
+  return RegionsAcross(output, *axis, inputs, outputs);
+}
+
+std::optional<Region> Concat::OutputRegion(int /*input*/, const Region& region,
+                                           absl::Span<const InputInfo> /*inputs*/,
+                                           absl::Span<const TensorType> outputs) const {
+  const absl::StatusOr<int> axis = NormalizeAxis(param().axis, outputs[0].shape.rank());
+  if (!axis.ok()) return std::nullopt;
+  return OutputRegionAcross(region, *axis, outputs[0]);
 }
 
 }  // namespace ashlar

@@ -29,6 +29,12 @@ class Concat final : public OperatorWithParam<ConcatParam> {
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
   absl::StatusOr<std::vector<HostTensor>> Evaluate(
       absl::Span<const HostTensor> inputs) const override;
+  std::optional<std::vector<Region>> InputRegions(
+      const Region& output, absl::Span<const InputInfo> inputs,
+      absl::Span<const TensorType> outputs) const override;
+  std::optional<Region> OutputRegion(int input, const Region& region,
+                                     absl::Span<const InputInfo> inputs,
+                                     absl::Span<const TensorType> outputs) const override;
   int64_t Computation(absl::Span<const TensorType> inputs,
                       absl::Span<const TensorType> outputs) const override;
   std::optional<int64_t> PlaceInput(int input, absl::Span<const TensorType> inputs,

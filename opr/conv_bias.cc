@@ -4,6 +4,7 @@
 #include "opr/conv_fusion.h"
 #include "opr/conv_reference.h"
 #include "opr/elemwise.h"
+#include "opr/regions.h"
 
 namespace ashlar {
 
@@ -78,6 +79,35 @@ std::optional<Replacement> ConvBiasForward::Absorb(
 std::optional<Replacement> ConvBiasForward::AbsorbAffine(const ChannelAffine& affine,
                                                          absl::Span<const InputInfo> inputs) const {
   return FoldAffine(param(), inputs, affine);
+}
+
+std::optional<std::vector<Region>> ConvBiasForward::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> outputs) const {
+  std::optional<std::vector<Region>> regions =
+      ConvolutionForward(param()).InputRegions(output, inputs.first(kBias), outputs);
+  if (!regions) return std::nullopt;
+  regions->push_back(WholeRegion(inputs[kBias].type.shape));
+  if (inputs.size() > kZ) regions->push_back(output);
+  return regions;
+}
+
+std::optional<Region> ConvBiasForward::OutputRegion(int input, const Region& region,
+                                                    absl::Span<const InputInfo> inputs,
+                                                    absl::Span<const TensorType> outputs) const {
+  if (input == kZ) return region;
+  return ConvolutionForward(param()).OutputRegion(input, region, inputs, outputs);
+}
+
+std::optional<Replacement> ConvBiasForward::AtRegion(
+    const Region& output, absl::Span<const Region> given, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> /*outputs*/) const {
+  const absl::StatusOr<ConvolutionGeometry> geometry =
+      InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type);
+  if (!geometry.ok()) return std::nullopt;
+  ConvBiasParam at = param();
+  PadForRegion(output, given[kSrc], geometry->h, geometry->w, at);
+  return Replacement{std::make_shared<const ConvBiasForward>(at), OwnOperands(inputs.size())};
 }
 
 }  // namespace ashlar

@@ -5,6 +5,7 @@
 #include "opr/checks.h"
 #include "opr/conv_fusion.h"
 #include "opr/conv_reference.h"
+#include "opr/regions.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -91,6 +92,38 @@ std::optional<Replacement> ConvolutionForward::Absorb(
 std::optional<Replacement> ConvolutionForward::AbsorbAffine(
     const ChannelAffine& affine, absl::Span<const InputInfo> inputs) const {
   return FoldAffine(ConvBiasParam{param()}, inputs, affine);
+}
+
+std::optional<std::vector<Region>> ConvolutionForward::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> outputs) const {
+  const absl::StatusOr<ConvolutionGeometry> geometry =
+      InferConvolution(param(), inputs[0].type, inputs[1].type);
+  if (!geometry.ok()) return std::nullopt;
+  std::optional<Region> src = WindowInputRegion(output, inputs[0].type.shape, outputs[0].shape[1],
+                                                geometry->h, geometry->w);
+  if (!src) return std::nullopt;
+  return std::vector<Region>{*std::move(src), WholeRegion(inputs[1].type.shape)};
+}
+
+std::optional<Region> ConvolutionForward::OutputRegion(int input, const Region& region,
+                                                       absl::Span<const InputInfo> inputs,
+                                                       absl::Span<const TensorType> outputs) const {
+  const absl::StatusOr<ConvolutionGeometry> geometry =
+      InferConvolution(param(), inputs[0].type, inputs[1].type);
+  if (!geometry.ok() || input != 0) return std::nullopt;
+  return WindowOutputRegion(region, outputs[0].shape[1], geometry->h, geometry->w);
+}
+
+std::optional<Replacement> ConvolutionForward::AtRegion(
+    const Region& output, absl::Span<const Region> given, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> /*outputs*/) const {
+  const absl::StatusOr<ConvolutionGeometry> geometry =
+      InferConvolution(param(), inputs[0].type, inputs[1].type);
+  if (!geometry.ok()) return std::nullopt;
+  ConvolutionParam at = param();
+  PadForRegion(output, given[0], geometry->h, geometry->w, at);
+  return Replacement{std::make_shared<const ConvolutionForward>(at), OwnOperands(inputs.size())};
 }
 
 }  // namespace ashlar

@@ -77,6 +77,16 @@ class ConvolutionForward final : public OperatorWithParam<ConvolutionParam> {
                                     absl::Span<const InputInfo> consumer_inputs) const override;
   std::optional<Replacement> AbsorbAffine(const ChannelAffine& affine,
                                           absl::Span<const InputInfo> inputs) const override;
+  std::optional<std::vector<Region>> InputRegions(
+      const Region& output, absl::Span<const InputInfo> inputs,
+      absl::Span<const TensorType> outputs) const override;
+  std::optional<Region> OutputRegion(int input, const Region& region,
+                                     absl::Span<const InputInfo> inputs,
+                                     absl::Span<const TensorType> outputs) const override;
+  bool CropsInput(int input) const override { return input == 0; }
+  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
+                                      absl::Span<const InputInfo> inputs,
+                                      absl::Span<const TensorType> outputs) const override;
 };
 
 }  // namespace ashlar

@@ -69,4 +69,14 @@ std::optional<View> Dimshuffle::ReadonlyForward(absl::Span<const InputInfo> inpu
   return View{};
 }
 
+std::optional<std::vector<Region>> Dimshuffle::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> /*outputs*/) const {
+  Region region = WholeRegion(inputs[0].type.shape);
+  for (size_t i = 0; i < param().pattern.size(); ++i) {
+    if (param().pattern[i] >= 0) region[param().pattern[i]] = output[i];
+  }
+  return std::vector<Region>{region};
+}
+
 }  // namespace ashlar

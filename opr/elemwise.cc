@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "opr/per_channel.h"
+#include "opr/regions.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -228,6 +229,18 @@ std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInf
     default:
       return std::nullopt;
   }
+}
+
+std::optional<std::vector<Region>> Elemwise::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> /*outputs*/) const {
+  return BroadcastRegions(output, inputs);
+}
+
+std::optional<Region> Elemwise::OutputRegion(int input, const Region& region,
+                                             absl::Span<const InputInfo> inputs,
+                                             absl::Span<const TensorType> outputs) const {
+  return BroadcastOutputRegion(region, inputs[input].type, outputs[0]);
 }
 
 }  // namespace ashlar

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "opr/checks.h"
+#include "opr/regions.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -125,6 +126,25 @@ int64_t MatrixMul::Computation(absl::Span<const TensorType> inputs,
   const Shape& a = inputs[0].shape;
   const int64_t k = a[a.rank() - (param().transposeA ? 2 : 1)];
   return SaturatingProduct({outputs[0].shape.num_elements(), k, 2});
+}
+
+std::optional<std::vector<Region>> MatrixMul::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> outputs) const {
+  const Shape &a = inputs[0].type.shape, &b = inputs[1].type.shape;
+  const int rank = outputs[0].shape.rank();
+  if (output[rank - 1] != Range{0, outputs[0].shape[rank - 1]}) return std::nullopt;
+  // The rows of A that make those of the output; of a batch, its own dimensions.
+  std::vector<Region> regions = {WholeRegion(a), WholeRegion(b)};
+  const Shape* const shapes[] = {&a, &b};
+  for (int i = 0; i < 2; ++i) {
+    const int leading = rank - shapes[i]->rank();
+    for (int axis = 0; axis < shapes[i]->rank() - 2; ++axis) {
+      if ((*shapes[i])[axis] != 1) regions[i][axis] = output[leading + axis];
+    }
+  }
+  regions[0][a.rank() - (param().transposeA ? 1 : 2)] = output[rank - 2];
+  return regions;
 }
 
 }  // namespace ashlar

@@ -51,6 +51,9 @@ class MatrixMul final : public OperatorWithParam<MatrixMulParam> {
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
   absl::StatusOr<std::vector<HostTensor>> Evaluate(
       absl::Span<const HostTensor> inputs) const override;
+  std::optional<std::vector<Region>> InputRegions(
+      const Region& output, absl::Span<const InputInfo> inputs,
+      absl::Span<const TensorType> outputs) const override;
   int64_t Computation(absl::Span<const TensorType> inputs,
                       absl::Span<const TensorType> outputs) const override;
 };

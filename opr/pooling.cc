@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "opr/checks.h"
+#include "opr/regions.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -90,6 +91,37 @@ absl::StatusOr<std::vector<HostTensor>> PoolingForward::Evaluate(
 int64_t PoolingForward::Computation(absl::Span<const TensorType> /*inputs*/,
                                     absl::Span<const TensorType> outputs) const {
   return SaturatingProduct({outputs[0].shape.num_elements(), param().window_h, param().window_w});
+}
+
+// Divisors follow from windows and padding: the padding that AtRegion leaves lies at the borders of
+// the whole image.
+std::optional<std::vector<Region>> PoolingForward::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> outputs) const {
+  const absl::StatusOr<PoolingGeometry> geometry = InferPooling(param(), inputs[0].type);
+  if (!geometry.ok()) return std::nullopt;
+  std::optional<Region> src = WindowInputRegion(output, inputs[0].type.shape, outputs[0].shape[1],
+                                                geometry->h, geometry->w);
+  if (!src) return std::nullopt;
+  return std::vector<Region>{*std::move(src)};
+}
+
+std::optional<Region> PoolingForward::OutputRegion(int /*input*/, const Region& region,
+                                                   absl::Span<const InputInfo> inputs,
+                                                   absl::Span<const TensorType> outputs) const {
+  const absl::StatusOr<PoolingGeometry> geometry = InferPooling(param(), inputs[0].type);
+  if (!geometry.ok()) return std::nullopt;
+  return WindowOutputRegion(region, outputs[0].shape[1], geometry->h, geometry->w);
+}
+
+std::optional<Replacement> PoolingForward::AtRegion(
+    const Region& output, absl::Span<const Region> given, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> /*outputs*/) const {
+  const absl::StatusOr<PoolingGeometry> geometry = InferPooling(param(), inputs[0].type);
+  if (!geometry.ok()) return std::nullopt;
+  PoolingParam at = param();
+  PadForRegion(output, given[0], geometry->h, geometry->w, at);
+  return Replacement{std::make_shared<const PoolingForward>(at), OwnOperands(1)};
 }
 
 }  // namespace ashlar

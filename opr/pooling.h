@@ -67,6 +67,16 @@ class PoolingForward final : public OperatorWithParam<PoolingParam> {
       absl::Span<const HostTensor> inputs) const override;
   int64_t Computation(absl::Span<const TensorType> inputs,
                       absl::Span<const TensorType> outputs) const override;
+  std::optional<std::vector<Region>> InputRegions(
+      const Region& output, absl::Span<const InputInfo> inputs,
+      absl::Span<const TensorType> outputs) const override;
+  std::optional<Region> OutputRegion(int input, const Region& region,
+                                     absl::Span<const InputInfo> inputs,
+                                     absl::Span<const TensorType> outputs) const override;
+  bool CropsInput(int input) const override { return input == 0; }
+  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
+                                      absl::Span<const InputInfo> inputs,
+                                      absl::Span<const TensorType> outputs) const override;
 };
 
 }  // namespace ashlar

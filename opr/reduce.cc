@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "opr/host_value.h"
+#include "opr/regions.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -106,6 +107,15 @@ absl::StatusOr<std::vector<HostTensor>> Reduce::Evaluate(
 int64_t Reduce::Computation(absl::Span<const TensorType> inputs,
                             absl::Span<const TensorType>) const {
   return inputs[0].shape.num_elements();
+}
+
+std::optional<std::vector<Region>> Reduce::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> outputs) const {
+  if (param().axis == kNoAxis) return std::nullopt;  // to a shape that is fixed
+  const absl::StatusOr<int> axis = NormalizeAxis(param().axis, outputs[0].shape.rank());
+  if (!axis.ok()) return std::nullopt;
+  return RegionsAcross(output, *axis, inputs, outputs);
 }
 
 }  // namespace ashlar

@@ -1,5 +1,7 @@
 #include "opr/relayout_format.h"
 
+#include "opr/regions.h"
+
 namespace ashlar {
 
 absl::StatusOr<std::vector<TensorType>> RelayoutFormat::Infer(
@@ -29,6 +31,18 @@ std::optional<View> RelayoutFormat::ReadonlyForward(absl::Span<const InputInfo> 
   const bool pixels = shape[1] % kChannelBlock == 0 && shape[2] * shape[3] == 1;
   const bool same = blocked && (shape[1] <= kChannelBlock || shape[2] == 1);
   return pixels || same ? std::optional<View>(View{}) : std::nullopt;
+}
+
+std::optional<std::vector<Region>> RelayoutFormat::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> /*outputs*/) const {
+  return BroadcastRegions(output, inputs);
+}
+
+std::optional<Region> RelayoutFormat::OutputRegion(int input, const Region& region,
+                                             absl::Span<const InputInfo> inputs,
+                                             absl::Span<const TensorType> outputs) const {
+  return BroadcastOutputRegion(region, inputs[input].type, outputs[0]);
 }
 
 }  // namespace ashlar

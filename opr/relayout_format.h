@@ -24,6 +24,12 @@ class RelayoutFormat final : public OperatorWithParam<RelayoutFormatParam> {
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
   absl::StatusOr<std::vector<HostTensor>> Evaluate(
       absl::Span<const HostTensor> inputs) const override;
+  std::optional<std::vector<Region>> InputRegions(
+      const Region& output, absl::Span<const InputInfo> inputs,
+      absl::Span<const TensorType> outputs) const override;
+  std::optional<Region> OutputRegion(int input, const Region& region,
+                                     absl::Span<const InputInfo> inputs,
+                                     absl::Span<const TensorType> outputs) const override;
   std::optional<View> ReadonlyForward(absl::Span<const InputInfo> inputs,
                                       absl::Span<const TensorType> outputs) const override;
 };

@@ -31,6 +31,12 @@ class Reshape final : public OperatorWithParam<ReshapeParam> {
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
   absl::StatusOr<std::vector<HostTensor>> Evaluate(
       absl::Span<const HostTensor> inputs) const override;
+  std::optional<std::vector<Region>> InputRegions(
+      const Region& output, absl::Span<const InputInfo> inputs,
+      absl::Span<const TensorType> outputs) const override;
+  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
+                                      absl::Span<const InputInfo> inputs,
+                                      absl::Span<const TensorType> outputs) const override;
   std::optional<View> ReadonlyForward(absl::Span<const InputInfo> inputs,
                                       absl::Span<const TensorType> outputs) const override;
 

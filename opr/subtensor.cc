@@ -168,4 +168,31 @@ std::optional<View> Subtensor::ReadonlyForward(absl::Span<const InputInfo> input
   return offset < 0 ? std::nullopt : std::optional<View>(View{0, offset});
 }
 
+// Axes that it takes as they are can be cut, as the bounds of the others stay.
+std::optional<std::vector<Region>> Subtensor::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> outputs) const {
+  const absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(inputs);
+  if (!ranges.ok()) return std::nullopt;
+  Region region = WholeRegion(inputs[0].type.shape);
+  int next = 0;  // dimension of the output
+  for (size_t axis = 0; axis < ranges->size(); ++axis) {
+    const AxisRange& range = (*ranges)[axis];
+    if (range.dropped) continue;
+    const bool uncut = output[next] == Range{0, outputs[0].shape[next]};
+    const bool listed = std::any_of(param().axis.begin(), param().axis.end(), [&](int64_t a) {
+      return a == static_cast<int64_t>(axis) ||
+             a + inputs[0].type.shape.rank() == static_cast<int64_t>(axis);
+    });
+    if (!uncut && listed) return std::nullopt;
+    if (!listed) region[axis] = output[next];
+    ++next;
+  }
+  std::vector<Region> regions = {region};
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    regions.push_back(WholeRegion(inputs[i].type.shape));
+  }
+  return regions;
+}
+
 }  // namespace ashlar

@@ -53,6 +53,10 @@ class Subtensor final : public OperatorWithParam<SubtensorParam> {
   std::optional<View> ReadonlyForward(absl::Span<const InputInfo> inputs,
                                       absl::Span<const TensorType> outputs) const override;
 
+  std::optional<std::vector<Region>> InputRegions(
+      const Region& output, absl::Span<const InputInfo> inputs,
+      absl::Span<const TensorType> outputs) const override;
+
   // One range for each axis of x; needs the values of the bounds.
   absl::StatusOr<std::vector<AxisRange>> Ranges(absl::Span<const InputInfo> inputs) const;
 };

@@ -1,5 +1,7 @@
 #include "opr/type_cvt.h"
 
+#include "opr/regions.h"
+
 #include <utility>
 
 namespace ashlar {
@@ -26,6 +28,18 @@ absl::StatusOr<std::vector<HostTensor>> TypeCvt::Evaluate(
 std::optional<View> TypeCvt::ReadonlyForward(absl::Span<const InputInfo> inputs,
                                              absl::Span<const TensorType> outputs) const {
   return inputs[0].type == outputs[0] ? std::optional<View>(View{}) : std::nullopt;
+}
+
+std::optional<std::vector<Region>> TypeCvt::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> /*outputs*/) const {
+  return BroadcastRegions(output, inputs);
+}
+
+std::optional<Region> TypeCvt::OutputRegion(int input, const Region& region,
+                                             absl::Span<const InputInfo> inputs,
+                                             absl::Span<const TensorType> outputs) const {
+  return BroadcastOutputRegion(region, inputs[input].type, outputs[0]);
 }
 
 }  // namespace ashlar

@@ -1,5 +1,7 @@
 #include "opr/window.h"
 
+#include <algorithm>
+
 #include "graph/status.h"
 
 namespace ashlar {
@@ -16,13 +18,33 @@ absl::Status CheckRange(absl::string_view name, int64_t value, int64_t least) {
 
 }  // namespace
 
+Range WindowAxis::Needed(const Range& outputs) const {
+  const Range clipped = Intersection(Read(outputs), {0, input});
+  if (!clipped.empty()) return clipped;
+  const int64_t nearest = std::clamp<int64_t>(clipped.begin, 0, input - 1);
+  return {nearest, nearest + 1};
+}
+
+std::optional<Region> WindowInputRegion(const Region& output, const Shape& input,
+                                        int64_t output_channels, const WindowAxis& h,
+                                        const WindowAxis& w) {
+  if (output[1] != Range{0, output_channels}) return std::nullopt;
+  return Region{output[0], {0, input[1]}, h.Needed(output[2]), w.Needed(output[3])};
+}
+
+Region WindowOutputRegion(const Region& region, int64_t output_channels, const WindowAxis& h,
+                          const WindowAxis& w) {
+  return {region[0], {0, output_channels}, h.Touching(region[2]), w.Touching(region[3])};
+}
+
 absl::StatusOr<WindowAxis> CompleteWindowAxis(WindowAxis axis, absl::string_view suffix) {
   ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("window_", suffix), axis.window, 1));
   ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("stride_", suffix), axis.stride, 1));
   ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("dilate_", suffix), axis.dilation, 1));
-  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("pad_", suffix), axis.pad_begin, 0));
   if (axis.pad_end == kSamePadding) axis.pad_end = axis.pad_begin;
-  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("pad_", suffix, "_end"), axis.pad_end, 0));
+  const int64_t least = -kMaxParameter;
+  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("pad_", suffix), axis.pad_begin, least));
+  ASHLAR_RETURN_IF_ERROR(CheckRange(absl::StrCat("pad_", suffix, "_end"), axis.pad_end, least));
   const int64_t padded = axis.input + axis.pad_begin + axis.pad_end;
   if (axis.extent() > padded) {
     return absl::InvalidArgumentError(absl::StrCat("window_", suffix, " is ", axis.window,

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/region.h"
 #include "graph/shape.h"
 
 namespace ashlar {
@@ -15,7 +17,8 @@ namespace ashlar {
 inline constexpr int64_t kSamePadding = std::numeric_limits<int64_t>::min();
 
 // One spatial axis. Sizes in elements; output o reads the input at
-// o * stride - pad_begin + tap * dilation for tap in [0, window).
+// o * stride - pad_begin + tap * dilation for tap in [0, window). Negative padding crops: windows
+// then begin or end inside the input.
 struct WindowAxis {
   int64_t input = 0;
   int64_t window = 1;
@@ -29,7 +32,46 @@ struct WindowAxis {
   int64_t extent() const { return dilation * (window - 1) + 1; }
   // Where output o's first tap lies; negative in the padding.
   int64_t Origin(int64_t o) const { return o * stride - pad_begin; }
+
+  // The input that outputs read, not clipped to it.
+  Range Read(const Range& outputs) const {
+    return {Origin(outputs.begin), Origin(outputs.end - 1) + extent()};
+  }
+  // The part of it that there is; where windows lie wholly in the padding, one element of the input
+  // next to them.
+  Range Needed(const Range& outputs) const;
+  // The outputs from the first that touches `inputs` to the last, not clipped.
+  Range Touching(const Range& inputs) const {
+    return {CeilDivide(inputs.begin + pad_begin - (extent() - 1), stride),
+            FloorDivide(inputs.end - 1 + pad_begin, stride) + 1};
+  }
+  // The padding, positive or negative, with which `outputs` are all outputs of the input's range
+  // `given`.
+  int64_t PadBefore(const Range& outputs, const Range& given) const {
+    return given.begin - Origin(outputs.begin);
+  }
+  int64_t PadBehind(const Range& outputs, const Range& given) const {
+    return Read(outputs).end - given.end;
+  }
 };
+
+// Regions of an image operator that slides windows (dimensions 2 and 3), and is the same for all
+// images; channels are not cut.
+std::optional<Region> WindowInputRegion(const Region& output, const Shape& input,
+                                        int64_t output_channels, const WindowAxis& h,
+                                        const WindowAxis& w);
+Region WindowOutputRegion(const Region& region, int64_t output_channels, const WindowAxis& h,
+                          const WindowAxis& w);
+
+// Sets the padding of `param` to that of WindowAxis::PadBefore and PadBehind.
+template <typename Param>
+void PadForRegion(const Region& output, const Region& given, const WindowAxis& h,
+                  const WindowAxis& w, Param& param) {
+  param.pad_h = h.PadBefore(output[2], given[2]);
+  param.pad_h_end = h.PadBehind(output[2], given[2]);
+  param.pad_w = w.PadBefore(output[3], given[3]);
+  param.pad_w_end = w.PadBehind(output[3], given[3]);
+}
 
 // Completes `axis` (all but `output` given; pad_end may be kSamePadding). Errors name the
 // parameters by `suffix`, "h" or "w": "stride_h is 0, expected at least 1".

@@ -6,7 +6,8 @@ namespace ashlar {
 
 std::string PackingOptions(const PlanningOptions& options) {
   return absl::StrCat("passes ", options.passes, options.kernels.exact ? ", exact" : "",
-                      options.kernels.least_memory ? ", least memory" : "");
+                      options.kernels.least_memory ? ", least memory" : "",
+                      options.tiles.empty() ? "" : ", in parts");
 }
 
 std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan) {
@@ -28,6 +29,9 @@ absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
     return absl::FailedPreconditionError(absl::StrCat("weights are packed under '",
                                                       packed.options.substr(0, 200),
                                                       "', asked for is '", expected, "'"));
+  }
+  if (!options.tiles.empty() || options.budget) {
+    return absl::FailedPreconditionError("weights are packed for a graph that is not in parts");
   }
   return absl::OkStatus();
 }

@@ -4,63 +4,17 @@
 #include <chrono>
 #include <utility>
 
-#include "graph/passes/pass.h"
 #include "graph/status.h"
 #include "memory/lower_bound.h"
-#include "opr/table.h"
 #include "runtime/kernel_choice.h"
 #include "runtime/ordered_plan.h"
+#include "runtime/rewrite.h"
+#include "runtime/tiled_plan.h"
 
 namespace ashlar {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-int CountOperators(const Graph& graph) {
-  const std::vector<bool> scheduled = ScheduledNodes(graph);
-  int count = 0;
-  for (size_t i = 0; i < scheduled.size(); ++i) {
-    const Role role = graph.node(static_cast<int>(i)).op->role();
-    count += scheduled[i] && role == Role::kCompute;
-  }
-  return count;
-}
-
-// The bytes that the activations of a graph need at least, under the options' order.
-absl::StatusOr<int64_t> ActivationBytes(const Graph& graph, const PlanningOptions& options) {
-  const StorageModel model = BuildStorageModel(graph, {.inplace = options.inplace});
-  const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
-  ASHLAR_ASSIGN_OR_RETURN(const Schedule schedule,
-                          ScheduleByName(options.scheduler, graph, model, no_workspace));
-  return schedule.peak_bytes;
-}
-
-absl::StatusOr<Graph> Rewrite(Graph graph, const PlanningOptions& options,
-                              std::vector<PassReport>& reports) {
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(options.passes));
-  for (const Pass& pass : passes) {
-    PassReport report;
-    report.name = pass.name;
-    report.operators_before = CountOperators(graph);
-    if (options.measure_passes) {
-      // The graph before a pass is the graph after the one before it.
-      if (reports.empty()) {
-        ASHLAR_ASSIGN_OR_RETURN(report.arena_bytes_before, ActivationBytes(graph, options));
-      } else {
-        report.arena_bytes_before = reports.back().arena_bytes_after;
-      }
-    }
-    absl::StatusOr<Graph> rewritten = pass.run(graph, Operators(), options.done_with);
-    if (!rewritten.ok()) return Annotate(rewritten.status(), absl::StrCat("pass ", pass.name));
-    graph = *std::move(rewritten);
-    report.operators_after = CountOperators(graph);
-    if (options.measure_passes) {
-      ASHLAR_ASSIGN_OR_RETURN(report.arena_bytes_after, ActivationBytes(graph, options));
-    }
-    reports.push_back(std::move(report));
-  }
-  return graph;
-}
 
 // Bytes live at each node's step, by node; 0 for nodes that are not scheduled.
 absl::StatusOr<std::vector<int64_t>> LiveBytesByNode(const Graph& graph, const Schedule& schedule,
@@ -115,16 +69,17 @@ int64_t PlannedGraph::output_bytes() const {
   return bytes;
 }
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
-                                                        const PlanningOptions& options) {
-  const Clock::time_point start = Clock::now();
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewritten,
+                                                            const PlanningOptions& options,
+                                                            bool in_given_order) {
   auto planned = std::make_unique<PlannedGraph>();
   planned->options = options;
+  planned->passes = std::move(rewritten.passes);
+  planned->graph = std::move(rewritten.graph);
   ASHLAR_ASSIGN_OR_RETURN(planned->device, OpenDevice(options.comp_node));
   Device& device = *planned->device;
   const int64_t alignment = options.alignment > 0 ? options.alignment : device.alignment();
 
-  ASHLAR_ASSIGN_OR_RETURN(planned->graph, Rewrite(std::move(graph), options, planned->passes));
   const Graph& g = planned->graph;
   planned->model = BuildStorageModel(g, {.inplace = options.inplace});
   const StorageModel& model = planned->model;
@@ -139,7 +94,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
   const bool recorded = options.workspace == WorkspaceSource::kRecorded;
   const std::vector<int64_t> least =
       recorded ? RecordedWorkspace(g, model) : LeastWorkspace(candidates);
-  ASHLAR_ASSIGN_OR_RETURN(planned->schedule, ScheduleByName(options.scheduler, g, model, least));
+  if (in_given_order) {
+    planned->schedule = ScheduleAsGiven(g, model, least);
+  } else {
+    ASHLAR_ASSIGN_OR_RETURN(planned->schedule, ScheduleByName(options.scheduler, g, model, least));
+  }
   const std::vector<int64_t> no_workspace(g.nodes().size(), 0);
   const Lifetimes bare =
       ComputeLifetimes(g, model, planned->schedule.order, no_workspace, alignment);
@@ -148,21 +107,35 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
   planned->kernels = ChooseKernels(candidates, live);
   planned->workspace = recorded ? least : no_workspace;
   for (size_t i = 0; i < g.nodes().size() && !recorded; ++i) {
-    if (planned->kernels[i] != nullptr) {
-      planned->workspace[i] = planned->kernels[i]->workspace_bytes();
-    }
+    if (planned->kernels[i] == nullptr) continue;
+    planned->workspace[i] = planned->kernels[i]->workspace_bytes();
+    if (planned->kernels[i] != candidates[i][0]) planned->spared.push_back(static_cast<int>(i));
   }
 
-  ASHLAR_ASSIGN_OR_RETURN(OrderedPlan ordered,
-                          PlanInOrder(g, model, std::move(planned->schedule), planned->workspace,
-                                      {alignment, options.guard_bytes,
-                                       options.scheduler == "memory", options.planner}));
+  ASHLAR_ASSIGN_OR_RETURN(
+      OrderedPlan ordered,
+      PlanInOrder(g, model, std::move(planned->schedule), planned->workspace,
+                  {alignment, options.guard_bytes, !in_given_order && options.scheduler == "memory",
+                   options.planner}));
   planned->schedule = std::move(ordered.schedule);
   planned->lifetimes = std::move(ordered.lifetimes);
   planned->plan = std::move(ordered.plan);
   planned->plan.plan.arena -= std::min(options.understate_bytes, planned->plan.plan.arena);
   planned->weights = PlanWeights(g, model, planned->kernels, alignment);
-  planned->plan_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  return planned;
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
+                                                        const PlanningOptions& options) {
+  const Clock::time_point start = Clock::now();
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten, RewriteGraph(std::move(graph), options));
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
+      options.budget          ? PlanWithinBudget(rewritten, options)
+      : options.tiles.empty() ? PlanRewritten(std::move(rewritten), options, false)
+                              : PlanTiled(rewritten, options);
+  if (planned.ok()) {
+    (*planned)->plan_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  }
   return planned;
 }
 

@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/passes/tile_spec.h"
 #include "memory/lifetimes.h"
 #include "memory/planner.h"
 #include "memory/storage.h"
@@ -25,6 +28,15 @@ namespace ashlar {
 enum class WorkspaceSource {
   kKernel,    // the kernels that were chosen
   kRecorded,  // the program that the graph came from (GraphBuilder::NodeOptions); only for planning
+};
+
+// A limit to the arena, for which a graph is executed in parts where it must be.
+struct MemoryBudget {
+  int64_t bytes = 0;  // 0: as few as can be
+  // Of the FLOPs of operators with weights: what may be computed again, as a ratio.
+  double max_extra_flops = std::numeric_limits<double>::infinity();
+  // Find the smallest budget that would do, too, and where nothing fits, return that plan.
+  bool find_smallest = false;
 };
 
 struct PlanningOptions {
@@ -47,7 +59,9 @@ struct PlanningOptions {
   // Told of each constant whose data was read for the last time: a pass has replaced it, or it is
   // packed. What is read from a file can leave memory then.
   std::function<void(const HostTensor&)> done_with;
-  bool measure_passes = false;  // fill in the arena bytes of PassReport
+  bool measure_passes = false;         // fill in the arena bytes of PassReport
+  TileSpec tiles;                      // what is executed in parts
+  std::optional<MemoryBudget> budget;  // finds `tiles`
 };
 
 struct PassReport {
@@ -58,18 +72,24 @@ struct PassReport {
 
 // What all sessions and reports of a model share.
 struct PlannedGraph {
-  PlanningOptions options;
+  PlanningOptions options;  // with the tiles that were found for the budget
   Device* device = nullptr;
   Graph graph;
   StorageModel model;
   std::vector<std::shared_ptr<const Kernel>> kernels;  // by node; null where nothing runs
   std::vector<int64_t> workspace;                      // bytes by node
+  // Nodes whose fastest kernel was passed over: its scratch would not fit under the peak.
+  std::vector<int> spared;
   Schedule schedule;
   Lifetimes lifetimes;
   memory::PlanResult plan;
   WeightsPlan weights;
   std::vector<PassReport> passes;
-  double plan_ms = 0;  // all of the above
+  // FLOPs of convolutions and matrix products that the tiles compute more than once, over all of
+  // those of the graph before it was tiled.
+  double extra_flops_ratio = 0;
+  int64_t smallest_budget = 0;  // MemoryBudget::find_smallest: bytes
+  double plan_ms = 0;           // all of the above
 
   // Offset of a workspace or of a var's storage in the arena, bytes; -1 if it is not there.
   int64_t WorkspaceOffset(int node) const;
@@ -79,6 +99,7 @@ struct PlannedGraph {
   int64_t output_bytes() const;
 };
 
+// ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
                                                         const PlanningOptions& options);
 

@@ -4,8 +4,19 @@
 #include "memory/instance.h"
 #include "memory/lifetimes.h"
 #include "memory/lower_bound.h"
+#include "runtime/scheduler_arena.h"
 
 namespace ashlar {
+
+Schedule ScheduleAsGiven(const Graph& graph, const StorageModel& model,
+                         absl::Span<const int64_t> workspace) {
+  Schedule schedule;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    if (model.scheduled[i]) schedule.order.push_back(static_cast<int>(i));
+  }
+  schedule.peak_bytes = SimulatePeak(graph, model, schedule.order, workspace);
+  return schedule;
+}
 
 absl::StatusOr<Schedule> ScheduleByName(absl::string_view name, const Graph& graph,
                                         const StorageModel& model,

@@ -40,6 +40,10 @@ Schedule ScheduleMegEngine(const Graph& graph, const StorageModel& model,
 Schedule ScheduleMemory(const Graph& graph, const StorageModel& model,
                         absl::Span<const int64_t> workspace);
 
+// The order in which the nodes stand in the graph: that of a rewrite which chose it.
+Schedule ScheduleAsGiven(const Graph& graph, const StorageModel& model,
+                         absl::Span<const int64_t> workspace);
+
 // "megengine" or "memory"; InvalidArgument for other names.
 absl::StatusOr<Schedule> ScheduleByName(absl::string_view name, const Graph& graph,
                                         const StorageModel& model,

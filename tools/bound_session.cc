@@ -13,6 +13,18 @@ absl::StatusOr<std::unique_ptr<BoundSession>> BoundSession::Create(Model model,
                                                                    Console& console) {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                           CompileModel(std::move(model), options, console));
+  return Bind(std::move(executable), std::move(inputs));
+}
+
+absl::StatusOr<std::unique_ptr<BoundSession>> BoundSession::FromPlan(
+    std::unique_ptr<PlannedGraph> planned, InputTensors inputs) {
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                          Executable::FromPlan(std::move(planned)));
+  return Bind(std::move(executable), std::move(inputs));
+}
+
+absl::StatusOr<std::unique_ptr<BoundSession>> BoundSession::Bind(
+    std::shared_ptr<const Executable> executable, InputTensors inputs) {
   std::unique_ptr<BoundSession> bound(new BoundSession());
   bound->inputs_ = std::move(inputs);
   ASHLAR_ASSIGN_OR_RETURN(bound->session_, Session::Create(executable));

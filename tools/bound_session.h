@@ -23,6 +23,10 @@ class BoundSession {
                                                               InputTensors inputs,
                                                               Console& console);
 
+  // From a plan made before.
+  static absl::StatusOr<std::unique_ptr<BoundSession>> FromPlan(
+      std::unique_ptr<PlannedGraph> planned, InputTensors inputs);
+
   absl::Status Run() { return session_->Run(); }
   absl::Status Run(RunListener& listener) { return session_->Run(listener); }
 
@@ -33,6 +37,8 @@ class BoundSession {
 
  private:
   BoundSession() = default;
+  static absl::StatusOr<std::unique_ptr<BoundSession>> Bind(
+      std::shared_ptr<const Executable> executable, InputTensors inputs);
 
   InputTensors inputs_;
   NamedTensors outputs_;

@@ -137,8 +137,8 @@ class CompareCommand final : public Command {
 
  private:
   bool HasOtherPlan() const {
-    for (const char* option :
-         {"--planner-b", "--scheduler-b", "--passes-b", "--inplace-b", "--align-b", "--device-b"}) {
+    for (const char* option : {"--planner-b", "--scheduler-b", "--passes-b", "--inplace-b",
+                               "--align-b", "--tile-b", "--memory-budget-b", "--device-b"}) {
       if (app_->count(option) > 0) return true;
     }
     return false;
@@ -165,6 +165,15 @@ class CompareCommand final : public Command {
     if (app_->count("--passes-b") > 0) planning.passes = planning_b_.passes;
     if (app_->count("--inplace-b") > 0) planning.inplace = planning_b_.inplace;
     if (app_->count("--align-b") > 0) planning.align = planning_b_.align;
+    if (app_->count("--tile-b") > 0) {
+      planning.tiles = planning_b_.tiles;
+      planning.memory_budget = -1;
+    }
+    if (app_->count("--memory-budget-b") > 0) {
+      planning.tiles = TileSpec();
+      planning.memory_budget = planning_b_.memory_budget;
+      planning.max_extra_flops = planning_b_.max_extra_flops;
+    }
     return ToPlanningOptions(execution, planning);
   }
 

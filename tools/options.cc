@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/passes/pass.h"
+#include "graph/status.h"
 #include "memory/planner.h"
 #include "runtime/cpu/isa.h"
 #include "serialization/kernel_record_file.h"
@@ -54,6 +55,20 @@ absl::StatusOr<int64_t> ParseAlignment(absl::string_view text) {
     return absl::InvalidArgumentError(error);
   }
   return bytes;
+}
+
+absl::StatusOr<int64_t> ParseBudget(absl::string_view text) {
+  if (text == "min") return int64_t{0};
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
+  if (bytes > 0) return bytes;
+  return absl::InvalidArgumentError("a budget of no bytes; expected a size or min");
+}
+
+absl::StatusOr<double> ParseRatio(absl::string_view text) {
+  double ratio = 0;
+  if (absl::SimpleAtod(text, &ratio) && ratio >= 0) return ratio;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text.substr(0, 64), "' is no ratio of at least 0, such as 0.05"));
 }
 
 absl::StatusOr<bool> ParseLayout(absl::string_view text) {
@@ -152,6 +167,17 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
   AddParsed(app, "--plan-time" + suffix, flags.plan_time, ParseDuration, "TIME",
             "for the search of a plan that meets the bound (default 250ms)")
       ->group(group);
+  AddParsed(app, "--tile" + suffix, flags.tiles, TileSpec::Parse, "SPEC",
+            "execute in parts, as `plan --memory-budget` prints it")
+      ->group(group);
+  AddParsed(app, "--memory-budget" + suffix, flags.memory_budget, ParseBudget, "SIZE|min",
+            "execute in parts, the fastest that fit the arena into so many bytes; else exit 3")
+      ->excludes(app.get_option("--tile" + suffix))
+      ->group(group);
+  AddParsed(app, "--max-extra-flops" + suffix, flags.max_extra_flops, ParseRatio, "RATIO",
+            "of the model's, that parts may compute again (0: none)")
+      ->needs(app.get_option("--memory-budget" + suffix))
+      ->group(group);
 }
 
 PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning) {
@@ -169,6 +195,10 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
     // A record only saves time: one that cannot be read is as none. `tune` says what is wrong.
     absl::StatusOr<KernelRecord> record = LoadKernelRecord(planning.record, ProcessorName());
     if (record.ok()) options.record = std::make_shared<KernelRecord>(*std::move(record));
+  }
+  options.tiles = planning.tiles;
+  if (planning.memory_budget >= 0) {
+    options.budget = MemoryBudget{planning.memory_budget, planning.max_extra_flops, false};
   }
   return options;
 }

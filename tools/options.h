@@ -64,6 +64,9 @@ struct PlanningFlags {
   bool autotune = true;
   int64_t align = 0;  // bytes; 0: the device's
   absl::Duration plan_time = memory::SearchLimits().time;
+  TileSpec tiles;
+  int64_t memory_budget = -1;  // bytes; 0: as few as can be; -1: none
+  double max_extra_flops = std::numeric_limits<double>::infinity();
 };
 
 // `suffix` is appended to the name of every option, as in "--planner-b"; the help text does not

@@ -1,12 +1,26 @@
 #include "tools/peak.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace ashlar {
 namespace {
 
 bool LiveAt(const memory::Buffer& buffer, int64_t step) {
   return buffer.lower <= step && step < buffer.upper;
+}
+
+// Bytes of a var that only repeat others: all that an operator which moves data makes, but for what
+// was made in its place.
+int64_t CopiedBytes(const PlannedGraph& planned, const Var& var) {
+  static constexpr absl::string_view kMoving[] = {"Concat", "RelayoutFormat", "Subtensor"};
+  const absl::string_view type = planned.graph.node(var.producer).op->type();
+  if (std::find(std::begin(kMoving), std::end(kMoving), type) == std::end(kMoving)) return 0;
+  int64_t bytes = var.type.bytes();
+  for (const Placement& placement : planned.model.placements[var.producer]) {
+    bytes -= planned.model.storages[placement.inner].bytes;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -51,7 +65,7 @@ PeakReport ExaminePeak(const PlannedGraph& planned, int first_added_id) {
     if ((var.flags & kVolatileContent) != 0) {
       report.workspace_bytes += bytes;
     } else if (planned.graph.node(var.producer).id >= first_added_id) {
-      report.copies_bytes += bytes;
+      report.copies_bytes += CopiedBytes(planned, var);
     }
   }
   return report;

@@ -20,7 +20,8 @@ std::vector<int> VarsOfBuffers(const PlannedGraph& planned);
 struct PeakReport {
   int bottleneck_node = -1;  // in the planned graph; -1 if nothing runs
   int64_t workspace_bytes = 0;
-  int64_t copies_bytes = 0;  // outputs of operators that the rewrites added: changes of format
+  // Outputs of operators that the rewrites added to move data: changes of format, kept rows.
+  int64_t copies_bytes = 0;
 };
 
 // `first_added_id`: ids of nodes that the rewrites added start here (next_id() of the graph

@@ -1,5 +1,6 @@
 // ashlar plan: the memory plan of a model, or of buffers in a CSV file, without running.
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -7,15 +8,21 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
+#include "runtime/tiled_plan.h"
+#include "runtime/time_prediction.h"
 #include "serialization/file_writer.h"
+#include "tools/bound_session.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
+#include "tools/frontier.h"
+#include "tools/inputs.h"
 #include "tools/model.h"
 #include "tools/parse.h"
 #include "tools/peak.h"
 #include "tools/plan_picture.h"
 #include "tools/table.h"
+#include "tools/tile_info.h"
 
 namespace ashlar {
 namespace {
@@ -61,6 +68,14 @@ class PlanCommand final : public Command {
     AddParsed(app, "--capacity", capacity_, ParseSize, "SIZE",
               "stop at the first plan that fits; exit 3 if none does")
         ->group("Planning");
+    app.add_flag("--frontier", frontier_,
+                 "the curve of peak against time, each point measured; -o FILE.svg draws it")
+        ->excludes(app.get_option("--tile"))
+        ->excludes(app.get_option("--memory-budget"))
+        ->group("Planning");
+    app.add_option("--tile-info", tile_info_, "write what each tile makes and needs, as JSON")
+        ->option_text("FILE")
+        ->group("Output");
     AddParsed(app, "--workspace", workspace_, ParseWorkspace, "kernel|recorded",
               "sizes of workspaces: our kernels' (default), or those that a dump recorded")
         ->group("Planning");
@@ -78,7 +93,8 @@ class PlanCommand final : public Command {
   }
 
   absl::Status Run(Console& console) override {
-    return HasEnding(model_.path, ".csv") ? PlanCsv(console) : PlanModel(console);
+    if (HasEnding(model_.path, ".csv")) return PlanCsv(console);
+    return frontier_ ? ShowFrontier(console) : PlanModel(console);
   }
 
  private:
@@ -91,7 +107,8 @@ class PlanCommand final : public Command {
   }
 
   absl::Status PlanCsv(Console& console) {
-    for (const char* option : {"--shape", "--scheduler", "--passes", "--inplace", "--workspace"}) {
+    for (const char* option : {"--shape", "--scheduler", "--passes", "--inplace", "--workspace",
+                               "--tile", "--memory-budget", "--frontier", "--tile-info"}) {
       if (app_->count(option) == 0) continue;
       return UsageError(absl::StrCat(option, " is for models; ", model_.path, " holds buffers"));
     }
@@ -152,9 +169,12 @@ class PlanCommand final : public Command {
     options.planner.limits = limits();
     options.measure_passes = true;
     options.workspace = workspace_;
+    if (options.budget) options.budget->find_smallest = true;
     console.Progress("planning");
+    const Graph original = tile_info_.empty() ? Graph() : model.graph;
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> graph,
                             PlanGraph(std::move(model.graph), options));
+    if (!tile_info_.empty()) ASHLAR_RETURN_IF_ERROR(WriteTileInfo(original, graph->options));
     ASHLAR_RETURN_IF_ERROR(CheckRecordedWorkspaces(*graph));
     const PeakReport peak = ExaminePeak(*graph, first_added_id);
 
@@ -168,12 +188,98 @@ class PlanCommand final : public Command {
     }
     const std::string table =
         absl::StrCat(PoolTable(*graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
-                     "\n", PeakTable(planned), "\n", PassTable(graph->passes));
-    return Show(planned, table, ModelDocument(*graph, peak, console), console);
+                     "\n", PeakTable(planned), "\n", PassTable(graph->passes), TileLines(*graph));
+    ASHLAR_ASSIGN_OR_RETURN(Json document, ModelDocument(*graph, peak, console));
+    ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
+    return CheckBudget(*graph);
   }
 
-  Json ModelDocument(const PlannedGraph& planned, const PeakReport& peak,
-                     const Console& console) const {
+  absl::Status WriteTileInfo(Graph graph, const PlanningOptions& options) const {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<TiledPart> parts, DescribeTiledGraph(graph, options));
+    Json document;
+    document["schema_version"] = 1;
+    document["tile"] = options.tiles.ToString();
+    document["tiles"] = TileInfo(graph, parts);
+    return WriteFile(tile_info_, document.dump(1) + "\n");
+  }
+
+  // What was done for the budget, and how to have it again.
+  static std::string TileLines(const PlannedGraph& planned) {
+    std::string text;
+    if (!planned.options.tiles.empty()) {
+      absl::StrAppend(&text, "\ntiles: --tile '", planned.options.tiles.ToString(), "'",
+                      planned.options.kernels.least_memory ? " --prefer memory" : "", ", ",
+                      FormatPercent(planned.extra_flops_ratio), " extra FLOPs\n");
+    }
+    if (planned.options.budget && planned.options.budget->bytes > 0) {
+      absl::StrAppend(&text, "budget ", planned.options.budget->bytes,
+                      " bytes, the smallest that would do ", planned.smallest_budget, "\n");
+    }
+    if (!planned.spared.empty()) {
+      absl::StrAppend(&text, planned.spared.size(),
+                      " operators run on a kernel with less scratch than the fastest, for which "
+                      "there is no room; the first is ",
+                      FormatName(planned.graph.node(planned.spared[0]).name), "\n");
+    }
+    return text;
+  }
+
+  absl::Status CheckBudget(const PlannedGraph& planned) const {
+    if (!planned.options.budget || planned.options.budget->bytes == 0) return absl::OkStatus();
+    if (planned.plan.plan.arena <= planned.options.budget->bytes) return absl::OkStatus();
+    return WithExitCode(
+        absl::ResourceExhaustedError(absl::StrCat(
+            model_.path, " does not fit: --memory-budget is ", planned.options.budget->bytes,
+            " bytes, the smallest that would do is ", planned.smallest_budget)),
+        ExitCode::kDoesNotFit);
+  }
+
+  absl::Status ShowFrontier(Console& console) {
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
+                            MakeInputs(model.graph, InputFlags(), execution_.seed, console));
+    console.Progress("searching tiles");
+    ASHLAR_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<PlannedGraph>> plans,
+                            PlanFrontier(model.graph, ToPlanningOptions(execution_, planning_)));
+    std::vector<FrontierPoint> points;
+    for (std::unique_ptr<PlannedGraph>& plan : plans) {
+      console.Progress(absl::StrCat("measuring ", points.size() + 1, " of ", plans.size()));
+      FrontierPoint point;
+      point.tiles = plan->options.tiles.ToString();
+      point.arena_bytes = plan->plan.plan.arena;
+      point.extra_flops_ratio = plan->extra_flops_ratio;
+      ASHLAR_ASSIGN_OR_RETURN(point.predicted_ms, PredictTime(*plan));
+      ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> session,
+                              BoundSession::FromPlan(std::move(plan), inputs));
+      ASHLAR_ASSIGN_OR_RETURN(point.measured_ms, MedianTime(*session));
+      points.push_back(std::move(point));
+    }
+    console.Print(FrontierTable(points));
+    if (!output_.empty()) {
+      ASHLAR_RETURN_IF_ERROR(
+          WriteFile(output_, FrontierSvg(absl::StrCat(model_.path, ": arena and time"), points)));
+    }
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["frontier"] = FrontierDocument(points);
+    return console.Write(document);
+  }
+
+  // Of some runs after the first two.
+  static absl::StatusOr<double> MedianTime(BoundSession& session) {
+    constexpr int kWarmup = 2, kRuns = 5;
+    std::vector<double> times;
+    for (int i = 0; i < kWarmup + kRuns; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      ASHLAR_RETURN_IF_ERROR(session.Run());
+      const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
+      if (i >= kWarmup) times.push_back(ms.count());
+    }
+    std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
+    return times[kRuns / 2];
+  }
+
+  absl::StatusOr<Json> ModelDocument(const PlannedGraph& planned, const PeakReport& peak,
+                                     const Console& console) const {
     const memory::PlanResult& r = planned.plan;
     const auto pool = [](int64_t bytes) { return Json{{"planned_bytes", bytes}}; };
     Json document = console.Document(execution_.device, execution_.threads);
@@ -190,8 +296,19 @@ class PlanCommand final : public Command {
         {"workspace_at_peak_bytes", peak.workspace_bytes},
         {"copies_at_peak_bytes", peak.copies_bytes},
         {"planner", r.plan.planner}};
-    document["extra_flops_ratio"] = 0.0;  // nothing is computed twice
-    document["predicted_ms"] = nullptr;   // there is no model of kernel times
+    document["extra_flops_ratio"] = planned.extra_flops_ratio;
+    document["predicted_ms"] = nullptr;  // known of kernels that can run
+    if (console.wants_json() && workspace_ == WorkspaceSource::kKernel) {
+      ASHLAR_ASSIGN_OR_RETURN(const double ms, PredictTime(planned));
+      document["predicted_ms"] = ms;
+    }
+    document["tile"] = planned.options.tiles.ToString();
+    document["prefer"] = planned.options.kernels.least_memory ? "memory" : "speed";
+    if (planned.options.budget && planned.options.budget->bytes > 0) {
+      document["budget_bytes"] = planned.options.budget->bytes;
+      document["fits"] = r.plan.arena <= planned.options.budget->bytes;
+      document["smallest_budget_bytes"] = planned.smallest_budget;
+    }
     document["plan_ms"] = planned.plan_ms;
     document["passes"] = Json::array();
     for (const PassReport& pass : planned.passes) {
@@ -320,7 +437,8 @@ class PlanCommand final : public Command {
   PlanningFlags planning_;
   WorkspaceSource workspace_ = WorkspaceSource::kKernel;
   int64_t capacity_ = 0;
-  std::string compare_, output_;
+  bool frontier_ = false;
+  std::string compare_, output_, tile_info_;
   PlanFormat format_ = PlanFormat::kTable;
 };
 

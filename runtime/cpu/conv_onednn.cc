@@ -137,7 +137,8 @@ absl::Status AddOneDnnConvolutions(const ConvProblem& problem, KernelList& kerne
       problem.constant_filter || (!problem.flipped() && problem.filter.format == Format::kDefault);
   const bool z_fits = !problem.z.has_value() || *problem.z == problem.dst;
   const bool formats_fit = OneDnnSupports(problem.src.format) && OneDnnSupports(problem.dst.format);
-  if (!filter_fits || !z_fits || !formats_fit) return absl::OkStatus();
+  const bool crops = std::min({h.pad_begin, h.pad_end, w.pad_begin, w.pad_end}) < 0;
+  if (!filter_fits || !z_fits || !formats_fit || crops) return absl::OkStatus();
   return CallOneDnn("convolution", [&] {
     const memory::desc filter =
         problem.constant_filter

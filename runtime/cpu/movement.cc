@@ -36,6 +36,38 @@ KernelList StridedCopy(const KernelRequest& request, int64_t base, Strides strid
   });
 }
 
+// A part of an image in blocks of channels, of which it takes all or none.
+absl::StatusOr<KernelList> MakeBlockedSubtensor(const KernelRequest& request,
+                                                const std::vector<AxisRange>& ranges) {
+  const TensorType& input = request.inputs[0];
+  const TensorType output = request.outputs[0];
+  bool box =
+      IsBlocked(input.format) && IsBlocked(output.format) && ranges[1].start % kChannelBlock == 0 &&
+      (ranges[1].count % kChannelBlock == 0 || ranges[1].start + ranges[1].count == input.shape[1]);
+  for (const AxisRange& range : ranges) box = box && range.step == 1 && !range.dropped;
+  if (!box) {
+    return absl::UnimplementedError(
+        absl::StrCat("a part of ", input.ToString(), " that cuts blocks of channels"));
+  }
+  const auto strides = [](const TensorType& type) {
+    const ImageStrides step = StridesOf(type);
+    return Strides{step.n, step.c, step.h, step.w, 1};
+  };
+  RowLoop<2> loop;
+  loop.shape = {output.shape[0], ChannelBlocks(output.shape[1]), output.shape[2], output.shape[3],
+                kChannelBlock};
+  loop.strides = {strides(output), strides(input)};
+  const ImageStrides step = StridesOf(input);
+  loop.base = {0, ranges[0].start * step.n + ranges[1].start / kChannelBlock * step.c +
+                      ranges[2].start * step.h + ranges[3].start * step.w};
+  PrepareRowLoop(loop, request.threads);
+  const int64_t element = SizeOf(output.dtype);
+  const int threads = request.threads;
+  return OnlyKernel("copy:strided", [=, loops = std::vector{loop}](const KernelArgs& args) {
+    CopyElements(loops, threads, element, args.outputs[0], args.inputs[0]);
+  });
+}
+
 absl::StatusOr<KernelList> MakeSubtensor(const KernelRequest& request) {
   std::vector<InputInfo> infos;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -43,6 +75,9 @@ absl::StatusOr<KernelList> MakeSubtensor(const KernelRequest& request) {
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges,
                           static_cast<const Subtensor&>(*request.op).Ranges(infos));
+  if (IsBlocked(request.inputs[0].format) || IsBlocked(request.outputs[0].format)) {
+    return MakeBlockedSubtensor(request, ranges);
+  }
   const Strides input = ContiguousStrides(request.inputs[0].shape);
   int64_t base = 0;
   Strides strides;

@@ -71,6 +71,8 @@ absl::Status AddOneDnnKernels(const KernelRequest& request, const PoolingGeometr
                               PoolingMode mode, KernelList& kernels) {
   const WindowAxis& h = geometry.h;
   const WindowAxis& w = geometry.w;
+  // oneDNN does not crop.
+  if (std::min({h.pad_begin, h.pad_end, w.pad_begin, w.pad_end}) < 0) return absl::OkStatus();
   return CallOneDnn("PoolingForward", [&] {
     const dnnl::pooling_forward::desc desc(
         dnnl::prop_kind::forward_inference, AlgorithmOf(mode), OneDnnDesc(request.inputs[0]),

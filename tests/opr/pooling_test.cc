@@ -99,7 +99,7 @@ TEST(Pooling, RefusesWhatItCannotCompute) {
       {Make({}), {{1, 0, 8, 8}}, "empty"},
       {Make({.window_h = 0}), {src}, "window_h is 0, expected 1 to"},
       {Make({.stride_w = 0}), {src}, "stride_w is 0, expected 1 to"},
-      {Make({.pad_h = -1}), {src}, "pad_h is -1, expected 0 to"},
+      {Make({.pad_h = -4}), {src}, "window_h is 2 (dilated: 2), larger than the padded input of 0"},
       {Make({.window_h = 9}),
        {src},
        "window_h is 9 (dilated: 9), larger than the padded input of 8"},

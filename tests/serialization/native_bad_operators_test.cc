@@ -39,7 +39,8 @@ TEST(BadOperators, ConvolutionsAreRefused) {
       {"dilation 0", param("dilate_h", int64_t{0}), "dilate_h is 0"},
       {"dilation of 2^63 - 1", param("dilate_h", kMax), "dilate_h"},
       {"dilation beyond the image", param("dilate_h", int64_t{1 << 30}), "larger than the padded"},
-      {"negative padding", param("pad_w", int64_t{-1}), "pad_w is -1"},
+      {"more cropped than there is", param("pad_w", int64_t{-9}), "larger than the padded"},
+      {"padding of -2^63 + 1", param("pad_w", -kMax), "pad_w is -9223372036854775807"},
       {"padding of 2^63 - 1", param("pad_w", kMax), "pad_w"},
       {"output of terabytes",
        [&](RawModel& model) {

@@ -82,9 +82,9 @@ const Shape& NetworkBuilder::shape(const Feature& x) const {
   return status_.ok() ? builder_.graph().var(x.var).type.shape : kUnknown;
 }
 
-Feature NetworkBuilder::Input() {
+Feature NetworkBuilder::Input(int64_t channels) {
   InputParam param;
-  param.shape = {options_.batch, 3, options_.image, options_.image};
+  param.shape = {options_.batch, channels, options_.image, options_.image};
   return {AddNode(std::make_shared<const InputCallback>(param), {}, "data"), 0, 1};
 }
 
@@ -150,6 +150,11 @@ Feature NetworkBuilder::ConvBias(const std::string& name, const Feature& x,
   const int y = Convolution(name, x, conv, gain / std::sqrt(x.variance));
   const int bias = Vector(name + ".bias", {1, conv.channels, 1, 1}, 0, gain * kSpread);
   return {AddNode(MakeElemwise(ElemwiseMode::kAdd), {y, bias}, name + ".add_bias"), 0, gain * gain};
+}
+
+Feature NetworkBuilder::Conv(const std::string& name, const Feature& x,
+                             const ConvolutionShape& conv) {
+  return {Convolution(name, x, conv, 1 / std::sqrt(x.variance)), 0, 1};
 }
 
 Feature NetworkBuilder::Relu(const std::string& name, const Feature& x) {

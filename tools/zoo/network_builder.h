@@ -39,7 +39,7 @@ class NetworkBuilder {
   explicit NetworkBuilder(const ZooOptions& options);
 
   // The graph's input "data".
-  Feature Input();
+  Feature Input(int64_t channels = 3);
 
   // Every filter is standardised (Qiao et al. 2019): its weights sum to 0, so that outputs are
   // centred whatever the mean of the inputs is, and different images keep different features.
@@ -50,6 +50,8 @@ class NetworkBuilder {
   // A convolution and an addition of its bias. Output: mean 0, variance gain^2.
   Feature ConvBias(const std::string& name, const Feature& x, const ConvolutionShape& shape,
                    double gain = 1);
+  // A convolution alone. Output: mean 0, variance 1.
+  Feature Conv(const std::string& name, const Feature& x, const ConvolutionShape& shape);
   Feature Relu(const std::string& name, const Feature& x);
   Feature Relu6(const std::string& name, const Feature& x);
   Feature Add(const std::string& name, const Feature& a, const Feature& b);

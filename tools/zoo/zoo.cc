@@ -10,6 +10,7 @@ constexpr ZooModel kModels[] = {
     {"mobilenet_v2", "MobileNetV2, width 1.0", BuildMobileNetV2},
     {"squeezenet", "SqueezeNet 1.1", BuildSqueezeNet},
     {"inception_v1", "Inception v1 (GoogLeNet), without auxiliary classifiers", BuildInceptionV1},
+    {"tiling_chain", "conv, pool, conv, pool of one channel at 16 x 16", BuildTilingChain},
 };
 
 }  // namespace

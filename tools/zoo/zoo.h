@@ -1,7 +1,8 @@
 // The zoo: well-known networks with seeded weights, as frameworks export them (nothing fused).
 //
-// Input "data": [batch, 3, image, image] Float32. Output "prob": [batch, 1000], a softmax; or,
-// where headless, "features": the feature map that the classifier would read.
+// Input "data": [batch, 3, image, image] Float32 (tiling_chain: [batch, 1, 16, 16]). Output "prob":
+// [batch, 1000], a softmax; or, where headless, "features": the feature map that the classifier
+// would read.
 #ifndef ASHLAR_TOOLS_ZOO_ZOO_H_
 #define ASHLAR_TOOLS_ZOO_ZOO_H_
 
@@ -28,6 +29,9 @@ absl::StatusOr<Graph> BuildVgg19(const ZooOptions& options);
 absl::StatusOr<Graph> BuildMobileNetV2(const ZooOptions& options);
 absl::StatusOr<Graph> BuildSqueezeNet(const ZooOptions& options);
 absl::StatusOr<Graph> BuildInceptionV1(const ZooOptions& options);
+// Two convolutions of one channel and the pools behind them, at 16 x 16 pixels whatever `image`
+// says; the output is "features". Small enough that tiles of it can be checked by hand.
+absl::StatusOr<Graph> BuildTilingChain(const ZooOptions& options);
 
 struct ZooModel {
   const char* name;

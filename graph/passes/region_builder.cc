@@ -1,0 +1,256 @@
+#include "graph/passes/region_builder.h"
+
+#include <algorithm>
+
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+bool IsImage(const TensorType& type) {
+  return type.dtype == DType::kFloat32 && type.shape.rank() == 4;
+}
+
+}  // namespace
+
+RegionBuilder::RegionBuilder(const Graph& source, const OperatorTable& operators)
+    : rewriter_(source), operators_(operators), infos_(source.nodes().size()) {}
+
+const RegionBuilder::NodeInfos& RegionBuilder::Infos(int node) {
+  NodeInfos& infos = infos_[node];
+  if (!infos.known) {
+    infos = {true, source().InputInfos(source().node(node)),
+             source().OutputTypes(source().node(node))};
+  }
+  return infos;
+}
+
+absl::StatusOr<std::vector<Region>> RegionBuilder::InputRegions(int node, const Region& region) {
+  const OperatorNode& n = source().node(node);
+  const NodeInfos& infos = Infos(node);
+  if (infos.outputs.size() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(n.name, " (", n.op->type(), ", ", n.id,
+                                                   ") has several outputs and cannot be tiled"));
+  }
+  if (std::optional<std::vector<Region>> regions =
+          n.op->InputRegions(region, infos.inputs, infos.outputs)) {
+    return *std::move(regions);
+  }
+  if (!IsWhole(region, infos.outputs[0].shape)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        n.name, " (", n.op->type(), ", ", n.id, ") does not make a part of its output, ",
+        ToString(region), " of ", infos.outputs[0].shape.ToString(), ", from a part of its input"));
+  }
+  std::vector<Region> whole;
+  for (const InputInfo& input : infos.inputs) whole.push_back(WholeRegion(input.type.shape));
+  return whole;
+}
+
+bool RegionBuilder::IsRun(const Piece& piece, const Region& region) {
+  const Format format = TypeOf(piece.var).format;
+  bool cut = false;  // a dimension further in
+  for (int i = static_cast<int>(region.size()) - 1; i >= 0; --i) {
+    // From the innermost on: in rows, an image's channels lie inside of its rows.
+    const int axis = format == Format::kNHCW16c && (i == 1 || i == 2) ? 3 - i : i;
+    if (cut && region[axis].size() != 1) return false;
+    cut = cut || region[axis] != piece.region[axis];
+  }
+  return true;
+}
+
+absl::StatusOr<int> RegionBuilder::Integer(int64_t value) {
+  const auto [entry, is_new] = integers_.try_emplace(value, -1);
+  if (is_new) {
+    HostTensor tensor = HostTensor::FromValues<int64_t>(DType::kInt64, {1}, {&value, 1});
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs,
+                            builder().Add(operators_.MakeConstant(std::move(tensor)), {}));
+    integers_[value] = outputs[0];
+    return outputs[0];
+  }
+  return entry->second;
+}
+
+absl::StatusOr<int> RegionBuilder::AddOperator(OperatorPtr op, std::vector<int> inputs,
+                                               std::string name, Format format) {
+  GraphBuilder::NodeOptions options;
+  options.name = std::move(name);
+  options.output_formats = {format};
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs,
+                          builder().Add(std::move(op), std::move(inputs), std::move(options)));
+  return outputs[0];
+}
+
+absl::StatusOr<Piece> RegionBuilder::Crop(const Piece& piece, const Region& region) {
+  if (piece.region == region) return piece;
+  Piece& crop = crops_[{piece.var, region}];
+  if (crop.var >= 0) return crop;
+  uint32_t axes = 0;
+  std::vector<int> inputs = {piece.var};
+  std::vector<int64_t> list;
+  for (size_t axis = 0; axis < region.size(); ++axis) {
+    if (region[axis] == piece.region[axis]) continue;
+    axes |= uint32_t{1} << axis;
+    list.push_back(static_cast<int64_t>(axis));
+    for (const int64_t bound : {region[axis].begin, region[axis].end}) {
+      ASHLAR_ASSIGN_OR_RETURN(const int integer, Integer(bound - piece.region[axis].begin));
+      inputs.push_back(integer);
+    }
+  }
+  OperatorPtr& op = subtensors_[axes];
+  if (op == nullptr) {
+    const std::vector<int64_t> given(list.size(), 1), not_given(list.size(), 0);
+    ASHLAR_ASSIGN_OR_RETURN(op, operators_.Make("Subtensor", {{"axis", list},
+                                                              {"begin", given},
+                                                              {"end", given},
+                                                              {"step", not_given},
+                                                              {"idx", not_given}}));
+  }
+  const std::string name = absl::StrCat(builder().graph().var(piece.var).name, ":part");
+  ASHLAR_ASSIGN_OR_RETURN(crop.var,
+                          AddOperator(op, std::move(inputs), name, TypeOf(piece.var).format));
+  crop.region = region;
+  return crop;
+}
+
+absl::StatusOr<Piece> RegionBuilder::Copy(const Piece& piece, const Region& region) {
+  ASHLAR_ASSIGN_OR_RETURN(const Piece part, Crop(piece, region));
+  OperatorPtr& op = concats_[0];
+  if (op == nullptr) {
+    ASHLAR_ASSIGN_OR_RETURN(op, operators_.Make("Concat", {{"axis", int64_t{0}}}));
+  }
+  const std::string name = absl::StrCat(builder().graph().var(piece.var).name, ":halo");
+  ASHLAR_ASSIGN_OR_RETURN(const int var,
+                          AddOperator(op, {part.var}, name, TypeOf(part.var).format));
+  return Piece{var, region};
+}
+
+absl::StatusOr<Piece> RegionBuilder::Join(absl::Span<const Piece> pieces, int axis) {
+  if (pieces.size() == 1) return pieces[0];
+  OperatorPtr& op = concats_[axis];
+  if (op == nullptr) {
+    ASHLAR_ASSIGN_OR_RETURN(op, operators_.Make("Concat", {{"axis", int64_t{axis}}}));
+  }
+  std::vector<int> inputs;
+  Region region = pieces[0].region;
+  for (const Piece& piece : pieces) {
+    inputs.push_back(piece.var);
+    region[axis].end = piece.region[axis].end;
+  }
+  const std::string name = absl::StrCat(builder().graph().var(inputs.back()).name, ":joined");
+  const Format format = TypeOf(inputs[0]).format;
+  ASHLAR_ASSIGN_OR_RETURN(const int var, AddOperator(op, std::move(inputs), name, format));
+  return Piece{var, region};
+}
+
+Format RegionBuilder::OutputFormat(int node, absl::Span<const int> inputs, bool rows) {
+  const NodeInfos& infos = Infos(node);
+  const TensorType& output = infos.outputs[0];
+  if (output.format != Format::kNCHW16c) return output.format;
+  if (rows) return Format::kNHCW16c;
+  const auto in_rows = [&](size_t i) { return TypeOf(inputs[i]).format == Format::kNHCW16c; };
+  const std::vector<TensorType> types = TypesOf(infos.inputs);
+  const Operator& op = *source().node(node).op;
+  // Convolutions and pools read one format and make another; what else reads images, does not.
+  if (!op.CropsInput(0)) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (in_rows(i)) return Format::kNHCW16c;
+    }
+    return output.format;
+  }
+  // What is added in place keeps its format.
+  for (int input : op.WritableForward(types, infos.outputs)) {
+    if (in_rows(static_cast<size_t>(input))) return Format::kNHCW16c;
+  }
+  return output.format;
+}
+
+absl::Status RegionBuilder::Unify(const OperatorNode& node, Format format,
+                                  std::vector<int>& inputs) {
+  if (!IsBlocked(format)) return absl::OkStatus();
+  if (node.op->format_rule(source().InputTypes(node)) != FormatRule::kUniform) {
+    return absl::OkStatus();
+  }
+  for (int& input : inputs) {
+    if (!IsImage(TypeOf(input)) || TypeOf(input).format == format) continue;
+    const auto [entry, is_new] = relayouts_.try_emplace({input, format}, -1);
+    if (is_new) {
+      const std::string name = absl::StrCat(builder().graph().var(input).name, ":relayout");
+      ASHLAR_ASSIGN_OR_RETURN(const int var,
+                              AddOperator(operators_.MakeRelayout(format), {input}, name, format));
+      relayouts_[{input, format}] = var;
+      input = var;
+    } else {
+      input = entry->second;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int>> RegionBuilder::AddWhole(const OperatorNode& node,
+                                                         absl::Span<const int> inputs) {
+  GraphBuilder::NodeOptions options = rewriter_.Identity(node);
+  if (node.op->has_workspace()) {
+    options.workspace_bytes = source().var(node.outputs.back()).type.bytes();
+  }
+  std::vector<int> operands(inputs.begin(), inputs.end());
+  const int index = source().var(node.outputs[0]).producer;
+  if (node.op->role() == Role::kCompute && Infos(index).outputs.size() == 1) {
+    options.output_formats[0] = OutputFormat(index, operands, /*rows=*/false);
+    ASHLAR_RETURN_IF_ERROR(Unify(node, options.output_formats[0], operands));
+  }
+  return builder().Add(node.op, std::move(operands), std::move(options));
+}
+
+absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
+                                             absl::Span<const Piece> pieces, bool rows,
+                                             absl::string_view part) {
+  const OperatorNode& n = source().node(node);
+  const NodeInfos& infos = Infos(node);
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<Region> given, InputRegions(node, region));
+  std::vector<int> inputs;
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    if (n.op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue) {
+      inputs.push_back(pieces[i].var);
+      continue;
+    }
+    if (n.op->CropsInput(static_cast<int>(i)) && !IsRun(pieces[i], given[i])) {
+      // The operator reads its part of the rows and columns where they are.
+      given[i][2] = pieces[i].region[2];
+      given[i][3] = pieces[i].region[3];
+    }
+    ASHLAR_ASSIGN_OR_RETURN(const Piece piece, Crop(pieces[i], given[i]));
+    inputs.push_back(piece.var);
+  }
+  const Format format = OutputFormat(node, inputs, rows);
+  ASHLAR_RETURN_IF_ERROR(Unify(n, format, inputs));
+  OperatorPtr op = n.op;
+  if (std::optional<Replacement> at = n.op->AtRegion(region, given, infos.inputs, infos.outputs)) {
+    op = at->op;
+    std::vector<int> operands;
+    for (Operand& operand : at->operands) {
+      if (operand.from != Operand::From::kConstant) {
+        operands.push_back(inputs[operand.input]);
+        continue;
+      }
+      ASHLAR_ASSIGN_OR_RETURN(
+          const std::vector<int> constant,
+          builder().Add(operators_.MakeConstant(std::move(operand.constant)), {}));
+      operands.push_back(constant[0]);
+    }
+    inputs = std::move(operands);
+  }
+  if (format == Format::kNHCW16c) {
+    // A change of format says in its parameters what it changes to.
+    OperatorPtr relayout = operators_.MakeRelayout(format);
+    if (op->type() == relayout->type()) op = std::move(relayout);
+  }
+  GraphBuilder::NodeOptions options;
+  options.name = absl::StrCat(n.name, part);
+  options.priority = n.priority;
+  options.output_formats = {format};
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs,
+                          builder().Add(std::move(op), std::move(inputs), std::move(options)));
+  return Piece{outputs[0], region};
+}
+
+}  // namespace ashlar

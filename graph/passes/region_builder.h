@@ -1,0 +1,87 @@
+// Operators on regions of tensors, as they are added to a new graph: what the tiled rewrite is
+// written with.
+#ifndef ASHLAR_GRAPH_PASSES_REGION_BUILDER_H_
+#define ASHLAR_GRAPH_PASSES_REGION_BUILDER_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/operator_table.h"
+#include "graph/rewriter.h"
+
+namespace ashlar {
+
+// A var of the new graph that holds a region of a var of the source.
+struct Piece {
+  int var = -1;
+  Region region;
+};
+
+// Regions of vars of the source, by var.
+using Regions = absl::flat_hash_map<int, Region>;
+
+class RegionBuilder {
+ public:
+  RegionBuilder(const Graph& source, const OperatorTable& operators);
+
+  const Graph& source() const { return rewriter_.source(); }
+  const std::vector<InputInfo>& inputs(int node) { return Infos(node).inputs; }
+  const std::vector<TensorType>& outputs(int node) { return Infos(node).outputs; }
+
+  // What `node` needs of its inputs for a region of output 0, where it computes in parts.
+  absl::StatusOr<std::vector<Region>> InputRegions(int node, const Region& region);
+
+  // The node as it is; its outputs.
+  absl::StatusOr<std::vector<int>> AddWhole(const OperatorNode& node, absl::Span<const int> inputs);
+  // The node for a region of output 0; `pieces` are of its inputs and hold what it needs. With
+  // `rows` it makes images in rows (NHCW16c) where it made them in blocks. `part` is appended to
+  // the name.
+  absl::StatusOr<Piece> AddPart(int node, const Region& region, absl::Span<const Piece> pieces,
+                                bool rows, absl::string_view part);
+
+  // Exactly `region` of what a piece holds.
+  absl::StatusOr<Piece> Crop(const Piece& piece, const Region& region);
+  // The same in memory of its own, so that the rest of the piece may go.
+  absl::StatusOr<Piece> Copy(const Piece& piece, const Region& region);
+  // Pieces that continue each other along `axis`.
+  absl::StatusOr<Piece> Join(absl::Span<const Piece> pieces, int axis);
+
+  absl::StatusOr<Graph> Finish() && { return std::move(rewriter_).Finish(); }
+
+ private:
+  struct NodeInfos {
+    bool known = false;
+    std::vector<InputInfo> inputs;
+    std::vector<TensorType> outputs;
+  };
+
+  const NodeInfos& Infos(int node);
+  const TensorType& TypeOf(int new_var) { return builder().graph().var(new_var).type; }
+  GraphBuilder& builder() { return rewriter_.builder(); }
+  // A region of a piece that lies in it without gaps.
+  bool IsRun(const Piece& piece, const Region& region);
+  // The format in which output 0 is made of these inputs.
+  Format OutputFormat(int node, absl::Span<const int> inputs, bool rows);
+  // Inputs in one format, where the operator wants that (FormatRule::kUniform).
+  absl::Status Unify(const OperatorNode& node, Format format, std::vector<int>& inputs);
+  absl::StatusOr<int> AddOperator(OperatorPtr op, std::vector<int> inputs, std::string name,
+                                  Format format);
+  absl::StatusOr<int> Integer(int64_t value);
+
+  GraphRewriter rewriter_;
+  const OperatorTable& operators_;
+  std::vector<NodeInfos> infos_;                           // by node
+  absl::flat_hash_map<int64_t, int> integers_;             // constants, by value
+  absl::flat_hash_map<int, OperatorPtr> concats_;          // by axis
+  absl::flat_hash_map<uint32_t, OperatorPtr> subtensors_;  // by the set of axes
+  absl::flat_hash_map<std::pair<int, Region>, Piece> crops_;
+  absl::flat_hash_map<std::pair<int, Format>, int> relayouts_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_PASSES_REGION_BUILDER_H_

@@ -1,0 +1,46 @@
+// What the tiled rewrite makes of a graph, part by part and operator by operator.
+#ifndef ASHLAR_GRAPH_PASSES_TILE_GEOMETRY_H_
+#define ASHLAR_GRAPH_PASSES_TILE_GEOMETRY_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/operator_table.h"
+#include "graph/passes/tile_spec.h"
+
+namespace ashlar {
+
+// An operator in a part.
+struct TiledOperator {
+  int node = 0;    // of the graph before
+  Region output;   // that it makes
+  Region input;    // that it needs of its input 0
+  OperatorPtr op;  // the operator on exactly these: its padding is what lies outside of the image
+};
+
+// What depends on a part of a segment's input, of one operator's output.
+struct ReachedRegion {
+  int node = 0;
+  Region unclipped, clipped;
+};
+
+struct TiledPart {
+  TileSegment segment;                   // without those inside
+  int64_t row = 0, column = 0;           // of the grid; other kinds of parts are rows
+  int outer = -1;                        // the part around it: index into the list
+  Region output;                         // that it makes of the segment's last operator
+  Region input;                          // kInputGrid: its part of the segment's input
+  std::vector<TiledOperator> operators;  // in the order in which they run
+  std::vector<ReachedRegion> reached;    // kInputGrid: in that order
+};
+
+// All parts in the order in which they run.
+absl::StatusOr<std::vector<TiledPart>> DescribeTiles(const Graph& graph, const TileSpec& spec,
+                                                     absl::Span<const int> order,
+                                                     const OperatorTable& operators);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_PASSES_TILE_GEOMETRY_H_

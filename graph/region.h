@@ -1,0 +1,62 @@
+// Boxes of tensors: what tiling cuts a graph into.
+#ifndef ASHLAR_GRAPH_REGION_H_
+#define ASHLAR_GRAPH_REGION_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "graph/shape.h"
+
+namespace ashlar {
+
+// Half-open, in elements. Unclipped ranges may begin below 0.
+struct Range {
+  int64_t begin = 0, end = 0;
+
+  int64_t size() const { return end - begin; }
+  bool empty() const { return end <= begin; }
+  bool Contains(const Range& other) const { return begin <= other.begin && other.end <= end; }
+  friend bool operator==(const Range&, const Range&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const Range& range) {
+    return H::combine(std::move(h), range.begin, range.end);
+  }
+};
+
+// What lies in both, and what reaches from the first of both to the last; an empty range adds
+// nothing to a hull.
+inline Range Intersection(const Range& a, const Range& b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+inline Range Hull(const Range& a, const Range& b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+// One range for each dimension of a tensor's logical shape.
+using Region = absl::InlinedVector<Range, 4>;
+
+Region WholeRegion(const Shape& shape);
+bool IsWhole(const Region& region, const Shape& shape);
+Shape ShapeOf(const Region& region);
+bool IsEmpty(const Region& region);
+bool Contains(const Region& outer, const Region& inner);
+Region Hull(const Region& a, const Region& b);
+// The part that lies inside of a tensor.
+Region Clip(const Region& region, const Shape& shape);
+// "[0,1) [0,64) [14,28) [0,56)"
+std::string ToString(const Region& region);
+
+// Rounded towards minus infinity and plus infinity; `divisor` is positive.
+inline int64_t FloorDivide(int64_t value, int64_t divisor) {
+  return value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor);
+}
+inline int64_t CeilDivide(int64_t value, int64_t divisor) { return -FloorDivide(-value, divisor); }
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_REGION_H_

@@ -1,0 +1,89 @@
+#include "runtime/graph_cuts.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/rewriter.h"
+#include "graph/status.h"
+#include "opr/host_io.h"
+
+namespace ashlar {
+
+std::vector<GraphCut> FindCuts(const Graph& graph, absl::Span<const int> order) {
+  std::vector<GraphCut> cuts;
+  if (graph.inputs().size() != 1) return cuts;
+  std::vector<int> position(graph.nodes().size(), -1);
+  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<int>(i);
+  int until = -1;  // the last position at which something made before the last cut is read
+  for (size_t i = 0; i < order.size(); ++i) {
+    const OperatorNode& node = graph.node(order[i]);
+    if (node.op->role() == Role::kConstant || node.op->role() == Role::kOutput) continue;
+    const bool single = until <= static_cast<int>(i) && graph.value_outputs(node).size() == 1;
+    for (int var : node.outputs) {
+      for (int reader : graph.readers(var)) until = std::max(until, position[reader]);
+    }
+    const bool begins = node.op->role() == Role::kInput;
+    if (begins || (single && !cuts.empty())) cuts.push_back({node.outputs[0], static_cast<int>(i)});
+  }
+  return cuts;
+}
+
+absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> order,
+                                   const GraphCut& from, const GraphCut& to, int64_t images) {
+  GraphBuilder builder(graph.var(from.var).comp_node, graph.next_id());
+  absl::flat_hash_map<int, int> map;
+  const TensorType& type = graph.var(from.var).type;
+  InputParam input;
+  input.dtype = type.dtype;
+  input.shape.assign(type.shape.dims().begin(), type.shape.dims().end());
+  if (!input.shape.empty()) input.shape[0] = images;
+  GraphBuilder::NodeOptions options;
+  options.name = "from";
+  options.output_formats = {type.format};
+  const OperatorNode& first = graph.node(graph.var(from.var).producer);
+  options.id = first.id;
+  ASHLAR_ASSIGN_OR_RETURN(
+      std::vector<int> added,
+      builder.Add(std::make_shared<const Host2DeviceCopy>(std::move(input)), {}, options));
+  map[from.var] = added[0];
+  for (int i = from.position + 1; i <= to.position; ++i) {
+    const OperatorNode& node = graph.node(order[i]);
+    if (node.op->role() == Role::kConstant || node.op->role() == Role::kInput) continue;
+    std::vector<int> inputs;
+    for (int var : node.inputs) {
+      if (const auto it = map.find(var); it != map.end()) {
+        inputs.push_back(it->second);
+        continue;
+      }
+      const HostTensor* value = graph.host_value(var);
+      if (value == nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(node.name, " reads ", graph.var(var).name, " from before the cut"));
+      }
+      ASHLAR_ASSIGN_OR_RETURN(added, builder.Add(graph.node(graph.var(var).producer).op, {},
+                                                 {.name = graph.var(var).name,
+                                                  .id = {},
+                                                  .output_ids = {},
+                                                  .output_names = {},
+                                                  .output_formats = {},
+                                                  .binding = {}}));
+      map[var] = added[0];
+      inputs.push_back(added[0]);
+    }
+    GraphBuilder::NodeOptions same;
+    same.name = node.name;
+    same.id = node.id;
+    for (int var : graph.value_outputs(node)) {
+      same.output_formats.push_back(graph.var(var).type.format);
+    }
+    ASHLAR_ASSIGN_OR_RETURN(added, builder.Add(node.op, std::move(inputs), std::move(same)));
+    for (size_t k = 0; k < added.size(); ++k) map[node.outputs[k]] = added[k];
+  }
+  ASHLAR_RETURN_IF_ERROR(
+      builder.Add(std::make_shared<const OutputCallback>(NoParam()), {map.at(to.var)}).status());
+  return std::move(builder).Build();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,29 @@
+// Where a graph hangs together by one tensor: the places at which tiled segments begin and end.
+#ifndef ASHLAR_RUNTIME_GRAPH_CUTS_H_
+#define ASHLAR_RUNTIME_GRAPH_CUTS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+
+namespace ashlar {
+
+// A var that is all that later operators read of what was made before.
+struct GraphCut {
+  int var = 0;
+  int position = 0;  // in the order: that of the node that makes it
+};
+
+// In the order of `order`, the graph's input first. Empty where there are several inputs.
+std::vector<GraphCut> FindCuts(const Graph& graph, absl::Span<const int> order);
+
+// What lies between two cuts as a graph of its own: its input is `from` for `images` images, its
+// only output `to`. Formats are those of `graph`.
+absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> order,
+                                   const GraphCut& from, const GraphCut& to, int64_t images);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_GRAPH_CUTS_H_

@@ -1,0 +1,28 @@
+// The passes over a graph, and what each of them saves.
+#ifndef ASHLAR_RUNTIME_REWRITE_H_
+#define ASHLAR_RUNTIME_REWRITE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/planned_graph.h"
+
+namespace ashlar {
+
+struct RewrittenGraph {
+  Graph graph;
+  std::vector<PassReport> passes;
+};
+
+// Runs the passes that the options name.
+absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& options);
+
+// Scheduled operators, without constants.
+int CountOperators(const Graph& graph);
+
+// Operations of the operators that have weights.
+double WeightFlops(const Graph& graph);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_REWRITE_H_

@@ -1,0 +1,144 @@
+#include "runtime/tiled_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/passes/tile.h"
+#include "graph/status.h"
+#include "opr/table.h"
+
+namespace ashlar {
+namespace {
+
+// Plans that are made for one budget, as alignment and scratch come on top of what the search
+// expects.
+constexpr int kMaxAttempts = 4;
+
+constexpr double kNear = 0.85;  // points of a frontier, whose arenas differ by less
+
+// The order of the graph as it is, which tiles follow.
+absl::StatusOr<Schedule> OrderOf(const Graph& graph, const PlanningOptions& options) {
+  const StorageModel model = BuildStorageModel(graph, {.inplace = options.inplace});
+  const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
+  return ScheduleByName(options.scheduler, graph, model, no_workspace);
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanSpec(const RewrittenGraph& rewritten,
+                                                       const Schedule& order, const TileSpec& spec,
+                                                       PlanningOptions options) {
+  options.tiles = spec;
+  if (spec.empty()) return PlanRewritten(rewritten, options, /*in_given_order=*/false);
+  PassReport report;
+  report.name = "tile";
+  report.operators_before = CountOperators(rewritten.graph);
+  RewrittenGraph tiled;
+  ASHLAR_ASSIGN_OR_RETURN(tiled.graph, Tile(rewritten.graph, spec, order.order, Operators()));
+  report.operators_after = CountOperators(tiled.graph);
+  report.arena_bytes_before = order.peak_bytes;
+  const double flops = WeightFlops(rewritten.graph), all = WeightFlops(tiled.graph);
+  tiled.passes = rewritten.passes;
+  tiled.passes.push_back(std::move(report));
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          PlanRewritten(std::move(tiled), options, /*in_given_order=*/true));
+  planned->passes.back().arena_bytes_after = planned->schedule.peak_bytes;
+  planned->extra_flops_ratio = flops > 0 ? all / flops - 1 : 0;
+  return planned;
+}
+
+absl::StatusOr<std::vector<Tiling>> Search(const RewrittenGraph& rewritten, const Schedule& order,
+                                           const PlanningOptions& options) {
+  TilingLimits limits;
+  if (options.budget) limits.max_extra_flops = options.budget->max_extra_flops;
+  ASHLAR_ASSIGN_OR_RETURN(Device * device, OpenDevice(options.comp_node));
+  ASHLAR_ASSIGN_OR_RETURN(const ProcessorSpeed speed, MeasuredSpeed(*device, options.threads));
+  return SearchTilings(rewritten.graph, order.order, limits, speed);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& rewritten,
+                                                        const PlanningOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(rewritten.graph, options));
+  return PlanSpec(rewritten, order, options.tiles, options);
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGraph& rewritten,
+                                                               const PlanningOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(rewritten.graph, options));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings, Search(rewritten, order, options));
+  const int64_t budget = options.budget->bytes;
+  std::unique_ptr<PlannedGraph> found;
+  // First with the fastest kernels, then with those that need little scratch.
+  PlanningOptions sparing = options;
+  sparing.kernels.least_memory = true;
+  for (PlanningOptions attempt : {options, sparing}) {
+    if (found != nullptr) break;
+    if (budget > 0) attempt.planner.limits.capacity = budget;
+    double excess = 1;  // of plans over what the search expects
+    int attempts = 0;
+    for (const Tiling& tiling : tilings) {
+      if (excess * static_cast<double>(tiling.arena_bytes) > static_cast<double>(budget)) continue;
+      if (++attempts > kMaxAttempts) break;
+      ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                              PlanSpec(rewritten, order, tiling.spec, attempt));
+      const int64_t arena = planned->plan.plan.arena;
+      if (arena <= budget) {
+        found = std::move(planned);
+        break;
+      }
+      excess = static_cast<double>(arena) / static_cast<double>(tiling.arena_bytes);
+    }
+  }
+  if (found != nullptr && !options.budget->find_smallest) return found;
+  // The last ones are the smallest, but for alignment.
+  std::unique_ptr<PlannedGraph> smallest;
+  const size_t first = tilings.size() - std::min<size_t>(tilings.size(), budget == 0 ? 2 : 1);
+  for (size_t i = tilings.size(); i-- > first;) {
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                            PlanSpec(rewritten, order, tilings[i].spec, sparing));
+    if (smallest == nullptr || planned->plan.plan.arena < smallest->plan.plan.arena) {
+      smallest = std::move(planned);
+    }
+  }
+  const int64_t least = smallest->plan.plan.arena;
+  if (found == nullptr && (budget == 0 || least <= budget || options.budget->find_smallest)) {
+    found = std::move(smallest);
+  }
+  if (found == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no plan fits the budget of ", budget,
+                     " bytes; the smallest budget that would do is ", least));
+  }
+  found->smallest_budget = std::min(least, found->plan.plan.arena);
+  return found;
+}
+
+absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph,
+                                                          const PlanningOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten, RewriteGraph(std::move(graph), options));
+  graph = std::move(rewritten.graph);
+  ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(graph, options));
+  return DescribeTiles(graph, options.tiles, order.order, Operators());
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
+    Graph graph, const PlanningOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph rewritten, RewriteGraph(std::move(graph), options));
+  ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(rewritten.graph, options));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings, Search(rewritten, order, options));
+  std::vector<std::unique_ptr<PlannedGraph>> plans;
+  int64_t last = 0;
+  for (const Tiling& tiling : tilings) {
+    // Points that lie close together say little.
+    const bool near = static_cast<double>(tiling.arena_bytes) > kNear * static_cast<double>(last);
+    if (!plans.empty() && near && &tiling != &tilings.back()) continue;
+    last = tiling.arena_bytes;
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                            PlanSpec(rewritten, order, tiling.spec, options));
+    if (!plans.empty() && planned->plan.plan.arena >= plans.back()->plan.plan.arena) continue;
+    plans.push_back(std::move(planned));
+  }
+  return plans;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,41 @@
+// The search for tiles: the fastest rewrite of a graph whose arena fits a budget.
+#ifndef ASHLAR_RUNTIME_TILING_SEARCH_H_
+#define ASHLAR_RUNTIME_TILING_SEARCH_H_
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/passes/tile_spec.h"
+#include "runtime/time_estimate.h"
+
+namespace ashlar {
+
+// A rewrite and what is expected of it. Alignment and workspaces are not in it: plans tell.
+struct Tiling {
+  TileSpec spec;
+  int64_t arena_bytes = 0;
+  double ms = 0;
+  double extra_flops = 0;  // computed again, over all of the graph before
+};
+
+struct TilingLimits {
+  double max_extra_flops = std::numeric_limits<double>::infinity();  // a ratio
+};
+
+// Tilings none of which is both larger and slower than another, the largest first; the first is
+// that of the graph as it is. `order`: of the graph as it is, producers first.
+//
+// A tiling splits the batch up to some cut (GraphCut) or not at all; inside, the cuts are ends of
+// segments, found by dynamic programming: each stays whole, or is executed in lines, rows or a grid
+// of tiles.
+absl::StatusOr<std::vector<Tiling>> SearchTilings(const Graph& graph, absl::Span<const int> order,
+                                                  const TilingLimits& limits,
+                                                  const ProcessorSpeed& speed);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_TILING_SEARCH_H_

@@ -1,0 +1,34 @@
+// How long a graph will take, by arithmetic and traffic: what the search for tiles compares plans
+// with.
+#ifndef ASHLAR_RUNTIME_TIME_ESTIMATE_H_
+#define ASHLAR_RUNTIME_TIME_ESTIMATE_H_
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "memory/storage.h"
+#include "runtime/device.h"
+
+namespace ashlar {
+
+// What a processor does in a millisecond.
+struct ProcessorSpeed {
+  double flops = 1e8;         // of a convolution that keeps it busy
+  double cache_bytes = 2e7;   // copied within the caches
+  double memory_bytes = 1e7;  // read from memory
+  double kernel_ms = 0.003;   // to begin a kernel
+};
+
+// Measured with a convolution and copies on the device: some tens of milliseconds, spent once a
+// process and number of threads.
+absl::StatusOr<ProcessorSpeed> MeasuredSpeed(Device& device, int threads);
+
+// Milliseconds of one operator, of whose images only a share is computed.
+double EstimateOperator(const Graph& graph, const StorageModel& model, int node,
+                        const ProcessorSpeed& speed, double share = 1);
+
+// Milliseconds of one run.
+double EstimateTime(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_TIME_ESTIMATE_H_

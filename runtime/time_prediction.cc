@@ -1,0 +1,111 @@
+#include "runtime/time_prediction.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int kRounds = 3;
+
+// One kernel, and the first operator that it computes.
+struct Sample {
+  const Kernel* kernel = nullptr;
+  int node = 0;
+  int64_t count = 0;  // operators
+  std::unique_ptr<KernelState> state;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  void* workspace = nullptr;
+  double ms = 0;  // the mean
+};
+
+// Memory as a session has it, whose contents are of no account.
+struct Memory {
+  std::unique_ptr<DeviceMemory> arena, weights, inputs, outputs;
+};
+
+// Where a var lies; `node` reads it as its input `input` (-1: makes it).
+char* AddressOf(const PlannedGraph& planned, const Memory& memory, int var, int node, int input) {
+  const VarView view = planned.model.views[var];
+  if (view.storage < 0) return nullptr;
+  const Storage& storage = planned.model.storages[view.storage];
+  switch (storage.pool) {
+    case Pool::kArena:
+      return static_cast<char*>(memory.arena->data()) + planned.ArenaOffset(var);
+    case Pool::kWeights: {
+      const WeightEntry& entry = planned.weights.entries[planned.weights.by_input[node][input]];
+      return static_cast<char*>(memory.weights->data()) + entry.offset + view.offset;
+    }
+    case Pool::kInput:
+      return static_cast<char*>(memory.inputs->data()) + view.offset;
+    case Pool::kOutput:
+      return static_cast<char*>(memory.outputs->data()) + view.offset;
+  }
+  return nullptr;
+}
+
+void Bind(const PlannedGraph& planned, const Memory& memory, Sample& sample) {
+  const Graph& graph = planned.graph;
+  const OperatorNode& node = graph.node(sample.node);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const int input = static_cast<int>(i);
+    const bool read = node.op->input_use(input) == InputUse::kDeviceValue;
+    sample.inputs.push_back(read ? AddressOf(planned, memory, node.inputs[i], sample.node, input)
+                                 : nullptr);
+  }
+  for (int var : graph.value_outputs(node)) {
+    sample.outputs.push_back(AddressOf(planned, memory, var, sample.node, -1));
+  }
+  if (const int64_t offset = planned.WorkspaceOffset(sample.node); offset >= 0) {
+    sample.workspace = static_cast<char*>(memory.arena->data()) + offset;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<double> PredictTime(const PlannedGraph& planned) {
+  std::map<const Kernel*, size_t> index;
+  std::vector<Sample> samples;
+  for (int node : planned.schedule.order) {
+    const Kernel* kernel = planned.kernels[node].get();
+    if (kernel == nullptr || planned.graph.node(node).op->role() != Role::kCompute) continue;
+    const auto [it, is_new] = index.try_emplace(kernel, samples.size());
+    if (is_new) {
+      samples.emplace_back();
+      samples.back().kernel = kernel;
+      samples.back().node = node;
+    }
+    ++samples[it->second].count;
+  }
+  Device& device = *planned.device;
+  device.UseThreads(planned.options.threads);
+  Memory memory;
+  ASHLAR_ASSIGN_OR_RETURN(memory.arena, device.Allocate(planned.plan.plan.arena));
+  ASHLAR_ASSIGN_OR_RETURN(memory.weights, device.Allocate(planned.weights.bytes));
+  ASHLAR_ASSIGN_OR_RETURN(memory.inputs, device.Allocate(planned.input_bytes()));
+  ASHLAR_ASSIGN_OR_RETURN(memory.outputs, device.Allocate(planned.output_bytes()));
+  for (Sample& sample : samples) {
+    Bind(planned, memory, sample);
+    ASHLAR_ASSIGN_OR_RETURN(sample.state, sample.kernel->NewState());
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    for (Sample& sample : samples) {
+      const KernelArgs args{sample.inputs, absl::MakeSpan(sample.outputs), sample.workspace};
+      const auto start = std::chrono::steady_clock::now();
+      ASHLAR_RETURN_IF_ERROR(sample.kernel->Run(args, sample.state.get()));
+      const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
+      if (round > 0) sample.ms += ms.count() / (kRounds - 1);  // the first touches the memory
+    }
+  }
+  double total = 0;
+  for (const Sample& sample : samples) total += sample.ms * static_cast<double>(sample.count);
+  return total;
+}
+
+}  // namespace ashlar

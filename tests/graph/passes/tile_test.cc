@@ -1,0 +1,251 @@
+#include "graph/passes/tile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "opr/conv_bias.h"
+#include "opr/elemwise.h"
+#include "opr/pooling.h"
+#include "opr/softmax.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/tensors.h"
+#include "tests/support/tiled_graphs.h"
+
+namespace ashlar {
+namespace {
+
+using ::ashlar::testing::CountDifferences;
+using ::ashlar::testing::GraphMaker;
+using ::ashlar::testing::NodesInOrder;
+using ::ashlar::testing::RandomImageGraph;
+using ::ashlar::testing::RandomTensor;
+using ::ashlar::testing::RandomTiles;
+using ::ashlar::testing::Value;
+using ::testing::HasSubstr;
+
+HostTensor RandomInput(std::mt19937_64& random, const Graph& graph) {
+  return RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
+}
+
+absl::StatusOr<Graph> TileInOrder(const Graph& graph, const TileSpec& spec) {
+  return Tile(graph, spec, NodesInOrder(graph), Operators());
+}
+
+// Elements of all outputs that change when the graph is tiled.
+int64_t Differences(const Graph& graph, const TileSpec& spec, const HostTensor& input) {
+  const Graph tiled = Value(TileInOrder(graph, spec));
+  const std::vector<HostTensor> expected = Value(testing::Evaluate(graph, input));
+  const std::vector<HostTensor> actual = Value(testing::Evaluate(tiled, input));
+  int64_t differences = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const int64_t count = CountDifferences(expected[i], actual[i]);
+    if (count < 0) return count;
+    differences += count;
+  }
+  return differences;
+}
+
+class RandomTileTest : public ::testing::TestWithParam<bool> {};
+
+TEST_P(RandomTileTest, AnyGraphInAnyTilesComputesTheSameBits) {
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    std::mt19937_64 random(seed);
+    const Graph graph = RandomImageGraph(random, GetParam());
+    const TileSpec spec = RandomTiles(random, graph);
+    SCOPED_TRACE(::testing::Message()
+                 << "seed " << seed << " joins " << GetParam() << " tiles " << spec.ToString());
+    ASSERT_EQ(Differences(graph, spec, RandomInput(random, graph)), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ChainsAndJoins, RandomTileTest, ::testing::Bool());
+
+TEST(TileTest, LinesComputeNothingTwice) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const Graph graph = RandomImageGraph(random, true);
+    TileSpec spec = RandomTiles(random, graph);
+    TileSegment& outer = spec.segments[0];
+    TileSegment& rows = outer.inner.empty() ? outer : outer.inner[0];
+    if (rows.kind == TileKind::kBatch) continue;
+    rows.kind = TileKind::kLines;
+    rows.count_width = 1;
+    const auto work = [](const Graph& g) {
+      int64_t sum = 0;
+      for (const OperatorNode& node : g.nodes()) {
+        if (node.op->type() != "ConvBiasForward") continue;
+        sum += node.op->Computation(g.InputTypes(node), g.OutputTypes(node));
+      }
+      return sum;
+    };
+    EXPECT_LE(work(Value(TileInOrder(graph, spec))), work(graph));
+  }
+}
+
+TEST(TileTest, SegmentsOfOneGraphAreIndependent) {
+  std::mt19937_64 random(7);
+  GraphMaker maker;
+  int x = maker.Input("x", {2, 3, 16, 16});
+  for (int i = 0; i < 4; ++i) {
+    const int64_t channels = maker.var(x).type.shape[1];
+    const int filter = maker.Constant(RandomTensor(random, {4, channels, 3, 3}));
+    const int bias = maker.Constant(RandomTensor(random, {1, 4, 1, 1}));
+    ConvBiasParam param;
+    param.pad_h = param.pad_w = 1;
+    x = maker.Add<ConvBiasForward>(param, {x, filter, bias});
+  }
+  maker.Output(x);
+  const Graph graph = std::move(maker).Build();
+  std::vector<int> convs;
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->role() == Role::kCompute) convs.push_back(node.id);
+  }
+  const TileSpec spec = Value(TileSpec::Parse(absl::StrCat(
+      graph.node(0).id, "-", convs[1], ":lines16;", convs[1], "-", convs[3], ":grid3x2")));
+  EXPECT_EQ(Differences(graph, spec, RandomInput(random, graph)), 0);
+  const Graph tiled = Value(TileInOrder(graph, spec));
+  EXPECT_GT(tiled.nodes().size(), 2 * 16u + 2 * 6u);
+}
+
+// A pool whose divisor counts what lies outside of its tile as padding.
+class WrongDivisor final : public Operator {
+ public:
+  explicit WrongDivisor(PoolingParam param) : pool_(param) {}
+  absl::string_view type() const override { return "PoolingForward"; }
+  std::string base_name() const override { return "pooling"; }
+  ParamList params() const override { return pool_.params(); }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> i) const override {
+    return pool_.Infer(i);
+  }
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(absl::Span<const HostTensor> i) const override {
+    return pool_.Evaluate(i);
+  }
+  std::optional<std::vector<Region>> InputRegions(
+      const Region& output, absl::Span<const InputInfo> inputs,
+      absl::Span<const TensorType> outputs) const override {
+    return pool_.InputRegions(output, inputs, outputs);
+  }
+  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
+                                      absl::Span<const InputInfo> inputs,
+                                      absl::Span<const TensorType> outputs) const override {
+    std::optional<Replacement> at = pool_.AtRegion(output, given, inputs, outputs);
+    PoolingParam param = static_cast<const PoolingForward&>(*at->op).param();
+    param.mode = PoolingMode::kAverage;
+    at->op = std::make_shared<const PoolingForward>(param);
+    return at;
+  }
+
+ private:
+  const PoolingForward pool_;
+};
+
+// A convolution that puts zeros where its tile ends.
+class NoHalo final : public Operator {
+ public:
+  explicit NoHalo(ConvBiasParam param) : conv_(param) {}
+  absl::string_view type() const override { return "ConvBiasForward"; }
+  std::string base_name() const override { return "conv_bias"; }
+  ParamList params() const override { return conv_.params(); }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> i) const override {
+    return conv_.Infer(i);
+  }
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(absl::Span<const HostTensor> i) const override {
+    return conv_.Evaluate(i);
+  }
+  std::optional<std::vector<Region>> InputRegions(
+      const Region& output, absl::Span<const InputInfo> inputs,
+      absl::Span<const TensorType> outputs) const override {
+    std::optional<std::vector<Region>> regions = conv_.InputRegions(output, inputs, outputs);
+    (*regions)[0][2] = output[2];
+    return regions;
+  }
+  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
+                                      absl::Span<const InputInfo> inputs,
+                                      absl::Span<const TensorType> outputs) const override {
+    return conv_.AtRegion(output, given, inputs, outputs);
+  }
+
+ private:
+  const ConvBiasForward conv_;
+};
+
+TEST(TileTest, AWrongDivisorIsSeen) {
+  for (const bool wrong : {false, true}) {
+    GraphMaker maker;
+    const int x = maker.Input("x", {1, 2, 9, 9});
+    PoolingParam param{.mode = PoolingMode::kAverageCountExcludePadding,
+                       .window_h = 3,
+                       .window_w = 3,
+                       .stride_h = 1,
+                       .stride_w = 1,
+                       .pad_h = 1,
+                       .pad_w = 1};
+    OperatorPtr op = std::make_shared<const PoolingForward>(param);
+    if (wrong) op = std::make_shared<const WrongDivisor>(param);
+    maker.Output(maker.Add(op, {x}));
+    const Graph graph = std::move(maker).Build();
+    std::mt19937_64 random(1);
+    const TileSpec spec =
+        Value(TileSpec::Parse(absl::StrCat(graph.node(0).id, "-", graph.node(1).id, ":rows3")));
+    EXPECT_EQ(Differences(graph, spec, RandomInput(random, graph)) > 0, wrong);
+  }
+}
+
+// The hull of what both readers of x need: with the convolution's share of it left out, the sum is
+// still right and the convolution is not.
+TEST(TileTest, AMissingHaloAtAJoinIsSeen) {
+  for (const bool wrong : {false, true}) {
+    std::mt19937_64 random(1);
+    GraphMaker maker;
+    const int input = maker.Input("x", {1, 2, 12, 5});
+    const int x = maker.Add<Elemwise>({.mode = ElemwiseMode::kNegate}, {input});
+    ConvBiasParam param;
+    param.pad_h = param.pad_w = 1;
+    OperatorPtr op = std::make_shared<const ConvBiasForward>(param);
+    if (wrong) op = std::make_shared<const NoHalo>(param);
+    const int filter = maker.Constant(RandomTensor(random, {2, 2, 3, 3}));
+    const int bias = maker.Constant(RandomTensor(random, {1, 2, 1, 1}));
+    const int y = maker.Add(op, {x, filter, bias});
+    maker.Output(maker.Add<Elemwise>({.mode = ElemwiseMode::kAdd}, {y, x}));
+    const Graph graph = std::move(maker).Build();
+    const int last = graph.node(graph.var(graph.outputs()[0].var).producer).id;
+    for (const char* kind : {"rows4", "lines4"}) {
+      const TileSpec spec =
+          Value(TileSpec::Parse(absl::StrCat(graph.node(0).id, "-", last, ":", kind)));
+      EXPECT_EQ(Differences(graph, spec, RandomInput(random, graph)) > 0, wrong) << kind;
+    }
+  }
+}
+
+TEST(TileTest, WhatCannotBeTiledIsNamed) {
+  GraphMaker maker;
+  const int x = maker.Input("x", {2, 3, 8, 8});
+  const int y = maker.Add<Elemwise>({.mode = ElemwiseMode::kRelu}, {x}, "relu");
+  const int z = maker.Add<Softmax>({.axis = 2}, {y}, "softmax");
+  maker.Output(maker.Add<Elemwise>({.mode = ElemwiseMode::kAbs}, {z}, "abs"));
+  const Graph graph = std::move(maker).Build();
+  const auto id = [&](const char* name) {
+    for (const OperatorNode& node : graph.nodes()) {
+      if (node.name == name) return node.id;
+    }
+    return -1;
+  };
+  const auto error = [&](const std::string& spec) {
+    return std::string(TileInOrder(graph, Value(TileSpec::Parse(spec))).status().message());
+  };
+  const std::string all = absl::StrCat(id("x"), "-", id("abs"));
+  EXPECT_THAT(error(all + ":rows2"), HasSubstr("softmax (Softmax"));
+  EXPECT_EQ(error(all + ":batch2"), "");
+  EXPECT_THAT(error(all + ":batch3"), HasSubstr("3 parts of 2 images"));
+  EXPECT_THAT(error(absl::StrCat(id("x"), "-", id("relu"), ":rows9")),
+              HasSubstr("9 parts of 8 rows"));
+  EXPECT_THAT(error(absl::StrCat(id("abs"), "-", id("relu"), ":rows2")),
+              HasSubstr("does not depend on"));
+  EXPECT_THAT(error("9999-1:rows2"), HasSubstr("no operator 9999"));
+  EXPECT_THAT(error(absl::StrCat(all, ":batch2;", id("x"), "-", id("relu"), ":rows2")),
+              HasSubstr("is in tile segment"));
+}
+
+}  // namespace
+}  // namespace ashlar

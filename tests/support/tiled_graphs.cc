@@ -1,0 +1,226 @@
+#include "tests/support/tiled_graphs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "graph/status.h"
+#include "opr/batch_norm.h"
+#include "opr/concat.h"
+#include "opr/conv_bias.h"
+#include "opr/elemwise.h"
+#include "opr/lrn.h"
+#include "opr/pooling.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/shapes.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+// One operator after another onto a growing graph; each adds a var to `vars`.
+class RandomBuilder {
+ public:
+  RandomBuilder(std::mt19937_64& random, bool joins) : random_(random), joins_(joins) {
+    const Shape shape = {Pick(1, 3), Pick(1, 4), Pick(4, 18), Pick(4, 18)};
+    vars_.push_back(maker_.Input("x", shape));
+  }
+
+  Graph Build() && {
+    const int64_t operators = Pick(2, 8);
+    for (int64_t i = 0; i < operators; ++i) AddOperator();
+    std::vector<bool> read(vars_.back() + 1, false);
+    for (int var : read_) read[var] = true;
+    for (int var : vars_) {
+      if (!read[var]) maker_.Output(var);
+    }
+    return std::move(maker_).Build();
+  }
+
+ private:
+  int64_t Pick(int64_t low, int64_t high) { return testing::Pick(random_, low, high); }
+  bool Chance(int percent) { return Pick(1, 100) <= percent; }
+  const Shape& shape(int var) const { return maker_.var(var).type.shape; }
+
+  int Operand() {
+    const size_t from = joins_ ? vars_.size() - 1 - std::min<size_t>(vars_.size() - 1, Pick(0, 2))
+                               : vars_.size() - 1;
+    return vars_[from];
+  }
+
+  template <typename Op>
+  void Add(typename Op::Param param, std::vector<int> inputs) {
+    read_.insert(read_.end(), inputs.begin(), inputs.end());
+    vars_.push_back(maker_.Add<Op>(std::move(param), std::move(inputs)));
+  }
+  int Random(const Shape& shape) { return maker_.Constant(RandomTensor(random_, shape)); }
+
+  void AddOperator() {
+    const int x = Operand();
+    const int64_t kind = Pick(0, joins_ ? 9 : 6);
+    if (kind <= 2) return AddConvolution(x);
+    if (kind == 3) return AddPooling(x);
+    const int64_t channels = shape(x)[1];
+    if (kind == 4) {
+      if (Chance(50)) return Add<Elemwise>({.mode = ElemwiseMode::kRelu}, {x});
+      const Shape operand = Chance(50) ? Shape{1, channels, 1, 1} : shape(x);
+      return Add<Elemwise>({.mode = ElemwiseMode::kMul}, {x, Random(operand)});
+    }
+    if (kind == 5) return Add<LRN>({}, {x});
+    if (kind == 6) {
+      const int variance = maker_.Constant(RandomTensor(random_, {channels}, 0.5, 2));
+      return Add<BatchNorm>(
+          {}, {x, Random({channels}), Random({channels}), Random({channels}), variance});
+    }
+    // A join with an earlier var of the same size.
+    for (size_t i = vars_.size(); i-- > 0;) {
+      const int y = vars_[i];
+      if (y == x || shape(y)[2] != shape(x)[2] || shape(y)[3] != shape(x)[3]) continue;
+      if (shape(y)[1] == channels && Chance(70)) {
+        return Add<Elemwise>({.mode = ElemwiseMode::kAdd}, {x, y});
+      }
+      return Add<Concat>({.axis = 1}, {y, x});
+    }
+    AddConvolution(x);
+  }
+
+  void AddConvolution(int x) {
+    const Shape in = shape(x);
+    ConvBiasParam param;
+    param.nonlineMode = Chance(50) ? Activation::kRelu : Activation::kIdentity;
+    const int64_t window_h = Pick(1, 4), window_w = Pick(1, 4);
+    param.dilate_h = Pick(1, 2);
+    param.dilate_w = Pick(1, 2);
+    param.stride_h = Pick(1, 3);
+    param.stride_w = Pick(1, 3);
+    // Wider than a window now and then: outputs that see nothing but padding.
+    param.pad_h = Pick(0, Chance(5) ? 5 : 2);
+    param.pad_w = Pick(0, 2);
+    if (Chance(40)) param.pad_h_end = Pick(0, 3);
+    if (Chance(40)) param.pad_w_end = Pick(0, 3);
+    const auto fits = [](int64_t size, int64_t pad, int64_t end, int64_t window, int64_t dilation) {
+      return size + pad + (end == kSamePadding ? pad : end) >= dilation * (window - 1) + 1;
+    };
+    if (!fits(in[2], param.pad_h, param.pad_h_end, window_h, param.dilate_h) ||
+        !fits(in[3], param.pad_w, param.pad_w_end, window_w, param.dilate_w)) {
+      return Add<Elemwise>({.mode = ElemwiseMode::kAbs}, {x});
+    }
+    Shape filter;
+    int64_t out = Pick(1, 4);
+    if (in[1] > 1 && Chance(30)) {  // a group for each channel
+      param.sparse = SparseMode::kGroup;
+      const int64_t each = Pick(1, 2);
+      out = in[1] * each;
+      filter = {in[1], each, 1, window_h, window_w};
+    } else if (in[1] % 2 == 0 && Chance(30)) {
+      param.sparse = SparseMode::kGroup;
+      out = 2 * out;
+      filter = {2, out / 2, in[1] / 2, window_h, window_w};
+    } else {
+      filter = {out, in[1], window_h, window_w};
+    }
+    std::vector<int> inputs = {x, Random(filter), Random({1, out, 1, 1})};
+    const ConvBiasForward op(param);
+    const Shape result = Value(op.Infer(std::vector<InputInfo>{
+        {maker_.var(x).type}, {maker_.var(inputs[1]).type}, {maker_.var(inputs[2]).type}}))[0]
+                             .shape;
+    for (int z : vars_) {  // a residual
+      if (joins_ && shape(z) == result && Chance(60)) {
+        inputs.push_back(z);
+        break;
+      }
+    }
+    Add<ConvBiasForward>(param, std::move(inputs));
+  }
+
+  void AddPooling(int x) {
+    const Shape in = shape(x);
+    PoolingParam param;
+    param.mode = static_cast<PoolingMode>(Pick(0, 2));
+    param.window_h = Pick(1, std::min<int64_t>(3, in[2]));
+    param.window_w = Pick(1, std::min<int64_t>(3, in[3]));
+    param.stride_h = Pick(1, 3);
+    param.stride_w = Pick(1, 3);
+    param.pad_h = Pick(0, param.window_h - 1);
+    param.pad_w = Pick(0, param.window_w - 1);
+    // As ceil_mode has it: the last window may hang over the end, but must touch the image.
+    const auto end = [&](int64_t size, int64_t pad, int64_t window, int64_t stride) {
+      const int64_t rest = (size + pad - window) % stride;
+      return rest == 0 || stride - rest >= window ? pad : std::max(pad, stride - rest);
+    };
+    if (Chance(50)) param.pad_h_end = end(in[2], param.pad_h, param.window_h, param.stride_h);
+    if (Chance(50)) param.pad_w_end = end(in[3], param.pad_w, param.window_w, param.stride_w);
+    const PoolingForward op(param);
+    if (!op.Infer(std::vector<InputInfo>{{maker_.var(x).type}}).ok()) {
+      return Add<Elemwise>({.mode = ElemwiseMode::kNegate}, {x});
+    }
+    Add<PoolingForward>(param, {x});
+  }
+
+  std::mt19937_64& random_;
+  const bool joins_;
+  GraphMaker maker_;
+  std::vector<int> vars_, read_;
+};
+
+}  // namespace
+
+Graph RandomImageGraph(std::mt19937_64& random, bool joins) {
+  return RandomBuilder(random, joins).Build();
+}
+
+TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {
+  // Parts are as many as the smallest image that leaves the segment has rows and columns.
+  Shape least = graph.var(graph.outputs().back().var).type.shape;
+  for (const Var& var : graph.vars()) {
+    const bool constant = graph.node(var.producer).op->constant() != nullptr;
+    if (var.type.shape.rank() != 4 || constant) continue;
+    for (int axis = 2; axis < 4; ++axis) least[axis] = std::min(least[axis], var.type.shape[axis]);
+  }
+  TileSegment segment;
+  segment.from = graph.node(graph.inputs()[0].node).id;
+  segment.to = graph.node(graph.var(graph.outputs().back().var).producer).id;
+  segment.kind = static_cast<TileKind>(Pick(random, 1, 4));
+  segment.count = Pick(random, 1, least[2]);
+  const bool grid = segment.kind == TileKind::kGrid || segment.kind == TileKind::kInputGrid;
+  if (grid) segment.count_width = Pick(random, 1, least[3]);
+  if (least[0] == 1 || Pick(random, 0, 1) == 0) return {{segment}};
+  TileSegment batch = segment;
+  batch.kind = TileKind::kBatch;
+  batch.count = Pick(random, 1, least[0]);
+  batch.count_width = 1;
+  if (segment.kind != TileKind::kInputGrid) batch.inner = {segment};
+  return {{batch}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph, const HostTensor& input) {
+  std::vector<HostTensor> values(graph.vars().size());
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->role() == Role::kInput) values[node.outputs[0]] = input;
+    if (const HostTensor* constant = node.op->constant()) values[node.outputs[0]] = *constant;
+    if (node.op->role() != Role::kCompute) continue;
+    std::vector<HostTensor> inputs;
+    for (int var : node.inputs) inputs.push_back(values[var]);
+    ASHLAR_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, node.op->Evaluate(inputs));
+    for (size_t i = 0; i < outputs.size(); ++i) values[node.outputs[i]] = std::move(outputs[i]);
+  }
+  std::vector<HostTensor> results;
+  for (const Binding& output : graph.outputs()) results.push_back(values[output.var]);
+  return results;
+}
+
+int64_t CountDifferences(const HostTensor& a, const HostTensor& b) {
+  if (a.shape() != b.shape()) return -1;
+  const absl::Span<const float> x = a.data<float>(), y = b.data<float>();
+  int64_t count = 0;
+  for (size_t i = 0; i < x.size(); ++i) count += std::memcmp(&x[i], &y[i], sizeof(float)) != 0;
+  return count;
+}
+
+std::vector<int> NodesInOrder(const Graph& graph) {
+  std::vector<int> nodes(graph.nodes().size());
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return nodes;
+}
+
+}  // namespace ashlar::testing

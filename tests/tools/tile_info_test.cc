@@ -1,0 +1,70 @@
+// The geometry of tiles against that of a training run which was tiled (../shared/data/tiling).
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/shared_data.h"
+#include "tests/tools/command_process.h"
+
+namespace ashlar::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class TileInfoTest : public CommandTest {
+ protected:
+  // Tiles of the chain, from its input (operator 0) to pool2 (operator 16).
+  json Tiles(const std::string& kind) {
+    EXPECT_EQ(Ashlar("zoo tiling_chain -o chain.ash --quiet").exit_code, 0);
+    const ProcessResult result =
+        Ashlar("plan chain.ash --quiet --tile '0-16:" + kind + "' --tile-info tiles.json");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return json::parse(Read("tiles.json"));
+  }
+};
+
+TEST_F(TileInfoTest, EveryTileOfTheLoggedRunComesOutEqual) {
+  if (!HasSharedData("data/tiling/tiles.json")) GTEST_SKIP() << "no ../shared/data/tiling";
+  std::ifstream file(SharedData("data/tiling/tiles.json"));
+  const json logged = json::parse(file);
+  const json tiles = Tiles("inputgrid4x4")["tiles"];
+  ASSERT_EQ(tiles.size(), 16u);
+  ASSERT_EQ(logged["tiles"].size(), 16u);
+  int compared = 0;
+  for (const json& expected : logged["tiles"]) {
+    for (const json& tile : tiles) {
+      if (tile["coord"] != expected["coord"]) continue;
+      const auto compare = [&](const char* list, const std::vector<const char*>& fields) {
+        ASSERT_EQ(tile[list].size(), expected[list].size());
+        for (size_t i = 0; i < expected[list].size(); ++i) {
+          EXPECT_EQ(tile[list][i]["name"], expected[list][i]["name"]);
+          for (const char* field : fields) {
+            EXPECT_EQ(tile[list][i][field], expected[list][i][field])
+                << expected["coord"] << " " << list << " " << expected[list][i]["name"] << " "
+                << field;
+            ++compared;
+          }
+        }
+      };
+      compare("f_info", {"coord", "otileshape", "inpslidx", "padding", "internal", "realidx"});
+      compare("b_info", {"otileshape", "inpslidx", "padding"});
+    }
+  }
+  EXPECT_EQ(compared, 16 * 5 * 9);
+}
+
+TEST_F(TileInfoTest, PartsInsideOfPartsNameTheOneAround) {
+  const json document = Tiles("batch1(0-16:rows2)");
+  ASSERT_EQ(document["tiles"].size(), 3u);
+  EXPECT_EQ(document["tiles"][0]["outer"], -1);
+  EXPECT_EQ(document["tiles"][1]["outer"], 0);
+  EXPECT_EQ(document["tiles"][2]["outer"], 0);
+  EXPECT_EQ(document["tiles"][2]["coord"], (json{1, 0}));
+  // The lower half: rows 2 and 3 of pool2 need all from row 3 of what conv2 reads.
+  EXPECT_EQ(document["tiles"][2]["f_info"][2]["inpslidx"], (json{0, 7, 3, 7}));
+}
+
+}  // namespace
+}  // namespace ashlar::testing

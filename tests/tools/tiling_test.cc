@@ -1,0 +1,191 @@
+// Tiles on the models of the zoo: what they compute, and in how much memory.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/session.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+#include "tests/support/tiled_graphs.h"
+#include "tests/tools/command_process.h"
+#include "tools/zoo/zoo.h"
+
+namespace ashlar {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Value;
+
+Graph Build(const std::string& name, const ZooOptions& options) {
+  for (const ZooModel& model : ZooModels()) {
+    if (name == model.name) return Value(model.build(options));
+  }
+  ADD_FAILURE() << "no model " << name;
+  return Graph();
+}
+
+class TilingTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { RegisterCpuDevice(); }
+};
+
+HostTensor Infer(std::unique_ptr<PlannedGraph> planned, const HostTensor& input) {
+  auto executable = Value(Executable::FromPlan(std::move(planned)));
+  auto session = Value(Session::Create(executable));
+  const Graph& graph = executable->graph();
+  const Binding& output = graph.outputs()[0];
+  HostTensor result = HostTensor::Zeros(DType::kFloat32, graph.var(output.var).type.shape);
+  EXPECT_TRUE(session->BindInput(graph.inputs()[0].name, input.raw(), input.bytes()).ok());
+  EXPECT_TRUE(session->BindOutput(output.name, result.mutable_raw(), result.bytes()).ok());
+  EXPECT_TRUE(session->Run().ok());
+  return result;
+}
+
+// Largest difference over the largest magnitude.
+double RelativeError(const HostTensor& actual, const HostTensor& expected) {
+  double worst = 0, largest = 0;
+  for (int64_t i = 0; i < expected.num_elements(); ++i) {
+    worst = std::max(worst, std::fabs(actual.At(i) - expected.At(i)));
+    largest = std::max(largest, std::fabs(expected.At(i)));
+  }
+  return worst / largest;
+}
+
+// In the least memory that there is a plan for, and in about half of what it takes otherwise.
+TEST_F(TilingTest, EveryModelComputesTheSameInLessMemory) {
+  const struct {
+    const char* name;
+    int64_t image;
+    bool headless;
+  } cases[] = {{"resnet18", 64, false},     {"resnet50", 64, false},   {"vgg19", 64, true},
+               {"mobilenet_v2", 64, false}, {"squeezenet", 64, false}, {"inception_v1", 64, false},
+               {"tiling_chain", 16, false}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    const Graph graph = Build(c.name, {.batch = 2, .image = c.image, .headless = c.headless});
+    std::mt19937_64 random(1);
+    const HostTensor input =
+        testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
+    PlanningOptions options;
+    std::unique_ptr<PlannedGraph> whole = Value(PlanGraph(graph, options));
+    const int64_t arena = whole->plan.plan.arena;
+    const HostTensor expected = Infer(std::move(whole), input);
+    for (const int64_t budget : {int64_t{0}, arena / 2}) {
+      options.budget = MemoryBudget{budget};
+      absl::StatusOr<std::unique_ptr<PlannedGraph>> tiled = PlanGraph(graph, options);
+      ASSERT_TRUE(tiled.ok()) << tiled.status();
+      EXPECT_LE((*tiled)->plan.plan.arena, arena / 2);
+      const std::string tiles = (*tiled)->options.tiles.ToString();
+      EXPECT_LE(RelativeError(Infer(*std::move(tiled), input), expected), 1e-4) << tiles;
+    }
+  }
+}
+
+struct Promise {
+  const char* model;
+  ZooOptions options;
+  int64_t bytes;
+};
+
+// Budgets that are met without computing anything twice. Untiled plans take 52.2, 5.2, 436.2 and
+// 536.9 MB (tests/tools/memory_golden_test.cc).
+TEST_F(TilingTest, BudgetsAreMetWithoutMoreWork) {
+  const Promise promises[] = {
+      {"resnet50", {.batch = 10}, 2'500'000},
+      {"resnet50", {.image = 2048, .headless = true}, 70'000'000},
+      {"vgg19", {.image = 1024, .headless = true}, 35'000'000},
+  };
+  for (const Promise& promise : promises) {
+    SCOPED_TRACE(::testing::Message() << promise.model << " in " << promise.bytes);
+    PlanningOptions options;
+    options.budget = MemoryBudget{promise.bytes, /*max_extra_flops=*/0};
+    const auto planned = PlanGraph(Build(promise.model, promise.options), options);
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    EXPECT_LE((*planned)->plan.plan.arena, promise.bytes);
+    EXPECT_LE((*planned)->extra_flops_ratio, 0);
+    RecordProperty(std::string(promise.model) + std::to_string(promise.bytes),
+                   std::to_string((*planned)->plan.plan.arena));
+  }
+}
+
+class BudgetCommandTest : public testing::CommandTest {};
+
+TEST_F(BudgetCommandTest, ABudgetIsMetOrRefusedWithTheSmallestThatWouldDo) {
+  const auto whole = Ashlar("plan model.ash --json --quiet").Json();
+  const int64_t arena = whole["pools"]["arena"]["planned_bytes"];
+  const auto least = Ashlar("plan model.ash --memory-budget min --json --quiet");
+  ASSERT_EQ(least.exit_code, 0) << least.err;
+  const int64_t smallest = least.Json()["pools"]["arena"]["planned_bytes"];
+  EXPECT_LT(smallest, arena);
+
+  const std::string fits = std::to_string(smallest), misses = std::to_string(smallest / 2);
+  const auto met = Ashlar("plan model.ash --json --quiet --memory-budget " + fits);
+  ASSERT_EQ(met.exit_code, 0) << met.err;
+  EXPECT_TRUE(met.Json()["fits"]);
+  EXPECT_EQ(met.Json()["budget_bytes"], smallest);
+  EXPECT_LE(met.Json()["pools"]["arena"]["planned_bytes"], smallest);
+
+  const auto refused = Ashlar("plan model.ash --json --quiet --memory-budget " + misses);
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_FALSE(refused.Json()["fits"]);
+  EXPECT_EQ(refused.Json()["smallest_budget_bytes"], smallest);
+  EXPECT_THAT(refused.err, HasSubstr("the smallest that would do is " + fits));
+  for (const char* command : {"run", "bench", "verify"}) {
+    const auto result =
+        Ashlar(std::string(command) + " model.ash --quiet --memory-budget " + misses);
+    EXPECT_EQ(result.exit_code, 3) << command;
+    EXPECT_THAT(result.err, HasSubstr("smallest budget that would do is " + fits)) << command;
+  }
+}
+
+TEST_F(BudgetCommandTest, ATiledPlanIsProvedAndComputesTheSame) {
+  for (const char* option : {"--memory-budget min", "--memory-budget min --max-extra-flops 0"}) {
+    const auto plan = Ashlar(std::string("plan model.ash --json --quiet ") + option);
+    ASSERT_EQ(plan.exit_code, 0) << plan.err;
+    const std::string tiles = plan.Json()["tile"];
+    EXPECT_FALSE(tiles.empty());
+    const std::string prefer = plan.Json()["prefer"];
+    const std::string same = " --tile '" + tiles + "' --prefer " + prefer;
+    const auto again = Ashlar("plan model.ash --json --quiet" + same);
+    EXPECT_EQ(again.Json()["pools"]["arena"], plan.Json()["pools"]["arena"]);
+    const auto verify = Ashlar("verify model.ash --json --quiet" + same);
+    ASSERT_EQ(verify.exit_code, 0) << verify.err;
+    EXPECT_TRUE(verify.Json()["ok"]);
+    EXPECT_EQ(verify.Json()["heap"]["own_calls"], 0);
+    ASSERT_EQ(Ashlar("run model.ash --quiet --output whole.npz").exit_code, 0);
+    EXPECT_EQ(Ashlar("compare model.ash --quiet --ref whole.npz" + same).exit_code, 0);
+  }
+}
+
+TEST_F(BudgetCommandTest, BadBudgetsAreUsageErrors) {
+  for (const char* options :
+       {"--memory-budget 0", "--memory-budget -5", "--memory-budget lots", "--tile nonsense",
+        "--memory-budget 1MB --tile 0-1:rows2", "--max-extra-flops 0.1",
+        "--memory-budget 1MB --max-extra-flops -1", "--frontier --memory-budget 1MB"}) {
+    const auto result = Ashlar(std::string("plan model.ash ") + options);
+    EXPECT_EQ(result.exit_code, 2) << options << ": " << result.err;
+  }
+}
+
+TEST_F(BudgetCommandTest, TheFrontierIsACurveOfPlansThatRun) {
+  const auto result = Ashlar("plan model.ash --frontier --json --quiet -o frontier.svg");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json points = result.Json()["frontier"];
+  ASSERT_GE(points.size(), 2u);
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (i > 0) {
+      EXPECT_LT(points[i]["arena_bytes"], points[i - 1]["arena_bytes"]);
+    }
+    EXPECT_GT(points[i]["predicted_ms"], 0);
+    EXPECT_GT(points[i]["measured_ms"], 0);
+    const std::string tiles = points[i]["tile"];
+    const auto plan = Ashlar("plan model.ash --json --quiet --tile '" + tiles + "'");
+    ASSERT_EQ(plan.exit_code, 0) << plan.err;
+    EXPECT_EQ(plan.Json()["pools"]["arena"]["planned_bytes"], points[i]["arena_bytes"]);
+  }
+  EXPECT_THAT(Read("frontier.svg"), HasSubstr("</svg>"));
+}
+
+}  // namespace
+}  // namespace ashlar

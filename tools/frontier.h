@@ -1,0 +1,29 @@
+// The curve of peak against time: what memory a model can be had in, and at what price.
+#ifndef ASHLAR_TOOLS_FRONTIER_H_
+#define ASHLAR_TOOLS_FRONTIER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "tools/json_output.h"
+
+namespace ashlar {
+
+struct FrontierPoint {
+  std::string tiles;  // what --tile takes; empty: none
+  int64_t arena_bytes = 0;
+  double extra_flops_ratio = 0;
+  double predicted_ms = 0;
+  double measured_ms = 0;
+};
+
+std::string FrontierTable(absl::Span<const FrontierPoint> points);
+Json FrontierDocument(absl::Span<const FrontierPoint> points);
+// One file: time across, arena up, a mark a point.
+std::string FrontierSvg(const std::string& title, absl::Span<const FrontierPoint> points);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_FRONTIER_H_

@@ -1,0 +1,25 @@
+// The geometry of tiles as JSON, in the terms of tiled training: f_info and b_info.
+#ifndef ASHLAR_TOOLS_TILE_INFO_H_
+#define ASHLAR_TOOLS_TILE_INFO_H_
+
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/passes/tile_geometry.h"
+#include "tools/json_output.h"
+
+namespace ashlar {
+
+// One object a part. "f_info": what it makes and needs, from the last operator to the first, after
+// an entry ("fake") for its own output. "b_info", of grids over the input: what depends on its part
+// of the input, from the first operator to the last, after an entry ("fake-bp") for that part.
+//
+// In an entry: coord (row, column), otileshape (width, height) of the output; inpslidx: in f_info
+// the region of the input, clipped to the image, in b_info that of the operator's output; padding:
+// what lies outside of the image; internal: the operator's padding less that, which neighbours
+// give; realidx: the region before it is clipped. Regions are left, right, top, bottom, with both
+// ends; padding is empty where an operator has none.
+Json TileInfo(const Graph& graph, absl::Span<const TiledPart> parts);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_TILE_INFO_H_
