@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kMostPlanarChannels = 8;
+constexpr int64_t kCachedWeightsBytes = 256 * 1024;
 constexpr int64_t kLeastTiles = 3;             // of a run, where threads want more runs
 constexpr int64_t kWeightsBytes = 160 * 1024;  // of a chunk
 
@@ -50,6 +51,7 @@ struct PanelPlan {
   int64_t tile_pixels, longer_tiles;  // of a row: the shorter tiles' pixels, how many have one more
   int64_t runs;                       // runs of tiles
   int64_t chunk_blocks;               // input blocks of a chunk
+  bool fetch_input;                   // the last panel of a run fetches the input of the next
 
   int64_t TapBytes(int64_t blocks) const { return lanes * blocks * kChannelBlock * kFloat; }
   int64_t BlockBytes(int64_t blocks) const { return h.window * w.window * TapBytes(blocks); }
@@ -121,6 +123,10 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   }
   chunk_blocks = std::clamp<int64_t>(kWeightsBytes / BlockBytes(panel_blocks), 1, in_blocks);
   chunk_blocks = CeilDiv(in_blocks, CeilDiv(in_blocks, chunk_blocks));
+  // Weights that stay in the cache need not be fetched. Tiles of one long row read whole pieces of
+  // it, a line a pixel, for each of which there is a lane.
+  fetch_input = runs > 1 && groups * GroupBytes() <= kCachedWeightsBytes && h.output == 1 &&
+                h.window == 1 && w.window == 1 && w.stride == 1 && lanes == kChannelBlock;
 }
 
 struct Range {
@@ -177,6 +183,7 @@ class PanelConvolution final : public Kernel {
     char* dst;
   };
   void RunTask(const Tensors& tensors, int64_t task) const;
+  const char* InputOf(const char* src, int64_t index) const;
   void RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks, int64_t prefetch_part,
                 bool last) const;
   void Sigmoid(const ConvTile& tile, int64_t blocks, int64_t pixels) const;
@@ -232,8 +239,17 @@ absl::Status PanelConvolution::Pack(int /*input*/, const HostTensor& value, void
   return absl::OkStatus();
 }
 
+// Where the input of tile `index` begins, for plans that fetch it.
+const char* PanelConvolution::InputOf(const char* src, int64_t index) const {
+  const PanelPlan& plan = plan_;
+  const int64_t image = index / plan.tiles_per_row, in_row = index % plan.tiles_per_row;
+  const int64_t x = in_row * plan.tile_pixels + std::min(in_row, plan.longer_tiles);
+  return src + image * plan.src.n + x * plan.src.w;
+}
+
 // All tiles of a run by one chunk of weights. `tile` has what they share, its pointers being to the
-// first pixel of the tensors and the first row of the window.
+// first pixel of the tensors and the first row of the window. What is fetched ahead moves on by
+// `prefetch_part` from tile to tile; where that is 0, it is the input of the next run.
 void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks,
                                 int64_t prefetch_part, bool last) const {
   const PanelPlan& plan = plan_;
@@ -259,6 +275,9 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int
       tile.first_column = static_cast<int>(column);
       tile.trim =
           column < 0 || column + (pixels - 1) * plan.w.stride + plan.w.extent() > plan.w.input;
+      if (prefetch_part == 0) {
+        tile.prefetch = InputOf(src, std::min(first + 2 * count - left, plan.tiles - 1));
+      }
       run[pixels](tile);
       if (last && sigmoid_) Sigmoid(tile, blocks, pixels);
       column += pixels * plan.w.stride;
@@ -324,12 +343,18 @@ void PanelConvolution::RunTask(const Tensors& tensors, int64_t task) const {
     tile.add = begin > 0;
     tile.z = begin == 0 && tensors.z != nullptr ? tensors.z + out_block * plan.z.c : nullptr;
     tile.finish = last ? finish_ : ConvFinish{};
+    if (plan.fetch_input && panel + 1 == all_panels) {
+      tile.prefetch_step = plan.src.w, tile.prefetch_block_step = plan.src.c;
+      RunTiles(tile, first, tiles, blocks, /*prefetch_part=*/0, last);
+      continue;
+    }
     // All tiles together fetch the next chunk, each an equal part of it.
     const int64_t bytes = count * tile.weights_block_step;
     const char* const next = last ? next_panel : tile.weights + bytes;
     tile.prefetch_step = CeilDiv(CeilDiv(bytes, tiles), bytes / plan.TapBytes(blocks) * plan.lanes);
+    tile.prefetch_block_step = plan.h.window * plan.w.window * plan.lanes * tile.prefetch_step;
     tile.prefetch = next;
-    RunTiles(tile, first, tiles, blocks, bytes / tiles, last);
+    RunTiles(tile, first, tiles, blocks, std::max<int64_t>(bytes / tiles, 1), last);
   }
 }
 

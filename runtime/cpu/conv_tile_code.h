@@ -72,13 +72,22 @@ struct ConvTileRunner {
     prefetch = next;
   }
 
-  // What is stored at the end is on its way into the first-level cache from the beginning.
+  // What is added and stored at the end is on its way into the first-level cache from the
+  // beginning.
   static void FetchOutput(const ConvTile& tile) {
 #pragma GCC unroll 2
     for (int block = 0; block < kBlocks; ++block) {
 #pragma GCC unroll 14
       for (int p = 0; p < kPixels; ++p) {
         __builtin_prefetch(tile.dst + p * tile.dst_pixel_step + block * tile.dst_block_step, 1, 3);
+      }
+    }
+    if (tile.z == nullptr || tile.z == tile.dst) return;
+#pragma GCC unroll 2
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma GCC unroll 14
+      for (int p = 0; p < kPixels; ++p) {
+        __builtin_prefetch(tile.z + p * tile.z_pixel_step + block * tile.z_block_step, 0, 3);
       }
     }
   }
@@ -96,25 +105,25 @@ struct ConvTileRunner {
     for (int p = 0; p < kPixels; ++p) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
-        Vector& sum = sums[p * kVectors + v];
-        sum = bias == nullptr ? Vector{} : Base::Load(bias + v * Base::kBytes);
-        if (tile.z == nullptr) continue;
-        sum += Base::Load(tile.z + p * tile.z_pixel_step + Offset(v, tile.z_block_step));
+        sums[p * kVectors + v] = bias == nullptr ? Vector{} : Base::Load(bias + v * Base::kBytes);
+      }
+    }
+  }
+
+  [[gnu::always_inline]] static void Add(const char* image, int64_t pixel_step, int64_t block_step,
+                                         Sums& sums) {
+#pragma GCC unroll 14
+    for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        sums[p * kVectors + v] += Base::Load(image + p * pixel_step + Offset(v, block_step));
       }
     }
   }
 
   static void End(const ConvTile& tile, Sums& sums) {
-    if (tile.add) {
-#pragma GCC unroll 14
-      for (int p = 0; p < kPixels; ++p) {
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-          sums[p * kVectors + v] +=
-              Base::Load(tile.dst + p * tile.dst_pixel_step + Offset(v, tile.dst_block_step));
-        }
-      }
-    }
+    if (tile.z != nullptr) Add(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
+    if (tile.add) Add(tile.dst, tile.dst_pixel_step, tile.dst_block_step, sums);
     Base::Finish(tile.finish, sums);
 #pragma GCC unroll 14
     for (int p = 0; p < kPixels; ++p) {
@@ -163,8 +172,9 @@ struct ConvTileRunner {
     Begin(tile, sums);
     const char* weights_of_block = tile.weights;
     const char* src_of_block = tile.src;
-    const char* prefetch = tile.prefetch;
+    const char* prefetch_of_block = tile.prefetch;
     for (int block = 0; block < tile.blocks; ++block) {
+      const char* prefetch = prefetch_of_block;
       const int lanes = block + 1 < tile.blocks ? tile.lanes : tile.last_lanes;
       ForEachTap(
           tile, src_of_block, weights_of_block, tile.lanes * kBlocks * kBlock * 4,
@@ -176,6 +186,7 @@ struct ConvTileRunner {
                   AddTap<false>(tile, src, lanes, first, last, weights, prefetch, sums);
                 }
               });
+      prefetch_of_block += tile.prefetch_block_step;
       weights_of_block += tile.weights_block_step;
       src_of_block += tile.block_step;
     }

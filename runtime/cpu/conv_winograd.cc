@@ -231,6 +231,7 @@ void WinogradConvolution::Multiply(const Tensors& tensors, int64_t patches, int6
   tile.rows = tile.columns = 1;
   tile.weights_block_step = kChannelBlock * lane_bytes;
   tile.prefetch_step = CeilDiv(lane_bytes, runs);
+  tile.prefetch_block_step = kChannelBlock * tile.prefetch_step;
   tile.dst_pixel_step = kBlockBytes, tile.dst_block_step = patches * kBlockBytes;
   tile.last_channels = kChannelBlock;
   const char* const weights = tensors.weights + place * place_bytes +
