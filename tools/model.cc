@@ -61,6 +61,15 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console) {
   return model;
 }
 
+PlanningOptions LettingGo(PlanningOptions options, const Model& model) {
+  if (model.file.mapping != nullptr) {
+    options.done_with = [mapping = model.file.mapping](const HostTensor& constant) {
+      mapping->DropResidentPages(constant.raw(), constant.bytes());
+    };
+  }
+  return options;
+}
+
 absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
                                                                const PlanningOptions& options,
                                                                Console& console) {
@@ -74,14 +83,8 @@ absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
         absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
   }
   console.Progress("planning and packing weights");
-  PlanningOptions dropping = options;
-  if (model.file.mapping != nullptr) {
-    dropping.done_with = [mapping = model.file.mapping](const HostTensor& constant) {
-      mapping->DropResidentPages(constant.raw(), constant.bytes());
-    };
-  }
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      Executable::Compile(std::move(model.graph), dropping);
+      Executable::Compile(std::move(model.graph), LettingGo(options, model));
   if (model.file.mapping != nullptr) model.file.mapping->DropResidentPages();
   return executable;
 }

@@ -41,11 +41,11 @@ class VerifyCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
-    PlanningOptions options = ToPlanningOptions(execution_, planning_);
+    PlanningOptions options = LettingGo(ToPlanningOptions(execution_, planning_), model);
     options.understate_bytes = understate_;
     measure_.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
     console.Progress("running and measuring");
-    model.file = ModelFile();  // from here on only the graph holds the file
+    model.packed.reset();
     ASHLAR_ASSIGN_OR_RETURN(Measurement measurement,
                             Measure(std::move(model.graph), options, inputs, measure_));
     options.understate_bytes = 0;

@@ -24,6 +24,20 @@ ChannelAffine Compose(ChannelAffine first, const ChannelAffine& second) {
   return first;
 }
 
+// Tells of the constants that only `head` read and that its replacement does not.
+void TellReplaced(const Graph& graph, int head, const Replacement& replacement,
+                  const ReplacedListener& replaced) {
+  const std::vector<int>& inputs = graph.node(head).inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool kept = std::any_of(
+        replacement.operands.begin(), replacement.operands.end(), [&](const Operand& operand) {
+          return operand.from == Operand::From::kProducer && operand.input == static_cast<int>(i);
+        });
+    const HostTensor* const constant = graph.constant(inputs[i]);
+    if (!kept && constant != nullptr && graph.readers(inputs[i]).size() == 1) replaced(*constant);
+  }
+}
+
 }  // namespace
 
 // A run of affine operators is composed in double before it is folded, so that weights are rounded
@@ -49,10 +63,7 @@ absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operato
     const std::optional<Replacement> replacement =
         merger.op(head).AbsorbAffine(*total, merger.InputInfos(head));
     if (!replacement) continue;
-    for (int input : graph.node(head).inputs) {
-      const HostTensor* const constant = graph.constant(input);
-      if (replaced && constant != nullptr && graph.readers(input).size() == 1) replaced(*constant);
-    }
+    if (replaced) TellReplaced(graph, head, *replacement, replaced);
     merger.Merge(run, *replacement);
   }
   return std::move(merger).Finish(operators);

@@ -34,7 +34,9 @@ class FoldScaleTest : public ::testing::Test {
   Graph Fold(int output) {
     make_.Output(output);
     const Graph before = std::move(make_).Build();
-    Graph after = Value(FoldScale(before, Operators()));
+    Graph after = Value(FoldScale(before, Operators(), [&](const HostTensor& constant) {
+      replaced_.push_back(constant.shape());
+    }));
     const HostTensor x = RandomTensor(random_, {2, 3, 5, 6});
     const std::vector<HostTensor> expected = Value(EvaluateGraph(before, {{"x", x}}));
     const std::vector<HostTensor> actual = Value(EvaluateGraph(after, {{"x", x}}));
@@ -45,6 +47,7 @@ class FoldScaleTest : public ::testing::Test {
   std::mt19937_64 random_{7};
   GraphMaker make_;
   int x_ = make_.Input("x", {2, 3, 5, 6});
+  std::vector<Shape> replaced_;  // of constants that Fold was told of
 };
 
 TEST_F(FoldScaleTest, FoldsBatchNormAndKeepsIdentities) {
@@ -58,6 +61,7 @@ TEST_F(FoldScaleTest, FoldsBatchNormAndKeepsIdentities) {
   EXPECT_EQ(folded.name, norm_var.name);
   EXPECT_EQ(after.node(folded.producer).name, conv_var.name);
   EXPECT_EQ(after.outputs()[0].name, "norm");
+  EXPECT_THAT(replaced_, ElementsAre(Shape{4, 3, 3, 3}));
 }
 
 TEST_F(FoldScaleTest, FoldsARunOfAffineOperators) {
@@ -86,6 +90,7 @@ TEST_F(FoldScaleTest, AShiftAloneKeepsTheFilter) {
   EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
   const OperatorNode& node = after.node(after.var(after.outputs()[0].var).producer);
   EXPECT_EQ(after.var(node.inputs[ConvBiasForward::kFilter]).id, id);
+  EXPECT_THAT(replaced_, ::testing::IsEmpty());
 }
 
 TEST_F(FoldScaleTest, LeavesAConvolutionThatIsReadElsewhere) {
