@@ -50,7 +50,7 @@ struct PlanningOptions {
   std::shared_ptr<const KernelRecord> record;  // what Autotune found out; may be null
   // By node of the rewritten graph, the kernel to take (KeepKernels); empty: chosen.
   std::vector<std::string> kept_kernels;
-  bool inplace = true;      // writable forwards and placements
+  bool inplace = true;      // readonly and writable forwards, placements
   int64_t alignment = 0;    // bytes; 0: the device's
   int64_t guard_bytes = 0;  // unused bytes behind each chunk, for CheckGuards
   // Claims that the topmost chunk is so many bytes smaller than it is: the negative control of what

@@ -149,7 +149,7 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
       ->check(CheckPasses)
       ->group(group);
   AddParsed(app, "--inplace" + suffix, flags.inplace, ParseSwitch, "on|off",
-            "outputs may overwrite dying inputs (default on)")
+            "views instead of copies, and outputs over dying inputs (default on)")
       ->group(group);
   AddParsed(app, "--prefer" + suffix, flags.prefer_memory, ParsePreference, "speed|memory",
             "faster kernels (default), or small weights and least scratch")
