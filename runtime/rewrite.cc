@@ -11,7 +11,8 @@ namespace {
 
 // The bytes that the activations of a graph need at least, under the options' order.
 absl::StatusOr<int64_t> ActivationBytes(const Graph& graph, const PlanningOptions& options) {
-  const StorageModel model = BuildStorageModel(graph, {.inplace = options.inplace, .views = options.inplace});
+  const StorageModel model =
+      BuildStorageModel(graph, {.inplace = options.inplace, .views = options.inplace});
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
   ASHLAR_ASSIGN_OR_RETURN(const Schedule schedule,
                           ScheduleByName(options.scheduler, graph, model, no_workspace));

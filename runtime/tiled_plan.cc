@@ -18,7 +18,8 @@ constexpr double kNear = 0.85;  // points of a frontier, whose arenas differ by 
 
 // The order of the graph as it is, which tiles follow.
 absl::StatusOr<Schedule> OrderOf(const Graph& graph, const PlanningOptions& options) {
-  const StorageModel model = BuildStorageModel(graph, {.inplace = options.inplace, .views = options.inplace});
+  const StorageModel model =
+      BuildStorageModel(graph, {.inplace = options.inplace, .views = options.inplace});
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
   return ScheduleByName(options.scheduler, graph, model, no_workspace);
 }
