@@ -28,7 +28,10 @@ std::optional<View> RelayoutFormat::ReadonlyForward(absl::Span<const InputInfo> 
   const bool blocked = IsBlocked(inputs[0].type.format) && IsBlocked(outputs[0].format);
   const bool pixels = shape[1] % kChannelBlock == 0 && shape[2] * shape[3] == 1;
   const bool same = blocked && (shape[1] <= kChannelBlock || shape[2] == 1);
-  return pixels || same ? std::optional<View>(View{}) : std::nullopt;
+  // Without blocks they differ in where the channels stand.
+  const bool plain = !IsBlocked(inputs[0].type.format) && !IsBlocked(outputs[0].format) &&
+                     (shape[1] == 1 || shape[2] * shape[3] == 1);
+  return pixels || same || plain ? std::optional<View>(View{}) : std::nullopt;
 }
 
 }  // namespace ashlar

@@ -6,7 +6,9 @@ namespace ashlar {
 
 std::string PackingOptions(const PlanningOptions& options) {
   return absl::StrCat("passes ", options.passes, options.kernels.exact ? ", exact" : "",
-                      options.kernels.least_memory ? ", least memory" : "");
+                      options.kernels.least_memory ? ", least memory" : "",
+                      options.precision == DType::kFloat32 ? "" : ", ",
+                      options.precision == DType::kFloat32 ? "" : Name(options.precision));
 }
 
 std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan) {
@@ -19,6 +21,10 @@ std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan) {
 
 absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
                             const PlanningOptions& options) {
+  if (!device.is_host()) {
+    return absl::FailedPreconditionError(absl::StrCat("packed weights are for the CPU, not for ",
+                                                      device.comp_node().ToString()));
+  }
   if (packed.processor != device.processor()) {
     return absl::FailedPreconditionError(
         absl::StrCat("weights are packed for '", packed.processor.substr(0, 64),

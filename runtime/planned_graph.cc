@@ -35,10 +35,13 @@ absl::StatusOr<int64_t> ActivationBytes(const Graph& graph, const PlanningOption
   return schedule.peak_bytes;
 }
 
-absl::StatusOr<Graph> Rewrite(Graph graph, const PlanningOptions& options,
+absl::StatusOr<Graph> Rewrite(Graph graph, const PlanningOptions& options, const Device& device,
                               std::vector<PassReport>& reports) {
+  const PassContext context = {Operators(), device.image_format(), options.precision,
+                               options.done_with};
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(options.passes));
   for (const Pass& pass : passes) {
+    if (pass.applies != nullptr && !pass.applies(context)) continue;
     PassReport report;
     report.name = pass.name;
     report.operators_before = CountOperators(graph);
@@ -50,7 +53,7 @@ absl::StatusOr<Graph> Rewrite(Graph graph, const PlanningOptions& options,
         report.arena_bytes_before = reports.back().arena_bytes_after;
       }
     }
-    absl::StatusOr<Graph> rewritten = pass.run(graph, Operators(), options.done_with);
+    absl::StatusOr<Graph> rewritten = pass.run(graph, context);
     if (!rewritten.ok()) return Annotate(rewritten.status(), absl::StrCat("pass ", pass.name));
     graph = *std::move(rewritten);
     report.operators_after = CountOperators(graph);
@@ -124,9 +127,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
   Device& device = *planned->device;
   const int64_t alignment = options.alignment > 0 ? options.alignment : device.alignment();
 
-  ASHLAR_ASSIGN_OR_RETURN(planned->graph, Rewrite(std::move(graph), options, planned->passes));
+  ASHLAR_ASSIGN_OR_RETURN(planned->graph,
+                          Rewrite(std::move(graph), options, device, planned->passes));
   const Graph& g = planned->graph;
-  planned->model = BuildStorageModel(g, {.inplace = options.inplace});
+  planned->model = BuildStorageModel(
+      g, {.inplace = options.inplace, .view_alignment = device.tensor_alignment()});
   const StorageModel& model = planned->model;
   ASHLAR_ASSIGN_OR_RETURN(
       KernelCandidates candidates,

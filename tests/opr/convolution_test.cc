@@ -79,8 +79,11 @@ TEST(Convolution, RefusesWhatItCannotCompute) {
 TEST(Convolution, RefusesOtherDTypes) {
   const InputInfo half{{DType::kFloat16, {1, 1, 4, 4}}}, single{{DType::kFloat32, {1, 1, 4, 4}}};
   const ConvolutionForward op{ConvolutionParam()};
+  const InputInfo whole{{DType::kInt32, {1, 1, 4, 4}}};
   EXPECT_TRUE(
-      FailsWith(op.Infer({half, single}).status(), "input is Float16{1,1,4,4}, expected Float32"));
+      FailsWith(op.Infer({whole, whole}).status(), "input is Int32{1,1,4,4}, expected floats"));
+  EXPECT_TRUE(
+      FailsWith(op.Infer({half, single}).status(), "filter is Float32{1,1,4,4}, expected Float16"));
   EXPECT_TRUE(
       FailsWith(op.Infer({single, half}).status(), "filter is Float16{1,1,4,4}, expected Float32"));
 }
