@@ -427,7 +427,8 @@ TEST_F(CommandsTest, TuneIsRememberedAndUsed) {
   // Each problem gets its last trial on record, whatever the times were: the record decides.
   json& problems = record["processors"].front();
   std::map<std::string, std::string> wanted;
-  for (const json& problem : tuned.Json()["problems"]) {
+  const json tried = tuned.Json()["problems"];
+  for (const json& problem : tried) {
     const std::string last = problem["trials"].back()["kernel"];
     problems[problem["key"].get<std::string>()] = {{"family", last.substr(0, last.find('/'))},
                                                    {"variants", {{"2", last}}}};
