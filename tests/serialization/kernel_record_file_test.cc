@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/serialization/files.h"
 #include "tests/support/status.h"
 
 namespace ashlar {
@@ -18,14 +19,8 @@ using testing::IsOk;
 
 class KernelRecordFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = ::testing::TempDir() + "kernel_record_file_test";
-    std::filesystem::remove_all(folder_);
-    path_ = folder_ + "/deeper/record.json";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string folder_, path_;
+  const testing::TempDir folder_;
+  const std::string path_ = folder_ / "deeper/record.json";
 };
 
 KernelRecord Record(const std::string& family) {
@@ -74,7 +69,7 @@ TEST_F(KernelRecordFileTest, FilesThatAreNoRecordsAreNamedAndKept) {
           "variants": {"none": "f/a"}}}}})",
        "not a number of threads"},
   };
-  std::filesystem::create_directories(folder_ + "/deeper");
+  std::filesystem::create_directories(folder_ / "deeper");
   for (const auto& test : cases) {
     SCOPED_TRACE(test.text);
     std::ofstream(path_) << test.text;
