@@ -150,8 +150,8 @@ Format RegionBuilder::OutputFormat(int node, absl::Span<const int> inputs, bool 
   const auto in_rows = [&](size_t i) { return TypeOf(inputs[i]).format == Format::kNHCW16c; };
   const std::vector<TensorType> types = TypesOf(infos.inputs);
   const Operator& op = *source().node(node).op;
-  // Convolutions and pools read one format and make another; what else reads images, does not.
-  if (!op.CropsInput(0)) {
+  // Convolutions, pools and LRN read one format and make another; other operators follow.
+  if (op.format_rule(types) != FormatRule::kBlocked) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (in_rows(i)) return Format::kNHCW16c;
     }

@@ -38,9 +38,10 @@ void ScaleAndShift<1>(const float* x, float* y, int64_t pixels, const float* sca
 struct Problem {
   int64_t channels = 0;
   int lanes = 1;  // channels that lie together
-  // Memory is `outer` (images, or rows of them) times `blocks` (of `lanes` channels) times
-  // `pixels`.
-  int64_t outer = 0, blocks = 0, pixels = 0;
+  // Loops over images, their rows (one, where planes are contiguous) and blocks of `lanes`
+  // channels; then `pixels` lie one behind another.
+  int64_t images = 0, rows = 1, blocks = 0, pixels = 0;
+  ImageStrides from, to;
   double epsilon = 0;
   int threads = 1;
 };
@@ -51,37 +52,50 @@ void Run(const Problem& problem, const KernelArgs& args) {
   const int lanes = problem.lanes;
   const auto apply = lanes == 1 ? Versions<ScaleAndShift<1>>::For(HostIsa())
                                 : Versions<ScaleAndShift<kBlock>>::For(HostIsa());
-  const int64_t piece = problem.pixels * lanes;
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / piece);
-  ParallelFor(
-      problem.threads, problem.outer * problem.blocks, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          float scale[kBlock] = {}, shift[kBlock] = {};  // zeros keep the padding of channels zero
-          const int64_t first = i % problem.blocks * lanes;
-          for (int64_t l = 0; l < lanes && first + l < problem.channels; ++l) {
-            const int64_t c = first + l;
-            const double factor =
-                input(BatchNorm::kScale)[c] /
-                std::sqrt(static_cast<double>(input(BatchNorm::kVariance)[c]) + problem.epsilon);
-            scale[l] = static_cast<float>(factor);
-            shift[l] = static_cast<float>(input(BatchNorm::kBias)[c] -
-                                          input(BatchNorm::kMean)[c] * factor);
-          }
-          apply(input(BatchNorm::kX) + i * piece, output + i * piece, problem.pixels, scale, shift);
-        }
-      });
+  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (problem.pixels * lanes));
+  const auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t block = i % problem.blocks, row = i / problem.blocks % problem.rows;
+      const int64_t image = i / problem.blocks / problem.rows;
+      const auto offset = [&](const ImageStrides& strides) {
+        return image * strides.n + row * strides.h + block * strides.c;
+      };
+      float scale[kBlock] = {}, shift[kBlock] = {};  // zeros keep the padding of channels zero
+      for (int64_t l = 0; l < lanes && block * lanes + l < problem.channels; ++l) {
+        const int64_t c = block * lanes + l;
+        const double factor =
+            input(BatchNorm::kScale)[c] /
+            std::sqrt(static_cast<double>(input(BatchNorm::kVariance)[c]) + problem.epsilon);
+        scale[l] = static_cast<float>(factor);
+        shift[l] =
+            static_cast<float>(input(BatchNorm::kBias)[c] - input(BatchNorm::kMean)[c] * factor);
+      }
+      apply(input(BatchNorm::kX) + offset(problem.from), output + offset(problem.to),
+            problem.pixels, scale, shift);
+    }
+  };
+  ParallelFor(problem.threads, problem.images * problem.rows * problem.blocks, grain, run);
 }
 
 absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
-  const TensorType& x = request.inputs[BatchNorm::kX];
+  const TensorType &x = request.inputs[BatchNorm::kX], &y = request.outputs[0];
+  if (IsBlocked(x.format) != IsBlocked(y.format)) {
+    return absl::UnimplementedError(
+        absl::StrCat("batch norm of ", x.ToString(), " to ", y.ToString()));
+  }
   Problem problem;
-  problem.outer = x.shape[0];
+  problem.images = x.shape[0];
   problem.channels = x.shape[1];
   problem.pixels = x.shape.num_elements() / (x.shape[0] * x.shape[1]);
-  if (IsBlocked(x.format)) problem.lanes = kBlock;
-  if (x.format == Format::kNHCW16c) {
-    problem.outer *= x.shape[2];
-    problem.pixels = x.shape[3];
+  problem.from = problem.to = {problem.channels * problem.pixels, problem.pixels, 0, 1};
+  if (IsBlocked(x.format)) {
+    problem.lanes = kBlock;
+    problem.from = StridesOf(x);
+    problem.to = StridesOf(y);
+    if (x.format == Format::kNHCW16c || y.format == Format::kNHCW16c) {
+      problem.rows = x.shape[2];
+      problem.pixels = x.shape[3];
+    }
   }
   problem.blocks = (problem.channels + problem.lanes - 1) / problem.lanes;
   problem.epsilon = static_cast<const BatchNorm&>(*request.op).param().epsilon;

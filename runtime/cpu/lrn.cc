@@ -23,9 +23,21 @@ constexpr int64_t kGroup = 8;
 // Of a blocked image whose squares are kept that way; and of its window, to either side.
 constexpr int64_t kMaxChannels = 512, kMaxReach = 8;
 
+// Where the elements of one side's images lie.
+struct Side {
+  int64_t lanes = 1;  // channels that lie together
+  ImageStrides strides;
+
+  // Of a channel of a pixel of a row, from that row's first one on.
+  int64_t At(int64_t channel, int64_t pixel) const {
+    return channel / lanes * strides.c + channel % lanes + pixel * strides.w;
+  }
+};
+
 struct Problem {
-  int64_t images = 0, channels = 0, pixels = 0;
-  int64_t pitch = 0;              // elements from block to block of channels
+  // Rows are planes where those are contiguous.
+  int64_t images = 0, rows = 1, channels = 0, pixels = 0;
+  Side from, to;
   int64_t before = 0, after = 0;  // channels of the window on both sides
   float bias = 0, factor = 0, exponent = 0;
 };
@@ -36,12 +48,12 @@ void RowMajor(const Problem& problem, const float* x, float* y, int64_t first, i
     float squares[kPixels] = {};
     const int64_t end = std::min(c + problem.after + 1, problem.channels);
     for (int64_t i = std::max<int64_t>(c - problem.before, 0); i < end; ++i) {
-      const float* const row = x + i * problem.pixels + first;
+      const float* const row = x + problem.from.At(i, first);
 #pragma omp simd
       for (int64_t p = 0; p < n; ++p) squares[p] += row[p] * row[p];
     }
-    const float* const row = x + c * problem.pixels + first;
-    float* const out = y + c * problem.pixels + first;
+    const float* const row = x + problem.from.At(c, first);
+    float* const out = y + problem.to.At(c, first);
 #pragma omp simd
     for (int64_t p = 0; p < n; ++p) {
       out[p] = row[p] * powf(problem.bias + problem.factor * squares[p], problem.exponent);
@@ -64,12 +76,12 @@ void Scale(const Problem& problem, const float* x, const float* squares, float* 
   }
 }
 
-// Up to kGroup pixels of all channels of a blocked image or row. The padding of channels is zero,
-// and stays so.
+// Up to kGroup pixels of all channels of a blocked image or row.
 template <bool kThreeQuarters>
 void Blocked(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
   constexpr int64_t kB = kChannelBlock;
-  const int64_t blocks = ChannelBlocks(problem.channels), pitch = problem.pitch;
+  const int64_t blocks = ChannelBlocks(problem.channels);
+  const int64_t pitch = problem.from.strides.c, out_pitch = problem.to.strides.c;
   x += first * kB;
   y += first * kB;
   float squares[kGroup][kMaxReach + kMaxChannels + kMaxReach];
@@ -91,30 +103,33 @@ void Blocked(const Problem& problem, const float* x, float* y, int64_t first, in
 #pragma omp simd
         for (int64_t l = 0; l < kB; ++l) sums[l] += row[l + shift];
       }
-      const int64_t at = block * pitch + p * kB;
-      Scale<kThreeQuarters>(problem, x + at, sums, y + at);
+      float* const out = y + block * out_pitch + p * kB;
+      Scale<kThreeQuarters>(problem, x + block * pitch + p * kB, sums, out);
+      std::fill(out + std::min(kB, problem.channels - block * kB), out + kB, 0.0f);
     }
   }
 }
 
-// The same for any number of channels and any window.
+// The same for any number of channels, any window and any formats.
 template <bool kThreeQuarters>
-void WideBlocked(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
+void AnyFormat(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
   constexpr int64_t kB = kChannelBlock;
-  const auto at = [&](int64_t channel, int64_t pixel) {
-    return channel / kB * problem.pitch + pixel * kB + channel % kB;
-  };
   for (int64_t pixel = first; pixel < first + n; ++pixel) {
-    for (int64_t block = 0; block < ChannelBlocks(problem.channels); ++block) {
-      float sums[kB] = {};
-      for (int64_t l = 0; l < kB; ++l) {
-        const int64_t channel = block * kB + l;
-        const int64_t end = std::min(channel + problem.after + 1, problem.channels);
-        for (int64_t i = std::max<int64_t>(channel - problem.before, 0); i < end; ++i) {
-          sums[l] += x[at(i, pixel)] * x[at(i, pixel)];
+    for (int64_t begin = 0; begin < problem.channels; begin += kB) {
+      const int64_t count = std::min(kB, problem.channels - begin);
+      float values[kB] = {}, sums[kB] = {};
+      for (int64_t l = 0; l < count; ++l) {
+        values[l] = x[problem.from.At(begin + l, pixel)];
+        const int64_t end = std::min(begin + l + problem.after + 1, problem.channels);
+        for (int64_t i = std::max<int64_t>(begin + l - problem.before, 0); i < end; ++i) {
+          const float value = x[problem.from.At(i, pixel)];
+          sums[l] += value * value;
         }
       }
-      Scale<kThreeQuarters>(problem, x + at(block * kB, pixel), sums, y + at(block * kB, pixel));
+      Scale<kThreeQuarters>(problem, values, sums, values);
+      std::fill(values + count, values + kB, 0.0f);
+      const int64_t stored = problem.to.lanes == kB ? kB : count;  // with the padding of channels
+      for (int64_t l = 0; l < stored; ++l) y[problem.to.At(begin + l, pixel)] = values[l];
     }
   }
 }
@@ -122,48 +137,54 @@ void WideBlocked(const Problem& problem, const float* x, float* y, int64_t first
 using ApplyFunction = void (*)(const Problem&, const float*, float*, int64_t, int64_t);
 
 template <bool kThreeQuarters>
-ApplyFunction BlockedFor(const Problem& problem) {
+ApplyFunction ApplyFor(const Problem& problem) {
+  const bool blocks = problem.from.lanes == kChannelBlock && problem.to.lanes == kChannelBlock;
   const bool fits =
       problem.channels <= kMaxChannels && problem.before <= kMaxReach && problem.after <= kMaxReach;
-  return fits ? Versions<Blocked<kThreeQuarters>>::For(HostIsa())
-              : Versions<WideBlocked<kThreeQuarters>>::For(HostIsa());
+  return blocks && fits ? Versions<Blocked<kThreeQuarters>>::For(HostIsa())
+                        : Versions<AnyFormat<kThreeQuarters>>::For(HostIsa());
 }
 
 std::unique_ptr<Kernel> OwnLrn(const KernelRequest& request, const LRNParam& param,
                                double relative_time) {
-  const TensorType& type = request.inputs[0];
-  const bool blocked = IsBlocked(type.format);
+  const TensorType &x = request.inputs[0], &y = request.outputs[0];
+  const auto side = [](const TensorType& type) {
+    return Side{IsBlocked(type.format) ? kChannelBlock : 1, StridesOf(type)};
+  };
+  const bool in_rows = x.format == Format::kNHCW16c || y.format == Format::kNHCW16c;
+  const bool planes = !IsBlocked(x.format) && !IsBlocked(y.format);
   Problem problem;
-  problem.images = type.shape[0];
-  problem.channels = type.shape[1];
-  problem.pixels = type.shape[2] * type.shape[3];
-  if (type.format == Format::kNHCW16c) {  // rows are images that are one row high
-    problem.images *= type.shape[2];
-    problem.pixels = type.shape[3];
-  }
-  problem.pitch = StridesOf(type).c;
+  problem.images = x.shape[0];
+  problem.rows = in_rows ? x.shape[2] : 1;
+  problem.channels = x.shape[1];
+  problem.pixels = x.shape[2] * x.shape[3] / problem.rows;
+  problem.from = side(x);
+  problem.to = side(y);
   problem.before = std::min((param.size - 1) / 2, problem.channels);
   problem.after = std::min(param.size / 2, problem.channels);
   problem.bias = static_cast<float>(param.bias);
   problem.factor = static_cast<float>(param.alpha / static_cast<double>(param.size));
   problem.exponent = static_cast<float>(-param.beta);
-  const ApplyFunction apply = !blocked             ? Versions<RowMajor>::For(HostIsa())
-                              : param.beta == 0.75 ? BlockedFor<true>(problem)
-                                                   : BlockedFor<false>(problem);
-  const int64_t step = blocked ? kGroup : kPixels;
+  const ApplyFunction apply = planes               ? Versions<RowMajor>::For(HostIsa())
+                              : param.beta == 0.75 ? ApplyFor<true>(problem)
+                                                   : ApplyFor<false>(problem);
+  const int64_t step = planes ? kPixels : kGroup;
   const int64_t pieces = (problem.pixels + step - 1) / step;
-  const int64_t image = type.bytes() / problem.images / SizeOf(type.dtype);
   const int64_t grain =
       std::max<int64_t>(1, kElementsPerThread / (problem.channels * problem.before + 1) / step);
   const int threads = request.threads;
   return std::make_unique<OwnKernel>(
       absl::StrCat("lrn:", Name(HostIsa())),
       [=](const KernelArgs& args) {
-        ParallelFor(threads, problem.images * pieces, grain, [&](int64_t begin, int64_t end) {
+        const int64_t count = problem.images * problem.rows * pieces;
+        ParallelFor(threads, count, grain, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            const int64_t offset = i / pieces * image, first = i % pieces * step;
-            apply(problem, static_cast<const float*>(args.inputs[0]) + offset,
-                  static_cast<float*>(args.outputs[0]) + offset, first,
+            const int64_t first = i % pieces * step, row = i / pieces % problem.rows;
+            const auto offset = [&](const Side& side) {
+              return i / pieces / problem.rows * side.strides.n + row * side.strides.h;
+            };
+            apply(problem, static_cast<const float*>(args.inputs[0]) + offset(problem.from),
+                  static_cast<float*>(args.outputs[0]) + offset(problem.to), first,
                   std::min(step, problem.pixels - first));
           }
         });
@@ -175,7 +196,8 @@ absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
   const LRNParam& param = static_cast<const LRN&>(*request.op).param();
   KernelList kernels;
   // oneDNN centres its window; an even one lies elsewhere here.
-  if (param.size % 2 == 1 && !IsBlocked(request.inputs[0].format)) {
+  if (param.size % 2 == 1 && !IsBlocked(request.inputs[0].format) &&
+      !IsBlocked(request.outputs[0].format)) {
     ASHLAR_RETURN_IF_ERROR(CallOneDnn("LRN", [&] {
       const dnnl::lrn_forward::desc desc(
           dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels,
