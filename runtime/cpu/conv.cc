@@ -51,7 +51,7 @@ void AddPanelConvolutions(const ConvProblem& problem, Isa isa, KernelList& kerne
 void AddWinogradConvolutions(const ConvProblem& problem, Isa isa, KernelList& kernels) {
   if (!WinogradConvolutionFits(problem, isa)) return;
   const ConvStrides strides(problem);
-  for (int m : {4, 2}) {
+  for (int m : {4, 3, 2}) {
     double time = WinogradTime(problem, m);
     if (time > kWorthwhile) continue;
     for (const WinogradBlocking& blocking : WinogradBlockings(problem, m)) {

@@ -8,16 +8,18 @@
 namespace ashlar {
 namespace {
 
-constexpr double kWeightBytesPerStep = 7;  // that come from memory meanwhile
-constexpr double kWinogradProduct = 1.12;  // a step in a product of matrices
-constexpr double kSmallWeights = 1 << 20;  // bytes: they stay in the second-level cache
-constexpr int64_t kFewPatches = 10;        // little scratch
+constexpr double kWeightBytesPerStep = 7;    // that come from memory meanwhile
+constexpr double kWeightBytesWorthStep = 8;  // larger weights have to earn their memory
+constexpr double kWinogradProduct = 1.12;    // a step in a product of matrices
+constexpr double kSmallWeights = 1 << 20;    // bytes: they stay in the second-level cache
+constexpr int64_t kFewPatches = 10;          // little scratch
 constexpr int64_t kMostPatches = 256;
 
 struct TransformTime {
   double input, output;  // of a patch and block of channels
 };
-constexpr TransformTime kTransform2{90, 70}, kTransform4{200, 170};
+// [m]: of F(m x m).
+constexpr TransformTime kTransform[] = {{}, {}, {90, 70}, {140, 115}, {200, 170}};
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -47,16 +49,19 @@ double WinogradTime(const ConvProblem& problem, int m) {
   const double channel_steps = in_blocks * kChannelBlock * out_blocks;
   const double pixels = static_cast<double>(geometry.batch * geometry.h.output * geometry.w.output);
   const double weights = channel_steps * kChannelBlock * sizeof(float);
-  const double direct = 9 * std::max(pixels * channel_steps, weights / kWeightBytesPerStep);
+  const double direct = 9 * (std::max(pixels * channel_steps, weights / kWeightBytesPerStep) +
+                             weights / kWeightBytesWorthStep);
 
   const double patches = static_cast<double>(Patches(geometry, m));
   const double all_weights = WinogradWeights(geometry, m);
   const double passes =
       all_weights <= kSmallWeights ? 1 : patches / static_cast<double>(WantedPatches(geometry, m));
-  const TransformTime transform = m == 2 ? kTransform2 : kTransform4;
+  const TransformTime transform = kTransform[m];
   const double products = (m + 2) * (m + 2) * patches * channel_steps * kWinogradProduct;
   const double transforms = patches * (in_blocks * transform.input + out_blocks * transform.output);
-  return (std::max(products, all_weights * passes / kWeightBytesPerStep) + transforms) / direct;
+  return (std::max(products, all_weights * passes / kWeightBytesPerStep) + transforms +
+          all_weights / kWeightBytesWorthStep) /
+         direct;
 }
 
 std::vector<WinogradBlocking> WinogradBlockings(const ConvProblem& problem, int m) {

@@ -33,15 +33,21 @@ Range Part(int64_t i, int64_t parts, int64_t count) {
   return {i * count / parts, (i + 1) * count / parts};
 }
 
-// By row, what a 3x3 window's column becomes: G of F(m, 3).
+// By row, what a 3x3 window's column becomes: G of F(m, 3), of a point (1, x, x^2) over the product
+// of its distances from the others (Toom and Cook).
 std::vector<std::array<double, 3>> WeightTransform(int m) {
-  const auto at = [](double x, double scale) {
-    return std::array<double, 3>{1 / scale, x / scale, x * x / scale};
-  };
-  if (m == 2) return {{1, 0, 0}, at(1, 2), at(-1, 2), {0, 0, 1}};
-  const double a = kWinogradA, b = kWinogradB;
-  const double of_a = 2 * a * a * (a * a - b * b), of_b = 2 * b * b * (b * b - a * a);
-  return {at(0, a * a * b * b), at(a, of_a), at(-a, of_a), at(b, of_b), at(-b, of_b), {0, 0, 1}};
+  if (m == 2) return {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+  const auto [a, b] = m == 3 ? kWinogradPoints3 : kWinogradPoints4;
+  std::vector<double> points = {a, -a, b, -b};
+  if (m == 4) points.insert(points.begin(), 0);
+  std::vector<std::array<double, 3>> rows;
+  for (double x : points) {
+    double scale = 1;
+    for (double other : points) scale *= other == x ? 1 : x - other;
+    rows.push_back({1 / scale, x / scale, x * x / scale});
+  }
+  rows.push_back({0, 0, 1});
+  return rows;
 }
 
 class WinogradConvolution final : public Kernel {
@@ -123,7 +129,7 @@ WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvS
       places_((m + 2) * (m + 2)),
       isa_(isa),
       tile_code_(isa == Isa::kAvx512 ? kConvTileAvx512 : kConvTileAvx2),
-      code_((isa == Isa::kAvx512 ? kWinogradAvx512 : kWinogradAvx2)[m == 4]),
+      code_((isa == Isa::kAvx512 ? kWinogradAvx512 : kWinogradAvx2)[m]),
       finish_(FinishOf(problem.param)),
       in_blocks_(ChannelBlocks(problem.geometry.in_channels)),
       last_lanes_(problem.geometry.in_channels - (in_blocks_ - 1) * kChannelBlock),

@@ -23,7 +23,7 @@ struct WinogradBlocking {
 // a constant row-major filter, blocked images.
 bool WinogradConvolutionFits(const ConvProblem& problem, Isa isa);
 
-// `m` is 2 or 4. `isa` is one that the processor has, kAvx2 or kAvx512.
+// `m` is 2, 3 or 4. `isa` is one that the processor has, kAvx2 or kAvx512.
 std::unique_ptr<Kernel> MakeWinogradConvolution(const ConvProblem& problem,
                                                 const ConvStrides& strides, Isa isa, int m,
                                                 const WinogradBlocking& blocking,

@@ -3,8 +3,11 @@
 
 namespace ashlar {
 
-extern const WinogradCode kWinogradAvx2[2] = {
+extern const WinogradCode kWinogradAvx2[5] = {
+    {},
+    {},
     {WinogradRunner<8, 2>::Input, WinogradRunner<8, 2>::Output},
+    {WinogradRunner<8, 3>::Input, WinogradRunner<8, 3>::Output},
     {WinogradRunner<8, 4>::Input, WinogradRunner<8, 4>::Output}};
 
 }  // namespace ashlar

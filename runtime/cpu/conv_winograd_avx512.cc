@@ -3,8 +3,11 @@
 
 namespace ashlar {
 
-extern const WinogradCode kWinogradAvx512[2] = {
+extern const WinogradCode kWinogradAvx512[5] = {
+    {},
+    {},
     {WinogradRunner<16, 2>::Input, WinogradRunner<16, 2>::Output},
+    {WinogradRunner<16, 3>::Input, WinogradRunner<16, 3>::Output},
     {WinogradRunner<16, 4>::Input, WinogradRunner<16, 4>::Output}};
 
 }  // namespace ashlar

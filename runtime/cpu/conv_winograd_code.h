@@ -27,23 +27,45 @@ struct Winograd1d<Vector, 2> {
   }
 };
 
-template <typename Vector>
-struct Winograd1d<Vector, 4> {
-  static constexpr float kA = static_cast<float>(kWinogradA), kB = static_cast<float>(kWinogradB);
-  static constexpr float kA2 = static_cast<float>(kWinogradA * kWinogradA),
-                         kB2 = static_cast<float>(kWinogradB * kWinogradB),
-                         kA3 = static_cast<float>(kWinogradA * kWinogradA * kWinogradA),
-                         kB3 = static_cast<float>(kWinogradB * kWinogradB * kWinogradB);
+// Powers of the points of F(m, 3), m > 2.
+template <int kOutputs>
+struct WinogradPowers {
+  static constexpr WinogradPoints kPoints = kOutputs == 3 ? kWinogradPoints3 : kWinogradPoints4;
+  static constexpr double a = kPoints.a, b = kPoints.b;
+  static constexpr float kA = a, kB = b, kA2 = a * a, kB2 = b * b, kA3 = a * a * a, kB3 = b * b * b,
+                         kSum = a * a + b * b, kProduct = a * a * b * b;
+};
 
+template <typename Vector>
+struct Winograd1d<Vector, 3> : WinogradPowers<3> {
+  [[gnu::always_inline]] static void Input(const Vector (&d)[5], Vector (&v)[5]) {
+    const Vector odd_a = d[3] - kB2 * d[1], even_a = kA * (d[2] - kB2 * d[0]);
+    const Vector odd_b = d[3] - kA2 * d[1], even_b = kB * (d[2] - kA2 * d[0]);
+    v[0] = odd_a + even_a;
+    v[1] = odd_a - even_a;
+    v[2] = odd_b + even_b;
+    v[3] = odd_b - even_b;
+    v[4] = (d[4] - kSum * d[2]) + kProduct * d[0];
+  }
+  [[gnu::always_inline]] static void Output(const Vector (&m)[5], Vector (&y)[3]) {
+    const Vector even_a = m[0] + m[1], even_b = m[2] + m[3];
+    y[0] = even_a + even_b;
+    y[1] = kA * (m[0] - m[1]) + kB * (m[2] - m[3]);
+    y[2] = (m[4] + kA2 * even_a) + kB2 * even_b;
+  }
+};
+
+template <typename Vector>
+struct Winograd1d<Vector, 4> : WinogradPowers<4> {
   [[gnu::always_inline]] static void Input(const Vector (&d)[6], Vector (&v)[6]) {
     const Vector even_a = d[4] - kB2 * d[2], odd_a = d[3] - kB2 * d[1];
     const Vector even_b = d[4] - kA2 * d[2], odd_b = d[3] - kA2 * d[1];
-    v[0] = (d[4] - (kA2 + kB2) * d[2]) + kA2 * kB2 * d[0];
+    v[0] = (d[4] - kSum * d[2]) + kProduct * d[0];
     v[1] = even_a + kA * odd_a;
     v[2] = even_a - kA * odd_a;
     v[3] = even_b + kB * odd_b;
     v[4] = even_b - kB * odd_b;
-    v[5] = (d[5] - (kA2 + kB2) * d[3]) + kA2 * kB2 * d[1];
+    v[5] = (d[5] - kSum * d[3]) + kProduct * d[1];
   }
   [[gnu::always_inline]] static void Output(const Vector (&m)[6], Vector (&y)[4]) {
     const Vector even_a = m[1] + m[2], odd_a = m[1] - m[2];

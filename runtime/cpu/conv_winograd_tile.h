@@ -10,9 +10,13 @@
 
 namespace ashlar {
 
-// F(4 x 4) interpolates at 0, +-kWinogradA, +-kWinogradB and infinity. With 1 / sqrt(2) and sqrt(2)
-// the rounding errors are less than half of those with the usual 1 and 2.
-inline constexpr double kWinogradA = 0.70710678118654752440, kWinogradB = 1.41421356237309504880;
+// F(m x m) for m > 2 interpolates at +-a, +-b and infinity, F(4 x 4) at 0 too: these are a and b.
+// They give about half of the rounding errors of the usual 0, +-1, +-2.
+struct WinogradPoints {
+  double a, b;
+};
+inline constexpr WinogradPoints kWinogradPoints3{0.5, 1.25};
+inline constexpr WinogradPoints kWinogradPoints4{0.70710678118654752440, 1.41421356237309504880};
 
 // Steps are in bytes.
 struct WinogradInput {
@@ -42,8 +46,8 @@ struct WinogradCode {
   void (*output)(const WinogradOutput& patch);
 };
 
-// [0]: F(2 x 2), [1]: F(4 x 4).
-extern const WinogradCode kWinogradAvx512[2], kWinogradAvx2[2];
+// [m]: F(m x m), for m from 2.
+extern const WinogradCode kWinogradAvx512[5], kWinogradAvx2[5];
 
 }  // namespace ashlar
 

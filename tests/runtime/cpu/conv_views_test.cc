@@ -261,7 +261,7 @@ TEST_F(ConvViewsTest, Winograd) {
     if (c.window != 3 || c.stride != 1 || c.dilation != 1 || c.groups != 1) continue;
     const Problem problem = MakeProblem(c, random);
     for (Isa isa : HostIsas()) {
-      for (int m : {2, 4}) {
+      for (int m : {2, 3, 4}) {
         SCOPED_TRACE(absl::StrCat(c.name, ", ", Name(isa), ", m ", m));
         std::vector<Maker> makers;
         for (const WinogradBlocking& blocking : blockings) {
