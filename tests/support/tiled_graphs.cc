@@ -1,7 +1,9 @@
 #include "tests/support/tiled_graphs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "graph/status.h"
@@ -21,8 +23,9 @@ namespace {
 // One operator after another onto a growing graph; each adds a var to `vars`.
 class RandomBuilder {
  public:
-  RandomBuilder(std::mt19937_64& random, bool joins) : random_(random), joins_(joins) {
-    const Shape shape = {Pick(1, 3), Pick(1, 4), Pick(4, 18), Pick(4, 18)};
+  RandomBuilder(std::mt19937_64& random, bool joins, int64_t max_channels)
+      : random_(random), joins_(joins), max_channels_(max_channels) {
+    const Shape shape = {Pick(1, 3), Pick(1, max_channels_), Pick(4, 18), Pick(4, 18)};
     vars_.push_back(maker_.Input("x", shape));
   }
 
@@ -106,7 +109,7 @@ class RandomBuilder {
       return Add<Elemwise>({.mode = ElemwiseMode::kAbs}, {x});
     }
     Shape filter;
-    int64_t out = Pick(1, 4);
+    int64_t out = Pick(1, max_channels_);
     if (in[1] > 1 && Chance(30)) {  // a group for each channel
       param.sparse = SparseMode::kGroup;
       const int64_t each = Pick(1, 2);
@@ -159,14 +162,15 @@ class RandomBuilder {
 
   std::mt19937_64& random_;
   const bool joins_;
+  const int64_t max_channels_;
   GraphMaker maker_;
   std::vector<int> vars_, read_;
 };
 
 }  // namespace
 
-Graph RandomImageGraph(std::mt19937_64& random, bool joins) {
-  return RandomBuilder(random, joins).Build();
+Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels) {
+  return RandomBuilder(random, joins, max_channels).Build();
 }
 
 TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {
@@ -215,6 +219,20 @@ int64_t CountDifferences(const HostTensor& a, const HostTensor& b) {
   int64_t count = 0;
   for (size_t i = 0; i < x.size(); ++i) count += std::memcmp(&x[i], &y[i], sizeof(float)) != 0;
   return count;
+}
+
+double RelativeError(const HostTensor& actual, const HostTensor& expected) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (actual.shape() != expected.shape()) return kInfinity;
+  double worst = 0, largest = 0;
+  for (int64_t i = 0; i < expected.num_elements(); ++i) {
+    const double a = actual.At(i), e = expected.At(i);
+    if (std::isnan(a) != std::isnan(e)) return kInfinity;
+    if (std::isnan(e)) continue;
+    if (a != e) worst = std::max(worst, std::fabs(a - e));
+    largest = std::max(largest, std::fabs(e));
+  }
+  return worst == 0 ? 0 : worst / largest;
 }
 
 std::vector<int> NodesInOrder(const Graph& graph) {

@@ -1,0 +1,94 @@
+// Every model of the zoo at every kind of split.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/graph_cuts.h"
+#include "runtime/measure.h"
+#include "runtime/rewrite.h"
+#include "tests/runtime/inference.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+#include "tests/support/tiled_graphs.h"
+#include "tools/zoo/zoo.h"
+
+namespace ashlar {
+namespace {
+
+using testing::CountDifferences;
+using testing::Infer;
+using testing::Inference;
+using testing::RelativeError;
+using testing::SameKernels;
+using testing::Value;
+
+struct Model {
+  const char* name;
+  int64_t image;
+  bool headless = false;
+};
+
+std::ostream& operator<<(std::ostream& out, const Model& model) { return out << model.name; }
+
+class TiledModelsTest : public ::testing::TestWithParam<Model> {
+ protected:
+  static void SetUpTestSuite() { RegisterCpuDevice(); }
+};
+
+// All kinds of parts, up to the last image of at least 4 x 4 pixels that is a cut; batches to the
+// end.
+std::vector<std::string> AllTiles(const Graph& graph) {
+  const std::vector<int> nodes = testing::NodesInOrder(graph);
+  const auto id = [&](int var) { return graph.node(graph.var(var).producer).id; };
+  std::string image, end;
+  for (const GraphCut& cut : FindCuts(graph, nodes)) {
+    const Shape& shape = graph.var(cut.var).type.shape;
+    end = absl::StrCat(id(graph.inputs()[0].var), "-", id(cut.var));
+    if (shape.rank() == 4 && shape[2] >= 4 && shape[3] >= 4) image = end;
+  }
+  return {end + ":batch2",    image + ":rows3",        image + ":lines5",
+          image + ":grid2x3", image + ":inputgrid2x2", end + ":batch2(" + image + ":lines16)"};
+}
+
+TEST_P(TiledModelsTest, ComputesTheSameInAllTiles) {
+  const Model& model = GetParam();
+  Graph graph;
+  for (const ZooModel& each : ZooModels()) {
+    if (std::string(model.name) != each.name) continue;
+    graph = Value(each.build({.batch = 2, .image = model.image, .headless = model.headless}));
+  }
+  PlanningOptions options;
+  options.planner.limits.time = absl::ZeroDuration();
+  graph = std::move(Value(RewriteGraph(std::move(graph), options)).graph);
+  std::mt19937_64 random(1);
+  const HostTensor input =
+      testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
+  for (const bool exact : {true, false}) {
+    options.kernels.exact = exact;
+    options.tiles = {};
+    const Inference whole = Infer(graph, options, input);
+    for (const std::string& tiles : AllTiles(graph)) {
+      SCOPED_TRACE(absl::StrCat(model.name, exact ? " exact " : " ", tiles));
+      options.tiles = Value(TileSpec::Parse(tiles));
+      const Inference tiled = Infer(graph, options, input);
+      EXPECT_LE(RelativeError(tiled.outputs[0], whole.outputs[0]), 1e-4);
+      if (exact) {
+        EXPECT_TRUE(SameKernels(whole, tiled));
+        EXPECT_EQ(CountDifferences(tiled.outputs[0], whole.outputs[0]), 0);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, TiledModelsTest,
+                         ::testing::Values(Model{"resnet18", 64}, Model{"resnet50", 64},
+                                           Model{"vgg19", 32, true}, Model{"mobilenet_v2", 64},
+                                           Model{"squeezenet", 64}, Model{"inception_v1", 64},
+                                           Model{"tiling_chain", 16}),
+                         [](const ::testing::TestParamInfo<Model>& info) {
+                           return std::string(info.param.name);
+                         });
+
+}  // namespace
+}  // namespace ashlar
