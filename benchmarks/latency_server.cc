@@ -1,9 +1,9 @@
 // A long-lived process that runs a model when it is told to: one side of a side-by-side
 // measurement.
 //
-//   latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [exact] [memory]
+//   latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [exact] [memory] [tile=SPEC]
 //
-// "exact" and "memory" are --exact and --prefer memory of the command.
+// The words are --exact, --prefer memory and --tile SPEC of the command.
 // Prints "ready" after three warm-up runs (whose output it writes to OUTPUT.npy); then, for each
 // line with a number k on stdin, runs k times and prints the k latencies in milliseconds on one
 // line.
@@ -13,6 +13,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "graph/passes/tile_spec.h"
 #include "graph/status.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session.h"
@@ -56,14 +58,23 @@ absl::Status Serve(const std::string& model, const PlanningOptions& options,
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    std::cerr << "usage: latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [exact] [memory]\n";
+    std::cerr << "usage: latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [exact] [memory] "
+                 "[tile=SPEC]\n";
     return 2;
   }
   ashlar::PlanningOptions options;
   options.threads = std::atoi(argv[2]);
   for (int i = 5; i < argc; ++i) {
-    options.kernels.exact |= std::string(argv[i]) == "exact";
-    options.kernels.least_memory |= std::string(argv[i]) == "memory";
+    const absl::string_view word = argv[i];
+    options.kernels.exact |= word == "exact";
+    options.kernels.least_memory |= word == "memory";
+    if (!absl::StartsWith(word, "tile=")) continue;
+    absl::StatusOr<ashlar::TileSpec> tiles = ashlar::TileSpec::Parse(word.substr(5));
+    if (!tiles.ok()) {
+      std::cerr << "error: " << tiles.status().message() << "\n";
+      return 2;
+    }
+    options.tiles = *std::move(tiles);
   }
   ashlar::RegisterCpuDevice();
   const absl::Status status = ashlar::Serve(argv[1], options, argv[3], argv[4]);
