@@ -158,7 +158,9 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
       ->group(group);
   flags.record = DefaultKernelRecordPath();
   if (suffix.empty()) {
-    app.add_flag("!--no-autotune", flags.autotune, "kernels by the table, not as `tune` found out")
+    app.add_flag_callback(
+           "--no-autotune", [&flags] { flags.autotune = false; },
+           "kernels by the table, not as `tune` found out")
         ->group(group);
   }
   AddParsed(app, "--align" + suffix, flags.align, ParseAlignment, "N",
