@@ -36,6 +36,7 @@ class Effort {
   // Nothing below is looked for: the wanted arena, or what a search excluded.
   int64_t bound() const { return bound_; }
   int64_t arena() const { return placement_.arena; }
+  int64_t nodes_left() const { return std::max<int64_t>(nodes_left_, 0); }
   bool Done() const {
     return placement_.arena <= bound_ || nodes_left_ <= 0 || absl::Now() >= deadline_;
   }
@@ -71,8 +72,23 @@ class Effort {
   absl::Time deadline_;
 };
 
-// Capacities at the bound, then between it and the best plan.
-void ImproveByExactSearch(const Instance& instance, ExactSearch& search, Effort& effort) {
+// Capacities at the bound, then between it and the best plan, in rounds. `run(capacity, nodes)` is
+// one search.
+template <typename Search, typename Run>
+void Improve(const Instance& instance, const Search& search, Effort& effort, Run run) {
+  double nodes = kNodesPerGroup * instance.groups();
+  for (; !effort.Done(); nodes = std::min(kGrowth * nodes, kMaxNodes)) {
+    run(effort.bound(), nodes);
+    int64_t low = effort.bound();
+    for (int i = 0; i < kHalvings && !effort.Done(); ++i) {
+      const int64_t middle = low + (effort.arena() - low) / 2;
+      if (search.NextArena(middle) >= effort.arena()) break;
+      if (run(middle, nodes) != SearchOutcome::kFound) low = middle;
+    }
+  }
+}
+
+void ImproveBySearch(const Instance& instance, ExactSearch& search, Effort& effort) {
   std::vector<std::vector<int32_t>> ranks;
   for (DivePriority priority : kOrders) {
     std::vector<int32_t>& rank = ranks.emplace_back(instance.groups(), 0);
@@ -80,7 +96,7 @@ void ImproveByExactSearch(const Instance& instance, ExactSearch& search, Effort&
     for (int32_t g : DiveOrder(instance, priority)) rank[g] = next++;
   }
   // Every rule with every order, until one knows.
-  const auto run_all = [&](int64_t capacity, double nodes) {
+  Improve(instance, search, effort, [&](int64_t capacity, double nodes) {
     for (BranchRule rule : kBranchRules) {
       for (const std::vector<int32_t>& rank : ranks) {
         if (effort.Done()) return SearchOutcome::kGaveUp;
@@ -90,53 +106,46 @@ void ImproveByExactSearch(const Instance& instance, ExactSearch& search, Effort&
       }
     }
     return SearchOutcome::kGaveUp;
-  };
-  double nodes = kNodesPerGroup * instance.groups();
-  for (; !effort.Done(); nodes = std::min(kGrowth * nodes, kMaxNodes)) {
-    run_all(effort.bound(), nodes);
-    int64_t low = effort.bound();
-    for (int i = 0; i < kHalvings && !effort.Done(); ++i) {
-      const int64_t middle = low + (effort.arena() - low) / 2;
-      if (search.NextArena(middle) >= effort.arena()) break;
-      if (run_all(middle, nodes) != SearchOutcome::kFound) low = middle;
-    }
-  }
+  });
 }
 
-// The bound, and just below the best plan, in turn.
-void ImproveByOrderSearch(const Instance& instance, Effort& effort) {
-  OrderSearch search(instance);
-  double nodes = kNodesPerGroup * instance.groups();
-  for (; !effort.Done(); nodes = std::min(kGrowth * nodes, kMaxNodes)) {
-    effort.Run(search, effort.bound(), effort.bound() + 1, nodes);
-    if (effort.Done()) break;
-    effort.Run(search, effort.arena() - 1, effort.arena(), nodes);
-  }
+void ImproveBySearch(const Instance& instance, OrderSearch& search, Effort& effort) {
+  Improve(instance, search, effort, [&](int64_t capacity, double nodes) {
+    return effort.Run(search, capacity, search.NextArena(capacity), nodes);
+  });
 }
 
 }  // namespace
 
 void ImproveByExactSearch(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
                           Placement& placement) {
+  // One in `shares` of what those before it left.
+  const absl::Time deadline = absl::Now() + limits.time;
+  int64_t nodes = limits.nodes;
+  const auto improve = [&](auto& search, int shares) {
+    SearchLimits share = limits;
+    share.time = (deadline - absl::Now()) / shares;
+    share.nodes = nodes / shares;
+    Effort effort(instance, lower_bound, share, placement);
+    ImproveBySearch(instance, search, effort);
+    nodes -= share.nodes - effort.nodes_left();
+    if (search.complete()) effort.Prove();
+  };
   const bool by_order = OrderSearch::Accepts(instance);
   if (ExactSearch::Accepts(instance)) {
-    ExactSearch search(instance);
-    SearchLimits share = limits;
-    if (!search.complete() && by_order) {
-      share.time /= 2;
-      share.nodes /= 2;
+    ExactSearch search(instance, Alignment::kKept);
+    const int others = !search.complete() && by_order ? 1 : 0;
+    if (ExactSearch::RoundingMatters(instance)) {
+      improve(search, 4);
+      ExactSearch rounded(instance, Alignment::kRounded);
+      improve(rounded, 2 + others);
     }
-    Effort effort(instance, lower_bound, share, placement);
-    ImproveByExactSearch(instance, search, effort);
-    if (search.complete()) return effort.Prove();
+    improve(search, 1 + others);
+    if (search.complete()) return;
   }
   if (!by_order) return;
-  SearchLimits rest = limits;
-  rest.time /= 2;
-  rest.nodes /= 2;
-  Effort effort(instance, lower_bound, rest, placement);
-  ImproveByOrderSearch(instance, effort);
-  effort.Prove();
+  OrderSearch search(instance);
+  improve(search, 1);
 }
 
 }  // namespace ashlar::memory

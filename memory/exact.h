@@ -16,8 +16,9 @@ namespace ashlar::memory {
 // Then capacities between the bound and the best plan, by halves. A single
 // search is a gamble, so many short ones with different branching share the
 // time, in rounds that allow each more nodes than the last; only the time limit
-// makes the result depend on the machine. Where ExactSearch is not complete,
-// OrderSearch has half of the time.
+// makes the result depend on the machine. Where alignments differ, sizes rounded
+// to the largest have a part of the time; where ExactSearch is not complete,
+// OrderSearch has its share.
 void ImproveByExactSearch(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
                           Placement& placement);
 

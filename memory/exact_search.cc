@@ -1,6 +1,7 @@
 #include "memory/exact_search.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/time/clock.h"
 
@@ -10,6 +11,10 @@ namespace {
 constexpr int32_t kNone = -1;
 // Recursion is as deep as there are choices; more groups could exhaust a stack.
 constexpr int kMaxGroups = 8000;
+// What ExactState keeps of pins: one for each section.
+constexpr int64_t kMaxPiecesOfPins = 4'000'000;
+// Bytes; a level is twice as much, and two such sums are added.
+constexpr int64_t kMaxTotal = kMaxBytes / 8;
 constexpr int64_t kNodesPerClock = 64;
 // Of room to waste against choices, by trial on many instances.
 constexpr double kWasteWeight = 20;
@@ -18,11 +23,27 @@ constexpr int64_t kNoLevel = INT64_MAX;
 }  // namespace
 
 bool ExactSearch::Accepts(const Instance& instance) {
-  if (instance.has_fixed() || !instance.all_flat() || instance.groups() > kMaxGroups) return false;
+  if (instance.groups() > kMaxGroups) return false;
+  int64_t pieces_of_pins = 0;
+  int64_t total = 0;
+  for (int g = 0; g < instance.groups(); ++g) {
+    // No sum overflows: ValidateProblem saw to it.
+    total += instance.height(g) + instance.alignment(g) - 1;
+    if (instance.fixed(g) >= 0) {
+      for (const Rect& r : instance.rects(g)) pieces_of_pins += r.end - r.begin;
+      if (instance.fixed(g) > kMaxTotal) return false;
+    } else if (!instance.flat(g)) {
+      return false;
+    }
+  }
+  return total <= kMaxTotal && pieces_of_pins <= kMaxPiecesOfPins;
+}
+
+bool ExactSearch::RoundingMatters(const Instance& instance) {
   for (int g = 0; g < instance.groups(); ++g) {
     if (instance.residue(g) != 0) return false;
   }
-  return true;
+  return ExactState(instance, Alignment::kKept).aligned();
 }
 
 SearchOutcome ExactSearch::Run(int64_t capacity, BranchRule rule, const std::vector<int32_t>& rank,
@@ -46,7 +67,8 @@ SearchOutcome ExactSearch::Run(int64_t capacity, BranchRule rule, const std::vec
 }
 
 // Finds the candidates: those that can stand on the floor of a valley. Each must stand on
-// something there; had it nothing below it would have sunk.
+// something there; had it nothing below it would have sunk. One that would leave a usable hole
+// below, on its alignment, has to wait until that is filled.
 void ExactSearch::FindCandidates(const Part& part) {
   supported_[part.begin] = 0;
   for (int32_t s = part.begin; s < part.end; ++s) {
@@ -63,15 +85,41 @@ void ExactSearch::FindCandidates(const Part& part) {
     for (; s < end; ++s) valley_end_[s] = valley ? end : 0;
   }
   candidates_.clear();
+  waiting_.clear();
   for (int32_t k = part.first; k < part.last; ++k) {
     const Life& life = state_.life(k);
     if (life.end > valley_end_[life.begin]) continue;
-    if (supported_[life.begin] == supported_[life.end]) continue;
+    const int64_t floor = state_.level(life.begin) >> 1;
+    const int64_t base = state_.AlignUp(life.item, floor);
+    const bool supported = state_.aligned() ? StandsOnSomething(life, base)
+                                            : supported_[life.begin] != supported_[life.end];
+    if (!supported || !state_.Clears(life.item, base)) continue;
+    if (base > floor) {
+      if (HasPinBelow(life, base)) continue;  // It will stand on that.
+      if (LeavesUsableHole(part, life.begin, life.end, base)) {
+        waiting_.push_back(life.item);
+        continue;
+      }
+    }
     candidates_.push_back(life.item);
     ++covering_[life.begin];
     --covering_[life.end];
   }
   for (int32_t s = part.begin; s < part.end; ++s) covering_[s + 1] += covering_[s];
+}
+
+// False if it could sink.
+bool ExactSearch::StandsOnSomething(const Life& life, int64_t base) const {
+  int64_t top = 0;
+  for (int32_t s = life.begin; s < life.end; ++s) top = std::max(top, state_.top(s));
+  return state_.AlignUp(life.item, top) == base;
+}
+
+bool ExactSearch::HasPinBelow(const Life& life, int64_t base) const {
+  for (int32_t s = life.begin; s < life.end; ++s) {
+    if (state_.pin_bottom(s) < base) return true;
+  }
+  return false;
 }
 
 // True if a remaining item fits between what stands in [begin, end) and `height`.
@@ -82,28 +130,37 @@ bool ExactSearch::LeavesUsableHole(const Part& part, int32_t begin, int32_t end,
     if (life.begin < begin || life.end > end) continue;
     int64_t top = 0;
     for (int32_t s = life.begin; s < life.end; ++s) top = std::max(top, state_.top(s));
+    top = state_.AlignUp(life.item, top);
     if (state_.item(life.item).height <= height - top) return true;
   }
   return false;
 }
 
-// Lifts valleys in which nothing can stand to the lower of their sides, until every valley has a
-// candidate. False if that is a dead end.
+// Lifts valleys in which nothing can stand to the lower of their sides or to where something else
+// begins, until every valley has a candidate. False if that is a dead end.
 bool ExactSearch::FillValleys(const Part& part) {
   while (true) {
     FindCandidates(part);
     bool lifted = false;
+    Level next_left = kNoLevel;  // Before anything is lifted.
     for (int32_t s = part.begin; s < part.end;) {
       const Level level = state_.level(s);
+      const Level left = std::exchange(next_left, level);
       const int32_t begin = s;
       bool empty = true;
+      int64_t next = ExactState::kNoPin;
       for (; s < part.end && state_.level(s) == level; ++s) {
         empty = empty && (covering_[s] == 0 || valley_end_[s] == 0);
+        next = std::min(next, state_.pin_bottom(s));
       }
-      const Level left = begin == part.begin ? kNoLevel : state_.level(begin - 1);
       const Level right = s == part.end ? kNoLevel : state_.level(s);
       if (!empty || left < level || right < level) continue;
-      const Level side = std::min(left, right);
+      for (int32_t item : waiting_) {
+        if (state_.item(item).begin < begin || state_.item(item).begin >= s) continue;
+        next = std::min(next, state_.AlignUp(item, level >> 1));
+      }
+      Level side = std::min(left, right);
+      if (next != ExactState::kNoPin) side = std::min(side, 2 * next);
       if (side == kNoLevel || LeavesUsableHole(part, begin, s, side >> 1) ||
           !state_.Lift(begin, s, side, part)) {
         return false;
@@ -132,11 +189,15 @@ double ExactSearch::Score(int32_t section, double options, int64_t slack) const 
 ExactSearch::Choice ExactSearch::Choose(const Part& part) {
   // The lowest candidate that ends at or before a section, or begins after it, in its valley.
   for (int32_t s = part.begin; s <= part.end; ++s) ends_before_[s] = begins_after_[s] = INT64_MAX;
-  for (int32_t i : candidates_) {
+  const auto note_end = [&](int32_t i) {
     const Item& item = state_.item(i);
-    ends_before_[item.end] = std::min(ends_before_[item.end], item.low_height);
-    begins_after_[item.begin] = std::min(begins_after_[item.begin], item.low_height);
-  }
+    const int64_t floor = state_.level(item.begin) >> 1;
+    const int64_t rise = state_.AlignUp(i, floor) - floor + item.low_height;
+    ends_before_[item.end] = std::min(ends_before_[item.end], rise);
+    begins_after_[item.begin] = std::min(begins_after_[item.begin], rise);
+  };
+  for (int32_t i : candidates_) note_end(i);
+  for (int32_t i : waiting_) note_end(i);
   for (int32_t s = part.end - 1; s >= part.begin; --s) {
     if (valley_end_[s] > s + 1) begins_after_[s] = std::min(begins_after_[s], begins_after_[s + 1]);
   }
@@ -152,15 +213,26 @@ ExactSearch::Choice ExactSearch::Choose(const Part& part) {
     Level side = kNoLevel;
     if (begin > part.begin) side = state_.level(begin - 1);
     if (end < part.end) side = std::min(side, state_.level(end));
+    int64_t pin = ExactState::kNoPin;
+    for (int32_t s = begin; s < end; ++s) pin = std::min(pin, state_.pin_top(s));
     int64_t before = INT64_MAX;
     for (int32_t s = begin; s < end; ++s) {
       if (s > begin) before = std::min(before, ends_before_[s]);
       if (covering_[s] == 0) continue;
-      // Closed, the floor rises to a side of the valley or to the end of a candidate beside it.
+      // Closed, the floor rises to a side of the valley, to an end beside it, or to what waits.
       const int64_t after = s + 1 < end ? begins_after_[s + 1] : INT64_MAX;
       Level closed = side;
       if (const int64_t rise = std::min(before, after); rise != INT64_MAX) {
         closed = std::min(closed, level + 2 * rise - 1);
+      }
+      if (pin != ExactState::kNoPin) closed = std::min(closed, 2 * pin - 1);
+      if (state_.pin_bottom(s) != ExactState::kNoPin) {
+        closed = std::min(closed, 2 * state_.pin_bottom(s));
+      }
+      for (int32_t i : waiting_) {
+        const Item& item = state_.item(i);
+        if (item.begin > s || item.end <= s) continue;
+        closed = std::min(closed, 2 * state_.AlignUp(i, level >> 1));
       }
       const int64_t highest = state_.HighestBase(s);
       const bool may_close = closed != kNoLevel && ExactState::LowestBase(closed) <= highest;
@@ -232,7 +304,7 @@ bool ExactSearch::Solve(Part part) {
     }
     const size_t before = state_.mark();
     for (size_t k = first_option; k < last_option; ++k) {
-      if (SameAsEarlier(first_option, k)) continue;
+      if (SameAsEarlier(first_option, last_option, options_[k])) continue;
       const int32_t item = options_[k];
       Part rest = part;
       if (state_.Place(item, rest) &&
@@ -248,13 +320,15 @@ bool ExactSearch::Solve(Part part) {
   return true;
 }
 
-// Whether it has an equal among options_[first, k).
-bool ExactSearch::SameAsEarlier(size_t first, size_t k) const {
-  const Item& item = state_.item(options_[k]);
-  for (size_t j = first; j < k && item.plain; ++j) {
+// Whether options_[first, last) have its equal with a lower index: of equals the lowest goes below.
+bool ExactSearch::SameAsEarlier(size_t first, size_t last, int32_t index) const {
+  const Item& item = state_.item(index);
+  for (size_t j = first; j < last && item.plain; ++j) {
     const Item& other = state_.item(options_[j]);
-    if (other.plain && other.begin == item.begin && other.end == item.end &&
-        other.end_height == item.end_height) {
+    if (options_[j] < index && other.plain && other.begin == item.begin && other.end == item.end &&
+        other.end_height == item.end_height &&
+        instance_.alignment(other.group) == instance_.alignment(item.group) &&
+        instance_.residue(other.group) == instance_.residue(item.group)) {
       return true;
     }
   }

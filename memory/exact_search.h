@@ -33,23 +33,29 @@ enum class SearchOutcome {
 // group has sunk as low as it can, either the next group of that section stands
 // on the floor of the valley, then it lies within the valley, or none does, then
 // the section is closed: its floor rises to the next height at which something
-// can end beside it. These choices exclude each other and miss nothing, and the
-// section with the fewest of them may be taken first.
+// can end beside it, or to what is fixed above. These choices exclude each other and miss nothing,
+// and the section with the fewest of them may be taken first.
 //
 // A branch is dead when ExactState says so; when a hole is left behind that a
 // remaining group would fit into; or when of two groups with the same life the
 // smaller lies directly under the larger. Parts of time that no remaining group
 // connects are solved apart.
 //
-// Complete if no group pauses in time, and either all have the same alignment or
-// all heights are multiples of the largest.
+// A group that its alignment would put above the floor, with a hole below that a
+// remaining group fits into, waits until the hole is filled.
+//
+// Complete if no group pauses in time and alignments are kept.
 class ExactSearch {
  public:
-  // Whether it can take such an instance at all: flat groups, none fixed, each
-  // base 0 modulo its alignment, and not too many of them.
+  // Whether it can take such an instance at all: all groups that are not fixed
+  // are flat, and there are not too many of them.
   static bool Accepts(const Instance& instance);
 
-  explicit ExactSearch(const Instance& instance) : instance_(instance), state_(instance) {}
+  // Whether kRounded is worth trying beside kKept.
+  static bool RoundingMatters(const Instance& instance);
+
+  ExactSearch(const Instance& instance, Alignment alignment)
+      : instance_(instance), state_(instance, alignment) {}
 
   bool complete() const { return state_.complete(); }
   // Bytes: the smallest arena above `capacity` that a plan of this search can have.
@@ -77,11 +83,13 @@ class ExactSearch {
   bool SolveParts(const Part& part);
   bool FillValleys(const Part& part);
   void FindCandidates(const Part& part);
+  bool StandsOnSomething(const Life& life, int64_t base) const;
+  bool HasPinBelow(const Life& life, int64_t base) const;
   bool LeavesUsableHole(const Part& part, int32_t begin, int32_t end, int64_t height) const;
   Choice Choose(const Part& part);
   double Score(int32_t section, double options, int64_t slack) const;
   void PushOptions(int32_t section);
-  bool SameAsEarlier(size_t first, size_t k) const;
+  bool SameAsEarlier(size_t first, size_t last, int32_t index) const;
   bool OutOfLimits();
 
   const Instance& instance_;
@@ -98,6 +106,8 @@ class ExactSearch {
   std::vector<int32_t> options_;  // A stack of the choices that are still to try.
   // Items that can stand on the floor of a valley.
   std::vector<int32_t> candidates_;
+  // Those that could, were it not for a usable hole below them.
+  std::vector<int32_t> waiting_;
   // Scratch of a choice, by section: where its valley ends (0 outside of valleys), how many of the
   // sections before it have support, and how many candidates cover it.
   std::vector<int32_t> valley_end_, supported_, covering_;

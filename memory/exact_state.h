@@ -8,14 +8,24 @@
 
 namespace ashlar::memory {
 
+// How groups come to stand on their alignment where that takes care.
+enum class Alignment {
+  kKept,     // Each stands on the next of its own multiples.
+  kRounded,  // All sizes are rounded to the largest alignment; may lose plans, but wastes no time
+             // on gaps. Not for groups whose base is not 0 modulo their alignment.
+};
+
 // An arena of a given capacity, filled in part from the bottom: what ExactSearch
 // stands on. Changes can be taken back. After each change it tests whether what
 // remains can still fit: in no section may the lowest possible base of the
 // remaining groups, or of those of them that cannot stand below a certain level,
 // plus their sizes, exceed the capacity.
+//
+// Groups with a fixed base are pins: in a section whose level reaches the next
+// pin, the level goes on above it.
 class ExactState {
  public:
-  // A group to be placed: sections [begin, end), as its own alignment rounds it.
+  // A group to be placed: sections [begin, end).
   struct Item {
     int32_t group;
     int32_t begin, end;
@@ -41,24 +51,31 @@ class ExactState {
     int32_t first, last;
   };
 
-  explicit ExactState(const Instance& instance);
+  ExactState(const Instance& instance, Alignment alignment);
 
-  // Whether the bottom-up filling of rounded groups loses no plan.
+  // Whether filling from the bottom loses no plan.
   bool complete() const { return complete_; }
   // Bytes: the smallest arena above `capacity` that a plan can have here.
-  int64_t NextArena(int64_t capacity) const {
-    return rounded_ ? capacity + 1 : (capacity / unit_ + 1) * unit_;
-  }
+  int64_t NextArena(int64_t capacity) const { return (capacity / unit_ + 1) * unit_; }
 
   // Empties the arena. False if nothing fits the capacity.
   bool Reset(int64_t capacity);
   Part Whole() const;
 
-  // Places a remaining item of the part on the level of its first section and moves it out of the
-  // part. False if that is a dead end; the part is then as it was, but changes stay until taken
-  // back.
+  // The lowest base at or above a floor that the item's alignment allows.
+  int64_t AlignUp(int32_t item, int64_t floor) const {
+    return aligned_ ? instance_.AlignUp(items_[item].group, floor) : floor;
+  }
+  // Whether a group may have to stand above what supports it, on its alignment.
+  bool aligned() const { return aligned_; }
+  // Whether the item clears all pins there.
+  bool Clears(int32_t item, int64_t base) const { return LowestClear(item, base) == base; }
+
+  // Places a remaining item of the part at AlignUp of the level of its first section and moves it
+  // out of the part. False if that is a dead end; the part is then as it was, but changes stay
+  // until taken back.
   bool Place(int32_t item, Part& part);
-  // Raises the levels of [begin, end). False if that is a dead end.
+  // Raises the levels of [begin, end), not beyond their pins. False if that is a dead end.
   bool Lift(int32_t begin, int32_t end, Level level, const Part& part);
   size_t mark() const { return trail_.size(); }
   // Takes back all changes since the mark; parts regain their items with it.
@@ -75,6 +92,10 @@ class ExactState {
   // By section.
   Level level(int32_t s) const { return level_[s]; }
   int64_t top(int32_t s) const { return top_[s]; }  // End of the highest group placed.
+  // Ends of the next pin: the level below, its top above. kNoPin if there is none.
+  static constexpr int64_t kNoPin = INT64_MAX / 2;
+  int64_t pin_bottom(int32_t s) const { return pins_[next_pin_[s]].bottom; }
+  int64_t pin_top(int32_t s) const { return pins_[next_pin_[s]].top; }
   // The highest lowest base that the remaining groups may have.
   int64_t HighestBase(int32_t s) const { return room_ - load_[s]; }
   // One, and one for each dead end that was found there since Reset was first called.
@@ -85,12 +106,26 @@ class ExactState {
  private:
   // What a choice changed, to take it back.
   struct Change {
-    enum Kind : int32_t { kLevel, kTop, kTopItem, kFloor, kPlaced } kind;
+    enum Kind : int32_t { kLevel, kTop, kTopItem, kFloor, kPlaced, kPin } kind;
     int32_t index;
     int64_t before;
   };
 
+  struct Pin {
+    int64_t bottom, top;
+  };
+  // Bases that an item may not have: between, both excluded.
+  struct Forbidden {
+    int64_t low, high;
+  };
+
+  void AddItem(int32_t group);
+  void PinFixedGroups();
+  void ForbidBasesAt(const std::vector<Rect>& fixed);
+  int64_t LowestClear(int32_t item, int64_t base) const;
   void AddLoad(const Item& item, int sign);
+  void SetLevel(int32_t section, Level level, int64_t top, int32_t top_item);
+  void PassPins(int32_t begin, int32_t end, const Part& part, int32_t& first, int32_t& last);
   bool BelongsBelow(int32_t upper, int32_t lower) const;
   void RaiseFloors(int32_t begin, int32_t end, Level level, const Part& part, int32_t& first,
                    int32_t& last);
@@ -98,14 +133,20 @@ class ExactState {
   bool HaveRoom(int32_t begin, int32_t end, const Part& part);
   bool StackFits(Level level, const Part& part);
   void Drop(int32_t item, Part& part);
-  int64_t Rounded(const Rect& rect) const { return (rect.top + alignment_ - 1) & -alignment_; }
+  int64_t Rounded(const Rect& rect) const { return (rect.top + rounding_ - 1) & -rounding_; }
 
   const Instance& instance_;
   std::vector<Item> items_;
   bool complete_ = true;
-  int64_t alignment_ = 1;  // The largest.
-  int64_t unit_ = 0;       // All rounded heights are multiples.
-  bool rounded_ = false;   // Some height was not a multiple of the alignment.
+  bool aligned_ = false;
+  int64_t rounding_ = 1;  // All heights are rounded up to it.
+  int64_t unit_ = 0;      // Every arena is a multiple.
+  // By section, from the lowest up, ending with one at kNoPin.
+  std::vector<Pin> pins_;
+  std::vector<int32_t> first_pin_;
+  // By item, sorted.
+  std::vector<Forbidden> forbidden_;
+  std::vector<int32_t> first_forbidden_;  // Items + 1; empty without pins.
 
   int64_t capacity_ = 0;
   int64_t room_ = 0;  // The capacity, and what rounding adds at the very top.
@@ -113,13 +154,14 @@ class ExactState {
   std::vector<Level> level_;
   std::vector<int64_t> top_;
   std::vector<int32_t> top_item_;  // The highest group's item, or -1.
-  std::vector<int64_t> load_;      // Bytes of the remaining items.
-  std::vector<int32_t> witness_;   // An item that proved room last time.
+  std::vector<int64_t> load_;      // Bytes of the remaining items and pins.
+  std::vector<int32_t> next_pin_;
+  std::vector<int32_t> witness_;  // An item that proved room last time.
   std::vector<double> failures_;
   std::vector<int32_t> crossing_;  // Remaining items live on both sides of its begin.
   std::vector<int64_t> stack_;     // Scratch of StackFits.
   // By item.
-  std::vector<Level> floor_;  // The highest level under its life.
+  std::vector<Level> floor_;  // The highest level under its life, or more where that is no base.
   std::vector<char> placed_;
   std::vector<int32_t> place_;  // Of each item in lives_.
   std::vector<Life> lives_;     // Those that a part has left are next to each other.

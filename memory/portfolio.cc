@@ -12,6 +12,7 @@
 #include "memory/first_fit.h"
 #include "memory/interval_move.h"
 #include "memory/online.h"
+#include "memory/order_search.h"
 #include "memory/pushdown.h"
 #include "memory/squeaky_wheel.h"
 
@@ -83,7 +84,7 @@ Placement PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
                            const SearchLimits& limits) {
   const absl::Time start = absl::Now();
   // Dives take all the time where exact search cannot follow.
-  const bool exact = ExactSearch::Accepts(instance);
+  const bool exact = ExactSearch::Accepts(instance) || OrderSearch::Accepts(instance);
   const int64_t attempts = exact ? std::max(kFewAttempts, instance.groups() / 16) : kAttempts;
   const absl::Time dive_deadline = start + limits.time / (exact ? 2 : 1);
   Best best(instance, lower_bound, limits);

@@ -78,5 +78,27 @@ INSTANTIATE_TEST_SUITE_P(, RecordedInstancesTest, ::testing::ValuesIn(kRecorded)
                            return name;
                          });
 
+// With some buffers kept where a plan within the capacity has them, there is such a plan still.
+TEST(MiniMallocTest, FixedOffsetsOfAPlanKeepIt) {
+  for (const char* name : {"A", "C", "I", "K"}) {
+    const std::string file = absl::StrCat("data/dsa/minimalloc-", name, ".csv");
+    if (!HasSharedData(file)) GTEST_SKIP() << file << " is not there";
+    const absl::StatusOr<CsvProblem> csv = ReadCsvFile(SharedData(file));
+    ASSERT_TRUE(csv.ok()) << csv.status();
+    Problem problem = csv->problem;
+    PlanOptions options;
+    options.limits = {
+        .time = absl::InfiniteDuration(), .nodes = 600'000, .capacity = kMiniMallocCapacity};
+    const absl::StatusOr<PlanResult> first = PlanMemory(problem, options);
+    ASSERT_TRUE(first.ok()) << first.status();
+    for (size_t i = 0; i < problem.buffers.size(); i += 20) {
+      problem.buffers[i].offset = first->plan.offsets[i];
+    }
+    const absl::StatusOr<PlanResult> again = PlanMemory(problem, options);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_LE(again->plan.arena, kMiniMallocCapacity) << name;
+  }
+}
+
 }  // namespace
 }  // namespace ashlar::memory

@@ -1,0 +1,86 @@
+#include "memory/exact_search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "memory/order_search.h"
+#include "tests/memory/problems.h"
+
+namespace ashlar::memory {
+namespace {
+
+using testing::BruteForce;
+using testing::RandomProblem;
+using testing::Variety;
+
+// What is found is a plan within the capacity.
+void ExpectFits(const Problem& problem, const Instance& instance, const std::vector<int64_t>& bases,
+                int64_t capacity) {
+  const Plan plan = instance.MakePlan(problem, bases);
+  const Verdict verdict = ValidatePlan(problem, plan);
+  EXPECT_TRUE(verdict.ok()) << verdict.message;
+  EXPECT_LE(plan.arena, capacity);
+}
+
+Variety VarietyOf(uint32_t seed) {
+  return {.buffers = 3 + static_cast<int>(seed % 4),
+          .steps = 3 + seed % 7,
+          .largest = 2 + seed % 4,
+          .alignments = (seed & 8) != 0,
+          .fixed = (seed & 16) != 0,
+          .relations = (seed & 32) != 0,
+          .zero_sizes = (seed & 64) != 0};
+}
+
+// Fits at the smallest arena, and proves that nothing fits below, whatever the order of choices.
+TEST(ExactSearchTest, CompleteOnSmallProblems) {
+  int complete = 0;
+  for (uint32_t seed = 0; seed < 4000; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const Problem problem = RandomProblem(seed, VarietyOf(seed));
+    const auto instance = Instance::Create(problem);
+    ASSERT_TRUE(instance.ok());
+    if (!ExactSearch::Accepts(*instance)) continue;
+    ExactSearch search(*instance, Alignment::kKept);
+    if (!search.complete()) continue;
+    ++complete;
+    const int64_t smallest = BruteForce(problem).SmallestArena();
+    std::vector<int32_t> rank(instance->groups());
+    std::iota(rank.begin(), rank.end(), 0);
+    std::mt19937 random(seed);
+    for (BranchRule rule : kBranchRules) {
+      std::shuffle(rank.begin(), rank.end(), random);
+      const auto run = [&](int64_t capacity) {
+        return search.Run(capacity, rule, rank, 100000, absl::InfiniteFuture());
+      };
+      ASSERT_EQ(run(smallest), SearchOutcome::kFound);
+      ExpectFits(problem, *instance, search.bases(), smallest);
+      if (smallest == 0) continue;
+      ASSERT_EQ(run(smallest - 1), SearchOutcome::kExhausted);
+      ASSERT_LE(search.NextArena(smallest - 1), smallest);
+    }
+  }
+  EXPECT_GT(complete, 2500);
+}
+
+TEST(OrderSearchTest, CompleteOnSmallProblems) {
+  for (uint32_t seed = 0; seed < 4000; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const Problem problem = RandomProblem(seed, VarietyOf(seed));
+    const auto instance = Instance::Create(problem);
+    ASSERT_TRUE(instance.ok());
+    OrderSearch search(*instance);
+    const int64_t smallest = BruteForce(problem).SmallestArena();
+    ASSERT_EQ(search.Run(smallest, 100000, absl::InfiniteFuture()), SearchOutcome::kFound);
+    ExpectFits(problem, *instance, search.bases(), smallest);
+    if (smallest == 0) continue;
+    ASSERT_EQ(search.Run(smallest - 1, 100000, absl::InfiniteFuture()), SearchOutcome::kExhausted);
+    ASSERT_LE(search.NextArena(smallest - 1), smallest);
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::memory
