@@ -1,5 +1,7 @@
 #include "memory/buffer.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace ashlar::memory {
@@ -11,28 +13,6 @@ constexpr int64_t kMaxStep = int64_t{1} << 62;
 absl::Status Error(const Problem& problem, size_t index, const std::string& what) {
   return absl::InvalidArgumentError(
       absl::StrCat("buffer ", problem.buffers[index].id, " (index ", index, "): ", what));
-}
-
-// Any sensible plan ends below: highest fixed offset + all sizes + all gaps
-// that alignment can force.
-absl::Status ValidateTotal(const Problem& problem) {
-  int64_t total = 0;
-  int64_t highest_fixed = 0;
-  for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    const Buffer& b = problem.buffers[i];
-    int64_t more = highest_fixed;
-    if (b.offset.value_or(0) > highest_fixed) more = *b.offset;
-    int64_t sum;
-    if (__builtin_add_overflow(total, b.size, &sum) ||
-        __builtin_add_overflow(sum, b.alignment - 1, &total) ||
-        __builtin_add_overflow(total, more, &sum) || sum > kMaxBytes) {
-      return Error(problem, i,
-                   "the sum of sizes, alignments and fixed offsets exceeds "
-                   "2^62 bytes");
-    }
-    highest_fixed = more;
-  }
-  return absl::OkStatus();
 }
 
 absl::Status ValidateInside(const Problem& problem, const Inside& relation) {
@@ -60,6 +40,20 @@ absl::Status ValidateInside(const Problem& problem, const Inside& relation) {
 
 }  // namespace
 
+// Any sensible plan ends below: highest fixed offset + all sizes + all gaps that alignment can
+// force.
+absl::Status TotalBytes::Add(const Buffer& buffer) {
+  highest_fixed_ = std::max(highest_fixed_, buffer.offset.value_or(0));
+  int64_t all;
+  if (__builtin_add_overflow(sum_, buffer.size, &sum_) ||
+      __builtin_add_overflow(sum_, buffer.alignment - 1, &sum_) ||
+      __builtin_add_overflow(sum_, highest_fixed_, &all) || all > kMaxBytes) {
+    return absl::InvalidArgumentError(
+        "the sum of sizes, alignments and fixed offsets exceeds 2^62 bytes");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateBuffer(const Buffer& b) {
   const auto error = [](const auto&... what) {
     return absl::InvalidArgumentError(absl::StrCat(what...));
@@ -86,12 +80,12 @@ absl::Status ValidateProblem(const Problem& problem) {
   if (problem.buffers.size() > (size_t{1} << 30) || problem.inside.size() > (size_t{1} << 30)) {
     return absl::InvalidArgumentError("more than 2^30 buffers or relations");
   }
+  TotalBytes total;
   for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    if (absl::Status status = ValidateBuffer(problem.buffers[i]); !status.ok()) {
-      return Error(problem, i, std::string(status.message()));
-    }
+    absl::Status status = ValidateBuffer(problem.buffers[i]);
+    if (status.ok()) status = total.Add(problem.buffers[i]);
+    if (!status.ok()) return Error(problem, i, std::string(status.message()));
   }
-  if (absl::Status status = ValidateTotal(problem); !status.ok()) return status;
   for (const Inside& relation : problem.inside) {
     if (absl::Status status = ValidateInside(problem, relation); !status.ok()) {
       return status;

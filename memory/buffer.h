@@ -52,6 +52,17 @@ struct Plan {
 // that planners can add without checking.
 inline constexpr int64_t kMaxBytes = int64_t{1} << 62;
 
+// Adds up what kMaxBytes limits, buffer by buffer.
+class TotalBytes {
+ public:
+  // InvalidArgument where this one is too much; the message does not name it.
+  absl::Status Add(const Buffer& buffer);
+
+ private:
+  int64_t sum_ = 0;            // Of sizes and of the gaps that alignments can force.
+  int64_t highest_fixed_ = 0;  // Offset.
+};
+
 // Checks one buffer: its lifetime neither empty nor reversed, size and offset not
 // negative, alignment a power of two that the fixed offset keeps. The message
 // does not name the buffer.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -14,6 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "memory/fixed_offsets.h"
+#include "memory/instance.h"
 
 namespace ashlar::memory {
 namespace {
@@ -77,7 +80,8 @@ std::string Shown(absl::string_view cell) {
 
 class Reader {
  public:
-  Reader(std::istream& in, const std::string& name) : in_(in), name_(name) {}
+  Reader(std::istream& in, const std::string& name, int64_t alignment)
+      : in_(in), name_(name), alignment_(alignment) {}
 
   absl::StatusOr<CsvProblem> Read() {
     if (absl::Status status = ReadHeader(); !status.ok()) return status;
@@ -86,9 +90,7 @@ class Reader {
     }
     if (in_.bad()) return absl::DataLossError(absl::StrCat(name_, ": reading failed"));
     if (absl::Status status = CheckIds(); !status.ok()) return status;
-    if (absl::Status status = ValidateProblem(result_.problem); !status.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(name_, ": ", status.message()));
-    }
+    if (absl::Status status = CheckFixedOffsets(); !status.ok()) return status;
     return std::move(result_);
   }
 
@@ -109,6 +111,24 @@ class Reader {
           absl::StrCat("id ", Shown(first->first), " stands in line ", first->second, " already"));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status CheckFixedOffsets() {
+    if (!some_fixed_) return absl::OkStatus();
+    const absl::StatusOr<Instance> instance = Instance::Create(result_.problem);
+    if (!instance.ok()) return instance.status();
+    const std::optional<FixedConflict> conflict = FindFixedConflict(result_.problem, *instance);
+    if (!conflict.has_value()) return absl::OkStatus();
+    const auto bytes = [&](int index) {
+      const Buffer& b = result_.problem.buffers[index];
+      return absl::StrCat("id ", Shown(result_.ids[index]), " at [", *b.offset, ", ",
+                          *b.offset + b.size, ")");
+    };
+    line_number_ = lines_[std::max(conflict->first, conflict->second)];
+    const int other = std::min(conflict->first, conflict->second);
+    return Error(absl::StrCat(bytes(std::max(conflict->first, conflict->second)), " overlaps ",
+                              bytes(other), " of line ", lines_[other],
+                              ": fixed offsets of buffers that are live together"));
   }
 
   // Blank lines are passed over.
@@ -179,9 +199,15 @@ class Reader {
     if (Given(kAlignment)) status.Update(Number(kAlignment, buffer.alignment));
     if (Given(kOffset)) status.Update(Number(kOffset, buffer.offset.emplace()));
     if (!status.ok()) return status;
-    if (absl::Status valid = ValidateBuffer(buffer); !valid.ok()) {
-      return Error(std::string(valid.message()));
+    // As it stands there, too: a larger alignment must not hide one that is none.
+    status = ValidateBuffer(buffer);
+    buffer.alignment = std::max(buffer.alignment, alignment_);
+    if (status.ok()) status = ValidateBuffer(buffer);
+    if (status.ok()) status = total_.Add(buffer);
+    if (!status.ok()) {
+      return Error(absl::StrCat("id ", Shown(result_.ids.back()), ": ", status.message()));
     }
+    some_fixed_ = some_fixed_ || buffer.offset.has_value();
     result_.problem.buffers.push_back(buffer);
     lines_.push_back(line_number_);
     return absl::OkStatus();
@@ -189,6 +215,9 @@ class Reader {
 
   std::istream& in_;
   const std::string& name_;
+  int64_t alignment_;
+  TotalBytes total_;
+  bool some_fixed_ = false;
   CsvProblem result_;
   std::string line_;
   int64_t line_number_ = 0;
@@ -200,16 +229,16 @@ class Reader {
 
 }  // namespace
 
-absl::StatusOr<CsvProblem> ReadCsv(std::istream& in, const std::string& name) {
-  return Reader(in, name).Read();
+absl::StatusOr<CsvProblem> ReadCsv(std::istream& in, const std::string& name, int64_t alignment) {
+  return Reader(in, name, alignment).Read();
 }
 
-absl::StatusOr<CsvProblem> ReadCsvFile(const std::string& path) {
+absl::StatusOr<CsvProblem> ReadCsvFile(const std::string& path, int64_t alignment) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return absl::NotFoundError(absl::StrCat(path, ": cannot open: ", std::strerror(errno)));
   }
-  return ReadCsv(file, path);
+  return ReadCsv(file, path, alignment);
 }
 
 absl::Status WriteCsv(const CsvProblem& problem, const Plan& plan, std::ostream& out) {

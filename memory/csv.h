@@ -12,7 +12,8 @@
 
 namespace ashlar::memory {
 
-// A problem from a file, with the ids as they stand there.
+// A problem from a file, with the ids as they stand there. Its fixed offsets do
+// not contradict each other.
 struct CsvProblem {
   Problem problem;
   std::vector<std::string> ids;  // One for each buffer.
@@ -22,10 +23,12 @@ struct CsvProblem {
 // if wanted, alignment and offset, in any order; then one buffer a row. An id
 // is any text, in quotes if it has commas. An empty alignment or offset is as
 // good as none. Rows are taken as they come, nothing else is kept of the text.
-// InvalidArgument names `name`, the line and the column.
-absl::StatusOr<CsvProblem> ReadCsv(std::istream& in, const std::string& name);
+// `alignment`: bytes, at least, of every buffer.
+// InvalidArgument names `name`, the line, and the id or the column.
+absl::StatusOr<CsvProblem> ReadCsv(std::istream& in, const std::string& name,
+                                   int64_t alignment = 1);
 // NotFound if there is no such file.
-absl::StatusOr<CsvProblem> ReadCsvFile(const std::string& path);
+absl::StatusOr<CsvProblem> ReadCsvFile(const std::string& path, int64_t alignment = 1);
 
 // Writes id,lower,upper,size,offset, one row for each buffer, and reads back.
 absl::Status WriteCsv(const CsvProblem& problem, const Plan& plan, std::ostream& out);

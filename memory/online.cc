@@ -102,8 +102,7 @@ std::vector<int32_t> FreeGroupsByBirth(const Instance& instance) {
     if (instance.fixed(g) < 0) order.push_back(g);
   }
   std::sort(order.begin(), order.end(), [&](int a, int b) {
-    return std::tuple(instance.begin(a), instance.end(a), a) <
-           std::tuple(instance.begin(b), instance.end(b), b);
+    return std::pair(instance.begin(a), a) < std::pair(instance.begin(b), b);
   });
   return order;
 }

@@ -19,7 +19,8 @@ std::vector<int64_t> PlaceNaive(const Instance& instance);
 // smallest free block that fits, else extend the top. MegEngine's BEST_FIT.
 std::vector<int64_t> PlaceBestFit(const Instance& instance);
 
-// The groups without a fixed base, by (begin, end, index).
+// The groups without a fixed base, by (begin, index): those that are born together
+// come as the problem has them, as in MegEngine.
 std::vector<int32_t> FreeGroupsByBirth(const Instance& instance);
 // A multiple of every alignment, at or above the end of every fixed group.
 int64_t AboveFixed(const Instance& instance);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "memory/fixed_offsets.h"
 #include "memory/instance.h"
 #include "memory/interval_move.h"
 #include "memory/lower_bound.h"
@@ -20,6 +21,8 @@ namespace {
 
 // A few seconds; it takes time in proportion to the groups times the pairs that live together.
 constexpr int kMaxIntervalMoveGroups = 3000;
+// About a second; first fit looks at all groups placed before, for each.
+constexpr int kMaxFirstFitGroups = 15000;
 
 // A planner that is one function from an instance to bases.
 class HeuristicPlanner : public Planner {
@@ -49,11 +52,13 @@ class HeuristicPlanner : public Planner {
 class PortfolioPlanner : public Planner {
  public:
   using Place = Placement (*)(const Instance&, int64_t lower_bound, const SearchLimits&);
-  PortfolioPlanner(absl::string_view name, absl::string_view description, Place place)
-      : name_(name), description_(description), place_(place) {}
+  PortfolioPlanner(absl::string_view name, absl::string_view description, Place place,
+                   int max_groups = INT_MAX)
+      : name_(name), description_(description), place_(place), max_groups_(max_groups) {}
 
   absl::string_view name() const override { return name_; }
   absl::string_view description() const override { return description_; }
+  int max_groups() const override { return max_groups_; }
   Placement Solve(const Instance& instance, int64_t lower_bound,
                   const SearchLimits& limits) const override {
     return place_(instance, lower_bound, limits);
@@ -63,6 +68,7 @@ class PortfolioPlanner : public Planner {
   absl::string_view name_;
   absl::string_view description_;
   Place place_;
+  int max_groups_;
 };
 
 std::vector<std::unique_ptr<const Planner>> MakePlanners() {
@@ -80,6 +86,9 @@ std::vector<std::unique_ptr<const Planner>> MakePlanners() {
       "interval_move", "long lives first, shoving up what is in the way", PlaceIntervalMove,
       kMaxIntervalMoveGroups));
   planners.push_back(std::make_unique<PortfolioPlanner>(
+      "first_fit", "largest first, each in the lowest gap that holds it", PlaceByFirstFits,
+      kMaxFirstFitGroups));
+  planners.push_back(std::make_unique<PortfolioPlanner>(
       "dive", "always the lowest place on the skyline, by four priorities", PlaceByDives));
   planners.push_back(std::make_unique<PortfolioPlanner>(
       "exact", "dives, then a complete search within the time limit", PlaceByExactSearch));
@@ -88,29 +97,17 @@ std::vector<std::unique_ptr<const Planner>> MakePlanners() {
 
 // Fixed offsets that overlap each other are the problem's fault, not a plan's.
 absl::Status CheckFixedOffsets(const Problem& problem, const Instance& instance) {
-  if (!instance.has_fixed()) return absl::OkStatus();
-  Problem fixed;
-  Plan plan;
-  std::vector<int> index(problem.buffers.size(), -1);
-  for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    const int64_t base = instance.fixed(instance.group_of(static_cast<int>(i)));
-    if (base < 0) continue;
-    index[i] = static_cast<int>(fixed.buffers.size());
-    const int64_t offset = base + instance.offset_in_group(static_cast<int>(i));
-    fixed.buffers.push_back(problem.buffers[i]);
-    plan.offsets.push_back(offset);
-    if (problem.buffers[i].size > 0) {
-      plan.arena = std::max(plan.arena, offset + problem.buffers[i].size);
-    }
-  }
-  for (const Inside& r : problem.inside) {
-    if (index[r.inner] >= 0) {
-      fixed.inside.push_back({index[r.inner], index[r.outer], r.offset});
-    }
-  }
-  const Verdict verdict = ValidatePlan(fixed, plan);
-  if (verdict.ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("fixed offsets contradict: ", verdict.message));
+  const std::optional<FixedConflict> conflict = FindFixedConflict(problem, instance);
+  if (!conflict.has_value()) return absl::OkStatus();
+  const auto name = [&](int index) {
+    const Buffer& b = problem.buffers[index];
+    const int64_t offset =
+        instance.fixed(instance.group_of(index)) + instance.offset_in_group(index);
+    return absl::StrCat("buffer ", b.id, " (index ", index, ", steps [", b.lower, ", ", b.upper,
+                        "), ", b.size, " bytes at ", offset, ")");
+  };
+  return absl::InvalidArgumentError(absl::StrCat(
+      "fixed offsets contradict: ", name(conflict->first), " overlaps ", name(conflict->second)));
 }
 
 double MillisecondsSince(absl::Time start) {

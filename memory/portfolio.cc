@@ -100,6 +100,13 @@ Placement PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
   return best.Improve(lower_bound, limits, start + limits.time);
 }
 
+Placement PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
+                           const SearchLimits& limits) {
+  Best best(instance, lower_bound, limits);
+  OfferFirstFits(instance, best);
+  return best.Take();
+}
+
 Placement PlaceByDives(const Instance& instance, int64_t lower_bound, const SearchLimits& limits) {
   Best best(instance, lower_bound, limits);
   OfferDives(instance, kAttempts, limits, absl::Now() + limits.time, best);

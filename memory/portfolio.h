@@ -15,6 +15,10 @@ namespace ashlar::memory {
 Placement PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
                            const SearchLimits& limits);
 
+// The better of two first fits, by size and by size times time.
+Placement PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
+                           const SearchLimits& limits);
+
 // The best of the dives.
 Placement PlaceByDives(const Instance& instance, int64_t lower_bound, const SearchLimits& limits);
 

@@ -48,18 +48,19 @@ class Simulation {
 
  private:
   using Row = std::list<Block>;
-  // Smallest first; of equal size the one freed last, as it is warm.
+  // Smallest first; of equal size the one freed last, as it is warm. (MegEngine's depends on where
+  // its list of blocks happens to lie in memory.)
   using Key = std::tuple<int64_t, int32_t, int64_t>;
 
-  Key KeyOf(Row::iterator block) const { return {block->size, -block->freed, block->serial}; }
+  Key KeyOf(Row::iterator block) const { return {block->size, -block->freed, -block->serial}; }
 
   void Take(int32_t group) {
     const int64_t alignment = instance_.alignment(group);
     const int64_t size = (instance_.height(group) + alignment - 1) & -alignment;
     Row::iterator block = row_.end();
-    auto fit = free_.lower_bound({size, INT32_MIN, 0});
+    auto fit = free_.lower_bound({size, INT32_MIN, INT64_MIN});
     if (fit == free_.end() && !free_.empty()) {
-      fit = free_.lower_bound({std::get<0>(free_.rbegin()->first), INT32_MIN, 0});
+      fit = free_.lower_bound({std::get<0>(free_.rbegin()->first), INT32_MIN, INT64_MIN});
     }
     if (fit == free_.end()) {
       block = row_.insert(row_.end(), {size, group, 0, ++serial_});

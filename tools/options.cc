@@ -34,11 +34,6 @@ std::string PassNames() {
                        [](std::string* out, const Pass& pass) { out->append(pass.name); });
 }
 
-std::string CheckPlanner(const std::string& name) {
-  if (memory::FindPlanner(name) != nullptr) return "";
-  return absl::StrCat("unknown planner '", name, "'; there are: ", PlannerNames());
-}
-
 std::string CheckPasses(const std::string& list) {
   return std::string(SelectPasses(list).status().message());
 }
@@ -84,6 +79,11 @@ absl::StatusOr<bool> ParsePreference(absl::string_view text) {
 }
 
 }  // namespace
+
+std::string CheckPlanner(const std::string& name) {
+  if (memory::FindPlanner(name) != nullptr) return "";
+  return absl::StrCat("unknown planner '", name, "'; there are: ", PlannerNames());
+}
 
 CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                          const std::string& metavar, const std::string& help) {

@@ -71,6 +71,8 @@ struct PlanningFlags {
 
 // `suffix` is appended to the name of every option, as in "--planner-b"; the help text does not
 // list these.
+// What is wrong with the name of a planner, and the names that there are; empty if nothing is.
+std::string CheckPlanner(const std::string& name);
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix = "");
 
 PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning);

@@ -47,7 +47,7 @@ std::string RatioToBound(const memory::PlanResult& result) {
 
 std::string CheckPlanners(const std::string& list) {
   for (absl::string_view name : absl::StrSplit(list, ',')) {
-    if (memory::FindPlanner(name) == nullptr) return absl::StrCat("unknown planner '", name, "'");
+    if (std::string error = CheckPlanner(std::string(name)); !error.empty()) return error;
   }
   return "";
 }
@@ -79,7 +79,8 @@ class PlanCommand final : public Command {
     AddParsed(app, "--workspace", workspace_, ParseWorkspace, "kernel|recorded",
               "sizes of workspaces: our kernels' (default), or those that a dump recorded")
         ->group("Planning");
-    app.add_option("--compare", compare_, "several planners side by side")
+    app.add_option("--compare", compare_,
+                   "several planners side by side; slow ones refuse large problems")
         ->option_text("A,B,...")
         ->check(CheckPlanners)
         ->group("Planning");
@@ -113,15 +114,13 @@ class PlanCommand final : public Command {
       return UsageError(absl::StrCat(option, " is for models; ", model_.path, " holds buffers"));
     }
     console.Progress(absl::StrCat("reading ", model_.path));
-    absl::StatusOr<memory::CsvProblem> problem = memory::ReadCsvFile(model_.path);
+    absl::StatusOr<memory::CsvProblem> problem =
+        memory::ReadCsvFile(model_.path, std::max<int64_t>(planning_.align, 1));
     if (!problem.ok()) return WithExitCode(problem.status(), ExitCode::kRejectedInput);
     PlannedBuffers planned;
     planned.problem = *std::move(problem);
     planned.names = planned.problem.ids;
     planned.title = model_.path;
-    for (memory::Buffer& buffer : planned.problem.problem.buffers) {
-      buffer.alignment = std::max(buffer.alignment, planning_.align);
-    }
     console.Progress("planning");
     absl::StatusOr<memory::PlanResult> result =
         memory::PlanMemory(planned.problem.problem, {planning_.planner, limits()});
@@ -310,6 +309,7 @@ class PlanCommand final : public Command {
       document["smallest_budget_bytes"] = planned.smallest_budget;
     }
     document["plan_ms"] = planned.plan_ms;
+    document["memory_plan_ms"] = r.total_ms;
     document["passes"] = Json::array();
     for (const PassReport& pass : planned.passes) {
       document["passes"].push_back({{"name", pass.name},
@@ -334,10 +334,11 @@ class PlanCommand final : public Command {
     row("weights", planned.weights.bytes);
     row("input", planned.input_bytes());
     row("output", planned.output_bytes());
-    return absl::StrFormat("%s on %s, %d threads: %d steps, planned in %s\n\n%s", model_.path,
-                           execution_.device.ToString(), execution_.threads,
-                           planned.schedule.order.size(), FormatMilliseconds(planned.plan_ms),
-                           table.ToText());
+    return absl::StrFormat(
+        "%s on %s, %d threads: %d steps, planned in %s, of which the memory %s\n\n%s", model_.path,
+        execution_.device.ToString(), execution_.threads, planned.schedule.order.size(),
+        FormatMilliseconds(planned.plan_ms), FormatMilliseconds(planned.plan.total_ms),
+        table.ToText());
   }
 
   static std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak) {

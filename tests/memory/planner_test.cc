@@ -229,14 +229,16 @@ struct Golden {
   int64_t arena;
 };
 
-// What is known of the recorded ResNet-50: arenas that MegEngine's planners reach, and the bound.
+// What is known of the recorded ResNet-50: the bound, and that best_fit, pushdown and interval_move
+// come out as MegEngine's own do (1.334, 1.0002 and 1.000 of it; in place 1.118, 1.117 and 1.005).
 TEST(PlannerTest, RecordedResNet50) {
   const Golden cases[] = {
       {"megengine-resnet50.csv", "auto", 96337920},
       {"megengine-resnet50.csv", "interval_move", 96337920},
-      {"megengine-resnet50.csv", "pushdown", 104385536},
+      {"megengine-resnet50.csv", "pushdown", 96357376},
       {"megengine-resnet50.csv", "best_fit", 128526848},
       {"megengine-resnet50-inplace.csv", "auto", 72272896},
+      {"megengine-resnet50-inplace.csv", "best_fit", 80768512},
       {"megengine-resnet50-inplace.csv", "pushdown", 80711680},
       {"megengine-resnet50-inplace.csv", "interval_move", 72664064},
   };
