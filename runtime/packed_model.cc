@@ -3,11 +3,18 @@
 #include "absl/strings/str_cat.h"
 
 namespace ashlar {
+namespace {
+
+// Raised where kernels change what they pack under a key that stays.
+constexpr int kLayouts = 2;
+
+}  // namespace
 
 std::string PackingOptions(const PlanningOptions& options) {
-  return absl::StrCat("passes ", options.passes, options.kernels.exact ? ", exact" : "",
-                      options.kernels.least_memory ? ", least memory" : "",
-                      options.tiles.empty() ? "" : ", in parts");
+  return absl::StrCat(
+      "layouts ", kLayouts, ", passes ", options.passes, options.kernels.exact ? ", exact" : "",
+      options.kernels.least_memory ? ", least memory" : "", options.inplace ? "" : ", no views",
+      options.tiles.empty() ? "" : ", in parts");
 }
 
 std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan) {

@@ -2,6 +2,7 @@
 // not what they should be.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -44,6 +45,10 @@ class PackedModelTest : public CommandTest {
     CommandTest::SetUpTestSuite();
     RegisterCpuDevice();
     ASSERT_EQ(Ashlar("convert model.ash -o packed.ash --pack").exit_code, 0);
+  }
+  static std::vector<std::string>::iterator FirstKernel(PackedModel& packed) {
+    return std::find_if(packed.kernels.begin(), packed.kernels.end(),
+                        [](const std::string& kernel) { return !kernel.empty(); });
   }
   static std::string File() { return CommandTest::Read("packed.ash"); }
   static NativeHeader Header() { return Value(DecodeHeader(FileBytes(File()).bytes())); }
@@ -97,7 +102,9 @@ TEST_F(PackedModelTest, WhatDoesNotSuitIsAFailedPrecondition) {
       {"processor", [](auto& p) { p.processor = "z80"; }, "packed for 'z80'"},
       {"options", [](auto& p) { p.options += " x"; }, "packed under"},
       {"a kernel less", [](auto& p) { p.kernels.pop_back(); }, "kernels are named for"},
-      {"another kernel", [](auto& p) { p.kernels.back() = "abacus"; }, "no kernel 'abacus'"},
+      {"no kernel for a node", [](auto& p) { FirstKernel(p)->clear(); }, "no kernel is named"},
+      {"one for nothing", [](auto& p) { p.kernels.back() = "abacus"; }, "nothing to run"},
+      {"another kernel", [](auto& p) { *FirstKernel(p) = "abacus"; }, "no kernel 'abacus'"},
       {"a part less", [](auto& p) { p.weights.pop_back(); }, "weights are packed as"},
       {"another layout", [](auto& p) { p.weights[0].key += "?"; }, "weights are packed as"},
       {"another var", [](auto& p) { p.weights[0].var += 1; }, "weights are packed as"},
@@ -138,6 +145,16 @@ TEST_F(PackedModelTest, TheCommandSaysWhyItPacksAnew) {
   EXPECT_EQ(foreign.exit_code, 0);
   EXPECT_EQ(foreign.out, good);
   EXPECT_THAT(foreign.err, HasSubstr("weights are packed for 'xxx"));
+}
+
+// Without views more nodes have to run than the file names kernels for: their outputs were once
+// left as they were.
+TEST_F(PackedModelTest, WithoutViewsItIsPackedAnew) {
+  const std::string good = Ashlar("run model.ash --inplace off -o good.npz").out;
+  const ProcessResult run = Ashlar("run packed.ash --inplace off -o packed.npz");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.err, HasSubstr("packing anew"));
+  EXPECT_TRUE(CommandTest::Read("packed.npz") == CommandTest::Read("good.npz"));
 }
 
 TEST_F(PackedModelTest, TruncatedFilesAreRefused) {
