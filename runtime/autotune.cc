@@ -42,14 +42,18 @@ Problems FindProblems(const Graph& graph, const std::vector<std::string>& keys,
     }
     TunedProblem problem{keys[node], graph.node(static_cast<int>(node)).name, 1, {}, 0};
     const auto known = record.choices.find(keys[node]);
+    const auto of_known = [&](const auto& kernel) {
+      return known != record.choices.end() &&
+             FamilyOf(kernel->implementation()) == known->second.family;
+    };
+    // A family that is no more is as none.
+    const bool stays = std::any_of(candidates[node].begin(), candidates[node].end(), of_known);
     double best = candidates[node][0]->relative_time();
     for (const auto& kernel : candidates[node]) best = std::min(best, kernel->relative_time());
     for (const auto& kernel : candidates[node]) {
       const std::string implementation = kernel->implementation();
       if (kernel->relative_time() > kHopeless * best) continue;
-      if (known != record.choices.end() && FamilyOf(implementation) != known->second.family) {
-        continue;
-      }
+      if (stays && !of_known(kernel)) continue;
       problem.trials.push_back({implementation, 0});
     }
     found.problems.push_back(std::move(problem));
@@ -151,11 +155,18 @@ absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanningO
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, options));
   const Graph& rewritten = planned->graph;
   options.passes = "none";
+  if (!options.tiles.empty() || options.budget) {
+    // The parts follow each other as they lie in the graph; they are not to be cut again.
+    options.scheduler = "megengine";
+    options.tiles = TileSpec();
+    options.budget.reset();
+  }
   ASHLAR_ASSIGN_OR_RETURN(
       const KernelCandidates candidates,
       FindKernels(rewritten, planned->model, *planned->device, options.threads, options.kernels));
-  Problems found = FindProblems(rewritten, KernelKeys(rewritten, planned->model, options.threads),
-                                candidates, record);
+  Problems found = FindProblems(
+      rewritten, KernelKeys(rewritten, planned->model, options.threads, options.kernels),
+      candidates, record);
   size_t passes = 0;
   for (const TunedProblem& problem : found.problems) {
     passes = std::max(passes, problem.trials.size());

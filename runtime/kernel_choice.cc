@@ -38,6 +38,8 @@ std::string KeyOf(const KernelRequest& request) {
     }
   }
   for (const TensorType& output : request.outputs) absl::StrAppend(&key, " > ", output.ToString());
+  if (request.policy.exact) key += ", exact";
+  if (request.policy.least_memory) key += ", least memory";
   return key;
 }
 
@@ -124,21 +126,28 @@ absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> ident
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
       if (KernelIdentity(graph, node, *kernel) == identities[i]) kept.push_back(kernel);
     }
+    const std::string where =
+        absl::StrCat(node.name.substr(0, 200), " (", node.op->type(), ", ", node.id, ")");
+    if (candidates[i].empty() != identities[i].empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          where, identities[i].empty() ? " has to run, and no kernel is named for it"
+                                       : " has nothing to run, and a kernel is named"));
+    }
     if (kept.empty() != identities[i].empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(node.name.substr(0, 200), " (", node.op->type(), ", ", node.id,
-                       "): there is no kernel '", identities[i].substr(0, 200), "' any more"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          where, ": there is no kernel '", identities[i].substr(0, 200), "' any more"));
     }
     candidates[i] = std::move(kept);
   }
   return absl::OkStatus();
 }
 
-std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads) {
+std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads,
+                                    const KernelPolicy& policy) {
   std::vector<std::string> keys(graph.nodes().size());
   for (size_t i = 0; i < keys.size(); ++i) {
     if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
-    keys[i] = KeyOf(RequestFor(graph, graph.node(static_cast<int>(i)), threads, {}));
+    keys[i] = KeyOf(RequestFor(graph, graph.node(static_cast<int>(i)), threads, policy));
   }
   return keys;
 }

@@ -26,11 +26,13 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
                                              const KernelPolicy& policy = {},
                                              const KernelRecord* record = nullptr);
 
-// By node, what its problem is called in a KernelRecord; empty where nothing has to run.
-std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads);
+// By node, what its problem is called in a KernelRecord; empty where nothing has to run. What was
+// measured under one policy says nothing of another, which has other candidates.
+std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads,
+                                    const KernelPolicy& policy);
 
-// Tells a kernel from the others for a node: the family it is of, and how it wants constants packed.
-// The variants of a family compute the same from the same weights.
+// Tells a kernel from the others for a node: the family it is of, and how it wants constants
+// packed. The variants of a family compute the same from the same weights.
 std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel);
 
 // Leaves of the candidates those with the identity that is named for their node ("" where there are

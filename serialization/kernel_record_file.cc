@@ -15,16 +15,22 @@ namespace {
 
 constexpr char kFormat[] = "ashlar kernel record 1";
 
-// The document in the file, checked as far as its format; null where there is no file.
-absl::StatusOr<nlohmann::json> ReadDocument(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return nlohmann::json();
-  ASHLAR_ASSIGN_OR_RETURN(nlohmann::json document, ReadJsonFile(path));
+absl::Status CheckFormat(const nlohmann::json& document) {
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace format, JsonPlace(document).Get("format"));
   ASHLAR_ASSIGN_OR_RETURN(const std::string text, format.Text());
   if (text != kFormat) {
     return format.Error(absl::StrCat("'", text.substr(0, 40), "', expected '", kFormat, "'"));
   }
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace processors, JsonPlace(document).Get("processors"));
+  return processors.Members().status();
+}
+
+// The document in the file, checked as far as its format; null where there is no file.
+absl::StatusOr<nlohmann::json> ReadDocument(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return nlohmann::json();
+  ASHLAR_ASSIGN_OR_RETURN(nlohmann::json document, ReadJsonFile(path));
+  if (absl::Status status = CheckFormat(document); !status.ok()) return Annotate(status, path);
   return document;
 }
 
@@ -62,23 +68,19 @@ absl::StatusOr<KernelRecord> ReadRecord(const nlohmann::json& document,
 
 absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
                                               const std::string& processor) {
-  absl::StatusOr<nlohmann::json> document = ReadDocument(path);
-  if (!document.ok()) return Annotate(document.status(), path);
-  absl::StatusOr<KernelRecord> record = ReadRecord(*document, processor);
+  ASHLAR_ASSIGN_OR_RETURN(const nlohmann::json document, ReadDocument(path));
+  absl::StatusOr<KernelRecord> record = ReadRecord(document, processor);
   if (!record.ok()) return Annotate(record.status(), path);
   return record;
 }
 
 absl::Status SaveKernelRecord(const std::string& path, const std::string& processor,
                               const KernelRecord& record) {
-  absl::StatusOr<nlohmann::json> before = ReadDocument(path);
-  if (!before.ok()) return Annotate(before.status(), path);
+  ASHLAR_ASSIGN_OR_RETURN(nlohmann::json before, ReadDocument(path));
   nlohmann::ordered_json document;
   document["format"] = kFormat;
   document["processors"] = nlohmann::ordered_json::object();
-  if (before->is_object() && (*before)["processors"].is_object()) {
-    document["processors"] = (*before)["processors"];
-  }
+  if (!before.is_null()) document["processors"] = before["processors"];
   nlohmann::ordered_json problems = nlohmann::ordered_json::object();
   for (const auto& [key, choice] : record.choices) {
     nlohmann::ordered_json variants = nlohmann::ordered_json::object();

@@ -63,7 +63,7 @@ class BenchCommand final : public Command {
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<BoundSession> session,
-        BoundSession::Create(std::move(model), ToPlanningOptions(execution_, planning_),
+        BoundSession::Create(std::move(model), ToPlanningOptions(execution_, planning_, console),
                              std::move(inputs), console));
     const double load_ms = MillisecondsSince(start);
     const Clock::time_point first = Clock::now();

@@ -89,7 +89,7 @@ class CompareCommand final : public Command {
         ->option_text("X")
         ->check(NonNegativeReal())
         ->group("Comparison");
-    app.add_option("--rtol", tolerance_.rtol, "relative tolerance (default 1e-4)")
+    app.add_option("--rtol", tolerance_.rtol, "relative tolerance (default 1e-3)")
         ->option_text("X")
         ->check(NonNegativeReal())
         ->group("Comparison");
@@ -117,7 +117,8 @@ class CompareCommand final : public Command {
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<BoundSession> session,
-        BoundSession::Create(model, ToPlanningOptions(execution_, planning_), inputs, console));
+        BoundSession::Create(model, ToPlanningOptions(execution_, planning_, console), inputs,
+                             console));
     console.Progress("running");
     LayerValues values;
     if (layers_ == "all") {
@@ -156,7 +157,7 @@ class CompareCommand final : public Command {
   }
 
   // What is not said of the other side is as on this one.
-  PlanningOptions OtherOptions() const {
+  PlanningOptions OtherOptions(Console& console) const {
     ExecutionFlags execution = execution_;
     PlanningFlags planning = planning_;
     if (app_->count("--device-b") > 0) execution.device = execution_b_.device;
@@ -174,7 +175,7 @@ class CompareCommand final : public Command {
       planning.memory_budget = planning_b_.memory_budget;
       planning.max_extra_flops = planning_b_.max_extra_flops;
     }
-    return ToPlanningOptions(execution, planning);
+    return ToPlanningOptions(execution, planning, console);
   }
 
   // The reference's outputs; compares layers on the way.
@@ -182,7 +183,7 @@ class CompareCommand final : public Command {
                                          LayerComparer& layers, Console& console) const {
     if (HasOtherPlan()) {
       ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<BoundSession> other,
-                              BoundSession::Create(model, OtherOptions(), inputs, console));
+                              BoundSession::Create(model, OtherOptions(console), inputs, console));
       console.Progress("running the other plan");
       if (layers_ != "all") {
         ASHLAR_RETURN_IF_ERROR(other->Run());

@@ -22,7 +22,9 @@ absl::StatusOr<Metric> ParseMetric(absl::string_view name);
 struct Tolerance {
   Metric metric = Metric::kMax;
   double atol = 1e-6;
-  double rtol = 1e-4;
+  // In single precision, logits of 50 layers are off by up to 5e-4, and so, relatively, are the
+  // probabilities made of them.
+  double rtol = 1e-3;
   bool check_finite = false;  // NaN and infinity are errors even where both sides have them
 };
 

@@ -182,7 +182,8 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
       ->group(group);
 }
 
-PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning) {
+PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning,
+                                  Console& console) {
   PlanningOptions options;
   options.comp_node = execution.device;
   options.threads = execution.threads;
@@ -194,9 +195,13 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
   options.kernels = {.exact = planning.exact, .least_memory = planning.prefer_memory};
   options.alignment = planning.align;
   if (planning.autotune && !planning.record.empty()) {
-    // A record only saves time: one that cannot be read is as none. `tune` says what is wrong.
+    // A record only saves time: one that cannot be read is as none.
     absl::StatusOr<KernelRecord> record = LoadKernelRecord(planning.record, ProcessorName());
-    if (record.ok()) options.record = std::make_shared<KernelRecord>(*std::move(record));
+    if (record.ok()) {
+      options.record = std::make_shared<KernelRecord>(*std::move(record));
+    } else {
+      console.Note(absl::StrCat("kernels by the table: ", record.status().message()));
+    }
   }
   options.tiles = planning.tiles;
   if (planning.memory_budget >= 0) {

@@ -15,6 +15,7 @@
 #include "graph/comp_node.h"
 #include "memory/planner.h"
 #include "runtime/planned_graph.h"
+#include "tools/console.h"
 
 namespace ashlar {
 
@@ -75,7 +76,8 @@ struct PlanningFlags {
 std::string CheckPlanner(const std::string& name);
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix = "");
 
-PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning);
+PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning,
+                                  Console& console);
 
 // The model file, and shapes for its inputs that replace those in the file.
 struct ModelFlags {

@@ -164,7 +164,7 @@ class PlanCommand final : public Command {
   absl::Status PlanModel(Console& console) {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     const int first_added_id = model.graph.next_id();
-    PlanningOptions options = ToPlanningOptions(execution_, planning_);
+    PlanningOptions options = ToPlanningOptions(execution_, planning_, console);
     options.planner.limits = limits();
     options.measure_passes = true;
     options.workspace = workspace_;
@@ -238,8 +238,9 @@ class PlanCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, InputFlags(), execution_.seed, console));
     console.Progress("searching tiles");
-    ASHLAR_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<PlannedGraph>> plans,
-                            PlanFrontier(model.graph, ToPlanningOptions(execution_, planning_)));
+    ASHLAR_ASSIGN_OR_RETURN(
+        std::vector<std::unique_ptr<PlannedGraph>> plans,
+        PlanFrontier(model.graph, ToPlanningOptions(execution_, planning_, console)));
     std::vector<FrontierPoint> points;
     for (std::unique_ptr<PlannedGraph>& plan : plans) {
       console.Progress(absl::StrCat("measuring ", points.size() + 1, " of ", plans.size()));

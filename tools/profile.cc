@@ -108,7 +108,7 @@ class ProfileCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
-    const PlanningOptions options = ToPlanningOptions(execution_, planning_);
+    const PlanningOptions options = ToPlanningOptions(execution_, planning_, console);
     std::optional<Measurement> measured;
     if (!dump_.empty()) {
       console.Progress("measuring memory");

@@ -44,7 +44,7 @@ class TuneCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     const std::string processor = ProcessorName();
     ASHLAR_ASSIGN_OR_RETURN(KernelRecord record, LoadKernelRecord(planning_.record, processor));
-    const PlanningOptions options = ToPlanningOptions(execution_, planning_);
+    const PlanningOptions options = ToPlanningOptions(execution_, planning_, console);
     KernelRecord fresh = anew_ ? KernelRecord() : record;
     console.Progress("timing kernels");
     const auto start = std::chrono::steady_clock::now();

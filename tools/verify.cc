@@ -41,7 +41,7 @@ class VerifyCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
-    PlanningOptions options = LettingGo(ToPlanningOptions(execution_, planning_), model);
+    PlanningOptions options = LettingGo(ToPlanningOptions(execution_, planning_, console), model);
     options.understate_bytes = understate_;
     measure_.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
     console.Progress("running and measuring");

@@ -29,6 +29,7 @@ TEST_F(VerifyResNet50Test, ActualIsPlannedAndWeightsAreInMemoryOnce) {
     EXPECT_TRUE(document["overruns"].empty());
     if (!HeapCountingAvailable()) continue;  // sanitizers bring their own heap, and its overhead
     EXPECT_EQ(document["heap"]["own_calls"], 0);
+    EXPECT_EQ(document["heap"]["library_calls"], 0);
     EXPECT_EQ(document["heap"]["library_net_bytes"], 0);
     EXPECT_LE(document["rss"]["after"].get<int64_t>(), pools + kProcessBytes);
   }

@@ -235,6 +235,8 @@ KernelOutcome CheckKernel(const KernelCase& test, const Problem& problem, const 
       EXPECT_TRUE(padding_is_zero) << "the padding of output " << i << " is not zero";
       outcome.worst_error =
           std::max(outcome.worst_error, WorstError(got, problem.expected[i], test.floor));
+      outcome.outputs.resize(problem.outputs.size());
+      outcome.outputs[i].assign(static_cast<const char*>(got.raw()), got.bytes());
     }
   }
   EXPECT_LE(outcome.worst_error, tolerance);

@@ -1,0 +1,84 @@
+// ashlar tune: what is on record counts for what it was measured for, and for nothing else.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <map>
+
+#include "absl/strings/match.h"
+#include "tests/tools/command_process.h"
+
+namespace ashlar::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class TuneCommandTest : public CommandTest {
+ protected:
+  static void SetUpTestSuite() {
+    CommandTest::SetUpTestSuite();
+    ASSERT_EQ(Ashlar("zoo resnet18 --image 160 -o resnet18.ash --quiet").exit_code, 0);
+  }
+  void SetUp() override { std::filesystem::remove(Path("kernels.json")); }
+  // By operator, the kernel that ran.
+  static std::map<std::string, std::string> Kernels(const std::string& flags) {
+    std::map<std::string, std::string> kernels;
+    const json rows = Ashlar("profile resnet18.ash --json " + flags).Json()["rows"];
+    for (const json& row : rows) kernels[row["name"]] = row["kernel"];
+    return kernels;
+  }
+  static int Problems(const std::string& flags) {
+    const ProcessResult result = Ashlar("tune resnet18.ash --seconds 0.2 --json " + flags);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    int tried = 0;
+    const json problems = result.Json()["problems"];
+    for (const json& problem : problems) tried += !problem["trials"].empty();
+    return tried;
+  }
+};
+
+TEST_F(TuneCommandTest, PoliciesHaveRecordsOfTheirOwn) {
+  const auto by_table = Kernels("");
+  if (Problems("--exact") == 0) GTEST_SKIP() << "nothing to choose on this processor";
+  EXPECT_EQ(Kernels(""), by_table);
+  ASSERT_GT(Problems(""), 0);
+  for (const auto& [node, kernel] : Kernels("--exact")) {
+    EXPECT_FALSE(absl::StartsWith(kernel, "winograd")) << node;
+  }
+}
+
+TEST_F(TuneCommandTest, TunesAModelInParts) {
+  const std::string budget = "--memory-budget min";
+  const json plan = Ashlar("plan model.ash --json " + budget).Json();
+  const std::string tiles = "--tile '" + plan["tile"].get<std::string>() + "'";
+  for (const std::string& flags : {tiles, budget}) {
+    SCOPED_TRACE(flags);
+    const ProcessResult tuned = Ashlar("tune model.ash " + flags);
+    EXPECT_EQ(tuned.exit_code, 0) << tuned.err;
+    const ProcessResult run = Ashlar("compare model.ash " + flags);
+    EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  }
+}
+
+TEST_F(TuneCommandTest, AFamilyThatIsNoMoreIsReplaced) {
+  const int problems = Problems("");
+  if (problems == 0) GTEST_SKIP() << "nothing to choose on this processor";
+  json record = json::parse(Read("kernels.json"));
+  for (json& choice : record["processors"].front()) choice["family"] = "abacus";
+  Write("kernels.json", record.dump());
+  EXPECT_EQ(Problems(""), problems);
+  EXPECT_THAT(Read("kernels.json"), ::testing::Not(HasSubstr("abacus")));
+}
+
+TEST_F(TuneCommandTest, ARecordThatCannotBeReadIsSaidToBeLeftAlone) {
+  Write("kernels.json", "[");
+  const ProcessResult run = Ashlar("run model.ash");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.err, HasSubstr("kernels by the table: kernels.json: "));
+  EXPECT_EQ(Ashlar("run model.ash --no-autotune").err, "");
+  EXPECT_EQ(Ashlar("run model.ash --quiet").err, "");
+  EXPECT_EQ(Read("kernels.json"), "[");
+}
+
+}  // namespace
+}  // namespace ashlar::testing
