@@ -98,7 +98,7 @@ class ExactState {
   int64_t pin_top(int32_t s) const { return pins_[next_pin_[s]].top; }
   // The highest lowest base that the remaining groups may have.
   int64_t HighestBase(int32_t s) const { return room_ - load_[s]; }
-  // One, and one for each dead end that was found there since Reset was first called.
+  // One, and one for each dead end that was found there; those before a reset count less.
   double failures(int32_t s) const { return failures_[s]; }
 
   const std::vector<int64_t>& bases() const { return bases_; }  // By group.

@@ -1,8 +1,11 @@
 // Other compilers' buffers: what is reached of their bounds, by counting, not by the clock.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <random>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "memory/csv.h"
@@ -97,6 +100,29 @@ TEST(MiniMallocTest, FixedOffsetsOfAPlanKeepIt) {
     const absl::StatusOr<PlanResult> again = PlanMemory(problem, options);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_LE(again->plan.arena, kMiniMallocCapacity) << name;
+  }
+}
+
+// Time reversed and the rows in another order: as hard for the problem, another path for a search.
+TEST(MiniMallocTest, FitsItsCapacityBackwards) {
+  for (const char* name : {"A", "C", "G", "J", "K"}) {
+    const std::string file = absl::StrCat("data/dsa/minimalloc-", name, ".csv");
+    if (!HasSharedData(file)) GTEST_SKIP() << file << " is not there";
+    const absl::StatusOr<CsvProblem> csv = ReadCsvFile(SharedData(file));
+    ASSERT_TRUE(csv.ok()) << csv.status();
+    Problem problem = csv->problem;
+    for (Buffer& b : problem.buffers) {
+      std::swap(b.lower, b.upper);
+      b.lower = -b.lower;
+      b.upper = -b.upper;
+    }
+    std::shuffle(problem.buffers.begin(), problem.buffers.end(), std::mt19937(1));
+    PlanOptions options;
+    options.limits = {
+        .time = absl::InfiniteDuration(), .nodes = 600'000, .capacity = kMiniMallocCapacity};
+    const absl::StatusOr<PlanResult> result = PlanMemory(problem, options);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_LE(result->plan.arena, kMiniMallocCapacity) << name;
   }
 }
 
