@@ -10,4 +10,5 @@ mkdir -p build
 cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 ||
   { cat "build/$preset.configure.log"; exit 1; }
 cmake --build --preset "$preset"
+export TSAN_OPTIONS="suppressions=$PWD/tests/tsan_suppressions.txt"
 ctest --preset "$preset" -j "$(nproc)"
