@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "graph/region.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/vector_math.h"
@@ -109,10 +110,6 @@ void PackSegment(const Convolution& convolution, const Segment& segment, const f
     }
   }
 }
-
-struct Range {
-  int64_t begin, end;
-};
 
 // The i in [0, count) with 0 <= first + i * step < limit.
 Range Inside(int64_t first, int64_t step, int64_t limit, int64_t count) {

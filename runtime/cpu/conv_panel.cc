@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "graph/region.h"
 #include "runtime/cpu/conv_activation.h"
 #include "runtime/cpu/conv_tile.h"
 #include "runtime/cpu/parallel.h"
@@ -28,8 +29,6 @@ bool IsDepthwise(const ConvProblem& problem) {
   const ConvolutionGeometry& geometry = problem.geometry;
   return geometry.groups > 1 && geometry.in_channels == 1 && geometry.out_channels == 1;
 }
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The problem as loops. Strides are in bytes.
 struct PanelPlan {
@@ -65,10 +64,6 @@ struct PanelPlan {
   }
 };
 
-ImageStrides InBytes(const ImageStrides& strides) {
-  return {strides.n * kFloat, strides.c * kFloat, strides.h * kFloat, strides.w * kFloat};
-}
-
 PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
                      const ConvTileCode& code, int64_t run_bytes)
     : h(problem.geometry.h),
@@ -85,12 +80,12 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   depthwise = IsDepthwise(problem);
   if (depthwise) groups = ChannelBlocks(out_channels);
   lanes = planar ? in_channels : std::min(in_channels, kChannelBlock);
-  in_blocks = CeilDiv(in_channels, lanes);
+  in_blocks = CeilDivide(in_channels, lanes);
   last_lanes = in_channels - (in_blocks - 1) * lanes;
   src_lane = planar ? src.c : kFloat;
-  out_blocks = CeilDiv(problem.geometry.out_channels, kChannelBlock);
+  out_blocks = CeilDivide(problem.geometry.out_channels, kChannelBlock);
   panel_blocks = depthwise ? 1 : code.blocks;
-  panels = CeilDiv(out_blocks, panel_blocks);
+  panels = CeilDivide(out_blocks, panel_blocks);
 
   // One long row instead of many short ones, where the pixels of an image lie evenly.
   const auto untouched = [](const WindowAxis& axis) {
@@ -108,12 +103,12 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
     }
   }
 
-  tiles_per_row = CeilDiv(w.output, code.pixels);
+  tiles_per_row = CeilDivide(w.output, code.pixels);
   tile_pixels = w.output / tiles_per_row;
   longer_tiles = w.output % tiles_per_row;
   tiles = images * h.output * tiles_per_row;
   const int64_t input_bytes = images * h.input * w.input * in_blocks * groups * lanes * kFloat;
-  runs = std::clamp<int64_t>(CeilDiv(input_bytes, run_bytes), 1, tiles);
+  runs = std::clamp<int64_t>(CeilDivide(input_bytes, run_bytes), 1, tiles);
   // Tasks that the threads can share evenly, however many ranges they are handed out in.
   const int64_t even = problem.threads > 1 ? kRangesPerThread * problem.threads : 1;
   for (int64_t more = runs; more < runs + even && tiles / more >= kLeastTiles; ++more) {
@@ -122,22 +117,18 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
     break;
   }
   chunk_blocks = std::clamp<int64_t>(kWeightsBytes / BlockBytes(panel_blocks), 1, in_blocks);
-  chunk_blocks = CeilDiv(in_blocks, CeilDiv(in_blocks, chunk_blocks));
+  chunk_blocks = CeilDivide(in_blocks, CeilDivide(in_blocks, chunk_blocks));
   // Weights that stay in the cache need not be fetched. Tiles of one long row read whole pieces of
   // it, a line a pixel, for each of which there is a lane.
   fetch_input = runs > 1 && groups * GroupBytes() <= kCachedWeightsBytes && h.output == 1 &&
                 h.window == 1 && w.window == 1 && w.stride == 1 && lanes == kChannelBlock;
 }
 
-struct Range {
-  int64_t begin, end;
-};
-
 // The taps of a window that lie inside the image.
 Range TapsInside(const WindowAxis& axis, int64_t output) {
   const int64_t origin = axis.Origin(output);
   Range taps{0, axis.window};
-  if (origin < 0) taps.begin = std::min(CeilDiv(-origin, axis.dilation), axis.window);
+  if (origin < 0) taps.begin = std::min(CeilDivide(-origin, axis.dilation), axis.window);
   if (origin + axis.extent() > axis.input) {
     taps.end = origin < axis.input ? (axis.input - 1 - origin) / axis.dilation + 1 : 0;
   }
@@ -351,7 +342,8 @@ void PanelConvolution::RunTask(const Tensors& tensors, int64_t task) const {
     // All tiles together fetch the next chunk, each an equal part of it.
     const int64_t bytes = count * tile.weights_block_step;
     const char* const next = last ? next_panel : tile.weights + bytes;
-    tile.prefetch_step = CeilDiv(CeilDiv(bytes, tiles), bytes / plan.TapBytes(blocks) * plan.lanes);
+    tile.prefetch_step =
+        CeilDivide(CeilDivide(bytes, tiles), bytes / plan.TapBytes(blocks) * plan.lanes);
     tile.prefetch_block_step = plan.h.window * plan.w.window * plan.lanes * tile.prefetch_step;
     tile.prefetch = next;
     RunTiles(tile, first, tiles, blocks, std::max<int64_t>(bytes / tiles, 1), last);

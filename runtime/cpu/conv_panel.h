@@ -17,6 +17,11 @@ struct ConvStrides {
   ImageStrides src, z, dst;
 };
 
+inline ImageStrides InBytes(const ImageStrides& strides) {
+  constexpr int64_t kFloat = sizeof(float);
+  return {strides.n * kFloat, strides.c * kFloat, strides.h * kFloat, strides.w * kFloat};
+}
+
 // Whether the kernel below takes the problem: a constant row-major filter, blocked output and z,
 // groups of whole blocks or of one channel each (depthwise), and as input a blocked image, or a
 // row-major one of few channels.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "graph/region.h"
+
 namespace ashlar {
 namespace {
 
@@ -21,10 +23,8 @@ struct TransformTime {
 // [m]: of F(m x m).
 constexpr TransformTime kTransform[] = {{}, {}, {90, 70}, {140, 115}, {200, 170}};
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 int64_t Patches(const ConvolutionGeometry& geometry, int m) {
-  return geometry.batch * CeilDiv(geometry.h.output, m) * CeilDiv(geometry.w.output, m);
+  return geometry.batch * CeilDivide(geometry.h.output, m) * CeilDivide(geometry.w.output, m);
 }
 
 double WinogradWeights(const ConvolutionGeometry& geometry, int m) {
@@ -66,13 +66,13 @@ double WinogradTime(const ConvProblem& problem, int m) {
 
 std::vector<WinogradBlocking> WinogradBlockings(const ConvProblem& problem, int m) {
   const int64_t patches = Patches(problem.geometry, m);
-  const int64_t wanted = WantedPatches(problem.geometry, m), steps = CeilDiv(patches, wanted);
+  const int64_t wanted = WantedPatches(problem.geometry, m), steps = CeilDivide(patches, wanted);
   const int64_t least = std::min(kFewPatches, patches);
   const int threads = problem.threads;
   if (threads == 1) return {{wanted, false}, {least, false}};
   if (steps < 4 * threads) return {{std::min(kMostPatches, patches), true}, {least, true}};
-  const int64_t even_steps = CeilDiv(steps, threads) * threads;
-  return {{CeilDiv(patches, even_steps), false}, {least, false}, {least, true}};
+  const int64_t even_steps = CeilDivide(steps, threads) * threads;
+  return {{CeilDivide(patches, even_steps), false}, {least, false}, {least, true}};
 }
 
 }  // namespace ashlar

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "graph/region.h"
 #include "runtime/cpu/conv_activation.h"
 #include "runtime/cpu/conv_tile.h"
 #include "runtime/cpu/conv_winograd_tile.h"
@@ -20,13 +21,6 @@ namespace {
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kPartBlocks = 8;  // of input channels that are summed before they are added
 constexpr int64_t kBlockBytes = kChannelBlock * kFloat;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-struct Range {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
 
 // Part `i` of `parts` nearly equal ones of [0, count).
 Range Part(int64_t i, int64_t parts, int64_t count) {
@@ -115,10 +109,6 @@ class WinogradConvolution final : public Kernel {
   int64_t v_step_, m_step_;  // bytes from place to place
 };
 
-ImageStrides InBytes(const ImageStrides& strides) {
-  return {strides.n * kFloat, strides.c * kFloat, strides.h * kFloat, strides.w * kFloat};
-}
-
 WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvStrides& strides,
                                          Isa isa, int m, const WinogradBlocking& blocking,
                                          double relative_time)
@@ -135,18 +125,18 @@ WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvS
       last_lanes_(problem.geometry.in_channels - (in_blocks_ - 1) * kChannelBlock),
       out_blocks_(ChannelBlocks(problem.geometry.out_channels)),
       panel_blocks_(tile_code_.blocks),
-      panels_(CeilDiv(out_blocks_, panel_blocks_)),
+      panels_(CeilDivide(out_blocks_, panel_blocks_)),
       src_(InBytes(strides.src)),
       z_(InBytes(strides.z)),
       dst_(InBytes(strides.dst)),
-      patches_h_(CeilDiv(h_.output, m)),
-      patches_w_(CeilDiv(w_.output, m)),
+      patches_h_(CeilDivide(h_.output, m)),
+      patches_w_(CeilDivide(w_.output, m)),
       patches_(problem.geometry.batch * patches_h_ * patches_w_),
       together_(blocking.together && problem.threads > 1),
       relative_time_(relative_time) {
-  steps_ = CeilDiv(patches_, std::min(blocking.patches, patches_));
+  steps_ = CeilDivide(patches_, std::min(blocking.patches, patches_));
   slots_ = together_ || steps_ == 1 ? 1 : problem.threads;
-  most_ = CeilDiv(patches_, steps_);
+  most_ = CeilDivide(patches_, steps_);
   // An odd number of lines, so that the places of a patch fall into different sets of the caches.
   v_step_ = (in_blocks_ * most_ | 1) * kBlockBytes;
   m_step_ = (out_blocks_ * most_ | 1) * kBlockBytes;
@@ -229,14 +219,14 @@ void WinogradConvolution::Multiply(const Tensors& tensors, int64_t patches, int6
                                    int64_t panel, const char* v, char* product) const {
   const int64_t blocks = BlocksOf(panel), lane_bytes = blocks * kBlockBytes;
   const int64_t place_bytes = in_blocks_ * out_blocks_ * kChannelBlock * kBlockBytes;
-  const int64_t runs = CeilDiv(patches, tile_code_.pixels);
+  const int64_t runs = CeilDivide(patches, tile_code_.pixels);
   ConvTile tile = {};
   tile.pixel_step = kBlockBytes, tile.lane_step = kFloat;
   tile.block_step = patches * kBlockBytes;
   tile.lanes = kChannelBlock;
   tile.rows = tile.columns = 1;
   tile.weights_block_step = kChannelBlock * lane_bytes;
-  tile.prefetch_step = CeilDiv(lane_bytes, runs);
+  tile.prefetch_step = CeilDivide(lane_bytes, runs);
   tile.prefetch_block_step = kChannelBlock * tile.prefetch_step;
   tile.dst_pixel_step = kBlockBytes, tile.dst_block_step = patches * kBlockBytes;
   tile.last_channels = kChannelBlock;
