@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "memory/lower_bound.h"
 
@@ -10,6 +11,9 @@ namespace {
 
 using memory::Buffer;
 using memory::Inside;
+
+// Steps between a part and its whole if the part is made for it: some other operand comes between.
+constexpr int64_t kLongestMaking = 4;
 
 // Buffers that hold parts of the same memory, at offsets relative to each other.
 class SharedMemory {
@@ -45,6 +49,32 @@ class SharedMemory {
  private:
   std::vector<std::vector<std::pair<int, int64_t>>> peers_;
 };
+
+// Bytes live at the steps of a problem; none, where it is malformed.
+class Profile {
+ public:
+  explicit Profile(const memory::Problem& problem) {
+    absl::StatusOr<std::vector<memory::LiveBytes>> profile = memory::LiveProfile(problem);
+    if (profile.ok()) entries_ = *std::move(profile);
+  }
+
+  bool empty() const { return entries_.empty(); }
+  int64_t At(int64_t step) const {
+    const auto after = std::upper_bound(
+        entries_.begin(), entries_.end(), step,
+        [](int64_t at, const memory::LiveBytes& entry) { return at < entry.step; });
+    return std::prev(after)->bytes;
+  }
+
+ private:
+  std::vector<memory::LiveBytes> entries_;
+};
+
+int64_t LargestAlignment(const std::vector<Buffer>& buffers) {
+  int64_t alignment = 1;
+  for (const Buffer& b : buffers) alignment = std::max(alignment, b.alignment);
+  return alignment;
+}
 
 // What lies inside of another buffer is as aligned as that one and the offset in it allow.
 void AlignBuffers(int64_t alignment, memory::Problem& problem) {
@@ -143,24 +173,40 @@ Lifetimes WithoutNeedlessOverwrites(const Lifetimes& lifetimes, int64_t bound) {
   Lifetimes result = lifetimes;
   std::vector<Inside>& inside = result.problem.inside;
   const std::vector<Buffer>& buffers = lifetimes.problem.buffers;
-  const absl::StatusOr<std::vector<memory::LiveBytes>> profile =
-      memory::LiveProfile(lifetimes.problem);
-  if (!profile.ok()) return result;
-  int64_t alignment = 1;
-  for (const Buffer& b : buffers) alignment = std::max(alignment, b.alignment);
+  const Profile live(lifetimes.problem);
+  if (live.empty()) return result;
   const auto needless = [&](const Inside& relation) {
     // Both live in the step of the output's birth only, and no other overwrite happens in it.
     const Buffer& output = buffers[relation.inner];
-    const auto after = std::upper_bound(
-        profile->begin(), profile->end(), output.lower,
-        [](int64_t step, const memory::LiveBytes& entry) { return step < entry.step; });
-    return std::prev(after)->bytes + output.size <= bound;
+    return live.At(output.lower) + output.size <= bound;
   };
   inside.erase(std::remove_if(inside.end() - lifetimes.num_overwrites, inside.end(), needless),
                inside.end());
   result.num_overwrites -=
       static_cast<int>(lifetimes.problem.inside.size()) - static_cast<int>(inside.size());
-  AlignBuffers(alignment, result.problem);
+  AlignBuffers(LargestAlignment(buffers), result.problem);
+  return result;
+}
+
+Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound) {
+  Lifetimes result = lifetimes;
+  std::vector<Inside>& inside = result.problem.inside;
+  const std::vector<Buffer>& buffers = lifetimes.problem.buffers;
+  const Profile live(lifetimes.problem);
+  if (live.empty()) return result;
+  std::map<int64_t, int64_t> copied;  // by step: bytes that now live there twice
+  const auto waits = [&](const Inside& relation) {
+    const Buffer &part = buffers[relation.inner], &whole = buffers[relation.outer];
+    const bool copied_at_once = part.upper == whole.lower + 1;
+    if (!copied_at_once || whole.lower - part.lower <= kLongestMaking) return false;
+    int64_t& others = copied[whole.lower];
+    if (live.At(whole.lower) + others + part.size > bound) return false;
+    others += part.size;
+    return true;
+  };
+  inside.erase(std::remove_if(inside.begin(), inside.end() - lifetimes.num_overwrites, waits),
+               inside.end() - lifetimes.num_overwrites);
+  AlignBuffers(LargestAlignment(buffers), result.problem);
   return result;
 }
 

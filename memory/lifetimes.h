@@ -18,7 +18,8 @@ namespace ashlar {
 // An output overwrites a dying input where StorageModel allows it: the first candidate all of whose
 // memory is dead after this step. It is then an Inside relation, as is a placement.
 struct Lifetimes {
-  memory::Problem problem;            // its last `num_overwrites` relations are the overwrites
+  // Its last `num_overwrites` relations are the overwrites, those before are the placements.
+  memory::Problem problem;
   std::vector<int> storage_buffer;    // by storage: its buffer, or -1 if not in the arena
   std::vector<int> workspace_buffer;  // by node: its buffer, or -1
   int num_overwrites = 0;             // accepted
@@ -33,6 +34,11 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
 // Drops the overwrites without which still at most `bound` bytes are live at a step. An output and
 // what it would have overwritten then each have an address of their own.
 Lifetimes WithoutNeedlessOverwrites(const Lifetimes& lifetimes, int64_t bound);
+
+// Drops placements of what waits for the rest of its whole for some steps, as the last rows of a
+// strip wait for the next, where still at most `bound` bytes are live at a step. Such a part holds
+// a place free that has to be as large as the whole; now it is copied there. The others it keeps.
+Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound);
 
 }  // namespace ashlar
 

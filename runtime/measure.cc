@@ -167,6 +167,8 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanningOptions& options,
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                           Executable::FromPlan(std::move(planned), /*measure_weights=*/true));
   const PlannedGraph& plan = executable->planned();
+  result.options = plan.options;
+  result.options.budget.reset();
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
       Session::Create(executable, {.arena_slack = kArenaSlack + options.understate_bytes}));

@@ -29,6 +29,7 @@ struct PoolMeasurement {
 };
 
 struct Measurement {
+  PlanningOptions options;  // with the tiles that were found for a budget, and without the budget
   PoolMeasurement arena, weights, input, output;
   HeapCounts heap;         // of the second and later runs together
   int runs_counted = 0;    // how many those were

@@ -25,17 +25,23 @@ class Attempts {
         options_(options),
         deadline_(absl::Now() + options.planner.limits.time) {}
 
-  // Plans an order with all overwrites, and if that is not enough, with those that are needed.
+  // Plans an order with all placements and overwrites, and if that is not enough, with fewer.
   absl::Status Try(Schedule schedule) {
     latest_.lifetimes = ComputeLifetimes(graph_, model_, schedule.order, workspace_,
                                          options_.alignment, options_.guard_bytes);
     latest_.schedule = std::move(schedule);
     ASHLAR_RETURN_IF_ERROR(PlanLatest());
-    if (Done()) return absl::OkStatus();
-    Lifetimes fewer = WithoutNeedlessOverwrites(latest_.lifetimes, latest_.plan.lower_bound);
-    if (fewer.num_overwrites == latest_.lifetimes.num_overwrites) return absl::OkStatus();
-    latest_.lifetimes = std::move(fewer);
-    return PlanLatest();
+    const int64_t bound = latest_.plan.lower_bound;
+    for (const auto& with_fewer : {WithoutWaitingPlacements, WithoutNeedlessOverwrites}) {
+      if (Done()) break;
+      Lifetimes fewer = with_fewer(latest_.lifetimes, bound);
+      if (fewer.problem.inside.size() == latest_.lifetimes.problem.inside.size()) continue;
+      latest_.lifetimes = std::move(fewer);
+      ASHLAR_RETURN_IF_ERROR(PlanLatest());
+      // Where parts wait there are many strips, and little is left to gain.
+      if (!options_.reorder) break;
+    }
+    return absl::OkStatus();
   }
 
   bool Done() const {

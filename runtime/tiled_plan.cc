@@ -16,6 +16,9 @@ constexpr int kMaxAttempts = 4;
 
 constexpr double kNear = 0.85;  // points of a frontier, whose arenas differ by less
 
+// What a planner does of strips that live side by side.
+constexpr double kPlacementsPerMillisecond = 400;
+
 // The order of the graph as it is, which tiles follow.
 absl::StatusOr<Schedule> OrderOf(const Graph& graph, const PlanningOptions& options) {
   const StorageModel model =
@@ -24,11 +27,25 @@ absl::StatusOr<Schedule> OrderOf(const Graph& graph, const PlanningOptions& opti
   return ScheduleByName(options.scheduler, graph, model, no_workspace);
 }
 
+// A planner that stops by counting, so that a spec has the same plan on every machine and whatever
+// else runs there, in about the time that is allowed. Dives: exact search does not come far with
+// some thousand strips.
+memory::PlanOptions CountedPlanner(memory::PlanOptions planner) {
+  if (planner.planner != memory::PlanOptions().planner) return planner;
+  planner.planner = "dive";
+  planner.limits.nodes = static_cast<int64_t>(absl::ToDoubleMilliseconds(planner.limits.time) *
+                                              kPlacementsPerMillisecond);
+  planner.limits.time = absl::InfiniteDuration();
+  return planner;
+}
+
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanSpec(const RewrittenGraph& rewritten,
                                                        const Schedule& order, const TileSpec& spec,
                                                        PlanningOptions options) {
   options.tiles = spec;
   if (spec.empty()) return PlanRewritten(rewritten, options, /*in_given_order=*/false);
+  const memory::PlanOptions planner = options.planner;
+  options.planner = CountedPlanner(planner);
   PassReport report;
   report.name = "tile";
   report.operators_before = CountOperators(rewritten.graph);
@@ -41,6 +58,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanSpec(const RewrittenGraph& rew
   tiled.passes.push_back(std::move(report));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
                           PlanRewritten(std::move(tiled), options, /*in_given_order=*/true));
+  planned->options.planner = planner;
   planned->passes.back().arena_bytes_after = planned->schedule.peak_bytes;
   planned->extra_flops_ratio = flops > 0 ? all / flops - 1 : 0;
   return planned;
@@ -72,9 +90,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
   // First with the fastest kernels, then with those that need little scratch.
   PlanningOptions sparing = options;
   sparing.kernels.least_memory = true;
-  for (PlanningOptions attempt : {options, sparing}) {
+  for (const PlanningOptions& attempt : {options, sparing}) {
     if (found != nullptr) break;
-    if (budget > 0) attempt.planner.limits.capacity = budget;
     double excess = 1;  // of plans over what the search expects
     int attempts = 0;
     for (const Tiling& tiling : tilings) {

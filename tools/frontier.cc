@@ -1,11 +1,18 @@
 #include "tools/frontier.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "graph/status.h"
+#include "runtime/tiled_plan.h"
+#include "runtime/time_prediction.h"
+#include "tools/bound_session.h"
 #include "tools/format.h"
 #include "tools/table.h"
 
@@ -28,7 +35,44 @@ double Tick(double span) {
   return 10 * power;
 }
 
+// Of some runs after the first two.
+absl::StatusOr<double> MedianTime(BoundSession& session) {
+  constexpr int kWarmup = 2, kRuns = 5;
+  std::vector<double> times;
+  for (int i = 0; i < kWarmup + kRuns; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    ASHLAR_RETURN_IF_ERROR(session.Run());
+    const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
+    if (i >= kWarmup) times.push_back(ms.count());
+  }
+  std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
+  return times[kRuns / 2];
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph,
+                                                           const PlanningOptions& options,
+                                                           const InputTensors& inputs,
+                                                           Console& console) {
+  console.Progress("searching tiles");
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<PlannedGraph>> plans,
+                          PlanFrontier(std::move(graph), options));
+  std::vector<FrontierPoint> points;
+  for (std::unique_ptr<PlannedGraph>& plan : plans) {
+    console.Progress(absl::StrCat("measuring ", points.size() + 1, " of ", plans.size()));
+    FrontierPoint point;
+    point.tiles = plan->options.tiles.ToString();
+    point.arena_bytes = plan->plan.plan.arena;
+    point.extra_flops_ratio = plan->extra_flops_ratio;
+    ASHLAR_ASSIGN_OR_RETURN(point.predicted_ms, PredictTime(*plan));
+    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> session,
+                            BoundSession::FromPlan(std::move(plan), inputs));
+    ASHLAR_ASSIGN_OR_RETURN(point.measured_ms, MedianTime(*session));
+    points.push_back(std::move(point));
+  }
+  return points;
+}
 
 std::string FrontierTable(absl::Span<const FrontierPoint> points) {
   Table table({">arena", ">bytes", ">extra FLOPs", ">predicted", ">measured", ">time", "--tile"});

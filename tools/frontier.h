@@ -2,11 +2,13 @@
 #ifndef ASHLAR_TOOLS_FRONTIER_H_
 #define ASHLAR_TOOLS_FRONTIER_H_
 
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/measure.h"
+#include "tools/console.h"
 #include "tools/json_output.h"
 
 namespace ashlar {
@@ -18,6 +20,12 @@ struct FrontierPoint {
   double predicted_ms = 0;
   double measured_ms = 0;
 };
+
+// Plans the frontier of a model, and predicts and measures each point (the median of some runs).
+absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph,
+                                                           const PlanningOptions& options,
+                                                           const InputTensors& inputs,
+                                                           Console& console);
 
 std::string FrontierTable(absl::Span<const FrontierPoint> points);
 Json FrontierDocument(absl::Span<const FrontierPoint> points);

@@ -1,6 +1,5 @@
 // ashlar plan: the memory plan of a model, or of buffers in a CSV file, without running.
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "runtime/tiled_plan.h"
 #include "runtime/time_prediction.h"
 #include "serialization/file_writer.h"
-#include "tools/bound_session.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
@@ -21,22 +19,12 @@
 #include "tools/parse.h"
 #include "tools/peak.h"
 #include "tools/plan_picture.h"
+#include "tools/plan_report.h"
 #include "tools/table.h"
 #include "tools/tile_info.h"
 
 namespace ashlar {
 namespace {
-
-constexpr size_t kTensorsShown = 8;
-
-std::string ArenaLine(const memory::PlanResult& result) {
-  const int64_t excluded = result.plan.proven_bound;
-  const std::string by_search =
-      excluded > result.lower_bound ? absl::StrFormat(" (%d by search)", excluded) : "";
-  return absl::StrFormat("arena %d bytes, lower bound %d%s, %s, planner %s\n", result.plan.arena,
-                         result.lower_bound, by_search, memory::ProofText(result),
-                         result.plan.planner);
-}
 
 // Of the arena to the lower bound.
 std::string RatioToBound(const memory::PlanResult& result) {
@@ -185,9 +173,9 @@ class PlanCommand final : public Command {
       planned.problem.ids.push_back(absl::StrCat(graph->graph.var(var).id));
       planned.names.push_back(graph->graph.var(var).name);
     }
-    const std::string table =
-        absl::StrCat(PoolTable(*graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
-                     "\n", PeakTable(planned), "\n", PassTable(graph->passes), TileLines(*graph));
+    const std::string table = absl::StrCat(
+        PoolTable(model_.path, *graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
+        "\n", PeakTable(planned), "\n", PassTable(graph->passes), TileLines(*graph));
     ASHLAR_ASSIGN_OR_RETURN(Json document, ModelDocument(*graph, peak, console));
     ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
     return CheckBudget(*graph);
@@ -200,27 +188,6 @@ class PlanCommand final : public Command {
     document["tile"] = options.tiles.ToString();
     document["tiles"] = TileInfo(graph, parts);
     return WriteFile(tile_info_, document.dump(1) + "\n");
-  }
-
-  // What was done for the budget, and how to have it again.
-  static std::string TileLines(const PlannedGraph& planned) {
-    std::string text;
-    if (!planned.options.tiles.empty()) {
-      absl::StrAppend(&text, "\ntiles: --tile '", planned.options.tiles.ToString(), "'",
-                      planned.options.kernels.least_memory ? " --prefer memory" : "", ", ",
-                      FormatPercent(planned.extra_flops_ratio), " extra FLOPs\n");
-    }
-    if (planned.options.budget && planned.options.budget->bytes > 0) {
-      absl::StrAppend(&text, "budget ", planned.options.budget->bytes,
-                      " bytes, the smallest that would do ", planned.smallest_budget, "\n");
-    }
-    if (!planned.spared.empty()) {
-      absl::StrAppend(&text, planned.spared.size(),
-                      " operators run on a kernel with less scratch than the fastest, for which "
-                      "there is no room; the first is ",
-                      FormatName(planned.graph.node(planned.spared[0]).name), "\n");
-    }
-    return text;
   }
 
   absl::Status CheckBudget(const PlannedGraph& planned) const {
@@ -237,23 +204,10 @@ class PlanCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, InputFlags(), execution_.seed, console));
-    console.Progress("searching tiles");
     ASHLAR_ASSIGN_OR_RETURN(
-        std::vector<std::unique_ptr<PlannedGraph>> plans,
-        PlanFrontier(model.graph, ToPlanningOptions(execution_, planning_, console)));
-    std::vector<FrontierPoint> points;
-    for (std::unique_ptr<PlannedGraph>& plan : plans) {
-      console.Progress(absl::StrCat("measuring ", points.size() + 1, " of ", plans.size()));
-      FrontierPoint point;
-      point.tiles = plan->options.tiles.ToString();
-      point.arena_bytes = plan->plan.plan.arena;
-      point.extra_flops_ratio = plan->extra_flops_ratio;
-      ASHLAR_ASSIGN_OR_RETURN(point.predicted_ms, PredictTime(*plan));
-      ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> session,
-                              BoundSession::FromPlan(std::move(plan), inputs));
-      ASHLAR_ASSIGN_OR_RETURN(point.measured_ms, MedianTime(*session));
-      points.push_back(std::move(point));
-    }
+        const std::vector<FrontierPoint> points,
+        MeasureFrontier(model.graph, ToPlanningOptions(execution_, planning_, console), inputs,
+                        console));
     console.Print(FrontierTable(points));
     if (!output_.empty()) {
       ASHLAR_RETURN_IF_ERROR(
@@ -262,20 +216,6 @@ class PlanCommand final : public Command {
     Json document = console.Document(execution_.device, execution_.threads);
     document["frontier"] = FrontierDocument(points);
     return console.Write(document);
-  }
-
-  // Of some runs after the first two.
-  static absl::StatusOr<double> MedianTime(BoundSession& session) {
-    constexpr int kWarmup = 2, kRuns = 5;
-    std::vector<double> times;
-    for (int i = 0; i < kWarmup + kRuns; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      ASHLAR_RETURN_IF_ERROR(session.Run());
-      const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
-      if (i >= kWarmup) times.push_back(ms.count());
-    }
-    std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
-    return times[kRuns / 2];
   }
 
   absl::StatusOr<Json> ModelDocument(const PlannedGraph& planned, const PeakReport& peak,
@@ -324,60 +264,6 @@ class PlanCommand final : public Command {
       document["comp_seq"].push_back(planned.graph.node(node).name);
     }
     return document;
-  }
-
-  std::string PoolTable(const PlannedGraph& planned) const {
-    Table table({"pool", ">planned", ">bytes"});
-    const auto row = [&](const char* name, int64_t bytes) {
-      table.AddRow({name, FormatBytes(bytes), absl::StrCat(bytes)});
-    };
-    row("arena", planned.plan.plan.arena);
-    row("weights", planned.weights.bytes);
-    row("input", planned.input_bytes());
-    row("output", planned.output_bytes());
-    return absl::StrFormat(
-        "%s on %s, %d threads: %d steps, planned in %s, of which the memory %s\n\n%s", model_.path,
-        execution_.device.ToString(), execution_.threads, planned.schedule.order.size(),
-        FormatMilliseconds(planned.plan_ms), FormatMilliseconds(planned.plan.total_ms),
-        table.ToText());
-  }
-
-  static std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak) {
-    if (peak.bottleneck_node < 0) return "";
-    const OperatorNode& node = planned.graph.node(peak.bottleneck_node);
-    return absl::StrFormat("bottleneck at step %d, %s (%s): workspace %s, copies %s\n",
-                           planned.plan.bottleneck_step, FormatName(node.name),
-                           std::string(node.op->type()), FormatBytes(peak.workspace_bytes),
-                           FormatBytes(peak.copies_bytes));
-  }
-
-  static std::string PeakTable(const PlannedBuffers& planned) {
-    const memory::Problem& problem = planned.problem.problem;
-    const std::vector<int> live = BuffersAtPeak(problem, planned.result.bottleneck_step);
-    Table table({"live at the peak", ">size", ">offset", ">steps"});
-    for (size_t i = 0; i < live.size() && i < kTensorsShown; ++i) {
-      const memory::Buffer& buffer = problem.buffers[live[i]];
-      table.AddRow({FormatName(planned.names[live[i]], 48), FormatBytes(buffer.size),
-                    absl::StrCat(planned.result.plan.offsets[live[i]]),
-                    absl::StrCat("[", buffer.lower, ", ", buffer.upper, ")")});
-    }
-    std::string text = table.ToText();
-    if (live.size() > kTensorsShown) {
-      absl::StrAppend(&text, "and ", live.size() - kTensorsShown, " smaller ones\n");
-    }
-    return text;
-  }
-
-  static std::string PassTable(const std::vector<PassReport>& passes) {
-    Table table({"pass", ">operators", "", ">arena before", ">after", ">saved"});
-    for (const PassReport& pass : passes) {
-      const int64_t saved = pass.arena_bytes_before - pass.arena_bytes_after;
-      table.AddRow({pass.name, absl::StrCat(pass.operators_before),
-                    absl::StrCat("-> ", pass.operators_after), FormatBytes(pass.arena_bytes_before),
-                    FormatBytes(pass.arena_bytes_after),
-                    saved < 0 ? "-" + FormatBytes(-saved) : FormatBytes(saved)});
-    }
-    return passes.empty() ? "" : table.ToText();
   }
 
   // Prints and writes everything, then says whether it fits.

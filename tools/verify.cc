@@ -48,6 +48,8 @@ class VerifyCommand final : public Command {
     model.packed.reset();
     ASHLAR_ASSIGN_OR_RETURN(Measurement measurement,
                             Measure(std::move(model.graph), options, inputs, measure_));
+    // The same tiles: with guards, others would be found for a budget, or none.
+    options = measurement.options;
     options.understate_bytes = 0;
     console.Progress("running with guard bytes");
     // Loaded anew, so that while measuring nothing held the weights a second time.

@@ -168,6 +168,36 @@ TEST_F(LifetimesTest, OneVarHandedOutTwiceIsWrittenOnceAndCopiedOnce) {
   EXPECT_EQ(Arena(), 0);
 }
 
+// A part that is made long before its whole is copied there, where there is room for both.
+TEST_F(LifetimesTest, APartThatWaitsNeedNotHoldThePlaceOfItsWhole) {
+  const int x = Input("x", 4);
+  const int waiting = Unary(ElemwiseMode::kExp, x);
+  int large = Input("large", 8);
+  for (int i = 0; i < 6; ++i) large = Unary(ElemwiseMode::kTanh, large);
+  Output(large);
+  const int made = Unary(ElemwiseMode::kTanh, x);
+  const int joined = Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {waiting, made});
+  Output(Unary(ElemwiseMode::kRelu, joined));
+  Finish();
+  ASSERT_EQ(lifetimes_.problem.inside.size(), 2u + lifetimes_.num_overwrites);
+  const int64_t part = BufferOf(waiting).size, both = 3 * part;  // at the step that joins them
+  const auto inners = [](const Lifetimes& lifetimes) {
+    std::vector<int> list;
+    const auto& inside = lifetimes.problem.inside;
+    for (size_t i = 0; i < inside.size() - lifetimes.num_overwrites; ++i) {
+      list.push_back(inside[i].inner);
+    }
+    return list;
+  };
+  const auto buffer = [&](int var) { return lifetimes_.storage_buffer[model_.views[var].storage]; };
+  EXPECT_THAT(inners(WithoutWaitingPlacements(lifetimes_, both - 1)),
+              ElementsAre(buffer(waiting), buffer(made)));
+  const Lifetimes fewer = WithoutWaitingPlacements(lifetimes_, both);
+  EXPECT_THAT(inners(fewer), ElementsAre(buffer(made)));
+  EXPECT_EQ(fewer.num_overwrites, lifetimes_.num_overwrites);
+  EXPECT_EQ(fewer.problem.buffers[buffer(waiting)].alignment, 64);
+}
+
 TEST_F(LifetimesTest, AViewKeepsItsSourceAlive) {
   const int x = Input("x", 4);
   const int a = Unary(ElemwiseMode::kExp, x);

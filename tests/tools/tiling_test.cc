@@ -1,8 +1,6 @@
 // Tiles on the models of the zoo: what they compute, and in how much memory.
 #include <gmock/gmock.h>
 
-#include <cmath>
-
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session.h"
 #include "tests/support/status.h"
@@ -15,6 +13,7 @@ namespace ashlar {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::RelativeError;
 using testing::Value;
 
 Graph Build(const std::string& name, const ZooOptions& options) {
@@ -40,16 +39,6 @@ HostTensor Infer(std::unique_ptr<PlannedGraph> planned, const HostTensor& input)
   EXPECT_TRUE(session->BindOutput(output.name, result.mutable_raw(), result.bytes()).ok());
   EXPECT_TRUE(session->Run().ok());
   return result;
-}
-
-// Largest difference over the largest magnitude.
-double RelativeError(const HostTensor& actual, const HostTensor& expected) {
-  double worst = 0, largest = 0;
-  for (int64_t i = 0; i < expected.num_elements(); ++i) {
-    worst = std::max(worst, std::fabs(actual.At(i) - expected.At(i)));
-    largest = std::max(largest, std::fabs(expected.At(i)));
-  }
-  return worst / largest;
 }
 
 // In the least memory that there is a plan for, and in about half of what it takes otherwise.
@@ -129,6 +118,11 @@ TEST_F(BudgetCommandTest, ABudgetIsMetOrRefusedWithTheSmallestThatWouldDo) {
   EXPECT_EQ(met.Json()["budget_bytes"], smallest);
   EXPECT_LE(met.Json()["pools"]["arena"]["planned_bytes"], smallest);
 
+  // Guard bytes, with which `verify` runs a second time, come on top.
+  const auto verified = Ashlar("verify model.ash --json --quiet --memory-budget " + fits);
+  ASSERT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_LE(verified.Json()["pools"]["arena"]["actual_bytes"], smallest);
+
   const auto refused = Ashlar("plan model.ash --json --quiet --memory-budget " + misses);
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_FALSE(refused.Json()["fits"]);
@@ -186,6 +180,10 @@ TEST_F(BudgetCommandTest, TheFrontierIsACurveOfPlansThatRun) {
     const auto plan = Ashlar("plan model.ash --json --quiet --tile '" + tiles + "'");
     ASSERT_EQ(plan.exit_code, 0) << plan.err;
     EXPECT_EQ(plan.Json()["pools"]["arena"]["planned_bytes"], points[i]["arena_bytes"]);
+    const auto verify = Ashlar("verify model.ash --json --quiet --tile '" + tiles + "'");
+    ASSERT_EQ(verify.exit_code, 0) << verify.err;
+    EXPECT_LE(verify.Json()["pools"]["arena"]["actual_bytes"], points[i]["arena_bytes"]);
+    EXPECT_EQ(verify.Json()["heap"]["own_calls"], 0);
   }
   EXPECT_THAT(Read("frontier.svg"), HasSubstr("</svg>"));
 }

@@ -1,0 +1,100 @@
+#include "tools/plan_report.h"
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/format.h"
+#include "tools/table.h"
+
+namespace ashlar {
+namespace {
+
+constexpr size_t kTensorsShown = 8;
+
+}  // namespace
+
+std::string ArenaLine(const memory::PlanResult& result) {
+  const int64_t excluded = result.plan.proven_bound;
+  const std::string by_search =
+      excluded > result.lower_bound ? absl::StrFormat(" (%d by search)", excluded) : "";
+  return absl::StrFormat("arena %d bytes, lower bound %d%s, %s, planner %s\n", result.plan.arena,
+                         result.lower_bound, by_search, memory::ProofText(result),
+                         result.plan.planner);
+}
+
+std::string PoolTable(const std::string& path, const PlannedGraph& planned) {
+  Table table({"pool", ">planned", ">bytes"});
+  const auto row = [&](const char* name, int64_t bytes) {
+    table.AddRow({name, FormatBytes(bytes), absl::StrCat(bytes)});
+  };
+  row("arena", planned.plan.plan.arena);
+  row("weights", planned.weights.bytes);
+  row("input", planned.input_bytes());
+  row("output", planned.output_bytes());
+  return absl::StrFormat(
+      "%s on %s, %d threads: %d steps, planned in %s, of which the memory %s\n\n%s", path,
+      planned.options.comp_node.ToString(), planned.options.threads, planned.schedule.order.size(),
+      FormatMilliseconds(planned.plan_ms), FormatMilliseconds(planned.plan.total_ms),
+      table.ToText());
+}
+
+std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak) {
+  if (peak.bottleneck_node < 0) return "";
+  const OperatorNode& node = planned.graph.node(peak.bottleneck_node);
+  return absl::StrFormat("bottleneck at step %d, %s (%s): workspace %s, copies %s\n",
+                         planned.plan.bottleneck_step, FormatName(node.name),
+                         std::string(node.op->type()), FormatBytes(peak.workspace_bytes),
+                         FormatBytes(peak.copies_bytes));
+}
+
+std::string PeakTable(const PlannedBuffers& planned) {
+  const memory::Problem& problem = planned.problem.problem;
+  const std::vector<int> live = BuffersAtPeak(problem, planned.result.bottleneck_step);
+  Table table({"live at the peak", ">size", ">offset", ">steps"});
+  for (size_t i = 0; i < live.size() && i < kTensorsShown; ++i) {
+    const memory::Buffer& buffer = problem.buffers[live[i]];
+    table.AddRow({FormatName(planned.names[live[i]], 48), FormatBytes(buffer.size),
+                  absl::StrCat(planned.result.plan.offsets[live[i]]),
+                  absl::StrCat("[", buffer.lower, ", ", buffer.upper, ")")});
+  }
+  std::string text = table.ToText();
+  if (live.size() > kTensorsShown) {
+    absl::StrAppend(&text, "and ", live.size() - kTensorsShown, " smaller ones\n");
+  }
+  return text;
+}
+
+std::string PassTable(const std::vector<PassReport>& passes) {
+  Table table({"pass", ">operators", "", ">arena before", ">after", ">saved"});
+  for (const PassReport& pass : passes) {
+    const int64_t saved = pass.arena_bytes_before - pass.arena_bytes_after;
+    table.AddRow({pass.name, absl::StrCat(pass.operators_before),
+                  absl::StrCat("-> ", pass.operators_after), FormatBytes(pass.arena_bytes_before),
+                  FormatBytes(pass.arena_bytes_after),
+                  absl::StrCat(saved < 0 ? "-" : "", FormatBytes(std::abs(saved)))});
+  }
+  return passes.empty() ? "" : table.ToText();
+}
+
+std::string TileLines(const PlannedGraph& planned) {
+  std::string text;
+  if (!planned.options.tiles.empty()) {
+    absl::StrAppend(&text, "\ntiles: --tile '", planned.options.tiles.ToString(), "'",
+                    planned.options.kernels.least_memory ? " --prefer memory" : "", ", ",
+                    FormatPercent(planned.extra_flops_ratio), " extra FLOPs\n");
+  }
+  if (planned.options.budget && planned.options.budget->bytes > 0) {
+    absl::StrAppend(&text, "budget ", planned.options.budget->bytes,
+                    " bytes, the smallest that would do ", planned.smallest_budget, "\n");
+  }
+  if (!planned.spared.empty()) {
+    absl::StrAppend(&text, planned.spared.size(),
+                    " operators run on a kernel with less scratch than the fastest, for which "
+                    "there is no room; the first is ",
+                    FormatName(planned.graph.node(planned.spared[0]).name), "\n");
+  }
+  return text;
+}
+
+}  // namespace ashlar

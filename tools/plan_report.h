@@ -1,0 +1,34 @@
+// What `plan` prints, part by part.
+#ifndef ASHLAR_TOOLS_PLAN_REPORT_H_
+#define ASHLAR_TOOLS_PLAN_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/planned_graph.h"
+#include "tools/peak.h"
+#include "tools/plan_picture.h"
+
+namespace ashlar {
+
+// "arena 52183040 bytes, lower bound 52183040, optimal (...), planner dive"
+std::string ArenaLine(const memory::PlanResult& result);
+
+// The model, and the bytes of each pool.
+std::string PoolTable(const std::string& path, const PlannedGraph& planned);
+
+// The operator at the peak; empty where nothing runs.
+std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak);
+
+// The largest buffers that live at the peak.
+std::string PeakTable(const PlannedBuffers& planned);
+
+// What each pass saves.
+std::string PassTable(const std::vector<PassReport>& passes);
+
+// What was done for the budget, and how to have it again.
+std::string TileLines(const PlannedGraph& planned);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_PLAN_REPORT_H_
