@@ -18,8 +18,9 @@
 namespace ashlar {
 namespace {
 
-constexpr size_t kMaxCuts = 16;      // between which segments are tried
-constexpr int64_t kMaxStrips = 128;  // of one segment
+constexpr size_t kMaxCuts = 16;       // between which segments are tried
+constexpr int64_t kMaxStrips = 128;   // of one segment
+constexpr int64_t kFirstStrips = 32;  // at most, when it is tried for the first time
 
 // One way to execute what lies between two cuts.
 struct Option {
@@ -127,7 +128,7 @@ class Search {
       const GraphCut &from = cuts_[ends.first], &to = cuts_[ends.second];
       if (!used.contains({IdOf(from), IdOf(to)})) continue;
       const int64_t rows = Rows(graph_.var(to.var).type);
-      for (const int64_t strips : {rows / 4, rows / 2, rows, 4 * rows, 8 * rows}) {
+      for (const int64_t strips : {rows / 4, rows / 2, rows, 2 * rows, 4 * rows, 8 * rows}) {
         AddTiled(from, to, TileKind::kLines, strips, 1, options);
       }
       // Without lines to be kept, but with rows computed twice.
@@ -185,8 +186,8 @@ class Search {
   std::vector<Option>& Between(size_t i, size_t j) {
     const auto [entry, is_new] = options_.try_emplace({i, j});
     if (!is_new) return entry->second;
-    const int64_t strips = std::min(
-        {2 * Rows(graph_.var(cuts_[j].var).type), Rows(graph_.var(cuts_[i].var).type), kMaxStrips});
+    const int64_t strips = std::min({2 * Rows(graph_.var(cuts_[j].var).type),
+                                     Rows(graph_.var(cuts_[i].var).type), kFirstStrips});
     // Nothing is gained where the ends alone are as large as all that happens between them.
     const int64_t ends = (ArenaBytesOf(cuts_[i]) + BytesOf(cuts_[j])) / images_;
     if (ends >= AsItIsPeak(cuts_[i], cuts_[j])) return entry->second;

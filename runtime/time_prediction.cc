@@ -15,7 +15,7 @@ namespace {
 constexpr int kRounds = 4;
 constexpr int kPattern = 0x3C;  // of bytes: 0.0115 as a Float32
 
-// One kernel, and the first operator that it computes.
+// One kernel, as much of whose output is in place, and the first operator that it computes.
 struct Sample {
   const Kernel* kernel = nullptr;
   int node = 0;
@@ -59,6 +59,18 @@ char* AddressOf(const PlannedGraph& planned, const Memory& memory, int var, int 
   return nullptr;
 }
 
+// Bytes of a node's output that lie in their place before it runs: parts that the plan placed.
+int64_t BytesInPlace(const PlannedGraph& planned, int node) {
+  int64_t bytes = 0;
+  for (const Placement& placement : planned.model.placements[node]) {
+    const Storage& part = planned.model.storages[placement.inner];
+    const Storage& whole = planned.model.storages[placement.outer];
+    const int64_t place = planned.ArenaOffset(whole.owner) + placement.offset;
+    if (planned.ArenaOffset(part.owner) == place) bytes += part.bytes;
+  }
+  return bytes;
+}
+
 void Bind(const PlannedGraph& planned, const Memory& memory, Sample& sample) {
   const Graph& graph = planned.graph;
   const OperatorNode& node = graph.node(sample.node);
@@ -79,12 +91,13 @@ void Bind(const PlannedGraph& planned, const Memory& memory, Sample& sample) {
 }  // namespace
 
 absl::StatusOr<double> PredictTime(const PlannedGraph& planned) {
-  std::map<const Kernel*, size_t> index;
+  std::map<std::pair<const Kernel*, int64_t>, size_t> index;
   std::vector<Sample> samples;
   for (int node : planned.schedule.order) {
     const Kernel* kernel = planned.kernels[node].get();
     if (kernel == nullptr || planned.graph.node(node).op->role() != Role::kCompute) continue;
-    const auto [it, is_new] = index.try_emplace(kernel, samples.size());
+    const auto [it, is_new] =
+        index.try_emplace({kernel, BytesInPlace(planned, node)}, samples.size());
     if (is_new) {
       samples.emplace_back();
       samples.back().kernel = kernel;
