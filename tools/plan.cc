@@ -173,9 +173,10 @@ class PlanCommand final : public Command {
       planned.problem.ids.push_back(absl::StrCat(graph->graph.var(var).id));
       planned.names.push_back(graph->graph.var(var).name);
     }
-    const std::string table = absl::StrCat(
-        PoolTable(model_.path, *graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
-        "\n", PeakTable(planned), "\n", PassTable(graph->passes), TileLines(*graph));
+    const std::string table =
+        absl::StrCat(PoolTable(model_.path, *graph), "\n", ArenaLine(graph->plan),
+                     BottleneckLine(*graph, peak), ScratchLine(*graph), "\n", PeakTable(planned),
+                     "\n", PassTable(graph->passes), TileLines(*graph));
     ASHLAR_ASSIGN_OR_RETURN(Json document, ModelDocument(*graph, peak, console));
     ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
     return CheckBudget(*graph);
@@ -259,6 +260,7 @@ class PlanCommand final : public Command {
                                     {"arena_bytes_before", pass.arena_bytes_before},
                                     {"arena_bytes_after", pass.arena_bytes_after}});
     }
+    document["workspaces"] = ScratchDocument(planned);
     document["comp_seq"] = Json::array();
     for (int node : planned.schedule.order) {
       document["comp_seq"].push_back(planned.graph.node(node).name);

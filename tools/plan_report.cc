@@ -12,6 +12,12 @@ namespace {
 
 constexpr size_t kTensorsShown = 8;
 
+// The kernel that has the node's scratch; null where its size is a recorded one.
+const Kernel* ScratchOwner(const PlannedGraph& planned, int node) {
+  const bool recorded = planned.options.workspace == WorkspaceSource::kRecorded;
+  return recorded ? nullptr : planned.kernels[node].get();
+}
+
 }  // namespace
 
 std::string ArenaLine(const memory::PlanResult& result) {
@@ -46,6 +52,34 @@ std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak) 
                          planned.plan.bottleneck_step, FormatName(node.name),
                          std::string(node.op->type()), FormatBytes(peak.workspace_bytes),
                          FormatBytes(peak.copies_bytes));
+}
+
+std::string ScratchLine(const PlannedGraph& planned) {
+  int count = 0, largest = -1;
+  for (int node : planned.schedule.order) {
+    if (planned.workspace[node] == 0) continue;
+    ++count;
+    if (largest < 0 || planned.workspace[node] > planned.workspace[largest]) largest = node;
+  }
+  if (largest < 0) return "";
+  const Kernel* const kernel = ScratchOwner(planned, largest);
+  return absl::StrFormat(
+      "scratch in the arena: %d operators, the most %s of %s%s\n", count,
+      FormatBytes(planned.workspace[largest]), FormatName(planned.graph.node(largest).name),
+      kernel == nullptr ? "" : absl::StrCat(" (", kernel->implementation(), ")"));
+}
+
+Json ScratchDocument(const PlannedGraph& planned) {
+  Json scratch = Json::array();
+  for (int node : planned.schedule.order) {
+    if (planned.workspace[node] == 0) continue;
+    const Kernel* const kernel = ScratchOwner(planned, node);
+    scratch.push_back({{"operator", planned.graph.node(node).name},
+                       {"kernel", kernel == nullptr ? Json() : Json(kernel->implementation())},
+                       {"bytes", planned.workspace[node]},
+                       {"offset", planned.WorkspaceOffset(node)}});
+  }
+  return scratch;
 }
 
 std::string PeakTable(const PlannedBuffers& planned) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/planned_graph.h"
+#include "tools/console.h"
 #include "tools/peak.h"
 #include "tools/plan_picture.h"
 
@@ -19,6 +20,13 @@ std::string PoolTable(const std::string& path, const PlannedGraph& planned);
 
 // The operator at the peak; empty where nothing runs.
 std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak);
+
+// How many kernels have scratch, and which has most of it; empty where none has.
+std::string ScratchLine(const PlannedGraph& planned);
+
+// The scratch of every kernel that has some: [{operator, kernel, bytes, offset}], the offset that
+// in the arena; "kernel" is null where sizes are recorded ones.
+Json ScratchDocument(const PlannedGraph& planned);
 
 // The largest buffers that live at the peak.
 std::string PeakTable(const PlannedBuffers& planned);
