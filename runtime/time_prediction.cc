@@ -1,6 +1,8 @@
 #include "runtime/time_prediction.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -12,7 +14,10 @@
 namespace ashlar {
 namespace {
 
-constexpr int kRounds = 4;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kLeastRounds = 3, kMostRounds = 9;
+constexpr auto kEnough = std::chrono::seconds(2);
 constexpr int kPattern = 0x3C;  // of bytes: 0.0115 as a Float32
 
 // One kernel, as much of whose output is in place, and the first operator that it computes.
@@ -24,7 +29,7 @@ struct Sample {
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   void* workspace = nullptr;
-  double ms = 0;  // the mean
+  std::vector<double> ms;  // of each round
 };
 
 // Memory as a session has it. What it holds is of no account, but it has to be written: all pages
@@ -90,9 +95,20 @@ void Bind(const PlannedGraph& planned, const Memory& memory, Sample& sample) {
 
 }  // namespace
 
-absl::StatusOr<double> PredictTime(const PlannedGraph& planned) {
+class TimePrediction::Samples {
+ public:
+  Memory memory;
+  std::vector<Sample> list;
+};
+
+TimePrediction::TimePrediction() : samples_(std::make_unique<Samples>()) {}
+TimePrediction::~TimePrediction() = default;
+
+absl::StatusOr<std::unique_ptr<TimePrediction>> TimePrediction::Create(
+    const PlannedGraph& planned) {
+  std::unique_ptr<TimePrediction> prediction(new TimePrediction());
+  std::vector<Sample>& samples = prediction->samples_->list;
   std::map<std::pair<const Kernel*, int64_t>, size_t> index;
-  std::vector<Sample> samples;
   for (int node : planned.schedule.order) {
     const Kernel* kernel = planned.kernels[node].get();
     if (kernel == nullptr || planned.graph.node(node).op->role() != Role::kCompute) continue;
@@ -107,7 +123,7 @@ absl::StatusOr<double> PredictTime(const PlannedGraph& planned) {
   }
   Device& device = *planned.device;
   device.UseThreads(planned.options.threads);
-  Memory memory;
+  Memory& memory = prediction->samples_->memory;
   ASHLAR_ASSIGN_OR_RETURN(memory.arena, Written(device, planned.plan.plan.arena));
   ASHLAR_ASSIGN_OR_RETURN(memory.weights, Written(device, planned.weights.bytes));
   ASHLAR_ASSIGN_OR_RETURN(memory.inputs, Written(device, planned.input_bytes()));
@@ -116,18 +132,43 @@ absl::StatusOr<double> PredictTime(const PlannedGraph& planned) {
     Bind(planned, memory, sample);
     ASHLAR_ASSIGN_OR_RETURN(sample.state, sample.kernel->NewState());
   }
-  for (int round = 0; round < kRounds; ++round) {
-    for (Sample& sample : samples) {
-      const KernelArgs args{sample.inputs, absl::MakeSpan(sample.outputs), sample.workspace};
-      const auto start = std::chrono::steady_clock::now();
-      ASHLAR_RETURN_IF_ERROR(sample.kernel->Run(args, sample.state.get()));
-      const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
-      if (round > 0) sample.ms += ms.count() / (kRounds - 1);  // the first touches the memory
-    }
+  // The first round touches the memory.
+  ASHLAR_RETURN_IF_ERROR(prediction->Measure());
+  for (Sample& sample : samples) sample.ms.clear();
+  return prediction;
+}
+
+absl::Status TimePrediction::Measure() {
+  for (Sample& sample : samples_->list) {
+    const KernelArgs args{sample.inputs, absl::MakeSpan(sample.outputs), sample.workspace};
+    const Clock::time_point start = Clock::now();
+    ASHLAR_RETURN_IF_ERROR(sample.kernel->Run(args, sample.state.get()));
+    const std::chrono::duration<double, std::milli> ms = Clock::now() - start;
+    sample.ms.push_back(ms.count());
   }
+  return absl::OkStatus();
+}
+
+double TimePrediction::milliseconds() const {
   double total = 0;
-  for (const Sample& sample : samples) total += sample.ms * static_cast<double>(sample.count);
+  for (const Sample& sample : samples_->list) {
+    std::vector<double> ms = sample.ms;
+    const auto median = ms.begin() + static_cast<ptrdiff_t>(ms.size() / 2);
+    std::nth_element(ms.begin(), median, ms.end());
+    total += *median * static_cast<double>(sample.count);
+  }
   return total;
+}
+
+absl::StatusOr<double> PredictTime(const PlannedGraph& planned) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TimePrediction> prediction,
+                          TimePrediction::Create(planned));
+  const Clock::time_point begin = Clock::now();
+  for (int round = 0; round < kMostRounds; ++round) {
+    if (round >= kLeastRounds && Clock::now() - begin > kEnough) break;
+    ASHLAR_RETURN_IF_ERROR(prediction->Measure());
+  }
+  return prediction->milliseconds();
 }
 
 }  // namespace ashlar

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -35,18 +36,28 @@ double Tick(double span) {
   return 10 * power;
 }
 
-// Of some runs after the first two.
-absl::StatusOr<double> MedianTime(BoundSession& session) {
-  constexpr int kWarmup = 2, kRuns = 5;
+double Median(std::vector<double> values) {
+  const auto median = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), median, values.end());
+  return *median;
+}
+
+// Predicts and measures by turns, so that both see the same of what else the machine does.
+absl::Status MeasureTimes(BoundSession& session, FrontierPoint& point) {
+  constexpr int kWarmup = 1, kRuns = 5;
+  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TimePrediction> prediction,
+                          TimePrediction::Create(session.planned()));
   std::vector<double> times;
   for (int i = 0; i < kWarmup + kRuns; ++i) {
+    if (i >= kWarmup) ASHLAR_RETURN_IF_ERROR(prediction->Measure());
     const auto start = std::chrono::steady_clock::now();
     ASHLAR_RETURN_IF_ERROR(session.Run());
     const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
     if (i >= kWarmup) times.push_back(ms.count());
   }
-  std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
-  return times[kRuns / 2];
+  point.predicted_ms = prediction->milliseconds();
+  point.measured_ms = Median(std::move(times));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -65,10 +76,9 @@ absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph,
     point.tiles = plan->options.tiles.ToString();
     point.arena_bytes = plan->plan.plan.arena;
     point.extra_flops_ratio = plan->extra_flops_ratio;
-    ASHLAR_ASSIGN_OR_RETURN(point.predicted_ms, PredictTime(*plan));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> session,
                             BoundSession::FromPlan(std::move(plan), inputs));
-    ASHLAR_ASSIGN_OR_RETURN(point.measured_ms, MedianTime(*session));
+    ASHLAR_RETURN_IF_ERROR(MeasureTimes(*session, point));
     points.push_back(std::move(point));
   }
   return points;
