@@ -12,6 +12,11 @@ trap 'rm -rf "$work"' EXIT
 echo "MiniMalloc's instances within the capacity of its authors"
 "$build/planner_benchmark" --capacity=1048576 --time=20000 "$data"/minimalloc-*.csv
 
+echo "variants of them within it, a second each"
+mkdir "$work/variants"
+benchmarks/buffer_variants.py "$work/variants" "$data"/minimalloc-*.csv
+"$build/planner_benchmark" --capacity=1048576 --time=1000 "$work"/variants/*.csv || true
+
 echo "as small as can be, in the default time"
 "$build/planner_benchmark" "$data"/*.csv
 
@@ -36,7 +41,7 @@ for model in "resnet18 1" "resnet50 1" "resnet50 10" "vgg19 1" "mobilenet_v2 1" 
     for scheduler in megengine memory; do
       printf '%-15s %-5s %-10s ' "$model" "$passes" "$scheduler"
       "$build/ashlar" plan "$work/model.ash" --passes "$passes" --scheduler "$scheduler" |
-        grep '^arena .*bytes'
+        grep -oE '^arena .*bytes.*|planned in .*' | paste -sd' '
     done
   done
 done
