@@ -68,8 +68,22 @@ absl::StatusOr<Pixels> DecodePpm(absl::string_view text) {
   return pixels;
 }
 
+// A PNG's size stands in its first chunk. Of one that is too large for it stb would only say that
+// it knows no such type of image.
+absl::Status CheckPngSize(absl::string_view text) {
+  constexpr size_t kWidthAt = 16, kHeightAt = 20, kEnd = 24;
+  if (!absl::StartsWith(text, "\x89PNG") || text.size() < kEnd) return absl::OkStatus();
+  const auto number = [&](size_t at) {
+    int64_t value = 0;
+    for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<uint8_t>(text[at + i]);
+    return value;
+  };
+  return CheckSize(number(kHeightAt), number(kWidthAt), "image");
+}
+
 absl::StatusOr<Pixels> DecodeWithStb(absl::string_view text) {
   if (text.size() > std::numeric_limits<int>::max()) return Reject("larger than 2 GiB");
+  ASHLAR_RETURN_IF_ERROR(CheckPngSize(text));
   const stbi_uc* bytes = reinterpret_cast<const stbi_uc*>(text.data());
   const int size = static_cast<int>(text.size());
   int width = 0, height = 0, channels = 0;
