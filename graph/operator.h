@@ -39,14 +39,23 @@ enum class Role {
   kOutput,    // input 0 is handed to the caller
 };
 
-// Which storage formats an operator can work in. Images are rank-4 Float32 tensors.
+// Which storage formats an operator can work in. Images are rank-4 tensors of floats; the image
+// format is the device's choice: NCHW16c, NHCW16c or NHWC.
 enum class FormatRule {
   kDefaultOnly,  // every input and output row-major
-  kBlocked,  // best in NCHW16c: output 0, input 0 and inputs of output 0's shape; input 0 may also
-             // be row-major where it has less than one block of channels
-  kFollow,   // pointwise: output 0 in NCHW16c where an input is; row-major operands, whatever
-             // they broadcast, may stay so
-  kUniform,  // row-major throughout, or NCHW16c throughout
+  kBlocked,  // best in the image format: output 0, input 0 and inputs of output 0's shape; where
+             // that is blocked, input 0 may be row-major if it has less than a block of channels
+  kFollow,   // pointwise: output 0 in the image format where an input is; row-major operands,
+             // whatever they broadcast, may stay so
+  kUniform,  // row-major throughout, or the image format throughout
+  kUniformUnpadded,  // kUniform where the image format pads nothing (NHWC), else kDefaultOnly
+};
+
+// What becomes of an operator's Float32 tensors where a model is to run in 16-bit floats.
+enum class PrecisionRule {
+  kFloat32,  // they stay: sums and exponentials, whose range or precision 16 bits have not
+  kLow,      // 16 bits, with sums in Float32: what it wins pays for casts
+  kFollow,   // 16 bits where one of its inputs has them
 };
 
 // An input as shape inference sees it. `value` is null where the value is not known statically.
@@ -124,6 +133,8 @@ class Operator {
     return FormatRule::kDefaultOnly;
   }
 
+  virtual PrecisionRule precision_rule() const { return PrecisionRule::kFloat32; }
+
   // Types of the outputs (without workspace; format kDefault), or what is wrong with the inputs.
   virtual absl::StatusOr<std::vector<TensorType>> Infer(
       absl::Span<const InputInfo> inputs) const = 0;
@@ -179,9 +190,9 @@ class Operator {
     return std::nullopt;
   }
 
-  // Tiling. By input, the region that a region of output 0 depends on, clipped to the input and never
-  // empty; what it gives for inputs that are not device values has no meaning. nullopt where the
-  // operator needs more than a part of a dimension that the region cuts: it then ends a tiled
+  // Tiling. By input, the region that a region of output 0 depends on, clipped to the input and
+  // never empty; what it gives for inputs that are not device values has no meaning. nullopt where
+  // the operator needs more than a part of a dimension that the region cuts: it then ends a tiled
   // segment.
   virtual std::optional<std::vector<Region>> InputRegions(
       const Region& /*output*/, absl::Span<const InputInfo> /*inputs*/,

@@ -38,7 +38,7 @@ int64_t Shape::num_elements() const {
 std::string Shape::ToString() const { return absl::StrCat("{", absl::StrJoin(dims_, ","), "}"); }
 
 absl::string_view Name(Format format) {
-  constexpr absl::string_view kNames[kNumFormats] = {"NCHW", "NCHW16c", "NHCW16c"};
+  constexpr absl::string_view kNames[kNumFormats] = {"NCHW", "NCHW16c", "NHCW16c", "NHWC"};
   return kNames[static_cast<int>(format)];
 }
 
@@ -52,6 +52,8 @@ ImageStrides StridesOf(const TensorType& image) {
       return {blocks * shape[2] * row, shape[2] * row, row, kChannelBlock};
     case Format::kNHCW16c:
       return {blocks * shape[2] * row, row, blocks * row, kChannelBlock};
+    case Format::kNHWC:
+      return {shape[2] * shape[3] * shape[1], 1, shape[3] * shape[1], shape[1]};
   }
   return {};
 }

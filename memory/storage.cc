@@ -76,10 +76,12 @@ class Builder {
         node.op->ReadonlyForward(graph_.InputInfos(node), graph_.OutputTypes(node));
     if (!view.has_value()) return false;
     const VarView source = model_.views[node.inputs[view->input]];
-    if (source.storage < 0) return false;
+    if (source.storage < 0 || !IsAligned(source.offset + view->offset)) return false;
     model_.views[node.outputs[0]] = {source.storage, source.offset + view->offset};
     return true;
   }
+
+  bool IsAligned(int64_t offset) const { return offset % options_.view_alignment == 0; }
 
   // An output var that has a storage of its own is written straight into the caller's tensor.
   void BindToCaller() {
@@ -136,7 +138,7 @@ class Builder {
           node.op->PlaceInput(static_cast<int>(i), inputs, outputs);
       const int inner = model_.views[node.inputs[i]].storage;
       if (!offset.has_value() || inner < 0 || !CoversStorage(node.inputs[i]) ||
-          model_.storages[inner].pool != Pool::kArena || placed_[inner]) {
+          model_.storages[inner].pool != Pool::kArena || placed_[inner] || !IsAligned(*offset)) {
         continue;
       }
       placed_[inner] = true;

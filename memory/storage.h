@@ -64,6 +64,8 @@ struct StorageModel {
 struct StorageOptions {
   bool inplace = true;  // writable forwards and placements
   bool views = true;    // readonly forwards
+  // Bytes: what would begin at no multiple of this inside its storage is copied instead.
+  int64_t view_alignment = 1;
 };
 
 StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options);

@@ -3,23 +3,48 @@
 #include "graph/status.h"
 
 namespace ashlar {
+namespace {
 
-absl::Status CheckFloat32(absl::string_view name, const TensorType& type) {
-  if (type.dtype != DType::kFloat32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " is ", type.ToString(), ", expected Float32"));
-  }
-  if (type.shape.num_elements() == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(name, " is ", type.ToString(), ": empty"));
-  }
-  return absl::OkStatus();
+absl::Status CheckNotEmpty(absl::string_view name, const TensorType& type) {
+  if (type.shape.num_elements() > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", type.ToString(), ": empty"));
+}
+
+HostTensor Converted(const HostTensor& tensor, DType dtype) {
+  if (tensor.dtype() == dtype || !IsFloat(tensor.dtype())) return tensor;
+  HostTensor converted = HostTensor::Zeros(dtype, tensor.shape());
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) converted.Set(i, tensor.At(i));
+  return converted;
+}
+
+}  // namespace
+
+absl::Status CheckDType(absl::string_view name, const TensorType& type, DType dtype) {
+  if (type.dtype == dtype) return CheckNotEmpty(name, type);
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", type.ToString(), ", expected ", Name(dtype)));
+}
+
+absl::Status CheckFloat(absl::string_view name, const TensorType& type) {
+  if (IsFloat(type.dtype)) return CheckNotEmpty(name, type);
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", type.ToString(), ", expected floats"));
 }
 
 absl::Status CheckImage(absl::string_view name, const TensorType& type) {
-  ASHLAR_RETURN_IF_ERROR(CheckFloat32(name, type));
+  ASHLAR_RETURN_IF_ERROR(CheckFloat(name, type));
   if (type.shape.rank() == 4) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(name, " is ", type.ToString(), ", expected rank 4 (N, C, H, W)"));
+}
+
+absl::StatusOr<std::vector<HostTensor>> EvaluateRounded(const Operator& op,
+                                                        absl::Span<const HostTensor> inputs) {
+  std::vector<HostTensor> wide;
+  for (const HostTensor& input : inputs) wide.push_back(Converted(input, DType::kFloat32));
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, op.Evaluate(wide));
+  for (HostTensor& output : outputs) output = Converted(output, inputs[0].dtype());
+  return outputs;
 }
 
 }  // namespace ashlar

@@ -2,17 +2,34 @@
 #ifndef ASHLAR_OPR_CHECKS_H_
 #define ASHLAR_OPR_CHECKS_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/operator.h"
 #include "graph/shape.h"
 
 namespace ashlar {
 
-// InvalidArgument unless the tensor is Float32 and has elements; `name` is the input's in messages.
-absl::Status CheckFloat32(absl::string_view name, const TensorType& type);
+// InvalidArgument unless the tensor has elements of dtype `dtype`; `name` is the input's in
+// messages.
+absl::Status CheckDType(absl::string_view name, const TensorType& type, DType dtype);
+
+inline absl::Status CheckFloat32(absl::string_view name, const TensorType& type) {
+  return CheckDType(name, type, DType::kFloat32);
+}
+
+// InvalidArgument unless the tensor has elements, which are floats of 32 or 16 bits.
+absl::Status CheckFloat(absl::string_view name, const TensorType& type);
 
 // The same, and of rank 4: [N, C, H, W].
 absl::Status CheckImage(absl::string_view name, const TensorType& type);
+
+// Evaluates an operator whose inputs are 16-bit floats: in Float32, rounded to input 0's dtype.
+absl::StatusOr<std::vector<HostTensor>> EvaluateRounded(const Operator& op,
+                                                        absl::Span<const HostTensor> inputs);
 
 }  // namespace ashlar
 

@@ -9,12 +9,12 @@
 namespace ashlar {
 
 FormatRule Concat::format_rule(absl::Span<const TensorType> inputs) const {
+  FormatRule rule = FormatRule::kUniform;
   for (const TensorType& input : inputs) {
-    if (input.shape.rank() != 4 || input.shape[1] % kChannelBlock != 0) {
-      return FormatRule::kDefaultOnly;
-    }
+    if (input.shape.rank() != 4) return FormatRule::kDefaultOnly;
+    if (input.shape[1] % kChannelBlock != 0) rule = FormatRule::kUniformUnpadded;
   }
-  return FormatRule::kUniform;
+  return rule;
 }
 
 absl::StatusOr<std::vector<TensorType>> Concat::Infer(absl::Span<const InputInfo> inputs) const {
@@ -77,7 +77,7 @@ std::optional<int64_t> Concat::PlaceInput(int input, absl::Span<const TensorType
   std::vector<int64_t> start(grid.dims.rank(), 0);
   for (int i = 0; i < input; ++i) {
     const bool whole =
-        output.format == Format::kDefault || *axis != 1 || inputs[i].shape[1] % kChannelBlock == 0;
+        !IsBlocked(output.format) || *axis != 1 || inputs[i].shape[1] % kChannelBlock == 0;
     if (!whole) return std::nullopt;  // this input would begin within a block of channels
     start[*axis] += GridOf(inputs[i]).dims[*axis];
   }

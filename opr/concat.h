@@ -22,7 +22,8 @@ class Concat final : public OperatorWithParam<ConcatParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "Concat"; }
   std::string base_name() const override { return "concat"; }
-  // In NCHW16c along the channels only where every input is made of whole channel blocks.
+  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
+  // In blocks of channels only where every input is made of whole ones.
   FormatRule format_rule(absl::Span<const TensorType> inputs) const override;
   bool allows_empty_output() const override { return true; }
   InferRule value_rule(int num_inputs) const override { return InferRule::ValuesOf(num_inputs); }

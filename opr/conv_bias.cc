@@ -14,13 +14,14 @@ absl::StatusOr<std::vector<TensorType>> ConvBiasForward::Infer(
   ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
                           InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type));
   const Shape output = geometry.output();
-  ASHLAR_RETURN_IF_ERROR(CheckFloat32("bias", inputs[kBias].type));
+  const DType dtype = inputs[kSrc].type.dtype;
+  ASHLAR_RETURN_IF_ERROR(CheckDType("bias", inputs[kBias].type, dtype));
   if (const Shape expected{1, output[1], 1, 1}; inputs[kBias].type.shape != expected) {
     return absl::InvalidArgumentError(absl::StrCat("bias is ", inputs[kBias].type.ToString(),
                                                    ", expected ", expected.ToString()));
   }
   if (inputs.size() > kZ) {
-    ASHLAR_RETURN_IF_ERROR(CheckFloat32("z", inputs[kZ].type));
+    ASHLAR_RETURN_IF_ERROR(CheckDType("z", inputs[kZ].type, dtype));
     if (inputs[kZ].type.shape != output) {
       return absl::InvalidArgumentError(
           absl::StrCat("z is ", inputs[kZ].type.ToString(), ", expected ", output.ToString()));
@@ -30,11 +31,12 @@ absl::StatusOr<std::vector<TensorType>> ConvBiasForward::Infer(
     return absl::InvalidArgumentError(
         absl::StrCat("lo is ", param().lo, ", expected at most hi (", param().hi, ")"));
   }
-  return std::vector<TensorType>{{DType::kFloat32, output}};
+  return std::vector<TensorType>{{dtype, output}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> ConvBiasForward::Evaluate(
     absl::Span<const HostTensor> inputs) const {
+  if (inputs[kSrc].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
                           InferConvolution(param(), {inputs[kSrc].dtype(), inputs[kSrc].shape()},
                                            {inputs[kFilter].dtype(), inputs[kFilter].shape()}));

@@ -31,6 +31,7 @@ class ConvBiasForward final : public OperatorWithParam<ConvBiasParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "ConvBiasForward"; }
   std::string base_name() const override { return "conv_bias"; }
+  PrecisionRule precision_rule() const override { return PrecisionRule::kLow; }
   bool has_workspace() const override { return true; }
   FormatRule format_rule(absl::Span<const TensorType>) const override {
     return FormatRule::kBlocked;

@@ -101,7 +101,10 @@ std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
                                         const Operator& consumer, int via,
                                         absl::Span<const InputInfo> consumer_inputs) {
   const std::optional<Tail> tail = AsTail(consumer);
-  if (!tail || param.nonlineMode != Activation::kIdentity) return std::nullopt;
+  if (!tail || param.nonlineMode != Activation::kIdentity ||
+      inputs[kFilter].type.dtype != DType::kFloat32) {
+    return std::nullopt;
+  }
   const absl::StatusOr<ConvolutionGeometry> geometry =
       InferConvolution(param, inputs[kSrc].type, inputs[kFilter].type);
   if (!geometry.ok()) return std::nullopt;
@@ -131,8 +134,8 @@ std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
   const int64_t channels = static_cast<int64_t>(affine.scale.size());
   const HostTensor* filter = inputs[kFilter].value;
   std::optional<std::vector<double>> bias = BiasOf(inputs, channels);
-  if (filter == nullptr || !filter->has_data() || !bias || inputs.size() > kZ ||
-      param.nonlineMode != Activation::kIdentity) {
+  if (filter == nullptr || !filter->has_data() || filter->dtype() != DType::kFloat32 || !bias ||
+      inputs.size() > kZ || param.nonlineMode != Activation::kIdentity) {
     return std::nullopt;
   }
   for (int64_t c = 0; c < channels; ++c) {

@@ -14,7 +14,7 @@ absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& par
                                                      const TensorType& src,
                                                      const TensorType& filter) {
   ASHLAR_RETURN_IF_ERROR(CheckImage("input", src));
-  ASHLAR_RETURN_IF_ERROR(CheckFloat32("filter", filter));
+  ASHLAR_RETURN_IF_ERROR(CheckDType("filter", filter, src.dtype));
   const bool grouped = param.sparse == SparseMode::kGroup;
   if (filter.shape.rank() != (grouped ? 5 : 4)) {
     return absl::InvalidArgumentError(
@@ -56,11 +56,12 @@ absl::StatusOr<std::vector<TensorType>> ConvolutionForward::Infer(
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
   ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
                           InferConvolution(param(), inputs[0].type, inputs[1].type));
-  return std::vector<TensorType>{{DType::kFloat32, geometry.output()}};
+  return std::vector<TensorType>{{inputs[0].type.dtype, geometry.output()}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> ConvolutionForward::Evaluate(
     absl::Span<const HostTensor> inputs) const {
+  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
                           InferConvolution(param(), {inputs[0].dtype(), inputs[0].shape()},
                                            {inputs[1].dtype(), inputs[1].shape()}));

@@ -52,7 +52,8 @@ struct ConvolutionGeometry {
 };
 
 // `src` is [N, C, H, W]; `filter` is [oc, ic, fh, fw], or [g, oc/g, ic/g, fh, fw] where sparse is
-// GROUP. Float32, nothing empty. Errors are InvalidArgument and name the parameter or dimension.
+// GROUP. Floats of one dtype, nothing empty. Errors are InvalidArgument and name the parameter or
+// dimension.
 absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& param,
                                                      const TensorType& src,
                                                      const TensorType& filter);
@@ -63,6 +64,7 @@ class ConvolutionForward final : public OperatorWithParam<ConvolutionParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "ConvolutionForward"; }
   std::string base_name() const override { return "conv"; }
+  PrecisionRule precision_rule() const override { return PrecisionRule::kLow; }
   bool has_workspace() const override { return true; }
   FormatRule format_rule(absl::Span<const TensorType>) const override {
     return FormatRule::kBlocked;

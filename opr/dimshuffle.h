@@ -22,6 +22,7 @@ class Dimshuffle final : public OperatorWithParam<DimshuffleParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "Dimshuffle"; }
   std::string base_name() const override { return "dimshuffle"; }
+  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
   bool allows_empty_output() const override { return true; }
   InferRule value_rule(int num_inputs) const override { return InferRule::ValuesOf(num_inputs); }
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;

@@ -108,6 +108,18 @@ double Apply(const ElemwiseParam& param, double a, double b, double c) {
 
 std::string Elemwise::base_name() const { return RowOf(param().mode).name; }
 
+PrecisionRule Elemwise::precision_rule() const {
+  switch (param().mode) {
+    case ElemwiseMode::kExp:
+    case ElemwiseMode::kLog:
+    case ElemwiseMode::kPow:
+    case ElemwiseMode::kTrueDiv:
+      return PrecisionRule::kFloat32;
+    default:
+      return PrecisionRule::kFollow;
+  }
+}
+
 FormatRule Elemwise::format_rule(absl::Span<const TensorType> inputs) const {
   const bool fits = std::all_of(inputs.begin(), inputs.end(),
                                 [](const TensorType& type) { return type.shape.rank() <= 4; });

@@ -62,6 +62,8 @@ class Elemwise final : public OperatorWithParam<ElemwiseParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "Elemwise"; }
   std::string base_name() const override;
+  // EXP, LOG, POW and TRUE_DIV stay in Float32.
+  PrecisionRule precision_rule() const override;
   FormatRule format_rule(absl::Span<const TensorType> inputs) const override;
   bool allows_empty_output() const override { return true; }
   InferRule value_rule(int num_inputs) const override { return InferRule::ValuesOf(num_inputs); }

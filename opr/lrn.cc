@@ -11,6 +11,7 @@ namespace ashlar {
 absl::StatusOr<std::vector<TensorType>> LRN::Infer(absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
   ASHLAR_RETURN_IF_ERROR(CheckImage("input", inputs[0].type));
+  ASHLAR_RETURN_IF_ERROR(CheckFloat32("input", inputs[0].type));
   if (param().size < 1 || param().size > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError(absl::StrCat("size is ", param().size, ", expected 1 to ",
                                                    std::numeric_limits<int32_t>::max()));

@@ -66,8 +66,8 @@ Shape MatrixMulGeometry::output() const {
 
 absl::StatusOr<MatrixMulGeometry> InferMatrixMul(const MatrixMulParam& param, const TensorType& a,
                                                  const TensorType& b) {
-  ASHLAR_RETURN_IF_ERROR(CheckFloat32("A", a));
-  ASHLAR_RETURN_IF_ERROR(CheckFloat32("B", b));
+  ASHLAR_RETURN_IF_ERROR(CheckFloat("A", a));
+  ASHLAR_RETURN_IF_ERROR(CheckDType("B", b, a.dtype));
   const std::string both = absl::StrCat("A is ", a.ToString(), ", B is ", b.ToString());
   const int rank_a = a.shape.rank(), rank_b = b.shape.rank();
   if (rank_a < 2 || rank_b < 2) {
@@ -100,11 +100,12 @@ absl::StatusOr<std::vector<TensorType>> MatrixMul::Infer(absl::Span<const InputI
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
   ASHLAR_ASSIGN_OR_RETURN(MatrixMulGeometry geometry,
                           InferMatrixMul(param(), inputs[0].type, inputs[1].type));
-  return std::vector<TensorType>{{DType::kFloat32, geometry.output()}};
+  return std::vector<TensorType>{{inputs[0].type.dtype, geometry.output()}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> MatrixMul::Evaluate(
     absl::Span<const HostTensor> inputs) const {
+  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(MatrixMulGeometry geometry,
                           InferMatrixMul(param(), {inputs[0].dtype(), inputs[0].shape()},
                                          {inputs[1].dtype(), inputs[1].shape()}));

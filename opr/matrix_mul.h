@@ -36,7 +36,8 @@ struct MatrixMulGeometry {
   Shape output() const;
 };
 
-// Float32, rank 2 or more, nothing empty. Errors are InvalidArgument and show both shapes.
+// Floats of one dtype, rank 2 or more, nothing empty. Errors are InvalidArgument and show both
+// shapes.
 absl::StatusOr<MatrixMulGeometry> InferMatrixMul(const MatrixMulParam& param, const TensorType& a,
                                                  const TensorType& b);
 
@@ -47,6 +48,7 @@ class MatrixMul final : public OperatorWithParam<MatrixMulParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "MatrixMul"; }
   std::string base_name() const override { return "matrix_mul"; }
+  PrecisionRule precision_rule() const override { return PrecisionRule::kLow; }
   bool has_workspace() const override { return true; }
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
   absl::StatusOr<std::vector<HostTensor>> Evaluate(

@@ -63,11 +63,12 @@ absl::StatusOr<std::vector<TensorType>> PoolingForward::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
   ASHLAR_ASSIGN_OR_RETURN(PoolingGeometry geometry, InferPooling(param(), inputs[0].type));
-  return std::vector<TensorType>{{DType::kFloat32, geometry.output()}};
+  return std::vector<TensorType>{{inputs[0].type.dtype, geometry.output()}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> PoolingForward::Evaluate(
     absl::Span<const HostTensor> inputs) const {
+  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(PoolingGeometry geometry,
                           InferPooling(param(), {inputs[0].dtype(), inputs[0].shape()}));
   const WindowAxis& h = geometry.h;

@@ -48,7 +48,7 @@ struct PoolingGeometry {
   Shape output() const { return {batch, channels, h.output, w.output}; }
 };
 
-// `src` is [N, C, H, W], Float32 and not empty; every window must touch the image. Errors are
+// `src` is [N, C, H, W], floats and not empty; every window must touch the image. Errors are
 // InvalidArgument and name the parameter.
 absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const TensorType& src);
 
@@ -58,6 +58,7 @@ class PoolingForward final : public OperatorWithParam<PoolingParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "PoolingForward"; }
   std::string base_name() const override { return "pooling"; }
+  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
   bool has_workspace() const override { return true; }
   FormatRule format_rule(absl::Span<const TensorType>) const override {
     return FormatRule::kBlocked;

@@ -30,7 +30,10 @@ std::optional<View> RelayoutFormat::ReadonlyForward(absl::Span<const InputInfo> 
   const bool blocked = IsBlocked(inputs[0].type.format) && IsBlocked(outputs[0].format);
   const bool pixels = shape[1] % kChannelBlock == 0 && shape[2] * shape[3] == 1;
   const bool same = blocked && (shape[1] <= kChannelBlock || shape[2] == 1);
-  return pixels || same ? std::optional<View>(View{}) : std::nullopt;
+  // Without blocks they differ in where the channels stand.
+  const bool plain = !IsBlocked(inputs[0].type.format) && !IsBlocked(outputs[0].format) &&
+                     (shape[1] == 1 || shape[2] * shape[3] == 1);
+  return pixels || same || plain ? std::optional<View>(View{}) : std::nullopt;
 }
 
 std::optional<std::vector<Region>> RelayoutFormat::InputRegions(
@@ -40,8 +43,8 @@ std::optional<std::vector<Region>> RelayoutFormat::InputRegions(
 }
 
 std::optional<Region> RelayoutFormat::OutputRegion(int input, const Region& region,
-                                             absl::Span<const InputInfo> inputs,
-                                             absl::Span<const TensorType> outputs) const {
+                                                   absl::Span<const InputInfo> inputs,
+                                                   absl::Span<const TensorType> outputs) const {
   return BroadcastOutputRegion(region, inputs[input].type, outputs[0]);
 }
 

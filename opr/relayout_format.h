@@ -11,7 +11,7 @@ struct RelayoutFormatParam {
 
   template <typename V>
   void Visit(V& v) {
-    static constexpr const char* kNames[] = {"NCHW", "NCHW16c", "NHCW16c"};
+    static constexpr const char* kNames[] = {"NCHW", "NCHW16c", "NHCW16c", "NHWC"};
     v("format", format, kNames);
   }
 };
@@ -21,6 +21,7 @@ class RelayoutFormat final : public OperatorWithParam<RelayoutFormatParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "RelayoutFormat"; }
   std::string base_name() const override { return "relayout"; }
+  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
   absl::StatusOr<std::vector<HostTensor>> Evaluate(
       absl::Span<const HostTensor> inputs) const override;

@@ -23,6 +23,7 @@ class Reshape final : public OperatorWithParam<ReshapeParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "Reshape"; }
   std::string base_name() const override { return "reshape"; }
+  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
   InputUse input_use(int input) const override {
     return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
   }

@@ -59,6 +59,7 @@ StorageGrid GridOf(const TensorType& type) {
     grid.unit_bytes *= kChannelBlock;
   }
   if (type.format == Format::kNHCW16c) std::swap(grid.order[1], grid.order[2]);
+  if (type.format == Format::kNHWC) grid.order = {0, 2, 3, 1};
   return grid;
 }
 

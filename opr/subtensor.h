@@ -41,6 +41,7 @@ class Subtensor final : public OperatorWithParam<SubtensorParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "Subtensor"; }
   std::string base_name() const override { return "subtensor"; }
+  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
   InputUse input_use(int input) const override {
     return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
   }

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/comp_node.h"
@@ -13,7 +16,7 @@
 
 namespace ashlar {
 
-// One block of device memory, freed with the object.
+// One block of memory, freed with the object.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
@@ -25,20 +28,83 @@ class DeviceMemory {
   int64_t bytes_ = 0;
 };
 
+// A queue of work that a device takes up in order while the host goes on. Errors may be those of
+// work handed over earlier.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  // Between the device's memory and staging memory (Device::AllocateStaging).
+  virtual absl::Status CopyIn(void* device, const void* staging, int64_t bytes) = 0;
+  virtual absl::Status CopyOut(void* staging, const void* device, int64_t bytes) = 0;
+  // Until all that was handed over is done.
+  virtual absl::Status Wait() = 0;
+
+  // What is handed over between these two is not executed but recorded; a second recording takes
+  // the place of the first.
+  virtual absl::Status BeginRecording() = 0;
+  virtual absl::Status EndRecording() = 0;
+  // Hands over the recording, in one call.
+  virtual absl::Status Replay() = 0;
+
+  // Times, on the device's clock: makes `count` marks, sets one, and the seconds from one mark to
+  // another once both were passed.
+  virtual absl::Status MakeMarks(int count) = 0;
+  virtual absl::Status Mark(int index) = 0;
+  virtual absl::StatusOr<double> SecondsBetween(int first, int second) = 0;
+};
+
+// Bytes of a device's memory.
+struct MemoryState {
+  int64_t free = 0;
+  int64_t total = 0;
+};
+
+// What is not said otherwise is as on a device whose memory is the host's and whose kernels run on
+// the calling thread.
 class Device {
  public:
   virtual ~Device() = default;
   virtual CompNode comp_node() const = 0;
+  // Why it can only be planned for, where it is not there.
+  virtual absl::Status ready() { return absl::OkStatus(); }
   // Alignment of chunks inside an arena, bytes.
   virtual int64_t alignment() const = 0;
+  // What the address of every tensor is a multiple of, bytes; of views too.
+  virtual int64_t tensor_alignment() const { return 1; }
+  // How images lie inside a graph.
+  virtual Format image_format() const { return Format::kNCHW16c; }
   virtual const KernelRegistry& kernels() const = 0;
   // What its kernels choose the layout of packed weights by: "avx512".
   virtual std::string processor() const { return ""; }
-  // ResourceExhausted where the device has not that much.
+  // ResourceExhausted where the device has not that much; Unavailable where it has but not now, or
+  // where the device itself is not there and can only be planned for.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) = 0;
   // Called on a thread before it makes kernels or runs them with that many threads.
   virtual void UseThreads(int threads) = 0;
+
+  // Whether its memory is the host's, and kernels run on the calling thread.
+  virtual bool is_host() const { return true; }
+
+  // Host memory that the device's streams copy from and to.
+  virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateStaging(int64_t bytes) {
+    return Allocate(bytes);
+  }
+  // Copies and fills that are done when they return. No stream may be busy with that memory.
+  virtual absl::Status CopyIn(void* device, const void* host, int64_t bytes);
+  virtual absl::Status CopyOut(void* host, const void* device, int64_t bytes);
+  virtual absl::Status Fill(void* device, uint8_t pattern, int64_t bytes);
+  // A queue for one session; null on the host.
+  virtual absl::StatusOr<std::unique_ptr<Stream>> NewStream() { return std::unique_ptr<Stream>(); }
+  // nullopt where it is not known, and where the memory is the host's.
+  virtual std::optional<MemoryState> memory() { return std::nullopt; }
+  // Names and values for `ashlar doctor`.
+  virtual std::vector<std::pair<std::string, std::string>> facts() { return {}; }
 };
+
+// One more than the position of the last byte in the device's memory that is not `pattern`; 0 if
+// all are.
+absl::StatusOr<int64_t> HighestChangedOn(Device& device, const void* data, int64_t bytes,
+                                         uint8_t pattern);
 
 // Backends register at program start; devices live for ever.
 using DeviceOpener = std::function<absl::StatusOr<Device*>(const CompNode&)>;

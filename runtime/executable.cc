@@ -3,14 +3,12 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "graph/status.h"
 #include "opr/table.h"
-#include "runtime/guarded_memory.h"
 #include "runtime/kernel_choice.h"
 
 namespace ashlar {
@@ -42,7 +40,7 @@ std::vector<bool> EndsConstant(const PlannedGraph& planned) {
 
 absl::Status Pack(const PlannedGraph& planned, void* pool) {
   for (const WeightEntry& entry : planned.weights.entries) {
-    ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, pool));
+    ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, *planned.device, pool));
   }
   return absl::OkStatus();
 }
@@ -60,7 +58,7 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool) {
   };
   for (size_t i = 0; i < ends.size(); ++i) {
     const WeightEntry& entry = planned.weights.entries[i];
-    ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, pool));
+    ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, *planned.device, pool));
     if (!ends[i]) continue;
     const HostTensor& value = *planned.graph.constant(entry.var);
     if (planned.options.done_with) planned.options.done_with(value);
@@ -100,6 +98,8 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
     return absl::InvalidArgumentError(
         "a plan with recorded workspaces cannot be run: kernels need their own");
   }
+  Device& device = *planned->device;
+  ASHLAR_RETURN_IF_ERROR(device.ready());
   auto executable = std::make_shared<Executable>();
   planned->device->UseThreads(planned->options.threads);
   const int64_t slack = measure_weights ? kMeasureSlack : 0;
@@ -110,14 +110,16 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
   constexpr uint8_t kPattern = 0xA5, kComplement = 0x5A;
   int64_t written = -1;
   if (measure_weights) {
-    std::memset(pool.data(), kPattern, static_cast<size_t>(pool.bytes()));
+    ASHLAR_RETURN_IF_ERROR(device.Fill(pool.data(), kPattern, pool.bytes()));
     ASHLAR_RETURN_IF_ERROR(Pack(*planned, pool.data()));
-    written = HighestChanged(pool.data(), pool.bytes(), kPattern);
-    std::memset(pool.data(), kComplement, static_cast<size_t>(pool.bytes()));
+    ASHLAR_ASSIGN_OR_RETURN(written, HighestChangedOn(device, pool.data(), pool.bytes(), kPattern));
+    ASHLAR_RETURN_IF_ERROR(device.Fill(pool.data(), kComplement, pool.bytes()));
   }
   ASHLAR_RETURN_IF_ERROR(MoveIntoPool(*planned, pool.data()));
   if (measure_weights) {
-    written = std::max(written, HighestChanged(pool.data(), pool.bytes(), kComplement));
+    ASHLAR_ASSIGN_OR_RETURN(const int64_t again,
+                            HighestChangedOn(device, pool.data(), pool.bytes(), kComplement));
+    written = std::max(written, again);
   }
   executable->weights_written_ = written;
   planned->options.done_with = nullptr;

@@ -32,6 +32,8 @@ class Executable {
   const PlannedGraph& planned() const { return *planned_; }
   const Graph& graph() const { return planned_->graph; }
   const void* weights() const { return weights_->data(); }
+  // Of the block that holds the weights.
+  int64_t weights_bytes() const { return weights_->bytes(); }
   // Bytes up to the highest one that packing wrote; -1 if it was not measured.
   int64_t weights_written() const { return weights_written_; }
 

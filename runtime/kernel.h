@@ -17,10 +17,14 @@
 
 namespace ashlar {
 
-// What kernels may give up for time.
+class Stream;
+
+// What kernels may give up for time, and how they are to be chosen.
 struct KernelPolicy {
   bool exact = false;         // nothing in precision: no Winograd convolution
   bool least_memory = false;  // no memory: no weights larger than the filter, no scratch for speed
+  bool allow_tf32 = false;    // products of Float32 with operands rounded to 10 bits of fraction
+  bool autotune = false;      // order candidates by measured time, where the device can
 
   friend bool operator==(const KernelPolicy&, const KernelPolicy&) = default;
 };
@@ -42,6 +46,7 @@ struct KernelArgs {
   absl::Span<const void* const> inputs;
   absl::Span<void* const> outputs;
   void* workspace = nullptr;  // workspace_bytes() of scratch
+  Stream* stream = nullptr;   // what the kernel's work goes to, on devices that have streams
 };
 
 // How a kernel wants a constant input stored. Equal keys for one constant mean equal bytes: they
@@ -79,7 +84,8 @@ class Kernel {
   virtual absl::StatusOr<std::unique_ptr<KernelState>> NewState() const {
     return std::unique_ptr<KernelState>();
   }
-  // Allocates nothing of Ashlar's own. Where the plan made an output overwrite or contain an input,
+  // Allocates nothing of Ashlar's own. On a device with streams it hands its work over and returns.
+  // Where the plan made an output overwrite or contain an input,
   // their pointers say so.
   virtual absl::Status Run(const KernelArgs& args, KernelState* state) const = 0;
 };

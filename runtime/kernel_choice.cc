@@ -61,6 +61,21 @@ bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
   return false;
 }
 
+// Unimplemented where a tensor is in a format of another kind of device.
+absl::Status CheckFormats(const KernelRequest& request, const Device& device) {
+  for (const std::vector<TensorType>* types : {&request.inputs, &request.outputs}) {
+    for (const TensorType& type : *types) {
+      const bool fits = type.format == Format::kDefault ||
+                        IsBlocked(type.format) == IsBlocked(device.image_format());
+      if (fits) continue;
+      return absl::UnimplementedError(absl::StrCat(type.ToString(), ": ",
+                                                   device.comp_node().ToString(), " has NCHW and ",
+                                                   Name(device.image_format())));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
@@ -82,6 +97,9 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
       if (factory == nullptr) {
         return absl::UnimplementedError(
             absl::StrCat(where, ": no kernel on ", device.comp_node().ToString()));
+      }
+      if (absl::Status status = CheckFormats(request, device); !status.ok()) {
+        return Annotate(status, where);
       }
       absl::StatusOr<KernelList> kernels = (*factory)(request);
       if (!kernels.ok()) return Annotate(kernels.status(), where);

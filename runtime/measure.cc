@@ -94,7 +94,7 @@ class GuardedTensors {
 class GuardListener final : public RunListener {
  public:
   GuardListener(const PlannedGraph& planned, void* arena)
-      : planned_(planned), arena_(static_cast<uint8_t*>(arena)) {
+      : planned_(planned), device_(*planned.device), arena_(static_cast<uint8_t*>(arena)) {
     for (size_t s = 0; s < planned.model.storages.size(); ++s) {
       const int buffer = planned.lifetimes.storage_buffer[s];
       if (buffer >= 0)
@@ -109,45 +109,75 @@ class GuardListener final : public RunListener {
 
   void OnStepBegin(int step) override {
     for (const Guard& guard : guards_) {
-      if (guard.lower == step) std::memset(guard.begin, kPatterns[0], guard.bytes);
+      if (guard.lower == step) Fill(guard);
     }
   }
 
   void OnStepEnd(int step) override {
     for (const Guard& guard : guards_) {
-      if (step < guard.lower || step >= guard.upper ||
-          HighestChanged(guard.begin, static_cast<int64_t>(guard.bytes), kPatterns[0]) == 0) {
-        continue;
-      }
+      if (step < guard.lower || step >= guard.upper || !IsChanged(guard)) continue;
       const OperatorNode& node = planned_.graph.node(planned_.schedule.order[step]);
       overruns_.push_back(absl::StrCat(node.name, " (", node.op->type(), ", ", node.id,
                                        ") wrote behind the chunk of ",
                                        planned_.graph.var(guard.var).name));
-      std::memset(guard.begin, kPatterns[0], guard.bytes);
+      Fill(guard);
     }
   }
 
-  std::vector<std::string> overruns() && { return std::move(overruns_); }
+  bool reads_memory() const override { return true; }
+
+  // What was found, or why looking failed.
+  absl::StatusOr<std::vector<std::string>> overruns() && {
+    if (!status_.ok()) return status_;
+    return std::move(overruns_);
+  }
 
  private:
   struct Guard {
     uint8_t* begin;
-    size_t bytes;
+    int64_t bytes;
     int64_t lower, upper;  // steps
     int var;
   };
 
+  void Fill(const Guard& guard) { status_.Update(device_.Fill(guard.begin, kGuard, guard.bytes)); }
+
+  bool IsChanged(const Guard& guard) {
+    const absl::StatusOr<int64_t> highest =
+        HighestChangedOn(device_, guard.begin, guard.bytes, kGuard);
+    status_.Update(highest.status());
+    return highest.ok() && *highest > 0;
+  }
+
   void Add(int index, int64_t used, int var) {
     const memory::Buffer& buffer = planned_.lifetimes.problem.buffers[index];
     if (buffer.size <= used) return;  // placed inside another chunk: no guard
-    guards_.push_back({arena_ + planned_.plan.plan.offsets[index] + used,
-                       static_cast<size_t>(buffer.size - used), buffer.lower, buffer.upper, var});
+    guards_.push_back({arena_ + planned_.plan.plan.offsets[index] + used, buffer.size - used,
+                       buffer.lower, buffer.upper, var});
   }
 
+  static constexpr uint8_t kGuard = 0xA5;
+
   const PlannedGraph& planned_;
+  Device& device_;
   uint8_t* const arena_;
+  absl::Status status_;
   std::vector<Guard> guards_;
   std::vector<std::string> overruns_;
+};
+
+// The device's free memory at one moment.
+class FreeBytes {
+ public:
+  explicit FreeBytes(const PlanningOptions& options) {
+    const absl::StatusOr<Device*> device = OpenDevice(options.comp_node);
+    if (device.ok()) state_ = (*device)->memory();
+  }
+  bool known() const { return state_.has_value(); }
+  int64_t bytes() const { return state_.has_value() ? state_->free : 0; }
+
+ private:
+  std::optional<MemoryState> state_;
 };
 
 int64_t Sum(const std::vector<int64_t>& values) {
@@ -162,16 +192,20 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanningOptions& options,
                                     const InputTensors& inputs, const MeasureOptions& measure) {
   Measurement result;
   result.rss_before = ReadResidentSet().current;
+  const FreeBytes at_start(options);
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
                           PlanGraph(std::move(graph), options));
+  const FreeBytes planned_only(options);
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                           Executable::FromPlan(std::move(planned), /*measure_weights=*/true));
   const PlannedGraph& plan = executable->planned();
   result.options = plan.options;
   result.options.budget.reset();
+  Device& device = *plan.device;
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
       Session::Create(executable, {.arena_slack = kArenaSlack + options.understate_bytes}));
+  const FreeBytes created(options);
   const FaultHandler handler(measure.exit_code_on_fault);
   GuardedTensors tensors;
   ASHLAR_RETURN_IF_ERROR(tensors.Bind(*session, inputs));
@@ -180,11 +214,13 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanningOptions& options,
   int64_t arena_highest = 0;
   std::vector<int64_t> output_highest;
   for (int pattern : kPatterns) {
-    std::memset(arena.data(), pattern, static_cast<size_t>(arena.bytes()));
+    const uint8_t byte = static_cast<uint8_t>(pattern);
+    ASHLAR_RETURN_IF_ERROR(device.Fill(arena.data(), byte, arena.bytes()));
     tensors.FillOutputs(pattern);
     ASHLAR_RETURN_IF_ERROR(session->Run());
-    arena_highest = std::max(
-        arena_highest, HighestChanged(arena.data(), arena.bytes(), static_cast<uint8_t>(pattern)));
+    ASHLAR_ASSIGN_OR_RETURN(const int64_t highest,
+                            HighestChangedOn(device, arena.data(), arena.bytes(), byte));
+    arena_highest = std::max(arena_highest, highest);
     tensors.RaiseHighest(pattern, output_highest);
   }
   result.runs_counted = std::max(measure.runs, 2) - 1;
@@ -206,6 +242,11 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanningOptions& options,
   result.input = {plan.input_bytes(), tensors.input_bytes(), "read-only, ends at a guard page"};
   result.output = {plan.output_bytes(), Sum(output_highest),
                    "highest byte changed, ends at a guard page"};
+  if (at_start.known()) {
+    const int64_t asked = session->device_bytes() + executable->weights_bytes();
+    const int64_t taken = planned_only.bytes() - created.bytes();
+    result.device = {asked, taken, at_start.bytes() - FreeBytes(options).bytes() - taken};
+  }
   result.ok = true;
   for (const PoolMeasurement* pool :
        {&result.arena, &result.weights, &result.input, &result.output}) {

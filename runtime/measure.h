@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,12 @@ struct Measurement {
   int64_t rss_after = 0;   // after load and runs
   int64_t rss_peak = 0;
   std::vector<std::string> overruns;  // operators that wrote behind one of their chunks
+  // The device's memory by its own figures, where it is not the host's: what was asked for here, by
+  // how much the free memory shrank for it, and what the device's libraries took besides.
+  struct DeviceBytes {
+    int64_t asked = 0, taken = 0, libraries = 0;
+  };
+  std::optional<DeviceBytes> device;
   bool ok = false;  // no pool's actual exceeds its plan, no overrun, no heap call of our own
 };
 

@@ -14,7 +14,9 @@ std::string PackingOptions(const PlanningOptions& options) {
   return absl::StrCat(
       "layouts ", kLayouts, ", passes ", options.passes, options.kernels.exact ? ", exact" : "",
       options.kernels.least_memory ? ", least memory" : "", options.inplace ? "" : ", no views",
-      options.tiles.empty() ? "" : ", in parts");
+      options.tiles.empty() ? "" : ", in parts",
+      options.precision == DType::kFloat32 ? "" : ", ",
+      options.precision == DType::kFloat32 ? "" : Name(options.precision));
 }
 
 std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan) {
@@ -27,6 +29,10 @@ std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan) {
 
 absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
                             const PlanningOptions& options) {
+  if (!device.is_host()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("packed weights are for the CPU, not for ", device.comp_node().ToString()));
+  }
   if (packed.processor != device.processor()) {
     return absl::FailedPreconditionError(
         absl::StrCat("weights are packed for '", packed.processor.substr(0, 64),

@@ -81,7 +81,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   const int64_t alignment = options.alignment > 0 ? options.alignment : device.alignment();
 
   const Graph& g = planned->graph;
-  planned->model = BuildStorageModel(g, {.inplace = options.inplace, .views = options.inplace});
+  ASHLAR_ASSIGN_OR_RETURN(const StorageOptions storage, StorageFor(options));
+  planned->model = BuildStorageModel(g, storage);
   const StorageModel& model = planned->model;
   ASHLAR_ASSIGN_OR_RETURN(
       KernelCandidates candidates,

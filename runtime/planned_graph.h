@@ -42,8 +42,9 @@ struct MemoryBudget {
 struct PlanningOptions {
   CompNode comp_node;
   int threads = 1;
-  std::string passes = "all";        // SelectPasses
-  std::string scheduler = "memory";  // ScheduleByName
+  DType precision = DType::kFloat32;  // Float16 or BFloat16: where PrecisionRule allows
+  std::string passes = "all";         // SelectPasses
+  std::string scheduler = "memory";   // ScheduleByName
   memory::PlanOptions planner;
   WorkspaceSource workspace = WorkspaceSource::kKernel;
   KernelPolicy kernels;

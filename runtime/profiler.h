@@ -9,25 +9,27 @@
 
 namespace ashlar {
 
-// Seconds since the profiler was made.
-struct StepTime {
-  double start = 0;
-  double end = 0;
-};
-
 class Profiler final : public RunListener {
  public:
   explicit Profiler(int num_steps) : steps_(num_steps), start_(Clock::now()) {}
   void OnStepBegin(int step) override { steps_[step].start = Now(); }
   void OnStepEnd(int step) override { steps_[step].end = Now(); }
-  // By position in the order; the last run's.
-  const std::vector<StepTime>& steps() const { return steps_; }
+  void OnDeviceTimes(absl::Span<const StepTime> steps) override {
+    device_steps_.assign(steps.begin(), steps.end());
+  }
+  // On the host's clock, by position in the order; the last run's. On a device with streams: when
+  // the work was handed over.
+  const std::vector<StepTime>& host_steps() const { return steps_; }
+  // When the work was done.
+  const std::vector<StepTime>& steps() const {
+    return device_steps_.empty() ? steps_ : device_steps_;
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
   double Now() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-  std::vector<StepTime> steps_;
+  std::vector<StepTime> steps_, device_steps_;
   const Clock::time_point start_;
 };
 

@@ -11,8 +11,8 @@ namespace {
 
 // The bytes that the activations of a graph need at least, under the options' order.
 absl::StatusOr<int64_t> ActivationBytes(const Graph& graph, const PlanningOptions& options) {
-  const StorageModel model =
-      BuildStorageModel(graph, {.inplace = options.inplace, .views = options.inplace});
+  ASHLAR_ASSIGN_OR_RETURN(const StorageOptions storage, StorageFor(options));
+  const StorageModel model = BuildStorageModel(graph, storage);
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
   ASHLAR_ASSIGN_OR_RETURN(const Schedule schedule,
                           ScheduleByName(options.scheduler, graph, model, no_workspace));
@@ -20,6 +20,13 @@ absl::StatusOr<int64_t> ActivationBytes(const Graph& graph, const PlanningOption
 }
 
 }  // namespace
+
+absl::StatusOr<StorageOptions> StorageFor(const PlanningOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
+  return StorageOptions{.inplace = options.inplace,
+                        .views = options.inplace,
+                        .view_alignment = device->tensor_alignment()};
+}
 
 int CountOperators(const Graph& graph) {
   const std::vector<bool> scheduled = ScheduledNodes(graph);
@@ -42,9 +49,13 @@ double WeightFlops(const Graph& graph) {
 }
 
 absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
+  const PassContext context = {Operators(), device->image_format(), options.precision,
+                               options.done_with};
   std::vector<PassReport> reports;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(options.passes));
   for (const Pass& pass : passes) {
+    if (pass.applies != nullptr && !pass.applies(context)) continue;
     PassReport report;
     report.name = pass.name;
     report.operators_before = CountOperators(graph);
@@ -56,7 +67,7 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& 
         report.arena_bytes_before = reports.back().arena_bytes_after;
       }
     }
-    absl::StatusOr<Graph> rewritten = pass.run(graph, Operators(), options.done_with);
+    absl::StatusOr<Graph> rewritten = pass.run(graph, context);
     if (!rewritten.ok()) return Annotate(rewritten.status(), absl::StrCat("pass ", pass.name));
     graph = *std::move(rewritten);
     report.operators_after = CountOperators(graph);

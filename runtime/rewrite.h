@@ -17,6 +17,9 @@ struct RewrittenGraph {
 // Runs the passes that the options name.
 absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& options);
 
+// How tensors share memory on the options' device.
+absl::StatusOr<StorageOptions> StorageFor(const PlanningOptions& options);
+
 // Scheduled operators, without constants.
 int CountOperators(const Graph& graph);
 

@@ -24,6 +24,18 @@ int FindBinding(const std::vector<Binding>& bindings, absl::string_view name) {
   return -1;
 }
 
+// InvalidArgument where a tensor in the device's memory begins at an address that kernels cannot
+// take.
+absl::Status CheckAlignment(const Device& device, absl::string_view name, const void* data) {
+  const int64_t alignment = device.tensor_alignment();
+  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(alignment) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' begins at no multiple of ",
+                                                 alignment, " bytes, as tensors have to on ",
+                                                 device.comp_node().ToString()));
+}
+
 absl::Status CheckTensor(const Graph& graph, const std::vector<Binding>& bindings, int index,
                          absl::string_view what, absl::string_view name, int64_t bytes) {
   if (index < 0) {
@@ -55,8 +67,10 @@ absl::Status Session::Prepare(const SessionOptions& options) {
   planned.device->UseThreads(planned.options.threads);
   ASHLAR_ASSIGN_OR_RETURN(arena_,
                           planned.device->Allocate(planned.plan.plan.arena + options.arena_slack));
+  record_ = options.record;
   bound_inputs_.resize(graph.inputs().size());
   bound_outputs_.resize(graph.outputs().size());
+  if (!planned.device->is_host()) ASHLAR_RETURN_IF_ERROR(PrepareStream(*planned.device));
   steps_.resize(planned.schedule.order.size());
   for (size_t position = 0; position < steps_.size(); ++position) {
     const int index = planned.schedule.order[position];
@@ -83,7 +97,7 @@ absl::Status Session::Prepare(const SessionOptions& options) {
     if (const int64_t offset = planned.WorkspaceOffset(index); offset >= 0) {
       step.workspace = static_cast<char*>(arena_->data()) + offset;
     }
-    step.args = {step.inputs, absl::MakeSpan(step.outputs), step.workspace};
+    step.args = {step.inputs, absl::MakeSpan(step.outputs), step.workspace, stream_.get()};
   }
   return absl::OkStatus();
 }
@@ -126,28 +140,69 @@ void Session::ResolveOutput(int var, void** slot) {
   }
 }
 
+void Session::PointTo(Bound& bound, void* data) {
+  bound.data = data;
+  for (const InputSlot& slot : bound.inputs) {
+    *slot.slot = static_cast<const char*>(data) + slot.offset;
+  }
+  for (const OutputSlot& slot : bound.outputs) {
+    *slot.slot = static_cast<char*>(data) + slot.offset;
+  }
+}
+
 absl::Status Session::BindInput(absl::string_view name, const void* data, int64_t bytes) {
+  if (stream_ == nullptr) return BindDeviceInput(name, data, bytes);
   const std::vector<Binding>& inputs = executable_->graph().inputs();
   const int index = FindBinding(inputs, name);
   ASHLAR_RETURN_IF_ERROR(CheckTensor(executable_->graph(), inputs, index, "input", name, bytes));
-  bound_inputs_[index].done = true;
-  for (const InputSlot& slot : bound_inputs_[index].inputs) {
-    *slot.slot = static_cast<const char*>(data) + slot.offset;
+  Bound& bound = bound_inputs_[index];
+  if (!bound.done || bound.host_input == nullptr) {
+    PointTo(bound, static_cast<char*>(tensors_->data()) + bound.offset);
+    recorded_ = false;
   }
+  bound.done = true;
+  bound.host_input = data;
   return absl::OkStatus();
 }
 
 absl::Status Session::BindOutput(absl::string_view name, void* data, int64_t bytes) {
+  if (stream_ == nullptr) return BindDeviceOutput(name, data, bytes);
   const std::vector<Binding>& outputs = executable_->graph().outputs();
   const int index = FindBinding(outputs, name);
   ASHLAR_RETURN_IF_ERROR(CheckTensor(executable_->graph(), outputs, index, "output", name, bytes));
-  bound_outputs_[index].done = true;
-  for (const InputSlot& slot : bound_outputs_[index].inputs) {
-    *slot.slot = static_cast<const char*>(data) + slot.offset;
+  Bound& bound = bound_outputs_[index];
+  if (!bound.done || bound.host_output == nullptr) {
+    PointTo(bound, static_cast<char*>(tensors_->data()) + bound.offset);
+    recorded_ = false;
   }
-  for (const OutputSlot& slot : bound_outputs_[index].outputs) {
-    *slot.slot = static_cast<char*>(data) + slot.offset;
-  }
+  bound.done = true;
+  bound.host_output = data;
+  return absl::OkStatus();
+}
+
+absl::Status Session::BindDeviceInput(absl::string_view name, const void* data, int64_t bytes) {
+  const std::vector<Binding>& inputs = executable_->graph().inputs();
+  const int index = FindBinding(inputs, name);
+  ASHLAR_RETURN_IF_ERROR(CheckTensor(executable_->graph(), inputs, index, "input", name, bytes));
+  ASHLAR_RETURN_IF_ERROR(CheckAlignment(*executable_->planned().device, name, data));
+  Bound& bound = bound_inputs_[index];
+  PointTo(bound, const_cast<void*>(data));  // input slots hold pointers to const
+  bound.done = true;
+  bound.host_input = nullptr;
+  recorded_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status Session::BindDeviceOutput(absl::string_view name, void* data, int64_t bytes) {
+  const std::vector<Binding>& outputs = executable_->graph().outputs();
+  const int index = FindBinding(outputs, name);
+  ASHLAR_RETURN_IF_ERROR(CheckTensor(executable_->graph(), outputs, index, "output", name, bytes));
+  ASHLAR_RETURN_IF_ERROR(CheckAlignment(*executable_->planned().device, name, data));
+  Bound& bound = bound_outputs_[index];
+  PointTo(bound, data);
+  bound.done = true;
+  bound.host_output = nullptr;
+  recorded_ = false;
   return absl::OkStatus();
 }
 
@@ -188,11 +243,21 @@ absl::Status Session::Loop(Listener& listener) {
   return absl::OkStatus();
 }
 
-absl::Status Session::Run() {
+absl::Status Session::Start() {
+  if (stream_ != nullptr) return StartOnStream();
   NoListener listener;
   return Loop(listener);
 }
 
-absl::Status Session::Run(RunListener& listener) { return Loop(listener); }
+absl::Status Session::Wait() { return stream_ == nullptr ? absl::OkStatus() : WaitOnStream(); }
+
+absl::Status Session::Run() {
+  ASHLAR_RETURN_IF_ERROR(Start());
+  return Wait();
+}
+
+absl::Status Session::Run(RunListener& listener) {
+  return stream_ == nullptr ? Loop(listener) : RunOnStream(listener);
+}
 
 }  // namespace ashlar

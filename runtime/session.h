@@ -13,6 +13,12 @@
 
 namespace ashlar {
 
+// Seconds from an origin that all steps of a run share.
+struct StepTime {
+  double start = 0;
+  double end = 0;
+};
+
 // Hears what a run does. `step` is a position in the schedule's order.
 class RunListener {
  public:
@@ -21,11 +27,18 @@ class RunListener {
   virtual void OnStepBegin(int /*step*/) {}
   virtual void OnStepEnd(int /*step*/) {}
   virtual void OnRunEnd() {}
+  // After the run, from devices with streams: when each step's work was done, on the device's
+  // clock.
+  virtual void OnDeviceTimes(absl::Span<const StepTime> /*steps*/) {}
+  // Whether it looks at memory: each step's work is then done before OnStepEnd.
+  virtual bool reads_memory() const { return false; }
 };
 
 struct SessionOptions {
   // Bytes mapped behind the planned arena, for measuring whether a run leaves it.
   int64_t arena_slack = 0;
+  // On devices with streams: hand a run over as one recording instead of step by step.
+  bool record = true;
 };
 
 // Not thread-safe itself; sessions of one executable may run side by side.
@@ -38,6 +51,10 @@ class Session {
   // tensor's. NotFound names the inputs or outputs that there are.
   absl::Status BindInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindOutput(absl::string_view name, void* data, int64_t bytes);
+  // The same with tensors in the device's memory, which a run then neither copies in nor out. On
+  // the host there is no difference.
+  absl::Status BindDeviceInput(absl::string_view name, const void* data, int64_t bytes);
+  absl::Status BindDeviceOutput(absl::string_view name, void* data, int64_t bytes);
 
   // Executes all steps. FailedPrecondition while something is unbound. From the second run on it
   // allocates nothing.
@@ -45,7 +62,19 @@ class Session {
   // The same, and tells `listener` about every step of the order, those that execute nothing too.
   absl::Status Run(RunListener& listener);
 
+  // Run in two halves, so that the host can do other things in between: Start hands a run over and
+  // may not be called again before Wait, which returns when the outputs are there. On the host
+  // Start does it all.
+  absl::Status Start();
+  absl::Status Wait();
+
   const Executable& executable() const { return *executable_; }
+  // Bytes of the device's memory that this session holds.
+  int64_t device_bytes() const {
+    return arena_->bytes() + (tensors_ == nullptr ? 0 : tensors_->bytes());
+  }
+  // Where kernels write output `index` of the graph: the device's memory. Null until it is bound.
+  const void* output_data(int index) const { return bound_outputs_[index].data; }
   // The arena and its slack.
   DeviceMemory& arena() { return *arena_; }
 
@@ -71,6 +100,13 @@ class Session {
     bool done = false;
     std::vector<InputSlot> inputs;
     std::vector<OutputSlot> outputs;
+    void* data = nullptr;  // where kernels find it
+    // Devices with streams only: where the tensor lies in tensors_ and staging_, and the caller's
+    // own memory on the host (null where the caller bound the device's).
+    int64_t offset = 0;
+    int64_t bytes = 0;
+    const void* host_input = nullptr;
+    void* host_output = nullptr;
   };
 
   explicit Session(std::shared_ptr<const Executable> executable)
@@ -79,6 +115,19 @@ class Session {
   void ResolveInput(int node, int input, const void** slot);
   void ResolveOutput(int var, void** slot);
   absl::Status CheckBound() const;
+  static void PointTo(Bound& bound, void* data);
+
+  // On devices with streams.
+  absl::Status PrepareStream(Device& device);
+  absl::Status Enqueue(RunListener* listener);
+  absl::Status EnqueueStep(size_t position, RunListener* listener);
+  void StageInputs();
+  absl::Status RecordRun();
+  absl::Status StartOnStream();
+  absl::Status WaitOnStream();
+  absl::Status RunOnStream(RunListener& listener);
+  absl::Status ReportDeviceTimes(RunListener& listener);
+
   template <typename Listener>
   absl::Status Loop(Listener& listener);
 
@@ -86,6 +135,11 @@ class Session {
   std::unique_ptr<DeviceMemory> arena_;
   std::vector<Step> steps_;                          // by position in the order
   std::vector<Bound> bound_inputs_, bound_outputs_;  // as Graph::inputs(), outputs()
+
+  std::unique_ptr<DeviceMemory> tensors_, staging_;  // the caller's tensors, on the device and here
+  std::unique_ptr<Stream> stream_;  // null on the host; goes before the memory that it works on
+  bool record_ = true;
+  bool recorded_ = false;  // the recording is of the present bindings
 };
 
 }  // namespace ashlar

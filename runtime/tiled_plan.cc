@@ -21,8 +21,8 @@ constexpr double kPlacementsPerMillisecond = 400;
 
 // The order of the graph as it is, which tiles follow.
 absl::StatusOr<Schedule> OrderOf(const Graph& graph, const PlanningOptions& options) {
-  const StorageModel model =
-      BuildStorageModel(graph, {.inplace = options.inplace, .views = options.inplace});
+  ASHLAR_ASSIGN_OR_RETURN(const StorageOptions storage, StorageFor(options));
+  const StorageModel model = BuildStorageModel(graph, storage);
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
   return ScheduleByName(options.scheduler, graph, model, no_workspace);
 }

@@ -19,7 +19,7 @@ struct ProcessorSpeed {
 };
 
 // Measured with a convolution and copies on the device: some tens of milliseconds, spent once a
-// process and number of threads.
+// process and number of threads. On a device with memory of its own not measured: that of its kind.
 absl::StatusOr<ProcessorSpeed> MeasuredSpeed(Device& device, int threads);
 
 // Milliseconds of one operator, of whose images only a share is computed.

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "graph/status.h"
+#include "runtime/time_estimate.h"
 
 namespace ashlar {
 namespace {
@@ -40,7 +40,7 @@ struct Memory {
 
 absl::StatusOr<std::unique_ptr<DeviceMemory>> Written(Device& device, int64_t bytes) {
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> memory, device.Allocate(bytes));
-  if (bytes > 0) std::memset(memory->data(), kPattern, static_cast<size_t>(bytes));
+  ASHLAR_RETURN_IF_ERROR(device.Fill(memory->data(), kPattern, bytes));
   return memory;
 }
 
@@ -93,11 +93,27 @@ void Bind(const PlannedGraph& planned, const Memory& memory, Sample& sample) {
   }
 }
 
+// Milliseconds of one run of a kernel. `stream` is null on the host; else it has two marks.
+absl::StatusOr<double> TimeOf(const Sample& sample, Stream* stream, const KernelArgs& args) {
+  if (stream == nullptr) {
+    const Clock::time_point start = Clock::now();
+    ASHLAR_RETURN_IF_ERROR(sample.kernel->Run(args, sample.state.get()));
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  }
+  ASHLAR_RETURN_IF_ERROR(stream->Mark(0));
+  ASHLAR_RETURN_IF_ERROR(sample.kernel->Run(args, sample.state.get()));
+  ASHLAR_RETURN_IF_ERROR(stream->Mark(1));
+  ASHLAR_RETURN_IF_ERROR(stream->Wait());
+  ASHLAR_ASSIGN_OR_RETURN(const double seconds, stream->SecondsBetween(0, 1));
+  return seconds * 1e3;
+}
+
 }  // namespace
 
 class TimePrediction::Samples {
  public:
   Memory memory;
+  std::unique_ptr<Stream> stream;  // null on the host; goes before the memory that it works on
   std::vector<Sample> list;
 };
 
@@ -132,6 +148,10 @@ absl::StatusOr<std::unique_ptr<TimePrediction>> TimePrediction::Create(
     Bind(planned, memory, sample);
     ASHLAR_ASSIGN_OR_RETURN(sample.state, sample.kernel->NewState());
   }
+  ASHLAR_ASSIGN_OR_RETURN(prediction->samples_->stream, device.NewStream());
+  if (prediction->samples_->stream != nullptr) {
+    ASHLAR_RETURN_IF_ERROR(prediction->samples_->stream->MakeMarks(2));
+  }
   // The first round touches the memory.
   ASHLAR_RETURN_IF_ERROR(prediction->Measure());
   for (Sample& sample : samples) sample.ms.clear();
@@ -140,11 +160,10 @@ absl::StatusOr<std::unique_ptr<TimePrediction>> TimePrediction::Create(
 
 absl::Status TimePrediction::Measure() {
   for (Sample& sample : samples_->list) {
-    const KernelArgs args{sample.inputs, absl::MakeSpan(sample.outputs), sample.workspace};
-    const Clock::time_point start = Clock::now();
-    ASHLAR_RETURN_IF_ERROR(sample.kernel->Run(args, sample.state.get()));
-    const std::chrono::duration<double, std::milli> ms = Clock::now() - start;
-    sample.ms.push_back(ms.count());
+    Stream* const stream = samples_->stream.get();
+    const KernelArgs args{sample.inputs, absl::MakeSpan(sample.outputs), sample.workspace, stream};
+    ASHLAR_ASSIGN_OR_RETURN(const double ms, TimeOf(sample, stream, args));
+    sample.ms.push_back(ms);
   }
   return absl::OkStatus();
 }
@@ -161,6 +180,11 @@ double TimePrediction::milliseconds() const {
 }
 
 absl::StatusOr<double> PredictTime(const PlannedGraph& planned) {
+  if (!planned.device->ready().ok()) {
+    ASHLAR_ASSIGN_OR_RETURN(const ProcessorSpeed speed,
+                            MeasuredSpeed(*planned.device, planned.options.threads));
+    return EstimateTime(planned.graph, planned.model, speed);
+  }
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TimePrediction> prediction,
                           TimePrediction::Create(planned));
   const Clock::time_point begin = Clock::now();

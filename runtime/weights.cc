@@ -1,6 +1,5 @@
 #include "runtime/weights.h"
 
-#include <cstring>
 #include <map>
 #include <utility>
 
@@ -48,15 +47,23 @@ WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
   return plan;
 }
 
-absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, void* pool) {
-  const HostTensor& value = *graph.constant(entry.var);
-  char* const packed = static_cast<char*>(pool) + entry.offset;
-  if (entry.packer == nullptr) {
-    std::memcpy(packed, value.raw(), static_cast<size_t>(entry.bytes));
-    return absl::OkStatus();
-  }
-  return Annotate(entry.packer->Pack(entry.packer_input, value, packed),
-                  absl::StrCat("weights ", graph.var(entry.var).name));
+namespace {
+
+absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device& device,
+                      char* packed) {
+  if (entry.packer == nullptr) return device.CopyIn(packed, value.raw(), entry.bytes);
+  if (device.is_host()) return entry.packer->Pack(entry.packer_input, value, packed);
+  std::vector<char> staging(static_cast<size_t>(entry.bytes));
+  ASHLAR_RETURN_IF_ERROR(entry.packer->Pack(entry.packer_input, value, staging.data()));
+  return device.CopyIn(packed, staging.data(), entry.bytes);
+}
+
+}  // namespace
+
+absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool) {
+  return Annotate(
+      PackInto(entry, *graph.constant(entry.var), device, static_cast<char*>(pool) + entry.offset),
+      absl::StrCat("weights ", graph.var(entry.var).name));
 }
 
 }  // namespace ashlar

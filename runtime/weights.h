@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "graph/graph.h"
 #include "memory/storage.h"
+#include "runtime/device.h"
 #include "runtime/kernel.h"
 
 namespace ashlar {
@@ -35,8 +36,8 @@ WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
                         int64_t alignment);
 
-// Fills the place of one entry in the pool, `plan.bytes` at `pool`.
-absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, void* pool);
+// Fills the place of one entry in the pool, `plan.bytes` at `pool` in the device's memory.
+absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool);
 
 }  // namespace ashlar
 

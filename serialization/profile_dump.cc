@@ -358,7 +358,8 @@ Json ProfileDump(const PlannedGraph& planned, const ProfileRecord& record) {
     if (i < record.steps.size() && record.steps[i].end > now) time = record.steps[i];
     now = time.end;
     device[id] = {{comp_node, {{"start", time.start}, {"kern", time.start}, {"end", time.end}}}};
-    const double start = ToMicroseconds(time.start), end = ToMicroseconds(time.end);
+    const StepTime& at_host = i < record.host_steps.size() ? record.host_steps[i] : time;
+    const double start = ToMicroseconds(at_host.start), end = ToMicroseconds(at_host.end);
     host[id] = {{"main", {{"start", start}, {"kern", start}, {"end", end}}}};
     footprints[id] = FootprintJson(graph, node);
   }

@@ -8,14 +8,10 @@
 namespace ashlar {
 namespace {
 
-bool IsImage(const TensorType& type) {
-  return type.dtype == DType::kFloat32 && type.shape.rank() == 4;
-}
-
 class LayoutAssigner {
  public:
-  LayoutAssigner(const Graph& graph, const OperatorTable& operators)
-      : operators_(operators), rewriter_(graph) {}
+  LayoutAssigner(const Graph& graph, const OperatorTable& operators, Format image_format)
+      : operators_(operators), image_format_(image_format), rewriter_(graph) {}
 
   absl::StatusOr<Graph> Run() && {
     for (const OperatorNode& node : rewriter_.source().nodes()) ASHLAR_RETURN_IF_ERROR(Add(node));
@@ -25,6 +21,12 @@ class LayoutAssigner {
  private:
   const Graph& built() { return rewriter_.builder().graph(); }
   const TensorType& TypeOf(int new_var) { return built().var(new_var).type; }
+  // What may be in the image format: blocks are for Float32 only.
+  bool IsImage(const TensorType& type) const {
+    const bool dtype =
+        IsBlocked(image_format_) ? type.dtype == DType::kFloat32 : IsFloat(type.dtype);
+    return dtype && type.shape.rank() == 4;
+  }
 
   absl::Status Add(const OperatorNode& node) {
     std::vector<int> inputs = rewriter_.MapAll(node.inputs);
@@ -40,7 +42,7 @@ class LayoutAssigner {
     if (blocked) {
       for (int output : rewriter_.source().value_outputs(node)) {
         const bool image = IsImage(rewriter_.source().var(output).type);
-        options.output_formats.push_back(image ? Format::kNCHW16c : Format::kDefault);
+        options.output_formats.push_back(image ? image_format_ : Format::kDefault);
       }
     }
     ASHLAR_ASSIGN_OR_RETURN(
@@ -50,35 +52,38 @@ class LayoutAssigner {
     return absl::OkStatus();
   }
 
-  // Whether the node is to make its images in NCHW16c.
+  // Whether the node is to make its images in the image format.
   bool WantsBlocks(const OperatorNode& node, const std::vector<int>& inputs) {
     if (node.op->role() != Role::kCompute || inputs.empty()) return false;
     if (!IsImage(rewriter_.source().var(node.outputs[0]).type)) return false;
     const FormatRule rule = Rule(node);
-    if (rule == FormatRule::kDefaultOnly || rule == FormatRule::kBlocked) {
-      return rule == FormatRule::kBlocked;
-    }
+    if (rule == FormatRule::kBlocked) return true;
+    if (rule == FormatRule::kDefaultOnly) return false;
+    if (rule == FormatRule::kUniformUnpadded && IsBlocked(image_format_)) return false;
     for (int input : inputs) {
-      if (TypeOf(input).format == Format::kNCHW16c) return true;
+      if (TypeOf(input).format == image_format_) return true;
     }
     return false;
   }
 
-  // The format in which a node that makes images in NCHW16c reads input i. Constants, most often
-  // one value a channel or weights that are packed anyway, are read as they are.
+  // The format in which a node that makes images in the image format reads input i. Constants, most
+  // often one value a channel or weights that are packed anyway, are read as they are.
   Format InputFormat(const OperatorNode& node, const std::vector<int>& inputs, int i) {
     const TensorType& type = TypeOf(inputs[i]);
     if (!IsImage(type)) return type.format;
     const FormatRule rule = Rule(node);
     bool convert = built().constant(inputs[i]) == nullptr;
-    if (rule == FormatRule::kUniform) {
+    const bool whole = type.shape == rewriter_.source().var(node.outputs[0]).type.shape;
+    if (rule == FormatRule::kUniform || rule == FormatRule::kUniformUnpadded) {
       convert = true;
     } else if (rule == FormatRule::kBlocked && i > 0) {
-      convert = convert && type.shape == rewriter_.source().var(node.outputs[0]).type.shape;
-    } else {
+      convert = convert && whole;
+    } else if (IsBlocked(image_format_)) {
       convert = convert && type.shape[1] >= kChannelBlock;
+    } else {
+      convert = convert && (whole || rule == FormatRule::kBlocked);
     }
-    return convert ? Format::kNCHW16c : type.format;
+    return convert ? image_format_ : type.format;
   }
 
   FormatRule Rule(const OperatorNode& node) {
@@ -98,14 +103,16 @@ class LayoutAssigner {
   }
 
   const OperatorTable& operators_;
+  const Format image_format_;
   GraphRewriter rewriter_;
   std::map<std::pair<int, Format>, int> relayouts_;  // by new var
 };
 
 }  // namespace
 
-absl::StatusOr<Graph> AssignLayout(const Graph& graph, const OperatorTable& operators) {
-  return LayoutAssigner(graph, operators).Run();
+absl::StatusOr<Graph> AssignLayout(const Graph& graph, const OperatorTable& operators,
+                                   Format image_format) {
+  return LayoutAssigner(graph, operators, image_format).Run();
 }
 
 }  // namespace ashlar

@@ -9,19 +9,35 @@
 namespace ashlar {
 namespace {
 
-// A pass that replaces no weights.
-template <absl::StatusOr<Graph> (*kRun)(const Graph&, const OperatorTable&)>
-absl::StatusOr<Graph> Keeping(const Graph& graph, const OperatorTable& operators,
-                              const ReplacedListener&) {
-  return kRun(graph, operators);
+using Rewrite = absl::StatusOr<Graph> (*)(const Graph&, const OperatorTable&);
+
+template <Rewrite rewrite>
+absl::StatusOr<Graph> Run(const Graph& graph, const PassContext& context) {
+  return rewrite(graph, context.operators);
 }
 
+absl::StatusOr<Graph> RunFoldScale(const Graph& graph, const PassContext& context) {
+  return FoldScale(graph, context.operators, context.replaced);
+}
+
+absl::StatusOr<Graph> RunPrecision(const Graph& graph, const PassContext& context) {
+  return AssignPrecision(graph, context.operators, context.precision);
+}
+
+absl::StatusOr<Graph> RunLayout(const Graph& graph, const PassContext& context) {
+  return AssignLayout(graph, context.operators, context.image_format);
+}
+
+bool IsLowPrecision(const PassContext& context) { return context.precision != DType::kFloat32; }
+
 constexpr Pass kPasses[] = {
-    {"fold_constants", "evaluate what depends on constants and shapes alone",
-     Keeping<FoldConstants>},
-    {"fold_scale", "batch norm and other channel-wise scales into weights", FoldScale},
-    {"fuse", "convolution + bias + residual + activation as one operator", Keeping<Fuse>},
-    {"layout", "images in NCHW16c, relayout at the borders", Keeping<AssignLayout>},
+    {"fold_constants", "evaluate what depends on constants and shapes alone", Run<FoldConstants>,
+     nullptr},
+    {"fold_scale", "batch norm and other channel-wise scales into weights", RunFoldScale, nullptr},
+    {"fuse", "convolution + bias + residual + activation as one operator", Run<Fuse>, nullptr},
+    {"precision", "16-bit floats where asked for, casts at the borders", RunPrecision,
+     IsLowPrecision},
+    {"layout", "images in the device's format, relayout at the borders", RunLayout, nullptr},
 };
 
 }  // namespace

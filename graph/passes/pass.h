@@ -16,18 +16,28 @@ namespace ashlar {
 // Told of a constant that a changed copy has replaced: its data may leave memory.
 using ReplacedListener = std::function<void(const HostTensor&)>;
 
+// What passes know of the device and of the caller's wishes.
+struct PassContext {
+  const OperatorTable& operators;
+  Format image_format = Format::kNCHW16c;  // of images inside the graph
+  DType precision = DType::kFloat32;       // or Float16, BFloat16
+  ReplacedListener replaced;               // may be empty
+};
+
 struct Pass {
   const char* name;     // what --passes takes
   const char* summary;  // one line for --help
-  absl::StatusOr<Graph> (*run)(const Graph& graph, const OperatorTable& operators,
-                               const ReplacedListener& replaced);
+  absl::StatusOr<Graph> (*run)(const Graph& graph, const PassContext& context);
+  // Null: always.
+  bool (*applies)(const PassContext& context);
 };
 
 // All passes in the order in which they run:
 //   fold_constants  evaluates what depends on constants and shapes alone
 //   fold_scale      channel-wise affine operators (batch norm, scale) into the weights before them
 //   fuse            convolution + bias + residual + activation into one operator
-//   layout          images in NCHW16c, with RelayoutFormat at the borders
+//   precision       16-bit floats where PrecisionRule allows, casts between (if asked for)
+//   layout          images in the device's format, with RelayoutFormat at the borders
 absl::Span<const Pass> AllPasses();
 
 // "all", "none", or a comma-separated list of names; the order is always that of AllPasses.
@@ -37,7 +47,11 @@ absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& ope
 absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators,
                                 const ReplacedListener& replaced = nullptr);
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);
-absl::StatusOr<Graph> AssignLayout(const Graph& graph, const OperatorTable& operators);
+// `precision` is Float16 or BFloat16. The caller's tensors keep their dtype.
+absl::StatusOr<Graph> AssignPrecision(const Graph& graph, const OperatorTable& operators,
+                                      DType precision);
+absl::StatusOr<Graph> AssignLayout(const Graph& graph, const OperatorTable& operators,
+                                   Format image_format = Format::kNCHW16c);
 
 }  // namespace ashlar
 

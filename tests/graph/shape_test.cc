@@ -71,6 +71,9 @@ TEST(TensorTypeTest, BytesOfFormats) {
   image.format = Format::kNHCW16c;
   EXPECT_EQ(image.bytes(), 2 * 48 * 15 * 4);
   EXPECT_EQ(image.ToString(), "Float32{2,40,3,5}:NHCW16c");
+  image.format = Format::kNHWC;
+  EXPECT_EQ(image.bytes(), 2 * 40 * 15 * 4);
+  EXPECT_EQ(image.ToString(), "Float32{2,40,3,5}:NHWC");
 }
 
 TEST(TensorTypeTest, StridesOfFormats) {
@@ -80,6 +83,7 @@ TEST(TensorTypeTest, StridesOfFormats) {
             (ImageStrides{720, 240, 80, 16}));
   EXPECT_EQ(StridesOf({DType::kFloat32, shape, Format::kNHCW16c}),
             (ImageStrides{720, 80, 240, 16}));
+  EXPECT_EQ(StridesOf({DType::kFloat32, shape, Format::kNHWC}), (ImageStrides{600, 1, 200, 40}));
 }
 
 TEST(DTypeTest, NamesAndSizes) {

@@ -84,6 +84,11 @@ TEST(Concat, PlacesWholeChannelBlocks) {
   EXPECT_EQ(Make(2)->PlaceInput(1, {rows, rows}, {Image({1, 32, 4, 2}, Format::kNHCW16c)}),
             32 * 4 * 4);
   EXPECT_FALSE(Make(1)->PlaceInput(1, {rows, rows}, {Image({1, 64, 2, 2}, Format::kNHCW16c)}));
+  // Channels last, whatever their number: rows of an image are contiguous, channels are not.
+  const TensorType last = Image({1, 3, 2, 5}, Format::kNHWC);
+  EXPECT_EQ(Make(2)->PlaceInput(1, {last, last}, {Image({1, 3, 4, 5}, Format::kNHWC)}),
+            2 * 5 * 3 * 4);
+  EXPECT_FALSE(Make(1)->PlaceInput(1, {last, last}, {Image({1, 6, 2, 5}, Format::kNHWC)}));
   EXPECT_FALSE(Make(1)->PlaceInput(0, {Image({1, 16, 2, 2}, Format::kDefault), two},
                                    {Image({1, 48, 2, 2})}));
 }
@@ -92,7 +97,7 @@ TEST(Concat, WorksInBlocksOfWholeOnesOnly) {
   EXPECT_EQ(Make(1)->format_rule({Image({1, 16, 2, 2}), Image({1, 64, 2, 2})}),
             FormatRule::kUniform);
   EXPECT_EQ(Make(1)->format_rule({Image({1, 24, 2, 2}), Image({1, 64, 2, 2})}),
-            FormatRule::kDefaultOnly);
+            FormatRule::kUniformUnpadded);
   EXPECT_EQ(Make(0)->format_rule({{DType::kFloat32, {2, 16}}}), FormatRule::kDefaultOnly);
 }
 

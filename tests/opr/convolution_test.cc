@@ -67,7 +67,9 @@ TEST(Convolution, RefusesWhatItCannotCompute) {
       {Make({.stride_w = -2}), {src, filter}, "stride_w is -2"},
       {Make({.dilate_h = 0}), {src, filter}, "dilate_h is 0"},
       {Make({.pad_w = -3}), {src, filter}, "window_w is 3 (dilated: 3), larger than the padded"},
-      {Make({.pad_w = -kHuge}), {src, filter}, "pad_w is -9223372036854775807, expected -2147483647"},
+      {Make({.pad_w = -kHuge}),
+       {src, filter},
+       "pad_w is -9223372036854775807, expected -2147483647"},
       {Make({.pad_h = 1, .pad_h_end = -7}), {src, filter}, "padded input of 2"},
       {Make({.pad_h = kHuge}), {src, filter}, "pad_h is 9223372036854775807"},
       {Make({.stride_h = kHuge, .dilate_h = kHuge}), {src, filter}, "stride_h is"},
@@ -80,8 +82,11 @@ TEST(Convolution, RefusesWhatItCannotCompute) {
 TEST(Convolution, RefusesOtherDTypes) {
   const InputInfo half{{DType::kFloat16, {1, 1, 4, 4}}}, single{{DType::kFloat32, {1, 1, 4, 4}}};
   const ConvolutionForward op{ConvolutionParam()};
+  const InputInfo whole{{DType::kInt32, {1, 1, 4, 4}}};
   EXPECT_TRUE(
-      FailsWith(op.Infer({half, single}).status(), "input is Float16{1,1,4,4}, expected Float32"));
+      FailsWith(op.Infer({whole, whole}).status(), "input is Int32{1,1,4,4}, expected floats"));
+  EXPECT_TRUE(
+      FailsWith(op.Infer({half, single}).status(), "filter is Float32{1,1,4,4}, expected Float16"));
   EXPECT_TRUE(
       FailsWith(op.Infer({single, half}).status(), "filter is Float16{1,1,4,4}, expected Float32"));
 }

@@ -202,6 +202,13 @@ TEST(Subtensor, IsAViewOfRowsWhereTheyAreContiguous) {
   EXPECT_FALSE(ViewOf(two, {{2, 1, 3, {}, {}}}));
 }
 
+TEST(Subtensor, IsAViewOfRowsWithChannelsLast) {
+  const TensorType one{DType::kFloat32, {1, 7, 3, 5}, Format::kNHWC};
+  EXPECT_EQ(ViewOf(one, {{2, 1, 3, {}, {}}})->offset, 5 * 7 * 4);
+  EXPECT_FALSE(ViewOf(one, {{1, 0, 3, {}, {}}}));
+  EXPECT_FALSE(ViewOf(one, {{3, 1, 2, {}, {}}}));
+}
+
 TEST(Subtensor, KeepsOneAxisWhereRankIsAtLeastOne) {
   const std::vector<Cut> cuts = {{0, {}, {}, {}, -1}};
   SubtensorParam param = ParamOf(cuts);

@@ -37,11 +37,12 @@ class LayoutTest : public ::testing::Test {
   }
   Graph Assign() { return Value(AssignLayout(std::move(make_).Build(), Operators())); }
   // The formats of a named node's output and inputs: "b" for NCHW16c, "r" for row-major.
-  static std::string Formats(const Graph& graph, const std::string& name) {
+  static std::string Formats(const Graph& graph, const std::string& name,
+                             Format image_format = Format::kNCHW16c) {
     for (const OperatorNode& node : graph.nodes()) {
       if (node.name != name) continue;
       const auto letter = [&](int var) {
-        return graph.var(var).type.format == Format::kNCHW16c ? "b" : "r";
+        return graph.var(var).type.format == image_format ? "b" : "r";
       };
       std::string text = absl::StrCat(letter(node.outputs[0]), "=");
       for (int input : node.inputs) text += letter(input);
@@ -170,6 +171,43 @@ TEST_F(LayoutTest, OtherDTypesStayRowMajor) {
   const Graph graph = Assign();
   EXPECT_EQ(Formats(graph, "half"), "r=r");
   EXPECT_EQ(Formats(graph, "relu"), "r=r");
+}
+
+// "b" is here what is in NHWC.
+class ChannelsLastTest : public LayoutTest {
+ protected:
+  Graph Assign() {
+    return Value(AssignLayout(std::move(make_).Build(), Operators(), Format::kNHWC));
+  }
+  static std::string Formats(const Graph& graph, const std::string& name) {
+    return LayoutTest::Formats(graph, name, Format::kNHWC);
+  }
+};
+
+TEST_F(ChannelsLastTest, ImagesOfFewChannelsAndOfSixteenBitsAreToo) {
+  const int x = make_.Input("x", {2, 3, 8, 8});
+  const int stem = Conv(x, 20, "stem");
+  const int half = make_.Add<TypeCvt>({DType::kFloat16}, {stem}, "half");
+  make_.Output(Elem(ElemwiseMode::kRelu, {half}, "relu"));
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph), ElementsAre("RelayoutFormat", "ConvolutionForward", "TypeCvt",
+                                                 "Elemwise", "RelayoutFormat"));
+  EXPECT_EQ(Formats(graph, "stem"), "b=br");
+  EXPECT_EQ(Formats(graph, "half"), "b=b");
+  EXPECT_EQ(Formats(graph, "relu"), "b=b");
+}
+
+TEST_F(ChannelsLastTest, ConcatIsWhateverTheChannels) {
+  const int x = make_.Input("x", {1, 3, 4, 4});
+  make_.Output(make_.Add<Concat>({1}, {Conv(x, 16), Conv(x, 5)}, "concat"));
+  EXPECT_EQ(Formats(Assign(), "concat"), "b=bb");
+}
+
+TEST_F(ChannelsLastTest, WhatBroadcastsStaysRowMajor) {
+  const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
+  const int map = make_.Input("map", {1, 1, 4, 4}), wide = make_.Input("wide", {1, 16, 4, 4});
+  make_.Output(Elem(ElemwiseMode::kFuseMulAdd3, {image, map, wide}, "sum"));
+  EXPECT_EQ(Formats(Assign(), "sum"), "b=brb");
 }
 
 TEST_F(LayoutTest, WeightsAreLeftAlone) {

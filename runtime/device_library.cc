@@ -1,0 +1,69 @@
+#include "runtime/device_library.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <map>
+#include <utility>
+
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+// Where this program's file lies, with the slash; "" if that is not known.
+std::string ProgramDirectory() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+  if (length <= 0 || length == static_cast<ssize_t>(sizeof(path))) return "";
+  const std::string program(path, static_cast<size_t>(length));
+  return program.substr(0, program.rfind('/') + 1);
+}
+
+// The first of the places at which the file is there; the bare name is the system's to find.
+std::string Locate(const std::string& file) {
+  const std::string directory = ProgramDirectory();
+  for (const std::string& path :
+       {absl::StrCat(directory, file), absl::StrCat(directory, "../lib/", file)}) {
+    if (!directory.empty() && access(path.c_str(), R_OK) == 0) return path;
+  }
+  return file;
+}
+
+// Libraries stay open for the life of the program: devices live for ever.
+absl::StatusOr<const DeviceLibrary*> Load(const std::string& file) {
+  const std::string path = Locate(file);
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("the library of this kind of device was not opened (", dlerror(),
+                     "); README.md says how to build and where to put it"));
+  }
+  const auto* library = static_cast<const DeviceLibrary*>(dlsym(handle, kDeviceLibrarySymbol));
+  if (library == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat(path, " has no ", kDeviceLibrarySymbol, ": it is not a library of Ashlar's"));
+  }
+  if (absl::string_view(library->build) != kDeviceLibraryBuild) {
+    return absl::UnavailableError(absl::StrCat(path, " is of build '", library->build,
+                                               "', and this program of '", kDeviceLibraryBuild,
+                                               "': build both together"));
+  }
+  return library;
+}
+
+}  // namespace
+
+void RegisterDeviceLibrary(CompNode::Type type, std::string file) {
+  RegisterDeviceType(type, [file](const CompNode& comp_node) -> absl::StatusOr<Device*> {
+    static auto* const loaded = new std::map<std::string, absl::StatusOr<const DeviceLibrary*>>();
+    auto it = loaded->find(file);
+    if (it == loaded->end()) it = loaded->emplace(file, Load(file)).first;
+    if (!it->second.ok()) {
+      return Annotate(it->second.status(), absl::StrCat("device ", comp_node.ToString()));
+    }
+    return (*it->second)->open(comp_node);
+  });
+}
+
+}  // namespace ashlar

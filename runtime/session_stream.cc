@@ -1,0 +1,139 @@
+// Sessions on devices with streams: the caller's tensors are copied to the device and back, and a
+// run is handed over as one recording.
+#include <cstring>
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/allocation_origin.h"
+#include "runtime/session.h"
+
+namespace ashlar {
+namespace {
+
+std::string Where(const PlannedGraph& planned, size_t position) {
+  const OperatorNode& node = planned.graph.node(planned.schedule.order[position]);
+  return absl::StrCat(node.name, " (", node.op->type(), ", ", node.id, ")");
+}
+
+// Marks before and after a step.
+int MarkBefore(size_t position) { return static_cast<int>(2 * position); }
+int MarkAfter(size_t position) { return static_cast<int>(2 * position + 1); }
+
+}  // namespace
+
+absl::Status Session::PrepareStream(Device& device) {
+  const Graph& graph = executable_->graph();
+  const int64_t alignment = device.alignment();
+  int64_t end = 0;
+  const auto place = [&](Bound& bound, const Binding& binding) {
+    bound.offset = end;
+    bound.bytes = graph.var(binding.var).type.bytes();
+    end = (end + bound.bytes + alignment - 1) / alignment * alignment;
+  };
+  for (size_t i = 0; i < bound_inputs_.size(); ++i) place(bound_inputs_[i], graph.inputs()[i]);
+  for (size_t i = 0; i < bound_outputs_.size(); ++i) place(bound_outputs_[i], graph.outputs()[i]);
+  ASHLAR_ASSIGN_OR_RETURN(tensors_, device.Allocate(end));
+  ASHLAR_ASSIGN_OR_RETURN(staging_, device.AllocateStaging(end));
+  ASHLAR_ASSIGN_OR_RETURN(stream_, device.NewStream());
+  return absl::OkStatus();
+}
+
+absl::Status Session::EnqueueStep(size_t position, RunListener* listener) {
+  Step& step = steps_[position];
+  if (listener != nullptr) {
+    listener->OnStepBegin(static_cast<int>(position));
+    ASHLAR_RETURN_IF_ERROR(stream_->Mark(MarkBefore(position)));
+  }
+  if (step.kernel != nullptr) ASHLAR_RETURN_IF_ERROR(step.kernel->Run(step.args, step.state.get()));
+  if (listener != nullptr) {
+    ASHLAR_RETURN_IF_ERROR(stream_->Mark(MarkAfter(position)));
+    if (listener->reads_memory()) ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+    listener->OnStepEnd(static_cast<int>(position));
+  }
+  return absl::OkStatus();
+}
+
+// Copies in, all steps, copies out.
+absl::Status Session::Enqueue(RunListener* listener) {
+  char* const device = static_cast<char*>(tensors_->data());
+  char* const host = static_cast<char*>(staging_->data());
+  for (const Bound& bound : bound_inputs_) {
+    if (bound.host_input == nullptr) continue;
+    ASHLAR_RETURN_IF_ERROR(
+        stream_->CopyIn(device + bound.offset, host + bound.offset, bound.bytes));
+  }
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (absl::Status status = EnqueueStep(i, listener); !status.ok()) {
+      return Annotate(status, Where(executable_->planned(), i));
+    }
+  }
+  for (const Bound& bound : bound_outputs_) {
+    if (bound.host_output == nullptr) continue;
+    ASHLAR_RETURN_IF_ERROR(
+        stream_->CopyOut(host + bound.offset, device + bound.offset, bound.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Session::RecordRun() {
+  ASHLAR_RETURN_IF_ERROR(stream_->BeginRecording());
+  const absl::Status status = Enqueue(nullptr);
+  const absl::Status ended = stream_->EndRecording();  // in any case: the stream stays usable
+  ASHLAR_RETURN_IF_ERROR(status);
+  ASHLAR_RETURN_IF_ERROR(ended);
+  recorded_ = true;
+  return absl::OkStatus();
+}
+
+void Session::StageInputs() {
+  for (const Bound& bound : bound_inputs_) {
+    if (bound.host_input == nullptr || bound.bytes == 0) continue;
+    std::memcpy(static_cast<char*>(staging_->data()) + bound.offset, bound.host_input,
+                static_cast<size_t>(bound.bytes));
+  }
+}
+
+absl::Status Session::StartOnStream() {
+  ASHLAR_RETURN_IF_ERROR(CheckBound());
+  const OriginScope scope(AllocationOrigin::kOwn);
+  StageInputs();
+  if (recorded_) return stream_->Replay();
+  // Once step by step, which loads what libraries load late, then as a recording for later runs.
+  ASHLAR_RETURN_IF_ERROR(Enqueue(nullptr));
+  if (!record_) return absl::OkStatus();
+  ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+  return RecordRun();
+}
+
+absl::Status Session::WaitOnStream() {
+  ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+  for (const Bound& bound : bound_outputs_) {
+    if (bound.host_output == nullptr || bound.bytes == 0) continue;
+    std::memcpy(bound.host_output, static_cast<const char*>(staging_->data()) + bound.offset,
+                static_cast<size_t>(bound.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Session::ReportDeviceTimes(RunListener& listener) {
+  std::vector<StepTime> times(steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    ASHLAR_ASSIGN_OR_RETURN(times[i].start, stream_->SecondsBetween(0, MarkBefore(i)));
+    ASHLAR_ASSIGN_OR_RETURN(times[i].end, stream_->SecondsBetween(0, MarkAfter(i)));
+  }
+  listener.OnDeviceTimes(times);
+  return absl::OkStatus();
+}
+
+absl::Status Session::RunOnStream(RunListener& listener) {
+  ASHLAR_RETURN_IF_ERROR(CheckBound());
+  ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(static_cast<int>(2 * steps_.size())));
+  StageInputs();
+  listener.OnRunBegin();
+  ASHLAR_RETURN_IF_ERROR(Enqueue(&listener));
+  ASHLAR_RETURN_IF_ERROR(WaitOnStream());
+  listener.OnRunEnd();
+  return steps_.empty() ? absl::OkStatus() : ReportDeviceTimes(listener);
+}
+
+}  // namespace ashlar
