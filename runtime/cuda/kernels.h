@@ -1,0 +1,31 @@
+// All kernels of CUDA devices; one registering function an operator family. What is here needs no
+// toolkit: kernels of our own are launched through launch.h, those of libraries come from outside.
+#ifndef ASHLAR_RUNTIME_CUDA_KERNELS_H_
+#define ASHLAR_RUNTIME_CUDA_KERNELS_H_
+
+#include <functional>
+
+#include "runtime/cuda/conv.h"
+#include "runtime/kernel.h"
+
+namespace ashlar::cuda {
+
+// What libraries have for a request, the fastest first; empty where they have nothing. Times are
+// relative to the fastest in the list.
+struct LibraryKernels {
+  std::function<absl::StatusOr<KernelList>(const ConvProblem&)> convolution;
+  std::function<absl::StatusOr<KernelList>(const KernelRequest&)> matrix_mul;
+};
+
+// Without library functions there are only kernels of our own.
+void RegisterCudaKernels(KernelRegistry& registry, const LibraryKernels& libraries);
+
+void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& libraries);
+void RegisterFoldKernels(KernelRegistry& registry, const LibraryKernels& libraries);
+void RegisterImageKernels(KernelRegistry& registry);
+void RegisterMovementKernels(KernelRegistry& registry);
+void RegisterPointwiseKernels(KernelRegistry& registry);
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_KERNELS_H_

@@ -1,0 +1,32 @@
+// The launches of our own kernels. On devices they are in toolkit/kernels.cu; tests put loops on
+// the host in their place.
+#ifndef ASHLAR_RUNTIME_CUDA_LAUNCH_H_
+#define ASHLAR_RUNTIME_CUDA_LAUNCH_H_
+
+#include "runtime/cuda/fold.h"
+#include "runtime/cuda/pointwise.h"
+#include "runtime/cuda/window.h"
+
+namespace ashlar::cuda {
+
+// `stream` is a cudaStream_t. Null, or why the launch failed (a text that stays).
+using LaunchError = const char*;
+
+LaunchError Launch(const ChainParams& params, void* stream);
+LaunchError Launch(const ConvertParams& params, void* stream);
+LaunchError Launch(const CopyParams& params, void* stream);
+LaunchError Launch(const TransposeParams& params, void* stream);
+LaunchError Launch(const WriteParams& params, void* stream);
+LaunchError Launch(const PoolParams& params, void* stream);
+LaunchError Launch(const LrnParams& params, void* stream);
+LaunchError Launch(const BatchNormParams& params, void* stream);
+LaunchError Launch(const DirectConvParams& params, void* stream);
+LaunchError Launch(const ReduceParams& params, void* stream);
+LaunchError Launch(const SoftmaxParams& params, void* stream);
+LaunchError Launch(const MatrixParams& params, void* stream);
+// Bytes that lie in the same order.
+LaunchError CopyBytes(void* to, const void* from, int64_t bytes, void* stream);
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_LAUNCH_H_

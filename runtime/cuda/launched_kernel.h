@@ -1,0 +1,63 @@
+// Kernels of our own: a name and a launch.
+#ifndef ASHLAR_RUNTIME_CUDA_LAUNCHED_KERNEL_H_
+#define ASHLAR_RUNTIME_CUDA_LAUNCHED_KERNEL_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/cuda/launch.h"
+#include "runtime/device.h"
+#include "runtime/kernel.h"
+
+namespace ashlar::cuda {
+
+// A stream with what kernels launch on.
+class CudaStream : public Stream {
+ public:
+  virtual void* handle() const = 0;  // cudaStream_t
+};
+
+inline absl::Status ToStatus(LaunchError error) {
+  return error == nullptr ? absl::OkStatus() : absl::InternalError(absl::StrCat("CUDA: ", error));
+}
+
+class LaunchedKernel final : public Kernel {
+ public:
+  using Function = std::function<LaunchError(const KernelArgs& args, void* stream)>;
+  LaunchedKernel(std::string implementation, Function launch, double relative_time)
+      : implementation_(std::move(implementation)),
+        launch_(std::move(launch)),
+        relative_time_(relative_time) {}
+
+  std::string implementation() const override { return implementation_; }
+  double relative_time() const override { return relative_time_; }
+  absl::Status Run(const KernelArgs& args, KernelState*) const override {
+    return ToStatus(launch_(args, static_cast<CudaStream*>(args.stream)->handle()));
+  }
+
+ private:
+  std::string implementation_;
+  Function launch_;
+  double relative_time_;
+};
+
+// The only kernel for a request.
+inline KernelList OnlyLaunch(std::string implementation, LaunchedKernel::Function launch,
+                             double relative_time = 1.0) {
+  KernelList kernels;
+  kernels.push_back(std::make_unique<LaunchedKernel>(std::move(implementation), std::move(launch),
+                                                     relative_time));
+  return kernels;
+}
+
+// What a request without elements needs: nothing.
+inline KernelList NoLaunch() {
+  return OnlyLaunch("nothing", [](const KernelArgs&, void*) -> LaunchError { return nullptr; });
+}
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_LAUNCHED_KERNEL_H_

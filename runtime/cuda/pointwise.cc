@@ -1,0 +1,118 @@
+// Elemwise and TypeCvt, in every mode, dtype and storage format.
+#include "runtime/cuda/pointwise.h"
+
+#include <utility>
+#include <vector>
+
+#include "opr/elemwise.h"
+#include "runtime/cuda/kernels.h"
+#include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/pointwise_chain.h"
+#include "runtime/cuda/walks.h"
+
+namespace ashlar::cuda {
+namespace {
+
+static_assert(static_cast<int>(Function::kFuseMulAdd3) ==
+                  static_cast<int>(ElemwiseMode::kFuseMulAdd3) &&
+              static_cast<int>(Function::kClamp) == static_cast<int>(ElemwiseMode::kClamp) &&
+              static_cast<int>(Function::kAdd) == static_cast<int>(ElemwiseMode::kAdd));
+
+constexpr int kPackBytes = 16;
+
+}  // namespace
+
+ChainParams MakeChain(const TensorType& output, absl::Span<const TensorType> inputs,
+                      absl::Span<const ChainStep> steps) {
+  ChainParams params;
+  params.dtype = ScalarOf(output.dtype);
+  params.inputs = static_cast<int>(inputs.size());
+  params.steps = static_cast<int>(steps.size());
+  std::copy(steps.begin(), steps.end(), params.chain);
+  Shape shape = output.shape;
+  std::array<Strides, kMaxInputs + 1> strides;
+  strides.fill(Strides(shape.rank(), 0));
+  strides[0] = StridesOver(output, shape);
+  for (size_t i = 0; i < inputs.size(); ++i) strides[i + 1] = StridesOver(inputs[i], shape);
+  // A size of 1 has a stride of 0; its place in memory does not matter.
+  OrderByMemory(shape, strides);
+  if (IsFloat(output.dtype)) {
+    const int most = kPackBytes / static_cast<int>(SizeOf(output.dtype));
+    params.pack = PackOf(shape, strides, inputs.size() + 1, most);
+    if (params.pack != most) params.pack = 1;  // only whole packs have kernels
+  }
+  const int inner = shape.rank() - 1;
+  if (params.pack > 1) {
+    shape[inner] /= params.pack;
+    for (size_t k = 0; k <= inputs.size(); ++k) {
+      if (k > 0) params.contiguous[k - 1] = strides[k][inner] == 1;
+      strides[k][inner] *= params.pack;
+    }
+  }
+  params.walk = MakeWalk<kMaxInputs + 1>(shape, strides);
+  return params;
+}
+
+LaunchError LaunchChain(ChainParams params, const KernelArgs& args, void* stream) {
+  for (int i = 0; i < params.inputs; ++i) params.in[i] = args.inputs[i];
+  params.out = args.outputs[0];
+  return Launch(params, stream);
+}
+
+namespace {
+
+absl::StatusOr<KernelList> MakeElemwise(const KernelRequest& request) {
+  const ElemwiseParam& param = static_cast<const Elemwise&>(*request.op).param();
+  if (request.outputs[0].shape.num_elements() == 0) return NoLaunch();
+  ChainStep step;
+  step.function = static_cast<Function>(param.mode);
+  step.lo = static_cast<float>(param.lo);
+  step.hi = static_cast<float>(param.hi);
+  const int arity = Arity(param.mode);
+  if (arity > 1) step.b = 1;
+  if (arity > 2) step.c = 2;
+  const ChainParams params = MakeChain(request.outputs[0], request.inputs, {step});
+  return OnlyLaunch(
+      params.pack > 1 ? "elementwise:packs" : "elementwise",
+      [params](const KernelArgs& args, void* stream) { return LaunchChain(params, args, stream); });
+}
+
+// Floats that lie in the same order, in numbers that packs divide.
+bool ConvertsPacks(const TensorType& from, const TensorType& to) {
+  const bool wide = from.dtype == DType::kFloat32 || to.dtype == DType::kFloat32;
+  return IsFloat(from.dtype) && IsFloat(to.dtype) && wide && from.dtype != to.dtype &&
+         from.format == to.format && to.shape.num_elements() % 4 == 0;
+}
+
+absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
+  const TensorType &from = request.inputs[0], &to = request.outputs[0];
+  if (to.shape.num_elements() == 0) return NoLaunch();
+  ConvertParams params;
+  params.from = ScalarOf(from.dtype);
+  params.to = ScalarOf(to.dtype);
+  if (ConvertsPacks(from, to)) {
+    params.pack = 4;
+    params.walk.extents.elements = to.shape.num_elements() / params.pack;
+  } else {
+    Shape shape = to.shape;
+    std::array<Strides, 2> strides = {StridesOver(to, shape), StridesOver(from, shape)};
+    OrderByMemory(shape, strides);
+    params.walk = MakeWalk<2>(shape, strides);
+  }
+  return OnlyLaunch(params.pack > 1 ? "convert:packs" : "convert",
+                    [params](const KernelArgs& args, void* stream) {
+                      ConvertParams bound = params;
+                      bound.in = args.inputs[0];
+                      bound.out = args.outputs[0];
+                      return Launch(bound, stream);
+                    });
+}
+
+}  // namespace
+
+void RegisterPointwiseKernels(KernelRegistry& registry) {
+  registry.Register("Elemwise", MakeElemwise);
+  registry.Register("TypeCvt", MakeTypeCvt);
+}
+
+}  // namespace ashlar::cuda

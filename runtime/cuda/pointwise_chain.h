@@ -1,0 +1,22 @@
+// Chains of scalar functions over tensors, for the kernels that are made of them.
+#ifndef ASHLAR_RUNTIME_CUDA_POINTWISE_CHAIN_H_
+#define ASHLAR_RUNTIME_CUDA_POINTWISE_CHAIN_H_
+
+#include "absl/types/span.h"
+#include "graph/shape.h"
+#include "runtime/cuda/launch.h"
+#include "runtime/kernel.h"
+
+namespace ashlar::cuda {
+
+// The chain, without pointers. At most kMaxInputs inputs, which broadcast to the output and have
+// its dtype, and kMaxSteps steps; the output has elements.
+ChainParams MakeChain(const TensorType& output, absl::Span<const TensorType> inputs,
+                      absl::Span<const ChainStep> steps);
+
+// Launches it on the first inputs and output 0 of `args`.
+LaunchError LaunchChain(ChainParams params, const KernelArgs& args, void* stream);
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_POINTWISE_CHAIN_H_

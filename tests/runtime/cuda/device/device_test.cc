@@ -1,0 +1,190 @@
+// On a device, where one answers: kernels of libraries and our own, sessions, models of the zoo.
+// Everywhere else: what a device that can only be planned for says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/device_library.h"
+#include "runtime/measure.h"
+#include "runtime/session.h"
+#include "tests/runtime/cuda/support/kernel_check.h"
+#include "tests/support/operators.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+#include "tools/zoo/zoo.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr CompNode kGpu = {CompNode::Type::kGpu, 0, 0};
+
+absl::StatusOr<Device*> Open(const CompNode& comp_node = kGpu) {
+  static const bool registered = [] {
+    RegisterDeviceLibrary(CompNode::Type::kGpu, "libashlar_cuda.so");
+    return true;
+  }();
+  static_cast<void>(registered);
+  return OpenDevice(comp_node);
+}
+
+// Skips what needs the library, or a device behind it.
+class CudaLibrary : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const absl::StatusOr<Device*> device = Open();
+    if (!device.ok()) GTEST_SKIP() << device.status().message();
+    device_ = *device;
+  }
+  Device* device_ = nullptr;
+};
+
+class CudaDevice : public CudaLibrary {
+ protected:
+  void SetUp() override {
+    CudaLibrary::SetUp();
+    if (device_ == nullptr) return;
+    if (const absl::Status ready = device_->ready(); !ready.ok()) GTEST_SKIP() << ready.message();
+  }
+};
+
+PlanningOptions Options(DType precision = DType::kFloat32) {
+  PlanningOptions options;
+  options.comp_node = kGpu;
+  options.precision = precision;
+  return options;
+}
+
+// Small images, so that the reference takes seconds.
+constexpr ZooOptions kSmall = {.batch = 2, .image = 64};
+
+TEST_F(CudaLibrary, APlanNeedsNoDevice) {
+  for (const DType precision : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    const std::unique_ptr<PlannedGraph> planned =
+        Value(PlanGraph(Value(BuildResNet18(kSmall)), Options(precision)));
+    EXPECT_EQ(device_->alignment(), 512);
+    for (int64_t offset : planned->plan.plan.offsets) EXPECT_EQ(offset % 512, 0);
+    int convolutions = 0, images = 0;
+    for (size_t i = 0; i < planned->graph.nodes().size(); ++i) {
+      const OperatorNode& node = planned->graph.node(static_cast<int>(i));
+      if (node.op->type() != "ConvBiasForward") continue;
+      ++convolutions;
+      ASSERT_NE(planned->kernels[i], nullptr);
+      EXPECT_EQ(planned->workspace[i], planned->kernels[i]->workspace_bytes());
+      const TensorType& output = planned->graph.var(node.outputs[0]).type;
+      images += output.format == Format::kNHWC && output.dtype == precision;
+    }
+    EXPECT_EQ(convolutions, 20);
+    EXPECT_EQ(images, convolutions);
+  }
+}
+
+TEST_F(CudaLibrary, WithoutADeviceARunSaysWhatIsMissing) {
+  if (device_->ready().ok()) GTEST_SKIP() << "a device answers";
+  const absl::Status status = Executable::Compile(Value(BuildResNet18(kSmall)), Options()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(FailsWith(status, "gpu0:0"));
+  EXPECT_TRUE(FailsWith(status, "can be planned for it, not run"));
+  EXPECT_FALSE(device_->memory().has_value());
+  EXPECT_FALSE(device_->NewStream().ok());
+  EXPECT_FALSE(device_->AllocateStaging(64).ok());
+}
+
+TEST_F(CudaLibrary, OtherStreamsAreRefused) {
+  EXPECT_TRUE(FailsWith(Open({CompNode::Type::kGpu, 0, 3}).status(), "ask for stream 0"));
+}
+
+TEST_F(CudaDevice, KernelsComputeWhatTheirOperatorsMean) {
+  constexpr uint64_t kSeed = 12;
+  for (const KernelCase& test : AllCases(kSeed)) {
+    SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+    CheckKernels(*device_, test);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(CudaDevice, Tf32RoundsOperandsOnly) {
+  for (KernelCase test : AllCases(13)) {
+    const absl::string_view type = test.op->type();
+    const bool product =
+        type == "ConvBiasForward" || type == "ConvolutionForward" || type == "MatrixMul";
+    if (!product || test.inputs[0].dtype() != DType::kFloat32) continue;
+    test.policy.allow_tf32 = true;
+    test.tolerance = 4e-3;
+    CheckKernels(*device_, test);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// The largest difference over the largest value.
+double Difference(const HostTensor& got, const HostTensor& want) {
+  double worst = 0, largest = 0;
+  for (int64_t i = 0; i < want.num_elements(); ++i) {
+    const double difference = std::abs(got.At(i) - want.At(i));
+    if (!(difference <= worst)) worst = difference;
+    largest = std::max(largest, std::abs(want.At(i)));
+  }
+  return worst / largest;
+}
+
+TEST_F(CudaDevice, ModelsOfTheZooGiveTheReferencesOutputs) {
+  std::mt19937_64 random(21);
+  for (const ZooModel& model : ZooModels()) {
+    const absl::StatusOr<Graph> built = model.build(kSmall);
+    if (!built.ok()) continue;  // VGG's classifier takes images of one size
+    const Graph& graph = *built;
+    InputTensors inputs;
+    absl::flat_hash_map<std::string, HostTensor> named;
+    for (const Binding& binding : graph.inputs()) {
+      const HostTensor image = RandomTensor(random, graph.var(binding.var).type.shape);
+      inputs[binding.name] = image;
+      named[binding.name] = image;
+    }
+    const std::vector<HostTensor> expected = Value(EvaluateGraph(graph, named));
+    for (const auto& [precision, tolerance] :
+         {std::pair(DType::kFloat32, 1e-3), std::pair(DType::kFloat16, 5e-2),
+          std::pair(DType::kBFloat16, 2e-1)}) {
+      SCOPED_TRACE(absl::StrCat(model.name, " in ", Name(precision)));
+      const std::unique_ptr<Session> session =
+          Value(Session::Create(Value(Executable::Compile(Graph(graph), Options(precision)))));
+      std::vector<HostTensor> outputs;
+      for (const auto& [name, tensor] : inputs) {
+        ASSERT_TRUE(IsOk(session->BindInput(name, tensor.raw(), tensor.bytes())));
+      }
+      for (size_t i = 0; i < expected.size(); ++i) {
+        outputs.push_back(HostTensor::Zeros(DType::kFloat32, expected[i].shape()));
+        ASSERT_TRUE(IsOk(session->BindOutput(graph.outputs()[i].name, outputs[i].mutable_raw(),
+                                             outputs[i].bytes())));
+      }
+      for (int run = 0; run < 3; ++run) {
+        ASSERT_TRUE(IsOk(session->Run()));
+        for (size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_LE(Difference(outputs[i], expected[i]), tolerance) << "run " << run;
+        }
+      }
+    }
+    const Measurement measurement = Value(Measure(Graph(graph), Options(), inputs));
+    EXPECT_LE(measurement.arena.actual_bytes, measurement.arena.planned_bytes) << model.name;
+    EXPECT_LE(measurement.weights.actual_bytes, measurement.weights.planned_bytes) << model.name;
+  }
+}
+
+TEST_F(CudaDevice, MemoryThatOthersHoldCanBeTriedForAgain) {
+  const int64_t total = device_->memory()->total;
+  EXPECT_EQ(device_->Allocate(total * 2).status().code(), absl::StatusCode::kResourceExhausted);
+  const int64_t before = device_->memory()->free;
+  {
+    const std::unique_ptr<DeviceMemory> most = Value(device_->Allocate(before / 10 * 9));
+    const absl::Status status = device_->Allocate(before / 2).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_TRUE(FailsWith(status, "try again"));
+  }
+  EXPECT_TRUE(IsOk(device_->Allocate(before / 2).status()));
+  EXPECT_EQ(device_->memory()->free, before);
+}
+
+}  // namespace
+}  // namespace ashlar::testing

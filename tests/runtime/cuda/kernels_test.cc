@@ -1,0 +1,75 @@
+// The kernels of CUDA devices that are our own, run as loops: all of them but their launches.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "opr/table.h"
+#include "runtime/cuda/index.h"
+#include "tests/runtime/cuda/emulated_device.h"
+#include "tests/runtime/cuda/support/kernel_check.h"
+#include "tests/support/shapes.h"
+
+namespace ashlar::testing {
+namespace {
+
+TEST(CudaKernels, ComputeWhatTheirOperatorsMean) {
+  constexpr uint64_t kSeed = 11;
+  EmulatedDevice& device = EmulatedDevice::Install();
+  std::map<std::string, std::set<std::string>> implementations;
+  for (const KernelCase& test : AllCases(kSeed)) {
+    SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+    for (const std::string& name : CheckKernels(device, test)) {
+      implementations[std::string(test.op->type())].insert(name);
+    }
+    if (HasFatalFailure()) return;
+  }
+  // Each way of doing it was met.
+  using Names = std::set<std::string>;
+  EXPECT_EQ(implementations["Elemwise"], (Names{"elementwise", "elementwise:packs", "nothing"}));
+  EXPECT_EQ(implementations["TypeCvt"], (Names{"convert", "convert:packs"}));
+  EXPECT_EQ(implementations["RelayoutFormat"], (Names{"copy:strided", "transpose"}));
+  EXPECT_EQ(implementations["PoolingForward"], (Names{"pooling", "pooling:packs"}));
+  EXPECT_EQ(implementations["Reduce"], (Names{"reduce", "reduce:teams"}));
+  for (const OperatorRow& row : OperatorRows()) {
+    if (absl::string_view(row.type) == "ImmutableTensor" ||
+        absl::string_view(row.type) == "Host2DeviceCopy" ||
+        absl::string_view(row.type) == "InputCallback") {
+      continue;  // nothing runs for them
+    }
+    EXPECT_FALSE(implementations[row.type].empty()) << row.type;
+  }
+}
+
+TEST(CudaKernels, DivisorsDivide) {
+  Random random(3);
+  for (int64_t value :
+       {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{7}, int64_t{64}, int64_t{641}, int64_t{65537},
+        (int64_t{1} << 30) - 1, int64_t{1} << 30, (int64_t{1} << 31) - 1}) {
+    const cuda::Divisor divisor = cuda::MakeDivisor(value);
+    const auto check = [&](int64_t number) {
+      EXPECT_EQ(cuda::Quotient(static_cast<uint32_t>(number), divisor), number / value)
+          << number << " / " << value;
+    };
+    for (int64_t number : {int64_t{0}, value - 1, value, value + 1, (int64_t{1} << 31) - 1}) {
+      check(std::min(number, (int64_t{1} << 31) - 1));
+    }
+    for (int i = 0; i < 1000; ++i) check(Pick(random, 0, (int64_t{1} << 31) - 1));
+  }
+}
+
+TEST(CudaKernels, LargeIndexSpacesAreDividedToo) {
+  cuda::Extents extents;
+  extents.rank = 3;
+  extents.sizes[0] = 5;
+  extents.sizes[1] = 1 << 20;
+  extents.sizes[2] = 3 << 12;
+  extents.elements = extents.sizes[0] * extents.sizes[1] * extents.sizes[2];
+  int64_t number = (int64_t{4} * extents.sizes[1] + 777) * extents.sizes[2] + 99;
+  EXPECT_EQ(cuda::TakeCoordinate(extents, 2, number), 99);
+  EXPECT_EQ(cuda::TakeCoordinate(extents, 1, number), 777);
+  EXPECT_EQ(number, 4);
+}
+
+}  // namespace
+}  // namespace ashlar::testing
