@@ -1,0 +1,35 @@
+// A convolution with what follows it, as an operation graph of cuDNN's.
+#ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_CONV_GRAPH_H_
+#define ASHLAR_RUNTIME_CUDA_TOOLKIT_CONV_GRAPH_H_
+
+#include <memory>
+#include <vector>
+
+#include "runtime/cuda/conv.h"
+#include "runtime/cuda/toolkit/descriptor.h"
+
+namespace ashlar::cuda {
+
+// The tensors of a graph by their numbers in a variant pack.
+enum ConvTensor : int64_t { kX = 1, kW = 2, kY = 3, kBiasTensor = 4, kZTensor = 5 };
+
+// Whether the library can be asked at all: an image format throughout, and a filter that is packed
+// for it, or lies as it should.
+bool GraphTakes(const ConvProblem& problem);
+// Whether bias, z and activation can be part of the graph.
+bool GraphFuses(const ConvProblem& problem);
+
+struct ConvGraph {
+  std::vector<Descriptor> parts;  // what the graph refers to
+  Descriptor graph{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
+  std::vector<ConvTensor> tensors;
+};
+
+// With bias, z and activation, or, where not `fused`, the convolution alone. `handle` may be null
+// where the graph is only to be checked.
+absl::StatusOr<std::shared_ptr<const ConvGraph>> MakeConvGraph(const ConvProblem& problem,
+                                                               bool fused, cudnnHandle_t handle);
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_TOOLKIT_CONV_GRAPH_H_

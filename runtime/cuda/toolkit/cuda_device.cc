@@ -1,0 +1,247 @@
+// CUDA devices: memory, streams and kernels. Where there is none, a device that can only be planned
+// for.
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/cuda/kernels.h"
+#include "runtime/cuda/toolkit/conv_cudnn.h"
+#include "runtime/cuda/toolkit/matrix_mul_cublas.h"
+#include "runtime/cuda/toolkit/stream.h"
+#include "runtime/device_library.h"
+
+namespace ashlar::cuda {
+namespace {
+
+// cudaMalloc aligns to 256 at least; at 512 no two chunks share a sector of the second-level cache.
+constexpr int64_t kAlignment = 512;
+
+class DeviceBlock final : public DeviceMemory {
+ public:
+  DeviceBlock(int device, void* data, int64_t bytes) : device_(device) {
+    data_ = data;
+    bytes_ = bytes;
+  }
+  ~DeviceBlock() override {
+    if (data_ == nullptr) return;
+    static_cast<void>(cudaSetDevice(device_));
+    static_cast<void>(cudaFree(data_));
+  }
+
+ private:
+  int device_;
+};
+
+class PinnedBlock final : public DeviceMemory {
+ public:
+  PinnedBlock(void* data, int64_t bytes) {
+    data_ = data;
+    bytes_ = bytes;
+  }
+  ~PinnedBlock() override {
+    if (data_ != nullptr) static_cast<void>(cudaFreeHost(data_));
+  }
+};
+
+std::string LibraryVersions() {
+  int runtime = 0;
+  static_cast<void>(cudaRuntimeGetVersion(&runtime));
+  const size_t cudnn = cudnnGetVersion(), cublas = cublasLtGetVersion();
+  return absl::StrCat("CUDA ", runtime / 1000, ".", runtime % 1000 / 10, ", cuDNN ", cudnn / 10000,
+                      ".", cudnn / 100 % 100, ".", cudnn % 100, ", cuBLASLt ", cublas / 10000, ".",
+                      cublas / 100 % 100, ".", cublas % 100);
+}
+
+class CudaDevice final : public Device {
+ public:
+  // `missing` says why the device can only be planned for; "" where it is there.
+  CudaDevice(CompNode comp_node, std::string missing)
+      : comp_node_(comp_node), missing_(std::move(missing)), times_(DefaultAutotunePath()) {}
+
+  // Before anything else.
+  absl::Status Prepare() {
+    if (missing_.empty()) {
+      ASHLAR_RETURN_IF_ERROR(OpenLibraries());
+    } else {
+      library_.described = DescribeDevice();
+      ASHLAR_RETURN_IF_ERROR(library_.described->status());
+    }
+    const LibraryDevice& library = library_;
+    RegisterCudaKernels(
+        kernels_,
+        {[&library](const ConvProblem& problem) { return CudnnConvolutions(problem, library); },
+         [&library](const KernelRequest& request) { return CublasMatrixMuls(request, library); }});
+    return absl::OkStatus();
+  }
+
+  CompNode comp_node() const override { return comp_node_; }
+  absl::Status ready() override { return CheckThere(); }
+  int64_t alignment() const override { return kAlignment; }
+  int64_t tensor_alignment() const override { return 16; }  // packs of elements
+  Format image_format() const override { return Format::kNHWC; }
+  const KernelRegistry& kernels() const override { return kernels_; }
+  bool is_host() const override { return false; }
+  // Work is in streams; the thread has only to mean this device.
+  void UseThreads(int) override {
+    if (missing_.empty()) static_cast<void>(cudaSetDevice(comp_node_.device));
+  }
+
+  absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) override {
+    ASHLAR_RETURN_IF_ERROR(CheckThere());
+    if (bytes == 0) return std::make_unique<DeviceBlock>(comp_node_.device, nullptr, 0);
+    void* data = nullptr;
+    const cudaError_t error = cudaMalloc(&data, static_cast<size_t>(bytes));
+    if (error == cudaSuccess) {
+      return std::make_unique<DeviceBlock>(comp_node_.device, data, bytes);
+    }
+    if (error != cudaErrorMemoryAllocation) {
+      return Annotate(Check(error, "cudaMalloc"), comp_node_.ToString());
+    }
+    static_cast<void>(cudaGetLastError());
+    return NoMemory(bytes);
+  }
+
+  absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateStaging(int64_t bytes) override {
+    ASHLAR_RETURN_IF_ERROR(CheckThere());
+    if (bytes == 0) return std::make_unique<PinnedBlock>(nullptr, 0);
+    void* data = nullptr;
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaMallocHost(&data, static_cast<size_t>(bytes)));
+    return std::make_unique<PinnedBlock>(data, bytes);
+  }
+
+  absl::Status CopyIn(void* device, const void* host, int64_t bytes) override {
+    return Copy(device, host, bytes, cudaMemcpyHostToDevice);
+  }
+  absl::Status CopyOut(void* host, const void* device, int64_t bytes) override {
+    return Copy(host, device, bytes, cudaMemcpyDeviceToHost);
+  }
+  absl::Status Fill(void* device, uint8_t pattern, int64_t bytes) override {
+    ASHLAR_RETURN_IF_ERROR(CheckThere());
+    if (bytes == 0) return absl::OkStatus();
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemset(device, pattern, static_cast<size_t>(bytes)));
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaDeviceSynchronize());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<Stream>> NewStream() override {
+    ASHLAR_RETURN_IF_ERROR(CheckThere());
+    return DeviceStream::Create(comp_node_.device);
+  }
+
+  std::optional<MemoryState> memory() override {
+    size_t free = 0, total = 0;
+    if (!CheckThere().ok() || !Check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo").ok()) {
+      return std::nullopt;
+    }
+    return MemoryState{static_cast<int64_t>(free), static_cast<int64_t>(total)};
+  }
+
+  std::vector<std::pair<std::string, std::string>> facts() override {
+    std::vector<std::pair<std::string, std::string>> facts = {
+        {"CUDA libraries", LibraryVersions()},
+        {"autotune cache", times_.path().empty() ? "none: no home folder" : times_.path()}};
+    if (!times_.note().empty()) facts.emplace_back("autotune cache", times_.note());
+    if (!missing_.empty()) return facts;
+    int driver = 0;
+    static_cast<void>(cudaDriverGetVersion(&driver));
+    facts.emplace_back("CUDA device", library_.name);
+    facts.emplace_back("CUDA driver", absl::StrCat(driver / 1000, ".", driver % 1000 / 10));
+    if (const std::optional<MemoryState> state = memory()) {
+      facts.emplace_back("device memory",
+                         absl::StrCat(state->free, " bytes free of ", state->total));
+    }
+    return facts;
+  }
+
+ private:
+  absl::Status OpenLibraries() {
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaSetDevice(comp_node_.device));
+    cudaDeviceProp properties = {};
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaGetDeviceProperties(&properties, comp_node_.device));
+    library_.name = absl::StrCat(properties.name, ", ", properties.major, ".", properties.minor);
+    library_.times = &times_;
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudnnCreate(&library_.cudnn));
+    ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtCreate(&library_.cublas));
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckThere() const {
+    if (!missing_.empty()) {
+      return absl::UnavailableError(absl::StrCat("device ", comp_node_.ToString(), ": ", missing_,
+                                                 "; a model can be planned for it, not run"));
+    }
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaSetDevice(comp_node_.device));
+    return absl::OkStatus();
+  }
+
+  absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
+    ASHLAR_RETURN_IF_ERROR(CheckThere());
+    if (bytes == 0) return absl::OkStatus();
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpy(to, from, static_cast<size_t>(bytes), kind));
+    return absl::OkStatus();
+  }
+
+  // Too much for the device, or only for what others have left of it.
+  absl::Status NoMemory(int64_t bytes) {
+    const MemoryState state = memory().value_or(MemoryState());
+    const std::string figures = absl::StrCat(comp_node_.ToString(), ": ", bytes, " bytes needed, ",
+                                             state.free, " free of ", state.total);
+    if (bytes > state.total) return absl::ResourceExhaustedError(figures);
+    return absl::UnavailableError(
+        absl::StrCat(figures, ": others hold the rest; try again when they are gone"));
+  }
+
+  const CompNode comp_node_;
+  const std::string missing_;
+  AutotuneCache times_;
+  LibraryDevice library_;
+  KernelRegistry kernels_;
+};
+
+// How many devices answer, and if none does why.
+int CountDevices(std::string& why) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return count;
+  static_cast<void>(cudaGetLastError());
+  why = error == cudaSuccess
+            ? "no CUDA device on this machine"
+            : absl::StrCat("no CUDA device answers (", cudaGetErrorString(error), ")");
+  return 0;
+}
+
+absl::StatusOr<Device*> Open(const CompNode& comp_node) {
+  static std::mutex mutex;
+  static auto* const devices = new std::map<int, std::unique_ptr<CudaDevice>>();
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (comp_node.stream != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("device ", comp_node.ToString(),
+                     ": every session has a stream of its own; ask for stream 0"));
+  }
+  std::string missing;
+  const int count = CountDevices(missing);
+  if (count > 0 && comp_node.device >= count) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "device ", comp_node.ToString(), ": there ", count == 1 ? "is 1 device" : "are ",
+        count == 1 ? "" : absl::StrCat(count, " devices"), ", counted from 0"));
+  }
+  std::unique_ptr<CudaDevice>& device = (*devices)[comp_node.device];
+  if (device == nullptr) {
+    auto opened = std::make_unique<CudaDevice>(comp_node, std::move(missing));
+    if (absl::Status status = opened->Prepare(); !status.ok()) {
+      return Annotate(status, absl::StrCat("device ", comp_node.ToString()));
+    }
+    device = std::move(opened);
+  }
+  return device.get();
+}
+
+}  // namespace
+}  // namespace ashlar::cuda
+
+extern "C" __attribute__((visibility("default"))) const ashlar::DeviceLibrary ashlar_device_library;
+const ashlar::DeviceLibrary ashlar_device_library = {ashlar::kDeviceLibraryBuild,
+                                                     ashlar::cuda::Open};

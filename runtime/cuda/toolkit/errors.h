@@ -1,0 +1,36 @@
+// Errors of the CUDA libraries as values.
+#ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_ERRORS_H_
+#define ASHLAR_RUNTIME_CUDA_TOOLKIT_ERRORS_H_
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+#include <cudnn.h>
+
+#include "graph/status.h"
+
+namespace ashlar::cuda {
+
+inline absl::Status Check(cudaError_t error, absl::string_view call) {
+  if (error == cudaSuccess) return absl::OkStatus();
+  static_cast<void>(cudaGetLastError());  // or the next call would report it once more
+  return absl::InternalError(
+      absl::StrCat(call, ": ", cudaGetErrorName(error), ", ", cudaGetErrorString(error)));
+}
+
+inline absl::Status Check(cudnnStatus_t status, absl::string_view call) {
+  if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(call, ": ", cudnnGetErrorString(status)));
+}
+
+inline absl::Status Check(cublasStatus_t status, absl::string_view call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(call, ": ", cublasLtGetStatusString(status)));
+}
+
+}  // namespace ashlar::cuda
+
+// Returns the error of a call of a CUDA library, with the call's text.
+#define ASHLAR_CUDA_RETURN_IF_ERROR(call) \
+  ASHLAR_RETURN_IF_ERROR(::ashlar::cuda::Check((call), #call))
+
+#endif  // ASHLAR_RUNTIME_CUDA_TOOLKIT_ERRORS_H_

@@ -1,0 +1,311 @@
+// The launches of our own kernels.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "runtime/cuda/launch.h"
+
+namespace ashlar::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int64_t kMaxBlocks = int64_t{1} << 30;
+
+LaunchError LastError() {
+  const cudaError_t error = cudaGetLastError();
+  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+}
+
+cudaStream_t AsStream(void* stream) { return static_cast<cudaStream_t>(stream); }
+
+// Blocks for so many threads in a grid-stride loop.
+unsigned Blocks(int64_t threads) {
+  return static_cast<unsigned>(std::min((threads + kThreads - 1) / kThreads, kMaxBlocks));
+}
+
+template <typename Index>
+__device__ Index FirstIndex() {
+  return static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+#define ASHLAR_GRID_LOOP(i, count)                                                         \
+  for (int64_t i = FirstIndex<int64_t>(), grid_step = int64_t{1} * gridDim.x * blockDim.x; \
+       i < (count); i += grid_step)
+
+template <typename Real>
+__global__ void __launch_bounds__(kThreads) ChainKernel(const __grid_constant__ ChainParams p) {
+  ASHLAR_GRID_LOOP(i, p.walk.extents.elements) ChainAt<Real>(p, i);
+}
+
+template <typename T, int kPack>
+__global__ void __launch_bounds__(kThreads) ChainPackKernel(const __grid_constant__ ChainParams p) {
+  ASHLAR_GRID_LOOP(i, p.walk.extents.elements) ChainPackAt<T, kPack>(p, i);
+}
+
+template <typename Real>
+__global__ void __launch_bounds__(kThreads) ConvertKernel(const __grid_constant__ ConvertParams p) {
+  ASHLAR_GRID_LOOP(i, p.walk.extents.elements) ConvertAt<Real>(p, i);
+}
+
+template <typename From, typename To>
+__global__ void __launch_bounds__(kThreads)
+    ConvertPackKernel(const __grid_constant__ ConvertParams p) {
+  ASHLAR_GRID_LOOP(i, p.walk.extents.elements) ConvertPackAt<From, To, 4>(p, i);
+}
+
+template <typename Word>
+__global__ void __launch_bounds__(kThreads) CopyKernel(const __grid_constant__ CopyParams p) {
+  ASHLAR_GRID_LOOP(i, p.most_elements) CopyAt<Word>(p, blockIdx.y, i);
+}
+
+template <typename Word>
+__global__ void __launch_bounds__(kTile* kTileRows)
+    TransposeKernel(const __grid_constant__ TransposeParams p, int64_t tiles) {
+  __shared__ Word tile[kTile][kTile + 1];
+  for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+    const TileOrigin origin = OriginOf(p, t);
+    ReadTile<Word>(p, origin, threadIdx.x, threadIdx.y, tile);
+    __syncthreads();
+    WriteTile<Word>(p, origin, threadIdx.x, threadIdx.y, tile);
+    __syncthreads();
+  }
+}
+
+__global__ void WriteKernel(const __grid_constant__ WriteParams p) {
+  if (static_cast<int>(threadIdx.x) < p.count) WriteAt(p, threadIdx.x);
+}
+
+template <typename T, int kPack>
+__global__ void __launch_bounds__(kThreads) PoolKernel(const __grid_constant__ PoolParams p) {
+  ASHLAR_GRID_LOOP(i, p.extents.elements) PoolAt<T, kPack>(p, i);
+}
+
+__global__ void __launch_bounds__(kThreads) LrnKernel(const __grid_constant__ LrnParams p) {
+  ASHLAR_GRID_LOOP(i, p.extents.elements) LrnAt(p, i);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    BatchNormKernel(const __grid_constant__ BatchNormParams p) {
+  ASHLAR_GRID_LOOP(i, p.elements) BatchNormAt(p, i);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    DirectConvKernel(const __grid_constant__ DirectConvParams p) {
+  ASHLAR_GRID_LOOP(i, p.extents.elements) DirectConvAt<T>(p, i);
+}
+
+__global__ void __launch_bounds__(kThreads) MatrixKernel(const __grid_constant__ MatrixParams p) {
+  ASHLAR_GRID_LOOP(i, p.batch.extents.elements * p.m * p.n) MatrixAt(p, i);
+}
+
+// The threads of a block. `shared` has a place for each warp; All is called by all threads.
+template <typename Real>
+struct Block {
+  Real* shared;
+  __device__ int rank() const { return threadIdx.x; }
+  __device__ int size() const { return blockDim.x; }
+  template <typename Combine>
+  __device__ Real All(Real value, Combine combine) const {
+    for (int distance = 16; distance > 0; distance /= 2) {
+      value = combine(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    }
+    const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    __syncthreads();  // the last call's values are read
+    if (threadIdx.x % 32 == 0) shared[warp] = value;
+    __syncthreads();
+    value = shared[0];
+    for (int w = 1; w < warps; ++w) value = combine(value, shared[w]);
+    return value;
+  }
+};
+
+template <typename Real>
+__global__ void __launch_bounds__(kThreads) ReduceKernel(const __grid_constant__ ReduceParams p) {
+  ASHLAR_GRID_LOOP(i, p.kept.extents.elements) ReduceAt<Real>(p, i, Alone());
+}
+
+template <typename Real>
+__global__ void __launch_bounds__(kThreads)
+    ReduceTeamKernel(const __grid_constant__ ReduceParams p) {
+  __shared__ Real shared[kThreads / 32];
+  for (int64_t i = blockIdx.x; i < p.kept.extents.elements; i += gridDim.x) {
+    ReduceAt<Real>(p, i, Block<Real>{shared});
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) SoftmaxKernel(const __grid_constant__ SoftmaxParams p) {
+  __shared__ float shared[kThreads / 32];
+  for (int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
+    SoftmaxAt(p, row, Block<float>{shared});
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    SoftmaxColumnKernel(const __grid_constant__ SoftmaxParams p) {
+  ASHLAR_GRID_LOOP(row, p.rows) SoftmaxAt(p, row, Alone());
+}
+
+bool IsReal(Scalar dtype) {
+  return dtype == Scalar::kFloat32 || dtype == Scalar::kFloat16 || dtype == Scalar::kBFloat16;
+}
+
+// Calls with a value of the type that stands for the dtype.
+template <typename Call>
+void WithReal(Scalar dtype, const Call& call) {
+  if (dtype == Scalar::kFloat16) return call(Half());
+  if (dtype == Scalar::kBFloat16) return call(BFloat16());
+  call(float());
+}
+
+}  // namespace
+
+LaunchError Launch(const ChainParams& p, void* stream) {
+  const unsigned blocks = Blocks(p.walk.extents.elements);
+  if (p.pack > 1) {
+    WithReal(p.dtype, [&](auto type) {
+      using T = decltype(type);
+      ChainPackKernel<T, 16 / sizeof(T)><<<blocks, kThreads, 0, AsStream(stream)>>>(p);
+    });
+  } else if (IsReal(p.dtype)) {
+    ChainKernel<float><<<blocks, kThreads, 0, AsStream(stream)>>>(p);
+  } else {
+    ChainKernel<double><<<blocks, kThreads, 0, AsStream(stream)>>>(p);
+  }
+  return LastError();
+}
+
+LaunchError Launch(const ConvertParams& p, void* stream) {
+  const unsigned blocks = Blocks(p.walk.extents.elements);
+  cudaStream_t const s = AsStream(stream);
+  if (p.pack > 1 && p.from == Scalar::kFloat32) {
+    if (p.to == Scalar::kFloat16) {
+      ConvertPackKernel<float, Half><<<blocks, kThreads, 0, s>>>(p);
+    } else {
+      ConvertPackKernel<float, BFloat16><<<blocks, kThreads, 0, s>>>(p);
+    }
+  } else if (p.pack > 1) {
+    if (p.from == Scalar::kFloat16) {
+      ConvertPackKernel<Half, float><<<blocks, kThreads, 0, s>>>(p);
+    } else {
+      ConvertPackKernel<BFloat16, float><<<blocks, kThreads, 0, s>>>(p);
+    }
+  } else if (IsReal(p.from) && IsReal(p.to)) {
+    ConvertKernel<float><<<blocks, kThreads, 0, s>>>(p);
+  } else {
+    ConvertKernel<double><<<blocks, kThreads, 0, s>>>(p);
+  }
+  return LastError();
+}
+
+LaunchError Launch(const CopyParams& p, void* stream) {
+  const dim3 grid(std::min(Blocks(p.most_elements), 1u << 20), static_cast<unsigned>(p.parts));
+  cudaStream_t const s = AsStream(stream);
+  switch (p.element) {
+    case 1:
+      CopyKernel<uint8_t><<<grid, kThreads, 0, s>>>(p);
+      break;
+    case 2:
+      CopyKernel<uint16_t><<<grid, kThreads, 0, s>>>(p);
+      break;
+    case 4:
+      CopyKernel<uint32_t><<<grid, kThreads, 0, s>>>(p);
+      break;
+    case 8:
+      CopyKernel<uint64_t><<<grid, kThreads, 0, s>>>(p);
+      break;
+    default:
+      CopyKernel<uint4><<<grid, kThreads, 0, s>>>(p);
+  }
+  return LastError();
+}
+
+LaunchError Launch(const TransposeParams& p, void* stream) {
+  const int64_t tiles = p.batch * TilesAcross(p.rows) * TilesAcross(p.columns);
+  const unsigned blocks = static_cast<unsigned>(std::min(tiles, kMaxBlocks));
+  const dim3 threads(kTile, kTileRows);
+  if (p.element == 2) {
+    TransposeKernel<uint16_t><<<blocks, threads, 0, AsStream(stream)>>>(p, tiles);
+  } else {
+    TransposeKernel<uint32_t><<<blocks, threads, 0, AsStream(stream)>>>(p, tiles);
+  }
+  return LastError();
+}
+
+LaunchError Launch(const WriteParams& p, void* stream) {
+  WriteKernel<<<1, kMaxRank, 0, AsStream(stream)>>>(p);
+  return LastError();
+}
+
+LaunchError Launch(const PoolParams& p, void* stream) {
+  const unsigned blocks = Blocks(p.extents.elements);
+  WithReal(p.dtype, [&](auto type) {
+    using T = decltype(type);
+    if (p.pack > 1) {
+      PoolKernel<T, 16 / sizeof(T)><<<blocks, kThreads, 0, AsStream(stream)>>>(p);
+    } else {
+      PoolKernel<T, 1><<<blocks, kThreads, 0, AsStream(stream)>>>(p);
+    }
+  });
+  return LastError();
+}
+
+LaunchError Launch(const LrnParams& p, void* stream) {
+  LrnKernel<<<Blocks(p.extents.elements), kThreads, 0, AsStream(stream)>>>(p);
+  return LastError();
+}
+
+LaunchError Launch(const BatchNormParams& p, void* stream) {
+  BatchNormKernel<<<Blocks(p.elements), kThreads, 0, AsStream(stream)>>>(p);
+  return LastError();
+}
+
+LaunchError Launch(const DirectConvParams& p, void* stream) {
+  WithReal(p.dtype, [&](auto type) {
+    using T = decltype(type);
+    DirectConvKernel<T><<<Blocks(p.extents.elements), kThreads, 0, AsStream(stream)>>>(p);
+  });
+  return LastError();
+}
+
+LaunchError Launch(const ReduceParams& p, void* stream) {
+  const int64_t results = p.kept.extents.elements;
+  cudaStream_t const s = AsStream(stream);
+  const unsigned blocks =
+      p.by_team ? static_cast<unsigned>(std::min(results, kMaxBlocks)) : Blocks(results);
+  const bool real = IsReal(p.from) && IsReal(p.to);
+  if (p.by_team && real) {
+    ReduceTeamKernel<float><<<blocks, kThreads, 0, s>>>(p);
+  } else if (p.by_team) {
+    ReduceTeamKernel<double><<<blocks, kThreads, 0, s>>>(p);
+  } else if (real) {
+    ReduceKernel<float><<<blocks, kThreads, 0, s>>>(p);
+  } else {
+    ReduceKernel<double><<<blocks, kThreads, 0, s>>>(p);
+  }
+  return LastError();
+}
+
+LaunchError Launch(const SoftmaxParams& p, void* stream) {
+  cudaStream_t const s = AsStream(stream);
+  if (p.step == 1) {
+    SoftmaxKernel<<<static_cast<unsigned>(std::min(p.rows, kMaxBlocks)), kThreads, 0, s>>>(p);
+  } else {
+    SoftmaxColumnKernel<<<Blocks(p.rows), kThreads, 0, s>>>(p);
+  }
+  return LastError();
+}
+
+LaunchError Launch(const MatrixParams& p, void* stream) {
+  const int64_t elements = p.batch.extents.elements * p.m * p.n;
+  MatrixKernel<<<Blocks(elements), kThreads, 0, AsStream(stream)>>>(p);
+  return LastError();
+}
+
+LaunchError CopyBytes(void* to, const void* from, int64_t bytes, void* stream) {
+  const cudaError_t error = cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
+                                            cudaMemcpyDeviceToDevice, AsStream(stream));
+  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,18 @@
+// Products of matrices on cuBLASLt.
+#ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_MATRIX_MUL_CUBLAS_H_
+#define ASHLAR_RUNTIME_CUDA_TOOLKIT_MATRIX_MUL_CUBLAS_H_
+
+#include "runtime/cuda/toolkit/library_device.h"
+#include "runtime/kernel.h"
+
+namespace ashlar::cuda {
+
+// The algorithms that the library's heuristics name, with scratch and without, best first. Empty
+// where it takes no such product: batches whose matrices are not one stride apart. Without a device
+// one kernel without scratch stands for all; it can be planned with, but not run.
+absl::StatusOr<KernelList> CublasMatrixMuls(const KernelRequest& request,
+                                            const LibraryDevice& device);
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_TOOLKIT_MATRIX_MUL_CUBLAS_H_

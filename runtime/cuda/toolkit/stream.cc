@@ -1,0 +1,95 @@
+#include "runtime/cuda/toolkit/stream.h"
+
+#include "runtime/allocation_origin.h"
+
+namespace ashlar::cuda {
+
+absl::StatusOr<std::unique_ptr<DeviceStream>> DeviceStream::Create(int index) {
+  std::unique_ptr<DeviceStream> stream(new DeviceStream());
+  stream->device_ = index;
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaSetDevice(index));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamCreateWithFlags(&stream->stream_, cudaStreamNonBlocking));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudnnCreate(&stream->cudnn_));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudnnSetStream(stream->cudnn_, stream->stream_));
+  return stream;
+}
+
+// Nothing can be reported from here; what fails leaves nothing to be done.
+DeviceStream::~DeviceStream() {
+  static_cast<void>(cudaSetDevice(device_));
+  if (stream_ != nullptr) static_cast<void>(cudaStreamSynchronize(stream_));
+  DropRecording();
+  for (cudaEvent_t mark : marks_) static_cast<void>(cudaEventDestroy(mark));
+  if (cudnn_ != nullptr) static_cast<void>(cudnnDestroy(cudnn_));
+  if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
+}
+
+void DeviceStream::DropRecording() {
+  if (recording_ != nullptr) static_cast<void>(cudaGraphExecDestroy(recording_));
+  if (graph_ != nullptr) static_cast<void>(cudaGraphDestroy(graph_));
+  recording_ = nullptr;
+  graph_ = nullptr;
+}
+
+absl::Status DeviceStream::CopyIn(void* device, const void* staging, int64_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(device, staging, static_cast<size_t>(bytes),
+                                              cudaMemcpyHostToDevice, stream_));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceStream::CopyOut(void* staging, const void* device, int64_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(staging, device, static_cast<size_t>(bytes),
+                                              cudaMemcpyDeviceToHost, stream_));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceStream::Wait() {
+  const OriginScope scope(AllocationOrigin::kLibrary);
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream_));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceStream::BeginRecording() {
+  const OriginScope scope(AllocationOrigin::kLibrary);
+  DropRecording();
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceStream::EndRecording() {
+  const OriginScope scope(AllocationOrigin::kLibrary);
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamEndCapture(stream_, &graph_));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphInstantiate(&recording_, graph_, 0));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphUpload(recording_, stream_));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceStream::Replay() {
+  const OriginScope scope(AllocationOrigin::kLibrary);
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphLaunch(recording_, stream_));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceStream::MakeMarks(int count) {
+  while (static_cast<int>(marks_.size()) < count) {
+    cudaEvent_t mark = nullptr;
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaEventCreate(&mark));
+    marks_.push_back(mark);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DeviceStream::Mark(int index) {
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaEventRecord(marks_[index], stream_));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<double> DeviceStream::SecondsBetween(int first, int second) {
+  float milliseconds = 0;
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaEventElapsedTime(&milliseconds, marks_[first], marks_[second]));
+  return milliseconds / 1000.0;
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,49 @@
+// A session's stream on a CUDA device, with what libraries keep for it.
+#ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_STREAM_H_
+#define ASHLAR_RUNTIME_CUDA_TOOLKIT_STREAM_H_
+
+#include <memory>
+#include <vector>
+
+#include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/toolkit/errors.h"
+
+namespace ashlar::cuda {
+
+class DeviceStream final : public CudaStream {
+ public:
+  // On device `index`.
+  static absl::StatusOr<std::unique_ptr<DeviceStream>> Create(int index);
+  ~DeviceStream() override;
+  DeviceStream(const DeviceStream&) = delete;
+  DeviceStream& operator=(const DeviceStream&) = delete;
+
+  void* handle() const override { return stream_; }
+  cudaStream_t stream() const { return stream_; }
+  cudnnHandle_t cudnn() const { return cudnn_; }
+
+  absl::Status CopyIn(void* device, const void* staging, int64_t bytes) override;
+  absl::Status CopyOut(void* staging, const void* device, int64_t bytes) override;
+  absl::Status Wait() override;
+  absl::Status BeginRecording() override;
+  absl::Status EndRecording() override;
+  absl::Status Replay() override;
+  absl::Status MakeMarks(int count) override;
+  absl::Status Mark(int index) override;
+  absl::StatusOr<double> SecondsBetween(int first, int second) override;
+
+ private:
+  DeviceStream() = default;
+  void DropRecording();
+
+  int device_ = 0;
+  cudaStream_t stream_ = nullptr;
+  cudnnHandle_t cudnn_ = nullptr;
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t recording_ = nullptr;
+  std::vector<cudaEvent_t> marks_;
+};
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_TOOLKIT_STREAM_H_
