@@ -105,9 +105,10 @@ class DoctorCommand final : public Command {
     const absl::StatusOr<Device*> cpu = OpenDevice({CompNode::Type::kCpu, 0, 0});
     const absl::StatusOr<Device*> gpu = OpenDevice({CompNode::Type::kGpu, 0, 0});
     const auto state = [](const absl::StatusOr<Device*>& device) {
-      return device.ok() ? "ready" : std::string(device.status().message());
+      const absl::Status status = device.ok() ? (*device)->ready() : device.status();
+      return status.ok() ? "ready" : std::string(status.message());
     };
-    const std::vector<std::pair<const char*, std::string>> facts = {
+    std::vector<std::pair<std::string, std::string>> facts = {
         {"build", Build()},
         {"kernel", Kernel()},
         {"processor", ProcValue("/proc/cpuinfo", "model name")},
@@ -122,6 +123,10 @@ class DoctorCommand final : public Command {
         {"cpu0:0", state(cpu)},
         {"gpu0:0", state(gpu)},
     };
+    if (gpu.ok()) {
+      const auto more = (*gpu)->facts();
+      facts.insert(facts.end(), more.begin(), more.end());
+    }
     Table table({"fact", "value"});
     Json document = console.Document(CompNode(), DefaultThreads());
     for (const auto& [name, value] : facts) {

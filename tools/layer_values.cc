@@ -12,8 +12,8 @@ class Recorder final : public RunListener {
  public:
   explicit Recorder(BoundSession& session)
       : planned_(session.planned()),
-        arena_(static_cast<const char*>(session.session().arena().data())),
-        outputs_(session.outputs()) {}
+        session_(session.session()),
+        arena_(static_cast<const char*>(session.session().arena().data())) {}
 
   void OnStepEnd(int step) override {
     const OperatorNode& node = planned_.graph.node(planned_.schedule.order[step]);
@@ -21,7 +21,12 @@ class Recorder final : public RunListener {
     for (int var : planned_.graph.value_outputs(node)) Record(var);
   }
 
-  LayerValues Take() { return std::move(values_); }
+  bool reads_memory() const override { return true; }
+
+  absl::StatusOr<LayerValues> Take() {
+    if (!status_.ok()) return status_;
+    return std::move(values_);
+  }
 
  private:
   void Record(int index) {
@@ -32,39 +37,44 @@ class Recorder final : public RunListener {
     if (storage.pool == Pool::kArena) {
       data = arena_ + planned_.ArenaOffset(index);
     } else if (storage.pool == Pool::kOutput) {
-      data = static_cast<const char*>(outputs_[storage.binding].second.raw()) + view.offset;
+      data = static_cast<const char*>(session_.output_data(storage.binding)) + view.offset;
     } else {
       return;
     }
     const Var& var = planned_.graph.var(index);
-    if (IsBlocked(var.type.format)) {
-      values_[var.id] = FromBlocked(var.type, reinterpret_cast<const float*>(data));
-    } else {
-      HostTensor value = HostTensor::Zeros(var.type.dtype, var.type.shape);
-      std::memcpy(value.mutable_raw(), data, static_cast<size_t>(value.bytes()));
-      values_[var.id] = std::move(value);
-    }
+    std::vector<char> bytes(static_cast<size_t>(var.type.bytes()));
+    status_.Update(planned_.device->CopyOut(bytes.data(), data, var.type.bytes()));
+    values_[var.id] = RowMajor(var.type, bytes.data());
   }
 
   const PlannedGraph& planned_;
+  const Session& session_;
   const char* const arena_;
-  const NamedTensors& outputs_;
+  absl::Status status_;
   LayerValues values_;
 };
 
 }  // namespace
 
-HostTensor FromBlocked(const TensorType& type, const float* blocked) {
-  HostTensor tensor = HostTensor::Zeros(DType::kFloat32, type.shape);
-  float* out = tensor.mutable_data<float>().data();
+HostTensor RowMajor(const TensorType& type, const char* data) {
+  HostTensor tensor = HostTensor::Zeros(type.dtype, type.shape);
+  char* out = static_cast<char*>(tensor.mutable_raw());
+  if (type.format == Format::kDefault) {
+    if (tensor.bytes() > 0) std::memcpy(out, data, static_cast<size_t>(tensor.bytes()));
+    return tensor;
+  }
+  const int64_t size = SizeOf(type.dtype);
   const ImageStrides step = StridesOf(type);
   const Shape& shape = type.shape;
+  const int64_t block = IsBlocked(type.format) ? kChannelBlock : 1;
   for (int64_t n = 0; n < shape[0]; ++n) {
     for (int64_t c = 0; c < shape[1]; ++c) {
-      const float* const plane =
-          blocked + n * step.n + c / kChannelBlock * step.c + c % kChannelBlock;
+      const int64_t plane = n * step.n + c / block * step.c + c % block;
       for (int64_t h = 0; h < shape[2]; ++h) {
-        for (int64_t w = 0; w < shape[3]; ++w) *out++ = plane[h * step.h + w * step.w];
+        for (int64_t w = 0; w < shape[3]; ++w, out += size) {
+          std::memcpy(out, data + (plane + h * step.h + w * step.w) * size,
+                      static_cast<size_t>(size));
+        }
       }
     }
   }

@@ -12,12 +12,11 @@ namespace ashlar {
 // By var id, row-major.
 using LayerValues = std::map<int, HostTensor>;
 
-// Runs the session once. Its device's memory must be the host's. Values that share the caller's
-// input are left out.
+// Runs the session once. Values that share the caller's input are left out.
 absl::StatusOr<LayerValues> RunAndRecord(BoundSession& session);
 
-// A Float32 image in a blocked format to row-major.
-HostTensor FromBlocked(const TensorType& type, const float* blocked);
+// The tensor whose bytes are stored at `data` in the type's format.
+HostTensor RowMajor(const TensorType& type, const char* data);
 
 }  // namespace ashlar
 

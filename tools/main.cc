@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/device_library.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/suggest.h"
@@ -115,6 +116,7 @@ std::vector<std::string> Arguments(int argc, char** argv) {
 
 int Main(int argc, char** argv) {
   RegisterCpuDevice();
+  RegisterDeviceLibrary(CompNode::Type::kGpu, "libashlar_cuda.so");
   CLI::App app("Ashlar plans the memory of a model to the byte, runs it and proves the plan.",
                "ashlar");
   app.set_help_flag("-h,--help", "this text");

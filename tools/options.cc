@@ -66,6 +66,13 @@ absl::StatusOr<double> ParseRatio(absl::string_view text) {
       absl::StrCat("'", text.substr(0, 64), "' is no ratio of at least 0, such as 0.05"));
 }
 
+absl::StatusOr<DType> ParsePrecision(absl::string_view text) {
+  if (text == "fp32") return DType::kFloat32;
+  if (text == "fp16") return DType::kFloat16;
+  if (text == "bf16") return DType::kBFloat16;
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not fp32, fp16 or bf16"));
+}
+
 absl::StatusOr<bool> ParseLayout(absl::string_view text) {
   if (text == "nchw") return false;
   if (text == "nhwc") return true;
@@ -132,6 +139,15 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
       ->option_text("N")
       ->check(WholeNumber(0))
       ->group("Execution");
+  AddParsed(app, "--precision", flags.precision, ParsePrecision, "NAME",
+            "fp32 (default); on a GPU fp16 or bf16, with sums in fp32")
+      ->group("Execution");
+  app.add_flag("--allow-tf32", flags.allow_tf32,
+               "on a GPU: products of fp32 numbers rounded to 10 bits of fraction")
+      ->group("Execution");
+  app.add_flag("--autotune", flags.autotune,
+               "on a GPU: choose kernels by times, measured once and kept")
+      ->group("Execution");
 }
 
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix) {
@@ -187,12 +203,16 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
   PlanningOptions options;
   options.comp_node = execution.device;
   options.threads = execution.threads;
+  options.precision = execution.precision;
   options.passes = planning.passes;
   options.scheduler = planning.scheduler;
   options.planner.planner = planning.planner;
   options.planner.limits.time = planning.plan_time;
   options.inplace = planning.inplace;
-  options.kernels = {.exact = planning.exact, .least_memory = planning.prefer_memory};
+  options.kernels = {.exact = planning.exact,
+                     .least_memory = planning.prefer_memory,
+                     .allow_tf32 = execution.allow_tf32,
+                     .autotune = execution.autotune};
   options.alignment = planning.align;
   if (planning.autotune && !planning.record.empty()) {
     // A record only saves time: one that cannot be read is as none.

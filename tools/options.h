@@ -42,6 +42,8 @@ struct ExecutionFlags {
   CompNode device;
   int threads = 1;    // from DefaultThreads
   uint64_t seed = 0;  // of random inputs
+  DType precision = DType::kFloat32;
+  bool allow_tf32 = false, autotune = false;  // KernelPolicy
 };
 
 // Processors that this process may use.

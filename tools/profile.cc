@@ -122,16 +122,17 @@ class ProfileCommand final : public Command {
     for (int64_t i = 0; i < warmup_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
     Profiler profiler(static_cast<int>(planned.schedule.order.size()));
     ASHLAR_RETURN_IF_ERROR(session->Run(profiler));
-    ASHLAR_RETURN_IF_ERROR(WriteFiles(*session, profiler.steps(), std::move(measured)));
+    ASHLAR_RETURN_IF_ERROR(WriteFiles(*session, profiler, std::move(measured)));
     return Show(planned, profiler.steps(), console);
   }
 
  private:
-  absl::Status WriteFiles(BoundSession& session, const std::vector<StepTime>& steps,
+  absl::Status WriteFiles(BoundSession& session, const Profiler& profiler,
                           std::optional<Measurement> measured) const {
     const PlannedGraph& planned = session.planned();
     ProfileRecord record;
-    record.steps = steps;
+    record.steps = profiler.steps();
+    if (!planned.device->is_host()) record.host_steps = profiler.host_steps();
     record.measured = std::move(measured);
     record.arena = session.session().arena().data();
     record.weights = session.session().executable().weights();
@@ -142,7 +143,7 @@ class ProfileCommand final : public Command {
       ASHLAR_RETURN_IF_ERROR(WriteJsonFile(dump_, ProfileDump(planned, record), 1));
     }
     if (!trace_.empty()) {
-      ASHLAR_ASSIGN_OR_RETURN(const Json trace, ChromeTrace(planned, steps));
+      ASHLAR_ASSIGN_OR_RETURN(const Json trace, ChromeTrace(planned, record.steps));
       ASHLAR_RETURN_IF_ERROR(WriteJsonFile(trace_, trace, -1));
     }
     return absl::OkStatus();

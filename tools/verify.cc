@@ -85,6 +85,11 @@ class VerifyCommand final : public Command {
         {"own_calls", m.heap.own_calls},         {"own_bytes", m.heap.own_bytes},
         {"library_calls", m.heap.library_calls}, {"library_net_bytes", m.heap.library_net_bytes},
         {"counted", HeapCountingAvailable()},    {"runs", m.runs_counted}};
+    if (m.device.has_value()) {
+      document["device_memory"] = {{"asked_bytes", m.device->asked},
+                                   {"taken_bytes", m.device->taken},
+                                   {"library_bytes", m.device->libraries}};
+    }
     document["rss"] = {{"before", m.rss_before}, {"after", m.rss_after}, {"peak", m.rss_peak}};
     document["overruns"] = m.overruns;
     document["ok"] = m.ok;
@@ -96,6 +101,12 @@ class VerifyCommand final : public Command {
         m.runs_counted, m.heap.own_calls, m.heap.own_bytes, m.heap.library_calls,
         m.heap.library_net_bytes, HeapCountingAvailable() ? "" : "; not counted in this build",
         FormatBytes(m.rss_before), FormatBytes(m.rss_after), FormatBytes(m.rss_peak)));
+    if (m.device.has_value()) {
+      console.Print(absl::StrFormat(
+          "device memory: %s asked for, free memory shrank by %s; libraries and contexts took %s\n",
+          FormatBytes(m.device->asked), FormatBytes(m.device->taken),
+          FormatBytes(m.device->libraries)));
+    }
     for (const std::string& overrun : m.overruns) {
       console.Print(absl::StrCat("overrun: ", FormatName(overrun, 300), "\n"));
       if (excess.empty()) excess = overrun;

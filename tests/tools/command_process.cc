@@ -39,10 +39,19 @@ void CommandTest::Write(const std::string& name, const std::string& text) {
 }
 
 ProcessResult CommandTest::Ashlar(const std::string& arguments) {
+  return Execute(ASHLAR_COMMAND, arguments);
+}
+
+ProcessResult CommandTest::AshlarAlone(const std::string& arguments) {
+  const std::string program = Path("ashlar_alone");
+  if (!std::filesystem::exists(program)) std::filesystem::copy_file(ASHLAR_COMMAND, program);
+  return Execute(program, arguments);
+}
+
+ProcessResult CommandTest::Execute(const std::string& program, const std::string& arguments) {
   // With a record of kernels of its own, not the user's.
-  const std::string command = "cd '" + folder_ +
-                              "' && { ASHLAR_KERNELS=kernels.json '" ASHLAR_COMMAND "' " +
-                              arguments + "; } >stdout.txt 2>stderr.txt </dev/null";
+  const std::string command = "cd '" + folder_ + "' && { ASHLAR_KERNELS=kernels.json '" + program +
+                              "' " + arguments + "; } >stdout.txt 2>stderr.txt </dev/null";
   const int status = std::system(command.c_str());
   ProcessResult result;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

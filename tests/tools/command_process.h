@@ -24,11 +24,14 @@ class CommandTest : public ::testing::Test {
 
   // Runs `ashlar ARGUMENTS` in the folder, through the shell.
   static ProcessResult Ashlar(const std::string& arguments);
+  // The same with a copy of the command that has no other file beside it.
+  static ProcessResult AshlarAlone(const std::string& arguments);
   static std::string Path(const std::string& name);
   static std::string Read(const std::string& name);
   static void Write(const std::string& name, const std::string& text);
 
  private:
+  static ProcessResult Execute(const std::string& program, const std::string& arguments);
   static std::string folder_;
 };
 

@@ -175,7 +175,8 @@ TEST(LayerValuesTest, BlockedImagesBecomeRowMajor) {
       }
     }
   }
-  const HostTensor tensor = FromBlocked({DType::kFloat32, shape, Format::kNCHW16c}, blocked.data());
+  const HostTensor tensor = RowMajor({DType::kFloat32, shape, Format::kNCHW16c},
+                                     reinterpret_cast<const char*>(blocked.data()));
   for (int64_t i = 0; i < tensor.num_elements(); ++i) EXPECT_EQ(tensor.At(i), i);
 }
 
