@@ -1,12 +1,13 @@
 // A long-lived process that runs a model when it is told to: one side of a side-by-side
 // measurement.
 //
-//   latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [exact] [memory] [tile=SPEC]
+//   latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [WORD...]
 //
-// The words are --exact, --prefer memory and --tile SPEC of the command.
-// Prints "ready" after three warm-up runs (whose output it writes to OUTPUT.npy); then, for each
-// line with a number k on stdin, runs k times and prints the k latencies in milliseconds on one
-// line.
+// "exact", "memory" and "tile=SPEC" are --exact, --prefer memory and --tile SPEC of the command;
+// tf32, fp16, bf16 and autotune are its options of those names, and any other word is --device. On
+// a device with memory of its own input and output stay there. Prints "ready" after three warm-up
+// runs (whose output it writes to OUTPUT.npy); then, for each line with a number k on stdin, runs k
+// times and prints the k latencies in milliseconds on one line.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -17,6 +18,7 @@
 #include "graph/passes/tile_spec.h"
 #include "graph/status.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/device_library.h"
 #include "runtime/session.h"
 #include "serialization/native_reader.h"
 #include "serialization/npy.h"
@@ -34,10 +36,23 @@ absl::Status Serve(const std::string& model, const PlanningOptions& options,
   const Graph& compiled = executable->graph();
   const Binding& output = compiled.outputs()[0];
   HostTensor result = HostTensor::Zeros(DType::kFloat32, compiled.var(output.var).type.shape);
-  ASHLAR_RETURN_IF_ERROR(session->BindInput(compiled.inputs()[0].name, input.raw(), input.bytes()));
+  Device& device = *executable->planned().device;
+  const std::string& input_name = compiled.inputs()[0].name;
+  ASHLAR_RETURN_IF_ERROR(session->BindInput(input_name, input.raw(), input.bytes()));
   ASHLAR_RETURN_IF_ERROR(session->BindOutput(output.name, result.mutable_raw(), result.bytes()));
   for (int i = 0; i < 3; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
   ASHLAR_RETURN_IF_ERROR(WriteNpy(result, output_path));
+  std::unique_ptr<DeviceMemory> resident_input, resident_output;
+  if (!device.is_host()) {
+    ASHLAR_ASSIGN_OR_RETURN(resident_input, device.Allocate(input.bytes()));
+    ASHLAR_ASSIGN_OR_RETURN(resident_output, device.Allocate(result.bytes()));
+    ASHLAR_RETURN_IF_ERROR(device.CopyIn(resident_input->data(), input.raw(), input.bytes()));
+    ASHLAR_RETURN_IF_ERROR(
+        session->BindDeviceInput(input_name, resident_input->data(), input.bytes()));
+    ASHLAR_RETURN_IF_ERROR(
+        session->BindDeviceOutput(output.name, resident_output->data(), result.bytes()));
+    for (int i = 0; i < 3; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
+  }
   std::cout << "ready" << std::endl;
   int runs = 0;
   while (std::cin >> runs) {
@@ -53,31 +68,37 @@ absl::Status Serve(const std::string& model, const PlanningOptions& options,
   return absl::OkStatus();
 }
 
+absl::Status ReadWord(const std::string& word, PlanningOptions& options) {
+  if (word == "fp32") return absl::OkStatus();
+  if (word == "exact") return options.kernels.exact = true, absl::OkStatus();
+  if (word == "memory") return options.kernels.least_memory = true, absl::OkStatus();
+  if (word == "tf32") return options.kernels.allow_tf32 = true, absl::OkStatus();
+  if (word == "autotune") return options.kernels.autotune = true, absl::OkStatus();
+  if (word == "fp16") return options.precision = DType::kFloat16, absl::OkStatus();
+  if (word == "bf16") return options.precision = DType::kBFloat16, absl::OkStatus();
+  if (absl::StartsWith(word, "tile=")) {
+    ASHLAR_ASSIGN_OR_RETURN(options.tiles, TileSpec::Parse(absl::string_view(word).substr(5)));
+    return absl::OkStatus();
+  }
+  ASHLAR_ASSIGN_OR_RETURN(options.comp_node, CompNode::Parse(word));
+  return absl::OkStatus();
+}
+
 }  // namespace
 }  // namespace ashlar
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    std::cerr << "usage: latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [exact] [memory] "
-                 "[tile=SPEC]\n";
+    std::cerr << "usage: latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [WORD...]\n";
     return 2;
   }
   ashlar::PlanningOptions options;
   options.threads = std::atoi(argv[2]);
-  for (int i = 5; i < argc; ++i) {
-    const absl::string_view word = argv[i];
-    options.kernels.exact |= word == "exact";
-    options.kernels.least_memory |= word == "memory";
-    if (!absl::StartsWith(word, "tile=")) continue;
-    absl::StatusOr<ashlar::TileSpec> tiles = ashlar::TileSpec::Parse(word.substr(5));
-    if (!tiles.ok()) {
-      std::cerr << "error: " << tiles.status().message() << "\n";
-      return 2;
-    }
-    options.tiles = *std::move(tiles);
-  }
+  absl::Status status;
+  for (int i = 5; i < argc; ++i) status.Update(ashlar::ReadWord(argv[i], options));
   ashlar::RegisterCpuDevice();
-  const absl::Status status = ashlar::Serve(argv[1], options, argv[3], argv[4]);
+  ashlar::RegisterDeviceLibrary(ashlar::CompNode::Type::kGpu, "libashlar_cuda.so");
+  if (status.ok()) status = ashlar::Serve(argv[1], options, argv[3], argv[4]);
   if (status.ok()) return 0;
   std::cerr << "error: " << status.message() << "\n";
   return 1;
