@@ -179,6 +179,13 @@ class Operator {
                                             absl::Span<const InputInfo> /*consumer_inputs*/) const {
     return std::nullopt;
   }
+  // The same for devices that compute such a pair in one kernel (PassContext::chains): a chain of
+  // scalar functions, a product and what is added to it.
+  virtual std::optional<Replacement> Chain(const Operator& /*consumer*/, int /*via*/,
+                                           absl::Span<const InputInfo> /*inputs*/,
+                                           absl::Span<const InputInfo> /*consumer_inputs*/) const {
+    return std::nullopt;
+  }
   // This operator as a channel-wise affine map of one input, where its coefficients are constant.
   virtual std::optional<ChannelAffine> AsChannelAffine(
       absl::Span<const InputInfo> /*inputs*/) const {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "opr/elemwise_chain.h"
 #include "opr/per_channel.h"
 #include "opr/regions.h"
 #include "opr/strided.h"
@@ -241,6 +242,12 @@ std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInf
     default:
       return std::nullopt;
   }
+}
+
+std::optional<Replacement> Elemwise::Chain(const Operator& consumer, int via,
+                                           absl::Span<const InputInfo> inputs,
+                                           absl::Span<const InputInfo> consumer_inputs) const {
+  return ChainElemwise(*this, consumer, via, inputs, consumer_inputs);
 }
 
 std::optional<std::vector<Region>> Elemwise::InputRegions(

@@ -81,6 +81,9 @@ class Elemwise final : public OperatorWithParam<ElemwiseParam> {
   std::vector<int> WritableForward(absl::Span<const TensorType> inputs,
                                    absl::Span<const TensorType> outputs) const override;
   std::optional<ChannelAffine> AsChannelAffine(absl::Span<const InputInfo> inputs) const override;
+  std::optional<Replacement> Chain(const Operator& consumer, int via,
+                                   absl::Span<const InputInfo> inputs,
+                                   absl::Span<const InputInfo> consumer_inputs) const override;
 };
 
 }  // namespace ashlar

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "opr/checks.h"
+#include "opr/matrix_mul_bias.h"
 #include "opr/regions.h"
 #include "opr/saturating_product.h"
 
@@ -127,6 +128,12 @@ int64_t MatrixMul::Computation(absl::Span<const TensorType> inputs,
   const Shape& a = inputs[0].shape;
   const int64_t k = a[a.rank() - (param().transposeA ? 2 : 1)];
   return SaturatingProduct({outputs[0].shape.num_elements(), k, 2});
+}
+
+std::optional<Replacement> MatrixMul::Chain(const Operator& consumer, int via,
+                                            absl::Span<const InputInfo> inputs,
+                                            absl::Span<const InputInfo> consumer_inputs) const {
+  return ChainBias(param(), consumer, via, inputs, consumer_inputs);
 }
 
 std::optional<std::vector<Region>> MatrixMul::InputRegions(

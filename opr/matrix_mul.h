@@ -58,6 +58,9 @@ class MatrixMul final : public OperatorWithParam<MatrixMulParam> {
       absl::Span<const TensorType> outputs) const override;
   int64_t Computation(absl::Span<const TensorType> inputs,
                       absl::Span<const TensorType> outputs) const override;
+  std::optional<Replacement> Chain(const Operator& consumer, int via,
+                                   absl::Span<const InputInfo> inputs,
+                                   absl::Span<const InputInfo> consumer_inputs) const override;
 };
 
 }  // namespace ashlar

@@ -6,11 +6,13 @@
 #include "opr/convolution.h"
 #include "opr/dimshuffle.h"
 #include "opr/elemwise.h"
+#include "opr/elemwise_chain.h"
 #include "opr/get_var_shape.h"
 #include "opr/host_io.h"
 #include "opr/immutable_tensor.h"
 #include "opr/lrn.h"
 #include "opr/matrix_mul.h"
+#include "opr/matrix_mul_bias.h"
 #include "opr/pooling.h"
 #include "opr/reduce.h"
 #include "opr/relayout_format.h"
@@ -36,12 +38,15 @@ constexpr OperatorRow kRows[] = {
      MakeFromParams<ConvolutionForward>},
     {"Dimshuffle", "axes permuted, added and dropped", MakeFromParams<Dimshuffle>},
     {"Elemwise", "a scalar function of each element, with broadcasting", MakeFromParams<Elemwise>},
+    {"ElemwiseChain", "scalar functions one after the other, on a GPU",
+     MakeFromParams<ElemwiseChain>},
     {"GetVarShape", "the shape of a tensor as a value", MakeFromParams<GetVarShape>},
     {"Host2DeviceCopy", "an input, copied from the host", MakeFromParams<Host2DeviceCopy>},
     {"ImmutableTensor", "a constant", MakeWithoutValue},
     {"InputCallback", "an input, bound by the caller", MakeFromParams<InputCallback>},
     {"LRN", "local response normalisation across channels", MakeFromParams<LRN>},
     {"MatrixMul", "product of matrices, or of batches of them", MakeFromParams<MatrixMul>},
+    {"MatrixMulBias", "product of matrices + bias + ReLU, on a GPU", MakeFromParams<MatrixMulBias>},
     {"OutputCallback", "an output, handed to the caller", MakeFromParams<OutputCallback>},
     {"PoolingForward", "maximum or mean of each window", MakeFromParams<PoolingForward>},
     {"Reduce", "sum, product, least, greatest or mean along an axis", MakeFromParams<Reduce>},

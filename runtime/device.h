@@ -73,9 +73,14 @@ class Device {
   virtual int64_t tensor_alignment() const { return 1; }
   // How images lie inside a graph.
   virtual Format image_format() const { return Format::kNCHW16c; }
+  // Whether it has kernels for what the pass `chain` makes.
+  virtual bool runs_chains() const { return false; }
   virtual const KernelRegistry& kernels() const = 0;
   // What its kernels choose the layout of packed weights by: "avx512".
   virtual std::string processor() const { return ""; }
+  // Names the hardware and the libraries, as far as measured times depend on them; "" where there
+  // is nothing to measure.
+  virtual std::string measured_as() const { return ""; }
   // ResourceExhausted where the device has not that much; Unavailable where it has but not now, or
   // where the device itself is not there and can only be planned for.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) = 0;

@@ -51,7 +51,7 @@ double WeightFlops(const Graph& graph) {
 absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& options) {
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
   const PassContext context = {Operators(), device->image_format(), options.precision,
-                               options.done_with};
+                               device->runs_chains(), options.done_with};
   std::vector<PassReport> reports;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(options.passes));
   for (const Pass& pass : passes) {

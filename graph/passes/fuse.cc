@@ -6,9 +6,14 @@
 namespace ashlar {
 namespace {
 
+// Operator::Absorb or Operator::Chain.
+using Rule = std::optional<Replacement> (Operator::*)(
+    const Operator& consumer, int via, absl::Span<const InputInfo> inputs,
+    absl::Span<const InputInfo> consumer_inputs) const;
+
 // Merges `consumer` into one of its producers; false if none takes it. The latest producer is asked
 // first: of two convolutions that are added, it takes the result of the other as an operand.
-bool MergeIntoProducer(NodeMerger& merger, int consumer) {
+bool MergeIntoProducer(NodeMerger& merger, Rule rule, int consumer) {
   struct Edge {
     int producer, input;
   };
@@ -21,9 +26,8 @@ bool MergeIntoProducer(NodeMerger& merger, int consumer) {
   std::sort(edges.begin(), edges.end(),
             [](const Edge& a, const Edge& b) { return a.producer > b.producer; });
   for (const Edge& edge : edges) {
-    const std::optional<Replacement> replacement =
-        merger.op(edge.producer)
-            .Absorb(merger.op(consumer), edge.input, merger.InputInfos(edge.producer), infos);
+    const std::optional<Replacement> replacement = (merger.op(edge.producer).*rule)(
+        merger.op(consumer), edge.input, merger.InputInfos(edge.producer), infos);
     if (!replacement) continue;
     merger.Merge({edge.producer, consumer}, *replacement);
     return true;
@@ -31,15 +35,23 @@ bool MergeIntoProducer(NodeMerger& merger, int consumer) {
   return false;
 }
 
-}  // namespace
-
-absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators) {
+absl::StatusOr<Graph> MergeAll(const Graph& graph, const OperatorTable& operators, Rule rule) {
   NodeMerger merger(graph);
   for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node) {
-    while (MergeIntoProducer(merger, node)) {
+    while (MergeIntoProducer(merger, rule, node)) {
     }
   }
   return std::move(merger).Finish(operators);
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators) {
+  return MergeAll(graph, operators, &Operator::Absorb);
+}
+
+absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators) {
+  return MergeAll(graph, operators, &Operator::Chain);
 }
 
 }  // namespace ashlar

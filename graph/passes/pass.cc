@@ -28,6 +28,8 @@ absl::StatusOr<Graph> RunLayout(const Graph& graph, const PassContext& context) 
   return AssignLayout(graph, context.operators, context.image_format);
 }
 
+bool RunsChains(const PassContext& context) { return context.chains; }
+
 bool IsLowPrecision(const PassContext& context) { return context.precision != DType::kFloat32; }
 
 constexpr Pass kPasses[] = {
@@ -35,6 +37,8 @@ constexpr Pass kPasses[] = {
      nullptr},
     {"fold_scale", "batch norm and other channel-wise scales into weights", RunFoldScale, nullptr},
     {"fuse", "convolution + bias + residual + activation as one operator", Run<Fuse>, nullptr},
+    {"chain", "scalar functions, products and biases in one kernel, on a GPU", Run<Chain>,
+     RunsChains},
     {"precision", "16-bit floats where asked for, casts at the borders", RunPrecision,
      IsLowPrecision},
     {"layout", "images in the device's format, relayout at the borders", RunLayout, nullptr},

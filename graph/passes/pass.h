@@ -21,6 +21,7 @@ struct PassContext {
   const OperatorTable& operators;
   Format image_format = Format::kNCHW16c;  // of images inside the graph
   DType precision = DType::kFloat32;       // or Float16, BFloat16
+  bool chains = false;                     // the device runs what Operator::Chain makes
   ReplacedListener replaced;               // may be empty
 };
 
@@ -36,6 +37,7 @@ struct Pass {
 //   fold_constants  evaluates what depends on constants and shapes alone
 //   fold_scale      channel-wise affine operators (batch norm, scale) into the weights before them
 //   fuse            convolution + bias + residual + activation into one operator
+//   chain           scalar functions one behind the other, products and biases (on some devices)
 //   precision       16-bit floats where PrecisionRule allows, casts between (if asked for)
 //   layout          images in the device's format, with RelayoutFormat at the borders
 absl::Span<const Pass> AllPasses();
@@ -47,6 +49,7 @@ absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& ope
 absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators,
                                 const ReplacedListener& replaced = nullptr);
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);
+absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators);
 // `precision` is Float16 or BFloat16. The caller's tensors keep their dtype.
 absl::StatusOr<Graph> AssignPrecision(const Graph& graph, const OperatorTable& operators,
                                       DType precision);

@@ -48,10 +48,14 @@ absl::StatusOr<std::vector<Region>> RegionBuilder::InputRegions(int node, const 
 
 bool RegionBuilder::IsRun(const Piece& piece, const Region& region) {
   const Format format = TypeOf(piece.var).format;
+  // In memory, an image's channels lie inside of its rows, or of its pixels.
+  static constexpr int kRows[] = {0, 2, 1, 3}, kLast[] = {0, 2, 3, 1};
+  const int* const order = format == Format::kNHCW16c ? kRows
+                           : format == Format::kNHWC  ? kLast
+                                                      : nullptr;
   bool cut = false;  // a dimension further in
   for (int i = static_cast<int>(region.size()) - 1; i >= 0; --i) {
-    // From the innermost on: in rows, an image's channels lie inside of its rows.
-    const int axis = format == Format::kNHCW16c && (i == 1 || i == 2) ? 3 - i : i;
+    const int axis = order == nullptr ? i : order[i];
     if (cut && region[axis].size() != 1) return false;
     cut = cut || region[axis] != piece.region[axis];
   }

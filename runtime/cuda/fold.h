@@ -113,14 +113,15 @@ ASHLAR_HD void SoftmaxAt(const SoftmaxParams& p, int64_t row, const Team& team) 
   }
 }
 
-// Element `number` of a batch of products: for what the library refuses. The batch is walked with
-// operand 0: A, operand 1: B, in elements from matrix to matrix.
+// Element `number` of a batch of products, plus a bias for each column: for what the library
+// refuses. The batch is walked with operand 0: A, operand 1: B, in elements from matrix to matrix.
 struct MatrixParams {
   Walk<2> batch;
   int64_t m = 0, k = 0, n = 0;
   int64_t a_row = 0, a_column = 0, b_row = 0, b_column = 0;  // element strides
   Scalar dtype = Scalar::kFloat32;
-  const void *a = nullptr, *b = nullptr;
+  bool relu = false;
+  const void *a = nullptr, *b = nullptr, *bias = nullptr;  // bias: or null
   void* out = nullptr;
 };
 
@@ -133,7 +134,8 @@ ASHLAR_HD void MatrixAt(const MatrixParams& p, int64_t number) {
     sum += LoadAs<float>(p.dtype, p.a, at[0] + row * p.a_row + l * p.a_column) *
            LoadAs<float>(p.dtype, p.b, at[1] + l * p.b_row + column * p.b_column);
   }
-  StoreAs<float>(p.dtype, p.out, number, sum);
+  if (p.bias != nullptr) sum += LoadAs<float>(p.dtype, p.bias, column);
+  StoreAs<float>(p.dtype, p.out, number, p.relu && sum < 0 ? 0.0f : sum);
 }
 
 }  // namespace ashlar::cuda

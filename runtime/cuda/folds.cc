@@ -1,9 +1,9 @@
-// Reduce, Softmax and MatrixMul.
+// Reduce, Softmax, MatrixMul and MatrixMulBias.
 #include <utility>
 
 #include "graph/status.h"
 #include "opr/axis.h"
-#include "opr/matrix_mul.h"
+#include "opr/matrix_mul_bias.h"
 #include "opr/reduce.h"
 #include "opr/softmax.h"
 #include "runtime/cuda/kernels.h"
@@ -81,7 +81,7 @@ absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
 // One thread an element of the output.
 absl::StatusOr<std::unique_ptr<Kernel>> DirectMatrixMul(const KernelRequest& request,
                                                         double relative_time) {
-  const MatrixMulParam& param = static_cast<const MatrixMul&>(*request.op).param();
+  const MatrixMulBiasParam param = ProductParam(*request.op);
   ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry geometry,
                           InferMatrixMul(param, request.inputs[0], request.inputs[1]));
   MatrixParams params;
@@ -93,6 +93,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> DirectMatrixMul(const KernelRequest& req
   params.b_row = param.transposeB ? 1 : geometry.n;
   params.b_column = param.transposeB ? geometry.k : 1;
   params.dtype = ScalarOf(request.inputs[0].dtype);
+  params.relu = param.relu;
+  const bool has_bias = request.inputs.size() > MatrixMulBias::kBias;
   Shape batch = geometry.batch;
   std::array<Strides, 2> strides = {
       Strides(geometry.batch_strides_a.begin(), geometry.batch_strides_a.end()),
@@ -101,10 +103,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> DirectMatrixMul(const KernelRequest& req
   params.batch = MakeWalk<2>(batch, strides);
   return std::make_unique<LaunchedKernel>(
       "direct",
-      [params](const KernelArgs& args, void* stream) {
+      [params, has_bias](const KernelArgs& args, void* stream) {
         MatrixParams bound = params;
         bound.a = args.inputs[0];
         bound.b = args.inputs[1];
+        bound.bias = has_bias ? args.inputs[MatrixMulBias::kBias] : nullptr;
         bound.out = args.outputs[0];
         return Launch(bound, stream);
       },
@@ -113,21 +116,29 @@ absl::StatusOr<std::unique_ptr<Kernel>> DirectMatrixMul(const KernelRequest& req
 
 }  // namespace
 
+MatrixMulBiasParam ProductParam(const Operator& op) {
+  if (op.type() == "MatrixMulBias") return static_cast<const MatrixMulBias&>(op).param();
+  MatrixMulBiasParam param;
+  static_cast<MatrixMulParam&>(param) = static_cast<const MatrixMul&>(op).param();
+  return param;
+}
+
 void RegisterFoldKernels(KernelRegistry& registry, const LibraryKernels& libraries) {
   registry.Register("Reduce", MakeReduce);
   registry.Register("Softmax", MakeSoftmax);
-  registry.Register(
-      "MatrixMul",
+  const auto product =
       [library = libraries.matrix_mul](const KernelRequest& request) -> absl::StatusOr<KernelList> {
-        KernelList kernels;
-        if (library) {
-          ASHLAR_ASSIGN_OR_RETURN(kernels, library(request));
-        }
-        ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> direct,
-                                DirectMatrixMul(request, kernels.empty() ? 1.0 : kDirectSlowdown));
-        kernels.push_back(std::move(direct));
-        return kernels;
-      });
+    KernelList kernels;
+    if (library) {
+      ASHLAR_ASSIGN_OR_RETURN(kernels, library(request));
+    }
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> direct,
+                            DirectMatrixMul(request, kernels.empty() ? 1.0 : kDirectSlowdown));
+    kernels.push_back(std::move(direct));
+    return kernels;
+  };
+  registry.Register("MatrixMul", product);
+  registry.Register("MatrixMulBias", product);
 }
 
 }  // namespace ashlar::cuda

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "opr/matrix_mul_bias.h"
 #include "runtime/cuda/conv.h"
 #include "runtime/kernel.h"
 
@@ -16,6 +17,9 @@ struct LibraryKernels {
   std::function<absl::StatusOr<KernelList>(const ConvProblem&)> convolution;
   std::function<absl::StatusOr<KernelList>(const KernelRequest&)> matrix_mul;
 };
+
+// The parameters of a MatrixMul, as a MatrixMulBias without ReLU, or of a MatrixMulBias.
+MatrixMulBiasParam ProductParam(const Operator& op);
 
 // Without library functions there are only kernels of our own.
 void RegisterCudaKernels(KernelRegistry& registry, const LibraryKernels& libraries);

@@ -1,10 +1,10 @@
-// Elemwise and TypeCvt, in every mode, dtype and storage format.
+// Elemwise, ElemwiseChain and TypeCvt, in every mode, dtype and storage format.
 #include "runtime/cuda/pointwise.h"
 
 #include <utility>
 #include <vector>
 
-#include "opr/elemwise.h"
+#include "opr/elemwise_chain.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/pointwise_chain.h"
@@ -17,6 +17,9 @@ static_assert(static_cast<int>(Function::kFuseMulAdd3) ==
                   static_cast<int>(ElemwiseMode::kFuseMulAdd3) &&
               static_cast<int>(Function::kClamp) == static_cast<int>(ElemwiseMode::kClamp) &&
               static_cast<int>(Function::kAdd) == static_cast<int>(ElemwiseMode::kAdd));
+
+static_assert(kMaxInputs >= static_cast<int>(ElemwiseChain::kMaxInputs) &&
+              kMaxSteps >= static_cast<int>(ElemwiseChain::kMaxSteps));
 
 constexpr int kPackBytes = 16;
 
@@ -77,6 +80,23 @@ absl::StatusOr<KernelList> MakeElemwise(const KernelRequest& request) {
       [params](const KernelArgs& args, void* stream) { return LaunchChain(params, args, stream); });
 }
 
+absl::StatusOr<KernelList> MakeElemwiseChain(const KernelRequest& request) {
+  const ElemwiseChainParam& param = static_cast<const ElemwiseChain&>(*request.op).param();
+  if (request.outputs[0].shape.num_elements() == 0) return NoLaunch();
+  static_assert(ElemwiseChainParam::kChained == ChainStep::kChained);
+  std::vector<ChainStep> steps(param.steps());
+  for (size_t s = 0; s < steps.size(); ++s) {
+    steps[s].function = static_cast<Function>(param.mode[s]);
+    steps[s].a = static_cast<int8_t>(param.a[s]);
+    steps[s].b = static_cast<int8_t>(param.b[s]);
+    steps[s].c = static_cast<int8_t>(param.c[s]);
+  }
+  const ChainParams params = MakeChain(request.outputs[0], request.inputs, steps);
+  return OnlyLaunch(
+      params.pack > 1 ? "chain:packs" : "chain",
+      [params](const KernelArgs& args, void* stream) { return LaunchChain(params, args, stream); });
+}
+
 // Floats that lie in the same order, in numbers that packs divide.
 bool ConvertsPacks(const TensorType& from, const TensorType& to) {
   const bool wide = from.dtype == DType::kFloat32 || to.dtype == DType::kFloat32;
@@ -112,6 +132,7 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
 
 void RegisterPointwiseKernels(KernelRegistry& registry) {
   registry.Register("Elemwise", MakeElemwise);
+  registry.Register("ElemwiseChain", MakeElemwiseChain);
   registry.Register("TypeCvt", MakeTypeCvt);
 }
 

@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "opr/matrix_mul.h"
+#include "opr/matrix_mul_bias.h"
 #include "opr/strided.h"
 #include "runtime/allocation_origin.h"
+#include "runtime/cuda/kernels.h"
 #include "runtime/cuda/toolkit/stream.h"
 
 namespace ashlar::cuda {
@@ -46,9 +47,16 @@ using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
 struct Product {
-  Operation operation;
+  MatrixMulBiasParam param;
+  bool has_bias = false;
+  bool tf32 = false;
+  Operation operation;           // for the heuristics: its bias is nowhere
   Layout first, second, result;  // B, A and the output, as the library sees them
 };
+
+std::string Name(bool has_bias, bool relu) {
+  return absl::StrCat("cublaslt", has_bias ? "+bias" : "", relu ? "+relu" : "");
+}
 
 absl::Status MakeLayout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t batch,
                         int64_t stride, Layout& layout) {
@@ -70,9 +78,34 @@ absl::Status SetTranspose(Operation& operation, cublasLtMatmulDescAttributes_t w
   return absl::OkStatus();
 }
 
+absl::Status SetBias(Operation& operation, const void* bias) {
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulDescSetAttribute(
+      operation.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)));
+  return absl::OkStatus();
+}
+
+// The product and what follows it. Sums, scales and the epilogue are in Float32; the bias has the
+// output's dtype, and is the same for all matrices of a batch.
+absl::Status MakeOperation(const Product& product, Operation& operation) {
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulDescCreate(
+      operation.address(), product.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+      CUDA_R_32F));
+  ASHLAR_RETURN_IF_ERROR(
+      SetTranspose(operation, CUBLASLT_MATMUL_DESC_TRANSA, product.param.transposeB));
+  ASHLAR_RETURN_IF_ERROR(
+      SetTranspose(operation, CUBLASLT_MATMUL_DESC_TRANSB, product.param.transposeA));
+  if (!product.has_bias) return absl::OkStatus();
+  // The library adds one value to each row of what it sees transposed.
+  const cublasLtEpilogue_t epilogue =
+      product.param.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulDescSetAttribute(
+      operation.get(), CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue)));
+  return absl::OkStatus();
+}
+
 // Null for batches that the library cannot walk.
 absl::StatusOr<std::shared_ptr<const Product>> MakeProduct(const KernelRequest& request) {
-  const MatrixMulParam& param = static_cast<const MatrixMul&>(*request.op).param();
+  const MatrixMulBiasParam param = ProductParam(*request.op);
   ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry g,
                           InferMatrixMul(param, request.inputs[0], request.inputs[1]));
   Shape batch = g.batch;
@@ -82,15 +115,16 @@ absl::StatusOr<std::shared_ptr<const Product>> MakeProduct(const KernelRequest& 
   if (batch.rank() > 1 || batch[0] > INT32_MAX) return std::shared_ptr<const Product>();
   const DType dtype = request.inputs[0].dtype;
   const cudaDataType_t type = DataType(dtype);
-  const bool tf32 = dtype == DType::kFloat32 && request.policy.allow_tf32;
   auto product = std::make_shared<Product>();
-  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulDescCreate(
-      product->operation.address(), tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
-      CUDA_R_32F));
-  ASHLAR_RETURN_IF_ERROR(
-      SetTranspose(product->operation, CUBLASLT_MATMUL_DESC_TRANSA, param.transposeB));
-  ASHLAR_RETURN_IF_ERROR(
-      SetTranspose(product->operation, CUBLASLT_MATMUL_DESC_TRANSB, param.transposeA));
+  product->param = param;
+  product->has_bias = request.inputs.size() > MatrixMulBias::kBias;
+  product->tf32 = dtype == DType::kFloat32 && request.policy.allow_tf32;
+  ASHLAR_RETURN_IF_ERROR(MakeOperation(*product, product->operation));
+  if (product->has_bias) {
+    // The heuristics look at its alignment only.
+    ASHLAR_RETURN_IF_ERROR(
+        SetBias(product->operation, reinterpret_cast<const void*>(uintptr_t{kTensorAlignment})));
+  }
   const int64_t b_rows = param.transposeB ? g.k : g.n, b_columns = param.transposeB ? g.n : g.k;
   const int64_t a_rows = param.transposeA ? g.m : g.k, a_columns = param.transposeA ? g.k : g.m;
   ASHLAR_RETURN_IF_ERROR(
@@ -101,6 +135,25 @@ absl::StatusOr<std::shared_ptr<const Product>> MakeProduct(const KernelRequest& 
   return std::shared_ptr<const Product>(std::move(product));
 }
 
+// The operation of one session, as it holds the bias's address.
+class BoundOperation final : public KernelState {
+ public:
+  static absl::StatusOr<std::unique_ptr<KernelState>> Make(const Product& product) {
+    auto bound = std::make_unique<BoundOperation>();
+    ASHLAR_RETURN_IF_ERROR(MakeOperation(product, bound->operation_));
+    return bound;
+  }
+  absl::StatusOr<cublasLtMatmulDesc_t> WithBias(const void* bias) {
+    if (bias != bias_) ASHLAR_RETURN_IF_ERROR(SetBias(operation_, bias));
+    bias_ = bias;
+    return operation_.get();
+  }
+
+ private:
+  Operation operation_;
+  const void* bias_ = nullptr;
+};
+
 class CublasMatrixMul final : public Kernel {
  public:
   CublasMatrixMul(std::shared_ptr<const Product> product, cublasLtHandle_t handle,
@@ -110,18 +163,26 @@ class CublasMatrixMul final : public Kernel {
         choice_(choice),
         relative_time_(relative_time) {}
 
-  std::string implementation() const override { return "cublaslt"; }
+  std::string implementation() const override {
+    return Name(product_->has_bias, product_->param.relu);
+  }
   int64_t workspace_bytes() const override { return static_cast<int64_t>(choice_.workspaceSize); }
   double relative_time() const override { return relative_time_; }
-  absl::Status Run(const KernelArgs& args, KernelState*) const override {
+  absl::StatusOr<std::unique_ptr<KernelState>> NewState() const override {
+    return BoundOperation::Make(*product_);
+  }
+  absl::Status Run(const KernelArgs& args, KernelState* state) const override {
     const OriginScope scope(AllocationOrigin::kLibrary);
     const auto* stream = static_cast<const DeviceStream*>(args.stream);
     const float alpha = 1, beta = 0;
-    ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmul(
-        handle_, product_->operation.get(), &alpha, args.inputs[1], product_->first.get(),
-        args.inputs[0], product_->second.get(), &beta, args.outputs[0], product_->result.get(),
-        args.outputs[0], product_->result.get(), &choice_.algo, args.workspace,
-        choice_.workspaceSize, stream->stream()));
+    ASHLAR_ASSIGN_OR_RETURN(const cublasLtMatmulDesc_t operation,
+                            static_cast<BoundOperation*>(state)->WithBias(
+                                product_->has_bias ? args.inputs[MatrixMulBias::kBias] : nullptr));
+    ASHLAR_CUDA_RETURN_IF_ERROR(
+        cublasLtMatmul(handle_, operation, &alpha, args.inputs[1], product_->first.get(),
+                       args.inputs[0], product_->second.get(), &beta, args.outputs[0],
+                       product_->result.get(), args.outputs[0], product_->result.get(),
+                       &choice_.algo, args.workspace, choice_.workspaceSize, stream->stream()));
     return absl::OkStatus();
   }
 
@@ -135,10 +196,15 @@ class CublasMatrixMul final : public Kernel {
 // Where no device is there to ask about.
 class PlannedMatrixMul final : public Kernel {
  public:
-  std::string implementation() const override { return "cublaslt"; }
+  explicit PlannedMatrixMul(const KernelRequest& request)
+      : name_(Name(request.inputs.size() > MatrixMulBias::kBias, ProductParam(*request.op).relu)) {}
+  std::string implementation() const override { return name_; }
   absl::Status Run(const KernelArgs&, KernelState*) const override {
     return absl::FailedPreconditionError("this product was planned without a device");
   }
+
+ private:
+  const std::string name_;
 };
 
 }  // namespace
@@ -147,7 +213,7 @@ absl::StatusOr<KernelList> CublasMatrixMuls(const KernelRequest& request,
                                             const LibraryDevice& device) {
   KernelList kernels;
   if (device.cublas == nullptr) {
-    kernels.push_back(std::make_unique<PlannedMatrixMul>());
+    kernels.push_back(std::make_unique<PlannedMatrixMul>(request));
     return kernels;
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Product> product, MakeProduct(request));

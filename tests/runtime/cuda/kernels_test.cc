@@ -27,6 +27,7 @@ TEST(CudaKernels, ComputeWhatTheirOperatorsMean) {
   // Each way of doing it was met.
   using Names = std::set<std::string>;
   EXPECT_EQ(implementations["Elemwise"], (Names{"elementwise", "elementwise:packs", "nothing"}));
+  EXPECT_EQ(implementations["ElemwiseChain"], (Names{"chain", "chain:packs", "nothing"}));
   EXPECT_EQ(implementations["TypeCvt"], (Names{"convert", "convert:packs"}));
   EXPECT_EQ(implementations["RelayoutFormat"], (Names{"copy:strided", "transpose"}));
   EXPECT_EQ(implementations["PoolingForward"], (Names{"pooling", "pooling:packs"}));

@@ -7,11 +7,11 @@
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
 #include "opr/dimshuffle.h"
-#include "opr/elemwise.h"
+#include "opr/elemwise_chain.h"
 #include "opr/get_var_shape.h"
 #include "opr/host_io.h"
 #include "opr/lrn.h"
-#include "opr/matrix_mul.h"
+#include "opr/matrix_mul_bias.h"
 #include "opr/pooling.h"
 #include "opr/reduce.h"
 #include "opr/relayout_format.h"
@@ -61,6 +61,7 @@ class CaseList {
   }
 
   void AddElemwise();
+  void AddChains();
   void AddConversions();
   void AddConvolutions();
   void AddImages();
@@ -124,6 +125,50 @@ void CaseList::AddElemwise() {
   Add("NaN second", Make<Elemwise>({ElemwiseMode::kMax}), {Tensor({4}), special});
 }
 
+// Random steps over operands that broadcast in every way.
+void CaseList::AddChains() {
+  constexpr ElemwiseMode kModes[] = {
+      ElemwiseMode::kRelu,   ElemwiseMode::kSigmoid,     ElemwiseMode::kTanh,
+      ElemwiseMode::kHSwish, ElemwiseMode::kAbs,         ElemwiseMode::kAdd,
+      ElemwiseMode::kSub,    ElemwiseMode::kMul,         ElemwiseMode::kMax,
+      ElemwiseMode::kMin,    ElemwiseMode::kFuseAddRelu, ElemwiseMode::kFuseMulAdd3};
+  const auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  };
+  for (const DType dtype : kReals) {
+    for (int turn = 0; turn < 12; ++turn) {
+      const Shape shape = turn % 2 == 0 ? Shape{2, 16, 3, 8} : Shape{2, 3, 5, 7};
+      const Shape others[] = {shape, {1, shape[1], 1, 1}, {shape[2], 1}, {1}, {1, 1, 1, shape[3]}};
+      std::vector<HostTensor> inputs = {Tensor(dtype, shape)};
+      std::vector<bool> images = {true};
+      for (int64_t i = pick(1, static_cast<int64_t>(ElemwiseChain::kMaxInputs) - 1); i > 0; --i) {
+        const Shape& other = others[pick(0, 4)];
+        inputs.push_back(Tensor(dtype, other, -1, 1));
+        images.push_back(other == shape);
+      }
+      ElemwiseChainParam param;
+      const int64_t most = static_cast<int64_t>(inputs.size()) - 1;
+      for (int64_t s = pick(1, static_cast<int64_t>(ElemwiseChain::kMaxSteps)); s > 0; --s) {
+        const ElemwiseMode mode = kModes[pick(0, std::size(kModes) - 1)];
+        param.mode.push_back(static_cast<int64_t>(mode));
+        param.a.push_back(ElemwiseChainParam::kChained);
+        // No squares, which would grow without bounds.
+        param.b.push_back(Arity(mode) > 1 ? pick(0, most) : ElemwiseChainParam::kChained);
+        param.c.push_back(Arity(mode) > 2 ? pick(0, most) : ElemwiseChainParam::kChained);
+        if (Arity(mode) > 1 && pick(0, 1) == 1) std::swap(param.a.back(), param.b.back());
+      }
+      KernelCase& added = Add("chain", Make<ElemwiseChain>(param), std::move(inputs));
+      added.tolerance = 4 * ToleranceOf(dtype);
+      AddLast(KernelCase(added), images);
+      KernelCase in_place = cases_.back();
+      in_place.name += " in place";
+      in_place.in_place = 0;
+      cases_.push_back(std::move(in_place));
+    }
+  }
+  Add("chain of nothing", Make<ElemwiseChain>({{0}, {-1}, {-1}, {-1}}), {Tensor({3, 0})});
+}
+
 void CaseList::AddConversions() {
   for (int from = 0; from < kNumDTypes; ++from) {
     for (int to = 0; to < kNumDTypes; ++to) {
@@ -172,6 +217,19 @@ void CaseList::AddConvolutions() {
   add({1, 32, 6, 6}, {32, 1, 1, 3, 3}, [](ConvBiasParam& p) { p.pad_h = p.pad_w = 1; });
   add({1, 24, 6, 6}, {4, 8, 6, 3, 3}, [](ConvBiasParam& p) { p.pad_h = p.pad_w = 1; });
   add({1, 5, 6, 6}, {7, 5, 3, 3}, [](ConvBiasParam& p) { p.mode = ConvolutionMode::kConvolution; });
+  // Tiles: negative padding crops rows, columns, or both, of one image and of several.
+  add({1, 16, 12, 9}, {16, 16, 3, 3}, [](ConvBiasParam& p) {
+    p.pad_h = -3;
+    p.pad_h_end = -2;
+    p.pad_w = p.pad_w_end = 1;
+  });
+  add({2, 8, 9, 14}, {24, 8, 3, 3}, [](ConvBiasParam& p) {
+    p.pad_h = 1;
+    p.pad_h_end = -4;
+    p.pad_w = -2;
+    p.pad_w_end = -5;
+    p.stride_w = 2;
+  });
 
   int turn = 0;
   for (const Geometry& g : geometries) {
@@ -221,6 +279,15 @@ void CaseList::AddImages() {
               .stride_w = 2,
               .pad_h_end = 1,
               .pad_w_end = 2},
+              PoolingParam{.mode = mode,
+              .window_h = 3,
+              .window_w = 2,
+              .stride_h = 1,
+              .stride_w = 1,
+              .pad_h = -2,
+              .pad_w = 1,
+              .pad_h_end = -1,
+              .pad_w_end = -3},
               PoolingParam{.mode = mode, .window_h = shape[2], .window_w = shape[3]}}) {
           KernelCase& added = Add("pooling", Make<PoolingForward>(param), {Tensor(dtype, shape)});
           added.tolerance = ToleranceOf(dtype);
@@ -277,6 +344,15 @@ void CaseList::AddFolds() {
           Add("product", Make<MatrixMul>({.transposeA = a, .transposeB = b}),
               {Tensor(dtype, left), Tensor(dtype, right)})
               .tolerance = 2 * ToleranceOf(dtype);
+          MatrixMulBiasParam with_bias;
+          with_bias.transposeA = a;
+          with_bias.transposeB = b;
+          with_bias.relu = a == b;
+          const HostTensor bias = Tensor(dtype, {right[right.rank() - (b ? 2 : 1)]});
+          const std::vector<HostTensor> inputs = {cases_.back().inputs[0], cases_.back().inputs[1],
+                                                  bias};
+          Add("product and bias", Make<MatrixMulBias>(with_bias), inputs).tolerance =
+              2 * ToleranceOf(dtype);
         };
         add({1, 64}, {64, 24});
         add({9, 33}, {33, 7});
@@ -334,6 +410,7 @@ void CaseList::AddMovements() {
 std::vector<KernelCase> AllCases(uint64_t seed) {
   CaseList list(seed);
   list.AddElemwise();
+  list.AddChains();
   list.AddConversions();
   list.AddConvolutions();
   list.AddImages();

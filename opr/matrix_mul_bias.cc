@@ -1,0 +1,102 @@
+#include "opr/matrix_mul_bias.h"
+
+#include <algorithm>
+
+#include "opr/checks.h"
+#include "opr/elemwise.h"
+#include "opr/regions.h"
+
+namespace ashlar {
+namespace {
+
+// A constant that is one value for each of `columns` along the last dimension, as a vector.
+std::optional<HostTensor> PerColumn(const InputInfo& info, int64_t columns) {
+  const HostTensor* const value = info.value;
+  const Shape& shape = info.type.shape;
+  if (value == nullptr || !value->has_data() || value->dtype() != DType::kFloat32 ||
+      shape.rank() == 0 || shape.num_elements() != columns || shape[shape.rank() - 1] != columns) {
+    return std::nullopt;
+  }
+  const absl::Span<const float> values = value->data<float>();
+  return HostTensor::FromValues<float>(DType::kFloat32, {columns}, values);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TensorType>> MatrixMulBias::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 3));
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<TensorType> outputs,
+                          MatrixMul(param()).Infer(inputs.first(2)));
+  const TensorType& bias = inputs[kBias].type;
+  ASHLAR_RETURN_IF_ERROR(CheckDType("bias", bias, outputs[0].dtype));
+  const Shape& output = outputs[0].shape;
+  if (bias.shape != Shape{output[output.rank() - 1]}) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("bias is ", bias.ToString(), ", expected {", output[output.rank() - 1], "}"));
+  }
+  return outputs;
+}
+
+absl::StatusOr<std::vector<HostTensor>> MatrixMulBias::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs,
+                          MatrixMul(param()).Evaluate(inputs.first(2)));
+  const absl::Span<float> values = outputs[0].mutable_data<float>();
+  const absl::Span<const float> bias = inputs[kBias].data<float>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double sum = static_cast<double>(values[i]) + bias[i % bias.size()];
+    values[i] = static_cast<float>(param().relu && sum < 0 ? 0 : sum);
+  }
+  return outputs;
+}
+
+std::optional<std::vector<Region>> MatrixMulBias::InputRegions(
+    const Region& output, absl::Span<const InputInfo> inputs,
+    absl::Span<const TensorType> outputs) const {
+  std::optional<std::vector<Region>> regions =
+      MatrixMul(param()).InputRegions(output, inputs.first(2), outputs);
+  if (regions) regions->push_back(WholeRegion(inputs[kBias].type.shape));
+  return regions;
+}
+
+int64_t MatrixMulBias::Computation(absl::Span<const TensorType> inputs,
+                                   absl::Span<const TensorType> outputs) const {
+  return MatrixMul(param()).Computation(inputs, outputs);
+}
+
+std::optional<Replacement> MatrixMulBias::Chain(
+    const Operator& consumer, int /*via*/, absl::Span<const InputInfo> inputs,
+    absl::Span<const InputInfo> /*consumer_inputs*/) const {
+  const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer);
+  if (elemwise == nullptr || elemwise->param().mode != ElemwiseMode::kRelu || param().relu) {
+    return std::nullopt;
+  }
+  MatrixMulBiasParam with_relu = param();
+  with_relu.relu = true;
+  return Replacement{std::make_shared<const MatrixMulBias>(with_relu), OwnOperands(inputs.size())};
+}
+
+std::optional<Replacement> ChainBias(const MatrixMulParam& param, const Operator& consumer, int via,
+                                     absl::Span<const InputInfo> inputs,
+                                     absl::Span<const InputInfo> consumer_inputs) {
+  const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer);
+  if (elemwise == nullptr) return std::nullopt;
+  const ElemwiseMode mode = elemwise->param().mode;
+  if (mode != ElemwiseMode::kAdd && mode != ElemwiseMode::kFuseAddRelu) return std::nullopt;
+  // The sum has the product's shape where the bias has no more dimensions than it.
+  const InputInfo& addend = consumer_inputs[1 - via];
+  const Shape& product = consumer_inputs[via].type.shape;
+  if (addend.type.shape.rank() > product.rank()) return std::nullopt;
+  std::optional<HostTensor> bias = PerColumn(addend, product[product.rank() - 1]);
+  if (!bias) return std::nullopt;
+  MatrixMulBiasParam fused;
+  static_cast<MatrixMulParam&>(fused) = param;
+  fused.relu = mode == ElemwiseMode::kFuseAddRelu;
+  Replacement result{std::make_shared<const MatrixMulBias>(fused), OwnOperands(inputs.size())};
+  result.operands.push_back({Operand::From::kConstant, 0, *std::move(bias)});
+  return result;
+}
+
+}  // namespace ashlar
