@@ -7,6 +7,7 @@
 
 #include "graph/status.h"
 #include "opr/conv_fusion.h"
+#include "runtime/cuda/copies.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/pointwise_chain.h"
@@ -25,7 +26,100 @@ WindowSteps StepsOf(const WindowAxis& axis) {
   return {axis.input, axis.window, axis.stride, axis.dilation, axis.pad_begin};
 }
 
-std::unique_ptr<Kernel> MakeDirect(const ConvProblem& problem, double relative_time) {
+const void* BytesOn(const void* data, int64_t bytes) {
+  return static_cast<const char*>(data) + bytes;
+}
+
+// Takes what negative padding cuts off the image.
+void CropSource(ConvProblem& problem) {
+  ImageStrides& strides = problem.src_strides;
+  strides = StridesOf(problem.src);
+  const auto crop = [&](WindowAxis& axis, int dimension, int64_t stride) {
+    const int64_t before = std::max<int64_t>(0, -axis.pad_begin);
+    const int64_t behind = std::max<int64_t>(0, -axis.pad_end);
+    problem.src_offset += before * stride;
+    axis.input -= before + behind;
+    axis.pad_begin += before;
+    axis.pad_end += behind;
+    problem.src.shape[dimension] = axis.input;
+  };
+  crop(problem.geometry.h, 2, strides.h);
+  crop(problem.geometry.w, 3, strides.w);
+  // Of one image it does not matter where the next one would be: rows of it are an image, too.
+  if (problem.src.shape[0] == 1) strides.n = StridesOf(problem.src).n;
+}
+
+// Copies the source of a convolution, which lies in a larger image, into the workspace, for a
+// kernel that takes whole images only.
+class GatheredConvolution final : public Kernel {
+ public:
+  GatheredConvolution(const ConvProblem& problem, std::unique_ptr<Kernel> inner)
+      : bytes_((problem.src.bytes() + kAlignment - 1) / kAlignment * kAlignment),
+        inner_(std::move(inner)) {
+    const ImageStrides to = StridesOf(problem.src), &from = problem.src_strides;
+    copy_ = MakeCopies({{problem.src.shape,
+                         {Strides{to.n, to.c, to.h, to.w}, Strides{from.n, from.c, from.h, from.w}},
+                         {0, problem.src_offset}}},
+                       problem.src.dtype)[0];
+  }
+
+  std::string implementation() const override {
+    return absl::StrCat("gather+", inner_->implementation());
+  }
+  int64_t workspace_bytes() const override { return bytes_ + inner_->workspace_bytes(); }
+  double relative_time() const override { return inner_->relative_time(); }
+  std::optional<Packing> packing(int input) const override { return inner_->packing(input); }
+  absl::Status Pack(int input, const HostTensor& value, void* packed) const override {
+    return inner_->Pack(input, value, packed);
+  }
+  absl::StatusOr<std::unique_ptr<KernelState>> NewState() const override {
+    return inner_->NewState();
+  }
+
+  absl::Status Run(const KernelArgs& args, KernelState* state) const override {
+    CopyParams copy = copy_;
+    copy.in[0] = args.inputs[kSrc];
+    copy.out = args.workspace;
+    ASHLAR_RETURN_IF_ERROR(ToStatus(Launch(copy, static_cast<CudaStream*>(args.stream)->handle())));
+    const void* inputs[kZ + 1] = {};
+    std::copy(args.inputs.begin(), args.inputs.end(), inputs);
+    inputs[kSrc] = args.workspace;
+    KernelArgs gathered = args;
+    gathered.inputs = absl::MakeSpan(inputs, args.inputs.size());
+    gathered.workspace = static_cast<char*>(args.workspace) + bytes_;
+    return inner_->Run(gathered, state);
+  }
+
+ private:
+  static constexpr int64_t kAlignment = 256;  // of what lies behind the copy in the workspace
+
+  const int64_t bytes_;
+  const std::unique_ptr<Kernel> inner_;
+  CopyParams copy_;
+};
+
+// What a library has for the problem; where it takes no part of a larger image, for a copy of it.
+absl::StatusOr<KernelList> FromLibrary(
+    const ConvProblem& problem,
+    const std::function<absl::StatusOr<KernelList>(const ConvProblem&)>& library) {
+  ASHLAR_ASSIGN_OR_RETURN(KernelList kernels, library(problem));
+  if (!kernels.empty() || problem.is_packed()) return kernels;
+  ConvProblem packed = problem;
+  packed.src_strides = StridesOf(problem.src);
+  packed.src_offset = 0;
+  ASHLAR_ASSIGN_OR_RETURN(kernels, library(packed));
+  for (std::unique_ptr<Kernel>& kernel : kernels) {
+    kernel = std::make_unique<GatheredConvolution>(problem, std::move(kernel));
+  }
+  return kernels;
+}
+
+const ConvBiasParam& ParamOf(const ConvBiasForward& op) { return op.param(); }
+ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double relative_time) {
   const ConvolutionGeometry& g = problem.geometry;
   const Shape& out = problem.dst.shape;
   DirectConvParams params;
@@ -37,7 +131,9 @@ std::unique_ptr<Kernel> MakeDirect(const ConvProblem& problem, double relative_t
   params.in_channels = g.in_channels;
   params.out_channels = g.out_channels;
   params.flipped = problem.flipped();
-  params.in_steps = cuda::StepsOf(problem.src);
+  const ImageStrides& in = problem.src_strides;
+  params.in_steps = {in.n, in.c, in.h, in.w};
+  const int64_t offset = problem.src_offset_bytes();
   params.out_steps = cuda::StepsOf(problem.dst);
   if (problem.z.has_value()) params.z_steps = cuda::StepsOf(*problem.z);
   params.filter_w = 1;  // row-major, as it is given
@@ -55,7 +151,7 @@ std::unique_ptr<Kernel> MakeDirect(const ConvProblem& problem, double relative_t
       "direct",
       [=](const KernelArgs& args, void* stream) {
         DirectConvParams bound = params;
-        bound.in = args.inputs[kSrc];
+        bound.in = BytesOn(args.inputs[kSrc], offset);
         bound.filter = args.inputs[kFilter];
         bound.bias = has_bias ? args.inputs[kBias] : nullptr;
         bound.z = has_z ? args.inputs[kZ] : nullptr;
@@ -64,11 +160,6 @@ std::unique_ptr<Kernel> MakeDirect(const ConvProblem& problem, double relative_t
       },
       relative_time);
 }
-
-const ConvBiasParam& ParamOf(const ConvBiasForward& op) { return op.param(); }
-ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
-
-}  // namespace
 
 absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request) {
   const std::vector<TensorType>& inputs = request.inputs;
@@ -89,17 +180,8 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request) {
   }
   ASHLAR_ASSIGN_OR_RETURN(problem.geometry,
                           InferConvolution(problem.param, problem.src, problem.filter));
+  CropSource(problem);
   return problem;
-}
-
-std::string ConvProblem::ToString() const {
-  const auto axis = [](const WindowAxis& a) {
-    return absl::StrCat(a.stride, ",", a.dilation, ",", a.pad_begin, ",", a.pad_end);
-  };
-  return absl::StrCat("conv ", src.ToString(), " ", filter.ToString(), " g", geometry.groups, " h",
-                      axis(geometry.h), " w", axis(geometry.w), " ", dst.ToString(),
-                      has_bias ? " bias" : "", z.has_value() ? " z" : "", " act",
-                      static_cast<int>(param.nonlineMode), policy.allow_tf32 ? " tf32" : "");
 }
 
 Packing FilterPacking(const ConvProblem& problem) {
@@ -173,9 +255,9 @@ void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& 
     ASHLAR_ASSIGN_OR_RETURN(const ConvProblem problem, ReadConvolution(request));
     KernelList kernels;
     if (library) {
-      ASHLAR_ASSIGN_OR_RETURN(kernels, library(problem));
+      ASHLAR_ASSIGN_OR_RETURN(kernels, FromLibrary(problem, library));
     }
-    kernels.push_back(MakeDirect(problem, kernels.empty() ? 1.0 : kDirectSlowdown));
+    kernels.push_back(MakeDirectConvolution(problem, kernels.empty() ? 1.0 : kDirectSlowdown));
     return kernels;
   };
   registry.Register("ConvBiasForward", make);

@@ -3,7 +3,6 @@
 #define ASHLAR_RUNTIME_CUDA_CONV_H_
 
 #include <optional>
-#include <string>
 
 #include "opr/conv_bias.h"
 #include "runtime/kernel.h"
@@ -15,7 +14,11 @@ namespace ashlar::cuda {
 struct ConvProblem {
   ConvBiasParam param;
   ConvolutionGeometry geometry;
+  // src is the part of the image that windows touch: negative padding crops it, and the geometry
+  // has none. It lies in a larger image from element src_offset on.
   TensorType src, filter, dst;
+  ImageStrides src_strides;  // elements
+  int64_t src_offset = 0;
   bool constant_filter = false;
   bool has_bias = false;
   std::optional<TensorType> z;
@@ -23,11 +26,16 @@ struct ConvProblem {
 
   // Whether the filter is turned by 180 degrees before it is slid over the image.
   bool flipped() const { return param.mode == ConvolutionMode::kConvolution; }
-  // All that a measured time depends on but for device and library: a key of the cache of times.
-  std::string ToString() const;
+  // Whether src lies as an image of its own.
+  bool is_packed() const { return src_strides == StridesOf(src); }
+  // Where src begins, from the image's first byte on.
+  int64_t src_offset_bytes() const { return src_offset * SizeOf(src.dtype); }
 };
 
 absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request);
+
+// A kernel of our own: slow, for what libraries refuse.
+std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double relative_time);
 
 // A constant filter as libraries read it: [K, R, S, C/groups], turned where the problem says so.
 Packing FilterPacking(const ConvProblem& problem);

@@ -6,6 +6,7 @@
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
 #include "opr/subtensor.h"
+#include "runtime/cuda/copies.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/walks.h"
@@ -22,53 +23,9 @@ absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
   });
 }
 
-// One part of a copy: `shape` walked in two tensors from two first elements on, in elements of
-// `bytes`.
-struct Part {
-  Shape shape;
-  std::array<Strides, 2> strides;  // of the output, of the input
-  std::array<int64_t, 2> base = {0, 0};
-};
-
-// Elements joined into one, while all parts allow it: the bytes of the joined element.
-int WidenElements(std::vector<Part>& parts, int bytes) {
-  for (; bytes < 16; bytes *= 2) {
-    for (const Part& part : parts) {
-      const int inner = part.shape.rank() - 1;
-      if (part.shape[inner] % 2 != 0) return bytes;
-      for (size_t k = 0; k < 2; ++k) {
-        if (part.strides[k][inner] != 1 || part.base[k] % 2 != 0) return bytes;
-        for (int axis = 0; axis < inner; ++axis) {
-          if (part.strides[k][axis] % 2 != 0) return bytes;
-        }
-      }
-    }
-    for (Part& part : parts) {
-      const int inner = part.shape.rank() - 1;
-      part.shape[inner] /= 2;
-      for (size_t k = 0; k < 2; ++k) {
-        part.base[k] /= 2;
-        for (int axis = 0; axis < inner; ++axis) part.strides[k][axis] /= 2;
-      }
-    }
-  }
-  return bytes;
-}
-
 // Copies input i by part i; as many launches as the parts need.
-KernelList CopyParts(std::string name, std::vector<Part> parts, DType dtype) {
-  for (Part& part : parts) OrderByMemory(part.shape, part.strides);
-  const int element = WidenElements(parts, static_cast<int>(SizeOf(dtype)));
-  std::vector<CopyParams> launches;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i % kMaxParts == 0) launches.emplace_back();
-    CopyParams& params = launches.back();
-    params.element = element;
-    Walk<2>& walk = params.walk[params.parts++];
-    walk = MakeWalk<2>(parts[i].shape, parts[i].strides);
-    for (size_t k = 0; k < 2; ++k) walk.base[k] = parts[i].base[k];
-    params.most_elements = std::max(params.most_elements, walk.extents.elements);
-  }
+KernelList CopyParts(std::string name, std::vector<CopyPart> parts, DType dtype) {
+  const std::vector<CopyParams> launches = MakeCopies(std::move(parts), dtype);
   return OnlyLaunch(std::move(name), [launches](const KernelArgs& args, void* stream) {
     for (size_t l = 0; l < launches.size(); ++l) {
       CopyParams bound = launches[l];
@@ -83,7 +40,7 @@ KernelList CopyParts(std::string name, std::vector<Part> parts, DType dtype) {
 KernelList StridedCopy(const KernelRequest& request, int64_t base, Strides strides) {
   const TensorType& output = request.outputs[0];
   if (output.shape.num_elements() == 0) return NoLaunch();
-  Part part{output.shape, {StridesOver(output, output.shape), std::move(strides)}, {0, base}};
+  CopyPart part{output.shape, {StridesOver(output, output.shape), std::move(strides)}, {0, base}};
   return CopyParts("copy:strided", {part}, output.dtype);
 }
 
@@ -144,7 +101,7 @@ absl::StatusOr<KernelList> MakeConcat(const KernelRequest& request) {
       const int axis,
       NormalizeAxis(static_cast<const Concat&>(*request.op).param().axis, output.shape.rank()));
   const Strides strides = StridesOver(output, output.shape);
-  std::vector<Part> parts;
+  std::vector<CopyPart> parts;
   std::vector<int> owners;
   int64_t start = 0;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -158,11 +115,10 @@ absl::StatusOr<KernelList> MakeConcat(const KernelRequest& request) {
   }
   if (parts.empty()) return NoLaunch();
   std::vector<int64_t> places;  // first byte of each part in the output
-  for (const Part& part : parts) places.push_back(part.base[0] * SizeOf(output.dtype));
-  for (Part& part : parts) OrderByMemory(part.shape, part.strides);
+  for (const CopyPart& part : parts) places.push_back(part.base[0] * SizeOf(output.dtype));
   const int element = WidenElements(parts, static_cast<int>(SizeOf(output.dtype)));
   std::vector<Walk<2>> walks;
-  for (const Part& part : parts) {
+  for (const CopyPart& part : parts) {
     walks.push_back(MakeWalk<2>(part.shape, part.strides));
     for (size_t k = 0; k < 2; ++k) walks.back().base[k] = part.base[k];
   }

@@ -9,6 +9,13 @@ namespace {
 
 constexpr int64_t kAlignment = 16;  // bytes, as Device::tensor_alignment
 
+// The largest that an address has so many bytes behind an aligned one.
+int64_t AlignmentBehind(int64_t offset) {
+  int64_t alignment = kAlignment;
+  while (offset % alignment != 0) alignment /= 2;
+  return alignment;
+}
+
 cudnnDataType_t DataType(DType dtype) {
   if (dtype == DType::kFloat16) return CUDNN_DATA_HALF;
   if (dtype == DType::kBFloat16) return CUDNN_DATA_BFLOAT16;
@@ -16,7 +23,7 @@ cudnnDataType_t DataType(DType dtype) {
 }
 
 Descriptor Tensor(int64_t id, cudnnDataType_t dtype, const Shape& shape,
-                  const ImageStrides& strides, bool is_virtual) {
+                  const ImageStrides& strides, bool is_virtual, int64_t alignment = kAlignment) {
   const int64_t dims[] = {shape[0], shape[1], shape[2], shape[3]};
   const int64_t steps[] = {strides.n, strides.c, strides.h, strides.w};
   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
@@ -24,7 +31,7 @@ Descriptor Tensor(int64_t id, cudnnDataType_t dtype, const Shape& shape,
       .SetAll<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS, dims)
       .SetAll<int64_t>(CUDNN_ATTR_TENSOR_STRIDES, steps)
       .Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id)
-      .Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, kAlignment)
+      .Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, alignment)
       .Set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual)
       .Finalize();
   return tensor;
@@ -32,6 +39,11 @@ Descriptor Tensor(int64_t id, cudnnDataType_t dtype, const Shape& shape,
 
 Descriptor Image(int64_t id, const TensorType& type) {
   return Tensor(id, DataType(type.dtype), type.shape, StridesOf(type), false);
+}
+
+Descriptor Source(const ConvProblem& problem) {
+  return Tensor(kX, DataType(problem.src.dtype), problem.src.shape, problem.src_strides, false,
+                AlignmentBehind(problem.src_offset_bytes()));
 }
 
 // [K, C/groups, R, S], in the order of memory of the images.
@@ -84,7 +96,7 @@ class GraphBuilder {
   }
 
   void AddConvolution() {
-    const Descriptor& x = Keep(Image(kX, problem_.src));
+    const Descriptor& x = Keep(Source(problem_));
     const Descriptor& w = Keep(Filter(problem_));
     const Descriptor& y = Keep(NextOutput());
     const Descriptor& convolution = Keep(Convolution(problem_));

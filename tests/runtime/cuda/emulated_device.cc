@@ -5,7 +5,6 @@
 
 #include "graph/status.h"
 #include "runtime/allocation_origin.h"
-#include "runtime/cuda/kernels.h"
 
 namespace ashlar::testing {
 namespace {
@@ -82,7 +81,14 @@ absl::StatusOr<double> EmulatedStream::SecondsBetween(int first, int second) {
   return marks_[static_cast<size_t>(second)] - marks_[static_cast<size_t>(first)];
 }
 
-EmulatedDevice::EmulatedDevice() { cuda::RegisterCudaKernels(kernels_, {}); }
+EmulatedDevice::EmulatedDevice() {
+  cuda::RegisterCudaKernels(kernels_, {[this](const cuda::ConvProblem& problem) {
+                                         return convolution_library
+                                                    ? convolution_library(problem)
+                                                    : absl::StatusOr<KernelList>(KernelList());
+                                       },
+                                       nullptr});
+}
 
 EmulatedDevice& EmulatedDevice::Install() {
   static EmulatedDevice* const device = new EmulatedDevice();

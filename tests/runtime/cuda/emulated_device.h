@@ -1,6 +1,7 @@
 // A CUDA device for tests where there is none: host memory, streams that do their work when they
 // are waited for, and our own kernels run as loops (the functions of runtime/cuda/launch.h are
-// defined in emulated_device.cc). There are no libraries.
+// defined in emulated_device.cc). There are no libraries but
+// what a test puts in their place.
 #ifndef ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 #define ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 
@@ -8,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/device.h"
 
@@ -47,11 +49,14 @@ class EmulatedDevice final : public Device {
   int64_t allocated = 0;
   int64_t staging = 0;  // likewise, in the host's memory
   int64_t replays = 0;
+  // What the library that it has has for a convolution; null: it has none.
+  std::function<absl::StatusOr<KernelList>(const cuda::ConvProblem&)> convolution_library;
 
   CompNode comp_node() const override { return {CompNode::Type::kGpu, 0, 0}; }
   int64_t alignment() const override { return 512; }
   int64_t tensor_alignment() const override { return 16; }
   Format image_format() const override { return Format::kNHWC; }
+  bool runs_chains() const override { return true; }
   const KernelRegistry& kernels() const override { return kernels_; }
   bool is_host() const override { return false; }
   void UseThreads(int) override {}
