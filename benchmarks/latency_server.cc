@@ -4,10 +4,12 @@
 //   latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [WORD...]
 //
 // "exact", "memory" and "tile=SPEC" are --exact, --prefer memory and --tile SPEC of the command;
-// tf32, fp16, bf16 and autotune are its options of those names, and any other word is --device. On
-// a device with memory of its own input and output stay there. Prints "ready" after three warm-up
-// runs (whose output it writes to OUTPUT.npy); then, for each line with a number k on stdin, runs k
-// times and prints the k latencies in milliseconds on one line.
+// tf32, fp16 and bf16 are --allow-tf32 and --precision, "tuned" takes what `ashlar tune` found out
+// for the device, which is named before: by any other word. On a device with memory of its own
+// input and output stay there.
+// Prints "ready" after three warm-up runs (whose output it writes to OUTPUT.npy); then, for each
+// line with a number k on stdin, runs k times and prints the k latencies in milliseconds on one
+// line.
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -20,6 +22,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device_library.h"
 #include "runtime/session.h"
+#include "serialization/kernel_record_file.h"
 #include "serialization/native_reader.h"
 #include "serialization/npy.h"
 
@@ -73,9 +76,15 @@ absl::Status ReadWord(const std::string& word, PlanningOptions& options) {
   if (word == "exact") return options.kernels.exact = true, absl::OkStatus();
   if (word == "memory") return options.kernels.least_memory = true, absl::OkStatus();
   if (word == "tf32") return options.kernels.allow_tf32 = true, absl::OkStatus();
-  if (word == "autotune") return options.kernels.autotune = true, absl::OkStatus();
   if (word == "fp16") return options.precision = DType::kFloat16, absl::OkStatus();
   if (word == "bf16") return options.precision = DType::kBFloat16, absl::OkStatus();
+  if (word == "tuned") {
+    ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
+    ASHLAR_ASSIGN_OR_RETURN(KernelRecord record,
+                            LoadKernelRecord(DefaultKernelRecordPath(), device->measured_as()));
+    options.record = std::make_shared<const KernelRecord>(std::move(record));
+    return absl::OkStatus();
+  }
   if (absl::StartsWith(word, "tile=")) {
     ASHLAR_ASSIGN_OR_RETURN(options.tiles, TileSpec::Parse(absl::string_view(word).substr(5)));
     return absl::OkStatus();
@@ -94,10 +103,10 @@ int main(int argc, char** argv) {
   }
   ashlar::PlanningOptions options;
   options.threads = std::atoi(argv[2]);
-  absl::Status status;
-  for (int i = 5; i < argc; ++i) status.Update(ashlar::ReadWord(argv[i], options));
   ashlar::RegisterCpuDevice();
   ashlar::RegisterDeviceLibrary(ashlar::CompNode::Type::kGpu, "libashlar_cuda.so");
+  absl::Status status;
+  for (int i = 5; i < argc; ++i) status.Update(ashlar::ReadWord(argv[i], options));
   if (status.ok()) status = ashlar::Serve(argv[1], options, argv[3], argv[4]);
   if (status.ok()) return 0;
   std::cerr << "error: " << status.message() << "\n";

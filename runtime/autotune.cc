@@ -152,6 +152,7 @@ absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanningO
   const Clock::time_point start = Clock::now();
   // The passes are run once: their result is planned anew for each trial.
   options.record = nullptr;
+  options.kernels.all_candidates = true;
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, options));
   const Graph& rewritten = planned->graph;
   options.passes = "none";

@@ -24,7 +24,7 @@ struct KernelPolicy {
   bool exact = false;         // nothing in precision: no Winograd convolution
   bool least_memory = false;  // no memory: no weights larger than the filter, no scratch for speed
   bool allow_tf32 = false;    // products of Float32 with operands rounded to 10 bits of fraction
-  bool autotune = false;      // order candidates by measured time, where the device can
+  bool all_candidates = false;  // offer what may be the fastest, not only what is expected to be
 
   friend bool operator==(const KernelPolicy&, const KernelPolicy&) = default;
 };

@@ -30,7 +30,8 @@ KernelRequest RequestFor(const Graph& graph, const OperatorNode& node, int threa
 
 // Two requests with equal keys are answered by the same kernels.
 std::string KeyOf(const KernelRequest& request) {
-  std::string key = absl::StrCat(request.op->type(), " ", ToString(request.op->params()));
+  std::string key = absl::StrCat(request.op->type(), " ", ToString(request.op->params()),
+                                 request.policy.allow_tf32 ? " tf32" : "");
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     absl::StrAppend(&key, " ", request.inputs[i].ToString(), request.constant[i] ? "c" : "");
     if (const HostTensor* value = request.host_values[i]) {
@@ -89,8 +90,10 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
     if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
     const OperatorNode& node = graph.node(static_cast<int>(i));
     const std::string where = absl::StrCat(node.name, " (", node.op->type(), ", ", node.id, ")");
-    const KernelRequest request = RequestFor(graph, node, threads, policy);
+    KernelRequest request = RequestFor(graph, node, threads, policy);
     const std::string key = KeyOf(request);
+    // What is on record may be none of those that are offered first.
+    request.policy.all_candidates |= record != nullptr && record->choices.contains(key);
     auto [it, inserted] = made.try_emplace(key);
     if (inserted) {
       const KernelFactory* factory = device.kernels().Find(node.op->type());

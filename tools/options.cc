@@ -14,7 +14,7 @@
 #include "graph/passes/pass.h"
 #include "graph/status.h"
 #include "memory/planner.h"
-#include "runtime/cpu/isa.h"
+#include "runtime/device.h"
 #include "serialization/kernel_record_file.h"
 #include "tools/parse.h"
 
@@ -145,9 +145,6 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
   app.add_flag("--allow-tf32", flags.allow_tf32,
                "on a GPU: products of fp32 numbers rounded to 10 bits of fraction")
       ->group("Execution");
-  app.add_flag("--autotune", flags.autotune,
-               "on a GPU: choose kernels by times, measured once and kept")
-      ->group("Execution");
 }
 
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix) {
@@ -211,12 +208,15 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
   options.inplace = planning.inplace;
   options.kernels = {.exact = planning.exact,
                      .least_memory = planning.prefer_memory,
-                     .allow_tf32 = execution.allow_tf32,
-                     .autotune = execution.autotune};
+                     .allow_tf32 = execution.allow_tf32};
   options.alignment = planning.align;
   if (planning.autotune && !planning.record.empty()) {
-    // A record only saves time: one that cannot be read is as none.
-    absl::StatusOr<KernelRecord> record = LoadKernelRecord(planning.record, ProcessorName());
+    // A record only saves time: one that cannot be read is as none, as for a device that is not
+    // there.
+    const absl::StatusOr<Device*> device = OpenDevice(execution.device);
+    const std::string name = device.ok() ? (*device)->measured_as() : "";
+    absl::StatusOr<KernelRecord> record =
+        name.empty() ? KernelRecord() : LoadKernelRecord(planning.record, name);
     if (record.ok()) {
       options.record = std::make_shared<KernelRecord>(*std::move(record));
     } else {

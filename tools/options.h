@@ -43,7 +43,7 @@ struct ExecutionFlags {
   int threads = 1;    // from DefaultThreads
   uint64_t seed = 0;  // of random inputs
   DType precision = DType::kFloat32;
-  bool allow_tf32 = false, autotune = false;  // KernelPolicy
+  bool allow_tf32 = false;  // KernelPolicy
 };
 
 // Processors that this process may use.

@@ -7,7 +7,6 @@
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
 #include "runtime/autotune.h"
-#include "runtime/cpu/isa.h"
 #include "serialization/kernel_record_file.h"
 #include "tools/command.h"
 #include "tools/format.h"
@@ -42,7 +41,9 @@ class TuneCommand final : public Command {
       return absl::FailedPreconditionError("no file for the record: give one with --kernels");
     }
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
-    const std::string processor = ProcessorName();
+    ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(execution_.device));
+    ASHLAR_RETURN_IF_ERROR(device->ready());
+    const std::string processor = device->measured_as();
     ASHLAR_ASSIGN_OR_RETURN(KernelRecord record, LoadKernelRecord(planning_.record, processor));
     const PlanningOptions options = ToPlanningOptions(execution_, planning_, console);
     KernelRecord fresh = anew_ ? KernelRecord() : record;

@@ -35,6 +35,7 @@ class CpuDevice final : public Device {
   CompNode comp_node() const override { return comp_node_; }
   int64_t alignment() const override { return kCacheLine; }
   const KernelRegistry& kernels() const override { return kernels_; }
+  std::string measured_as() const override { return ProcessorName(); }
   std::string processor() const override { return std::string(Name(HostIsa())); }
 
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) override {

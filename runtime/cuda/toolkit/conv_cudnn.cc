@@ -8,7 +8,6 @@
 #include "graph/status.h"
 #include "runtime/allocation_origin.h"
 #include "runtime/cuda/toolkit/conv_graph.h"
-#include "runtime/cuda/toolkit/measure_kernel.h"
 #include "runtime/cuda/toolkit/stream.h"
 
 namespace ashlar::cuda {
@@ -18,12 +17,12 @@ constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
               kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
 
 constexpr int64_t kMostConfigs = 64;  // that are asked for: those without tensor cores come late
-// How many are kept, by heuristics alone and to be measured, of all and of one engine.
+// How many are kept of all and of one engine: of those expected to be fast, and to be measured.
 struct Limits {
   size_t kernels;
   int per_engine;
 };
-constexpr Limits kByHeuristics = {3, 1}, kByTime = {12, 4};
+constexpr Limits kByHeuristics = {3, 1}, kAllCandidates = {12, 4};
 constexpr int64_t kAlignment = 256;  // of parts of the workspace, bytes
 
 // Expected times over that of the heuristics' first choice, by rank, and by what a convolution
@@ -89,7 +88,6 @@ class CudnnConvolution final : public Kernel {
   }
   int64_t workspace_bytes() const override { return sums_bytes_ + engine_.workspace; }
   double relative_time() const override { return relative_time_; }
-  void set_relative_time(double relative_time) { relative_time_ = relative_time; }
 
   std::optional<Packing> packing(int input) const override {
     if (input != kFilter || problem_.src.format != Format::kNHWC) return std::nullopt;
@@ -128,7 +126,8 @@ class CudnnConvolution final : public Kernel {
   void* PointerTo(ConvTensor tensor, const KernelArgs& args) const {
     switch (tensor) {
       case kX:
-        return const_cast<void*>(args.inputs[kSrc]);
+        return const_cast<char*>(static_cast<const char*>(args.inputs[kSrc])) +
+               problem_.src_offset_bytes();
       case kW:
         return const_cast<void*>(args.inputs[kFilter]);
       case kBiasTensor:
@@ -143,7 +142,7 @@ class CudnnConvolution final : public Kernel {
 
   const ConvProblem problem_;
   const Engine engine_;
-  double relative_time_;
+  const double relative_time_;
   std::unique_ptr<Kernel> epilogue_;
   int64_t sums_bytes_ = 0;
 };
@@ -277,47 +276,21 @@ void KeepLeastScratch(CudnnKernels& kernels) {
       kernels.end());
 }
 
-TimeKey KeyOf(const ConvProblem& problem, const Kernel& kernel, const LibraryDevice& device) {
-  return {device.name, absl::StrCat("cuDNN ", cudnnGetVersion()), problem.ToString(),
-          kernel.implementation()};
-}
-
-// Puts measured times, from the cache or measured now, in the place of expected ones.
-absl::Status Tune(const ConvProblem& problem, const LibraryDevice& device, CudnnKernels& kernels) {
-  std::vector<TensorType> tensors = {problem.src, problem.filter};
-  if (problem.has_bias) tensors.push_back({problem.dst.dtype, {1, problem.dst.shape[1], 1, 1}});
-  if (problem.z.has_value()) tensors.push_back(*problem.z);
-  std::vector<double> times;
-  for (const auto& kernel : kernels) {
-    const TimeKey key = KeyOf(problem, *kernel, device);
-    std::optional<double> time = device.times->Find(key);
-    if (!time.has_value()) {
-      ASHLAR_ASSIGN_OR_RETURN(time, MeasureKernel(*kernel, tensors, problem.dst));
-      device.times->Add(key, *time);
-    }
-    times.push_back(*time);
-  }
-  const double best = *std::min_element(times.begin(), times.end());
-  for (size_t i = 0; i < kernels.size(); ++i) kernels[i]->set_relative_time(times[i] / best);
-  return device.times->Save();
-}
-
 }  // namespace
 
 absl::StatusOr<KernelList> CudnnConvolutions(const ConvProblem& problem,
                                              const LibraryDevice& device) {
   CudnnKernels kernels;
   if (!GraphTakes(problem)) return KernelList();
-  const bool tune = problem.policy.autotune && device.times != nullptr;
-  const Limits& limits = tune ? kByTime : kByHeuristics;
+  const bool all = problem.policy.all_candidates;
+  const Limits& limits = all ? kAllCandidates : kByHeuristics;
   const bool fuses = GraphFuses(problem);
   if (fuses) AddEngines(problem, /*fused=*/true, limits, device, kernels);
-  // The convolution alone has more engines: where fusing failed, and to be measured.
-  if (NeedsEpilogue(problem) && (tune || kernels.empty())) {
+  // The convolution alone has more engines.
+  if (NeedsEpilogue(problem) && (all || kernels.empty())) {
     AddEngines(problem, /*fused=*/false, limits, device, kernels);
   }
   if (problem.policy.least_memory && !kernels.empty()) KeepLeastScratch(kernels);
-  if (tune && !kernels.empty()) ASHLAR_RETURN_IF_ERROR(Tune(problem, device, kernels));
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
     return a->relative_time() < b->relative_time();
   });

@@ -45,12 +45,16 @@ class PinnedBlock final : public DeviceMemory {
   }
 };
 
+std::string CudaVersion(int version) {
+  return absl::StrCat(version / 1000, ".", version % 1000 / 10);
+}
+
 std::string LibraryVersions() {
   int runtime = 0;
   static_cast<void>(cudaRuntimeGetVersion(&runtime));
   const size_t cudnn = cudnnGetVersion(), cublas = cublasLtGetVersion();
-  return absl::StrCat("CUDA ", runtime / 1000, ".", runtime % 1000 / 10, ", cuDNN ", cudnn / 10000,
-                      ".", cudnn / 100 % 100, ".", cudnn % 100, ", cuBLASLt ", cublas / 10000, ".",
+  return absl::StrCat("CUDA ", CudaVersion(runtime), ", cuDNN ", cudnn / 10000, ".",
+                      cudnn / 100 % 100, ".", cudnn % 100, ", cuBLASLt ", cublas / 10000, ".",
                       cublas / 100 % 100, ".", cublas % 100);
 }
 
@@ -58,7 +62,7 @@ class CudaDevice final : public Device {
  public:
   // `missing` says why the device can only be planned for; "" where it is there.
   CudaDevice(CompNode comp_node, std::string missing)
-      : comp_node_(comp_node), missing_(std::move(missing)), times_(DefaultAutotunePath()) {}
+      : comp_node_(comp_node), missing_(std::move(missing)) {}
 
   // Before anything else.
   absl::Status Prepare() {
@@ -81,7 +85,12 @@ class CudaDevice final : public Device {
   int64_t alignment() const override { return kAlignment; }
   int64_t tensor_alignment() const override { return 16; }  // packs of elements
   Format image_format() const override { return Format::kNHWC; }
+  bool runs_chains() const override { return true; }
   const KernelRegistry& kernels() const override { return kernels_; }
+  std::string processor() const override { return measured_as(); }
+  std::string measured_as() const override {
+    return missing_.empty() ? absl::StrCat(library_.name, ", ", LibraryVersions()) : "";
+  }
   bool is_host() const override { return false; }
   // Work is in streams; the thread has only to mean this device.
   void UseThreads(int) override {
@@ -121,7 +130,7 @@ class CudaDevice final : public Device {
     ASHLAR_RETURN_IF_ERROR(CheckThere());
     if (bytes == 0) return absl::OkStatus();
     ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemset(device, pattern, static_cast<size_t>(bytes)));
-    ASHLAR_CUDA_RETURN_IF_ERROR(cudaDeviceSynchronize());
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(nullptr));
     return absl::OkStatus();
   }
 
@@ -140,14 +149,12 @@ class CudaDevice final : public Device {
 
   std::vector<std::pair<std::string, std::string>> facts() override {
     std::vector<std::pair<std::string, std::string>> facts = {
-        {"CUDA libraries", LibraryVersions()},
-        {"autotune cache", times_.path().empty() ? "none: no home folder" : times_.path()}};
-    if (!times_.note().empty()) facts.emplace_back("autotune cache", times_.note());
+        {"CUDA libraries", LibraryVersions()}};
     if (!missing_.empty()) return facts;
     int driver = 0;
     static_cast<void>(cudaDriverGetVersion(&driver));
     facts.emplace_back("CUDA device", library_.name);
-    facts.emplace_back("CUDA driver", absl::StrCat(driver / 1000, ".", driver % 1000 / 10));
+    facts.emplace_back("CUDA driver", CudaVersion(driver));
     if (const std::optional<MemoryState> state = memory()) {
       facts.emplace_back("device memory",
                          absl::StrCat(state->free, " bytes free of ", state->total));
@@ -161,7 +168,6 @@ class CudaDevice final : public Device {
     cudaDeviceProp properties = {};
     ASHLAR_CUDA_RETURN_IF_ERROR(cudaGetDeviceProperties(&properties, comp_node_.device));
     library_.name = absl::StrCat(properties.name, ", ", properties.major, ".", properties.minor);
-    library_.times = &times_;
     ASHLAR_CUDA_RETURN_IF_ERROR(cudnnCreate(&library_.cudnn));
     ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtCreate(&library_.cublas));
     return absl::OkStatus();
@@ -180,6 +186,8 @@ class CudaDevice final : public Device {
     ASHLAR_RETURN_IF_ERROR(CheckThere());
     if (bytes == 0) return absl::OkStatus();
     ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpy(to, from, static_cast<size_t>(bytes), kind));
+    // From pageable memory it may return before the last bytes have arrived.
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(nullptr));
     return absl::OkStatus();
   }
 
@@ -195,7 +203,6 @@ class CudaDevice final : public Device {
 
   const CompNode comp_node_;
   const std::string missing_;
-  AutotuneCache times_;
   LibraryDevice library_;
   KernelRegistry kernels_;
 };
@@ -206,9 +213,18 @@ int CountDevices(std::string& why) {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0) return count;
   static_cast<void>(cudaGetLastError());
-  why = error == cudaSuccess
-            ? "no CUDA device on this machine"
-            : absl::StrCat("no CUDA device answers (", cudaGetErrorString(error), ")");
+  int driver = 0;  // stays 0 where there is none
+  static_cast<void>(cudaDriverGetVersion(&driver));
+  if (driver == 0) {
+    why = "no CUDA device, and no NVIDIA driver on this machine";
+  } else if (error == cudaErrorInsufficientDriver) {
+    why = absl::StrCat("no CUDA device: the driver is for CUDA ", CudaVersion(driver),
+                       ", this library for ", CudaVersion(CUDART_VERSION));
+  } else if (error == cudaSuccess) {
+    why = "no CUDA device on this machine";
+  } else {
+    why = absl::StrCat("no CUDA device answers (", cudaGetErrorString(error), ")");
+  }
   return 0;
 }
 

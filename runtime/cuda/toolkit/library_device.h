@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "runtime/cuda/autotune_cache.h"
 #include "runtime/cuda/toolkit/descriptor.h"
 
 namespace ashlar::cuda {
@@ -14,8 +13,7 @@ struct LibraryDevice {
   cudnnHandle_t cudnn = nullptr;          // null where there is no device
   cublasLtHandle_t cublas = nullptr;      // likewise
   std::unique_ptr<Descriptor> described;  // what stands for the device where there is none
-  std::string name;                       // "NVIDIA H200, 9.0": part of the keys of measured times
-  AutotuneCache* times = nullptr;         // null where there is no device
+  std::string name;                       // "NVIDIA H200, 9.0"; "" where there is no device
 };
 
 // A description of a Hopper data centre GPU (132 multiprocessors, compute capability 9.0), which

@@ -275,6 +275,27 @@ TEST_F(CudaSession, AnUnderstatedPlanIsFoundOut) {
   EXPECT_GT(measurement.arena.actual_bytes, measurement.arena.planned_bytes);
 }
 
+TEST_F(CudaSession, WhatDoesNotFitIsFoundAtPlanning) {
+  const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(Network(1), OnGpu()));
+  const int64_t arena = planned->plan.plan.arena, weights = planned->weights.bytes;
+  const int64_t tensors = planned->input_bytes() + planned->output_bytes();
+  const int64_t capacity = device_.capacity;
+  device_.capacity = arena + weights + tensors;
+  EXPECT_TRUE(IsOk(PlanGraph(Network(1), OnGpu()).status()));
+  device_.capacity -= 1;
+  const absl::Status status = PlanGraph(Network(1), OnGpu()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(FailsWith(
+      status, absl::StrCat("gpu0:0 has ", device_.capacity, " bytes, ", arena + weights + tensors,
+                           " are needed: arena ", arena, ", weights ", weights)));
+  // In parts it fits, with the budget that the message names.
+  PlanningOptions parts = OnGpu();
+  parts.budget = MemoryBudget{.bytes = arena - 1};
+  EXPECT_TRUE(FailsWith(status, absl::StrCat("a memory budget of ", arena - 1, " bytes")));
+  EXPECT_TRUE(IsOk(PlanGraph(Network(1), parts).status()));
+  device_.capacity = capacity;
+}
+
 TEST_F(CudaSession, WhatIsNotHeldCanBeTriedAgainAndNothingLeaks) {
   const int64_t before = device_.allocated;
   {

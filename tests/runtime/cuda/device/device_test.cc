@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/autotune.h"
 #include "runtime/device_library.h"
 #include "runtime/measure.h"
 #include "runtime/session.h"
@@ -80,6 +81,50 @@ TEST_F(CudaLibrary, APlanNeedsNoDevice) {
     EXPECT_EQ(convolutions, 20);
     EXPECT_EQ(images, convolutions);
   }
+}
+
+// By node, what runs the convolutions of a plan.
+std::vector<std::string> Convolutions(const PlannedGraph& planned) {
+  std::vector<std::string> implementations;
+  for (size_t i = 0; i < planned.graph.nodes().size(); ++i) {
+    if (planned.graph.node(static_cast<int>(i)).op->type() != "ConvBiasForward") continue;
+    implementations.push_back(planned.kernels[i]->implementation());
+  }
+  return implementations;
+}
+
+TEST_F(CudaLibrary, PartsOfImagesRunOnTheLibraryToo) {
+  const std::unique_ptr<PlannedGraph> whole =
+      Value(PlanGraph(Value(BuildResNet18(kSmall)), Options()));
+  for (const std::string& implementation : Convolutions(*whole)) {
+    EXPECT_EQ(implementation.find("cudnn:"), 0u) << implementation;
+  }
+  int last = 0;  // what comes before the global pooling, which needs whole images
+  for (const OperatorNode& node : whole->graph.nodes()) {
+    if (node.op->type() == "ConvBiasForward") last = node.id;
+  }
+  for (const char* kind : {"batch2", "rows3", "grid2x2"}) {
+    SCOPED_TRACE(kind);
+    PlanningOptions options = Options();
+    options.tiles = Value(TileSpec::Parse(absl::StrCat("0-", last, ":", kind)));
+    const std::unique_ptr<PlannedGraph> tiled =
+        Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
+    const std::vector<std::string> parts = Convolutions(*tiled);
+    EXPECT_GE(parts.size(), 2 * Convolutions(*whole).size());
+    for (const std::string& implementation : parts) {
+      EXPECT_NE(implementation.find("cudnn:"), std::string::npos) << implementation;
+    }
+  }
+}
+
+TEST_F(CudaLibrary, APlanFitsABudget) {
+  PlanningOptions options = Options();
+  const int64_t whole = Value(PlanGraph(Value(BuildResNet18(kSmall)), options))->plan.plan.arena;
+  options.budget = MemoryBudget{.bytes = whole * 6 / 10};
+  const std::unique_ptr<PlannedGraph> planned =
+      Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
+  EXPECT_LE(planned->plan.plan.arena, whole * 6 / 10);
+  EXPECT_FALSE(planned->options.tiles.empty());
 }
 
 TEST_F(CudaLibrary, WithoutADeviceARunSaysWhatIsMissing) {
@@ -170,6 +215,59 @@ TEST_F(CudaDevice, ModelsOfTheZooGiveTheReferencesOutputs) {
     EXPECT_LE(measurement.arena.actual_bytes, measurement.arena.planned_bytes) << model.name;
     EXPECT_LE(measurement.weights.actual_bytes, measurement.weights.planned_bytes) << model.name;
   }
+}
+
+// Runs the model on random input; its outputs.
+std::vector<HostTensor> RunOn(const Graph& graph, const PlanningOptions& options) {
+  const std::unique_ptr<Session> session =
+      Value(Session::Create(Value(Executable::Compile(Graph(graph), options))));
+  std::mt19937_64 random(22);
+  std::vector<HostTensor> tensors;
+  tensors.reserve(graph.inputs().size());
+  for (const Binding& binding : graph.inputs()) {
+    tensors.push_back(RandomTensor(random, graph.var(binding.var).type.shape));
+    EXPECT_TRUE(
+        IsOk(session->BindInput(binding.name, tensors.back().raw(), tensors.back().bytes())));
+  }
+  std::vector<HostTensor> outputs;
+  for (const Binding& binding : graph.outputs()) {
+    outputs.push_back(HostTensor::Zeros(DType::kFloat32, graph.var(binding.var).type.shape));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_TRUE(IsOk(session->BindOutput(graph.outputs()[i].name, outputs[i].mutable_raw(),
+                                         outputs[i].bytes())));
+  }
+  for (int run = 0; run < 2; ++run) EXPECT_TRUE(IsOk(session->Run()));
+  return outputs;
+}
+
+TEST_F(CudaDevice, TiledGivesTheSameAsUntiled) {
+  const Graph graph = Value(BuildResNet18(kSmall));
+  const std::vector<HostTensor> whole = RunOn(graph, Options());
+  PlanningOptions options = Options();
+  for (const int64_t percent : {70, 40, 0}) {  // 0: as few as can be
+    const int64_t arena = Value(PlanGraph(Graph(graph), Options()))->plan.plan.arena;
+    options.budget = MemoryBudget{.bytes = arena * percent / 100};
+    const std::vector<HostTensor> tiled = RunOn(graph, options);
+    for (size_t i = 0; i < whole.size(); ++i) {
+      EXPECT_LE(Difference(tiled[i], whole[i]), 1e-3) << percent;
+    }
+  }
+}
+
+TEST_F(CudaDevice, TuningFindsAKernelForEachConvolution) {
+  KernelRecord record;
+  const std::vector<TunedProblem> problems =
+      Value(Autotune(Value(BuildResNet18(kSmall)), Options(), {.seconds = 30}, record));
+  EXPECT_GE(problems.size(), 8u);
+  for (const TunedProblem& problem : problems) {
+    EXPECT_GT(problem.trials[static_cast<size_t>(problem.chosen)].seconds, 0) << problem.key;
+  }
+  PlanningOptions tuned = Options();
+  tuned.record = std::make_shared<const KernelRecord>(record);
+  const Graph graph = Value(BuildResNet18(kSmall));
+  const std::vector<HostTensor> before = RunOn(graph, Options()), after = RunOn(graph, tuned);
+  EXPECT_LE(Difference(after[0], before[0]), 1e-3);
 }
 
 TEST_F(CudaDevice, MemoryThatOthersHoldCanBeTriedForAgain) {

@@ -1,0 +1,96 @@
+// Kernels chosen by measurement on a device with streams: times are those of the device's clock.
+#include <gtest/gtest.h>
+
+#include "opr/conv_bias.h"
+#include "runtime/autotune.h"
+#include "runtime/kernel_choice.h"
+#include "tests/runtime/cuda/emulated_device.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+// The direct convolution under another name, after `extra` more launches: an emulated second each.
+class SlowedConvolution final : public Kernel {
+ public:
+  SlowedConvolution(const cuda::ConvProblem& problem, std::string name, int extra)
+      : inner_(cuda::MakeDirectConvolution(problem, 1)), name_(std::move(name)), extra_(extra) {}
+  std::string implementation() const override { return name_; }
+  absl::Status Run(const KernelArgs& args, KernelState* state) const override {
+    for (int i = 0; i < extra_; ++i) {
+      static_cast<EmulatedStream*>(args.stream)->Enqueue([] {});
+    }
+    return inner_->Run(args, state);
+  }
+
+ private:
+  std::unique_ptr<Kernel> inner_;
+  const std::string name_;
+  const int extra_;
+};
+
+class CudaTune : public ::testing::Test {
+ protected:
+  // The library expects "first" to be the fastest, and names others only when it is asked for all.
+  CudaTune() {
+    device_.convolution_library =
+        [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
+      KernelList kernels;
+      kernels.push_back(std::make_unique<SlowedConvolution>(problem, "first", 2));
+      if (problem.policy.all_candidates) {
+        kernels.push_back(std::make_unique<SlowedConvolution>(problem, "slow", 5));
+        kernels.push_back(std::make_unique<SlowedConvolution>(problem, "fast", 0));
+      }
+      return kernels;
+    };
+  }
+  ~CudaTune() override { device_.convolution_library = nullptr; }
+
+  static PlanningOptions OnGpu() {
+    PlanningOptions options;
+    options.comp_node = {CompNode::Type::kGpu, 0, 0};
+    return options;
+  }
+  Graph Network() {
+    std::mt19937_64 random(3);
+    GraphMaker make;
+    const int x = make.Input("x", {1, 8, 6, 6});
+    ConvolutionParam padded;
+    padded.pad_h = padded.pad_w = 1;
+    make.Output(make.Add<ConvolutionForward>(
+        padded, {x, make.Constant(RandomTensor(random, {8, 8, 3, 3}))}, "conv"));
+    return std::move(make).Build();
+  }
+  std::string Chosen(const PlanningOptions& options) {
+    const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(Network(), options));
+    for (const auto& kernel : planned->kernels) {
+      if (kernel == nullptr) continue;
+      const std::string name = kernel->implementation();
+      if (name == "first" || name == "slow" || name == "fast") return name;
+    }
+    return "";
+  }
+
+  EmulatedDevice& device_ = EmulatedDevice::Install();
+};
+
+TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
+  EXPECT_EQ(Chosen(OnGpu()), "first");
+  KernelRecord record;
+  const std::vector<TunedProblem> problems = Value(Autotune(Network(), OnGpu(), {}, record));
+  ASSERT_EQ(problems.size(), 1u);
+  ASSERT_EQ(problems[0].trials.size(), 3u);
+  EXPECT_DOUBLE_EQ(problems[0].trials[0].seconds, 3);
+  EXPECT_DOUBLE_EQ(problems[0].trials[1].seconds, 6);
+  EXPECT_DOUBLE_EQ(problems[0].trials[2].seconds, 1);
+  PlanningOptions tuned = OnGpu();
+  tuned.record = std::make_shared<const KernelRecord>(record);
+  EXPECT_EQ(Chosen(tuned), "fast");
+  // Products of rounded operands are other problems, of which nothing is on record.
+  tuned.kernels.allow_tf32 = true;
+  EXPECT_EQ(Chosen(tuned), "first");
+}
+
+}  // namespace
+}  // namespace ashlar::testing
