@@ -43,6 +43,23 @@ std::vector<int64_t> RecordedWorkspace(const Graph& graph, const StorageModel& m
   return bytes;
 }
 
+// ResourceExhausted where the device has less memory in all than one session needs.
+absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
+  const std::optional<MemoryState> memory = planned.device->memory();
+  if (!memory.has_value()) return absl::OkStatus();
+  const int64_t arena = planned.plan.plan.arena, weights = planned.weights.bytes;
+  const int64_t tensors = planned.input_bytes() + planned.output_bytes();
+  const int64_t needed = arena + weights + tensors;
+  if (needed <= memory->total) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      planned.device->comp_node().ToString(), " has ", memory->total, " bytes, ", needed,
+      " are needed: arena ", arena, ", weights ", weights, ", inputs and outputs ", tensors,
+      weights + tensors < memory->total
+          ? absl::StrCat("; a memory budget of ", memory->total - weights - tensors,
+                         " bytes would have the model executed in parts")
+          : ""));
+}
+
 }  // namespace
 
 int64_t PlannedGraph::WorkspaceOffset(int node) const {
@@ -135,6 +152,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
       : options.tiles.empty() ? PlanRewritten(std::move(rewritten), options, false)
                               : PlanTiled(rewritten, options);
   if (planned.ok()) {
+    ASHLAR_RETURN_IF_ERROR(CheckDeviceHolds(**planned));
     (*planned)->plan_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   }
   return planned;

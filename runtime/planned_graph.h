@@ -100,7 +100,8 @@ struct PlannedGraph {
   int64_t output_bytes() const;
 };
 
-// ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met.
+// ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met; and
+// naming what is needed and what is there where the device's memory is too small for a session.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
                                                         const PlanningOptions& options);
 

@@ -53,10 +53,26 @@ TEST_F(GpuCommandTest, PlansWithoutADevice) {
   for (const nlohmann::json& pass : document["passes"]) EXPECT_NE(pass["name"], "precision");
 }
 
+TEST_F(GpuCommandTest, PlansWithinABudgetWithoutADevice) {
+  if (!HasLibrary()) GTEST_SKIP() << State();
+  const ProcessResult whole = Ashlar("plan model.ash --device gpu0:0 --json --quiet");
+  const ProcessResult least =
+      Ashlar("plan model.ash --device gpu0:0 --memory-budget min --json --quiet");
+  ASSERT_EQ(least.exit_code, 0) << least.err;
+  const auto arena = [](const ProcessResult& result) {
+    return result.Json()["pools"]["arena"]["planned_bytes"].get<int64_t>();
+  };
+  EXPECT_LT(arena(least), arena(whole));
+  EXPECT_GT(least.Json()["predicted_ms"].get<double>(), 0);
+  const ProcessResult refused = Ashlar("plan model.ash --device gpu0:0 --memory-budget 1000");
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("does not fit"));
+}
+
 TEST_F(GpuCommandTest, WithoutADeviceARunSaysSo) {
   if (!HasLibrary()) GTEST_SKIP() << State();
   if (State() == "ready") GTEST_SKIP() << "a device answers";
-  for (const char* command : {"run", "bench", "profile", "verify", "compare"}) {
+  for (const char* command : {"run", "bench", "profile", "verify", "compare", "tune"}) {
     const ProcessResult result = Ashlar(std::string(command) + " model.ash --device gpu0:0");
     EXPECT_EQ(result.exit_code, 1) << command;
     EXPECT_THAT(result.err, HasSubstr("gpu0:0: no CUDA device"));
