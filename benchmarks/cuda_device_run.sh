@@ -1,75 +1,109 @@
 #!/usr/bin/env bash
 # On a machine with a GPU: tests, memory checks, accuracy and speed of what cuda_device_pack.sh packed.
-# Usage: benchmarks/cuda_device_run.sh PACK OUT STAGE...
-#   PACK   the packed folder        OUT  where logs and results go
-#   STAGE  doctor tests sanitize models speed:fp32 speed:tf32 speed:fp16 (all of them: a lease of an hour)
-# Each stage ends in one line "STAGE: ok" or "STAGE: FAILED"; the script fails if one did.
+# Usage: cuda_device_run.sh OUT [STAGE...]
+#   OUT    where logs and results go: OUT/log.txt and OUT/speed.jsonl
+#   STAGE  doctor tests models sanitize speed:fp32 speed:tf32 speed:fp16; by default all of them
+# Each stage ends in a line "STAGE: ok", "STAGE: FAILED" or "STAGE: out of time"; the script fails if
+# one did. $LIMIT seconds (570) are shared by the stages that are left; torch.compile takes a minute and
+# a half for each batch, so where a call may take ten minutes two do it all:
+#   cuda_device_run.sh OUT doctor tests models sanitize speed:fp16
+#   cuda_device_run.sh OUT speed:fp32 speed:tf32
 set -uo pipefail
-pack=$(realpath "$1")
-mkdir -p "$2"
-out=$(realpath "$2")
-shift 2
 here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+out=$(realpath "$1")
+shift
+[ $# -gt 0 ] || set -- doctor tests models sanitize speed:fp32 speed:tf32 speed:fp16
+limit=${LIMIT:-570}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tar -C "$work" -xJf "$here/pack.tar.xz"
+pack=$work/pack
 
-# CUDA's libraries: the toolkit's, and those that Python packages brought.
+# CUDA's libraries: those that Python packages brought, then the toolkit's.
 cuda=$(python3 - <<'P' 2>/dev/null
 import glob, site, sys
-folders = [p for root in site.getsitepackages() + sys.path for p in glob.glob(root + "/nvidia/*/lib")]
-print(":".join(dict.fromkeys(folders)))
+roots = list(dict.fromkeys(site.getsitepackages() + [p for p in sys.path if p]))
+print(":".join(p for root in roots for p in sorted(glob.glob(root + "/nvidia/*/lib"))))
 P
 )
-export LD_LIBRARY_PATH="$pack:$cuda:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-}"
-export ASHLAR_CACHE="$out"
-ashlar="$pack/ashlar"
+libraries="$pack:$cuda:/usr/local/cuda/lib64"
+export ASHLAR_KERNELS="$out/kernels.json"
 failed=0
 
-stage() {
-  local name=$1
-  shift
-  if "$@" >"$out/$name.log" 2>&1; then
-    echo "$name: ok"
-  else
-    echo "$name: FAILED (exit $?)"
-    tail -n 20 "$out/$name.log"
-    failed=1
-  fi
-}
+# Programs of the pack only: Python's own libraries are for Python.
+ashlar() { LD_LIBRARY_PATH=$libraries "$pack/ashlar" "$@"; }
+device_test() { LD_LIBRARY_PATH=$libraries "$@" "$pack/runtime_cuda_device_test"; }
 
+tests() { device_test env; }
 
-check_models() {
+models() {
   local status=0 name
   for name in resnet18 resnet50 vgg19 mobilenet_v2 squeezenet inception_v1; do
-    "$ashlar" zoo "$name" --batch 1 -o "$out/$name.ash" --quiet >/dev/null 2>&1 || continue
     echo "== $name"
-    "$ashlar" compare "$out/$name.ash" --device gpu0:0 --device-b cpu0:0 --rtol 1e-3 || status=1
-    "$ashlar" compare "$out/$name.ash" --device gpu0:0 --allow-tf32 --rtol 1e-2 || status=1
-    "$ashlar" compare "$out/$name.ash" --device gpu0:0 --precision fp16 --rtol 3e-2 || status=1
-    "$ashlar" compare "$out/$name.ash" --device gpu0:0 --precision bf16 --rtol 1e-1 || status=1
-    "$ashlar" verify "$out/$name.ash" --device gpu0:0 || status=1
-    "$ashlar" profile "$out/$name.ash" --device gpu0:0 --by op || status=1
-    rm -f "$out/$name.ash"
+    ashlar zoo "$name" --batch 1 -o "$work/$name.ash" --quiet >/dev/null || { status=1; continue; }
+    ashlar compare "$work/$name.ash" --device gpu0:0 --device-b cpu0:0 --rtol 1e-3 || status=1
+    ashlar compare "$work/$name.ash" --device gpu0:0 --device-b cpu0:0 --allow-tf32 --rtol 1e-2 || status=1
+    ashlar compare "$work/$name.ash" --device gpu0:0 --precision fp16 --rtol 3e-2 || status=1
+    ashlar compare "$work/$name.ash" --device gpu0:0 --precision bf16 --rtol 2e-1 || status=1
+    ashlar verify "$work/$name.ash" --device gpu0:0 || status=1
+    ashlar verify "$work/$name.ash" --device gpu0:0 --memory-budget min || status=1
+    ashlar profile "$work/$name.ash" --device gpu0:0 --by op || status=1
+    rm -f "$work/$name.ash"
   done
   return $status
 }
 
 sanitize() {
-  local tool
+  local tool status=0
   for tool in memcheck racecheck initcheck; do
     echo "== $tool"
-    compute-sanitizer --tool "$tool" --error-exitcode 9 "$pack/runtime_cuda_device_test" || return 1
+    device_test compute-sanitizer --tool "$tool" --error-exitcode 9 || status=1
   done
+  return $status
 }
 
+speed() {
+  python3 "$here/versus_gpu_frameworks.py" --build "$pack" --libraries "$libraries" --folder "$work" \
+    --precision "$1" --tune --json "$out/speed.jsonl" --limit "$2"
+}
+
+stage() {
+  local name=$1 left=$((limit - SECONDS)) status
+  shift
+  if [ $left -lt 10 ]; then
+    echo "$name: out of time"
+    failed=1
+    return
+  fi
+  # A stage is this script's function: `timeout` takes programs only.
+  ( "$@" ) >>"$out/log.txt" 2>&1 &
+  local child=$!
+  ( sleep "$left" && kill -TERM -- -$child ) >/dev/null 2>&1 &
+  local watch=$!
+  wait $child
+  status=$?
+  kill -TERM -- -$watch 2>/dev/null
+  wait $watch 2>/dev/null
+  case $status in
+    0) echo "$name: ok ($SECONDS s)" ;;
+    143) echo "$name: out of time"; failed=1 ;;
+    *) echo "$name: FAILED (exit $status)"; tail -n 20 "$out/log.txt"; failed=1 ;;
+  esac
+}
+
+set -m  # stages are process groups of their own
 nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || true
 for name in "$@"; do
+  echo "#### $name" >>"$out/log.txt"
   case "$name" in
-    doctor) stage doctor "$ashlar" doctor ;;
-    tests) stage tests "$pack/runtime_cuda_device_test" ;;
+    doctor) stage doctor ashlar doctor ;;
+    tests) stage tests tests ;;
+    models) stage models models ;;
     sanitize) stage sanitize sanitize ;;
-    models) stage models check_models ;;
-    speed:*) stage "speed-${name#speed:}" python3 "$here/versus_gpu_frameworks.py" --build "$pack" \
-      --precision "${name#speed:}" --autotune --json "$out/${name#speed:}.json" ;;
+    speed:*) stage "$name" speed "${name#speed:}" $((limit - SECONDS - 15)) ;;
     *) echo "unknown stage $name"; failed=1 ;;
   esac
 done
+[ ! -f "$out/speed.jsonl" ] || cat "$out/speed.jsonl"
 exit $failed

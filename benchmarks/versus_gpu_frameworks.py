@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 TORCH_SERVER = """
 import sys, time, torch, torchvision
@@ -114,16 +115,66 @@ for line in sys.stdin:
     print(" ".join(f"{t:.4f}" for t in times), flush=True)
 """
 
+# What the device reaches: operations per second of a large product, bytes per second of a large copy.
+LIMITS = """
+import sys, torch
+precision = sys.argv[1]
+torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
+
+def seconds(call, runs=10):
+    for _ in range(3):
+        call()
+    times = []
+    for _ in range(runs):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(end) / 1e3)
+    return sorted(times)[runs // 2]
+
+size = 8192
+a, b = (torch.randn(size, size, device="cuda", dtype=dtype) for _ in range(2))
+print(2 * size ** 3 / seconds(lambda: torch.matmul(a, b)))
+source = torch.randn(1 << 30, device="cuda")
+target = torch.empty_like(source)
+print(2 * source.nbytes / seconds(lambda: target.copy_(source)))
+"""
+
+
+def limits_of(precision):
+    """None where PyTorch is not there."""
+    probe = subprocess.run([sys.executable, "-c", LIMITS, precision], capture_output=True, text=True)
+    return [float(line) for line in probe.stdout.split()] if probe.returncode == 0 else None
+
+
+def shares(rows, limits):
+    """By operator kind: milliseconds, and the share of the nearer limit that they would take at it."""
+    kinds = {}
+    for row in rows:
+        floor = max(row["computation"] / limits[0], row["memory"] / limits[1]) * 1e3
+        kinds[row["type"]] = {"ms": row["ms"], "share": floor / row["ms"] if row["ms"] > 0 else None}
+    return kinds
+
 
 class Server:
-    def __init__(self, name, command):
+    """Starts at once; wait() returns when it is ready or has failed."""
+
+    def __init__(self, name, command, environment=None):
         self.name = name
-        environment = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
+        environment = dict(environment or os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=environment)
+        self.ready = False
+        self.peak_bytes = None
+
+    def wait(self):
         words = self.process.stdout.readline().split()
         self.ready = bool(words) and words[0] == "ready"
         self.peak_bytes = int(words[1]) if len(words) > 1 else None
+        return self.ready
 
     def burst(self, runs):
         self.process.stdin.write(f"{runs}\n")
@@ -134,34 +185,48 @@ class Server:
         self.process.stdin.close()
         self.process.wait()
 
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
-def measure(args, folder, batch, precision):
+
+def measure(args, folder, batch, precision, limits):
     import numpy
 
     ashlar = str(args.build / "ashlar")
+    environment = dict(os.environ)
+    if args.libraries:
+        environment["LD_LIBRARY_PATH"] = args.libraries
     model, source = folder / f"{batch}.ash", folder / f"input-{batch}.npy"
     if not model.exists():
         subprocess.run([ashlar, "zoo", "resnet50", "--batch", str(batch), "-o", str(model)], check=True,
-                       stdout=subprocess.DEVNULL)
+                       stdout=subprocess.DEVNULL, env=environment)
     numpy.save(source, numpy.random.default_rng(0).standard_normal((batch, 3, 224, 224), dtype="float32"))
     ours = [str(args.build / "latency_server"), str(model), "1", str(source), str(folder / "out.npy"), "gpu0:0",
-            precision] + (["autotune"] if args.autotune else [])
+            precision] + (["tuned"] if args.tune else [])
     options = {"fp16": ["--precision", "fp16"], "bf16": ["--precision", "bf16"],
                "tf32": ["--allow-tf32"]}.get(precision, [])
     plan = json.loads(subprocess.run([ashlar, "plan", str(model), "--device", "gpu0:0", "--json", "--quiet"]
-                                     + options, check=True, capture_output=True, text=True).stdout)
+                                     + options, check=True, capture_output=True, text=True,
+                                     env=environment).stdout)
+    if args.tune:
+        subprocess.run([ashlar, "tune", str(model), "--device", "gpu0:0", "--seconds", "20"] + options, check=True,
+                       stdout=subprocess.DEVNULL, env=environment)
     commands = {"ashlar": ours}
     for way in args.peers:
         if way == "jax":
             commands[way] = [sys.executable, "-c", JAX_SERVER, str(batch), precision]
         else:
             commands[way] = [sys.executable, "-c", TORCH_SERVER, way, str(batch), precision]
+    # torch.compile chooses kernels by time: the others start while nobody measures.
     servers = []
-    for name, command in commands.items():
-        server = Server(name, command)
-        if server.ready:
+    for name in sorted(commands, key=lambda name: name != "compile"):
+        server = Server(name, commands[name], environment if name == "ashlar" else None)
+        if server.wait():
             servers.append(server)
         elif name == "ashlar":
+            for other in servers:
+                other.kill()
             sys.exit("ashlar did not start")
         else:
             print(f"{name} did not start; left out", file=sys.stderr)
@@ -182,6 +247,12 @@ def measure(args, folder, batch, precision):
            "ms": {name: statistics.median(values) for name, values in times.items()},
            "peak_bytes": {s.name: s.peak_bytes for s in servers if s.peak_bytes is not None},
            "ashlar_planned_bytes": sum(pool["planned_bytes"] for pool in plan["pools"].values())}
+    if limits:
+        profile = json.loads(subprocess.run(
+            [ashlar, "profile", str(model), "--device", "gpu0:0", "--by", "op", "--json", "--quiet"] + options,
+            check=True, capture_output=True, text=True, env=environment).stdout)
+        row["limits"] = {"flops": limits[0], "bytes": limits[1]}
+        row["kinds"] = shares(profile["rows"], limits)
     others = [name for name in times if name != "ashlar"]
     if others:
         best = min(others, key=lambda name: row["ms"][name])
@@ -201,18 +272,28 @@ def main():
     parser.add_argument("--precision", nargs="+", default=["fp32", "tf32", "fp16"])
     parser.add_argument("--peers", nargs="*", default=["eager", "graph", "compile", "jax"])
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--autotune", action="store_true")
-    parser.add_argument("--json", type=pathlib.Path, help="write the rows to a file, too")
+    parser.add_argument("--tune", action="store_true", help="`ashlar tune` first")
+    parser.add_argument("--libraries", help="LD_LIBRARY_PATH of Ashlar's programs")
+    parser.add_argument("--folder", type=pathlib.Path, help="for models and inputs, to be used again")
+    parser.add_argument("--limit", type=float, default=float("inf"), help="seconds after which no row is begun")
+    parser.add_argument("--json", type=pathlib.Path, help="add each row to a file, a line each")
     args = parser.parse_args()
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
+    start = time.monotonic()
+    longest = 0  # seconds of a row
+    with tempfile.TemporaryDirectory() as temporary:
         for precision in args.precision:
+            limits = limits_of(precision)
             for batch in args.batch:
-                row = measure(args, pathlib.Path(folder), batch, precision)
-                rows.append(row)
+                begun = time.monotonic()
+                if begun - start + longest > args.limit:
+                    print(f"no time left for batch {batch} in {precision}", file=sys.stderr)
+                    continue
+                row = measure(args, args.folder or pathlib.Path(temporary), batch, precision, limits)
+                longest = max(longest, time.monotonic() - begun)
                 print(json.dumps(row), flush=True)
                 if args.json:
-                    args.json.write_text(json.dumps({"rows": rows}, indent=1))
+                    with args.json.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 #include "opr/subtensor.h"
 #include "runtime/measure.h"
 #include "runtime/profiler.h"
+#include "runtime/time_prediction.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"
@@ -254,6 +255,13 @@ TEST_F(CudaSession, ProfilesOnBothClocks) {
     busy += device.end > device.start;
   }
   EXPECT_GE(busy, 5);  // an emulated second for each launch
+}
+
+TEST_F(CudaSession, PredictsTimesOnTheDevicesClock) {
+  const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(Network(1), OnGpu()));
+  int64_t launches = 0;
+  for (const auto& kernel : planned->kernels) launches += kernel != nullptr;
+  EXPECT_GE(Value(PredictTime(*planned)), 1000.0 * static_cast<double>(launches - 2));
 }
 
 TEST_F(CudaSession, VerifyMeasuresTheDevicesMemory) {

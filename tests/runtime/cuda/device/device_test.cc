@@ -103,7 +103,7 @@ TEST_F(CudaLibrary, PartsOfImagesRunOnTheLibraryToo) {
   for (const OperatorNode& node : whole->graph.nodes()) {
     if (node.op->type() == "ConvBiasForward") last = node.id;
   }
-  for (const char* kind : {"batch2", "rows3", "grid2x2"}) {
+  for (const char* kind : {"batch2", "rows2", "grid2x2"}) {
     SCOPED_TRACE(kind);
     PlanningOptions options = Options();
     options.tiles = Value(TileSpec::Parse(absl::StrCat("0-", last, ":", kind)));
