@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -61,6 +62,12 @@ std::string Unquote(absl::string_view cell) {
   return text;
 }
 
+// A header's or a number's cell, in which nothing has to be quoted, though it may be.
+absl::string_view Bare(absl::string_view cell) {
+  const bool quoted = cell.size() >= 2 && cell.front() == '"';
+  return quoted ? absl::StripAsciiWhitespace(cell.substr(1, cell.size() - 2)) : cell;
+}
+
 std::string Quote(const std::string& id) {
   const bool plain = id.find_first_of(",\"\n\r") == std::string::npos &&
                      absl::StripAsciiWhitespace(id).size() == id.size();
@@ -73,9 +80,11 @@ std::string Quote(const std::string& id) {
   return quoted + '"';
 }
 
+// Without the control characters that a terminal would obey.
 std::string Shown(absl::string_view cell) {
-  if (cell.size() <= kQuotedBytes) return absl::StrCat("\"", cell, "\"");
-  return absl::StrCat("\"", cell.substr(0, kQuotedBytes), "...\"");
+  const bool whole = cell.size() <= kQuotedBytes;
+  return absl::StrCat("\"", absl::Utf8SafeCHexEscape(cell.substr(0, kQuotedBytes)),
+                      whole ? "\"" : "...\"");
 }
 
 class Reader {
@@ -152,7 +161,7 @@ class Reader {
     if (!SplitRow(header, cells_)) return Error("unbalanced quotes in the header");
     for (size_t i = 0; i < cells_.size(); ++i) {
       int column = 0;
-      while (column < kColumns && cells_[i] != kColumnNames[column]) ++column;
+      while (column < kColumns && Bare(cells_[i]) != kColumnNames[column]) ++column;
       if (column == kColumns) {
         return Error(absl::StrCat("unknown column ", Shown(cells_[i]), "; expected ", kExpected));
       }
@@ -172,14 +181,14 @@ class Reader {
   }
 
   absl::Status Number(Column column, int64_t& value) const {
-    const absl::string_view cell = cells_[position_[column]];
+    const absl::string_view cell = Bare(cells_[position_[column]]);
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (error == std::errc() && end == cell.data() + cell.size()) return absl::OkStatus();
     return Error(absl::StrCat(kColumnNames[column], " ", Shown(cell), " is not a 64-bit integer"));
   }
 
   bool Given(Column column) const {
-    return position_[column] >= 0 && !cells_[position_[column]].empty();
+    return position_[column] >= 0 && !Bare(cells_[position_[column]]).empty();
   }
 
   absl::Status ReadRow() {

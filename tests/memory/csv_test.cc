@@ -84,6 +84,7 @@ TEST(CsvTest, RejectsWithLineAndColumn) {
       {header + "1,0,1,\n", "size \"\""},
       {header + "1,0,1,0x10\n", "size \"0x10\""},
       {header + "1,0,1,99999999999999999999\n", "is not a 64-bit integer"},
+      {header + "1,0,1,\x1b[2J\n", "size \"\\x1b[2J\""},
       {header + "1,0,1,-2\n", "x.csv:2: id \"1\": negative size -2"},
       {header + "1,5,5,2\n", "x.csv:2: id \"1\": empty lifetime [5, 5)"},
       {header + "1,5,4,2\n", "x.csv:2: id \"1\": reversed lifetime [5, 4)"},
@@ -109,6 +110,14 @@ TEST(CsvTest, RejectsWithLineAndColumn) {
     EXPECT_THAT(std::string(csv.status().message()), HasSubstr(c.message));
     EXPECT_LT(csv.status().message().size(), 300u);
   }
+}
+
+TEST(CsvTest, EveryCellMayBeQuoted) {
+  const auto csv =
+      Read("\"id\",\"lower\",\"upper\",\"size\",\"offset\"\n\"a\",\"0\",\"2\",\"10\",\"\"\n");
+  ASSERT_TRUE(csv.ok()) << csv.status();
+  EXPECT_EQ(csv->problem.buffers[0].size, 10);
+  EXPECT_EQ(csv->problem.buffers[0].offset, std::nullopt);
 }
 
 TEST(CsvTest, MissingFileIsNotFound) {
