@@ -14,7 +14,9 @@
 namespace ashlar {
 
 absl::Status FileWriter::Error(int error, absl::string_view what) const {
-  return absl::ErrnoToStatus(error, absl::StrCat(path_, ": ", what));
+  const absl::Status status = absl::ErrnoToStatus(error, absl::StrCat(path_, ": ", what));
+  // A full disk is no plan that does not fit.
+  return absl::IsResourceExhausted(status) ? absl::UnavailableError(status.message()) : status;
 }
 
 absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string& path) {

@@ -183,6 +183,7 @@ TEST_F(CommandLineTest, BareJsonDoesNotTakeTheModelForItsFile) {
 
 TEST_F(CommandLineTest, OutputThatCannotBeWrittenIsAFailure) {
   EXPECT_EQ(Ashlar("ops >/dev/full").exit_code, 1);
+  EXPECT_EQ(Ashlar("ops --json=/dev/full").exit_code, 1);
   EXPECT_EQ(Ashlar("run model.ash -o nowhere/out.npz").exit_code, 1);
   EXPECT_EQ(Ashlar("plan model.ash -o nowhere/plan.svg").exit_code, 1);
   EXPECT_EQ(Ashlar("inspect model.ash --json=nowhere/i.json").exit_code, 1);
