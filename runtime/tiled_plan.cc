@@ -108,9 +108,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
     }
   }
   if (found != nullptr && !options.budget->find_smallest) return found;
-  // The last ones are the smallest, but for alignment.
+  // The last ones are the smallest, but for alignment: a refusal looks as far as "the smallest" does.
   std::unique_ptr<PlannedGraph> smallest;
-  const size_t first = tilings.size() - std::min<size_t>(tilings.size(), budget == 0 ? 2 : 1);
+  const size_t first = tilings.size() - std::min<size_t>(tilings.size(), found == nullptr ? 2 : 1);
   for (size_t i = tilings.size(); i-- > first;) {
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
                             PlanSpec(rewritten, order, tilings[i].spec, sparing));

@@ -74,6 +74,18 @@ absl::StatusOr<int> RegionBuilder::Integer(int64_t value) {
   return entry->second;
 }
 
+absl::StatusOr<Piece> RegionBuilder::Value(int var) {
+  if (const auto known = values_.find(var); known != values_.end()) return known->second;
+  const HostTensor* const value = source().host_value(var);
+  if (value == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        source().var(var).name, ": its value is not known before it is computed in parts"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs,
+                          builder().Add(operators_.MakeConstant(*value), {}));
+  return values_[var] = {outputs[0], WholeRegion(value->shape())};
+}
+
 absl::StatusOr<int> RegionBuilder::AddOperator(OperatorPtr op, std::vector<int> inputs,
                                                std::string name, Format format) {
   GraphBuilder::NodeOptions options;

@@ -43,6 +43,10 @@ class RegionBuilder {
   absl::StatusOr<Piece> AddPart(int node, const Region& region, absl::Span<const Piece> pieces,
                                 bool rows, absl::string_view part);
 
+  // What is known of a var of the source when the graph is compiled (Graph::host_value), as a
+  // constant. FailedPrecondition where nothing is.
+  absl::StatusOr<Piece> Value(int var);
+
   // Exactly `region` of what a piece holds.
   absl::StatusOr<Piece> Crop(const Piece& piece, const Region& region);
   // The same in memory of its own, so that the rest of the piece may go.
@@ -76,6 +80,7 @@ class RegionBuilder {
   const OperatorTable& operators_;
   std::vector<NodeInfos> infos_;                           // by node
   absl::flat_hash_map<int64_t, int> integers_;             // constants, by value
+  absl::flat_hash_map<int, Piece> values_;                 // by var of the source
   absl::flat_hash_map<int, OperatorPtr> concats_;          // by axis
   absl::flat_hash_map<uint32_t, OperatorPtr> subtensors_;  // by the set of axes
   absl::flat_hash_map<std::pair<int, Region>, Piece> crops_;

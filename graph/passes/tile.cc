@@ -20,6 +20,9 @@ class Scope {
   explicit Scope(const Scope* outer = nullptr) : outer_(outer) {}
 
   void Set(int var, Piece piece) { pieces_[var] = std::move(piece); }
+  bool Has(int var) const {
+    return pieces_.contains(var) || (outer_ != nullptr && outer_->Has(var));
+  }
   const Piece& Find(int var) const {
     const auto it = pieces_.find(var);
     return it != pieces_.end() ? it->second : outer_->Find(var);
@@ -83,8 +86,17 @@ class Tiler {
   absl::StatusOr<Piece> AddPart(int node, const Region& region, const Scope& scope,
                                 const Style& style) {
     if (record_ != nullptr) ASHLAR_RETURN_IF_ERROR(RecordOperator(node, region));
+    const OperatorNode& n = b_.source().node(node);
     std::vector<Piece> pieces;
-    for (int var : b_.source().node(node).inputs) pieces.push_back(scope.Find(var));
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      const int var = n.inputs[i];
+      // A shape that is computed in the segment is that of the whole, and no part makes it.
+      if (n.op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue && !scope.Has(var)) {
+        ASHLAR_ASSIGN_OR_RETURN(pieces.emplace_back(), b_.Value(var));
+        continue;
+      }
+      pieces.push_back(scope.Find(var));
+    }
     return b_.AddPart(node, region, pieces, style.rows, style.part);
   }
 

@@ -155,6 +155,18 @@ TEST_F(BudgetCommandTest, ATiledPlanIsProvedAndComputesTheSame) {
   }
 }
 
+// Without folded constants the classifier's reshape has its target from operators of the segment,
+// of which no part is made: that once ended in a segmentation fault.
+TEST_F(BudgetCommandTest, ASegmentMayComputeShapes) {
+  ASSERT_EQ(Ashlar("zoo resnet18 --batch 2 --image 32 -o shapes.ash --quiet").exit_code, 0);
+  for (const char* option : {"--tile 0-369:batch2", "--tile 0-378:batch2", "--tile 0-380:batch2"}) {
+    const auto result = Ashlar(std::string("compare shapes.ash --quiet --passes none --tile-b ") +
+                               (option + 7) + " --passes-b none");
+    EXPECT_EQ(result.exit_code, 0) << option << ": " << result.err;
+  }
+  EXPECT_EQ(Ashlar("plan shapes.ash --quiet --passes none --memory-budget 1").exit_code, 3);
+}
+
 TEST_F(BudgetCommandTest, BadBudgetsAreUsageErrors) {
   for (const char* options :
        {"--memory-budget 0", "--memory-budget -5", "--memory-budget lots", "--tile nonsense",
