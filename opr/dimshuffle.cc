@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "opr/strided.h"
 
 namespace ashlar {
 
@@ -36,18 +35,21 @@ absl::StatusOr<std::vector<TensorType>> Dimshuffle::Infer(
   return std::vector<TensorType>{{x.dtype, shape}};
 }
 
+Strides Dimshuffle::Permuted(const Strides& input) const {
+  Strides strides;
+  for (int64_t axis : param().pattern) strides.push_back(axis < 0 ? 0 : input[axis]);
+  return strides;
+}
+
 absl::StatusOr<std::vector<HostTensor>> Dimshuffle::Evaluate(
     absl::Span<const HostTensor> inputs) const {
   const HostTensor& x = inputs[0];
-  const Strides x_strides = ContiguousStrides(x.shape());
   Shape shape;
-  Strides strides;
   for (int64_t axis : param().pattern) {
     shape.push_back(axis < 0 ? 1 : x.shape()[static_cast<int>(axis)]);
-    strides.push_back(axis < 0 ? 0 : x_strides[axis]);
   }
   HostTensor output = HostTensor::Zeros(x.dtype(), shape);
-  CopyStrided(x, 0, strides, output);
+  CopyStrided(x, 0, Permuted(ContiguousStrides(x.shape())), output);
   return std::vector<HostTensor>{std::move(output)};
 }
 

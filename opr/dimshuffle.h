@@ -3,6 +3,7 @@
 #define ASHLAR_OPR_DIMSHUFFLE_H_
 
 #include "opr/base.h"
+#include "opr/strided.h"
 
 namespace ashlar {
 
@@ -35,6 +36,9 @@ class Dimshuffle final : public OperatorWithParam<DimshuffleParam> {
                       absl::Span<const TensorType> outputs) const override;
   std::optional<View> ReadonlyForward(absl::Span<const InputInfo> inputs,
                                       absl::Span<const TensorType> outputs) const override;
+
+  // The strides that walk an input with the strides `input` in the order of the output.
+  Strides Permuted(const Strides& input) const;
 };
 
 }  // namespace ashlar

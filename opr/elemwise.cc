@@ -127,6 +127,20 @@ FormatRule Elemwise::format_rule(absl::Span<const TensorType> inputs) const {
   return fits ? FormatRule::kFollow : FormatRule::kDefaultOnly;
 }
 
+absl::StatusOr<TensorType> BroadcastInputs(absl::Span<const InputInfo> inputs) {
+  const DType dtype = inputs[0].type.dtype;
+  Shape shape = inputs[0].type.shape;
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i].type.dtype != dtype) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is ",
+                                                     Name(inputs[i].type.dtype), ", expected ",
+                                                     Name(dtype), " as input 0"));
+    }
+    ASHLAR_ASSIGN_OR_RETURN(shape, Broadcast(shape, inputs[i].type.shape));
+  }
+  return TensorType{dtype, shape};
+}
+
 absl::StatusOr<std::vector<TensorType>> Elemwise::Infer(absl::Span<const InputInfo> inputs) const {
   const Row& row = RowOf(param().mode);
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, row.arity));
@@ -138,16 +152,8 @@ absl::StatusOr<std::vector<TensorType>> Elemwise::Infer(absl::Span<const InputIn
     return absl::InvalidArgumentError(
         absl::StrCat("CLAMP to [", param().lo, ", ", param().hi, "]: lo must not exceed hi"));
   }
-  Shape shape = inputs[0].type.shape;
-  for (size_t i = 1; i < inputs.size(); ++i) {
-    if (inputs[i].type.dtype != dtype) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is ",
-                                                     Name(inputs[i].type.dtype), ", expected ",
-                                                     Name(dtype), " as input 0"));
-    }
-    ASHLAR_ASSIGN_OR_RETURN(shape, Broadcast(shape, inputs[i].type.shape));
-  }
-  return std::vector<TensorType>{{dtype, shape}};
+  ASHLAR_ASSIGN_OR_RETURN(TensorType output, BroadcastInputs(inputs));
+  return std::vector<TensorType>{std::move(output)};
 }
 
 absl::StatusOr<std::vector<HostTensor>> Elemwise::Evaluate(

@@ -86,6 +86,9 @@ class Elemwise final : public OperatorWithParam<ElemwiseParam> {
                                    absl::Span<const InputInfo> consumer_inputs) const override;
 };
 
+// What inputs of one dtype broadcast to; InvalidArgument, naming the input, where they do not.
+absl::StatusOr<TensorType> BroadcastInputs(absl::Span<const InputInfo> inputs);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_OPR_ELEMWISE_H_

@@ -135,16 +135,8 @@ absl::StatusOr<std::vector<TensorType>> ElemwiseChain::Infer(
   if (!IsFloat(dtype)) {
     return absl::InvalidArgumentError(absl::StrCat("a chain is not defined for ", Name(dtype)));
   }
-  Shape shape = inputs[0].type.shape;
-  for (size_t i = 1; i < inputs.size(); ++i) {
-    if (inputs[i].type.dtype != dtype) {
-      return absl::InvalidArgumentError(absl::StrCat("input ", i, " is ",
-                                                     Name(inputs[i].type.dtype), ", expected ",
-                                                     Name(dtype), " as input 0"));
-    }
-    ASHLAR_ASSIGN_OR_RETURN(shape, Broadcast(shape, inputs[i].type.shape));
-  }
-  return std::vector<TensorType>{{dtype, shape}};
+  ASHLAR_ASSIGN_OR_RETURN(TensorType output, BroadcastInputs(inputs));
+  return std::vector<TensorType>{std::move(output)};
 }
 
 absl::StatusOr<std::vector<HostTensor>> ElemwiseChain::Evaluate(

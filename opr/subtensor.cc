@@ -127,22 +127,26 @@ absl::StatusOr<std::vector<TensorType>> Subtensor::Infer(absl::Span<const InputI
   return std::vector<TensorType>{{inputs[0].type.dtype, shape}};
 }
 
+StridedView ViewOf(absl::Span<const AxisRange> ranges, const Strides& input) {
+  StridedView view;
+  for (size_t axis = 0; axis < ranges.size(); ++axis) {
+    view.base += ranges[axis].start * input[axis];
+    if (!ranges[axis].dropped) view.strides.push_back(ranges[axis].step * input[axis]);
+  }
+  return view;
+}
+
 absl::StatusOr<std::vector<HostTensor>> Subtensor::Evaluate(
     absl::Span<const HostTensor> inputs) const {
   const HostTensor& x = inputs[0];
   ASHLAR_ASSIGN_OR_RETURN(std::vector<AxisRange> ranges, Ranges(InfosOf(inputs)));
-  const Strides x_strides = ContiguousStrides(x.shape());
-  int64_t start = 0;
   Shape shape;
-  Strides strides;
-  for (size_t axis = 0; axis < ranges.size(); ++axis) {
-    start += ranges[axis].start * x_strides[axis];
-    if (ranges[axis].dropped) continue;
-    shape.push_back(ranges[axis].count);
-    strides.push_back(ranges[axis].step * x_strides[axis]);
+  for (const AxisRange& range : ranges) {
+    if (!range.dropped) shape.push_back(range.count);
   }
+  const StridedView view = ViewOf(ranges, ContiguousStrides(x.shape()));
   HostTensor output = HostTensor::Zeros(x.dtype(), shape);
-  CopyStrided(x, start, strides, output);
+  CopyStrided(x, view.base, view.strides, output);
   return std::vector<HostTensor>{std::move(output)};
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "opr/base.h"
+#include "opr/strided.h"
 
 namespace ashlar {
 
@@ -33,6 +34,14 @@ struct AxisRange {
   int64_t count = 0;
   bool dropped = false;  // by idx; the count is 1
 };
+
+// The elements that ranges take of a tensor with the strides `input`: the first, and the strides of
+// the axes that are not dropped.
+struct StridedView {
+  int64_t base = 0;
+  Strides strides;
+};
+StridedView ViewOf(absl::Span<const AxisRange> ranges, const Strides& input);
 
 // Inputs: x, then bounds. As Python slices: negative bounds count from the end, and bounds beyond
 // the ends are clipped; an idx must be inside.

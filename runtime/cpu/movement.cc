@@ -78,23 +78,13 @@ absl::StatusOr<KernelList> MakeSubtensor(const KernelRequest& request) {
   if (IsBlocked(request.inputs[0].format) || IsBlocked(request.outputs[0].format)) {
     return MakeBlockedSubtensor(request, ranges);
   }
-  const Strides input = ContiguousStrides(request.inputs[0].shape);
-  int64_t base = 0;
-  Strides strides;
-  for (size_t axis = 0; axis < ranges.size(); ++axis) {
-    base += ranges[axis].start * input[axis];
-    if (!ranges[axis].dropped) strides.push_back(ranges[axis].step * input[axis]);
-  }
-  return StridedCopy(request, base, std::move(strides));
+  StridedView view = ViewOf(ranges, ContiguousStrides(request.inputs[0].shape));
+  return StridedCopy(request, view.base, std::move(view.strides));
 }
 
 absl::StatusOr<KernelList> MakeDimshuffle(const KernelRequest& request) {
-  const Strides input = ContiguousStrides(request.inputs[0].shape);
-  Strides strides;
-  for (int64_t axis : static_cast<const Dimshuffle&>(*request.op).param().pattern) {
-    strides.push_back(axis < 0 ? 0 : input[axis]);
-  }
-  return StridedCopy(request, 0, std::move(strides));
+  const Dimshuffle& op = static_cast<const Dimshuffle&>(*request.op);
+  return StridedCopy(request, 0, op.Permuted(ContiguousStrides(request.inputs[0].shape)));
 }
 
 // A shape is known before the run.

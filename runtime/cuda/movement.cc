@@ -51,23 +51,14 @@ absl::StatusOr<KernelList> MakeSubtensor(const KernelRequest& request) {
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges,
                           static_cast<const Subtensor&>(*request.op).Ranges(infos));
-  const Strides input = StridesOver(request.inputs[0], request.inputs[0].shape);
-  int64_t base = 0;
-  Strides strides;
-  for (size_t axis = 0; axis < ranges.size(); ++axis) {
-    base += ranges[axis].start * input[axis];
-    if (!ranges[axis].dropped) strides.push_back(ranges[axis].step * input[axis]);
-  }
-  return StridedCopy(request, base, std::move(strides));
+  StridedView view = ViewOf(ranges, StridesOver(request.inputs[0], request.inputs[0].shape));
+  return StridedCopy(request, view.base, std::move(view.strides));
 }
 
 absl::StatusOr<KernelList> MakeDimshuffle(const KernelRequest& request) {
-  const Strides input = StridesOver(request.inputs[0], request.inputs[0].shape);
-  Strides strides;
-  for (int64_t axis : static_cast<const Dimshuffle&>(*request.op).param().pattern) {
-    strides.push_back(axis < 0 ? 0 : input[axis]);
-  }
-  return StridedCopy(request, 0, std::move(strides));
+  const Dimshuffle& op = static_cast<const Dimshuffle&>(*request.op);
+  return StridedCopy(request, 0,
+                     op.Permuted(StridesOver(request.inputs[0], request.inputs[0].shape)));
 }
 
 // NCHW to NHWC and back are transposes of each image.
