@@ -60,4 +60,14 @@ ProcessResult CommandTest::Execute(const std::string& program, const std::string
   return result;
 }
 
+void ExpectPools(const nlohmann::json& pools, const std::vector<const char*>& fields) {
+  for (const char* pool : {"arena", "weights", "input", "output"}) {
+    for (const char* field : fields) {
+      SCOPED_TRACE(std::string(pool) + "." + field);
+      EXPECT_TRUE(pools[pool].contains(field));
+    }
+    EXPECT_TRUE(pools[pool]["planned_bytes"].is_number_integer());
+  }
+}
+
 }  // namespace ashlar::testing

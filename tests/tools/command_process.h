@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace ashlar::testing {
 
@@ -34,6 +35,9 @@ class CommandTest : public ::testing::Test {
   static ProcessResult Execute(const std::string& program, const std::string& arguments);
   static std::string folder_;
 };
+
+// Expects these fields in each of a document's pools.
+void ExpectPools(const nlohmann::json& pools, const std::vector<const char*>& fields);
 
 }  // namespace ashlar::testing
 

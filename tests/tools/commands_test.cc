@@ -2,13 +2,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <map>
 #include <random>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "serialization/npy.h"
 #include "serialization/npz.h"
@@ -24,17 +20,6 @@ using ::testing::StartsWith;
 
 using CommandsTest = CommandTest;
 using nlohmann::json;
-
-// A document with exactly these pools under `key`.
-void ExpectPools(const json& pools, const std::vector<const char*>& fields) {
-  for (const char* pool : {"arena", "weights", "input", "output"}) {
-    for (const char* field : fields) {
-      SCOPED_TRACE(std::string(pool) + "." + field);
-      EXPECT_TRUE(pools[pool].contains(field));
-    }
-    EXPECT_TRUE(pools[pool]["planned_bytes"].is_number_integer());
-  }
-}
 
 TEST_F(CommandsTest, RunWritesEveryOutputUnderItsName) {
   const ProcessResult result = Ashlar("run model.ash --output out.npz --top 3 --json");
@@ -187,151 +172,6 @@ TEST_F(CommandsTest, BenchRunsAtLeastAsLongAsAsked) {
             40);
 }
 
-TEST_F(CommandsTest, PlanReportsThePlan) {
-  const ProcessResult result = Ashlar("plan model.ash --json");
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  const json document = result.Json();
-  ExpectPools(document["pools"], {"planned_bytes"});
-  const json& arena = document["arena"];
-  EXPECT_EQ(arena["lower_bound_bytes"], document["pools"]["arena"]["planned_bytes"]);
-  EXPECT_EQ(arena["proof"], "optimal");
-  for (const char* key : {"bottleneck_step", "workspace_at_peak_bytes", "copies_at_peak_bytes"}) {
-    EXPECT_TRUE(arena[key].is_number_integer()) << key;
-  }
-  EXPECT_TRUE(arena["bottleneck_operator"].is_string());
-  EXPECT_EQ(document["extra_flops_ratio"], 0.0);
-  EXPECT_TRUE(document.contains("predicted_ms"));
-  EXPECT_GT(document["plan_ms"].get<double>(), document["memory_plan_ms"].get<double>());
-  EXPECT_GT(document["memory_plan_ms"].get<double>(), 0);
-  EXPECT_EQ(document["pools"]["input"]["planned_bytes"], 2 * 3 * 16 * 16 * 4);
-  EXPECT_EQ(document["pools"]["output"]["planned_bytes"], 2 * 10 * 4);
-  ASSERT_FALSE(document["passes"].empty());
-  for (const json& pass : document["passes"]) {
-    for (const char* key :
-         {"operators_before", "operators_after", "arena_bytes_before", "arena_bytes_after"}) {
-      EXPECT_TRUE(pass[key].is_number_integer()) << key;
-    }
-  }
-  EXPECT_THAT(document["comp_seq"].get<std::vector<std::string>>(),
-              ::testing::IsSupersetOf({"conv1", "conv2", "fc"}));
-}
-
-TEST_F(CommandsTest, PassesAndInPlaceSaveMemory) {
-  const auto arena = [](const std::string& options) {
-    const ProcessResult result = Ashlar("plan model.ash --json " + options);
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    return result.Json()["pools"]["arena"]["planned_bytes"].get<int64_t>();
-  };
-  EXPECT_LT(arena(""), arena("--passes none --inplace off"));
-  EXPECT_LT(arena(""), arena("--planner naive"));
-  EXPECT_LE(arena(""), arena("--scheduler megengine"));
-}
-
-TEST_F(CommandsTest, PlanOfAModelIsAPictureOrBuffers) {
-  EXPECT_EQ(Ashlar("plan model.ash -o plan.svg").exit_code, 0);
-  EXPECT_THAT(Read("plan.svg"), HasSubstr("<svg"));
-  EXPECT_EQ(Ashlar("plan model.ash -o plan.html").exit_code, 0);
-  EXPECT_THAT(Read("plan.html"), StartsWith("<!DOCTYPE html>"));
-  EXPECT_THAT(Read("plan.html"), HasSubstr("<svg"));
-  const ProcessResult csv = Ashlar("plan model.ash --format csv");
-  EXPECT_THAT(csv.out, StartsWith("id,lower,upper,size,offset\n"));
-  // What the file says stands by itself: at those offsets nothing overlaps.
-  Write("buffers.csv", csv.out);
-  const ProcessResult again = Ashlar("plan buffers.csv --json");
-  ASSERT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_EQ(again.Json()["arena_bytes"],
-            Ashlar("plan model.ash --json").Json()["pools"]["arena"]["planned_bytes"]);
-}
-
-TEST_F(CommandsTest, PlanOfBuffers) {
-  Write("buffers.csv", "id,lower,upper,size\na,0,2,10\nb,1,3,20\nc,2,4,10\n");
-  const ProcessResult result = Ashlar("plan buffers.csv -o out.csv --json");
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  const json document = result.Json();
-  EXPECT_EQ(document["buffers"], 3);
-  EXPECT_EQ(document["arena_bytes"], 30);
-  EXPECT_EQ(document["lower_bound_bytes"], 30);
-  EXPECT_EQ(document["proof"], "optimal");
-  EXPECT_TRUE(document["planner"].is_string());
-  EXPECT_TRUE(document["search_ms"].is_number());
-  EXPECT_TRUE(document["total_ms"].is_number());
-  EXPECT_THAT(Read("out.csv"), StartsWith("id,lower,upper,size,offset\na,0,2,10,"));
-}
-
-TEST_F(CommandsTest, PlanThatDoesNotFitEndsInThreeWithItsDocument) {
-  Write("buffers.csv", "id,lower,upper,size\na,0,2,10\nb,1,3,20\n");
-  const ProcessResult result = Ashlar("plan buffers.csv --capacity 29 --json");
-  EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, HasSubstr("30 bytes"));
-  EXPECT_EQ(result.Json()["arena_bytes"], 30);
-  EXPECT_EQ(Ashlar("plan buffers.csv --capacity 30").exit_code, 0);
-  EXPECT_EQ(Ashlar("plan model.ash --capacity 64").exit_code, 3);
-}
-
-TEST_F(CommandsTest, PlannersSideBySide) {
-  const ProcessResult result = Ashlar("plan model.ash --compare naive,best_fit,auto --json");
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  const json rows = result.Json()["compare"];
-  ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0]["planner"], "naive");
-  EXPECT_GE(rows[0]["arena_bytes"], rows[2]["arena_bytes"]);
-}
-
-TEST_F(CommandsTest, PlansSayWhatIsProved) {
-  // 6 bytes are live at most, and no 6 will do.
-  Write("buffers.csv",
-        "id,lower,upper,size\na,3,6,2\nb,0,4,3\nc,3,7,1\nd,6,8,3\ne,7,9,3\nf,1,2,3\ng,5,7,2\n"
-        "h,8,9,2\n");
-  const ProcessResult exact = Ashlar("plan buffers.csv --compare naive,exact");
-  ASSERT_EQ(exact.exit_code, 0) << exact.err;
-  EXPECT_THAT(exact.out, HasSubstr("arena 7 bytes, lower bound 6 (7 by search), "
-                                   "optimal (search exhausted), planner "));
-  EXPECT_THAT(exact.out, HasSubstr("gap 216.67 %"));
-  EXPECT_THAT(exact.out, HasSubstr("3.16667"));
-  const ProcessResult naive = Ashlar("plan buffers.csv --planner naive");
-  EXPECT_THAT(naive.out, HasSubstr("arena 19 bytes, lower bound 6, gap 216.67 %, planner naive"));
-  EXPECT_THAT(Ashlar("plan model.ash").out, HasSubstr("optimal (meets the liveness bound)"));
-  EXPECT_EQ(Ashlar("plan model.ash --plan-time 0s").exit_code, 0);
-}
-
-// A million rows would take the same way; the picture stays small.
-TEST_F(CommandsTest, ManyBuffersAreStreamedComparedAndDrawn) {
-  std::string text = "id,lower,upper,size\n";
-  for (int i = 0; i < 30000; ++i) {
-    text += std::to_string(i) + "," + std::to_string(i) + "," + std::to_string(i + 1 + i % 7) +
-            "," + std::to_string(1 + i % 11) + "\n";
-  }
-  Write("many.csv", text);
-  const ProcessResult result =
-      Ashlar("plan many.csv --compare pushdown,interval_move,auto -o many.svg --json");
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  const json rows = result.Json()["compare"];
-  ASSERT_EQ(rows.size(), 3u);
-  EXPECT_GE(rows[0]["arena_bytes"], rows[0]["lower_bound_bytes"]);
-  EXPECT_THAT(rows[1]["error"].get<std::string>(), HasSubstr("too slow for 30000 buffers"));
-  EXPECT_LE(rows[2]["arena_bytes"], rows[0]["arena_bytes"]);
-  EXPECT_THAT(Read("many.svg"), HasSubstr("30000 buffers"));
-  EXPECT_LT(Read("many.svg").size(), 5'000'000u);
-}
-
-TEST_F(CommandsTest, BadBuffersAreRejectedWithTheirRow) {
-  struct Case {
-    const char* text;
-    const char* message;
-  };
-  const Case cases[] = {{"id,lower,upper,size\na,0,2,ten\n", "ten"},
-                        {"id,lower,upper,size\na,3,2,10\n", "bad.csv"},
-                        {"id,lower,size\na,3,10\n", "upper"},
-                        {"", "bad.csv"}};
-  for (const Case& c : cases) {
-    Write("bad.csv", c.text);
-    const ProcessResult result = Ashlar("plan bad.csv");
-    EXPECT_EQ(result.exit_code, 6) << c.text;
-    EXPECT_THAT(result.err, HasSubstr(c.message));
-  }
-  EXPECT_EQ(Ashlar("plan bad.csv --scheduler megengine").exit_code, 2);
-}
-
 TEST_F(CommandsTest, VerifyHoldsAndItsNegativeControlDoesNot) {
   const ProcessResult result = Ashlar("verify model.ash --json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -391,12 +231,6 @@ TEST_F(CommandsTest, ReferencesThatCannotBeUsed) {
   EXPECT_EQ(Ashlar("compare model.ash --ref ref.npz --passes-b none").exit_code, 2);
 }
 
-TEST_F(CommandsTest, WorkspacesThatNobodyRecordedAreNoZeros) {
-  const ProcessResult result = Ashlar("plan model.ash --passes none --workspace recorded");
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("records none"));
-}
-
 TEST_F(CommandsTest, ProfileShowsAndWritesTheRun) {
   const ProcessResult result =
       Ashlar("profile model.ash --dump profile.json --trace trace.json --by op --json");
@@ -418,54 +252,6 @@ TEST_F(CommandsTest, ProfileSharesOfThePeakAreOfAllThreads) {
   if (one["peak_gflops"] == 0) GTEST_SKIP() << "no peak is measured on this processor";
   // The clock may change between the two.
   EXPECT_GT(two["peak_gflops"].get<double>(), 1.2 * one["peak_gflops"].get<double>());
-}
-
-TEST_F(CommandsTest, TuneIsRememberedAndUsed) {
-  const ProcessResult tuned = Ashlar("tune model.ash --threads 2 --json");
-  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
-  json record = json::parse(Read("kernels.json"));
-  ASSERT_EQ(record["processors"].size(), 1u);
-  if (tuned.Json()["problems"].empty()) GTEST_SKIP() << "nothing to choose on this processor";
-  // Each problem gets its last direct kernel on record, whatever the times were: the record
-  // decides.
-  json& problems = record["processors"].front();
-  std::map<std::string, std::string> wanted;
-  const json tried = tuned.Json()["problems"];
-  for (const json& problem : tried) {
-    // One without scratch, which fits under any peak.
-    std::string last;
-    for (const json& trial : problem["trials"]) {
-      const std::string kernel = trial["kernel"];
-      if (absl::StartsWith(kernel, "panel")) last = kernel;
-    }
-    if (last.empty()) continue;
-    problems[problem["key"].get<std::string>()] = {{"family", last.substr(0, last.find('/'))},
-                                                   {"variants", {{"2", last}}}};
-    wanted[problem["node"]] = last;
-  }
-  Write("kernels.json", record.dump());
-  const auto kernels = [&](const std::string& flags) {
-    std::map<std::string, std::string> used;
-    const json rows = Ashlar("profile model.ash --threads 2 --json " + flags).Json()["rows"];
-    for (const json& row : rows) {
-      if (wanted.count(row["name"]) != 0) used[row["name"]] = row["kernel"];
-    }
-    return used;
-  };
-  EXPECT_EQ(kernels(""), wanted);
-  const auto by_table = kernels("--no-autotune");
-  std::filesystem::remove(Path("kernels.json"));
-  EXPECT_EQ(kernels(""), by_table);
-}
-
-TEST_F(CommandsTest, TuneKeepsFilesThatAreNoRecords) {
-  Write("kernels.json", R"({"format": "something else"})");
-  const ProcessResult result = Ashlar("tune model.ash");
-  EXPECT_NE(result.exit_code, 0);
-  EXPECT_THAT(result.err, HasSubstr("kernels.json: format: 'something else', expected"));
-  EXPECT_EQ(Read("kernels.json"), R"({"format": "something else"})");
-  EXPECT_EQ(Ashlar("run model.ash").exit_code, 0);
-  std::filesystem::remove(Path("kernels.json"));
 }
 
 TEST_F(CommandsTest, InspectSummarisesTheGraph) {

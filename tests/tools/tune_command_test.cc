@@ -37,6 +37,54 @@ class TuneCommandTest : public CommandTest {
   }
 };
 
+TEST_F(TuneCommandTest, TuneIsRememberedAndUsed) {
+  const ProcessResult tuned = Ashlar("tune model.ash --threads 2 --json");
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
+  json record = json::parse(Read("kernels.json"));
+  ASSERT_EQ(record["processors"].size(), 1u);
+  if (tuned.Json()["problems"].empty()) GTEST_SKIP() << "nothing to choose on this processor";
+  // Each problem gets its last direct kernel on record, whatever the times were: the record
+  // decides.
+  json& problems = record["processors"].front();
+  std::map<std::string, std::string> wanted;
+  const json tried = tuned.Json()["problems"];
+  for (const json& problem : tried) {
+    // One without scratch, which fits under any peak.
+    std::string last;
+    for (const json& trial : problem["trials"]) {
+      const std::string kernel = trial["kernel"];
+      if (absl::StartsWith(kernel, "panel")) last = kernel;
+    }
+    if (last.empty()) continue;
+    problems[problem["key"].get<std::string>()] = {{"family", last.substr(0, last.find('/'))},
+                                                   {"variants", {{"2", last}}}};
+    wanted[problem["node"]] = last;
+  }
+  Write("kernels.json", record.dump());
+  const auto kernels = [&](const std::string& flags) {
+    std::map<std::string, std::string> used;
+    const json rows = Ashlar("profile model.ash --threads 2 --json " + flags).Json()["rows"];
+    for (const json& row : rows) {
+      if (wanted.count(row["name"]) != 0) used[row["name"]] = row["kernel"];
+    }
+    return used;
+  };
+  EXPECT_EQ(kernels(""), wanted);
+  const auto by_table = kernels("--no-autotune");
+  std::filesystem::remove(Path("kernels.json"));
+  EXPECT_EQ(kernels(""), by_table);
+}
+
+TEST_F(TuneCommandTest, TuneKeepsFilesThatAreNoRecords) {
+  Write("kernels.json", R"({"format": "something else"})");
+  const ProcessResult result = Ashlar("tune model.ash");
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("kernels.json: format: 'something else', expected"));
+  EXPECT_EQ(Read("kernels.json"), R"({"format": "something else"})");
+  EXPECT_EQ(Ashlar("run model.ash").exit_code, 0);
+  std::filesystem::remove(Path("kernels.json"));
+}
+
 TEST_F(TuneCommandTest, PoliciesHaveRecordsOfTheirOwn) {
   const auto by_table = Kernels("");
   if (Problems("--exact") == 0) GTEST_SKIP() << "nothing to choose on this processor";

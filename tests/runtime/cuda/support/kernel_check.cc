@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "graph/status.h"
+#include "tests/support/kernel_request.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
@@ -101,20 +102,9 @@ struct Problem {
 absl::StatusOr<Problem> MakeProblem(const KernelCase& test) {
   Problem problem;
   KernelRequest& request = problem.request;
-  request.op = test.op.get();
+  ASHLAR_ASSIGN_OR_RETURN(request,
+                          testing::RequestOf(*test.op, test.inputs, test.formats, test.constant));
   request.policy = test.policy;
-  std::vector<InputInfo> infos;
-  for (size_t i = 0; i < test.inputs.size(); ++i) {
-    const HostTensor& input = test.inputs[i];
-    TensorType type{input.dtype(), input.shape()};
-    infos.push_back({type, &input});
-    if (!test.formats.empty()) type.format = test.formats[i];
-    const bool host_value = test.op->input_use(static_cast<int>(i)) == InputUse::kHostValue;
-    request.inputs.push_back(type);
-    request.constant.push_back(host_value || (!test.constant.empty() && test.constant[i]));
-    request.host_values.push_back(host_value ? &input : nullptr);
-  }
-  ASHLAR_ASSIGN_OR_RETURN(request.outputs, test.op->Infer(infos));
   if (test.op->role() == Role::kOutput) {
     problem.output = request.inputs[0];
     problem.expected = test.inputs[0];
