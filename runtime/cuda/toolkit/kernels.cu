@@ -11,12 +11,18 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int64_t kMaxBlocks = int64_t{1} << 30;
 
-LaunchError LastError() {
-  const cudaError_t error = cudaGetLastError();
-  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+template <typename... Taken, typename... Given>
+LaunchError Start(void (*kernel)(Taken...), dim3 blocks, dim3 threads, void* stream,
+                  const Given&... given) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.stream = static_cast<cudaStream_t>(stream);
+  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, given...);
+  if (error == cudaSuccess) return nullptr;
+  static_cast<void>(cudaGetLastError());  // or the next call would report it once more
+  return cudaGetErrorString(error);
 }
-
-cudaStream_t AsStream(void* stream) { return static_cast<cudaStream_t>(stream); }
 
 // Blocks for so many threads in a grid-stride loop.
 unsigned Blocks(int64_t threads) {
@@ -150,12 +156,12 @@ bool IsReal(Scalar dtype) {
   return dtype == Scalar::kFloat32 || dtype == Scalar::kFloat16 || dtype == Scalar::kBFloat16;
 }
 
-// Calls with a value of the type that stands for the dtype.
+// The call's result for a value of the type that stands for the dtype.
 template <typename Call>
-void WithReal(Scalar dtype, const Call& call) {
+LaunchError WithReal(Scalar dtype, const Call& call) {
   if (dtype == Scalar::kFloat16) return call(Half());
   if (dtype == Scalar::kBFloat16) return call(BFloat16());
-  call(float());
+  return call(float());
 }
 
 }  // namespace
@@ -163,148 +169,95 @@ void WithReal(Scalar dtype, const Call& call) {
 LaunchError Launch(const ChainParams& p, void* stream) {
   const unsigned blocks = Blocks(p.walk.extents.elements);
   if (p.pack > 1) {
-    WithReal(p.dtype, [&](auto type) {
+    return WithReal(p.dtype, [&](auto type) {
       using T = decltype(type);
-      ChainPackKernel<T, 16 / sizeof(T)><<<blocks, kThreads, 0, AsStream(stream)>>>(p);
+      return Start(ChainPackKernel<T, 16 / sizeof(T)>, blocks, kThreads, stream, p);
     });
-  } else if (IsReal(p.dtype)) {
-    ChainKernel<float><<<blocks, kThreads, 0, AsStream(stream)>>>(p);
-  } else {
-    ChainKernel<double><<<blocks, kThreads, 0, AsStream(stream)>>>(p);
   }
-  return LastError();
+  return Start(IsReal(p.dtype) ? ChainKernel<float> : ChainKernel<double>, blocks, kThreads, stream,
+               p);
 }
 
 LaunchError Launch(const ConvertParams& p, void* stream) {
-  const unsigned blocks = Blocks(p.walk.extents.elements);
-  cudaStream_t const s = AsStream(stream);
+  auto* kernel = IsReal(p.from) && IsReal(p.to) ? ConvertKernel<float> : ConvertKernel<double>;
   if (p.pack > 1 && p.from == Scalar::kFloat32) {
-    if (p.to == Scalar::kFloat16) {
-      ConvertPackKernel<float, Half><<<blocks, kThreads, 0, s>>>(p);
-    } else {
-      ConvertPackKernel<float, BFloat16><<<blocks, kThreads, 0, s>>>(p);
-    }
+    kernel = p.to == Scalar::kFloat16 ? ConvertPackKernel<float, Half>
+                                      : ConvertPackKernel<float, BFloat16>;
   } else if (p.pack > 1) {
-    if (p.from == Scalar::kFloat16) {
-      ConvertPackKernel<Half, float><<<blocks, kThreads, 0, s>>>(p);
-    } else {
-      ConvertPackKernel<BFloat16, float><<<blocks, kThreads, 0, s>>>(p);
-    }
-  } else if (IsReal(p.from) && IsReal(p.to)) {
-    ConvertKernel<float><<<blocks, kThreads, 0, s>>>(p);
-  } else {
-    ConvertKernel<double><<<blocks, kThreads, 0, s>>>(p);
+    kernel = p.from == Scalar::kFloat16 ? ConvertPackKernel<Half, float>
+                                        : ConvertPackKernel<BFloat16, float>;
   }
-  return LastError();
+  return Start(kernel, Blocks(p.walk.extents.elements), kThreads, stream, p);
 }
 
 LaunchError Launch(const CopyParams& p, void* stream) {
+  auto* kernel = CopyKernel<uint4>;
+  if (p.element == 1) kernel = CopyKernel<uint8_t>;
+  if (p.element == 2) kernel = CopyKernel<uint16_t>;
+  if (p.element == 4) kernel = CopyKernel<uint32_t>;
+  if (p.element == 8) kernel = CopyKernel<uint64_t>;
   const dim3 grid(std::min(Blocks(p.most_elements), 1u << 20), static_cast<unsigned>(p.parts));
-  cudaStream_t const s = AsStream(stream);
-  switch (p.element) {
-    case 1:
-      CopyKernel<uint8_t><<<grid, kThreads, 0, s>>>(p);
-      break;
-    case 2:
-      CopyKernel<uint16_t><<<grid, kThreads, 0, s>>>(p);
-      break;
-    case 4:
-      CopyKernel<uint32_t><<<grid, kThreads, 0, s>>>(p);
-      break;
-    case 8:
-      CopyKernel<uint64_t><<<grid, kThreads, 0, s>>>(p);
-      break;
-    default:
-      CopyKernel<uint4><<<grid, kThreads, 0, s>>>(p);
-  }
-  return LastError();
+  return Start(kernel, grid, kThreads, stream, p);
 }
 
 LaunchError Launch(const TransposeParams& p, void* stream) {
   const int64_t tiles = p.batch * TilesAcross(p.rows) * TilesAcross(p.columns);
-  const unsigned blocks = static_cast<unsigned>(std::min(tiles, kMaxBlocks));
-  const dim3 threads(kTile, kTileRows);
-  if (p.element == 2) {
-    TransposeKernel<uint16_t><<<blocks, threads, 0, AsStream(stream)>>>(p, tiles);
-  } else {
-    TransposeKernel<uint32_t><<<blocks, threads, 0, AsStream(stream)>>>(p, tiles);
-  }
-  return LastError();
+  return Start(p.element == 2 ? TransposeKernel<uint16_t> : TransposeKernel<uint32_t>,
+               static_cast<unsigned>(std::min(tiles, kMaxBlocks)), dim3(kTile, kTileRows), stream,
+               p, tiles);
 }
 
 LaunchError Launch(const WriteParams& p, void* stream) {
-  WriteKernel<<<1, kMaxRank, 0, AsStream(stream)>>>(p);
-  return LastError();
+  return Start(WriteKernel, 1, kMaxRank, stream, p);
 }
 
 LaunchError Launch(const PoolParams& p, void* stream) {
-  const unsigned blocks = Blocks(p.extents.elements);
-  WithReal(p.dtype, [&](auto type) {
+  return WithReal(p.dtype, [&](auto type) {
     using T = decltype(type);
-    if (p.pack > 1) {
-      PoolKernel<T, 16 / sizeof(T)><<<blocks, kThreads, 0, AsStream(stream)>>>(p);
-    } else {
-      PoolKernel<T, 1><<<blocks, kThreads, 0, AsStream(stream)>>>(p);
-    }
+    return Start(p.pack > 1 ? PoolKernel<T, 16 / sizeof(T)> : PoolKernel<T, 1>,
+                 Blocks(p.extents.elements), kThreads, stream, p);
   });
-  return LastError();
 }
 
 LaunchError Launch(const LrnParams& p, void* stream) {
-  LrnKernel<<<Blocks(p.extents.elements), kThreads, 0, AsStream(stream)>>>(p);
-  return LastError();
+  return Start(LrnKernel, Blocks(p.extents.elements), kThreads, stream, p);
 }
 
 LaunchError Launch(const BatchNormParams& p, void* stream) {
-  BatchNormKernel<<<Blocks(p.elements), kThreads, 0, AsStream(stream)>>>(p);
-  return LastError();
+  return Start(BatchNormKernel, Blocks(p.elements), kThreads, stream, p);
 }
 
 LaunchError Launch(const DirectConvParams& p, void* stream) {
-  WithReal(p.dtype, [&](auto type) {
-    using T = decltype(type);
-    DirectConvKernel<T><<<Blocks(p.extents.elements), kThreads, 0, AsStream(stream)>>>(p);
+  return WithReal(p.dtype, [&](auto type) {
+    return Start(DirectConvKernel<decltype(type)>, Blocks(p.extents.elements), kThreads, stream, p);
   });
-  return LastError();
 }
 
 LaunchError Launch(const ReduceParams& p, void* stream) {
-  const int64_t results = p.kept.extents.elements;
-  cudaStream_t const s = AsStream(stream);
-  const unsigned blocks =
-      p.by_team ? static_cast<unsigned>(std::min(results, kMaxBlocks)) : Blocks(results);
   const bool real = IsReal(p.from) && IsReal(p.to);
-  if (p.by_team && real) {
-    ReduceTeamKernel<float><<<blocks, kThreads, 0, s>>>(p);
-  } else if (p.by_team) {
-    ReduceTeamKernel<double><<<blocks, kThreads, 0, s>>>(p);
-  } else if (real) {
-    ReduceKernel<float><<<blocks, kThreads, 0, s>>>(p);
-  } else {
-    ReduceKernel<double><<<blocks, kThreads, 0, s>>>(p);
+  const int64_t results = p.kept.extents.elements;
+  if (p.by_team) {
+    return Start(real ? ReduceTeamKernel<float> : ReduceTeamKernel<double>,
+                 static_cast<unsigned>(std::min(results, kMaxBlocks)), kThreads, stream, p);
   }
-  return LastError();
+  return Start(real ? ReduceKernel<float> : ReduceKernel<double>, Blocks(results), kThreads, stream,
+               p);
 }
 
 LaunchError Launch(const SoftmaxParams& p, void* stream) {
-  cudaStream_t const s = AsStream(stream);
-  if (p.step == 1) {
-    SoftmaxKernel<<<static_cast<unsigned>(std::min(p.rows, kMaxBlocks)), kThreads, 0, s>>>(p);
-  } else {
-    SoftmaxColumnKernel<<<Blocks(p.rows), kThreads, 0, s>>>(p);
-  }
-  return LastError();
+  if (p.step > 1) return Start(SoftmaxColumnKernel, Blocks(p.rows), kThreads, stream, p);
+  return Start(SoftmaxKernel, static_cast<unsigned>(std::min(p.rows, kMaxBlocks)), kThreads, stream,
+               p);
 }
 
 LaunchError Launch(const MatrixParams& p, void* stream) {
-  const int64_t elements = p.batch.extents.elements * p.m * p.n;
-  MatrixKernel<<<Blocks(elements), kThreads, 0, AsStream(stream)>>>(p);
-  return LastError();
+  return Start(MatrixKernel, Blocks(p.batch.extents.elements * p.m * p.n), kThreads, stream, p);
 }
 
 LaunchError CopyBytes(void* to, const void* from, int64_t bytes, void* stream) {
-  const cudaError_t error = cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
-                                            cudaMemcpyDeviceToDevice, AsStream(stream));
+  const cudaError_t error =
+      cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice,
+                      static_cast<cudaStream_t>(stream));
   return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
 }
 

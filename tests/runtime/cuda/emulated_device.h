@@ -1,7 +1,6 @@
 // A CUDA device for tests where there is none: host memory, streams that do their work when they
-// are waited for, and our own kernels run as loops (the functions of runtime/cuda/launch.h are
-// defined in emulated_device.cc). There are no libraries but
-// what a test puts in their place.
+// are waited for, and our own kernels compiled for the host (emulation/). There are no libraries
+// but what a test puts in their place.
 #ifndef ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 #define ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 

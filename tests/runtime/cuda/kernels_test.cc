@@ -1,4 +1,4 @@
-// The kernels of CUDA devices that are our own, run as loops: all of them but their launches.
+// The kernels of CUDA devices that are our own, compiled for the host.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -7,6 +7,7 @@
 #include "opr/table.h"
 #include "runtime/cuda/index.h"
 #include "tests/runtime/cuda/emulated_device.h"
+#include "tests/runtime/cuda/emulation/grid.h"
 #include "tests/runtime/cuda/support/kernel_check.h"
 #include "tests/support/shapes.h"
 
@@ -40,6 +41,19 @@ TEST(CudaKernels, ComputeWhatTheirOperatorsMean) {
     }
     EXPECT_FALSE(implementations[row.type].empty()) << row.type;
   }
+}
+
+// What is right whichever thread of a block comes first does not race.
+TEST(CudaKernels, DoNotDependOnTheOrderOfThreads) {
+  constexpr uint64_t kSeed = 14;
+  EmulatedDevice& device = EmulatedDevice::Install();
+  SetThreadOrder(ThreadOrder::kBackward);
+  for (const KernelCase& test : AllCases(kSeed)) {
+    SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+    CheckKernels(device, test);
+    if (HasFatalFailure()) break;
+  }
+  SetThreadOrder(ThreadOrder::kForward);
 }
 
 TEST(CudaKernels, DivisorsDivide) {
