@@ -51,6 +51,9 @@ class Stream {
   virtual absl::Status MakeMarks(int count) = 0;
   virtual absl::Status Mark(int index) = 0;
   virtual absl::StatusOr<double> SecondsBetween(int first, int second) = 0;
+  // What is handed over from now on begins after the device has passed mark `index` of `other`, as
+  // it was set last; at once where it was not. Both streams are of one device.
+  virtual absl::Status WaitForMark(Stream& other, int index) = 0;
 };
 
 // Bytes of a device's memory.

@@ -65,9 +65,13 @@ absl::Status Session::Prepare(const SessionOptions& options) {
   const PlannedGraph& planned = executable_->planned();
   const Graph& graph = planned.graph;
   planned.device->UseThreads(planned.options.threads);
-  ASHLAR_ASSIGN_OR_RETURN(arena_,
-                          planned.device->Allocate(planned.plan.plan.arena + options.arena_slack));
   record_ = options.record;
+  shares_arena_ = options.arena != nullptr;
+  arena_ = options.arena;
+  if (!shares_arena_) {
+    ASHLAR_ASSIGN_OR_RETURN(
+        arena_, planned.device->Allocate(planned.plan.plan.arena + options.arena_slack));
+  }
   bound_inputs_.resize(graph.inputs().size());
   bound_outputs_.resize(graph.outputs().size());
   if (!planned.device->is_host()) ASHLAR_RETURN_IF_ERROR(PrepareStream(*planned.device));
@@ -244,9 +248,13 @@ absl::Status Session::Loop(Listener& listener) {
 }
 
 absl::Status Session::Start() {
-  if (stream_ != nullptr) return StartOnStream();
+  if (stream_ != nullptr) return StartOnStream(nullptr);
   NoListener listener;
   return Loop(listener);
+}
+
+absl::Status Session::StartAfter(Session& previous) {
+  return stream_ == nullptr ? Start() : StartOnStream(&previous);
 }
 
 absl::Status Session::Wait() { return stream_ == nullptr ? absl::OkStatus() : WaitOnStream(); }

@@ -39,6 +39,9 @@ struct SessionOptions {
   int64_t arena_slack = 0;
   // On devices with streams: hand a run over as one recording instead of step by step.
   bool record = true;
+  // An arena that other sessions of the executable use, too (see StartAfter); null: one of its own,
+  // with the slack.
+  std::shared_ptr<DeviceMemory> arena = nullptr;
 };
 
 // Not thread-safe itself; sessions of one executable may run side by side.
@@ -66,13 +69,16 @@ class Session {
   // may not be called again before Wait, which returns when the outputs are there. On the host
   // Start does it all.
   absl::Status Start();
+  // For sessions that share an arena: the steps begin once the device is done with those of the run
+  // that `previous` was given last. The copies do not wait for them.
+  absl::Status StartAfter(Session& previous);
   absl::Status Wait();
 
   const Executable& executable() const { return *executable_; }
   // Bytes of the device's memory that this session holds.
-  int64_t device_bytes() const {
-    return arena_->bytes() + (tensors_ == nullptr ? 0 : tensors_->bytes());
-  }
+  int64_t device_bytes() const { return arena_->bytes() + tensor_bytes(); }
+  // Of these, of the caller's tensors on the device. As much of the host's memory is staging.
+  int64_t tensor_bytes() const { return tensors_ == nullptr ? 0 : tensors_->bytes(); }
   // Where kernels write output `index` of the graph: the device's memory. Null until it is bound.
   const void* output_data(int index) const { return bound_outputs_[index].data; }
   // The arena and its slack.
@@ -119,11 +125,15 @@ class Session {
 
   // On devices with streams.
   absl::Status PrepareStream(Device& device);
-  absl::Status Enqueue(RunListener* listener);
-  absl::Status EnqueueStep(size_t position, RunListener* listener);
   void StageInputs();
+  absl::Status EnqueueCopiesIn();
+  absl::Status EnqueueCopiesOut();
+  absl::Status EnqueueSteps(RunListener* listener);
+  absl::Status EnqueueStep(size_t position, RunListener* listener);
+  absl::Status Enqueue(RunListener* listener);
+  absl::Status HandOver(Session* previous);
   absl::Status RecordRun();
-  absl::Status StartOnStream();
+  absl::Status StartOnStream(Session* previous);
   absl::Status WaitOnStream();
   absl::Status RunOnStream(RunListener& listener);
   absl::Status ReportDeviceTimes(RunListener& listener);
@@ -132,13 +142,14 @@ class Session {
   absl::Status Loop(Listener& listener);
 
   std::shared_ptr<const Executable> executable_;
-  std::unique_ptr<DeviceMemory> arena_;
+  std::shared_ptr<DeviceMemory> arena_;
   std::vector<Step> steps_;                          // by position in the order
   std::vector<Bound> bound_inputs_, bound_outputs_;  // as Graph::inputs(), outputs()
 
   std::unique_ptr<DeviceMemory> tensors_, staging_;  // the caller's tensors, on the device and here
   std::unique_ptr<Stream> stream_;  // null on the host; goes before the memory that it works on
   bool record_ = true;
+  bool shares_arena_ = false;
   bool recorded_ = false;  // the recording is of the present bindings
 };
 

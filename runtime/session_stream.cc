@@ -19,6 +19,10 @@ std::string Where(const PlannedGraph& planned, size_t position) {
 int MarkBefore(size_t position) { return static_cast<int>(2 * position); }
 int MarkAfter(size_t position) { return static_cast<int>(2 * position + 1); }
 
+// Of a session that shares its arena: the arena is free. (Profiling, which sets the marks above,
+// has the device to itself.)
+constexpr int kStepsDone = 0;
+
 }  // namespace
 
 absl::Status Session::PrepareStream(Device& device) {
@@ -35,7 +39,7 @@ absl::Status Session::PrepareStream(Device& device) {
   ASHLAR_ASSIGN_OR_RETURN(tensors_, device.Allocate(end));
   ASHLAR_ASSIGN_OR_RETURN(staging_, device.AllocateStaging(end));
   ASHLAR_ASSIGN_OR_RETURN(stream_, device.NewStream());
-  return absl::OkStatus();
+  return shares_arena_ ? stream_->MakeMarks(kStepsDone + 1) : absl::OkStatus();
 }
 
 absl::Status Session::EnqueueStep(size_t position, RunListener* listener) {
@@ -53,20 +57,20 @@ absl::Status Session::EnqueueStep(size_t position, RunListener* listener) {
   return absl::OkStatus();
 }
 
-// Copies in, all steps, copies out.
-absl::Status Session::Enqueue(RunListener* listener) {
+absl::Status Session::EnqueueCopiesIn() {
   char* const device = static_cast<char*>(tensors_->data());
-  char* const host = static_cast<char*>(staging_->data());
+  const char* const host = static_cast<char*>(staging_->data());
   for (const Bound& bound : bound_inputs_) {
     if (bound.host_input == nullptr) continue;
     ASHLAR_RETURN_IF_ERROR(
         stream_->CopyIn(device + bound.offset, host + bound.offset, bound.bytes));
   }
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    if (absl::Status status = EnqueueStep(i, listener); !status.ok()) {
-      return Annotate(status, Where(executable_->planned(), i));
-    }
-  }
+  return absl::OkStatus();
+}
+
+absl::Status Session::EnqueueCopiesOut() {
+  const char* const device = static_cast<char*>(tensors_->data());
+  char* const host = static_cast<char*>(staging_->data());
   for (const Bound& bound : bound_outputs_) {
     if (bound.host_output == nullptr) continue;
     ASHLAR_RETURN_IF_ERROR(
@@ -75,9 +79,25 @@ absl::Status Session::Enqueue(RunListener* listener) {
   return absl::OkStatus();
 }
 
+absl::Status Session::EnqueueSteps(RunListener* listener) {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (absl::Status status = EnqueueStep(i, listener); !status.ok()) {
+      return Annotate(status, Where(executable_->planned(), i));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Session::Enqueue(RunListener* listener) {
+  ASHLAR_RETURN_IF_ERROR(EnqueueCopiesIn());
+  ASHLAR_RETURN_IF_ERROR(EnqueueSteps(listener));
+  return EnqueueCopiesOut();
+}
+
+// Everything, or where copies are not to wait for another session's steps, the steps.
 absl::Status Session::RecordRun() {
   ASHLAR_RETURN_IF_ERROR(stream_->BeginRecording());
-  const absl::Status status = Enqueue(nullptr);
+  const absl::Status status = shares_arena_ ? EnqueueSteps(nullptr) : Enqueue(nullptr);
   const absl::Status ended = stream_->EndRecording();  // in any case: the stream stays usable
   ASHLAR_RETURN_IF_ERROR(status);
   ASHLAR_RETURN_IF_ERROR(ended);
@@ -93,16 +113,33 @@ void Session::StageInputs() {
   }
 }
 
-absl::Status Session::StartOnStream() {
+absl::Status Session::HandOver(Session* previous) {
+  if (shares_arena_) {
+    ASHLAR_RETURN_IF_ERROR(EnqueueCopiesIn());
+    if (previous != nullptr) {
+      ASHLAR_RETURN_IF_ERROR(stream_->WaitForMark(*previous->stream_, kStepsDone));
+    }
+    ASHLAR_RETURN_IF_ERROR(recorded_ ? stream_->Replay() : EnqueueSteps(nullptr));
+    ASHLAR_RETURN_IF_ERROR(stream_->Mark(kStepsDone));
+    ASHLAR_RETURN_IF_ERROR(EnqueueCopiesOut());
+  } else {
+    ASHLAR_RETURN_IF_ERROR(recorded_ ? stream_->Replay() : Enqueue(nullptr));
+  }
+  if (recorded_ || !record_) return absl::OkStatus();
+  // The first run goes step by step, which loads what libraries load late; later ones as a
+  // recording.
+  ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+  return RecordRun();
+}
+
+absl::Status Session::StartOnStream(Session* previous) {
   ASHLAR_RETURN_IF_ERROR(CheckBound());
   const OriginScope scope(AllocationOrigin::kOwn);
   StageInputs();
-  if (recorded_) return stream_->Replay();
-  // Once step by step, which loads what libraries load late, then as a recording for later runs.
-  ASHLAR_RETURN_IF_ERROR(Enqueue(nullptr));
-  if (!record_) return absl::OkStatus();
-  ASHLAR_RETURN_IF_ERROR(stream_->Wait());
-  return RecordRun();
+  absl::Status status = HandOver(previous);
+  // Of a run that was not handed over whole, nothing goes on; the first error says why.
+  if (!status.ok()) static_cast<void>(stream_->Wait());
+  return status;
 }
 
 absl::Status Session::WaitOnStream() {

@@ -6,12 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
+#include "runtime/pipeline.h"
 #include "runtime/process_memory.h"
-#include "tools/bound_session.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
+#include "tools/model.h"
 #include "tools/parse.h"
 #include "tools/statistics.h"
 #include "tools/table.h"
@@ -34,6 +35,93 @@ absl::StatusOr<std::vector<double>> ParsePercentiles(absl::string_view text) {
   return percentiles;
 }
 
+// Runs with the same inputs, several on the way.
+class Load {
+ public:
+  static absl::StatusOr<Load> Create(std::shared_ptr<const Executable> executable,
+                                     const PipelineOptions& options, InputTensors inputs) {
+    Load load;
+    load.graph_ = &executable->graph();
+    load.planned_ = &executable->planned();
+    load.inputs_ = std::move(inputs);
+    ASHLAR_ASSIGN_OR_RETURN(load.pipeline_, Pipeline::Create(executable, options));
+    load.slots_.resize(static_cast<size_t>(options.in_flight));
+    for (Slot& slot : load.slots_) {
+      for (const Binding& binding : load.graph_->outputs()) {
+        const TensorType& type = load.graph_->var(binding.var).type;
+        slot.outputs.push_back(HostTensor::Zeros(type.dtype, type.shape));
+      }
+    }
+    return load;
+  }
+
+  // Milliseconds of the first one. Where runs are recorded, all slots are ready then.
+  absl::StatusOr<double> RunEachOnce() {
+    std::vector<double> latencies;
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      ASHLAR_RETURN_IF_ERROR(StartOne(latencies));
+      ASHLAR_RETURN_IF_ERROR(WaitForAll(latencies));
+    }
+    return latencies[0];
+  }
+
+  // Starts a run, for which others may have to be waited for; appends their milliseconds.
+  absl::Status StartOne(std::vector<double>& latencies) {
+    if (pipeline_->next() == nullptr) ASHLAR_RETURN_IF_ERROR(WaitForOne(latencies));
+    Slot& slot = slots_[started_++ % slots_.size()];
+    slot.start = Clock::now();
+    Session& session = *pipeline_->next();
+    for (const Binding& binding : graph_->inputs()) {
+      const HostTensor& tensor = inputs_.at(binding.name);
+      ASHLAR_RETURN_IF_ERROR(session.BindInput(binding.name, tensor.raw(), tensor.bytes()));
+    }
+    for (size_t i = 0; i < slot.outputs.size(); ++i) {
+      HostTensor& tensor = slot.outputs[i];
+      ASHLAR_RETURN_IF_ERROR(
+          session.BindOutput(graph_->outputs()[i].name, tensor.mutable_raw(), tensor.bytes()));
+    }
+    ASHLAR_RETURN_IF_ERROR(pipeline_->Start());
+    return overlaps() ? absl::OkStatus() : WaitForOne(latencies);
+  }
+
+  absl::Status WaitForAll(std::vector<double>& latencies) {
+    while (pipeline_->running() > 0) ASHLAR_RETURN_IF_ERROR(WaitForOne(latencies));
+    return absl::OkStatus();
+  }
+
+  // Whether a run goes on while the next one is started.
+  bool overlaps() const { return slots_.size() > 1 && !planned_->device->is_host(); }
+  const Pipeline& pipeline() const { return *pipeline_; }
+  const PlannedGraph& planned() const { return *planned_; }
+  // The first dimension of the first input that can be images; 0: none can.
+  int64_t images_per_run() const {
+    for (const Binding& binding : graph_->inputs()) {
+      const Shape& shape = graph_->var(binding.var).type.shape;
+      if (shape.rank() == 4) return shape[0];
+    }
+    return 0;
+  }
+
+ private:
+  struct Slot {
+    std::vector<HostTensor> outputs;  // as Graph::outputs()
+    Clock::time_point start;
+  };
+
+  absl::Status WaitForOne(std::vector<double>& latencies) {
+    ASHLAR_RETURN_IF_ERROR(pipeline_->Wait());
+    latencies.push_back(MillisecondsSince(slots_[ended_++ % slots_.size()].start));
+    return absl::OkStatus();
+  }
+
+  const Graph* graph_ = nullptr;
+  const PlannedGraph* planned_ = nullptr;
+  InputTensors inputs_;
+  std::vector<Slot> slots_;  // take turns
+  size_t started_ = 0, ended_ = 0;
+  std::unique_ptr<Pipeline> pipeline_;  // goes before the tensors
+};
+
 class BenchCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -51,6 +139,18 @@ class BenchCommand final : public Command {
     AddParsed(app, "--percentile", percentiles_, ParsePercentiles, "LIST",
               "percentiles to show (default 90,99)")
         ->group("Measurement");
+    CLI::Option* const in_flight =
+        app.add_option("--in-flight", pipeline_.in_flight,
+                       "runs on the way at once (default 1); on a GPU, the tensors of one are "
+                       "copied while another works")
+            ->option_text("N")
+            ->check(WholeNumber(1, 64))
+            ->group("Measurement");
+    app.add_flag("--arena-each", pipeline_.arena_each,
+                 "and an arena for each, so that their work overlaps, too")
+        ->option_text(" ")
+        ->needs(in_flight)
+        ->group("Measurement");
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
@@ -62,51 +162,62 @@ class BenchCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(
-        std::unique_ptr<BoundSession> session,
-        BoundSession::Create(std::move(model), ToPlanningOptions(execution_, planning_, console),
-                             std::move(inputs), console));
-    const double load_ms = MillisecondsSince(start);
-    const Clock::time_point first = Clock::now();
-    ASHLAR_RETURN_IF_ERROR(session->Run());
-    const double first_run_ms = MillisecondsSince(first);
+        std::shared_ptr<const Executable> executable,
+        CompileModel(std::move(model), ToPlanningOptions(execution_, planning_, console), console));
+    ASHLAR_ASSIGN_OR_RETURN(Load load,
+                            Load::Create(std::move(executable), pipeline_, std::move(inputs)));
+    Report report;
+    report.load_ms = MillisecondsSince(start);
+    if (pipeline_.in_flight > 1 && !load.overlaps()) {
+      console.Note(absl::StrCat("note: on ", execution_.device.ToString(),
+                                " each run is over before the next one begins"));
+    }
+    ASHLAR_ASSIGN_OR_RETURN(report.first_run_ms, load.RunEachOnce());
     console.Progress("warming up");
-    ASHLAR_RETURN_IF_ERROR(WarmUp(*session));
+    ASHLAR_RETURN_IF_ERROR(WarmUp(load));
     console.Progress("measuring");
-    ASHLAR_ASSIGN_OR_RETURN(std::vector<double> latencies, MeasureRuns(*session));
-    return Show(std::move(latencies), load_ms, first_run_ms, console);
+    ASHLAR_RETURN_IF_ERROR(Measure(load, report));
+    return Show(load, std::move(report), console);
   }
 
  private:
-  absl::Status WarmUp(BoundSession& session) const {
+  struct Report {
+    double load_ms = 0, first_run_ms = 0;
+    std::vector<double> latencies;  // ms, of each run
+    double elapsed_ms = 0;          // from the start of the first to the end of the last
+  };
+
+  absl::Status WarmUp(Load& load) const {
     const Clock::time_point start = Clock::now();
     const int64_t* count = std::get_if<int64_t>(&warmup_);
-    for (int64_t i = 0;; ++i) {
-      if (count != nullptr ? i >= *count
-                           : MillisecondsSince(start) >=
-                                 absl::ToDoubleMilliseconds(std::get<absl::Duration>(warmup_))) {
-        return absl::OkStatus();
-      }
-      ASHLAR_RETURN_IF_ERROR(session.Run());
+    std::vector<double> ignored;
+    for (int64_t i = 0;
+         count != nullptr ? i < *count
+                          : MillisecondsSince(start) <
+                                absl::ToDoubleMilliseconds(std::get<absl::Duration>(warmup_));
+         ++i) {
+      ignored.clear();
+      ASHLAR_RETURN_IF_ERROR(load.StartOne(ignored));
     }
+    return load.WaitForAll(ignored);
   }
 
-  // Milliseconds of each run.
-  absl::StatusOr<std::vector<double>> MeasureRuns(BoundSession& session) const {
+  absl::Status Measure(Load& load, Report& report) const {
     const double duration_ms = absl::ToDoubleMilliseconds(duration_);
-    std::vector<double> latencies;
-    latencies.reserve(static_cast<size_t>(iterations_));
+    report.latencies.reserve(static_cast<size_t>(iterations_));
     const Clock::time_point start = Clock::now();
+    int64_t started = 0;
     do {
-      const Clock::time_point begin = Clock::now();
-      ASHLAR_RETURN_IF_ERROR(session.Run());
-      latencies.push_back(MillisecondsSince(begin));
-    } while (static_cast<int64_t>(latencies.size()) < iterations_ ||
-             MillisecondsSince(start) < duration_ms);
-    return latencies;
+      ASHLAR_RETURN_IF_ERROR(load.StartOne(report.latencies));
+      ++started;
+    } while (started < iterations_ || MillisecondsSince(start) < duration_ms);
+    ASHLAR_RETURN_IF_ERROR(load.WaitForAll(report.latencies));
+    report.elapsed_ms = MillisecondsSince(start);
+    return absl::OkStatus();
   }
 
-  absl::Status Show(std::vector<double> latencies, double load_ms, double first_run_ms,
-                    Console& console) const {
+  absl::Status Show(const Load& load, Report report, Console& console) const {
+    std::vector<double>& latencies = report.latencies;
     const Summary summary = Summarize(latencies);
     const int64_t peak_rss = ReadResidentSet().peak;
     std::sort(latencies.begin(), latencies.end());
@@ -126,20 +237,49 @@ class BenchCommand final : public Command {
       table.AddRow({absl::StrCat("p", p), FormatMilliseconds(value)});
     }
     table.AddRow({"max", FormatMilliseconds(summary.max)});
-    table.AddRow({"load", FormatMilliseconds(load_ms)});
-    table.AddRow({"first run", FormatMilliseconds(first_run_ms)});
+    table.AddRow({"load", FormatMilliseconds(report.load_ms)});
+    table.AddRow({"first run", FormatMilliseconds(report.first_run_ms)});
+    document["load_ms"] = report.load_ms;
+    document["first_run_ms"] = report.first_run_ms;
+    AddThroughput(load, report, table, document);
+    AddMemory(load, table, document);
     table.AddRow({"peak RSS", FormatBytes(peak_rss)});
-    document["load_ms"] = load_ms;
-    document["first_run_ms"] = first_run_ms;
     document["peak_rss_bytes"] = peak_rss;
     console.Print(table.ToText());
     return console.Write(document);
+  }
+
+  static void AddThroughput(const Load& load, const Report& report, Table& table, Json& document) {
+    const double runs = static_cast<double>(report.latencies.size()) / report.elapsed_ms * 1e3;
+    const int64_t images = load.images_per_run();
+    const double images_per_second = runs * static_cast<double>(images);
+    table.AddRow({"runs/s", absl::StrFormat("%.2f", runs)});
+    if (images > 0) table.AddRow({"images/s", absl::StrFormat("%.2f", images_per_second)});
+    document["runs_per_second"] = runs;
+    document["images_per_second"] = images > 0 ? Json(images_per_second) : Json();
+  }
+
+  static void AddMemory(const Load& load, Table& table, Json& document) {
+    const Pipeline& pipeline = load.pipeline();
+    const int64_t arena = load.planned().plan.plan.arena;
+    const int64_t tensors = pipeline.device_bytes() - pipeline.arenas() * arena;
+    table.AddRow({"in flight", absl::StrCat(pipeline.in_flight())});
+    table.AddRow({pipeline.arenas() == 1 ? "arena" : absl::StrCat(pipeline.arenas(), " arenas"),
+                  FormatBytes(pipeline.arenas() * arena)});
+    table.AddRow({"weights", FormatBytes(load.planned().weights.bytes)});
+    if (tensors > 0) table.AddRow({"inputs and outputs there", FormatBytes(tensors)});
+    document["in_flight"] = pipeline.in_flight();
+    document["memory"] = {{"arenas", pipeline.arenas()},
+                          {"arena_bytes", arena},
+                          {"weights_bytes", load.planned().weights.bytes},
+                          {"device_tensor_bytes", tensors}};
   }
 
   ModelFlags model_;
   InputFlags inputs_;
   ExecutionFlags execution_;
   PlanningFlags planning_;
+  PipelineOptions pipeline_{.in_flight = 1};
   CountOrDuration warmup_ = absl::Milliseconds(200);
   int64_t iterations_ = 10;
   absl::Duration duration_ = absl::ZeroDuration();

@@ -8,9 +8,10 @@ constexpr CommandRow kCommands[] = {
      "  ashlar run resnet50.ash --input data=cat.jpg --top 5 --labels labels.txt\n"
      "  ashlar run resnet50.ash --input data=batch.npy --output prob.npz",
      MakeRunCommand},
-    {"bench", "Measure the latency of a model",
+    {"bench", "Measure the latency and the throughput of a model",
      "  ashlar bench resnet50.ash --threads 1 --warmup 2 --iterations 20\n"
-     "  ashlar bench resnet50.ash --duration 5s --percentile 50,99,99.9 --json=bench.json",
+     "  ashlar bench resnet50.ash --duration 5s --percentile 50,99,99.9 --json=bench.json\n"
+     "  ashlar bench resnet50.ash --device gpu0:0 --in-flight 2",
      MakeBenchCommand},
     {"profile", "Show where the time of a run goes, operator by operator",
      "  ashlar profile resnet50.ash --by op\n"

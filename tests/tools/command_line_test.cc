@@ -87,6 +87,8 @@ TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
       {"bench none.ash --warmup 3parsecs", "'3parsecs'"},
       {"bench none.ash --duration -1s", "--duration"},
       {"bench none.ash --percentile 101", "101"},
+      {"bench none.ash --in-flight 0", "--in-flight"},
+      {"bench none.ash --arena-each", "--arena-each requires --in-flight"},
       {"compare none.ash --metric cosine", "'cosine'"},
       {"zoo alexnet -o a.ash", "alexnet"},
       {"zoo resnet18 --batch 0 -o a.ash", "--batch"},

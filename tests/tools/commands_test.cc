@@ -163,6 +163,24 @@ TEST_F(CommandsTest, BenchReportsLatencies) {
   EXPECT_GT(document["peak_rss_bytes"].get<int64_t>(), 1 << 20);
 }
 
+TEST_F(CommandsTest, BenchReportsThroughputAndMemoryOfSeveralRunsInFlight) {
+  const ProcessResult one = Ashlar("bench model.ash --iterations 6 --warmup 1 --json --quiet");
+  const ProcessResult several =
+      Ashlar("bench model.ash --iterations 6 --warmup 1 --in-flight 3 --arena-each --json");
+  ASSERT_EQ(several.exit_code, 0) << several.err;
+  EXPECT_THAT(several.err, HasSubstr("on cpu0:0 each run is over before the next one begins"));
+  const json document = several.Json(), document_of_one = one.Json();
+  EXPECT_EQ(document["iterations"], 6);
+  EXPECT_EQ(document["in_flight"], 3);
+  EXPECT_EQ(document_of_one["in_flight"], 1);
+  EXPECT_EQ(document["memory"]["arenas"], 1) << "nothing overlaps on the CPU";
+  EXPECT_EQ(document["memory"], document_of_one["memory"]);
+  EXPECT_GT(document["memory"]["arena_bytes"].get<int64_t>(), 0);
+  const double runs = document["runs_per_second"];
+  EXPECT_LE(runs, 1e3 / document["latency_ms"]["min"].get<double>());
+  EXPECT_DOUBLE_EQ(document["images_per_second"].get<double>(), 2 * runs);
+}
+
 TEST_F(CommandsTest, BenchRunsAtLeastAsLongAsAsked) {
   const ProcessResult result =
       Ashlar("bench model.ash --iterations 1 --warmup 10ms --duration 50ms --json");

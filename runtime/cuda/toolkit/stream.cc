@@ -33,6 +33,7 @@ void DeviceStream::DropRecording() {
 
 absl::Status DeviceStream::CopyIn(void* device, const void* staging, int64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
+  const OriginScope scope(AllocationOrigin::kLibrary);
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(device, staging, static_cast<size_t>(bytes),
                                               cudaMemcpyHostToDevice, stream_));
   return absl::OkStatus();
@@ -40,6 +41,7 @@ absl::Status DeviceStream::CopyIn(void* device, const void* staging, int64_t byt
 
 absl::Status DeviceStream::CopyOut(void* staging, const void* device, int64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
+  const OriginScope scope(AllocationOrigin::kLibrary);
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(staging, device, static_cast<size_t>(bytes),
                                               cudaMemcpyDeviceToHost, stream_));
   return absl::OkStatus();
@@ -82,6 +84,7 @@ absl::Status DeviceStream::MakeMarks(int count) {
 }
 
 absl::Status DeviceStream::Mark(int index) {
+  const OriginScope scope(AllocationOrigin::kLibrary);
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaEventRecord(marks_[index], stream_));
   return absl::OkStatus();
 }
@@ -90,6 +93,13 @@ absl::StatusOr<double> DeviceStream::SecondsBetween(int first, int second) {
   float milliseconds = 0;
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaEventElapsedTime(&milliseconds, marks_[first], marks_[second]));
   return milliseconds / 1000.0;
+}
+
+absl::Status DeviceStream::WaitForMark(Stream& other, int index) {
+  const OriginScope scope(AllocationOrigin::kLibrary);
+  const cudaEvent_t mark = static_cast<DeviceStream&>(other).marks_[index];
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(stream_, mark, 0));
+  return absl::OkStatus();
 }
 
 }  // namespace ashlar::cuda

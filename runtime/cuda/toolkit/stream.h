@@ -31,6 +31,7 @@ class DeviceStream final : public CudaStream {
   absl::Status MakeMarks(int count) override;
   absl::Status Mark(int index) override;
   absl::StatusOr<double> SecondsBetween(int first, int second) override;
+  absl::Status WaitForMark(Stream& other, int index) override;
 
  private:
   DeviceStream() = default;

@@ -1,12 +1,5 @@
 #include "tests/runtime/cuda/emulated_device.h"
 
-#include <cstring>
-#include <utility>
-
-#include "graph/status.h"
-#include "runtime/allocation_origin.h"
-#include "tests/runtime/cuda/emulation/grid.h"
-
 namespace ashlar::testing {
 namespace {
 
@@ -27,60 +20,6 @@ class Block final : public DeviceMemory {
 };
 
 }  // namespace
-
-absl::Status EmulatedStream::CopyIn(void* device, const void* staging, int64_t bytes) {
-  Enqueue([=] { std::memcpy(device, staging, static_cast<size_t>(bytes)); });
-  return absl::OkStatus();
-}
-
-absl::Status EmulatedStream::CopyOut(void* staging, const void* device, int64_t bytes) {
-  return CopyIn(staging, device, bytes);
-}
-
-absl::Status EmulatedStream::Wait() {
-  const OriginScope scope(AllocationOrigin::kLibrary);
-  if (recording_)
-    return absl::FailedPreconditionError("a stream that records cannot be waited for");
-  for (const Work& work : pending_) {
-    work();
-    ++done_;
-  }
-  pending_.clear();
-  return absl::OkStatus();
-}
-
-absl::Status EmulatedStream::BeginRecording() {
-  recording_ = true;
-  recording_work_.clear();
-  return absl::OkStatus();
-}
-
-absl::Status EmulatedStream::EndRecording() {
-  recording_ = false;
-  return absl::OkStatus();
-}
-
-absl::Status EmulatedStream::Replay() {
-  const OriginScope scope(AllocationOrigin::kLibrary);
-  pending_.insert(pending_.end(), recording_work_.begin(), recording_work_.end());
-  ++EmulatedDevice::Install().replays;
-  return absl::OkStatus();
-}
-
-absl::Status EmulatedStream::MakeMarks(int count) {
-  marks_.resize(static_cast<size_t>(count));
-  return absl::OkStatus();
-}
-
-absl::Status EmulatedStream::Mark(int index) {
-  Enqueue([this, index] { marks_[static_cast<size_t>(index)] = done_; });
-  return absl::OkStatus();
-}
-
-// A second for each piece of work.
-absl::StatusOr<double> EmulatedStream::SecondsBetween(int first, int second) {
-  return marks_[static_cast<size_t>(second)] - marks_[static_cast<size_t>(first)];
-}
 
 EmulatedDevice::EmulatedDevice() {
   cuda::RegisterCudaKernels(kernels_, {[this](const cuda::ConvProblem& problem) {
@@ -106,10 +45,6 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> EmulatedDevice::Allocate(int64_t b
 
 absl::StatusOr<std::unique_ptr<DeviceMemory>> EmulatedDevice::AllocateStaging(int64_t bytes) {
   return std::make_unique<Block>(bytes, staging);
-}
-
-void EnqueueOn(void* stream, std::function<void()> work) {
-  static_cast<EmulatedStream*>(stream)->Enqueue(std::move(work));
 }
 
 }  // namespace ashlar::testing

@@ -6,48 +6,34 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <random>
 #include <vector>
 
 #include "runtime/cuda/kernels.h"
-#include "runtime/cuda/launched_kernel.h"
 #include "runtime/device.h"
+#include "tests/runtime/cuda/emulated_stream.h"
 
 namespace ashlar::testing {
-
-class EmulatedStream final : public cuda::CudaStream {
- public:
-  using Work = std::function<void()>;
-  void Enqueue(Work work) { (recording_ ? recording_work_ : pending_).push_back(std::move(work)); }
-
-  void* handle() const override { return const_cast<EmulatedStream*>(this); }
-  absl::Status CopyIn(void* device, const void* staging, int64_t bytes) override;
-  absl::Status CopyOut(void* staging, const void* device, int64_t bytes) override;
-  absl::Status Wait() override;
-  absl::Status BeginRecording() override;
-  absl::Status EndRecording() override;
-  absl::Status Replay() override;
-  absl::Status MakeMarks(int count) override;
-  absl::Status Mark(int index) override;
-  absl::StatusOr<double> SecondsBetween(int first, int second) override;
-
- private:
-  bool recording_ = false;
-  std::vector<Work> pending_, recording_work_;
-  std::vector<int> marks_;  // how much work was done before each
-  int done_ = 0;
-};
 
 class EmulatedDevice final : public Device {
  public:
   // Opens as gpu0:0 from now on.
   static EmulatedDevice& Install();
 
-  // Bytes that may be allocated; what is allocated now, and how many recordings were replayed.
+  // Bytes that may be allocated; what is allocated now.
   int64_t capacity = int64_t{1} << 40;
   int64_t taken_by_others = 0;
   int64_t allocated = 0;
   int64_t staging = 0;  // likewise, in the host's memory
+  // How many recordings were replayed, and copies to the device handed over outside of them.
   int64_t replays = 0;
+  int64_t copies_in = 0;
+  // Streams, and whether one that is waited for works alone or all of them do, by turns at random.
+  std::vector<EmulatedStream*> streams;
+  std::optional<std::mt19937_64> interleaving;
+  // Asked by a stream's CopyIn, CopyOut, Replay, Mark and Wait: the error to return. Null: none.
+  std::function<absl::Status(absl::string_view call)> fault;
   // What the library that it has has for a convolution; null: it has none.
   std::function<absl::StatusOr<KernelList>(const cuda::ConvProblem&)> convolution_library;
 
@@ -62,7 +48,7 @@ class EmulatedDevice final : public Device {
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) override;
   absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateStaging(int64_t bytes) override;
   absl::StatusOr<std::unique_ptr<Stream>> NewStream() override {
-    return std::make_unique<EmulatedStream>();
+    return std::make_unique<EmulatedStream>(*this);
   }
   std::optional<MemoryState> memory() override {
     return MemoryState{capacity - taken_by_others - allocated, capacity};

@@ -1,0 +1,70 @@
+// A stream of the emulated device: its work is done when it, or a stream that waits for it, is
+// waited for.
+#ifndef ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_STREAM_H_
+#define ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_STREAM_H_
+
+#include <functional>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "runtime/cuda/launched_kernel.h"
+
+namespace ashlar::testing {
+
+class EmulatedDevice;
+
+class EmulatedStream final : public cuda::CudaStream {
+ public:
+  explicit EmulatedStream(EmulatedDevice& device);
+  ~EmulatedStream() override;
+  EmulatedStream(const EmulatedStream&) = delete;
+  EmulatedStream& operator=(const EmulatedStream&) = delete;
+
+  using Work = std::function<void()>;
+  void Enqueue(Work work) { Enqueue(Piece{std::move(work)}); }
+
+  // Whether all that was handed over is done.
+  bool idle() const { return next_ == pending_.size(); }
+  // Does what does not have to wait for other streams, and returns how many pieces that was.
+  int WorkAlone();
+
+  void* handle() const override { return const_cast<EmulatedStream*>(this); }
+  absl::Status CopyIn(void* device, const void* staging, int64_t bytes) override;
+  absl::Status CopyOut(void* staging, const void* device, int64_t bytes) override;
+  absl::Status Wait() override;
+  absl::Status BeginRecording() override;
+  absl::Status EndRecording() override;
+  absl::Status Replay() override;
+  absl::Status MakeMarks(int count) override;
+  absl::Status Mark(int index) override;
+  absl::StatusOr<double> SecondsBetween(int first, int second) override;
+  absl::Status WaitForMark(Stream& other, int index) override;
+
+ private:
+  struct Piece {
+    Work work;
+    // Not before so many pieces of another stream are done.
+    EmulatedStream* other = nullptr;
+    int others_done = 0;
+  };
+  void Enqueue(Piece piece) { (recording_ ? recorded_ : pending_).push_back(std::move(piece)); }
+  absl::Status Fault(absl::string_view call) const;
+  bool blocked() const;
+  // Does one piece: the next one, or what that one waits for.
+  void Advance();
+
+  EmulatedDevice& device_;
+  bool recording_ = false;
+  std::vector<Piece> pending_, recorded_;
+  size_t next_ = 0;  // of pending_
+  int done_ = 0;     // pieces
+  struct MarkState {
+    int handed_over = 0;  // pieces up to the mark
+    int passed_at = 0;    // pieces that were done before
+  };
+  std::vector<MarkState> marks_;
+};
+
+}  // namespace ashlar::testing
+
+#endif  // ASHLAR_TESTS_RUNTIME_CUDA_EMULATED_STREAM_H_
