@@ -86,6 +86,23 @@ int64_t PlannedGraph::output_bytes() const {
   return bytes;
 }
 
+namespace {
+
+// The plan of the graph as a whole, where that is not one of those that tiles are sought from; else
+// null.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWholeOtherwise(const Graph& graph,
+                                                                 const PlanningOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const bool otherwise, WholeLiesOtherwise(options));
+  if (!otherwise) return nullptr;
+  PlanningOptions unlimited = options;
+  unlimited.budget.reset();
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> whole, PlanGraph(Graph(graph), unlimited));
+  whole->options.budget = options.budget;
+  return whole;
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewritten,
                                                             const PlanningOptions& options,
                                                             bool in_given_order) {
@@ -146,9 +163,15 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
                                                         const PlanningOptions& options) {
   const Clock::time_point start = Clock::now();
-  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten, RewriteGraph(std::move(graph), options));
+  std::unique_ptr<PlannedGraph> whole;
+  if (options.budget) {
+    ASHLAR_ASSIGN_OR_RETURN(whole, PlanWholeOtherwise(graph, options));
+  }
+  const bool in_parts = options.budget || !options.tiles.empty();
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
+                          RewriteGraph(std::move(graph), options, in_parts));
   absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
-      options.budget          ? PlanWithinBudget(rewritten, options)
+      options.budget          ? PlanWithinBudget(rewritten, options, std::move(whole))
       : options.tiles.empty() ? PlanRewritten(std::move(rewritten), options, false)
                               : PlanTiled(rewritten, options);
   if (planned.ok()) {

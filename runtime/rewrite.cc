@@ -48,10 +48,17 @@ double WeightFlops(const Graph& graph) {
   return flops;
 }
 
-absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& options) {
+absl::StatusOr<bool> WholeLiesOtherwise(const PlanningOptions& options) {
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
-  const PassContext context = {Operators(), device->image_format(), options.precision,
-                               device->runs_chains(), options.done_with};
+  return device->leaves_images(options.precision, options.kernels);
+}
+
+absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& options,
+                                            bool in_parts) {
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
+  const bool left = !in_parts && device->leaves_images(options.precision, options.kernels);
+  const PassContext context = {Operators(), left ? Format::kDefault : device->image_format(),
+                               options.precision, device->runs_chains(), options.done_with};
   std::vector<PassReport> reports;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(options.passes));
   for (const Pass& pass : passes) {

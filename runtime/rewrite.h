@@ -14,8 +14,12 @@ struct RewrittenGraph {
   std::vector<PassReport> passes;
 };
 
-// Runs the passes that the options name.
-absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& options);
+// Runs the passes that the options name. `in_parts`: for tiles, which are views where images lie in
+// the device's format.
+absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& options,
+                                            bool in_parts);
+// Whether images lie otherwise in a graph that is executed whole.
+absl::StatusOr<bool> WholeLiesOtherwise(const PlanningOptions& options);
 
 // How tensors share memory on the options' device.
 absl::StatusOr<StorageOptions> StorageFor(const PlanningOptions& options);

@@ -81,12 +81,18 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& re
   return PlanSpec(rewritten, order, options.tiles, options);
 }
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGraph& rewritten,
-                                                               const PlanningOptions& options) {
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(
+    const RewrittenGraph& rewritten, const PlanningOptions& options,
+    std::unique_ptr<PlannedGraph> whole) {
   ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(rewritten.graph, options));
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings, Search(rewritten, order, options));
   const int64_t budget = options.budget->bytes;
-  std::unique_ptr<PlannedGraph> found;
+  std::unique_ptr<PlannedGraph> found, smallest;
+  if (whole != nullptr && whole->plan.plan.arena <= budget) {
+    found = std::move(whole);
+  } else {
+    smallest = std::move(whole);
+  }
   // First with the fastest kernels, then with those that need little scratch.
   PlanningOptions sparing = options;
   sparing.kernels.least_memory = true;
@@ -108,8 +114,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
     }
   }
   if (found != nullptr && !options.budget->find_smallest) return found;
-  // The last ones are the smallest, but for alignment: a refusal looks as far as "the smallest" does.
-  std::unique_ptr<PlannedGraph> smallest;
+  // The last ones are the smallest, but for alignment: a refusal looks as far as "the smallest"
+  // does.
   const size_t first = tilings.size() - std::min<size_t>(tilings.size(), found == nullptr ? 2 : 1);
   for (size_t i = tilings.size(); i-- > first;) {
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
@@ -133,7 +139,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
 
 absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph,
                                                           const PlanningOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten, RewriteGraph(std::move(graph), options));
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
+                          RewriteGraph(std::move(graph), options, /*in_parts=*/true));
   graph = std::move(rewritten.graph);
   ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(graph, options));
   return DescribeTiles(graph, options.tiles, order.order, Operators());
@@ -141,7 +148,8 @@ absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph,
 
 absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
     Graph graph, const PlanningOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph rewritten, RewriteGraph(std::move(graph), options));
+  ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph rewritten,
+                          RewriteGraph(std::move(graph), options, /*in_parts=*/true));
   ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(rewritten.graph, options));
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings, Search(rewritten, order, options));
   std::vector<std::unique_ptr<PlannedGraph>> plans;

@@ -21,9 +21,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& rewritten,
                                                         const PlanningOptions& options);
 
-// The fastest plan within options.budget; ResourceExhausted where there is none.
+// The fastest plan within options.budget; ResourceExhausted where there is none. `whole`: what to
+// take before any tiles if it fits; may be null.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGraph& rewritten,
-                                                               const PlanningOptions& options);
+                                                               const PlanningOptions& options,
+                                                               std::unique_ptr<PlannedGraph> whole);
 
 // Plans none of which is both larger and expected to be slower than another, the largest first.
 absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(

@@ -19,7 +19,7 @@ using ReplacedListener = std::function<void(const HostTensor&)>;
 // What passes know of the device and of the caller's wishes.
 struct PassContext {
   const OperatorTable& operators;
-  Format image_format = Format::kNCHW16c;  // of images inside the graph
+  Format image_format = Format::kNCHW16c;  // of images inside the graph; kDefault: as they come
   DType precision = DType::kFloat32;       // or Float16, BFloat16
   bool chains = false;                     // the device runs what Operator::Chain makes
   ReplacedListener replaced;               // may be empty

@@ -35,7 +35,7 @@ Case MakeCase(uint64_t seed, bool joins, const PlanningOptions& options) {
   std::mt19937_64 random(seed);
   Case c;
   c.reference = RandomImageGraph(random, joins, kMaxChannels);
-  c.graph = std::move(Value(RewriteGraph(c.reference, options)).graph);
+  c.graph = std::move(Value(RewriteGraph(c.reference, options, /*in_parts=*/true)).graph);
   c.tiles = RandomTiles(random, c.graph);
   c.input = RandomTensor(random, c.graph.var(c.graph.inputs()[0].var).type.shape);
   return c;

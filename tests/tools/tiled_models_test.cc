@@ -62,7 +62,7 @@ TEST_P(TiledModelsTest, ComputesTheSameInAllTiles) {
   }
   PlanningOptions options;
   options.planner.limits.time = absl::ZeroDuration();
-  graph = std::move(Value(RewriteGraph(std::move(graph), options)).graph);
+  graph = std::move(Value(RewriteGraph(std::move(graph), options, /*in_parts=*/true)).graph);
   std::mt19937_64 random(1);
   const HostTensor input =
       testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);

@@ -85,6 +85,11 @@ class CudaDevice final : public Device {
   int64_t alignment() const override { return kAlignment; }
   int64_t tensor_alignment() const override { return 16; }  // packs of elements
   Format image_format() const override { return Format::kNHWC; }
+  // cuDNN's kernels without tensor cores are for NCHW: around them it copies images in NHWC, in
+  // scratch of the size of both.
+  bool leaves_images(DType precision, const KernelPolicy& policy) const override {
+    return precision == DType::kFloat32 && !policy.allow_tf32;
+  }
   bool runs_chains() const override { return true; }
   const KernelRegistry& kernels() const override { return kernels_; }
   std::string processor() const override { return measured_as(); }

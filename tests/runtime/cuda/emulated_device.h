@@ -34,6 +34,7 @@ class EmulatedDevice final : public Device {
   std::optional<std::mt19937_64> interleaving;
   // Asked by a stream's CopyIn, CopyOut, Replay, Mark and Wait: the error to return. Null: none.
   std::function<absl::Status(absl::string_view call)> fault;
+  bool leaves_whole_images = false;  // Device::leaves_images
   // What the library that it has has for a convolution; null: it has none.
   std::function<absl::StatusOr<KernelList>(const cuda::ConvProblem&)> convolution_library;
 
@@ -41,6 +42,7 @@ class EmulatedDevice final : public Device {
   int64_t alignment() const override { return 512; }
   int64_t tensor_alignment() const override { return 16; }
   Format image_format() const override { return Format::kNHWC; }
+  bool leaves_images(DType, const KernelPolicy&) const override { return leaves_whole_images; }
   bool runs_chains() const override { return true; }
   const KernelRegistry& kernels() const override { return kernels_; }
   bool is_host() const override { return false; }

@@ -1,6 +1,8 @@
 // Graphs executed in parts on a device with images in NHWC: its kernels run as loops on the host.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/measure.h"
 #include "runtime/rewrite.h"
 #include "tests/runtime/cuda/emulated_device.h"
@@ -30,7 +32,7 @@ TEST_F(CudaTiles, AnyGraphInAnyTilesComputesTheSame) {
     std::mt19937_64 random(seed);
     const Graph reference = RandomImageGraph(random, /*joins=*/seed % 2 == 1, /*max_channels=*/12);
     PlanningOptions options = OnGpu();
-    const Graph graph = std::move(Value(RewriteGraph(reference, options)).graph);
+    const Graph graph = std::move(Value(RewriteGraph(reference, options, /*in_parts=*/true)).graph);
     const TileSpec tiles = RandomTiles(random, graph);
     const HostTensor input = RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << " tiles " << tiles.ToString());
@@ -50,8 +52,8 @@ TEST_F(CudaTiles, NoRunLeavesItsPlan) {
   for (uint64_t seed = 500; seed < 520; ++seed) {
     std::mt19937_64 random(seed);
     PlanningOptions options = OnGpu();
-    const Graph graph =
-        std::move(Value(RewriteGraph(RandomImageGraph(random, true, 12), options)).graph);
+    const Graph graph = std::move(
+        Value(RewriteGraph(RandomImageGraph(random, true, 12), options, /*in_parts=*/true)).graph);
     options.tiles = RandomTiles(random, graph);
     options.passes = "none";
     SCOPED_TRACE(::testing::Message() << "seed " << seed << " tiles " << options.tiles.ToString());
@@ -63,6 +65,50 @@ TEST_F(CudaTiles, NoRunLeavesItsPlan) {
     EXPECT_LE(measured.arena.actual_bytes, measured.arena.planned_bytes);
     EXPECT_TRUE(Value(CheckGuards(graph, options, inputs)).empty());
   }
+}
+
+bool HasImagesIn(const Graph& graph, Format format) {
+  return std::any_of(graph.vars().begin(), graph.vars().end(),
+                     [&](const Var& var) { return var.type.format == format; });
+}
+
+// What a device leaves in NCHW when it executes it whole is in its own format in parts, and a
+// budget that the whole fits is met by the whole.
+TEST_F(CudaTiles, WholeImagesMayLieOtherwise) {
+  device_.leaves_whole_images = true;
+  std::mt19937_64 random(3);
+  const Graph graph = RandomImageGraph(random, /*joins=*/true, /*max_channels=*/12);
+  const HostTensor input = RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
+  PlanningOptions options = OnGpu();
+  const std::unique_ptr<PlannedGraph> whole = Value(PlanGraph(Graph(graph), options));
+  EXPECT_FALSE(HasImagesIn(whole->graph, Format::kNHWC));
+  const std::vector<HostTensor> expected = Value(Evaluate(graph, input));
+  const int64_t arena = whole->plan.plan.arena;
+  const auto check = [&](const PlanningOptions& asked) {
+    const Inference got = Infer(graph, asked, input);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_LE(RelativeError(got.outputs[i], expected[i]), 1e-4);
+    }
+  };
+  PlanningOptions in_parts = options;
+  in_parts.tiles = RandomTiles(random, Value(RewriteGraph(graph, options, true)).graph);
+  SCOPED_TRACE(in_parts.tiles.ToString());
+  EXPECT_TRUE(HasImagesIn(Value(PlanGraph(Graph(graph), in_parts))->graph, Format::kNHWC));
+  check(in_parts);
+  for (const bool find_smallest : {false, true}) {
+    options.budget = MemoryBudget{.bytes = arena, .find_smallest = find_smallest};
+    const std::unique_ptr<PlannedGraph> met = Value(PlanGraph(Graph(graph), options));
+    EXPECT_FALSE(HasImagesIn(met->graph, Format::kNHWC));
+    check(options);
+    options.budget->bytes = 0;  // as little as can be, one way or the other
+    const std::unique_ptr<PlannedGraph> least = Value(PlanGraph(Graph(graph), options));
+    EXPECT_LE(least->plan.plan.arena, arena);
+    if (find_smallest) {
+      EXPECT_EQ(met->smallest_budget, least->plan.plan.arena);
+    }
+    check(options);
+  }
+  device_.leaves_whole_images = false;
 }
 
 // Where a library takes whole images only, it is given a copy of the part that is wanted.

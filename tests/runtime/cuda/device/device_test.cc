@@ -63,9 +63,19 @@ PlanningOptions Options(DType precision = DType::kFloat32) {
 constexpr ZooOptions kSmall = {.batch = 2, .image = 64};
 
 TEST_F(CudaLibrary, APlanNeedsNoDevice) {
-  for (const DType precision : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+  struct Case {
+    DType precision;
+    bool allow_tf32;
+    Format images;  // what tensor cores take is NHWC
+  };
+  for (const Case& test :
+       {Case{DType::kFloat32, false, Format::kDefault}, Case{DType::kFloat32, true, Format::kNHWC},
+        Case{DType::kFloat16, false, Format::kNHWC},
+        Case{DType::kBFloat16, false, Format::kNHWC}}) {
+    PlanningOptions options = Options(test.precision);
+    options.kernels.allow_tf32 = test.allow_tf32;
     const std::unique_ptr<PlannedGraph> planned =
-        Value(PlanGraph(Value(BuildResNet18(kSmall)), Options(precision)));
+        Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
     EXPECT_EQ(device_->alignment(), 512);
     for (int64_t offset : planned->plan.plan.offsets) EXPECT_EQ(offset % 512, 0);
     int convolutions = 0, images = 0;
@@ -76,11 +86,18 @@ TEST_F(CudaLibrary, APlanNeedsNoDevice) {
       ASSERT_NE(planned->kernels[i], nullptr);
       EXPECT_EQ(planned->workspace[i], planned->kernels[i]->workspace_bytes());
       const TensorType& output = planned->graph.var(node.outputs[0]).type;
-      images += output.format == Format::kNHWC && output.dtype == precision;
+      images += output.format == test.images && output.dtype == test.precision;
     }
     EXPECT_EQ(convolutions, 20);
     EXPECT_EQ(images, convolutions);
   }
+}
+
+// Kernels without tensor cores need scratch for images in NHWC, and none for those in NCHW.
+TEST_F(CudaLibrary, Float32NeedsNoScratch) {
+  const std::unique_ptr<PlannedGraph> planned =
+      Value(PlanGraph(Value(BuildResNet18({.batch = 16})), Options()));
+  for (size_t i = 0; i < planned->workspace.size(); ++i) EXPECT_EQ(planned->workspace[i], 0) << i;
 }
 
 // By node, what runs the convolutions of a plan.
