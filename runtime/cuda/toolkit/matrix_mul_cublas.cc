@@ -236,9 +236,9 @@ absl::StatusOr<KernelList> CublasMatrixMuls(const KernelRequest& request,
         device.cublas, product->operation.get(), product->first.get(), product->second.get(),
         product->result.get(), product->result.get(), preference.get(), kMostAlgorithms, choices,
         &count);
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED) continue;
-    ASHLAR_CUDA_RETURN_IF_ERROR(status);
+    if (status != CUBLAS_STATUS_SUCCESS) continue;  // there is a kernel of our own
     for (int i = 0; i < count; ++i) {
+      if (choices[i].state != CUBLAS_STATUS_SUCCESS) continue;  // nothing else of it is valid
       const double time = 1.0 + kRankSlowdown * static_cast<double>(kernels.size());
       kernels.push_back(
           std::make_unique<CublasMatrixMul>(product, device.cublas, choices[i], time));
