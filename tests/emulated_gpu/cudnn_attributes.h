@@ -1,0 +1,33 @@
+// Which attributes the descriptors of cuDNN's backend have, as its documentation lists them; those
+// of convolutions and pointwise operations only.
+#ifndef ASHLAR_TESTS_EMULATED_GPU_CUDNN_ATTRIBUTES_H_
+#define ASHLAR_TESTS_EMULATED_GPU_CUDNN_ATTRIBUTES_H_
+
+#include <cudnn.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace ashlar::emulated {
+
+enum class Access { kRequired, kOptional, kReadOnly };
+
+struct AttributeRule {
+  cudnnBackendDescriptorType_t descriptor;
+  cudnnBackendAttributeName_t name;
+  cudnnBackendAttributeType_t type;
+  int64_t least, most;  // elements
+  Access access;
+  // Of attributes that are descriptors, their type; -1: operations.
+  int referred = -1;
+};
+
+// Null where there is no such attribute. Where there are rules for two types, the one for `type`.
+const AttributeRule* FindRule(cudnnBackendDescriptorType_t descriptor,
+                              cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type);
+const std::vector<AttributeRule>& AllRules();
+size_t BytesOf(cudnnBackendAttributeType_t type);
+
+}  // namespace ashlar::emulated
+
+#endif  // ASHLAR_TESTS_EMULATED_GPU_CUDNN_ATTRIBUTES_H_

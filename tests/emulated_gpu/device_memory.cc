@@ -1,0 +1,214 @@
+// Each allocation is mapped by itself, between pages that nobody can touch, and its addresses are
+// never used again. It begins at a multiple of 256 bytes and of no more, which is all that is
+// promised of cudaMalloc, and what lies between it and its pages' borders is looked at when it is
+// freed.
+#include "tests/emulated_gpu/device_memory.h"
+
+#include <cuda_runtime.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "tests/emulated_gpu/emulation.h"
+#include "tests/emulated_gpu/runtime.h"
+
+namespace ashlar::emulated {
+namespace {
+
+constexpr int64_t kPage = 4096, kAlignment = 256;
+constexpr uint8_t kBorder = 0x5b, kGarbage = 0xcb;
+constexpr int64_t kMostGarbage = int64_t{64} << 20;  // bytes; larger ones stay zero
+
+struct Block {
+  char* pages = nullptr;
+  int64_t page_bytes = 0, bytes = 0;
+  int device = 0;
+  Counted counted{"device memory"};
+
+  char* data() const { return pages + kAlignment; }
+  void Open(bool open) const {
+    mprotect(pages, static_cast<size_t>(page_bytes), open ? PROT_READ | PROT_WRITE : PROT_NONE);
+  }
+  template <typename Use>
+  void UseBorders(const Use& use) const {
+    use(pages, kAlignment);
+    use(data() + bytes, page_bytes - kAlignment - bytes);
+  }
+};
+
+struct Pinned {
+  int64_t bytes = 0;
+  Counted counted{"pinned memory"};
+};
+
+// By address. What was freed stays as a range that belongs to nobody.
+std::map<const char*, std::unique_ptr<Block>> blocks;
+std::map<const char*, int64_t> freed;
+std::map<const char*, Pinned> pinned;
+int64_t held[64] = {};  // bytes, by device
+int working = 0;
+
+// The entry of a map by address in whose range an address lies.
+template <typename Map, typename Bytes>
+auto Containing(Map& map, const char* address, const Bytes& bytes) {
+  auto it = map.upper_bound(address);
+  if (it == map.begin()) return map.end();
+  --it;
+  return address < it->first + bytes(it->second) ? it : map.end();
+}
+
+}  // namespace
+
+DeviceWork::DeviceWork() {
+  if (working++ > 0) return;
+  for (const auto& [address, block] : blocks) block->Open(true);
+}
+
+DeviceWork::~DeviceWork() {
+  if (--working > 0) return;
+  for (const auto& [address, block] : blocks) block->Open(false);
+}
+
+Place Find(const void* data, int64_t bytes) {
+  const char* const address = static_cast<const char*>(data);
+  if (address == nullptr) return Place::kNowhere;
+  const auto block = Containing(blocks, address, [](const auto& b) { return b->bytes; });
+  if (block != blocks.end()) {
+    return address + bytes <= block->first + block->second->bytes ? Place::kDevice
+                                                                  : Place::kNowhere;
+  }
+  const auto host = Containing(pinned, address, [](const Pinned& p) { return p.bytes; });
+  if (host != pinned.end()) {
+    return address + bytes <= host->first + host->second.bytes ? Place::kPinned : Place::kNowhere;
+  }
+  const auto gone = Containing(freed, address, [](int64_t b) { return b; });
+  return gone == freed.end() ? Place::kPageable : Place::kNowhere;
+}
+
+int64_t FreeMemory() { return TheMachine().memory - TheMachine().others - held[CurrentDevice()]; }
+
+}  // namespace ashlar::emulated
+
+using namespace ashlar::emulated;
+
+cudaError_t cudaMalloc(void** pointer, size_t size) {
+  const Call call("cudaMalloc");
+  if (call.fails()) return Failed(cudaErrorMemoryAllocation);
+  if (pointer == nullptr || size == 0) {
+    call.Misuse("no place for the address, or no bytes");
+    return Failed(cudaErrorInvalidValue);
+  }
+  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  const int64_t bytes = static_cast<int64_t>(size);
+  if (bytes > FreeMemory()) return Failed(cudaErrorMemoryAllocation);
+  auto block = std::make_unique<Block>();
+  block->page_bytes = (kAlignment + bytes + kPage - 1) / kPage * kPage;
+  void* const mapped = mmap(nullptr, static_cast<size_t>(block->page_bytes + 2 * kPage), PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) std::abort();
+  block->pages = static_cast<char*>(mapped) + kPage;
+  block->bytes = bytes;
+  block->device = CurrentDevice();
+  held[block->device] += bytes;
+  block->Open(true);
+  if (bytes <= kMostGarbage) std::memset(block->data(), kGarbage, size);
+  block->UseBorders([](char* border, int64_t count) {
+    std::memset(border, kBorder, static_cast<size_t>(count));
+  });
+  block->Open(working > 0);
+  *pointer = block->data();
+  blocks[block->data()] = std::move(block);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* pointer) {
+  const Call call("cudaFree");
+  if (pointer == nullptr) return cudaSuccess;
+  const auto it = blocks.find(static_cast<char*>(pointer));
+  if (it == blocks.end()) {
+    call.Misuse("not an address from cudaMalloc, or freed before");
+    return Failed(cudaErrorInvalidValue);
+  }
+  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  const Block& block = *it->second;
+  block.Open(true);
+  block.UseBorders([&](const char* border, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      if (static_cast<uint8_t>(border[i]) == kBorder) continue;
+      call.Misuse("somebody wrote outside of this memory");
+      return;
+    }
+  });
+  // The addresses stay taken; the memory goes.
+  static_cast<void>(mmap(block.pages, static_cast<size_t>(block.page_bytes), PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+  held[block.device] -= block.bytes;
+  freed[block.data()] = block.bytes;
+  blocks.erase(it);
+  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void** pointer, size_t size) {
+  const Call call("cudaMallocHost");
+  if (call.fails()) return Failed(cudaErrorMemoryAllocation);
+  if (pointer == nullptr || size == 0) {
+    call.Misuse("no place for the address, or no bytes");
+    return Failed(cudaErrorInvalidValue);
+  }
+  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  *pointer = std::malloc(size);
+  std::memset(*pointer, kGarbage, size);
+  pinned[static_cast<char*>(*pointer)].bytes = static_cast<int64_t>(size);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void* pointer) {
+  const Call call("cudaFreeHost");
+  if (pointer == nullptr) return cudaSuccess;
+  if (pinned.erase(static_cast<char*>(pointer)) == 0) {
+    call.Misuse("not an address from cudaMallocHost, or freed before");
+    return Failed(cudaErrorInvalidValue);
+  }
+  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  std::free(pointer);
+  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  const Call call("cudaMemGetInfo");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  *free = static_cast<size_t>(FreeMemory());
+  *total = static_cast<size_t>(TheMachine().memory);
+  return cudaSuccess;
+}
+
+// Copies and fills of the default stream. The streams that are not blocked by it go on as they
+// like: what they were given is not done for this.
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind) {
+  const Call call("cudaMemcpy");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  if (!AreCopied(call, to, from, static_cast<int64_t>(size), kind)) {
+    return Failed(cudaErrorInvalidValue);
+  }
+  const DeviceWork work;
+  std::memcpy(to, from, size);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void* data, int value, size_t size) {
+  const Call call("cudaMemset");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  if (Find(data, static_cast<int64_t>(size)) != Place::kDevice) {
+    call.Misuse("not memory of the device");
+    return Failed(cudaErrorInvalidValue);
+  }
+  const DeviceWork work;
+  std::memset(data, value, size);
+  return cudaSuccess;
+}

@@ -1,0 +1,106 @@
+// Devices, versions and errors of the emulated CUDA runtime.
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "tests/emulated_gpu/emulation.h"
+#include "tests/emulated_gpu/runtime.h"
+
+namespace ashlar::emulated {
+namespace {
+
+thread_local cudaError_t last_error = cudaSuccess;
+thread_local int current_device = 0;
+
+// Why there is no device, or cudaSuccess.
+cudaError_t Missing() {
+  const Machine& machine = TheMachine();
+  if (machine.driver < CUDART_VERSION / 1000 * 1000) return cudaErrorInsufficientDriver;
+  return machine.devices == 0 ? cudaErrorNoDevice : cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t Failed(cudaError_t error) { return last_error = error; }
+cudaError_t LastError() { return std::exchange(last_error, cudaSuccess); }
+int CurrentDevice() { return current_device; }
+
+}  // namespace ashlar::emulated
+
+using namespace ashlar::emulated;
+
+cudaError_t cudaGetLastError() {
+  const Call call("cudaGetLastError");
+  return LastError();
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+  const Call call("cudaGetErrorName");
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorUnknown:
+      return "cudaErrorUnknown";
+    default:
+      return "another error of the emulation's";
+  }
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  const Call call("cudaGetErrorString");
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorUnknown:
+      return "unknown error";
+    default:
+      return "described nowhere";
+  }
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  const Call call("cudaGetDeviceCount");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (const cudaError_t missing = Missing(); missing != cudaSuccess) return Failed(missing);
+  *count = static_cast<int>(TheMachine().devices);
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  const Call call("cudaSetDevice");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (const cudaError_t missing = Missing(); missing != cudaSuccess) return Failed(missing);
+  if (device < 0 || device >= TheMachine().devices) {
+    call.Misuse("no such device");
+    return Failed(cudaErrorInvalidDevice);
+  }
+  current_device = device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  const Call call("cudaGetDeviceProperties");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (device < 0 || device >= TheMachine().devices) return Failed(cudaErrorInvalidDevice);
+  *properties = {};
+  std::snprintf(properties->name, sizeof(properties->name), "Emulated GPU %d", device);
+  properties->major = 9;
+  properties->minor = 0;
+  properties->totalGlobalMem = static_cast<size_t>(TheMachine().memory);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  const Call call("cudaDriverGetVersion");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  *version = static_cast<int>(TheMachine().driver);
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  const Call call("cudaRuntimeGetVersion");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}

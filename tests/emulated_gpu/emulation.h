@@ -1,0 +1,44 @@
+// What the emulated libraries share: one lock, the machine, counts of calls and objects, misuse.
+#ifndef ASHLAR_TESTS_EMULATED_GPU_EMULATION_H_
+#define ASHLAR_TESTS_EMULATED_GPU_EMULATION_H_
+
+#include <mutex>
+#include <string>
+
+#include "tests/emulated_gpu/control.h"
+
+namespace ashlar::emulated {
+
+const Machine& TheMachine();
+
+// One call of a library's function: holds the lock, and is counted.
+class Call {
+ public:
+  explicit Call(const char* function);
+  // Whether a test wants it to fail.
+  bool fails() const { return fails_; }
+  const char* function() const { return function_; }
+  // Notes a misuse of the function.
+  void Misuse(const std::string& what) const;
+
+ private:
+  std::lock_guard<std::recursive_mutex> lock_;
+  const char* function_;
+  bool fails_ = false;
+};
+
+// Counts an object of a kind as long as it lives.
+class Counted {
+ public:
+  explicit Counted(const char* kind);
+  ~Counted();
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  const char* kind_;
+};
+
+}  // namespace ashlar::emulated
+
+#endif  // ASHLAR_TESTS_EMULATED_GPU_EMULATION_H_

@@ -1,0 +1,356 @@
+// Streams, captures, graphs and events. Work is done when a stream is waited for, and not before.
+#include <cuda_runtime.h>
+
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "tests/emulated_gpu/device_memory.h"
+#include "tests/emulated_gpu/emulation.h"
+#include "tests/emulated_gpu/runtime.h"
+
+namespace ashlar::emulated {
+namespace {
+
+struct Work {
+  double microseconds;
+  std::function<void()> run;
+};
+using WorkList = std::deque<Work>;
+
+enum class EventState { kNew, kPending, kDone, kCaptured };
+
+}  // namespace
+}  // namespace ashlar::emulated
+
+struct CUstream_st {
+  const int device = ashlar::emulated::CurrentDevice();
+  ashlar::emulated::WorkList pending{}, captured{};
+  bool capturing = false, spoilt = false;
+  std::thread::id capturer{};
+  ashlar::emulated::Counted counted{"streams"};
+};
+
+struct CUevent_st {
+  struct Record {
+    ashlar::emulated::EventState state = ashlar::emulated::EventState::kNew;
+    double time = 0;                // microseconds
+    CUstream_st* stream = nullptr;  // while it is pending
+  };
+  std::shared_ptr<Record> record = std::make_shared<Record>();  // work that is pending keeps it
+  ashlar::emulated::Counted counted{"events"};
+};
+
+struct CUgraph_st {
+  ashlar::emulated::WorkList work;
+  ashlar::emulated::Counted counted{"graphs"};
+};
+
+struct CUgraphExec_st {
+  ashlar::emulated::WorkList work;
+  ashlar::emulated::Counted counted{"executable graphs"};
+};
+
+namespace ashlar::emulated {
+namespace {
+
+std::set<CUstream_st*> streams;
+std::set<CUevent_st*> events;
+std::set<CUgraph_st*> graphs;
+std::set<CUgraphExec_st*> executables;
+double now = 0;  // microseconds, on the device's clock
+
+template <typename T>
+bool Exists(const Call& call, const std::set<T*>& all, T* one, const char* kind) {
+  if (all.count(one) > 0) return true;
+  call.Misuse(std::string("no such ") + kind);
+  return false;
+}
+
+// Whether the thread may wait for the stream: spoils the capture where not.
+bool MayWait(const Call& call, CUstream_st* stream) {
+  if (!stream->capturing) return true;
+  call.Misuse("the stream is capturing");
+  stream->spoilt = true;
+  return false;
+}
+
+void ExecuteNext(CUstream_st* stream) {
+  const Work next = std::move(stream->pending.front());
+  stream->pending.pop_front();
+  next.run();
+  now += next.microseconds;
+}
+
+void Execute(CUstream_st* stream) {
+  const DeviceWork work;
+  while (!stream->pending.empty()) ExecuteNext(stream);
+}
+
+void Append(CUstream_st* stream, Work work) {
+  (stream->capturing ? stream->captured : stream->pending).push_back(std::move(work));
+}
+
+}  // namespace
+
+bool IsCapturing(const Call& call) {
+  bool any = false;
+  for (CUstream_st* stream : streams) {
+    if (!stream->capturing || stream->capturer != std::this_thread::get_id()) continue;
+    stream->spoilt = true;
+    any = true;
+  }
+  if (any) call.Misuse("this thread captures a stream");
+  return any;
+}
+
+cudaError_t Enqueue(const Call& call, cudaStream_t stream, double microseconds,
+                    std::function<void()> work) {
+  if (!Exists(call, streams, stream, "stream")) return cudaErrorInvalidResourceHandle;
+  if (stream->device != CurrentDevice()) {
+    call.Misuse("the stream is another device's than the thread's");
+    return cudaErrorInvalidResourceHandle;
+  }
+  if (stream->spoilt) return cudaErrorStreamCaptureInvalidated;
+  Append(stream, {microseconds, std::move(work)});
+  return cudaSuccess;
+}
+
+bool AreCopied(const Call& call, const void* to, const void* from, int64_t bytes,
+               cudaMemcpyKind kind) {
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  const auto fits = [&](const void* data, bool device, const char* what) {
+    const Place place = Find(data, bytes);
+    if (place != Place::kNowhere && (place == Place::kDevice) == device) return true;
+    call.Misuse(std::string("the ") + what + " is not " + std::to_string(bytes) + " bytes of " +
+                (device ? "the device" : "the host"));
+    return false;
+  };
+  return fits(to, to_device, "target") && fits(from, from_device, "source");
+}
+
+}  // namespace ashlar::emulated
+
+using namespace ashlar::emulated;
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  const Call call("cudaStreamCreateWithFlags");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (flags != cudaStreamNonBlocking) {
+    call.Misuse("a stream that the default stream blocks is not emulated");
+    return Failed(cudaErrorInvalidValue);
+  }
+  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  *stream = new CUstream_st();
+  streams.insert(*stream);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const Call call("cudaStreamDestroy");
+  if (!Exists(call, streams, stream, "stream")) return Failed(cudaErrorInvalidResourceHandle);
+  if (stream->capturing) call.Misuse("the stream is capturing");
+  Execute(stream);
+  streams.erase(stream);
+  delete stream;
+  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+}
+
+// Null, the default stream, has nothing to do: its copies and fills are done when they return.
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const Call call("cudaStreamSynchronize");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (stream == nullptr) {
+    return IsCapturing(call) ? Failed(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+  }
+  if (!Exists(call, streams, stream, "stream")) return Failed(cudaErrorInvalidResourceHandle);
+  if (!MayWait(call, stream)) return Failed(cudaErrorStreamCaptureUnsupported);
+  Execute(stream);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  const Call call("cudaMemcpyAsync");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (!AreCopied(call, to, from, static_cast<int64_t>(size), kind)) {
+    return Failed(cudaErrorInvalidValue);
+  }
+  for (const void* const data : {static_cast<const void*>(to), from}) {
+    if (Find(data, 1) != Place::kPageable) continue;
+    // Allowed, but the host waits for it, which nothing here is meant to do.
+    call.Misuse("host memory that is not pinned");
+  }
+  const cudaError_t error = Enqueue(call, stream, 2, [=] { std::memcpy(to, from, size); });
+  return error == cudaSuccess ? error : Failed(error);
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  const Call call("cudaStreamBeginCapture");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (stream == nullptr) {
+    call.Misuse("the default stream cannot be captured");
+    return Failed(cudaErrorStreamCaptureUnsupported);
+  }
+  if (!Exists(call, streams, stream, "stream")) return Failed(cudaErrorInvalidResourceHandle);
+  if (stream->capturing || mode != cudaStreamCaptureModeThreadLocal) {
+    call.Misuse(stream->capturing ? "the stream is capturing" : "the mode is not emulated");
+    return Failed(cudaErrorIllegalState);
+  }
+  stream->capturing = true;
+  stream->capturer = std::this_thread::get_id();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const Call call("cudaStreamEndCapture");
+  *graph = nullptr;
+  if (!Exists(call, streams, stream, "stream")) return Failed(cudaErrorInvalidResourceHandle);
+  if (!stream->capturing) {
+    call.Misuse("the stream is not capturing");
+    return Failed(cudaErrorIllegalState);
+  }
+  if (stream->capturer != std::this_thread::get_id()) {
+    call.Misuse("another thread began the capture");
+    return Failed(cudaErrorStreamCaptureWrongThread);
+  }
+  stream->capturing = false;
+  WorkList captured = std::exchange(stream->captured, {});
+  if (std::exchange(stream->spoilt, false)) return Failed(cudaErrorStreamCaptureInvalidated);
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  *graph = new CUgraph_st{std::move(captured)};
+  graphs.insert(*graph);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long flags) {
+  const Call call("cudaGraphInstantiate");
+  *executable = nullptr;
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (!Exists(call, graphs, graph, "graph") || flags != 0) return Failed(cudaErrorInvalidValue);
+  *executable = new CUgraphExec_st{graph->work};
+  executables.insert(*executable);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
+  const Call call("cudaGraphUpload");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (!Exists(call, executables, executable, "executable graph")) {
+    return Failed(cudaErrorInvalidValue);
+  }
+  const cudaError_t error = Enqueue(call, stream, 1, [] {});
+  return error == cudaSuccess ? error : Failed(error);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  const Call call("cudaGraphLaunch");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (!Exists(call, executables, executable, "executable graph")) {
+    return Failed(cudaErrorInvalidValue);
+  }
+  for (const Work& work : executable->work) {
+    const cudaError_t error = Enqueue(call, stream, work.microseconds, work.run);
+    if (error != cudaSuccess) return Failed(error);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  const Call call("cudaGraphDestroy");
+  if (!Exists(call, graphs, graph, "graph")) return Failed(cudaErrorInvalidValue);
+  graphs.erase(graph);
+  delete graph;
+  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+}
+
+// What was launched is done all the same: the runtime says so.
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  const Call call("cudaGraphExecDestroy");
+  if (!Exists(call, executables, executable, "executable graph")) {
+    return Failed(cudaErrorInvalidValue);
+  }
+  executables.erase(executable);
+  delete executable;
+  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  const Call call("cudaEventCreate");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  *event = new CUevent_st();
+  events.insert(*event);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const Call call("cudaEventDestroy");
+  if (!Exists(call, events, event, "event")) return Failed(cudaErrorInvalidResourceHandle);
+  events.erase(event);
+  delete event;
+  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const Call call("cudaEventRecord");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (!Exists(call, events, event, "event")) return Failed(cudaErrorInvalidResourceHandle);
+  if (streams.count(stream) > 0 && stream->capturing) {
+    event->record->state = EventState::kCaptured;
+    return cudaSuccess;
+  }
+  event->record = std::make_shared<CUevent_st::Record>();
+  event->record->state = EventState::kPending;
+  event->record->stream = stream;
+  const cudaError_t error = Enqueue(call, stream, 0, [record = event->record] {
+    record->state = EventState::kDone;
+    record->time = now;
+  });
+  return error == cudaSuccess ? error : Failed(error);
+}
+
+// The other stream is then worked on as far as the event.
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+  const Call call("cudaStreamWaitEvent");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (!Exists(call, events, event, "event") || flags != 0) {
+    return Failed(cudaErrorInvalidResourceHandle);
+  }
+  if (streams.count(stream) > 0 && stream->capturing) {
+    call.Misuse("a capture that depends on what is outside of it");
+    stream->spoilt = true;
+    return Failed(cudaErrorStreamCaptureIsolation);
+  }
+  const cudaError_t error = Enqueue(call, stream, 0, [record = event->record] {
+    while (record->state == EventState::kPending) ExecuteNext(record->stream);
+  });
+  return error == cudaSuccess ? error : Failed(error);
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  const Call call("cudaEventElapsedTime");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  for (cudaEvent_t event : {start, end}) {
+    if (!Exists(call, events, event, "event")) return Failed(cudaErrorInvalidResourceHandle);
+    switch (event->record->state) {
+      case EventState::kDone:
+        continue;
+      case EventState::kNew:
+        call.Misuse("the event was never recorded");
+        return Failed(cudaErrorInvalidResourceHandle);
+      case EventState::kCaptured:
+        call.Misuse("the event was recorded into a capture");
+        return Failed(cudaErrorCapturedEvent);
+      case EventState::kPending:
+        call.Misuse("the event's stream was not waited for");
+        return Failed(cudaErrorNotReady);
+    }
+  }
+  *milliseconds = static_cast<float>((end->record->time - start->record->time) / 1000);
+  return cudaSuccess;
+}

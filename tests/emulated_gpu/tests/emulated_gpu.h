@@ -1,0 +1,21 @@
+// The emulated GPU in tests.
+#ifndef ASHLAR_TESTS_EMULATED_GPU_TESTS_EMULATED_GPU_H_
+#define ASHLAR_TESTS_EMULATED_GPU_TESTS_EMULATED_GPU_H_
+
+#include "runtime/device.h"
+#include "tests/emulated_gpu/control.h"
+
+namespace ashlar::testing {
+
+inline constexpr CompNode kEmulatedGpu = {CompNode::Type::kGpu, 0, 0};
+
+// Of the library beside this program, which is opened by this. Every test of the program fails if
+// it misuses the emulated libraries, or leaves anything behind that it has made.
+emulated::Control& EmulatedGpu();
+
+// gpu0:0, or another device of the library.
+Device& OpenEmulated(const CompNode& comp_node = kEmulatedGpu);
+
+}  // namespace ashlar::testing
+
+#endif  // ASHLAR_TESTS_EMULATED_GPU_TESTS_EMULATED_GPU_H_
