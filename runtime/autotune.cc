@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <random>
 #include <utility>
 
 #include "graph/status.h"
@@ -27,6 +28,7 @@ struct Problems {
   std::vector<int> by_node;
 };
 
+// Only of the families in `record`, where it has one for a problem.
 Problems FindProblems(const Graph& graph, const std::vector<std::string>& keys,
                       const KernelCandidates& candidates, const KernelRecord& record) {
   Problems found;
@@ -72,18 +74,20 @@ KernelRecord RecordOfPass(const std::vector<TunedProblem>& problems, size_t pass
   return record;
 }
 
-// The caller's tensors of a session, filled with ones.
+// The caller's tensors of a session. Inputs are random: how fast a device works depends on them.
 struct Tensors {
   std::vector<HostTensor> inputs, outputs;
 };
 
 absl::Status Bind(Session& session, Tensors& tensors) {
   const Graph& graph = session.executable().graph();
+  std::mt19937_64 random(0);
+  std::uniform_real_distribution<double> uniform(0, 1);
   for (const Binding& input : graph.inputs()) {
     const TensorType& type = graph.var(input.var).type;
     tensors.inputs.push_back(HostTensor::Zeros(type.dtype, type.shape));
     HostTensor& tensor = tensors.inputs.back();
-    for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.Set(i, 1);
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.Set(i, uniform(random));
     ASHLAR_RETURN_IF_ERROR(session.BindInput(input.name, tensor.raw(), tensor.bytes()));
   }
   for (const Binding& output : graph.outputs()) {
@@ -114,14 +118,23 @@ absl::Status RunPass(const Graph& graph, const PlanningOptions& options, int run
       least[step] = std::min(least[step], time.end - time.start);
     }
   }
-  std::map<std::pair<int, std::string>, double> sums;
+  // A problem's nodes may run on several kernels, where the peak has no room for what was asked.
+  struct Sum {
+    double seconds = 0;
+    int nodes = 0;
+  };
+  std::map<std::pair<int, std::string>, Sum> sums;
   for (size_t step = 0; step < order.size(); ++step) {
     const int problem = found.by_node[order[step]];
     if (problem < 0) continue;
-    sums[{problem, planned.kernels[order[step]]->implementation()}] += least[step];
+    Sum& sum = sums[{problem, planned.kernels[order[step]]->implementation()}];
+    sum.seconds += least[step];
+    ++sum.nodes;
   }
-  for (const auto& [tried, seconds] : sums) {
-    for (TunedProblem::Trial& trial : found.problems[tried.first].trials) {
+  for (const auto& [tried, sum] : sums) {
+    TunedProblem& problem = found.problems[tried.first];
+    const double seconds = sum.seconds / sum.nodes * problem.nodes;
+    for (TunedProblem::Trial& trial : problem.trials) {
       if (trial.implementation != tried.second) continue;
       trial.seconds = trial.seconds == 0 ? seconds : std::min(trial.seconds, seconds);
     }
@@ -165,9 +178,11 @@ absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanningO
   ASHLAR_ASSIGN_OR_RETURN(
       const KernelCandidates candidates,
       FindKernels(rewritten, planned->model, *planned->device, options.threads, options.kernels));
+  // Families stay so that results do not depend on the number of threads; elsewhere all are tried.
+  const KernelRecord none;
   Problems found = FindProblems(
       rewritten, KernelKeys(rewritten, planned->model, options.threads, options.kernels),
-      candidates, record);
+      candidates, planned->device->is_host() ? record : none);
   size_t passes = 0;
   for (const TunedProblem& problem : found.problems) {
     passes = std::max(passes, problem.trials.size());

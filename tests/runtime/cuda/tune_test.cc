@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "opr/conv_bias.h"
+#include "opr/elemwise.h"
 #include "runtime/autotune.h"
 #include "runtime/kernel_choice.h"
 #include "tests/runtime/cuda/emulated_device.h"
@@ -14,9 +15,14 @@ namespace {
 // The direct convolution under another name, after `extra` more launches: an emulated second each.
 class SlowedConvolution final : public Kernel {
  public:
-  SlowedConvolution(const cuda::ConvProblem& problem, std::string name, int extra)
-      : inner_(cuda::MakeDirectConvolution(problem, 1)), name_(std::move(name)), extra_(extra) {}
+  SlowedConvolution(const cuda::ConvProblem& problem, std::string name, int extra,
+                    int64_t workspace = 0)
+      : inner_(cuda::MakeDirectConvolution(problem, 1)),
+        name_(std::move(name)),
+        extra_(extra),
+        workspace_(workspace) {}
   std::string implementation() const override { return name_; }
+  int64_t workspace_bytes() const override { return workspace_; }
   absl::Status Run(const KernelArgs& args, KernelState* state) const override {
     for (int i = 0; i < extra_; ++i) {
       static_cast<EmulatedStream*>(args.stream)->Enqueue([] {});
@@ -28,6 +34,7 @@ class SlowedConvolution final : public Kernel {
   std::unique_ptr<Kernel> inner_;
   const std::string name_;
   const int extra_;
+  const int64_t workspace_;
 };
 
 class CudaTune : public ::testing::Test {
@@ -90,6 +97,52 @@ TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
   // Products of rounded operands are other problems, of which nothing is on record.
   tuned.kernels.allow_tf32 = true;
   EXPECT_EQ(Chosen(tuned), "first");
+}
+
+// Two layers of one kind, at one of which the peak has no room for the scratch of a kernel: what it
+// took at the other alone is no reason to take it.
+TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
+  device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
+    KernelList kernels;
+    kernels.push_back(std::make_unique<SlowedConvolution>(problem, "first", 2));
+    if (problem.policy.all_candidates) {
+      kernels.push_back(
+          std::make_unique<SlowedConvolution>(problem, "slow", 3, problem.dst.bytes()));
+    }
+    return kernels;
+  };
+  std::mt19937_64 random(4);
+  GraphMaker make;
+  const int x = make.Input("x", {1, 8, 16, 16});
+  ConvolutionParam padded;
+  padded.pad_h = padded.pad_w = 1;
+  const auto convolution = [&](int input, const char* name) {
+    return make.Add<ConvolutionForward>(
+        padded, {input, make.Constant(RandomTensor(random, {8, 8, 3, 3}))}, name);
+  };
+  const int start = make.Add<Elemwise>(ElemwiseParam{.mode = ElemwiseMode::kExp}, {x}, "start");
+  const int first = convolution(start, "first"), second = convolution(first, "second");
+  make.Output(
+      make.Add<Elemwise>(ElemwiseParam{.mode = ElemwiseMode::kMul}, {second, start}, "mul"));
+  KernelRecord record;
+  const std::vector<TunedProblem> problems =
+      Value(Autotune(std::move(make).Build(), OnGpu(), {}, record));
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].nodes, 2);
+  ASSERT_EQ(problems[0].trials.size(), 2u);
+  ASSERT_GT(problems[0].trials[1].seconds, 0) << "it ran on one layer";
+  EXPECT_DOUBLE_EQ(problems[0].trials[1].seconds, problems[0].trials[0].seconds + 2);
+  EXPECT_EQ(problems[0].chosen, 0);
+}
+
+// The families that stay on the host, whatever the number of threads, are tried anew on a device.
+TEST_F(CudaTune, TuningAgainTriesAll) {
+  KernelRecord record;
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<TunedProblem> problems = Value(Autotune(Network(), OnGpu(), {}, record));
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].trials.size(), 3u);
+  }
 }
 
 }  // namespace
