@@ -17,7 +17,7 @@ inline constexpr char kDeviceLibrarySymbol[] = "ashlar_device_library";
 
 // Names the layout of everything that crosses the border; raise the number when an interface of
 // runtime/ or opr/ changes.
-inline constexpr char kDeviceLibraryBuild[] = "3, g++ " __VERSION__;
+inline constexpr char kDeviceLibraryBuild[] = "4, g++ " __VERSION__;
 
 // Devices of the type come from `file` ("libashlar_cuda.so"): looked for beside the program, in
 // ../lib from there, then where the system looks. Opening such a device is Unavailable, and says

@@ -71,6 +71,13 @@ absl::Status Pipeline::Wait() {
   return session.Wait();
 }
 
+absl::Status Pipeline::recording_status() const {
+  for (const std::unique_ptr<Session>& session : sessions_) {
+    ASHLAR_RETURN_IF_ERROR(session->recording_status());
+  }
+  return absl::OkStatus();
+}
+
 int64_t Pipeline::device_bytes() const {
   int64_t bytes = arenas_ * sessions_[0]->arena().bytes();
   for (const auto& session : sessions_) bytes += session->tensor_bytes();

@@ -41,6 +41,8 @@ class Pipeline {
   int running() const { return running_; }
   int in_flight() const { return static_cast<int>(sessions_.size()); }
   int arenas() const { return arenas_; }
+  // Session::recording_status of the first that has something to say.
+  absl::Status recording_status() const;
   // The device's memory that all sessions hold together, without the weights.
   int64_t device_bytes() const;
 

@@ -162,7 +162,7 @@ absl::Status Session::BindInput(absl::string_view name, const void* data, int64_
   Bound& bound = bound_inputs_[index];
   if (!bound.done || bound.host_input == nullptr) {
     PointTo(bound, static_cast<char*>(tensors_->data()) + bound.offset);
-    recorded_ = false;
+    recording_ = Recording::kNone;
   }
   bound.done = true;
   bound.host_input = data;
@@ -177,7 +177,7 @@ absl::Status Session::BindOutput(absl::string_view name, void* data, int64_t byt
   Bound& bound = bound_outputs_[index];
   if (!bound.done || bound.host_output == nullptr) {
     PointTo(bound, static_cast<char*>(tensors_->data()) + bound.offset);
-    recorded_ = false;
+    recording_ = Recording::kNone;
   }
   bound.done = true;
   bound.host_output = data;
@@ -190,10 +190,11 @@ absl::Status Session::BindDeviceInput(absl::string_view name, const void* data, 
   ASHLAR_RETURN_IF_ERROR(CheckTensor(executable_->graph(), inputs, index, "input", name, bytes));
   ASHLAR_RETURN_IF_ERROR(CheckAlignment(*executable_->planned().device, name, data));
   Bound& bound = bound_inputs_[index];
+  if (bound.done && bound.host_input == nullptr && bound.data == data) return absl::OkStatus();
   PointTo(bound, const_cast<void*>(data));  // input slots hold pointers to const
   bound.done = true;
   bound.host_input = nullptr;
-  recorded_ = false;
+  recording_ = Recording::kNone;
   return absl::OkStatus();
 }
 
@@ -203,10 +204,11 @@ absl::Status Session::BindDeviceOutput(absl::string_view name, void* data, int64
   ASHLAR_RETURN_IF_ERROR(CheckTensor(executable_->graph(), outputs, index, "output", name, bytes));
   ASHLAR_RETURN_IF_ERROR(CheckAlignment(*executable_->planned().device, name, data));
   Bound& bound = bound_outputs_[index];
+  if (bound.done && bound.host_output == nullptr && bound.data == data) return absl::OkStatus();
   PointTo(bound, data);
   bound.done = true;
   bound.host_output = nullptr;
-  recorded_ = false;
+  recording_ = Recording::kNone;
   return absl::OkStatus();
 }
 

@@ -55,14 +55,15 @@ class Session {
   absl::Status BindInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindOutput(absl::string_view name, void* data, int64_t bytes);
   // The same with tensors in the device's memory, which a run then neither copies in nor out. On
-  // the host there is no difference.
+  // the host there is no difference. The first run after a change of address goes step by step.
   absl::Status BindDeviceInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindDeviceOutput(absl::string_view name, void* data, int64_t bytes);
 
   // Executes all steps. FailedPrecondition while something is unbound. From the second run on it
   // allocates nothing.
   absl::Status Run();
-  // The same, and tells `listener` about every step of the order, those that execute nothing too.
+  // The same, and tells `listener` about every step of the order, those that execute nothing too. On
+  // devices with streams it runs once more for the device's times, in a recording of its own.
   absl::Status Run(RunListener& listener);
 
   // Run in two halves, so that the host can do other things in between: Start hands a run over and
@@ -79,6 +80,8 @@ class Session {
   int64_t device_bytes() const { return arena_->bytes() + tensor_bytes(); }
   // Of these, of the caller's tensors on the device. As much of the host's memory is staging.
   int64_t tensor_bytes() const { return tensors_ == nullptr ? 0 : tensors_->bytes(); }
+  // On devices with streams: why runs are handed over step by step although they should not.
+  const absl::Status& recording_status() const { return recording_status_; }
   // Where kernels write output `index` of the graph: the device's memory. Null until it is bound.
   const void* output_data(int index) const { return bound_outputs_[index].data; }
   // The arena and its slack.
@@ -128,14 +131,17 @@ class Session {
   void StageInputs();
   absl::Status EnqueueCopiesIn();
   absl::Status EnqueueCopiesOut();
-  absl::Status EnqueueSteps(RunListener* listener);
-  absl::Status EnqueueStep(size_t position, RunListener* listener);
-  absl::Status Enqueue(RunListener* listener);
+  // What the stream has recorded, of the present bindings; kMarkedRun: with marks around each step.
+  enum class Recording { kNone, kRun, kMarkedRun };
+  absl::Status EnqueueSteps(RunListener* listener, bool marked = false);
+  absl::Status EnqueueStep(size_t position, RunListener* listener, bool marked);
+  absl::Status Enqueue(RunListener* listener, bool marked = false);
   absl::Status HandOver(Session* previous);
-  absl::Status RecordRun();
+  void Record(Recording what);
   absl::Status StartOnStream(Session* previous);
   absl::Status WaitOnStream();
   absl::Status RunOnStream(RunListener& listener);
+  absl::Status ReplayMarked();
   absl::Status ReportDeviceTimes(RunListener& listener);
 
   template <typename Listener>
@@ -150,7 +156,8 @@ class Session {
   std::unique_ptr<Stream> stream_;  // null on the host; goes before the memory that it works on
   bool record_ = true;
   bool shares_arena_ = false;
-  bool recorded_ = false;  // the recording is of the present bindings
+  Recording recording_ = Recording::kNone;
+  absl::Status recording_status_;  // why there is none
 };
 
 }  // namespace ashlar

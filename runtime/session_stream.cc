@@ -42,15 +42,13 @@ absl::Status Session::PrepareStream(Device& device) {
   return shares_arena_ ? stream_->MakeMarks(kStepsDone + 1) : absl::OkStatus();
 }
 
-absl::Status Session::EnqueueStep(size_t position, RunListener* listener) {
+absl::Status Session::EnqueueStep(size_t position, RunListener* listener, bool marked) {
   Step& step = steps_[position];
-  if (listener != nullptr) {
-    listener->OnStepBegin(static_cast<int>(position));
-    ASHLAR_RETURN_IF_ERROR(stream_->Mark(MarkBefore(position)));
-  }
+  if (listener != nullptr) listener->OnStepBegin(static_cast<int>(position));
+  if (marked) ASHLAR_RETURN_IF_ERROR(stream_->Mark(MarkBefore(position)));
   if (step.kernel != nullptr) ASHLAR_RETURN_IF_ERROR(step.kernel->Run(step.args, step.state.get()));
+  if (marked) ASHLAR_RETURN_IF_ERROR(stream_->Mark(MarkAfter(position)));
   if (listener != nullptr) {
-    ASHLAR_RETURN_IF_ERROR(stream_->Mark(MarkAfter(position)));
     if (listener->reads_memory()) ASHLAR_RETURN_IF_ERROR(stream_->Wait());
     listener->OnStepEnd(static_cast<int>(position));
   }
@@ -79,30 +77,33 @@ absl::Status Session::EnqueueCopiesOut() {
   return absl::OkStatus();
 }
 
-absl::Status Session::EnqueueSteps(RunListener* listener) {
+absl::Status Session::EnqueueSteps(RunListener* listener, bool marked) {
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (absl::Status status = EnqueueStep(i, listener); !status.ok()) {
+    if (absl::Status status = EnqueueStep(i, listener, marked); !status.ok()) {
       return Annotate(status, Where(executable_->planned(), i));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Session::Enqueue(RunListener* listener) {
+absl::Status Session::Enqueue(RunListener* listener, bool marked) {
   ASHLAR_RETURN_IF_ERROR(EnqueueCopiesIn());
-  ASHLAR_RETURN_IF_ERROR(EnqueueSteps(listener));
+  ASHLAR_RETURN_IF_ERROR(EnqueueSteps(listener, marked));
   return EnqueueCopiesOut();
 }
 
-// Everything, or where copies are not to wait for another session's steps, the steps.
-absl::Status Session::RecordRun() {
-  ASHLAR_RETURN_IF_ERROR(stream_->BeginRecording());
-  const absl::Status status = shares_arena_ ? EnqueueSteps(nullptr) : Enqueue(nullptr);
-  const absl::Status ended = stream_->EndRecording();  // in any case: the stream stays usable
-  ASHLAR_RETURN_IF_ERROR(status);
-  ASHLAR_RETURN_IF_ERROR(ended);
-  recorded_ = true;
-  return absl::OkStatus();
+// Everything, or where copies are not to wait for another session's steps, the steps. For a run
+// that went well step by step: if it cannot be recorded, later ones go step by step as well.
+void Session::Record(Recording what) {
+  const bool marked = what == Recording::kMarkedRun;
+  recording_ = Recording::kNone;
+  recording_status_ = stream_->BeginRecording();
+  if (recording_status_.ok()) {
+    absl::Status status = shares_arena_ ? EnqueueSteps(nullptr, marked) : Enqueue(nullptr, marked);
+    absl::Status ended = stream_->EndRecording();  // in any case: the stream stays usable
+    recording_status_ = status.ok() ? std::move(ended) : std::move(status);
+  }
+  if (recording_status_.ok()) recording_ = what;
 }
 
 void Session::StageInputs() {
@@ -114,26 +115,30 @@ void Session::StageInputs() {
 }
 
 absl::Status Session::HandOver(Session* previous) {
+  const bool recorded = recording_ == Recording::kRun;
   if (shares_arena_) {
     ASHLAR_RETURN_IF_ERROR(EnqueueCopiesIn());
     if (previous != nullptr) {
       ASHLAR_RETURN_IF_ERROR(stream_->WaitForMark(*previous->stream_, kStepsDone));
     }
-    ASHLAR_RETURN_IF_ERROR(recorded_ ? stream_->Replay() : EnqueueSteps(nullptr));
+    ASHLAR_RETURN_IF_ERROR(recorded ? stream_->Replay() : EnqueueSteps(nullptr));
     ASHLAR_RETURN_IF_ERROR(stream_->Mark(kStepsDone));
     ASHLAR_RETURN_IF_ERROR(EnqueueCopiesOut());
   } else {
-    ASHLAR_RETURN_IF_ERROR(recorded_ ? stream_->Replay() : Enqueue(nullptr));
+    ASHLAR_RETURN_IF_ERROR(recorded ? stream_->Replay() : Enqueue(nullptr));
   }
-  if (recorded_ || !record_) return absl::OkStatus();
+  if (recorded || !record_ || !recording_status_.ok()) return absl::OkStatus();
   // The first run goes step by step, which loads what libraries load late; later ones as a
   // recording.
   ASHLAR_RETURN_IF_ERROR(stream_->Wait());
-  return RecordRun();
+  Record(Recording::kRun);
+  return absl::OkStatus();
 }
 
 absl::Status Session::StartOnStream(Session* previous) {
   ASHLAR_RETURN_IF_ERROR(CheckBound());
+  const PlannedGraph& planned = executable_->planned();
+  planned.device->UseThreads(planned.options.threads);
   const OriginScope scope(AllocationOrigin::kOwn);
   StageInputs();
   absl::Status status = HandOver(previous);
@@ -164,13 +169,26 @@ absl::Status Session::ReportDeviceTimes(RunListener& listener) {
 
 absl::Status Session::RunOnStream(RunListener& listener) {
   ASHLAR_RETURN_IF_ERROR(CheckBound());
+  const PlannedGraph& planned = executable_->planned();
+  planned.device->UseThreads(planned.options.threads);
   ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(static_cast<int>(2 * steps_.size())));
   StageInputs();
+  const bool marked = !record_ || listener.reads_memory() || !recording_status_.ok();
   listener.OnRunBegin();
-  ASHLAR_RETURN_IF_ERROR(Enqueue(&listener));
+  ASHLAR_RETURN_IF_ERROR(Enqueue(&listener, marked));
   ASHLAR_RETURN_IF_ERROR(WaitOnStream());
   listener.OnRunEnd();
-  return steps_.empty() ? absl::OkStatus() : ReportDeviceTimes(listener);
+  if (steps_.empty()) return absl::OkStatus();
+  if (!marked) ASHLAR_RETURN_IF_ERROR(ReplayMarked());
+  return ReportDeviceTimes(listener);
+}
+
+// Small kernels are faster than the host hands them over: only those of a recording follow each
+// other without gaps, which marks would count.
+absl::Status Session::ReplayMarked() {
+  if (recording_ != Recording::kMarkedRun) Record(Recording::kMarkedRun);
+  ASHLAR_RETURN_IF_ERROR(recording_status_.ok() ? stream_->Replay() : Enqueue(nullptr, true));
+  return WaitOnStream();
 }
 
 }  // namespace ashlar

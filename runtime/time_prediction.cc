@@ -93,28 +93,59 @@ void Bind(const PlannedGraph& planned, const Memory& memory, Sample& sample) {
   }
 }
 
-// Milliseconds of one run of a kernel. `stream` is null on the host; else it has two marks.
-absl::StatusOr<double> TimeOf(const Sample& sample, Stream* stream, const KernelArgs& args) {
-  if (stream == nullptr) {
-    const Clock::time_point start = Clock::now();
-    ASHLAR_RETURN_IF_ERROR(sample.kernel->Run(args, sample.state.get()));
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  }
-  ASHLAR_RETURN_IF_ERROR(stream->Mark(0));
-  ASHLAR_RETURN_IF_ERROR(sample.kernel->Run(args, sample.state.get()));
-  ASHLAR_RETURN_IF_ERROR(stream->Mark(1));
-  ASHLAR_RETURN_IF_ERROR(stream->Wait());
-  ASHLAR_ASSIGN_OR_RETURN(const double seconds, stream->SecondsBetween(0, 1));
-  return seconds * 1e3;
-}
-
 }  // namespace
 
 class TimePrediction::Samples {
  public:
+  // Runs each kernel once and notes its milliseconds.
+  absl::Status Measure() {
+    if (stream != nullptr) return MeasureOnStream();
+    for (Sample& sample : list) {
+      const Clock::time_point start = Clock::now();
+      ASHLAR_RETURN_IF_ERROR(Run(sample));
+      sample.ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    }
+    return absl::OkStatus();
+  }
+
+  // Later measurements are of one recording: the host hands over small kernels more slowly than
+  // they run. What cannot be recorded is handed over each time.
+  void Record() {
+    if (stream == nullptr || !stream->BeginRecording().ok()) return;
+    const absl::Status status = Enqueue();
+    recorded_ = stream->EndRecording().ok() && status.ok();
+  }
+
   Memory memory;
   std::unique_ptr<Stream> stream;  // null on the host; goes before the memory that it works on
   std::vector<Sample> list;
+
+ private:
+  absl::Status Run(Sample& sample) {
+    const KernelArgs args{sample.inputs, absl::MakeSpan(sample.outputs), sample.workspace,
+                          stream.get()};
+    return sample.kernel->Run(args, sample.state.get());
+  }
+  absl::Status Enqueue() {
+    for (size_t i = 0; i < list.size(); ++i) {
+      ASHLAR_RETURN_IF_ERROR(stream->Mark(static_cast<int>(2 * i)));
+      ASHLAR_RETURN_IF_ERROR(Run(list[i]));
+      ASHLAR_RETURN_IF_ERROR(stream->Mark(static_cast<int>(2 * i + 1)));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status MeasureOnStream() {
+    ASHLAR_RETURN_IF_ERROR(recorded_ ? stream->Replay() : Enqueue());
+    ASHLAR_RETURN_IF_ERROR(stream->Wait());
+    for (size_t i = 0; i < list.size(); ++i) {
+      const int before = static_cast<int>(2 * i);
+      ASHLAR_ASSIGN_OR_RETURN(const double seconds, stream->SecondsBetween(before, before + 1));
+      list[i].ms.push_back(seconds * 1e3);
+    }
+    return absl::OkStatus();
+  }
+
+  bool recorded_ = false;
 };
 
 TimePrediction::TimePrediction() : samples_(std::make_unique<Samples>()) {}
@@ -150,23 +181,17 @@ absl::StatusOr<std::unique_ptr<TimePrediction>> TimePrediction::Create(
   }
   ASHLAR_ASSIGN_OR_RETURN(prediction->samples_->stream, device.NewStream());
   if (prediction->samples_->stream != nullptr) {
-    ASHLAR_RETURN_IF_ERROR(prediction->samples_->stream->MakeMarks(2));
+    ASHLAR_RETURN_IF_ERROR(
+        prediction->samples_->stream->MakeMarks(static_cast<int>(2 * samples.size())));
   }
   // The first round touches the memory.
   ASHLAR_RETURN_IF_ERROR(prediction->Measure());
   for (Sample& sample : samples) sample.ms.clear();
+  prediction->samples_->Record();
   return prediction;
 }
 
-absl::Status TimePrediction::Measure() {
-  for (Sample& sample : samples_->list) {
-    Stream* const stream = samples_->stream.get();
-    const KernelArgs args{sample.inputs, absl::MakeSpan(sample.outputs), sample.workspace, stream};
-    ASHLAR_ASSIGN_OR_RETURN(const double ms, TimeOf(sample, stream, args));
-    sample.ms.push_back(ms);
-  }
-  return absl::OkStatus();
-}
+absl::Status TimePrediction::Measure() { return samples_->Measure(); }
 
 double TimePrediction::milliseconds() const {
   double total = 0;

@@ -8,6 +8,7 @@
 #include "graph/status.h"
 #include "runtime/pipeline.h"
 #include "runtime/process_memory.h"
+#include "tools/bound_session.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
@@ -173,6 +174,7 @@ class BenchCommand final : public Command {
                                 " each run is over before the next one begins"));
     }
     ASHLAR_ASSIGN_OR_RETURN(report.first_run_ms, load.RunEachOnce());
+    NoteRecording(load.pipeline().recording_status(), console);
     console.Progress("warming up");
     ASHLAR_RETURN_IF_ERROR(WarmUp(load));
     console.Progress("measuring");

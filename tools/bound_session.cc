@@ -43,4 +43,11 @@ absl::StatusOr<std::unique_ptr<BoundSession>> BoundSession::Bind(
   return bound;
 }
 
+void NoteRecording(const absl::Status& status, Console& console) {
+  if (status.ok()) return;
+  console.Note(
+      absl::StrCat("note: the device took each step by itself, as runs could not be recorded: ",
+                   status.message()));
+}
+
 }  // namespace ashlar

@@ -45,6 +45,9 @@ class BoundSession {
   std::unique_ptr<Session> session_;
 };
 
+// Says so where runs could not be recorded (Session::recording_status).
+void NoteRecording(const absl::Status& status, Console& console);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_TOOLS_BOUND_SESSION_H_

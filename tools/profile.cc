@@ -122,6 +122,7 @@ class ProfileCommand final : public Command {
     for (int64_t i = 0; i < warmup_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
     Profiler profiler(static_cast<int>(planned.schedule.order.size()));
     ASHLAR_RETURN_IF_ERROR(session->Run(profiler));
+    NoteRecording(session->session().recording_status(), console);
     ASHLAR_RETURN_IF_ERROR(WriteFiles(*session, profiler, std::move(measured)));
     return Show(planned, profiler.steps(), console);
   }

@@ -57,11 +57,13 @@ absl::Status DeviceStream::BeginRecording() {
   const OriginScope scope(AllocationOrigin::kLibrary);
   DropRecording();
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  records_ = true;
   return absl::OkStatus();
 }
 
 absl::Status DeviceStream::EndRecording() {
   const OriginScope scope(AllocationOrigin::kLibrary);
+  records_ = false;
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamEndCapture(stream_, &graph_));
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphInstantiate(&recording_, graph_, 0));
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphUpload(recording_, stream_));
@@ -85,7 +87,9 @@ absl::Status DeviceStream::MakeMarks(int count) {
 
 absl::Status DeviceStream::Mark(int index) {
   const OriginScope scope(AllocationOrigin::kLibrary);
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaEventRecord(marks_[index], stream_));
+  // In a recording that the event is set in each replay, and seen from outside.
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaEventRecordWithFlags(
+      marks_[index], stream_, records_ ? cudaEventRecordExternal : cudaEventRecordDefault));
   return absl::OkStatus();
 }
 

@@ -42,6 +42,7 @@ class DeviceStream final : public CudaStream {
   cudnnHandle_t cudnn_ = nullptr;
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t recording_ = nullptr;
+  bool records_ = false;
   std::vector<cudaEvent_t> marks_;
 };
 

@@ -32,7 +32,8 @@ class EmulatedDevice final : public Device {
   // Streams, and whether one that is waited for works alone or all of them do, by turns at random.
   std::vector<EmulatedStream*> streams;
   std::optional<std::mt19937_64> interleaving;
-  // Asked by a stream's CopyIn, CopyOut, Replay, Mark and Wait: the error to return. Null: none.
+  // Asked by a stream's CopyIn, CopyOut, Replay, Mark, EndRecording and Wait: the error to return.
+  // Null: none.
   std::function<absl::Status(absl::string_view call)> fault;
   bool leaves_whole_images = false;  // Device::leaves_images
   // What the library that it has has for a convolution; null: it has none.

@@ -78,7 +78,7 @@ absl::Status EmulatedStream::BeginRecording() {
 
 absl::Status EmulatedStream::EndRecording() {
   recording_ = false;
-  return absl::OkStatus();
+  return Fault("EndRecording");
 }
 
 absl::Status EmulatedStream::Replay() {

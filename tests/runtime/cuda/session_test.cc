@@ -124,6 +124,31 @@ TEST_F(CudaSession, RunsWithoutRecordingToo) {
   EXPECT_EQ(device_.replays, 0);
 }
 
+// What a device cannot record runs all the same, and says why it is slower.
+TEST_F(CudaSession, RunsStepByStepWhereItCannotBeRecorded) {
+  const std::unique_ptr<Session> session = Make();
+  const std::vector<HostTensor> outputs = BindOutputs(*session);
+  device_.replays = 0;
+  device_.fault = [](absl::string_view call) {
+    return call == "EndRecording" ? absl::InternalError("no such recording") : absl::OkStatus();
+  };
+  for (uint64_t seed = 24; seed < 27; ++seed) {
+    const HostTensor image = Image(seed);
+    BindImage(*session, image);
+    ASSERT_TRUE(IsOk(session->Run()));
+    ExpectOutputs(outputs, seed, 1e-4);
+    EXPECT_TRUE(FailsWith(session->recording_status(), "no such recording"));
+  }
+  const HostTensor image = Image(27);
+  BindImage(*session, image);
+  Profiler profiler(static_cast<int>(session->executable().planned().schedule.order.size()));
+  ASSERT_TRUE(IsOk(session->Run(profiler)));
+  ExpectOutputs(outputs, 27, 1e-4);
+  EXPECT_GT(profiler.steps().back().end, profiler.steps().front().start);
+  device_.fault = nullptr;
+  EXPECT_EQ(device_.replays, 0);
+}
+
 TEST_F(CudaSession, LowPrecisionKeepsTheCallersDTypes) {
   for (const auto& [dtype, tolerance] :
        {std::pair(DType::kFloat16, 4e-3), std::pair(DType::kBFloat16, 3e-2)}) {
@@ -153,7 +178,12 @@ TEST_F(CudaSession, TakesTensorsThatAreOnTheDevice) {
   const std::unique_ptr<DeviceMemory> output = Value(device_.Allocate(outputs[0].bytes()));
   ASSERT_TRUE(IsOk(session->BindDeviceInput("data", input->data(), second.bytes())));
   ASSERT_TRUE(IsOk(session->BindDeviceOutput(binding.name, output->data(), output->bytes())));
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(IsOk(session->Run()));
+  device_.replays = 0;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(IsOk(session->BindDeviceInput("data", input->data(), second.bytes())));
+    ASSERT_TRUE(IsOk(session->Run()));
+  }
+  EXPECT_EQ(device_.replays, 2) << "the same address again changes nothing";
   const std::vector<HostTensor> old = Expected(30), expected = Expected(31);
   HostTensor result = HostTensor::Zeros(DType::kFloat32, expected[0].shape());
   ASSERT_TRUE(IsOk(device_.CopyOut(result.mutable_raw(), output->data(), output->bytes())));
@@ -240,8 +270,14 @@ TEST_F(CudaSession, ProfilesOnBothClocks) {
   BindImage(*session, image);
   const size_t steps = session->executable().planned().schedule.order.size();
   Profiler profiler(static_cast<int>(steps));
+  device_.replays = 0;
   ASSERT_TRUE(IsOk(session->Run(profiler)));
+  EXPECT_EQ(device_.replays, 1) << "the device's times are those of a recording";
   ExpectOutputs(outputs, 60, 1e-4);
+  const HostTensor other = Image(61);
+  BindImage(*session, other);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(IsOk(session->Run()));
+  ExpectOutputs(outputs, 61, 1e-4);
   ASSERT_EQ(profiler.steps().size(), steps);
   ASSERT_EQ(profiler.host_steps().size(), steps);
   int busy = 0;
