@@ -296,16 +296,24 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  const Call call("cudaEventRecord");
+// A captured event stands for a place in the graph, and says nothing to the host; one that is
+// recorded as external is set whenever the graph gets there.
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  const Call call("cudaEventRecordWithFlags");
   if (call.fails()) return Failed(cudaErrorUnknown);
   if (!Exists(call, events, event, "event")) return Failed(cudaErrorInvalidResourceHandle);
-  if (streams.count(stream) > 0 && stream->capturing) {
+  const bool capturing = streams.count(stream) > 0 && stream->capturing;
+  const bool external = flags == cudaEventRecordExternal;
+  if ((external && !capturing) || (!external && flags != cudaEventRecordDefault)) {
+    call.Misuse("an external record outside of a capture");
+    return Failed(cudaErrorInvalidValue);
+  }
+  event->record = std::make_shared<CUevent_st::Record>();
+  if (capturing && !external) {
     event->record->state = EventState::kCaptured;
     return cudaSuccess;
   }
-  event->record = std::make_shared<CUevent_st::Record>();
-  event->record->state = EventState::kPending;
+  if (!capturing) event->record->state = EventState::kPending;
   event->record->stream = stream;
   const cudaError_t error = Enqueue(call, stream, 0, [record = event->record] {
     record->state = EventState::kDone;

@@ -95,6 +95,7 @@ TEST_F(CudaLibrary, APlanNeedsNoDevice) {
 
 // Kernels without tensor cores need scratch for images in NHWC, and none for those in NCHW.
 TEST_F(CudaLibrary, Float32NeedsNoScratch) {
+  if (device_->ready().ok()) GTEST_SKIP() << "a device answers, which has its own kernels";
   const std::unique_ptr<PlannedGraph> planned =
       Value(PlanGraph(Value(BuildResNet18({.batch = 16})), Options()));
   for (size_t i = 0; i < planned->workspace.size(); ++i) EXPECT_EQ(planned->workspace[i], 0) << i;
