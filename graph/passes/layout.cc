@@ -1,4 +1,5 @@
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "graph/passes/pass.h"
@@ -30,11 +31,15 @@ class LayoutAssigner {
 
   absl::Status Add(const OperatorNode& node) {
     std::vector<int> inputs = rewriter_.MapAll(node.inputs);
-    const bool blocked = WantsBlocks(node, inputs);
+    const bool crosses = Crosses(node, inputs);
+    const bool blocked =
+        crosses ? TypeOf(inputs[0]).format == Format::kDefault : WantsBlocks(node, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (node.op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue) continue;
+      if (crosses || node.op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue) continue;
       const Format format =
-          blocked ? InputFormat(node, inputs, static_cast<int>(i)) : Format::kDefault;
+          blocked ? InputFormat(node, TypeOf(inputs[i]), built().constant(inputs[i]) != nullptr,
+                                static_cast<int>(i))
+                  : Format::kDefault;
       ASHLAR_ASSIGN_OR_RETURN(inputs[i], InFormat(inputs[i], format));
     }
     GraphBuilder::NodeOptions options = rewriter_.Identity(node);
@@ -66,13 +71,56 @@ class LayoutAssigner {
     return false;
   }
 
-  // The format in which a node that makes images in the image format reads input i. Constants, most
-  // often one value a channel or weights that are packed anyway, are read as they are.
-  Format InputFormat(const OperatorNode& node, const std::vector<int>& inputs, int i) {
-    const TensorType& type = TypeOf(inputs[i]);
+  // Whether the node is to make its image in the other format, row-major or the image format, than
+  // it reads: a conversion to another dtype, which touches every element anyway, and all of whose
+  // readers want it so. Blocks are of one dtype.
+  bool Crosses(const OperatorNode& node, const std::vector<int>& inputs) {
+    if (IsBlocked(image_format_) || node.op->role() != Role::kCompute || inputs.size() != 1) {
+      return false;
+    }
+    const TensorType& from = TypeOf(inputs[0]);
+    const int var = node.outputs[0];
+    const TensorType& to = rewriter_.source().var(var).type;
+    if (!IsImage(from) || !IsImage(to) || from.dtype == to.dtype || from.shape != to.shape ||
+        Rule(node) != FormatRule::kFollow) {
+      return false;
+    }
+    const Format other = from.format == Format::kDefault ? image_format_ : Format::kDefault;
+    bool read = false;
+    for (int reader : rewriter_.source().readers(var)) {
+      const OperatorNode& r = rewriter_.source().node(reader);
+      for (size_t i = 0; i < r.inputs.size(); ++i) {
+        const int index = static_cast<int>(i);
+        if (r.inputs[i] != var || r.op->input_use(index) != InputUse::kDeviceValue) continue;
+        if (WantedFormat(r, to, index) != other) return false;
+        read = true;
+      }
+    }
+    return read;
+  }
+
+  // The format in which a node reads input i, of that type, whatever its other inputs are; nullopt
+  // where it follows them.
+  std::optional<Format> WantedFormat(const OperatorNode& node, const TensorType& type, int i) {
+    if (node.op->role() != Role::kCompute) return Format::kDefault;
+    if (!IsImage(rewriter_.source().var(node.outputs[0]).type)) return Format::kDefault;
+    switch (Rule(node)) {
+      case FormatRule::kDefaultOnly:
+        return Format::kDefault;
+      case FormatRule::kBlocked:
+        return InputFormat(node, type, /*constant=*/false, i);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // The format in which a node that makes images in the image format reads input i, of that type.
+  // Constants, most often one value a channel or weights that are packed anyway, are read as they
+  // are.
+  Format InputFormat(const OperatorNode& node, const TensorType& type, bool constant, int i) {
     if (!IsImage(type)) return type.format;
     const FormatRule rule = Rule(node);
-    bool convert = built().constant(inputs[i]) == nullptr;
+    bool convert = !constant;
     const bool whole = type.shape == rewriter_.source().var(node.outputs[0]).type.shape;
     if (rule == FormatRule::kUniform || rule == FormatRule::kUniformUnpadded) {
       convert = true;

@@ -9,6 +9,7 @@
 #include "runtime/cuda/copies.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/transposes.h"
 #include "runtime/cuda/walks.h"
 
 namespace ashlar::cuda {
@@ -66,23 +67,10 @@ absl::StatusOr<KernelList> MakeRelayout(const KernelRequest& request) {
   const TensorType &from = request.inputs[0], &to = request.outputs[0];
   if (from.format == to.format) return MakePlainCopy(request);
   if (to.shape.num_elements() == 0) return NoLaunch();
-  const int64_t channels = to.shape[1], pixels = to.shape[2] * to.shape[3];
-  const int64_t element = SizeOf(to.dtype);
-  // A tile of few channels is mostly air.
-  if (channels < kTile / 2 || (element != 2 && element != 4)) {
-    return StridedCopy(request, 0, StridesOver(from, from.shape));
+  if (const std::optional<TransposeParams> transpose = TransposeOf(from, to)) {
+    return TransposeKernel("transpose", *transpose);
   }
-  TransposeParams params;
-  params.batch = to.shape[0];
-  params.rows = from.format == Format::kDefault ? channels : pixels;
-  params.columns = from.format == Format::kDefault ? pixels : channels;
-  params.element = static_cast<int>(element);
-  return OnlyLaunch("transpose", [params](const KernelArgs& args, void* stream) {
-    TransposeParams bound = params;
-    bound.in = args.inputs[0];
-    bound.out = args.outputs[0];
-    return Launch(bound, stream);
-  });
+  return StridedCopy(request, 0, StridesOver(from, from.shape));
 }
 
 // Inputs that the plan made in their place are left alone.

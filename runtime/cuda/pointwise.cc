@@ -8,6 +8,7 @@
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/pointwise_chain.h"
+#include "runtime/cuda/transposes.h"
 #include "runtime/cuda/walks.h"
 
 namespace ashlar::cuda {
@@ -97,26 +98,24 @@ absl::StatusOr<KernelList> MakeElemwiseChain(const KernelRequest& request) {
       [params](const KernelArgs& args, void* stream) { return LaunchChain(params, args, stream); });
 }
 
-// Floats that lie in the same order, in numbers that packs divide.
-bool ConvertsPacks(const TensorType& from, const TensorType& to) {
-  const bool wide = from.dtype == DType::kFloat32 || to.dtype == DType::kFloat32;
-  return IsFloat(from.dtype) && IsFloat(to.dtype) && wide && from.dtype != to.dtype &&
-         from.format == to.format && to.shape.num_elements() % 4 == 0;
-}
-
 absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   const TensorType &from = request.inputs[0], &to = request.outputs[0];
   if (to.shape.num_elements() == 0) return NoLaunch();
+  Shape shape = to.shape;
+  std::array<Strides, 2> strides = {StridesOver(to, shape), StridesOver(from, shape)};
+  OrderByMemory(shape, strides);
+  const bool alike = shape.rank() == 1 && strides[0][0] == strides[1][0];
+  const std::optional<TransposeParams> transpose = TransposeOf(from, to);
+  if (transpose && !alike) return TransposeKernel("convert", *transpose);
   ConvertParams params;
   params.from = ScalarOf(from.dtype);
   params.to = ScalarOf(to.dtype);
-  if (ConvertsPacks(from, to)) {
+  const bool wide = from.dtype == DType::kFloat32 || to.dtype == DType::kFloat32;
+  if (alike && wide && from.dtype != to.dtype && IsFloat(from.dtype) && IsFloat(to.dtype) &&
+      to.shape.num_elements() % 4 == 0) {
     params.pack = 4;
     params.walk.extents.elements = to.shape.num_elements() / params.pack;
   } else {
-    Shape shape = to.shape;
-    std::array<Strides, 2> strides = {StridesOver(to, shape), StridesOver(from, shape)};
-    OrderByMemory(shape, strides);
     params.walk = MakeWalk<2>(shape, strides);
   }
   return OnlyLaunch(params.pack > 1 ? "convert:packs" : "convert",

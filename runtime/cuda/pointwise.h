@@ -236,46 +236,6 @@ ASHLAR_HD void CopyAt(const CopyParams& p, int part, int64_t number) {
   static_cast<Word*>(p.out)[at[0]] = static_cast<const Word*>(p.in[part])[at[1]];
 }
 
-// out[b][c][r] = in[b][r][c], by tiles that are kept in shared memory.
-struct TransposeParams {
-  int64_t batch = 0, rows = 0, columns = 0;
-  int element = 4;  // bytes: 2 or 4
-  const void* in = nullptr;
-  void* out = nullptr;
-};
-inline constexpr int kTile = 32;     // rows and columns of a tile
-inline constexpr int kTileRows = 8;  // rows of threads
-
-// A tile's first row and column; tiles are numbered along the columns first.
-struct TileOrigin {
-  int64_t batch, row, column;
-};
-ASHLAR_HD int64_t TilesAcross(int64_t elements) { return (elements + kTile - 1) / kTile; }
-ASHLAR_HD TileOrigin OriginOf(const TransposeParams& p, int64_t tile) {
-  const int64_t across = TilesAcross(p.columns), down = TilesAcross(p.rows);
-  return {tile / (across * down), tile / across % down * kTile, tile % across * kTile};
-}
-
-// Thread (x, y) of kTile x kTileRows reads its part of the tile, then, when all have, writes it.
-template <typename Word>
-ASHLAR_HD void ReadTile(const TransposeParams& p, const TileOrigin& origin, int x, int y,
-                        Word (&tile)[kTile][kTile + 1]) {
-  const Word* const in = static_cast<const Word*>(p.in) + origin.batch * p.rows * p.columns;
-  for (int row = y; row < kTile; row += kTileRows) {
-    if (origin.row + row >= p.rows || origin.column + x >= p.columns) continue;
-    tile[row][x] = in[(origin.row + row) * p.columns + origin.column + x];
-  }
-}
-template <typename Word>
-ASHLAR_HD void WriteTile(const TransposeParams& p, const TileOrigin& origin, int x, int y,
-                         const Word (&tile)[kTile][kTile + 1]) {
-  Word* const out = static_cast<Word*>(p.out) + origin.batch * p.rows * p.columns;
-  for (int column = y; column < kTile; column += kTileRows) {
-    if (origin.column + column >= p.columns || origin.row + x >= p.rows) continue;
-    out[(origin.column + column) * p.rows + origin.row + x] = tile[x][column];
-  }
-}
-
 // A few integers that are known at planning.
 struct WriteParams {
   int count = 0;

@@ -210,6 +210,46 @@ TEST_F(ChannelsLastTest, WhatBroadcastsStaysRowMajor) {
   EXPECT_EQ(Formats(Assign(), "sum"), "b=brb");
 }
 
+// The casts of a model in 16-bit floats stand at its borders, where the formats change, too.
+TEST_F(ChannelsLastTest, ConversionsChangeTheFormatToo) {
+  const int x = make_.Input("x", {2, 3, 8, 8});
+  const int low = make_.Add<TypeCvt>({DType::kFloat16}, {x}, "low");
+  const auto conv = [&](int image, const Shape& filter, const std::string& name) {
+    const int weights = make_.Constant(HostTensor::Zeros(DType::kFloat16, filter));
+    return make_.Add<ConvolutionForward>({}, {image, weights}, name);
+  };
+  const int a = conv(low, {20, 3, 1, 1}, "a"), b = conv(low, {20, 3, 1, 1}, "b");
+  const int sum = Elem(ElemwiseMode::kAdd, {a, b}, "sum");
+  make_.Output(make_.Add<TypeCvt>({DType::kFloat32}, {sum}, "high"));
+  const int summed = make_.Add<TypeCvt>({DType::kFloat32}, {a}, "summed");
+  make_.Output(make_.Add<Reduce>({ReduceMode::kSum, 1}, {summed}, "reduce"));
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph),
+              ElementsAre("TypeCvt", "ConvolutionForward", "ConvolutionForward", "Elemwise",
+                          "TypeCvt", "TypeCvt", "Reduce"));
+  EXPECT_EQ(Formats(graph, "low"), "b=r");
+  EXPECT_EQ(Formats(graph, "a"), "b=br");
+  EXPECT_EQ(Formats(graph, "high"), "r=b");
+  EXPECT_EQ(Formats(graph, "summed"), "r=b");
+}
+
+TEST_F(ChannelsLastTest, ConversionsFollowWhereTheirReadersDisagree) {
+  const int x = make_.Input("x", {2, 3, 8, 8});
+  const int low = make_.Add<TypeCvt>({DType::kFloat16}, {x}, "low");
+  const int filter = make_.Constant(HostTensor::Zeros(DType::kFloat16, {20, 3, 1, 1}));
+  const int image = make_.Add<ConvolutionForward>({}, {low, filter});
+  make_.Output(low);
+  const int high = make_.Add<TypeCvt>({DType::kFloat32}, {image}, "high");
+  make_.Output(high);
+  make_.Output(Conv(high, 5, "conv"));
+  make_.Output(make_.Add<TypeCvt>({DType::kInt32}, {image}, "integers"));
+  const Graph graph = Assign();
+  EXPECT_EQ(Formats(graph, "low"), "r=r");
+  EXPECT_EQ(Formats(graph, "high"), "b=b");
+  EXPECT_EQ(Formats(graph, "conv"), "b=br");
+  EXPECT_EQ(Formats(graph, "integers"), "r=r");
+}
+
 TEST_F(LayoutTest, WeightsAreLeftAlone) {
   // A filter of the output's shape: 32 images of 32 channels and one pixel.
   const int x = make_.Input("x", {32, 32, 1, 1});

@@ -29,8 +29,10 @@ TEST(CudaKernels, ComputeWhatTheirOperatorsMean) {
   using Names = std::set<std::string>;
   EXPECT_EQ(implementations["Elemwise"], (Names{"elementwise", "elementwise:packs", "nothing"}));
   EXPECT_EQ(implementations["ElemwiseChain"], (Names{"chain", "chain:packs", "nothing"}));
-  EXPECT_EQ(implementations["TypeCvt"], (Names{"convert", "convert:packs"}));
-  EXPECT_EQ(implementations["RelayoutFormat"], (Names{"copy:strided", "transpose"}));
+  EXPECT_EQ(implementations["TypeCvt"],
+            (Names{"convert", "convert:packs", "convert:strips", "convert:tiles"}));
+  EXPECT_EQ(implementations["RelayoutFormat"],
+            (Names{"copy:strided", "transpose:strips", "transpose:tiles"}));
   EXPECT_EQ(implementations["PoolingForward"], (Names{"pooling", "pooling:packs"}));
   EXPECT_EQ(implementations["Reduce"], (Names{"reduce", "reduce:teams"}));
   for (const OperatorRow& row : OperatorRows()) {

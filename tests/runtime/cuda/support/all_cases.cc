@@ -180,6 +180,18 @@ void CaseList::AddConversions() {
         added.tolerance = 0;
         if (IsFloat(a) && IsFloat(b)) AddLast(KernelCase(added), {true});
       }
+      if (!IsFloat(a) || !IsFloat(b)) continue;
+      // From one format to the other: few channels, few pixels, many of both, and one of either.
+      for (const Shape& shape : {Shape{2, 3, 15, 18}, Shape{3, 40, 2, 3}, Shape{2, 40, 5, 9},
+                                 Shape{2, 8, 1, 1}, Shape{4, 1, 5, 3}}) {
+        for (const bool to_last : {true, false}) {
+          KernelCase& added = Add(absl::StrCat(Name(a), " to ", Name(b), ", format"),
+                                  Make<TypeCvt>({b}), {Tensor(a, shape, -100, 100)});
+          added.formats = {to_last ? kRow : kLast};
+          added.output_format = to_last ? kLast : kRow;
+          added.tolerance = 0;
+        }
+      }
     }
   }
   const HostTensor special = HostTensor::FromValues<float>(
@@ -366,7 +378,8 @@ void CaseList::AddFolds() {
 
 void CaseList::AddMovements() {
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kInt8, DType::kInt64}) {
-    for (const Shape& shape : {Shape{2, 40, 5, 9}, Shape{2, 3, 4, 6}, Shape{1, 32, 8, 8}}) {
+    for (const Shape& shape : {Shape{2, 40, 5, 9}, Shape{2, 3, 4, 6}, Shape{1, 32, 8, 8},
+                               Shape{2, 15, 20, 13}, Shape{2, 300, 1, 7}}) {
       for (const bool to_last : {true, false}) {
         KernelCase& added = Add("relayout", Make<RelayoutFormat>({to_last ? kLast : kRow}),
                                 {Tensor(dtype, shape, -50, 50)});
