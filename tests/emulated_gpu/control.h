@@ -28,7 +28,7 @@ class Control {
   virtual void Fail(const std::string& function, int64_t call) = 0;
   // Whether it did.
   virtual bool failed() const = 0;
-  // Calls by function, since the process began.
+  // Calls by function, since the process began; in parentheses what some calls do.
   virtual std::map<std::string, int64_t> calls() const = 0;
   // What is there now and has to be destroyed, by kind; kinds of which there is none are left out.
   virtual std::map<std::string, int64_t> live() const = 0;

@@ -252,7 +252,20 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
   return CUDNN_STATUS_SUCCESS;
 }
 
+// The handle that finalizing a descriptor uses; null where it uses none.
+static cudnnHandle_t HandleOf(cudnnBackendDescriptor_t descriptor) {
+  const Call look("(look at a descriptor)");
+  const auto it = descriptors.find(descriptor);
+  if (it == descriptors.end()) return nullptr;
+  for (const auto& [name, value] : it->second->values) {
+    if (value.type != CUDNN_TYPE_HANDLE) continue;
+    return it->second->One<cudnnHandle_t>(static_cast<cudnnBackendAttributeName_t>(name));
+  }
+  return nullptr;
+}
+
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
+  const Exclusive use("cudnnBackendFinalize", HandleOf(descriptor));
   const Call call("cudnnBackendFinalize");
   if (call.fails()) return CUDNN_STATUS_INTERNAL_ERROR;
   BackendDescriptor* const one = DescriptorAt(call, descriptor);

@@ -23,14 +23,18 @@ struct AttributeValue {
 };
 
 struct BackendDescriptor {
-  explicit BackendDescriptor(cudnnBackendDescriptorType_t type) : type(type) {}
+  explicit BackendDescriptor(cudnnBackendDescriptorType_t type)
+      : type(type),
+        // Sessions have variant packs; the others belong to what is planned.
+        counted(type == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR ? "variant packs"
+                                                              : "cuDNN descriptors") {}
 
   const cudnnBackendDescriptorType_t type;
   bool finalized = false;
   std::map<int, AttributeValue> values;
   std::shared_ptr<const OperationGraph> graph;  // of one that was finalized
   int config = -1;                              // of a configuration and what is made from it
-  Counted counted{"cuDNN descriptors"};
+  Counted counted;
 
   bool Has(cudnnBackendAttributeName_t name) const { return values.count(name) > 0; }
   template <typename T>

@@ -25,6 +25,7 @@ struct Config {
   bool refuses = false;       // when its plan is finalized
   bool whole_images = false;  // takes no part of a larger one
   bool is_fallback = false;
+  bool compiled = false;  // when its plan is finalized
 };
 
 constexpr auto kTile = CUDNN_KNOB_TYPE_TILE_SIZE;
@@ -54,6 +55,8 @@ const std::vector<Config>& Configs() {
        Arithmetic::kExact,
        /*refuses=*/false,
        /*whole_images=*/true},
+      {8, {{kTile, 1}}, {}, 0, 60, Arithmetic::kExact, false, false, false, /*compiled=*/true},
+      {8, {{kTile, 2}}, {}, 0, 60, Arithmetic::kExact, false, false, false, /*compiled=*/true},
       {28, {}, {}, 100, 100, Arithmetic::kExact, false, false, /*is_fallback=*/true},
       {29, {}, {}, 0, 110, Arithmetic::kExact, false, false, /*is_fallback=*/true},
   };
@@ -171,6 +174,8 @@ cudnnStatus_t FinalizePlan(const Call& call, BackendDescriptor& plan) {
   plan.graph = made.graph;
   plan.config = made.config;
   const Config& config = Configs()[static_cast<size_t>(made.config)];
+  if (config.compiled) const Call compilation("(compilation of an engine)");
+  const Call preparation("(preparation of an engine)");
   plan.Put<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, {config.workspace});
   return Prepare(*made.graph, config);
 }
@@ -226,6 +231,9 @@ bool GetDescriptor(const BackendDescriptor& descriptor, cudnnBackendAttributeNam
   if (name == CUDNN_ATTR_ENGINECFG_ENGINE) {
     into.Put<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, {config.engine});
     into.Put(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, config.notes);
+    std::vector<cudnnBackendBehaviorNote_t> behavior;
+    if (config.compiled) behavior.push_back(CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION);
+    into.Put(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, behavior);
     return true;
   }
   const auto& [knob, value] = config.knobs[static_cast<size_t>(index)];
@@ -240,6 +248,7 @@ using namespace ashlar::emulated;
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
                                   cudnnBackendDescriptor_t pack) {
+  const Exclusive use_plan("cudnnBackendExecute", plan), use_handle("cudnnBackendExecute", handle);
   const Call call("cudnnBackendExecute");
   if (call.fails()) return CUDNN_STATUS_EXECUTION_FAILED;
   const cudaStream_t* const stream = StreamOf(call, handle);

@@ -2,7 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <sstream>
+#include <thread>
 
 namespace ashlar::emulated {
 namespace {
@@ -42,6 +44,7 @@ class TheControl final : public Control {
   }
 
   std::recursive_mutex mutex;
+  std::multiset<const void*> in_use;
 
  private:
   void Apply(const std::string& setting) {
@@ -83,6 +86,23 @@ Call::Call(const char* function)
 
 void Call::Misuse(const std::string& what) const {
   Get().AddMisuse(std::string(function_) + ": " + what);
+}
+
+Exclusive::Exclusive(const char* function, const void* object) : object_(object) {
+  if (object == nullptr) return;
+  {
+    const std::lock_guard<std::recursive_mutex> lock(Get().mutex);
+    if (Get().in_use.count(object) > 0) {
+      Get().AddMisuse(std::string(function) + ": two threads use one object at once");
+    }
+    Get().in_use.insert(object);
+  }
+  std::this_thread::yield();  // so that others come if they may
+}
+Exclusive::~Exclusive() {
+  if (object_ == nullptr) return;
+  const std::lock_guard<std::recursive_mutex> lock(Get().mutex);
+  Get().in_use.erase(Get().in_use.find(object_));
 }
 
 Counted::Counted(const char* kind) : kind_(kind) { Get().CountObject(kind_, 1); }

@@ -27,6 +27,20 @@ class Call {
   bool fails_ = false;
 };
 
+// While it lives its object is used: by two threads at once is a misuse of the function. Made
+// before the Call, which would let them wait for each other.
+class Exclusive {
+ public:
+  // `object` may be null: nothing is used.
+  Exclusive(const char* function, const void* object);
+  ~Exclusive();
+  Exclusive(const Exclusive&) = delete;
+  Exclusive& operator=(const Exclusive&) = delete;
+
+ private:
+  const void* object_;
+};
+
 // Counts an object of a kind as long as it lives.
 class Counted {
  public:

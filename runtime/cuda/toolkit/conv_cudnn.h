@@ -7,9 +7,9 @@
 
 namespace ashlar::cuda {
 
-// The engines that the library's heuristics name for the problem, best first. Engines that round where the problem does not allow it are left out. Without a
-// device the kernels can be planned with, but not run. Empty where the library takes no such
-// problem.
+// The engines that the library's heuristics name for the problem, best first. Engines that round
+// where the problem does not allow it are left out. Without a device the kernels can be planned
+// with, but not run. Empty where the library takes no such problem.
 absl::StatusOr<KernelList> CudnnConvolutions(const ConvProblem& problem,
                                              const LibraryDevice& device);
 

@@ -7,11 +7,9 @@
 namespace ashlar::cuda {
 namespace {
 
-constexpr int64_t kAlignment = 16;  // bytes, as Device::tensor_alignment
-
 // The largest that an address has so many bytes behind an aligned one.
 int64_t AlignmentBehind(int64_t offset) {
-  int64_t alignment = kAlignment;
+  int64_t alignment = kTensorAlignment;
   while (offset % alignment != 0) alignment /= 2;
   return alignment;
 }
@@ -23,7 +21,8 @@ cudnnDataType_t DataType(DType dtype) {
 }
 
 Descriptor Tensor(int64_t id, cudnnDataType_t dtype, const Shape& shape,
-                  const ImageStrides& strides, bool is_virtual, int64_t alignment = kAlignment) {
+                  const ImageStrides& strides, bool is_virtual,
+                  int64_t alignment = kTensorAlignment) {
   const int64_t dims[] = {shape[0], shape[1], shape[2], shape[3]};
   const int64_t steps[] = {strides.n, strides.c, strides.h, strides.w};
   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);

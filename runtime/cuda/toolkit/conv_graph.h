@@ -10,6 +10,8 @@
 
 namespace ashlar::cuda {
 
+inline constexpr int64_t kTensorAlignment = 16;  // bytes, as Device::tensor_alignment
+
 // The tensors of a graph by their numbers in a variant pack.
 enum ConvTensor : int64_t { kX = 1, kW = 2, kY = 3, kBiasTensor = 4, kZTensor = 5 };
 

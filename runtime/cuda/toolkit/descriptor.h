@@ -59,6 +59,10 @@ struct AttributeType<cudnnBackendNumericalNote_t> {
   static constexpr auto kValue = CUDNN_TYPE_NUMERICAL_NOTE;
 };
 template <>
+struct AttributeType<cudnnBackendBehaviorNote_t> {
+  static constexpr auto kValue = CUDNN_TYPE_BEHAVIOR_NOTE;
+};
+template <>
 struct AttributeType<cudnnBackendKnobType_t> {
   static constexpr auto kValue = CUDNN_TYPE_KNOB_TYPE;
 };

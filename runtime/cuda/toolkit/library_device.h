@@ -3,17 +3,30 @@
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_LIBRARY_DEVICE_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "runtime/cuda/toolkit/descriptor.h"
+#include "runtime/cuda/toolkit/recently_used.h"
 
 namespace ashlar::cuda {
 
+struct ConvEngine;  // toolkit/conv_engines.h
+
 struct LibraryDevice {
-  cudnnHandle_t cudnn = nullptr;          // null where there is no device
+  cudnnHandle_t cudnn = nullptr;          // null where there is no device; used under `planning`
   cublasLtHandle_t cublas = nullptr;      // likewise
   std::unique_ptr<Descriptor> described;  // what stands for the device where there is none
   std::string name;                       // "NVIDIA H200, 9.0"; "" where there is no device
+
+  // A handle of cuDNN is for one thread at a time, and several may plan.
+  mutable std::mutex planning;
+  // Engines that were prepared, by graph and policy: preparing them takes most of the time of
+  // planning. Used under `planning`.
+  mutable RecentlyUsed<std::shared_ptr<const std::vector<ConvEngine>>> prepared{kMostPrepared};
+
+  static constexpr size_t kMostPrepared = 512;  // more than a model has, or a few of its tilings
 };
 
 // A description of a Hopper data centre GPU (132 multiprocessors, compute capability 9.0), which

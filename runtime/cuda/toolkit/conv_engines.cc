@@ -1,0 +1,214 @@
+#include "runtime/cuda/toolkit/conv_engines.h"
+
+#include <map>
+#include <utility>
+
+#include "graph/status.h"
+
+namespace ashlar::cuda {
+namespace {
+
+constexpr int64_t kMostConfigs = 64;  // that are asked for: those without tensor cores come late
+
+// How many are prepared of all, of one engine, and of those that the library compiles while they
+// are prepared, which takes a second each: where speed is expected, and where it is measured.
+struct Limits {
+  size_t engines;
+  int per_engine;
+  int compiled;
+};
+constexpr Limits kByHeuristics = {3, 1, 0}, kAllCandidates = {12, 4, 1};
+
+constexpr double kRankSlowdown = 0.05, kFallbackSlowdown = 0.5;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+constexpr cudnnBackendAttributeName_t kPlanHandle = CUDNN_ATTR_EXECUTION_PLAN_HANDLE;
+#pragma GCC diagnostic pop
+
+// What an engine says of itself before anything is prepared.
+struct Traits {
+  int64_t index = 0;  // of the engine in the library
+  bool allowed = true;
+  bool compiled = false;  // while it is prepared
+};
+
+// Whether an engine with such a note computes as precisely as the problem asks, and the same in
+// every run.
+bool IsAllowed(const ConvProblem& problem, cudnnBackendNumericalNote_t note) {
+  switch (note) {
+    case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
+    case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
+      return false;
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
+      return !problem.policy.exact;
+    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+    case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
+      return problem.src.dtype != DType::kFloat32 || problem.policy.allow_tf32;
+    default:
+      return true;
+  }
+}
+
+absl::StatusOr<Traits> TraitsOf(const ConvProblem& problem, const Descriptor& config) {
+  ASHLAR_ASSIGN_OR_RETURN(
+      const std::vector<Descriptor> engines,
+      config.GetDescriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1));
+  if (engines.empty()) return absl::InternalError("a cuDNN configuration has no engine");
+  Traits traits;
+  ASHLAR_ASSIGN_OR_RETURN(traits.index, engines[0].Get<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<cudnnBackendNumericalNote_t> numerical,
+                          engines[0].GetAll<cudnnBackendNumericalNote_t>(
+                              CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT));
+  for (cudnnBackendNumericalNote_t note : numerical) traits.allowed &= IsAllowed(problem, note);
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<cudnnBackendBehaviorNote_t> behavior,
+                          engines[0].GetAll<cudnnBackendBehaviorNote_t>(
+                              CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_BEHAVIOR_NOTE_TYPE_COUNT));
+  for (cudnnBackendBehaviorNote_t note : behavior) {
+    traits.compiled |= note == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
+  }
+  return traits;
+}
+
+absl::StatusOr<std::string> NameOf(int64_t index, const Descriptor& config) {
+  ASHLAR_ASSIGN_OR_RETURN(
+      const std::vector<Descriptor> knobs,
+      config.GetDescriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR,
+                            CUDNN_KNOB_TYPE_COUNTS));
+  std::string name = absl::StrCat("eng", index, "{");
+  for (size_t i = 0; i < knobs.size(); ++i) {
+    ASHLAR_ASSIGN_OR_RETURN(const cudnnBackendKnobType_t type,
+                            knobs[i].Get<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE));
+    ASHLAR_ASSIGN_OR_RETURN(const int64_t value,
+                            knobs[i].Get<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
+    absl::StrAppend(&name, i == 0 ? "" : ",", static_cast<int>(type), "=", value);
+  }
+  return absl::StrCat(name, "}");
+}
+
+// The engine of a configuration, prepared: on a device its code is loaded.
+absl::StatusOr<ConvEngine> Prepare(std::shared_ptr<const ConvGraph> graph, Descriptor config,
+                                   const LibraryDevice& device) {
+  ConvEngine prepared;
+  prepared.graph = std::move(graph);
+  prepared.config = std::make_shared<const Descriptor>(std::move(config));
+  auto plan = std::make_shared<Descriptor>(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  if (device.cudnn != nullptr) {
+    plan->Set(kPlanHandle, device.cudnn);
+  } else {
+    plan->SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *device.described);
+  }
+  plan->SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, *prepared.config).Finalize();
+  ASHLAR_RETURN_IF_ERROR(plan->status());
+  ASHLAR_ASSIGN_OR_RETURN(prepared.workspace,
+                          plan->Get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  prepared.plan = std::move(plan);
+  prepared.running = std::make_shared<std::mutex>();
+  return prepared;
+}
+
+// Configurations in the order of one of the library's heuristics.
+absl::StatusOr<std::vector<Descriptor>> Configs(const ConvGraph& graph, cudnnBackendHeurMode_t mode,
+                                                const LibraryDevice& device) {
+  Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  heuristics.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.graph)
+      .Set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+  if (device.cudnn == nullptr) {
+    heuristics.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *device.described);
+  }
+  heuristics.Finalize();
+  return heuristics.GetDescriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                   CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, kMostConfigs);
+}
+
+// Prepares what the limits have room for. What the library refuses is left out.
+class EngineSearch {
+ public:
+  EngineSearch(const ConvProblem& problem, std::shared_ptr<const ConvGraph> graph,
+               const LibraryDevice& device)
+      : problem_(problem), graph_(std::move(graph)), device_(device) {}
+
+  std::vector<ConvEngine> Run() {
+    for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+      absl::StatusOr<std::vector<Descriptor>> configs = Configs(*graph_, mode, device_);
+      if (configs.ok()) Consider(*configs, mode == CUDNN_HEUR_MODE_FALLBACK);
+      if (without_scratch_) break;  // the others are slower
+    }
+    return std::move(engines_);
+  }
+
+ private:
+  void Consider(std::vector<Descriptor>& configs, bool fallback) {
+    for (Descriptor& config : configs) {
+      const bool full = engines_.size() >= limits_.engines;
+      if (full && without_scratch_) return;
+      const absl::StatusOr<Traits> traits = TraitsOf(problem_, config);
+      if (!traits.ok() || !traits->allowed) continue;
+      if (traits->compiled && compiled_ >= limits_.compiled) continue;
+      const bool room = !full && of_engine_[traits->index] < limits_.per_engine;
+      if (!room && without_scratch_) continue;
+      absl::StatusOr<std::string> name = NameOf(traits->index, config);
+      absl::StatusOr<ConvEngine> engine = Prepare(graph_, std::move(config), device_);
+      compiled_ += traits->compiled;
+      if (!name.ok() || !engine.ok() || (!room && engine->workspace > 0)) continue;
+      engine->name = *std::move(name);
+      engine->slowdown =
+          kRankSlowdown * static_cast<double>(engines_.size()) + (fallback ? kFallbackSlowdown : 0);
+      ++of_engine_[traits->index];
+      without_scratch_ |= engine->workspace == 0;
+      engines_.push_back(*std::move(engine));
+    }
+  }
+
+  const ConvProblem& problem_;
+  const std::shared_ptr<const ConvGraph> graph_;
+  const LibraryDevice& device_;
+  const Limits& limits_ = problem_.policy.all_candidates ? kAllCandidates : kByHeuristics;
+  std::vector<ConvEngine> engines_;
+  std::map<int64_t, int> of_engine_;
+  int compiled_ = 0;
+  bool without_scratch_ = false;
+};
+
+// Problems with equal keys have the same engines.
+std::string KeyOf(const ConvProblem& problem, bool fused) {
+  const ConvolutionGeometry& g = problem.geometry;
+  const ImageStrides& in = problem.src_strides;
+  std::string key = absl::StrCat(problem.src.ToString(), " ", in.n, " ", in.c, " ", in.h, " ", in.w,
+                                 " +", problem.src_offset_bytes() % kTensorAlignment, " ",
+                                 problem.filter.ToString(), " > ", problem.dst.ToString());
+  for (const WindowAxis& axis : {g.h, g.w}) {
+    absl::StrAppend(&key, " ", axis.window, "/", axis.stride, "/", axis.dilation, "/",
+                    axis.pad_begin, "/", axis.pad_end);
+  }
+  absl::StrAppend(&key, g.groups == 1 ? "" : absl::StrCat(" groups ", g.groups));
+  const KernelPolicy& policy = problem.policy;
+  absl::StrAppend(&key, policy.exact ? " exact" : "", policy.allow_tf32 ? " tf32" : "",
+                  policy.all_candidates ? " all" : "");
+  if (!fused) return key;
+  const ConvBiasParam& tail = problem.param;
+  return absl::StrCat(key, problem.has_bias ? " bias" : "",
+                      problem.z.has_value() ? " z " + problem.z->ToString() : "", " activation ",
+                      static_cast<int>(tail.nonlineMode), " ", tail.lo, " ", tail.hi);
+}
+
+}  // namespace
+
+std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& problem, bool fused,
+                                                           const LibraryDevice& device) {
+  const std::lock_guard<std::mutex> lock(device.planning);
+  const std::string key = KeyOf(problem, fused);
+  if (const auto* const found = device.prepared.Find(key)) return *found;
+  auto engines = std::make_shared<std::vector<ConvEngine>>();
+  absl::StatusOr<std::shared_ptr<const ConvGraph>> graph =
+      MakeConvGraph(problem, fused, device.cudnn);
+  if (graph.ok()) *engines = EngineSearch(problem, *std::move(graph), device).Run();
+  // That there is none may be for want of memory, and is found out in no time.
+  if (!engines->empty()) device.prepared.Put(key, engines);
+  return engines;
+}
+
+}  // namespace ashlar::cuda

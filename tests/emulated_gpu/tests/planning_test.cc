@@ -1,0 +1,142 @@
+// What planning costs: which engines are prepared for convolutions, and that it is done once.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "graph/status.h"
+#include "opr/conv_bias.h"
+#include "runtime/session.h"
+#include "tests/emulated_gpu/tests/emulated_gpu.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/kernel_request.h"
+#include "tests/support/operators.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr char kPreparation[] = "(preparation of an engine)",
+               kCompilation[] = "(compilation of an engine)";
+
+PlanningOptions Options(DType precision) {
+  PlanningOptions options;
+  options.comp_node = kEmulatedGpu;
+  options.precision = precision;
+  return options;
+}
+
+int64_t Calls(const std::string& function) {
+  const auto calls = EmulatedGpu().calls();
+  const auto it = calls.find(function);
+  return it == calls.end() ? 0 : it->second;
+}
+
+// Convolutions of 3x3 with a ReLU, one for each number of channels: problems of this test's own.
+Graph Convolutions(const std::vector<int64_t>& channels) {
+  std::mt19937_64 random(5);
+  GraphMaker make;
+  int64_t in = 3;
+  int x = make.Input("data", {1, in, 6, 5});
+  for (int64_t out : channels) {
+    ConvBiasParam param;
+    param.pad_h = param.pad_w = 1;
+    param.nonlineMode = Activation::kRelu;
+    x = make.Add<ConvBiasForward>(param,
+                                  {x, make.Constant(RandomTensor(random, {out, in, 3, 3})),
+                                   make.Constant(RandomTensor(random, {1, out, 1, 1}))},
+                                  absl::StrCat("conv", out));
+    in = out;
+  }
+  make.Output(x);
+  return std::move(make).Build();
+}
+
+TEST(Planning, EnginesArePreparedOnce) {
+  OpenEmulated();
+  const PlanningOptions options = Options(DType::kFloat16);
+  const std::unique_ptr<PlannedGraph> first = Value(PlanGraph(Convolutions({8, 24}), options));
+  const int64_t prepared = Calls(kPreparation), alive = EmulatedGpu().live()["cuDNN descriptors"];
+  EXPECT_GT(prepared, 0);
+  for (int turn = 0; turn < 3; ++turn) {
+    const std::unique_ptr<PlannedGraph> again = Value(PlanGraph(Convolutions({8, 24}), options));
+    EXPECT_EQ(Calls(kPreparation), prepared);
+    EXPECT_EQ(EmulatedGpu().live()["cuDNN descriptors"], alive);
+    for (size_t i = 0; i < first->kernels.size(); ++i) {
+      ASSERT_EQ(again->kernels[i] == nullptr, first->kernels[i] == nullptr);
+      if (first->kernels[i] == nullptr) continue;
+      EXPECT_EQ(again->kernels[i]->implementation(), first->kernels[i]->implementation());
+      EXPECT_EQ(again->workspace[i], first->workspace[i]);
+    }
+  }
+  // Another precision is another problem.
+  EXPECT_TRUE(IsOk(PlanGraph(Convolutions({8, 24}), Options(DType::kBFloat16)).status()));
+  EXPECT_GT(Calls(kPreparation), prepared);
+}
+
+TEST(Planning, OnlyEnginesThatAreOfferedArePrepared) {
+  Device& device = OpenEmulated();
+  std::mt19937_64 random(6);
+  ConvBiasParam param;
+  param.nonlineMode = Activation::kRelu;
+  const ConvBiasForward op(param);
+  const std::vector<HostTensor> inputs = {RandomTensor(random, {2, 8, 7, 5}),
+                                          RandomTensor(random, {8, 8, 3, 3}),
+                                          RandomTensor(random, {1, 8, 1, 1})};
+  KernelRequest request =
+      Value(RequestOf(op, inputs, {Format::kNHWC, Format::kDefault, Format::kDefault}, {0, 1, 1}));
+  request.outputs[0].format = Format::kNHWC;
+  for (const bool all : {false, true}) {
+    SCOPED_TRACE(all);
+    request.policy.all_candidates = all;
+    const int64_t prepared = Calls(kPreparation), compiled = Calls(kCompilation);
+    const KernelList kernels = Value((*device.kernels().Find(op.type()))(request));
+    const int64_t graphs = all ? 2 : 1;  // with and without what follows the convolution
+    int64_t offered = 0, offered_compiled = 0;
+    for (const std::unique_ptr<Kernel>& kernel : kernels) {
+      offered += kernel->implementation().find("cudnn:") == 0;
+      offered_compiled += kernel->implementation().find("cudnn:eng8{") == 0;
+    }
+    EXPECT_GE(offered, all ? 6 : 2);
+    // Engine 3 refuses only then.
+    EXPECT_LE(Calls(kPreparation) - prepared, offered + graphs);
+    // Compiling takes a second: it has to be asked for, and is done once a graph.
+    EXPECT_EQ(offered_compiled, all ? graphs : 0);
+    EXPECT_EQ(Calls(kCompilation) - compiled, offered_compiled);
+  }
+}
+
+// Handles and prepared engines are for one thread at a time; the emulation watches them.
+TEST(Planning, ThreadsPlanAndRunTheSameConvolutions) {
+  OpenEmulated();
+  const Graph graph = Convolutions({8, 16, 8});
+  std::mt19937_64 random(7);
+  const HostTensor image = RandomTensor(random, {1, 3, 6, 5});
+  const HostTensor expected = Value(EvaluateGraph(graph, {{"data", image}}))[0];
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int turn = 0; turn < 4; ++turn) {
+        // Every thread meets some problem first.
+        const int64_t own = 32 + 8 * (4 * turn + thread);
+        EXPECT_TRUE(IsOk(PlanGraph(Convolutions({8, own}), Options(DType::kFloat32)).status()));
+        const std::unique_ptr<Session> session = Value(Session::Create(
+            Value(Executable::Compile(Graph(graph), Options(DType::kFloat32))), {.record = false}));
+        HostTensor output = HostTensor::Zeros(DType::kFloat32, expected.shape());
+        EXPECT_TRUE(IsOk(session->BindInput("data", image.raw(), image.bytes())));
+        EXPECT_TRUE(IsOk(
+            session->BindOutput(graph.outputs()[0].name, output.mutable_raw(), output.bytes())));
+        for (int run = 0; run < 5; ++run) EXPECT_TRUE(IsOk(session->Run()));
+        EXPECT_TRUE(Near(output, expected, 1e-4)) << "thread " << thread;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace ashlar::testing
