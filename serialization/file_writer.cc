@@ -77,6 +77,17 @@ absl::Status FileWriter::Commit() {
   return absl::OkStatus();
 }
 
+absl::Status CheckWritable(const std::string& path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    // A pipe is not opened here: whoever reads from it would see its end.
+    const int error = S_ISDIR(info.st_mode) ? EISDIR : access(path.c_str(), W_OK) ? errno : 0;
+    if (error == 0) return absl::OkStatus();
+    return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot write"));
+  }
+  return FileWriter::Create(path).status();
+}
+
 absl::Status WriteFile(const std::string& path, absl::string_view text) {
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> writer, FileWriter::Create(path));
   ASHLAR_RETURN_IF_ERROR(writer->Write(text));

@@ -34,6 +34,9 @@ class FileWriter {
   int fd_ = -1;
 };
 
+// Whether `path` could be written now; nothing is left behind.
+absl::Status CheckWritable(const std::string& path);
+
 // All of `text` as the file's content.
 absl::Status WriteFile(const std::string& path, absl::string_view text);
 

@@ -157,6 +157,8 @@ class BenchCommand final : public Command {
     AddPlanningFlags(app, planning_);
   }
 
+  absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
+
   absl::Status Run(Console& console) override {
     const Clock::time_point start = Clock::now();
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));

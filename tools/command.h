@@ -4,6 +4,8 @@
 
 #include <CLI/App.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -16,7 +18,11 @@ class Command {
   virtual ~Command() = default;
   // Adds its options. They keep pointers into the command.
   virtual void Declare(CLI::App& app) = 0;
-  // Called once the options are parsed. Errors say how the program ends (tools/exit_code.h).
+  // Called once the options are parsed, before Run: a usage error where they do not go together.
+  virtual absl::Status CheckOptions() const { return absl::OkStatus(); }
+  // The files that Run will write; "" are none. That they can be written is checked before it.
+  virtual std::vector<std::string> OutputFiles() const { return {}; }
+  // Errors say how the program ends (tools/exit_code.h).
   virtual absl::Status Run(Console& console) = 0;
 };
 

@@ -109,9 +109,16 @@ class CompareCommand final : public Command {
     AddPlanningFlags(app, planning_b_, "-b");
   }
 
+  absl::Status CheckOptions() const override {
+    if (!other_dump_.empty()) return absl::OkStatus();
+    ASHLAR_RETURN_IF_ERROR(CheckReference());
+    ASHLAR_RETURN_IF_ERROR(CheckTogether(execution_, planning_));
+    const auto [execution, planning] = OtherFlags();
+    return CheckTogether(execution, planning);
+  }
+
   absl::Status Run(Console& console) override {
     if (!other_dump_.empty()) return CompareDumps(model_.path, other_dump_, console);
-    ASHLAR_RETURN_IF_ERROR(CheckReference());
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
@@ -138,8 +145,9 @@ class CompareCommand final : public Command {
 
  private:
   bool HasOtherPlan() const {
-    for (const char* option : {"--planner-b", "--scheduler-b", "--passes-b", "--inplace-b",
-                               "--align-b", "--tile-b", "--memory-budget-b", "--device-b"}) {
+    for (const char* option :
+         {"--planner-b", "--scheduler-b", "--passes-b", "--inplace-b", "--align-b", "--tile-b",
+          "--memory-budget-b", "--device-b", "--prefer-b", "--exact-b", "--plan-time-b"}) {
       if (app_->count(option) > 0) return true;
     }
     return false;
@@ -156,16 +164,22 @@ class CompareCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // What is not said of the other side is as on this one.
-  PlanningOptions OtherOptions(Console& console) const {
+  // What is not said of the other side is as on this one, but for a precision that it cannot have.
+  std::pair<ExecutionFlags, PlanningFlags> OtherFlags() const {
     ExecutionFlags execution = execution_;
     PlanningFlags planning = planning_;
-    if (app_->count("--device-b") > 0) execution.device = execution_b_.device;
+    if (app_->count("--device-b") > 0) {
+      execution.device = execution_b_.device;
+      if (execution.device.type == CompNode::Type::kCpu) execution.precision = DType::kFloat32;
+    }
     if (app_->count("--planner-b") > 0) planning.planner = planning_b_.planner;
     if (app_->count("--scheduler-b") > 0) planning.scheduler = planning_b_.scheduler;
     if (app_->count("--passes-b") > 0) planning.passes = planning_b_.passes;
     if (app_->count("--inplace-b") > 0) planning.inplace = planning_b_.inplace;
     if (app_->count("--align-b") > 0) planning.align = planning_b_.align;
+    if (app_->count("--prefer-b") > 0) planning.prefer_memory = planning_b_.prefer_memory;
+    if (app_->count("--exact-b") > 0) planning.exact = planning_b_.exact;
+    if (app_->count("--plan-time-b") > 0) planning.plan_time = planning_b_.plan_time;
     if (app_->count("--tile-b") > 0) {
       planning.tiles = planning_b_.tiles;
       planning.memory_budget = -1;
@@ -175,6 +189,11 @@ class CompareCommand final : public Command {
       planning.memory_budget = planning_b_.memory_budget;
       planning.max_extra_flops = planning_b_.max_extra_flops;
     }
+    return {execution, planning};
+  }
+
+  PlanningOptions OtherOptions(Console& console) const {
+    const auto [execution, planning] = OtherFlags();
     return ToPlanningOptions(execution, planning, console);
   }
 

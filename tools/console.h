@@ -12,7 +12,7 @@
 namespace ashlar {
 
 struct ConsoleFlags {
-  bool quiet = false;  // no progress, no notes
+  bool quiet = false;  // no progress, no notes, no comment
   std::string json;    // where the document goes: "" nowhere, "-" to stdout, else a file
 };
 
@@ -23,6 +23,8 @@ class Console {
 
   // A result. Swallowed where the JSON document goes to stdout.
   void Print(absl::string_view text);
+  // Says that the result is in a file ("": in none), for which Print is then mere comment.
+  void ResultIsIn(absl::string_view file) { result_is_in_file_ = !file.empty(); }
   // What the program is doing now: one line that the next one replaces, on a terminal only.
   void Progress(absl::string_view text);
   // Something worth knowing, on stderr.
@@ -44,6 +46,7 @@ class Console {
   const ConsoleFlags flags_;
   const bool terminal_;  // stderr is one
   bool progress_shown_ = false;
+  bool result_is_in_file_ = false;
 };
 
 }  // namespace ashlar

@@ -41,7 +41,16 @@ class ConvertCommand final : public Command {
     AddPlanningFlags(app, planning_);
   }
 
+  absl::Status CheckOptions() const override {
+    if (pack_ && !HasEnding(output_, ".ash")) {
+      return UsageError(absl::StrCat("--pack: -o ", output_, " is not a .ash file"));
+    }
+    return CheckEnding("-o", output_, {".ash", ".onnx"});
+  }
+  std::vector<std::string> OutputFiles() const override { return {output_}; }
+
   absl::Status Run(Console& console) override {
+    console.ResultIsIn(output_);
     if (pack_) return Pack(console);
     for (const Writer& writer : kWriters) {
       if (!HasEnding(output_, writer.ending)) continue;
@@ -62,9 +71,6 @@ class ConvertCommand final : public Command {
 
  private:
   absl::Status Pack(Console& console) const {
-    if (!HasEnding(output_, ".ash")) {
-      return UsageError(absl::StrCat("--pack: -o ", output_, " is not a .ash file"));
-    }
     ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console));
     console.Progress("packing weights");
     ExecutionFlags execution;

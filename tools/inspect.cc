@@ -44,13 +44,21 @@ class InspectCommand final : public Command {
     app.add_flag("--nodes", nodes_, "every operator, with its shapes and parameters");
   }
 
-  absl::Status Run(Console& console) override {
-    dump_.path = model_.path;
-    const bool graph_alone = dot_ || nodes_;
-    if (HasEnding(model_.path, ".json") && !graph_alone) return InspectDump(dump_, console);
-    if (!dump_.recorded_plan.empty() || !dump_.own_plan.empty()) {
+  absl::Status CheckOptions() const override {
+    if (!IsDump() && !(dump_.recorded_plan.empty() && dump_.own_plan.empty())) {
       return UsageError("--recorded-plan and --own-plan are for profile dumps (.json)");
     }
+    constexpr absl::string_view kEndings[] = {".csv", ".svg", ".html"};
+    ASHLAR_RETURN_IF_ERROR(CheckEnding("--recorded-plan", dump_.recorded_plan, kEndings));
+    return CheckEnding("--own-plan", dump_.own_plan, kEndings);
+  }
+  std::vector<std::string> OutputFiles() const override {
+    return {dump_.recorded_plan, dump_.own_plan};
+  }
+
+  absl::Status Run(Console& console) override {
+    dump_.path = model_.path;
+    if (IsDump()) return InspectDump(dump_, console);
     ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console));
     const Graph& graph = model.graph;
     const GraphSummary summary = Summarize(graph);
@@ -59,18 +67,39 @@ class InspectCommand final : public Command {
     } else {
       console.Print(absl::StrCat(BindingLines(graph, graph.inputs(), "input"),
                                  BindingLines(graph, graph.outputs(), "output")));
-      console.Print(absl::StrFormat("operators %d\nconstants %d %s\ncomputation %s\n\n",
+      console.Print(absl::StrFormat("operators %d\nconstants %d %s\ncomputation %s\n",
                                     summary.num_operators, summary.num_constants,
                                     FormatBytes(summary.weights_bytes),
                                     FormatFlops(summary.computation)));
+      if (model.packed.has_value()) console.Print(PackedLine(*model.packed));
+      console.Print("\n");
       console.Print(nodes_ ? NodeTable(graph) : TypeTable(graph, summary));
     }
     Json document = console.Document(CompNode(), DefaultThreads());
     AddSummary(graph, summary, document);
+    document["packed"] = nullptr;
+    if (model.packed.has_value()) {
+      document["packed"] = {{"processor", model.packed->processor},
+                            {"options", model.packed->options},
+                            {"operators", Summarize(model.packed->graph).num_operators},
+                            {"bytes", model.packed->pool_bytes},
+                            {"parts", model.packed->weights.size()}};
+    }
     return console.Write(document);
   }
 
  private:
+  // Whether a profile dump is to be looked at as such.
+  bool IsDump() const { return HasEnding(model_.path, ".json") && !dot_ && !nodes_; }
+
+  // Names in a file are anybody's.
+  static std::string PackedLine(const PackedModel& packed) {
+    return absl::StrFormat("packed for %s (%s): %d operators, weights %s in %d parts\n",
+                           FormatName(packed.processor), FormatName(packed.options, 200),
+                           Summarize(packed.graph).num_operators, FormatBytes(packed.pool_bytes),
+                           packed.weights.size());
+  }
+
   static std::string TypeTable(const Graph& graph, const GraphSummary& summary) {
     std::map<std::string, Footprint> footprints;
     for (const OperatorNode& node : graph.nodes()) {

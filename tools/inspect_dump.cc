@@ -47,11 +47,7 @@ std::vector<Row> Rows() {
 }
 
 absl::Status WritePlan(const std::string& path, const PlannedBuffers& planned) {
-  const PlanFormat format = PlanFormatOf(path);
-  if (format == PlanFormat::kTable) {
-    return UsageError(absl::StrCat(path, ": write plans to a .csv, .svg or .html file"));
-  }
-  ASHLAR_ASSIGN_OR_RETURN(const std::string file, PlanFile(planned, format, ""));
+  ASHLAR_ASSIGN_OR_RETURN(const std::string file, PlanFile(planned, PlanFormatOf(path), ""));
   return WriteFile(path, file);
 }
 

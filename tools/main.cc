@@ -12,10 +12,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graph/status.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device_library.h"
+#include "serialization/file_writer.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
+#include "tools/options.h"
 #include "tools/suggest.h"
 
 namespace ashlar {
@@ -33,18 +36,31 @@ struct Entry {
   std::string json;  // "true" where --json has no value
 };
 
-// The library's help text without its runs of blank lines.
+// The library's help text without its runs of blank lines and without unlisted options. (Those of
+// the library's own nameless group have no name in its messages either.)
 class HelpFormatter final : public CLI::Formatter {
  public:
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    if (group == kUnlistedGroup) return "";
+    return Formatter::make_group(std::move(group), is_positional, std::move(options));
+  }
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
-    return absl::StrReplaceAll(Formatter::make_help(app, name, mode), {{"\n\n\n", "\n\n"}});
+    return absl::StrReplaceAll(Formatter::make_help(app, name, mode),
+                               {{"\n\n\n\n", "\n\n"}, {"\n\n\n", "\n\n"}});
   }
 };
 
 // The command's own errors are values; what the standard library throws is that memory ran out.
-absl::Status RunCommand(Command& command, Console& console) {
+absl::Status RunCommand(Command& command, const std::string& json_file, Console& console) {
   try {
+    ASHLAR_RETURN_IF_ERROR(command.CheckOptions());
+    std::vector<std::string> files = command.OutputFiles();
+    if (json_file != "-") files.push_back(json_file);
+    for (const std::string& file : files) {
+      if (!file.empty()) ASHLAR_RETURN_IF_ERROR(CheckWritable(file));
+    }
     return command.Run(console);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("the host's memory does not suffice");
@@ -64,7 +80,10 @@ void Declare(CLI::App& app, Entry& entry) {
   entry.command->Declare(*entry.app);
   entry.app->add_flag("--json", entry.json, "the result as JSON to stdout; --json=FILE to a file")
       ->group("Output");
-  entry.app->add_flag("-q,--quiet", entry.flags.quiet, "no progress and no notes")->group("Output");
+  entry.app
+      ->add_flag("-q,--quiet", entry.flags.quiet,
+                 "no progress and no notes; where -o writes the result to a file, no text either")
+      ->group("Output");
   entry.app->set_help_flag("-h,--help", "this text")->group("Output");
 }
 
@@ -140,7 +159,7 @@ int Main(int argc, char** argv) {
     if (!entry.app->parsed()) continue;
     entry.flags.json = entry.json == "true" ? "-" : entry.json;
     Console console(entry.row->name, entry.flags);
-    const absl::Status status = RunCommand(*entry.command, console);
+    const absl::Status status = RunCommand(*entry.command, entry.flags.json, console);
     const absl::Status finished = console.Finish();
     return Report(status.ok() ? finished : status);
   }

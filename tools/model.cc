@@ -70,18 +70,39 @@ PlanningOptions LettingGo(PlanningOptions options, const Model& model) {
   return options;
 }
 
+namespace {
+
+// What the file holds packed; null, with a note that says why, where it does not suit.
+absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(Model& model,
+                                                             const PlanningOptions& options,
+                                                             Console& console) {
+  if (!model.packed.has_value()) return std::shared_ptr<const Executable>();
+  absl::StatusOr<std::shared_ptr<const Executable>> executable =
+      Executable::FromPacked(*std::move(model.packed), options);
+  if (!absl::IsFailedPrecondition(executable.status())) return executable;
+  console.Note(
+      absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
+  return std::shared_ptr<const Executable>();
+}
+
+}  // namespace
+
+absl::StatusOr<ModelPlan> PlanAsItRuns(Model model, const PlanningOptions& options,
+                                       Console& console) {
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> packed,
+                          FromPacked(model, options, console));
+  if (packed != nullptr) return ModelPlan{{packed, &packed->planned()}, true};
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          PlanGraph(std::move(model.graph), options));
+  return ModelPlan{std::move(planned), false};
+}
+
 absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
                                                                const PlanningOptions& options,
                                                                Console& console) {
-  if (model.packed.has_value()) {
-    absl::StatusOr<std::shared_ptr<const Executable>> executable =
-        Executable::FromPacked(*std::move(model.packed), options);
-    if (executable.ok() || executable.status().code() != absl::StatusCode::kFailedPrecondition) {
-      return executable;
-    }
-    console.Note(
-        absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
-  }
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> packed,
+                          FromPacked(model, options, console));
+  if (packed != nullptr) return packed;
   console.Progress("planning and packing weights");
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
       Executable::Compile(std::move(model.graph), LettingGo(options, model));

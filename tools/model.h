@@ -33,6 +33,15 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console);
 // read.
 PlanningOptions LettingGo(PlanningOptions options, const Model& model);
 
+struct ModelPlan {
+  std::shared_ptr<const PlannedGraph> planned;
+  bool packed = false;  // from the graph that was rewritten when the file was packed
+};
+
+// The plan that CompileModel would make.
+absl::StatusOr<ModelPlan> PlanAsItRuns(Model model, const PlanningOptions& options,
+                                       Console& console);
+
 // The model ready to run: its packed weights as they are where they suit, else packed now, with a
 // note that says why. The pages of the file are let go where they are not needed any more.
 absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,

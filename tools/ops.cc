@@ -13,28 +13,67 @@ namespace {
 class OpsCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
-    AddParsed(app, "--device", device_, CompNode::Parse, "D", "the device to look at: cpu0:0");
+    app_ = &app;
+    AddParsed(app, "--device", device_, CompNode::Parse, "D",
+              "the device to look at (default: cpu0:0 and gpu0:0)");
     app.add_flag("--markdown", markdown_, "a table for Markdown");
   }
 
   absl::Status Run(Console& console) override {
-    ASHLAR_ASSIGN_OR_RETURN(Device * device, OpenDevice(device_));
-    const std::string name = device_.ToString();
-    Table table({"operator", name, "what it does"});
+    std::vector<Column> columns;
+    if (app_->count("--device") > 0) {
+      ASHLAR_ASSIGN_OR_RETURN(Device * device, OpenDevice(device_));
+      columns.push_back({device_.ToString(), device, ""});
+    } else {
+      for (const CompNode::Type type : {CompNode::Type::kCpu, CompNode::Type::kGpu}) {
+        const CompNode node = {type, 0, 0};
+        const absl::StatusOr<Device*> device = OpenDevice(node);
+        columns.push_back({node.ToString(), device.ok() ? *device : nullptr,
+                           std::string(device.status().message())});
+      }
+    }
+    std::vector<std::string> titles = {"operator"};
+    for (const Column& column : columns) titles.push_back(column.name);
+    titles.push_back("what it does");
+    Table table(std::move(titles));
     Json document = console.Document(device_, DefaultThreads());
     document["operators"] = Json::array();
     for (const OperatorRow& row : OperatorRows()) {
-      const bool has_kernel = device->kernels().Find(row.type) != nullptr;
-      table.AddRow({row.type, has_kernel ? "kernel" : "-", row.summary});
-      document["operators"].push_back(
-          {{"type", row.type}, {"kernel", has_kernel}, {"summary", row.summary}});
+      std::vector<std::string> cells = {row.type};
+      Json kernels = Json::object();
+      for (const Column& column : columns) {
+        const bool has = column.device != nullptr && HasKernel(*column.device, row.type);
+        kernels[column.name] = column.device == nullptr ? Json() : Json(has);
+        cells.push_back(column.device == nullptr ? "?" : has ? "kernel" : "-");
+      }
+      cells.push_back(row.summary);
+      table.AddRow(std::move(cells));
+      document["operators"].push_back({{"type", row.type},
+                                       {"kernel", HasKernel(*columns[0].device, row.type)},
+                                       {"kernels", std::move(kernels)},
+                                       {"summary", row.summary}});
     }
     console.Print(markdown_ ? table.ToMarkdown() : table.ToText());
-    if (!markdown_) console.Print("-: nothing to run, as for inputs and constants, or no kernel\n");
+    if (!markdown_) {
+      console.Print("-: nothing to run, as for inputs and constants, or no kernel\n");
+      for (const Column& column : columns) {
+        if (column.device == nullptr) console.Print(absl::StrCat("?: ", column.missing, "\n"));
+      }
+    }
     return console.Write(document);
   }
 
  private:
+  struct Column {
+    std::string name;
+    const Device* device;  // null: cannot be opened
+    std::string missing;   // and why
+  };
+  static bool HasKernel(const Device& device, const char* type) {
+    return device.kernels().Find(type) != nullptr;
+  }
+
+  const CLI::App* app_ = nullptr;
   CompNode device_;
   bool markdown_ = false;
 };

@@ -1,6 +1,7 @@
 #include "tools/options.h"
 
 #include <sched.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +18,7 @@
 #include "memory/planner.h"
 #include "runtime/device.h"
 #include "serialization/kernel_record_file.h"
+#include "tools/exit_code.h"
 #include "tools/parse.h"
 
 namespace ashlar {
@@ -148,7 +151,7 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
 }
 
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix) {
-  const std::string group = suffix.empty() ? "Planning" : "";  // "": left out of the help text
+  const std::string group = suffix.empty() ? "Planning" : kUnlistedGroup;
   app.add_option("--planner" + suffix, flags.planner, PlannerNames())
       ->option_text("NAME")
       ->check(CheckPlanner)
@@ -193,6 +196,35 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
             "of the model's, that parts may compute again (0: none)")
       ->needs(app.get_option("--memory-budget" + suffix))
       ->group(group);
+}
+
+absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags& planning) {
+  if (execution.precision != DType::kFloat32 && execution.device.type == CompNode::Type::kCpu) {
+    return UsageError(absl::StrCat("--precision: ", execution.device.ToString(),
+                                   " computes in fp32 only; leave it out, or give a GPU with "
+                                   "--device gpu0:0"));
+  }
+  if (planning.memory_budget >= 0 && planning.planner == "naive") {
+    return UsageError(
+        "--planner naive with --memory-budget: naive lets no two tensors share memory, so parts "
+        "save none; take another planner, such as auto");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEnding(absl::string_view option, const std::string& path,
+                         absl::Span<const absl::string_view> endings) {
+  struct stat info;
+  if (path.empty() || (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))) {
+    return absl::OkStatus();
+  }
+  for (absl::string_view ending : endings) {
+    if (absl::EndsWithIgnoreCase(path, ending)) return absl::OkStatus();
+  }
+  const absl::Span<const absl::string_view> others = endings.subspan(0, endings.size() - 1);
+  return UsageError(absl::StrCat(option, " ", path, ": cannot tell the format; expected a ",
+                                 absl::StrJoin(others, ", "), others.empty() ? "" : " or ",
+                                 endings.back(), " file"));
 }
 
 PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning,

@@ -74,9 +74,19 @@ struct PlanningFlags {
 
 // `suffix` is appended to the name of every option, as in "--planner-b"; the help text does not
 // list these.
+inline constexpr char kUnlistedGroup[] = "unlisted";
 // What is wrong with the name of a planner, and the names that there are; empty if nothing is.
 std::string CheckPlanner(const std::string& name);
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix = "");
+
+// A usage error where these cannot be had together.
+absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags& planning);
+
+// A usage error where `path` ends in none of these (".csv"), and where it is neither "" nor
+// something that exists and is no regular file, such as /dev/stdout. `option` names it in the
+// message.
+absl::Status CheckEnding(absl::string_view option, const std::string& path,
+                         absl::Span<const absl::string_view> endings);
 
 PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning,
                                   Console& console);

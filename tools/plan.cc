@@ -58,8 +58,7 @@ class PlanCommand final : public Command {
         ->group("Planning");
     app.add_flag("--frontier", frontier_,
                  "the curve of peak against time, each point measured; -o FILE.svg draws it")
-        ->excludes(app.get_option("--tile"))
-        ->excludes(app.get_option("--memory-budget"))
+        ->option_text(" ")
         ->group("Planning");
     app.add_option("--tile-info", tile_info_, "write what each tile makes and needs, as JSON")
         ->option_text("FILE")
@@ -74,19 +73,42 @@ class PlanCommand final : public Command {
         ->group("Planning");
     AddExecutionFlags(app, execution_);
     AddParsed(app, "--format", format_, ParsePlanFormat, "FORMAT",
-              "table, csv, svg or html (default: by the ending of -o)")
+              "table, csv, svg or html (default: by the ending of -o; .txt: table)")
         ->group("Output");
     app.add_option("-o,--output", output_, "where the plan goes (default stdout)")
         ->option_text("FILE")
         ->group("Output");
   }
 
+  absl::Status CheckOptions() const override {
+    if (frontier_) ASHLAR_RETURN_IF_ERROR(CheckFrontierOptions());
+    if (app_->count("--format") == 0) {
+      ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, kPlanEndings));
+    }
+    return CheckTogether(execution_, planning_);
+  }
+  std::vector<std::string> OutputFiles() const override { return {output_, tile_info_}; }
+
   absl::Status Run(Console& console) override {
+    console.ResultIsIn(output_);
     if (HasEnding(model_.path, ".csv")) return PlanCsv(console);
     return frontier_ ? ShowFrontier(console) : PlanModel(console);
   }
 
  private:
+  // The curve is made of many plans; what is about one of them is not for it.
+  absl::Status CheckFrontierOptions() const {
+    for (const char* option : {"--tile", "--memory-budget", "--tile-info", "--capacity",
+                               "--compare", "--workspace", "--format"}) {
+      if (app_->count(option) == 0) continue;
+      return UsageError(absl::StrCat(option, " is about one plan, and --frontier shows many"));
+    }
+    if (planning_.planner == "naive") {
+      return UsageError("--frontier with --planner naive: no two tensors would share memory");
+    }
+    return CheckEnding("-o", output_, {".svg"});
+  }
+
   std::optional<int64_t> capacity() const {
     return app_->count("--capacity") > 0 ? std::optional<int64_t>(capacity_) : std::nullopt;
   }
@@ -159,8 +181,10 @@ class PlanCommand final : public Command {
     if (options.budget) options.budget->find_smallest = true;
     console.Progress("planning");
     const Graph original = tile_info_.empty() ? Graph() : model.graph;
-    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> graph,
-                            PlanGraph(std::move(model.graph), options));
+    const std::string packed_under = model.packed ? model.packed->options : "";
+    if (workspace_ == WorkspaceSource::kRecorded) model.packed.reset();
+    ASHLAR_ASSIGN_OR_RETURN(const ModelPlan made, PlanAsItRuns(std::move(model), options, console));
+    const PlannedGraph* const graph = made.planned.get();
     if (!tile_info_.empty()) ASHLAR_RETURN_IF_ERROR(WriteTileInfo(original, graph->options));
     ASHLAR_RETURN_IF_ERROR(CheckRecordedWorkspaces(*graph));
     const PeakReport peak = ExaminePeak(*graph, first_added_id);
@@ -173,11 +197,15 @@ class PlanCommand final : public Command {
       planned.problem.ids.push_back(absl::StrCat(graph->graph.var(var).id));
       planned.names.push_back(graph->graph.var(var).name);
     }
-    const std::string table =
-        absl::StrCat(PoolTable(model_.path, *graph), "\n", ArenaLine(graph->plan),
-                     BottleneckLine(*graph, peak), ScratchLine(*graph), "\n", PeakTable(planned),
-                     "\n", PassTable(graph->passes), TileLines(*graph));
+    const std::string table = absl::StrCat(
+        PoolTable(model_.path, *graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
+        ScratchLine(*graph), "\n", PeakTable(planned), "\n",
+        made.packed ? absl::StrCat("rewritten when the file was packed (",
+                                   FormatName(packed_under, 200), ")\n")
+                    : PassTable(graph->passes),
+        TileLines(*graph));
     ASHLAR_ASSIGN_OR_RETURN(Json document, ModelDocument(*graph, peak, console));
+    document["packed"] = made.packed;
     ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
     return CheckBudget(*graph);
   }

@@ -15,7 +15,8 @@ enum class PlanFormat { kTable, kCsv, kSvg, kHtml };
 
 // "table", "csv", "svg" or "html".
 absl::StatusOr<PlanFormat> ParsePlanFormat(absl::string_view name);
-// By the ending of a file; kTable for any other.
+// By the ending of a file; kTable for any other. Known are:
+inline constexpr absl::string_view kPlanEndings[] = {".csv", ".svg", ".html", ".htm", ".txt"};
 PlanFormat PlanFormatOf(const std::string& path);
 
 // A problem and the answer to it.

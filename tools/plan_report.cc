@@ -124,8 +124,9 @@ std::string TileLines(const PlannedGraph& planned) {
   }
   if (!planned.spared.empty()) {
     absl::StrAppend(&text, planned.spared.size(),
-                    " operators run on a kernel with less scratch than the fastest, for which "
-                    "there is no room; the first is ",
+                    planned.spared.size() == 1 ? " operator runs" : " operators run",
+                    " on a kernel with less scratch than the fastest one's, which would raise the "
+                    "arena's peak; the first is ",
                     FormatName(planned.graph.node(planned.spared[0]).name), "\n");
   }
   return text;

@@ -1,7 +1,9 @@
 // ashlar profile: an instrumented run, operator by operator.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -104,6 +106,28 @@ class ProfileCommand final : public Command {
     AddPlanningFlags(app, planning_);
   }
 
+  absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
+  std::vector<std::string> OutputFiles() const override {
+    std::vector<std::string> files = {dump_, trace_};
+    if (static_memory_info_.empty()) return files;
+    // A file in that folder, or the first folder on the way there that is missing.
+    const auto exists = [](const std::filesystem::path& p) {
+      std::error_code error;
+      return std::filesystem::exists(p, error);
+    };
+    std::filesystem::path path = static_memory_info_;
+    if (exists(path)) {
+      path /= "graph.json";
+    } else {
+      for (auto parent = path.parent_path(); !parent.empty() && !exists(parent);
+           parent = path.parent_path()) {
+        path = parent;
+      }
+    }
+    files.push_back(path.string());
+    return files;
+  }
+
   absl::Status Run(Console& console) override {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
@@ -175,17 +199,18 @@ class ProfileCommand final : public Command {
     size_t shown = 0;
     for (const Row& row : rows) {
       sum += row.ms;
+      const double gflops =
+          row.ms > 0 ? static_cast<double>(row.footprint.computation) / row.ms / 1e6 : 0;
       document["rows"].push_back({{"name", row.name},
                                   {"type", row.type},
                                   {"steps", row.steps},
                                   {"ms", row.ms},
                                   {"computation", row.footprint.computation},
                                   {"memory", row.footprint.memory},
+                                  {"gflops", gflops},
                                   {"kernel", row.kernel}});
       if (top_ > 0 && shown == static_cast<size_t>(top_)) continue;
       ++shown;
-      const double gflops =
-          row.ms > 0 ? static_cast<double>(row.footprint.computation) / row.ms / 1e6 : 0;
       table.AddRow({FormatName(row.name, 40), by_ == "op" ? absl::StrCat(row.steps) : row.type,
                     FormatMilliseconds(row.ms), absl::StrFormat("%.1f", Share(row.ms, total)),
                     absl::StrFormat("%.1f", Share(sum, total)), absl::StrFormat("%.1f", gflops),

@@ -41,7 +41,14 @@ class RunCommand final : public Command {
     AddPlanningFlags(app, planning_);
   }
 
+  absl::Status CheckOptions() const override {
+    ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, {".npz"}));
+    return CheckTogether(execution_, planning_);
+  }
+  std::vector<std::string> OutputFiles() const override { return {output_}; }
+
   absl::Status Run(Console& console) override {
+    console.ResultIsIn(output_);
     std::vector<std::string> labels;
     if (!labels_.empty()) {
       absl::StatusOr<std::vector<std::string>> lines = ReadLabels(labels_);

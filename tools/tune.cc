@@ -36,6 +36,8 @@ class TuneCommand final : public Command {
         ->group("Measurement");
   }
 
+  absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
+
   absl::Status Run(Console& console) override {
     if (planning_.record.empty()) {
       return absl::FailedPreconditionError("no file for the record: give one with --kernels");

@@ -37,6 +37,8 @@ class VerifyCommand final : public Command {
     AddPlanningFlags(app, planning_);
   }
 
+  absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
+
   absl::Status Run(Console& console) override {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,

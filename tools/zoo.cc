@@ -46,7 +46,11 @@ class ZooCommand final : public Command {
                  "stop after the last convolution stage, at the feature map");
   }
 
+  absl::Status CheckOptions() const override { return CheckEnding("-o", output_, {".ash"}); }
+  std::vector<std::string> OutputFiles() const override { return {output_}; }
+
   absl::Status Run(Console& console) override {
+    console.ResultIsIn(output_);
     console.Progress(absl::StrCat("building ", name_));
     for (const ZooModel& model : ZooModels()) {
       if (name_ != model.name) continue;

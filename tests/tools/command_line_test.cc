@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tests/tools/command_process.h"
 #include "tools/command.h"
@@ -94,6 +95,24 @@ TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
       {"zoo resnet18 --batch 0 -o a.ash", "--batch"},
       {"zoo vgg19 --image 300 -o a.ash", "224, 448, 672"},
       {"convert model.ash -o model.tflite", ".ash or .onnx"},
+      {"zoo resnet18 -o r.onnx", "expected a .ash file"},
+      {"run none.ash -o out.png", "-o out.png: cannot tell the format; expected a .npz file"},
+      {"plan none.ash -o x.png", ".csv, .svg, .html, .htm or .txt"},
+      {"plan none.ash --frontier -o x.csv", "expected a .svg file"},
+      {"inspect none.json --own-plan x.png", "--own-plan x.png"},
+      {"run none.ash --device 0", "expected cpu0:0, gpu0:0, cpu, gpu or cuda:N"},
+      {"plan none.ash --device gpu0:0:0", "expected cpu0:0, gpu0:0, cpu, gpu or cuda:N"},
+      {"run none.ash --precision fp16", "give a GPU with --device gpu0:0"},
+      {"compare none.ash --planner-b bestfit", "--planner-b: unknown planner 'bestfit'"},
+      {"compare none.ash --tile-b 0-1:rows2 --memory-budget-b 1MB",
+       "--tile-b excludes --memory-budget-b"},
+      {"compare none.ash --memory-budget-b 1MB --planner-b naive", "--planner naive"},
+      {"compare none.ash --ref x.npz --exact-b", "exclude each other"},
+      {"bench none.ash --planner naive --memory-budget 1MB", "take another planner, such as auto"},
+      {"plan none.ash --frontier --planner naive", "--planner naive"},
+      {"plan none.ash --frontier --compare auto", "--compare is about one plan"},
+      {"plan none.ash --frontier --tile-info t.json", "--tile-info is about one plan"},
+      {"plan none.ash --frontier --capacity 1MB", "--capacity is about one plan"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.arguments);
@@ -181,6 +200,56 @@ TEST_F(CommandLineTest, BareJsonDoesNotTakeTheModelForItsFile) {
   const ProcessResult result = Ashlar("inspect --json model.ash");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.Json()["command"], "inspect");
+}
+
+// Before the work: the model is not there, and nobody has looked for it yet.
+TEST_F(CommandLineTest, OutputThatCannotBeWrittenIsFoundFirst) {
+  for (const char* arguments :
+       {"run none.ash -o nowhere/out.npz", "plan none.ash -o nowhere/plan.svg",
+        "plan none.ash --tile-info nowhere/t.json", "plan none.ash --frontier -o nowhere/f.svg",
+        "profile none.ash --dump nowhere/p.json", "profile none.ash --trace nowhere/t.json",
+        "profile none.ash --static-memory-info model.ash/folder",
+        "inspect none.json --recorded-plan nowhere/r.svg", "convert none.ash -o nowhere/c.onnx",
+        "zoo resnet50 -o nowhere/r.ash", "bench none.ash --json=nowhere/b.json",
+        "tune none.ash --json=."}) {
+    SCOPED_TRACE(arguments);
+    const ProcessResult result = Ashlar(arguments);
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.err, HasSubstr("cannot write"));
+  }
+}
+
+// Of the folder that the command runs in.
+std::string Listing(const std::string& folder) {
+  std::string names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names += entry.path().filename().string() + "\n";
+  }
+  return names;
+}
+
+TEST_F(CommandLineTest, WorkThatFailsLeavesNoFileBehind) {
+  EXPECT_EQ(Ashlar("run none.ash -o left.npz --json=left.json").exit_code, 6);
+  EXPECT_EQ(Ashlar("profile none.ash --dump left.json --static-memory-info left/in").exit_code, 6);
+  const std::string listing = Listing(Path("."));
+  EXPECT_THAT(listing, HasSubstr("model.ash"));
+  EXPECT_THAT(listing, Not(HasSubstr("left")));
+  Write("kept.npz", "before");
+  EXPECT_EQ(Ashlar("run none.ash -o kept.npz").exit_code, 6);
+  EXPECT_EQ(Read("kept.npz"), "before");
+}
+
+TEST_F(CommandLineTest, QuietWithAFileForTheResultPrintsNothing) {
+  for (const char* arguments :
+       {"run model.ash -o q.npz", "plan model.ash -o q.svg", "zoo squeezenet --image 64 -o q.ash",
+        "convert model.ash -o q.ash"}) {
+    SCOPED_TRACE(arguments);
+    EXPECT_THAT(Ashlar(arguments).out, Not(IsEmpty()));
+    const ProcessResult quiet = Ashlar(std::string(arguments) + " -q");
+    EXPECT_EQ(quiet.exit_code, 0) << quiet.err;
+    EXPECT_THAT(quiet.out + quiet.err, IsEmpty());
+  }
+  EXPECT_THAT(Ashlar("plan model.ash -q").out, HasSubstr("arena")) << "where else would it go";
 }
 
 TEST_F(CommandLineTest, OutputThatCannotBeWrittenIsAFailure) {

@@ -253,7 +253,12 @@ TEST_F(CommandsTest, ProfileShowsAndWritesTheRun) {
   const ProcessResult result =
       Ashlar("profile model.ash --dump profile.json --trace trace.json --by op --json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_FALSE(result.Json()["rows"].empty());
+  const json rows = result.Json()["rows"];
+  EXPECT_FALSE(rows.empty());
+  for (const json& row : rows) {
+    const double flops = row["computation"], ms = row["ms"];
+    EXPECT_NEAR(row["gflops"].get<double>(), ms > 0 ? flops / ms / 1e6 : 0, 1e-6) << row;
+  }
   const json dump = json::parse(Read("profile.json"));
   for (const char* key : {"graph_exec", "profiler", "memory_report"}) {
     EXPECT_TRUE(dump.contains(key)) << key;
@@ -312,6 +317,19 @@ TEST_F(CommandsTest, OpsListsTheTable) {
   }
   EXPECT_TRUE(convolution);
   EXPECT_THAT(Ashlar("ops --markdown").out, HasSubstr("|---|"));
+  // What only GPUs have, where the library for them is there; it needs no device.
+  const bool library = Ashlar("plan model.ash --device gpu0:0").exit_code == 0;
+  for (const json& row : document["operators"]) {
+    EXPECT_EQ(row["kernels"]["cpu0:0"], row["kernel"]);
+    EXPECT_EQ(row["kernels"]["gpu0:0"].is_null(), !library);
+    if (library && row["type"] == "ElemwiseChain") {
+      EXPECT_EQ(row["kernels"], json({{"cpu0:0", false}, {"gpu0:0", true}}));
+    }
+  }
+  const ProcessResult alone = AshlarAlone("ops");
+  EXPECT_EQ(alone.exit_code, 0);
+  EXPECT_THAT(alone.out, HasSubstr("?: device gpu0:0: "));
+  EXPECT_THAT(Ashlar("ops --device cpu").out, ::testing::Not(HasSubstr("gpu0:0")));
 }
 
 TEST_F(CommandsTest, DoctorDescribesTheMachine) {

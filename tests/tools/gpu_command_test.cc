@@ -91,8 +91,8 @@ TEST_F(GpuCommandTest, RunsOnADevice) {
 
 TEST_F(GpuCommandTest, OtherPrecisionsAreTheGpus) {
   const ProcessResult result = Ashlar("run model.ash --precision bf16");
-  EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, HasSubstr("on the CPU this operator takes Float32 only"));
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("cpu0:0 computes in fp32 only"));
   EXPECT_EQ(Ashlar("run model.ash --precision fp8").exit_code, 2);
 }
 

@@ -93,6 +93,27 @@ TEST_F(PackedModelTest, IsUsedWhereItLiesAndComputesTheSame) {
   EXPECT_EQ(from_file->planned().plan.plan.arena, compiled->planned().plan.plan.arena);
 }
 
+TEST_F(PackedModelTest, PlanAndInspectSayWhatIsPacked) {
+  const nlohmann::json whole = Ashlar("plan model.ash --json").Json();
+  const nlohmann::json packed = Ashlar("plan packed.ash --json").Json();
+  EXPECT_EQ(whole["packed"], false);
+  EXPECT_FALSE(whole["passes"].empty());
+  EXPECT_EQ(packed["packed"], true);
+  EXPECT_TRUE(packed["passes"].empty()) << "they ran at packing";
+  EXPECT_EQ(packed["pools"], whole["pools"]);
+  EXPECT_THAT(Ashlar("plan packed.ash").out, HasSubstr("rewritten when the file was packed"));
+  const ProcessResult anew = Ashlar("plan packed.ash --passes none --json");
+  EXPECT_THAT(anew.err, HasSubstr("packed.ash: weights are packed under"));
+  EXPECT_EQ(anew.Json()["packed"], false);
+
+  EXPECT_TRUE(Ashlar("inspect model.ash --json").Json()["packed"].is_null());
+  const nlohmann::json facts = Ashlar("inspect packed.ash --json").Json()["packed"];
+  EXPECT_THAT(facts["options"].get<std::string>(), HasSubstr("passes all"));
+  EXPECT_EQ(facts["bytes"], whole["pools"]["weights"]["planned_bytes"]);
+  EXPECT_THAT(Ashlar("inspect packed.ash").out,
+              HasSubstr("packed for " + facts["processor"].get<std::string>()));
+}
+
 TEST_F(PackedModelTest, WhatDoesNotSuitIsAFailedPrecondition) {
   struct {
     const char* name;
