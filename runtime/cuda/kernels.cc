@@ -8,6 +8,7 @@ void RegisterCudaKernels(KernelRegistry& registry, const LibraryKernels& librari
   RegisterImageKernels(registry);
   RegisterMovementKernels(registry);
   RegisterPointwiseKernels(registry);
+  RegisterPoolingKernels(registry);
 }
 
 }  // namespace ashlar::cuda

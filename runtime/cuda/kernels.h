@@ -29,6 +29,7 @@ void RegisterFoldKernels(KernelRegistry& registry, const LibraryKernels& librari
 void RegisterImageKernels(KernelRegistry& registry);
 void RegisterMovementKernels(KernelRegistry& registry);
 void RegisterPointwiseKernels(KernelRegistry& registry);
+void RegisterPoolingKernels(KernelRegistry& registry);
 
 }  // namespace ashlar::cuda
 

@@ -5,6 +5,7 @@
 
 #include "runtime/cuda/fold.h"
 #include "runtime/cuda/pointwise.h"
+#include "runtime/cuda/pooling.h"
 #include "runtime/cuda/transpose.h"
 #include "runtime/cuda/window.h"
 

@@ -1,4 +1,4 @@
-// Kernels over images: pooling, LRN, batch normalisation, and convolution without a library.
+// Kernels over images: LRN, batch normalisation, and convolution without a library.
 // Compiles for the host and for devices: the functions called ...At do the work of one thread.
 #ifndef ASHLAR_RUNTIME_CUDA_WINDOW_H_
 #define ASHLAR_RUNTIME_CUDA_WINDOW_H_
@@ -46,61 +46,6 @@ ASHLAR_HD ImagePoint PointOf(const Extents& extents, bool channels_last, int pac
   point.h = channels_last ? second : third;
   point.w = channels_last ? third : last;
   return point;
-}
-
-enum class PoolKind : uint8_t { kMax, kAverage, kAverageInside };
-
-struct PoolParams {
-  Extents extents;
-  bool channels_last = false;
-  int pack = 1;  // channels that a thread takes: contiguous in input and output
-  Scalar dtype = Scalar::kFloat32;
-  PoolKind kind = PoolKind::kMax;
-  WindowSteps h, w;
-  ImageSteps in_steps, out_steps;
-  const void* in = nullptr;
-  void* out = nullptr;
-};
-
-template <typename T, int kPack>
-ASHLAR_HD void PoolAt(const PoolParams& p, int64_t number) {
-  using Elements = Pack<T, kPack>;
-  const ImagePoint point = PointOf(p.extents, p.channels_last, kPack, number);
-  const Taps rows = InsideTaps(p.h, point.h), columns = InsideTaps(p.w, point.w);
-  const T* const image =
-      static_cast<const T*>(p.in) + point.n * p.in_steps.n + point.c * p.in_steps.c;
-  float value[kPack];
-  ASHLAR_UNROLL
-  for (int i = 0; i < kPack; ++i) value[i] = p.kind == PoolKind::kMax ? -INFINITY : 0.0f;
-  for (int64_t r = rows.begin; r < rows.end; ++r) {
-    const int64_t y = point.h * p.h.stride - p.h.pad + r;
-    for (int64_t s = columns.begin; s < columns.end; ++s) {
-      const int64_t x = point.w * p.w.stride - p.w.pad + s;
-      const Elements elements =
-          *reinterpret_cast<const Elements*>(image + y * p.in_steps.h + x * p.in_steps.w);
-      ASHLAR_UNROLL
-      for (int i = 0; i < kPack; ++i) {
-        const float element = ToFloat(elements.values[i]);
-        if (p.kind == PoolKind::kMax) {  // hands a NaN on
-          value[i] = element > value[i] || element != element ? element : value[i];
-        } else {
-          value[i] += element;
-        }
-      }
-    }
-  }
-  const int64_t inside = (rows.end - rows.begin) * (columns.end - columns.begin);
-  const int64_t elements = p.kind == PoolKind::kAverage ? p.h.window * p.w.window : inside;
-  Elements result;
-  ASHLAR_UNROLL
-  for (int i = 0; i < kPack; ++i) {
-    const float pooled =
-        p.kind == PoolKind::kMax ? value[i] : value[i] / static_cast<float>(elements);
-    FromFloat(pooled, result.values[i]);
-  }
-  *reinterpret_cast<Elements*>(static_cast<T*>(p.out) + point.n * p.out_steps.n +
-                               point.c * p.out_steps.c + point.h * p.out_steps.h +
-                               point.w * p.out_steps.w) = result;
 }
 
 // Float32. Input and output lie alike.

@@ -1,0 +1,86 @@
+// PoolingForward.
+#include "runtime/cuda/pooling.h"
+
+#include "graph/status.h"
+#include "opr/pooling.h"
+#include "runtime/cuda/kernels.h"
+#include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/walks.h"
+
+namespace ashlar::cuda {
+namespace {
+
+// The widest access to memory, and the narrowest with which a warp still takes whole lines.
+constexpr int kWidest = 16, kNarrowest = 4;  // bytes
+// With fewer threads a large GPU is mostly idle: it has places for several times as many.
+constexpr int64_t kFewThreads = 32768;
+// Windows of fewer taps are not worth a team.
+constexpr int64_t kTeamTaps = 16;
+// Row-major outputs whose windows are so many elements apart do not share lines of memory.
+constexpr int64_t kFarApart = 8;
+
+// The index space of the output in the order of its memory, packs of channels being one.
+Extents OutputExtents(const TensorType& image, int pack) {
+  const Shape& s = image.shape;
+  return ExtentsOf(image.format == Format::kNHWC ? Shape{s[0], s[2], s[3], s[1] / pack} : s);
+}
+
+WindowSteps StepsOf(const WindowAxis& axis) {
+  return {axis.input, axis.window, axis.stride, axis.dilation, axis.pad_begin};
+}
+
+// Decides how the work is shared: more threads where there are few, and neighbouring ones on
+// neighbouring elements.
+void ShareWork(const TensorType& src, const TensorType& dst, const PoolingGeometry& geometry,
+               PoolParams& params) {
+  const bool input_last = src.format == Format::kNHWC;
+  params.channels_last = dst.format == Format::kNHWC;
+  const int64_t outputs = dst.shape.num_elements();
+  const int bytes = static_cast<int>(SizeOf(dst.dtype));
+  if (input_last && params.channels_last) {
+    params.pack = kNarrowest / bytes;
+    if (dst.shape[1] % (kWidest / bytes) == 0) params.pack = kWidest / bytes;
+    if (dst.shape[1] % params.pack != 0) params.pack = 1;
+  }
+  const bool few = outputs / params.pack < kFewThreads;
+  const bool scattered = !input_last && (geometry.w.output == 1 || geometry.w.stride >= kFarApart);
+  params.by_team = geometry.h.window * geometry.w.window >= kTeamTaps && (few || scattered);
+  params.taps_across = !input_last;
+  const int64_t members = !params.by_team ? 1 : params.taps_across ? kPoolAcross : kPoolDown;
+  if (params.pack > 1 && outputs / params.pack * members < kFewThreads) {
+    params.pack = kNarrowest / bytes;
+  }
+}
+
+absl::StatusOr<KernelList> MakePooling(const KernelRequest& request) {
+  const PoolingParam& param = static_cast<const PoolingForward&>(*request.op).param();
+  const TensorType &src = request.inputs[0], &dst = request.outputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(param, src));
+  static_assert(static_cast<int>(PoolKind::kAverageInside) ==
+                static_cast<int>(PoolingMode::kAverageCountExcludePadding));
+  PoolParams params;
+  params.dtype = ScalarOf(dst.dtype);
+  params.kind = static_cast<PoolKind>(param.mode);
+  ShareWork(src, dst, geometry, params);
+  params.extents = OutputExtents(dst, params.pack);
+  params.h = StepsOf(geometry.h);
+  params.w = StepsOf(geometry.w);
+  params.in_steps = cuda::StepsOf(src);
+  params.out_steps = cuda::StepsOf(dst);
+  std::string name = params.by_team ? "pooling:teams" : "pooling";
+  if (params.pack > 1) absl::StrAppend(&name, ":packs", params.pack);
+  return OnlyLaunch(std::move(name), [params](const KernelArgs& args, void* stream) {
+    PoolParams bound = params;
+    bound.in = args.inputs[0];
+    bound.out = args.outputs[0];
+    return Launch(bound, stream);
+  });
+}
+
+}  // namespace
+
+void RegisterPoolingKernels(KernelRegistry& registry) {
+  registry.Register("PoolingForward", MakePooling);
+}
+
+}  // namespace ashlar::cuda
