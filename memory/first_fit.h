@@ -11,8 +11,8 @@ namespace ashlar::memory {
 
 // Takes the groups in the given order and puts each into the lowest gap between
 // those placed before that are live with it. Knows overhangs and fixed offsets,
-// which come first. O(n^2) in the worst case. Returns one base for each group;
-// groups that are not in the order must be fixed or empty.
+// which come first. O(n^2) where all live together, far less where few do. Returns one base for
+// each group; groups that are not in the order must be fixed or empty.
 std::vector<int64_t> PlaceFirstFit(const Instance& instance, absl::Span<const int32_t> order);
 
 }  // namespace ashlar::memory
