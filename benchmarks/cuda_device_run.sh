@@ -2,18 +2,18 @@
 # On a machine with a GPU: tests, memory checks, accuracy and speed of what cuda_device_pack.sh packed.
 # Usage: cuda_device_run.sh OUT [STAGE...]
 #   OUT    where logs and results go: OUT/log.txt and OUT/speed.jsonl
-#   STAGE  doctor tests models sanitize speed:fp32 speed:tf32 speed:fp16; by default all of them
+#   STAGE  doctor tests models sanitize flight speed:fp32 speed:tf32 speed:fp16; by default all of them
 # Each stage ends in a line "STAGE: ok", "STAGE: FAILED" or "STAGE: out of time"; the script fails if
 # one did. $LIMIT seconds (570) are shared by the stages that are left; torch.compile takes a minute and
 # a half for each batch, so where a call may take ten minutes two do it all:
-#   cuda_device_run.sh OUT doctor tests models sanitize speed:fp16
+#   cuda_device_run.sh OUT doctor tests models sanitize flight speed:fp16
 #   cuda_device_run.sh OUT speed:fp32 speed:tf32
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 out=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- doctor tests models sanitize speed:fp32 speed:tf32 speed:fp16
+[ $# -gt 0 ] || set -- doctor tests models sanitize flight speed:fp32 speed:tf32 speed:fp16
 limit=${LIMIT:-570}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -63,6 +63,21 @@ sanitize() {
   return $status
 }
 
+# ResNet-50 one run at a time, with the copies of two overlapping, and with their work overlapping too.
+flight() {
+  local batch options status=0
+  for batch in 1 64; do
+    ashlar zoo resnet50 --batch "$batch" -o "$work/flight.ash" --quiet || return 1
+    for options in "" "--in-flight 2" "--in-flight 2 --arena-each"; do
+      echo "== batch $batch $options"
+      # shellcheck disable=SC2086
+      ashlar bench "$work/flight.ash" --device gpu0:0 --precision fp16 --duration 2s $options || status=1
+    done
+  done
+  rm -f "$work/flight.ash"
+  return $status
+}
+
 speed() {
   python3 "$here/versus_gpu_frameworks.py" --build "$pack" --libraries "$libraries" --folder "$work" \
     --precision "$1" --tune --json "$out/speed.jsonl" --limit "$2"
@@ -101,6 +116,7 @@ for name in "$@"; do
     tests) stage tests tests ;;
     models) stage models models ;;
     sanitize) stage sanitize sanitize ;;
+    flight) stage flight flight ;;
     speed:*) stage "$name" speed "${name#speed:}" $((limit - SECONDS - 15)) ;;
     *) echo "unknown stage $name"; failed=1 ;;
   esac

@@ -79,6 +79,18 @@ TEST(FileWriter, NamesThePathThatCannotBeWritten) {
   EXPECT_EQ(dir.count(), 0u);
 }
 
+TEST(FileWriter, LookingWhetherAPathCanBeWrittenChangesNothing) {
+  TempDir dir;
+  WriteWholeFile(dir / "x", "old");
+  ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);  // opening it would wait for a reader
+  for (const char* path : {"x", "new", "pipe"}) EXPECT_TRUE(IsOk(CheckWritable(dir / path)));
+  for (const char* path : {"missing/x", ".", "x/y"}) {
+    EXPECT_TRUE(FailsWith(CheckWritable(dir / path), "cannot write")) << path;
+  }
+  EXPECT_EQ(ReadWholeFile(dir / "x"), "old");
+  EXPECT_EQ(dir.count(), 2u);
+}
+
 TEST(FileWriter, FollowsLinksAndWritesDevicesInPlace) {
   TempDir dir;
   WriteWholeFile(dir / "x", "old");

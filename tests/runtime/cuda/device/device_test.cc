@@ -11,6 +11,7 @@
 #include "runtime/autotune.h"
 #include "runtime/device_library.h"
 #include "runtime/measure.h"
+#include "runtime/pipeline.h"
 #include "runtime/session.h"
 #include "tests/runtime/cuda/support/kernel_check.h"
 #include "tests/support/operators.h"
@@ -286,6 +287,45 @@ TEST_F(CudaDevice, TuningFindsAKernelForEachConvolution) {
   const Graph graph = Value(BuildResNet18(kTiny));
   const std::vector<HostTensor> before = RunOn(graph, Options()), after = RunOn(graph, tuned);
   EXPECT_LE(Difference(after[0], before[0]), 1e-3);
+}
+
+// Whatever overlaps: in one arena, and with one each.
+TEST_F(CudaDevice, RunsInFlightGiveTheSameAsOneByOne) {
+  std::mt19937_64 random(23);
+  const auto executable = Value(Executable::Compile(Value(BuildSqueezeNet(kTiny)), Options()));
+  const Graph& graph = executable->graph();
+  const TensorType& input = graph.var(graph.inputs()[0].var).type;
+  const TensorType& output = graph.var(graph.outputs()[0].var).type;
+  constexpr size_t kRuns = 6;
+  std::vector<HostTensor> images, expected;
+  for (size_t run = 0; run < kRuns; ++run) images.push_back(RandomTensor(random, input.shape));
+  for (const PipelineOptions& options :
+       {PipelineOptions{.in_flight = 1}, PipelineOptions{.in_flight = 2},
+        PipelineOptions{.in_flight = 2, .arena_each = true}}) {
+    const std::unique_ptr<Pipeline> pipeline = Value(Pipeline::Create(executable, options));
+    std::vector<HostTensor> outputs;
+    for (size_t run = 0; run < kRuns; ++run) {
+      outputs.push_back(HostTensor::Zeros(DType::kFloat32, output.shape));
+    }
+    for (size_t run = 0; run < kRuns; ++run) {
+      if (pipeline->next() == nullptr) {
+        ASSERT_TRUE(IsOk(pipeline->Wait()));
+      }
+      Session& session = *pipeline->next();
+      ASSERT_TRUE(
+          IsOk(session.BindInput(graph.inputs()[0].name, images[run].raw(), images[run].bytes())));
+      ASSERT_TRUE(IsOk(session.BindOutput(graph.outputs()[0].name, outputs[run].mutable_raw(),
+                                          outputs[run].bytes())));
+      ASSERT_TRUE(IsOk(pipeline->Start()));
+    }
+    while (pipeline->running() > 0) ASSERT_TRUE(IsOk(pipeline->Wait()));
+    EXPECT_TRUE(IsOk(pipeline->recording_status()));
+    if (expected.empty()) expected = outputs;
+    for (size_t run = 0; run < kRuns; ++run) {
+      EXPECT_LE(Difference(outputs[run], expected[run]), 1e-5) << "run " << run;
+    }
+    EXPECT_GT(Difference(outputs[0], outputs[1]), 1e-5) << "the images differ, too";
+  }
 }
 
 TEST_F(CudaDevice, MemoryThatOthersHoldCanBeTriedForAgain) {
