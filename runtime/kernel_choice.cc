@@ -187,14 +187,15 @@ std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
 }
 
 std::vector<std::shared_ptr<const Kernel>> ChooseKernels(const KernelCandidates& candidates,
-                                                         absl::Span<const int64_t> live) {
+                                                         absl::Span<const int64_t> live,
+                                                         int64_t extra) {
   const std::vector<int64_t> least = LeastWorkspace(candidates);
   int64_t peak = 0;
   for (size_t i = 0; i < candidates.size(); ++i) peak = std::max(peak, live[i] + least[i]);
   std::vector<std::shared_ptr<const Kernel>> chosen(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
-      if (live[i] + kernel->workspace_bytes() > peak) continue;
+      if (live[i] + kernel->workspace_bytes() - extra > peak) continue;
       chosen[i] = kernel;
       break;
     }

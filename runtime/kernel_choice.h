@@ -45,9 +45,11 @@ absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> ident
 std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates);
 
 // By node, the first candidate whose scratch fits under the peak that the graph has with least
-// scratch. `live` is bytes live at each node's step without any scratch, by node.
+// scratch, or exceeds it by `extra` bytes at most. `live` is bytes live at each node's step without
+// any scratch, by node.
 std::vector<std::shared_ptr<const Kernel>> ChooseKernels(const KernelCandidates& candidates,
-                                                         absl::Span<const int64_t> live);
+                                                         absl::Span<const int64_t> live,
+                                                         int64_t extra);
 
 }  // namespace ashlar
 

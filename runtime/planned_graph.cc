@@ -139,7 +139,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
       ComputeLifetimes(g, model, planned->schedule.order, no_workspace, alignment);
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<int64_t> live,
                           LiveBytesByNode(g, planned->schedule, bare.problem));
-  planned->kernels = ChooseKernels(candidates, live);
+  planned->kernels = ChooseKernels(candidates, live, options.extra_scratch);
   planned->workspace = recorded ? least : no_workspace;
   for (size_t i = 0; i < g.nodes().size() && !recorded; ++i) {
     if (planned->kernels[i] == nullptr) continue;

@@ -51,6 +51,8 @@ struct PlanningOptions {
   std::shared_ptr<const KernelRecord> record;  // what Autotune found out; may be null
   // By node of the rewritten graph, the kernel to take (KeepKernels); empty: chosen.
   std::vector<std::string> kept_kernels;
+  // Bytes by which the scratch of faster kernels may raise the arena.
+  int64_t extra_scratch = 0;
   bool inplace = true;      // readonly and writable forwards, placements
   int64_t alignment = 0;    // bytes; 0: the device's
   int64_t guard_bytes = 0;  // unused bytes behind each chunk, for CheckGuards

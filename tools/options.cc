@@ -174,6 +174,9 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
       ->group(group);
   flags.record = DefaultKernelRecordPath();
   if (suffix.empty()) {
+    AddParsed(app, "--extra-scratch", flags.extra_scratch, ParseSize, "SIZE",
+              "by which the scratch of faster kernels may raise the arena (default 0)")
+        ->group(group);
     app.add_flag_callback(
            "--no-autotune", [&flags] { flags.autotune = false; },
            "kernels by the table, not as `tune` found out")
@@ -241,6 +244,7 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
   options.kernels = {.exact = planning.exact,
                      .least_memory = planning.prefer_memory,
                      .allow_tf32 = execution.allow_tf32};
+  options.extra_scratch = planning.extra_scratch;
   options.alignment = planning.align;
   if (planning.autotune && !planning.record.empty()) {
     // A record only saves time: one that cannot be read is as none, as for a device that is not

@@ -65,7 +65,8 @@ struct PlanningFlags {
   bool exact = false;
   std::string record;  // file of measured kernels, from DefaultKernelRecordPath; empty: none
   bool autotune = true;
-  int64_t align = 0;  // bytes; 0: the device's
+  int64_t extra_scratch = 0;  // bytes
+  int64_t align = 0;          // bytes; 0: the device's
   absl::Duration plan_time = memory::SearchLimits().time;
   TileSpec tiles;
   int64_t memory_budget = -1;  // bytes; 0: as few as can be; -1: none

@@ -126,7 +126,7 @@ std::string TileLines(const PlannedGraph& planned) {
     absl::StrAppend(&text, planned.spared.size(),
                     planned.spared.size() == 1 ? " operator runs" : " operators run",
                     " on a kernel with less scratch than the fastest one's, which would raise the "
-                    "arena's peak; the first is ",
+                    "arena's peak (--extra-scratch allows that); the first is ",
                     FormatName(planned.graph.node(planned.spared[0]).name), "\n");
   }
   return text;

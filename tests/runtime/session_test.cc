@@ -127,16 +127,24 @@ TEST_F(SessionTest, ScratchThatWouldRaiseThePeakGivesWayToLess) {
   // The middle operator has two tensors live (8064 aligned bytes), the ends have one (caller's
   // I/O).
   FakeDevice::Install({{.name = "fast", .workspace = 3000}, {.name = "lean", .time = 1.1}});
-  const auto planned = PlanGraph(Chain(3), options);
-  ASSERT_TRUE(planned.ok()) << planned.status();
-  std::vector<std::string> chosen;
-  for (int node : (*planned)->schedule.order) {
-    if ((*planned)->kernels[node] != nullptr) {
-      chosen.push_back((*planned)->kernels[node]->implementation());
+  int64_t arena = 0;
+  for (const auto& [extra, middle] :
+       {std::pair(0, "lean"), std::pair(2999, "lean"), std::pair(3000, "fast")}) {
+    SCOPED_TRACE(extra);
+    options.extra_scratch = extra;
+    const auto planned = PlanGraph(Chain(3), options);
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    std::vector<std::string> chosen;
+    for (int node : (*planned)->schedule.order) {
+      if ((*planned)->kernels[node] != nullptr) {
+        chosen.push_back((*planned)->kernels[node]->implementation());
+      }
     }
+    EXPECT_EQ(chosen, (std::vector<std::string>{"fast", middle, "fast"}));
+    EXPECT_EQ((*planned)->plan.plan.arena, (*planned)->plan.lower_bound);
+    if (extra == 0) arena = (*planned)->plan.plan.arena;
+    EXPECT_EQ((*planned)->plan.plan.arena > arena, extra == 3000);
   }
-  EXPECT_EQ(chosen, (std::vector<std::string>{"fast", "lean", "fast"}));
-  EXPECT_EQ((*planned)->plan.plan.arena, (*planned)->plan.lower_bound);
 }
 
 TEST_F(SessionTest, ScratchStaysWhereLessCostsTooMuchTime) {
