@@ -6,18 +6,24 @@
 #include "opr/axis.h"
 #include "opr/checks.h"
 #include "opr/regions.h"
+#include "opr/type_cvt.h"
 
 namespace ashlar {
 
 absl::StatusOr<std::vector<TensorType>> Softmax::Infer(absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
-  ASHLAR_RETURN_IF_ERROR(CheckFloat32("input", inputs[0].type));
+  ASHLAR_RETURN_IF_ERROR(CheckFloat("input", inputs[0].type));
   ASHLAR_RETURN_IF_ERROR(NormalizeAxis(param().axis, inputs[0].type.shape.rank()).status());
   return std::vector<TensorType>{{DType::kFloat32, inputs[0].type.shape}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> Softmax::Evaluate(
     absl::Span<const HostTensor> inputs) const {
+  if (inputs[0].dtype() != DType::kFloat32) {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> wide,
+                            TypeCvt({DType::kFloat32}).Evaluate(inputs));
+    return Evaluate(wide);
+  }
   const Shape& shape = inputs[0].shape();
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, shape.rank()));
   const int64_t length = shape[axis];

@@ -15,8 +15,8 @@ struct SoftmaxParam {
   }
 };
 
-// exp(x - max) / sum of exp(x - max), maximum and sum along the axis. Input and output: any shape
-// of rank 1 or more.
+// exp(x - max) / sum of exp(x - max), maximum and sum along the axis. Input: floats of any shape of
+// rank 1 or more. Output: Float32, whatever the input's dtype.
 class Softmax final : public OperatorWithParam<SoftmaxParam> {
  public:
   using OperatorWithParam::OperatorWithParam;

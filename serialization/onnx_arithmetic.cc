@@ -144,7 +144,13 @@ absl::StatusOr<std::string> OnnxReduce(OnnxEmitter& emitter) {
 }
 
 absl::StatusOr<std::string> OnnxSoftmax(OnnxEmitter& emitter) {
-  return emitter.Add("Softmax", {emitter.input(0)}, {{"axis", emitter.op<Softmax>().param().axis}});
+  std::string input = emitter.input(0);
+  // There the output has the dtype of the input.
+  const DType dtype = emitter.output_type().dtype;
+  if (emitter.input_type(0).dtype != dtype) {
+    input = emitter.Add("Cast", {input}, {{"to", int64_t{OnnxType(dtype)}}});
+  }
+  return emitter.Add("Softmax", {input}, {{"axis", emitter.op<Softmax>().param().axis}});
 }
 
 absl::StatusOr<std::string> OnnxTypeCvt(OnnxEmitter& emitter) {

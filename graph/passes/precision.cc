@@ -32,8 +32,9 @@ class PrecisionAssigner {
   absl::Status Add(const OperatorNode& node) {
     std::vector<int> inputs = rewriter_.MapAll(node.inputs);
     const bool low = IsLow(node, inputs);
+    const bool takes_any = !low && TakesAsTheyCome(node, inputs);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!IsWide(node, i)) continue;
+      if (!IsWide(node, i) || takes_any) continue;
       ASHLAR_ASSIGN_OR_RETURN(inputs[i], InDType(inputs[i], low ? precision_ : DType::kFloat32));
     }
     ASHLAR_ASSIGN_OR_RETURN(
@@ -63,6 +64,18 @@ class PrecisionAssigner {
       if (IsWide(node, i) && DTypeOf(inputs[i]) == precision_) return true;
     }
     return false;
+  }
+
+  // Whether the node makes the same of its inputs, some of them in 16 bits now: what casts of
+  // theirs to Float32 would be for.
+  bool TakesAsTheyCome(const OperatorNode& node, const std::vector<int>& inputs) {
+    if (node.op->role() != Role::kCompute) return false;
+    std::vector<InputInfo> infos = source().InputInfos(node);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (IsWide(node, i)) infos[i].type.dtype = DTypeOf(inputs[i]);
+    }
+    const absl::StatusOr<std::vector<TensorType>> outputs = node.op->Infer(infos);
+    return outputs.ok() && *outputs == source().OutputTypes(node);
   }
 
   // The var in a dtype: itself, or the cast of it that all its readers share. A constant is

@@ -85,31 +85,32 @@ ASHLAR_HD void ReduceAt(const ReduceParams& p, int64_t number, const Team& team)
 }
 
 // Rows of `length` elements, `step` apart; row r begins at r / step * step * length + r % step.
-// Float32. The output may overwrite the input.
+// Float32 from floats, which it may overwrite if they are Float32, too.
 struct SoftmaxParams {
   int64_t rows = 0, length = 0, step = 1;
-  const float* in = nullptr;
+  Scalar from = Scalar::kFloat32;
+  const void* in = nullptr;
   float* out = nullptr;
 };
 
-template <typename Team>
+template <typename From, typename Team>
 ASHLAR_HD void SoftmaxAt(const SoftmaxParams& p, int64_t row, const Team& team) {
   const int64_t begin = row / p.step * p.step * p.length + row % p.step;
-  const float* const in = p.in + begin;
+  const From* const in = static_cast<const From*>(p.in) + begin;
   float* const out = p.out + begin;
   const FoldTwo<float> most = {FoldKind::kMax}, sum = {FoldKind::kSum};
   float largest = -INFINITY;
   for (int64_t i = team.rank(); i < p.length; i += team.size()) {
-    largest = most(largest, in[i * p.step]);
+    largest = most(largest, ToFloat(in[i * p.step]));
   }
   largest = team.All(largest, most);
   float total = 0;
   for (int64_t i = team.rank(); i < p.length; i += team.size()) {
-    total += expf(in[i * p.step] - largest);
+    total += expf(ToFloat(in[i * p.step]) - largest);
   }
   total = team.All(total, sum);
   for (int64_t i = team.rank(); i < p.length; i += team.size()) {
-    out[i * p.step] = expf(in[i * p.step] - largest) / total;
+    out[i * p.step] = expf(ToFloat(in[i * p.step]) - largest) / total;
   }
 }
 

@@ -70,9 +70,10 @@ absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
   params.length = shape[axis];
   params.step = ContiguousStrides(shape)[axis];
   params.rows = shape.num_elements() / params.length;
+  params.from = ScalarOf(request.inputs[0].dtype);
   return OnlyLaunch("softmax", [params](const KernelArgs& args, void* stream) {
     SoftmaxParams bound = params;
-    bound.in = static_cast<const float*>(args.inputs[0]);
+    bound.in = args.inputs[0];
     bound.out = static_cast<float*>(args.outputs[0]);
     return Launch(bound, stream);
   });

@@ -36,6 +36,18 @@ TEST(Softmax, LargeInputsDoNotOverflow) {
   EXPECT_TRUE(Near(Evaluate(*Make(-1), {x}), std::vector<double>{0.5, 0.5}, 1e-7));
 }
 
+TEST(Softmax, OfSixteenBitsIsInFloat32) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    std::mt19937_64 random(7);
+    const HostTensor x = RandomTensor(random, dtype, Shape{3, 50}, -9, 9);
+    HostTensor wide = HostTensor::Zeros(DType::kFloat32, x.shape());
+    for (int64_t i = 0; i < x.num_elements(); ++i) wide.Set(i, x.At(i));
+    const HostTensor y = Evaluate(*Make(1), {x});
+    EXPECT_EQ(y.dtype(), DType::kFloat32);
+    EXPECT_TRUE(Near(y, Evaluate(*Make(1), {wide}), 0));
+  }
+}
+
 TEST(Softmax, RefusesWhatItCannotCompute) {
   ExpectRejected({
       {Make(0), {Shape()}, "axis"},

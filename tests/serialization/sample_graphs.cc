@@ -143,6 +143,9 @@ void AddArithmetic(Samples& samples) {
   }
   samples.AddOne<Softmax>("softmax", {-1}, {{2, 5}});
   samples.AddOne<Softmax>("softmax_channels", {1}, {{2, 5, 3}});
+  samples.Add("softmax_half", {{2, 5}}, [](GraphMaker& maker, std::vector<int> x) {
+    return maker.Add<Softmax>({-1}, {maker.Add<TypeCvt>({DType::kFloat16}, x)});
+  });
   samples.Add("type_cvt", {{2, 3}}, [](GraphMaker& maker, std::vector<int> x) {
     return maker.Add<TypeCvt>({DType::kFloat32}, {maker.Add<TypeCvt>({DType::kInt32}, x)});
   });

@@ -181,16 +181,18 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <typename From>
 __global__ void __launch_bounds__(kThreads) SoftmaxKernel(const __grid_constant__ SoftmaxParams p) {
   __shared__ float shared[kThreads / 32];
   for (int64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
-    SoftmaxAt(p, row, Block<float>{shared});
+    SoftmaxAt<From>(p, row, Block<float>{shared});
   }
 }
 
+template <typename From>
 __global__ void __launch_bounds__(kThreads)
     SoftmaxColumnKernel(const __grid_constant__ SoftmaxParams p) {
-  ASHLAR_GRID_LOOP(row, p.rows) SoftmaxAt(p, row, Alone());
+  ASHLAR_GRID_LOOP(row, p.rows) SoftmaxAt<From>(p, row, Alone());
 }
 
 bool IsReal(Scalar dtype) {
@@ -314,9 +316,14 @@ LaunchError Launch(const ReduceParams& p, void* stream) {
 }
 
 LaunchError Launch(const SoftmaxParams& p, void* stream) {
-  if (p.step > 1) return Start(SoftmaxColumnKernel, Blocks(p.rows), kThreads, stream, p);
-  return Start(SoftmaxKernel, static_cast<unsigned>(std::min(p.rows, kMaxBlocks)), kThreads, stream,
-               p);
+  return WithReal(p.from, [&](auto type) {
+    using From = decltype(type);
+    if (p.step > 1) {
+      return Start(SoftmaxColumnKernel<From>, Blocks(p.rows), kThreads, stream, p);
+    }
+    return Start(SoftmaxKernel<From>, static_cast<unsigned>(std::min(p.rows, kMaxBlocks)), kThreads,
+                 stream, p);
+  });
 }
 
 LaunchError Launch(const MatrixParams& p, void* stream) {

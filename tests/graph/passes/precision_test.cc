@@ -77,7 +77,20 @@ TEST_F(PrecisionTest, SoftmaxAndReductionsStayInFloat32) {
   EXPECT_EQ(DTypes(graph, "sum"), "f=f");
   EXPECT_EQ(DTypes(graph, "flat"), "f=fi");
   EXPECT_EQ(DTypes(graph, "product"), "h=hh");
-  EXPECT_EQ(DTypes(graph, "softmax"), "f=f");
+  EXPECT_EQ(DTypes(graph, "softmax"), "f=h");  // it reads 16 bits and sums in Float32
+}
+
+TEST_F(PrecisionTest, NoCastsStandBeforeWhatTakesAnyDType) {
+  const int a = Conv(make_.Input("x", {2, 8, 4, 4}), 8, "a");
+  make_.Output(make_.Add<TypeCvt>({DType::kInt32}, {a}, "integers"));
+  make_.Output(make_.Add<TypeCvt>({DType::kFloat16}, {a}, "half"));
+  make_.Output(make_.Add<Softmax>({1}, {a}, "softmax"));
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph),
+              ElementsAre("TypeCvt", "ConvolutionForward", "TypeCvt", "TypeCvt", "Softmax"));
+  EXPECT_EQ(DTypes(graph, "integers"), "i=h");
+  EXPECT_EQ(DTypes(graph, "half"), "h=h");
+  EXPECT_EQ(DTypes(graph, "softmax"), "f=h");
 }
 
 TEST_F(PrecisionTest, OthersFollowTheirInputs) {

@@ -393,7 +393,9 @@ void CaseList::AddFolds() {
     }
   }
   for (const int64_t axis : {0, 1, -1}) {
-    Add("softmax", Make<Softmax>({axis}), {Tensor(DType::kFloat32, {3, 40, 33}, -9, 9)});
+    for (const DType dtype : kReals) {
+      Add("softmax", Make<Softmax>({axis}), {Tensor(dtype, {3, 40, 33}, -9, 9)});
+    }
   }
   Add("softmax of a class", Make<Softmax>({-1}), {Tensor({5, 1})});
   Add("softmax in place", Make<Softmax>({-1}), {Tensor({4, 1000})}).in_place = 0;
