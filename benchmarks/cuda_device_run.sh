@@ -1,24 +1,48 @@
 #!/usr/bin/env bash
 # On a machine with a GPU: tests, memory checks, accuracy and speed of what cuda_device_pack.sh packed.
 # Usage: cuda_device_run.sh OUT [STAGE...]
-#   OUT    where logs and results go: OUT/log.txt and OUT/speed.jsonl
-#   STAGE  doctor tests models sanitize flight speed:fp32 speed:tf32 speed:fp16; by default all of them
-# Each stage ends in a line "STAGE: ok", "STAGE: FAILED" or "STAGE: out of time"; the script fails if
-# one did. $LIMIT seconds (570) are shared by the stages that are left; torch.compile takes a minute and
-# a half for each batch, so where a call may take ten minutes two do it all:
-#   cuda_device_run.sh OUT doctor tests models sanitize flight speed:fp16
-#   cuda_device_run.sh OUT speed:fp32 speed:tf32
+#   OUT    where results go, as they come:
+#          summary.txt   a line or a few for each stage, also on stdout
+#          log.txt       all that the programs said
+#          speed.jsonl   a row a line, and table.md made of it
+#          kernels.json  what `ashlar tune` found out
+#          doctor.json   the machine
+#   STAGE  tests          the device's tests, each in a process of its own
+#          speed:P        ResNet-50 at batch 1, 10, 64 in precision P (fp16, tf32, fp32, bf16) beside
+#                         PyTorch eager and as a CUDA graph, and JAX: about a minute a batch
+#          compile:P      the same beside the CUDA graph and torch.compile: two to four minutes a batch
+#          freeze:P       the same beside torch.compile with normalisation folded into the filters
+#          sanitize       compute-sanitizer's tools
+#          flight         ResNet-50 in fp16 with several runs on the way, at batch 1 and 64
+#          models         every model of the zoo against the CPU, in all precisions; verify and profile
+#          `doctor` always comes first, and where it finds no device nothing else is run.
+# $LIMIT seconds (570) are shared by the stages that are left. Where a call may take ten minutes, three do
+# it all; what comes first is what tells most:
+#   1: tests speed:fp16 speed:tf32 speed:fp32
+#   2: speed:fp32 flight sanitize compile:fp16
+#   3: models compile:tf32 compile:fp32 freeze:fp16
+# speed.jsonl and kernels.json of an earlier call, put beside this script, are gone on with: rows that are
+# complete are not measured again, so a stage that had no time may simply be named again.
+# The exit code is 0 if every stage was "ok".
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+[ $# -gt 0 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//p}' "$0"; exit 2; }
 mkdir -p "$1"
 out=$(realpath "$1")
 shift
-[ $# -gt 0 ] || set -- doctor tests models sanitize flight speed:fp32 speed:tf32 speed:fp16
+[ $# -gt 0 ] || set -- tests speed:fp16 speed:tf32 speed:fp32 flight sanitize models compile:fp16 compile:tf32 compile:fp32
 limit=${LIMIT:-570}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-tar -C "$work" -xJf "$here/pack.tar.xz"
+# Kept for a later call as long as the machine is.
+work=${TMPDIR:-/tmp}/ashlar_device
+mkdir -p "$work"
+rm -rf "$work/pack"
+tar -C "$work" -xJf "$here/pack.tar.xz" || exit 1
 pack=$work/pack
+commit=$(cat "$pack/commit")
+for name in speed.jsonl kernels.json; do
+  if [ -f "$here/$name" ]; then cp "$here/$name" "$out/"; fi
+done
+export ASHLAR_KERNELS="$out/kernels.json" TORCHINDUCTOR_CACHE_DIR="$work/inductor" PYTHONUNBUFFERED=1
 
 # CUDA's libraries: those that Python packages brought, then the toolkit's.
 cuda=$(python3 - <<'P' 2>/dev/null
@@ -28,98 +52,214 @@ print(":".join(p for root in roots for p in sorted(glob.glob(root + "/nvidia/*/l
 P
 )
 libraries="$pack:$cuda:/usr/local/cuda/lib64"
-export ASHLAR_KERNELS="$out/kernels.json"
-failed=0
 
 # Programs of the pack only: Python's own libraries are for Python.
-ashlar() { LD_LIBRARY_PATH=$libraries "$pack/ashlar" "$@"; }
-device_test() { LD_LIBRARY_PATH=$libraries "$@" "$pack/runtime_cuda_device_test"; }
+ashlar() { LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-120}" "$pack/ashlar" "$@"; }
+device_test() { LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-120}" "$pack/runtime_cuda_device_test" "$@"; }
 
-tests() { device_test env; }
+# A line for who reads along, and for the summary. Descriptor 3 is the script's stdout.
+say() { echo "$*" | tee -a "$out/summary.txt" "$out/log.txt" >&3; }
+
+doctor() {
+  local state
+  ashlar doctor
+  ashlar doctor --json --quiet >"$out/doctor.json" || return 1
+  state=$(python3 -c 'import json, sys; f = json.load(open(sys.argv[1]))["facts"]
+print(f["gpu0:0"]); print(*(f"{k}: {v}" for k, v in f.items() if "CUDA" in k or k == "device memory"), sep="; ")' \
+    "$out/doctor.json") || return 1
+  say "gpu0:0: $state"
+  [ "${state%%$'\n'*}" = ready ]
+}
+
+tests() {
+  local name suite="" status=0 output begun
+  while read -r name; do
+    case "$name" in
+      *.) suite=$name; continue ;;
+      '' | *' '*) continue ;;
+    esac
+    begun=$SECONDS
+    output=$(device_test --gtest_filter="$suite$name" 2>&1)
+    case $?:$output in
+      0:*'[  SKIPPED ]'*)
+        # Of a device that does not answer: nothing was tested.
+        case "$suite$name" in
+          CudaDevice.*) status=1; say "  $suite$name: FAILED: skipped" ;;
+          *) say "  $suite$name: does not apply" ;;
+        esac ;;
+      0:*) say "  $suite$name: ok ($((SECONDS - begun)) s)" ;;
+      124:* | 137:*) status=1; say "  $suite$name: FAILED: out of time" ;;
+      *) status=1; say "  $suite$name: FAILED"; say "$(grep -E -m 6 'Failure|error|rror:|Which|Actual|seed' <<<"$output")" ;;
+    esac
+    echo "$output"
+  done < <(device_test --gtest_list_tests | sed 's/^ *//; s/ *#.*//')
+  return $status
+}
+
+# One line of a model: what was checked and how it ended.
+check() {
+  local what=$1 output code begun=$SECONDS
+  shift
+  output=$(ashlar "$@" --quiet 2>&1)
+  code=$?
+  echo "$output"
+  if [ $code = 0 ]; then
+    line="$line $what"
+    [ $((SECONDS - begun)) -lt 5 ] || line="$line($((SECONDS - begun)) s)"
+  else
+    failures=$((failures + 1))
+    line="$line $what:FAILED($code)"
+    say "    $what: $(tail -n 2 <<<"$output")"
+  fi
+}
 
 models() {
-  local status=0 name
-  for name in resnet18 resnet50 vgg19 mobilenet_v2 squeezenet inception_v1; do
-    echo "== $name"
-    ashlar zoo "$name" --batch 1 -o "$work/$name.ash" --quiet >/dev/null || { status=1; continue; }
-    ashlar compare "$work/$name.ash" --device gpu0:0 --device-b cpu0:0 --rtol 1e-3 || status=1
-    ashlar compare "$work/$name.ash" --device gpu0:0 --device-b cpu0:0 --allow-tf32 --rtol 1e-2 || status=1
-    ashlar compare "$work/$name.ash" --device gpu0:0 --precision fp16 --rtol 3e-2 || status=1
-    ashlar compare "$work/$name.ash" --device gpu0:0 --precision bf16 --rtol 2e-1 || status=1
-    ashlar verify "$work/$name.ash" --device gpu0:0 || status=1
-    ashlar verify "$work/$name.ash" --device gpu0:0 --memory-budget min || status=1
-    ashlar profile "$work/$name.ash" --device gpu0:0 --by op || status=1
-    rm -f "$work/$name.ash"
+  local failures=0 name line model reference begun options
+  for name in squeezenet resnet18 mobilenet_v2 inception_v1 resnet50 vgg19; do
+    begun=$SECONDS line="" model=$work/$name.ash reference=$work/$name.npz
+    [ -f "$model" ] || ashlar zoo "$name" --batch 1 -o "$model" --quiet || { failures=1; continue; }
+    # The CPU's own kernels, which are tested against the reference where Ashlar is built.
+    ashlar run "$model" --output "$reference" --exact --top 0 --quiet || { failures=1; continue; }
+    options=("$model" --device gpu0:0)
+    check fp32 compare "${options[@]}" --ref "$reference" --rtol 1e-3
+    check tf32 compare "${options[@]}" --ref "$reference" --allow-tf32 --rtol 3e-2
+    check fp16 compare "${options[@]}" --ref "$reference" --precision fp16 --rtol 3e-2
+    check bf16 compare "${options[@]}" --ref "$reference" --precision bf16 --rtol 2e-1
+    check verify verify "${options[@]}"
+    check verify-fp16 verify "${options[@]}" --precision fp16
+    check least-budget verify "${options[@]}" --memory-budget min
+    check profile profile "${options[@]}" --by op --warmup 10
+    say "  $name:$line ($((SECONDS - begun)) s)"
   done
-  return $status
+  [ $failures = 0 ]
+}
+
+# A tool of compute-sanitizer over a program; in `found` its errors, in `ours` those in our kernels or copies.
+sanitized() {
+  local what=$1 tool=$2 record="$work/sanitizer.txt" begun=$SECONDS
+  shift 2
+  LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-150}" compute-sanitizer --tool "$tool" --print-limit 200 "$@" \
+    >"$record" 2>&1
+  local code=$?
+  cat "$record"
+  found=$(sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p; s/.*RACECHECK SUMMARY: \([0-9]*\) hazard.*/\1/p' "$record" |
+    tail -n 1)
+  ours=$(grep -cE '^=+ +at .*ashlar|^=+ .*(access|hazard).* ashlar::|access by cuda' "$record")
+  [ $code != 124 ] && [ $code != 137 ] || found="no answer in time"
+  say "  $tool, $what: ${found:-no summary} errors, $ours in our kernels and copies; exit $code ($((SECONDS - begun)) s)"
+  [ $code = 0 ] && [ -n "$found" ]
 }
 
 sanitize() {
-  local tool status=0
-  for tool in memcheck racecheck initcheck; do
-    echo "== $tool"
-    device_test compute-sanitizer --tool "$tool" --error-exitcode 9 || status=1
+  local status=0 found ours small=$work/small.ash tool
+  command -v compute-sanitizer >/dev/null || { say "  compute-sanitizer is not on the PATH"; return 1; }
+  compute-sanitizer --version | tail -n 1
+  ashlar zoo squeezenet --image 64 -o "$small" --quiet || return 1
+  # Our kernels only, by the namespace in their mangled names: those of the libraries take long, and are
+  # not ours. Calls that fail are part of what libraries and a test do.
+  for tool in memcheck racecheck synccheck; do
+    local options=(--kernel-name kns=6ashlar --error-exitcode 9)
+    [ $tool != memcheck ] || options+=(--report-api-errors no)
+    sanitized "kernels by themselves" $tool "${options[@]}" "$pack/runtime_cuda_device_test" \
+      --gtest_filter='CudaDevice.KernelsComputeWhatTheirOperatorsMean' || status=1
+    [ "${found:-x}" = 0 ] || status=1
+  done
+  # Whole runs, the libraries' kernels included: what these read and write is memory that we gave them.
+  # A read of memory that nothing wrote is ours to explain only where our kernel reads.
+  for options in "" "--precision fp16"; do
+    # shellcheck disable=SC2086
+    sanitized "a model ${options:-in fp32}" memcheck --report-api-errors no --error-exitcode 9 \
+      "$pack/ashlar" run "$small" --device gpu0:0 --iterations 3 --no-autotune $options || status=1
+    # shellcheck disable=SC2086
+    sanitized "a model ${options:-in fp32}" initcheck \
+      "$pack/ashlar" run "$small" --device gpu0:0 --iterations 3 --no-autotune $options || status=1
+    [ "$ours" = 0 ] || status=1
   done
   return $status
 }
 
-# ResNet-50 one run at a time, with the copies of two overlapping, and with their work overlapping too.
+# One run at a time, then with the copies of two overlapping, then with their work overlapping too.
 flight() {
-  local batch options status=0
+  local batch options status=0 model output
   for batch in 1 64; do
-    ashlar zoo resnet50 --batch "$batch" -o "$work/flight.ash" --quiet || return 1
+    model=$work/resnet50-$batch.ash
+    [ -f "$model" ] || ashlar zoo resnet50 --batch "$batch" -o "$model" --quiet || return 1
     for options in "" "--in-flight 2" "--in-flight 2 --arena-each"; do
-      echo "== batch $batch $options"
       # shellcheck disable=SC2086
-      ashlar bench "$work/flight.ash" --device gpu0:0 --precision fp16 --duration 2s $options || status=1
+      output=$(ashlar bench "$model" --device gpu0:0 --precision fp16 --duration 2s --quiet $options 2>&1) || status=1
+      say "  batch $batch $options"$'\n'"$output"
     done
   done
-  rm -f "$work/flight.ash"
   return $status
 }
 
 speed() {
-  python3 "$here/versus_gpu_frameworks.py" --build "$pack" --libraries "$libraries" --folder "$work" \
-    --precision "$1" --tune --json "$out/speed.jsonl" --limit "$2"
+  local precision=$1 left=$2
+  shift 2
+  python3 "$here/versus_gpu_frameworks.py" --build "$pack" --libraries "$libraries" --folder "$work" --commit "$commit" \
+    --precision "$precision" --tune --json "$out/speed.jsonl" --limit "$left" --peers "$@"
+  local status=$?
+  [ $status = 0 ] || say "$(tac "$out/log.txt" | sed '/^#### /q' | tac | grep -aE '^(batch |[a-z]+: )' | tail -n 8 | cut -c 1-400)"
+  python3 "$here/versus_gpu_frameworks.py" --table "$out/speed.jsonl" >"$out/table.md" 2>/dev/null
+  return $status
 }
 
 stage() {
-  local name=$1 left=$((limit - SECONDS)) status
+  local name=$1 left=$((limit - SECONDS)) status begun=$SECONDS
   shift
+  echo "#### $name" >>"$out/log.txt"
   if [ $left -lt 10 ]; then
-    echo "$name: out of time"
+    say "$name: not begun, out of time"
     failed=1
-    return
+    return 1
   fi
   # A stage is this script's function: `timeout` takes programs only.
   ( "$@" ) >>"$out/log.txt" 2>&1 &
-  local child=$!
-  ( sleep "$left" && kill -TERM -- -$child ) >/dev/null 2>&1 &
-  local watch=$!
-  wait $child
+  running=$!
+  ( sleep "$left"; kill -TERM -- -$running; sleep 5; kill -KILL -- -$running ) >/dev/null 2>&1 &
+  watch=$!
+  wait $running 2>/dev/null
   status=$?
   kill -TERM -- -$watch 2>/dev/null
   wait $watch 2>/dev/null
+  running="" watch=""
   case $status in
-    0) echo "$name: ok ($SECONDS s)" ;;
-    143) echo "$name: out of time"; failed=1 ;;
-    *) echo "$name: FAILED (exit $status)"; tail -n 20 "$out/log.txt"; failed=1 ;;
+    0) say "$name: ok ($((SECONDS - begun)) s)" ;;
+    143 | 137) say "$name: out of time after $((SECONDS - begun)) s" ;;
+    *) say "$name: FAILED (exit $status, $((SECONDS - begun)) s)" ;;
   esac
+  [ $status = 0 ] || failed=1
+  return $status
 }
 
+# What was measured is told last, since of a long output the end is kept.
+finish() {
+  trap - EXIT TERM INT HUP
+  [ -z "$running" ] || kill -TERM -- -"$running" 2>/dev/null
+  [ -z "$watch" ] || kill -TERM -- -"$watch" 2>/dev/null
+  wait 2>/dev/null
+  if [ -s "$out/speed.jsonl" ]; then
+    python3 "$here/versus_gpu_frameworks.py" --table "$out/speed.jsonl" >"$out/table.md" && cat "$out/table.md"
+  fi
+  exit "$1"
+}
+
+exec 3>&1
+failed=0 running="" watch=""
 set -m  # stages are process groups of their own
-nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader || true
+trap 'say "ended from outside"; finish 143' TERM INT HUP
+trap 'finish $failed' EXIT
+device=$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null)
+say "${device:-no answer of nvidia-smi}; Ashlar $commit"
+stage doctor doctor || { say "not run, since gpu0:0 is not ready: $*"; exit; }
 for name in "$@"; do
-  echo "#### $name" >>"$out/log.txt"
+  precision=${name#*:}
   case "$name" in
-    doctor) stage doctor ashlar doctor ;;
-    tests) stage tests tests ;;
-    models) stage models models ;;
-    sanitize) stage sanitize sanitize ;;
-    flight) stage flight flight ;;
-    speed:*) stage "$name" speed "${name#speed:}" $((limit - SECONDS - 15)) ;;
-    *) echo "unknown stage $name"; failed=1 ;;
+    doctor) ;;
+    tests | models | sanitize | flight) stage "$name" "$name" ;;
+    speed:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) eager graph jax ;;
+    compile:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph compile ;;
+    freeze:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph freeze ;;
+    *) say "unknown stage $name"; failed=1 ;;
   esac
 done
-[ ! -f "$out/speed.jsonl" ] || cat "$out/speed.jsonl"
-exit $failed

@@ -1,300 +1,322 @@
 #!/usr/bin/env python3
 """ResNet-50 on one GPU: Ashlar beside PyTorch (eager, CUDA graph, torch.compile) and JAX, interleaved.
 
-    benchmarks/versus_gpu_frameworks.py --build build/release [--batch 1 10 64] [--precision fp32 tf32 fp16]
+    benchmarks/versus_gpu_frameworks.py --build build/release --tune --json speed.jsonl
+    benchmarks/versus_gpu_frameworks.py --peers graph compile freeze --precision fp16 --json speed.jsonl
+    benchmarks/versus_gpu_frameworks.py --table speed.jsonl          # Markdown, for benchmarks/results
+    benchmarks/versus_gpu_frameworks.py --planned --build build/release   # planned memory; needs no GPU
 
 Each system is a long-lived process with its tensors on the GPU. In every round each gets a burst of runs,
-in rotating order, and synchronises after each run; the first round is dropped. All have the same layers
-(the stride in the 3x3 convolutions) and channels last; weights are random, so only Ashlar's own output is
-checked, against its CPU. Reported: medians over all runs, and the median of the per-round ratios to the
-fastest other.
+in rotating order, and synchronises after each run, by the host's clock; the first round is dropped. All have
+the same layers (the stride in the 3x3 convolutions) and channels last; weights are random. Ashlar also
+converts from fp32 in NCHW and back and ends in a softmax, which PyTorch does not. Reported: medians over all
+runs, and the median of the per-round ratios to each other system.
+
+A row is a batch in a precision. It is written when it is measured, or as far as it is measured when time
+(--limit) is out or the process is told to end. `compile` is torch.compile(mode="max-autotune") and takes
+minutes a row; `freeze` is the same with normalisation folded into the filters.
 """
 import argparse
+import datetime
+import importlib.metadata
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-TORCH_SERVER = """
-import sys, time, torch, torchvision
-way, batch, precision = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-tf32 = precision == "tf32"
-torch.backends.cudnn.allow_tf32 = tf32
-torch.backends.cuda.matmul.allow_tf32 = tf32
-torch.backends.cudnn.benchmark = True
-dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
-torch.manual_seed(0)
-model = torchvision.models.resnet50().eval().cuda().to(dtype).to(memory_format=torch.channels_last)
-image = torch.randn(batch, 3, 224, 224, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
-with torch.inference_mode():
-    call = model
-    if way == "compile":
-        call = torch.compile(model, mode="max-autotune")
-    for _ in range(3):
-        call(image)
-    torch.cuda.synchronize()
-    if way == "graph":
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            model(image)
-        call = lambda _: graph.replay()
-    for _ in range(3):
-        call(image)
-    torch.cuda.synchronize()
-    print("ready", torch.cuda.max_memory_allocated(), flush=True)
-    for line in sys.stdin:
-        times = []
-        for _ in range(int(line)):
-            start = time.perf_counter()
-            call(image)
-            torch.cuda.synchronize()
-            times.append((time.perf_counter() - start) * 1e3)
-        print(" ".join(f"{t:.4f}" for t in times), flush=True)
-"""
+import gpu_peers
+import gpu_tables
 
-JAX_SERVER = """
-import sys, time, jax, jax.numpy as jnp
-from jax import lax
-batch, precision = int(sys.argv[1]), sys.argv[2]
-dtype = {"fp16": jnp.float16, "bf16": jnp.bfloat16}.get(precision, jnp.float32)
-exact = lax.Precision.HIGHEST if precision == "fp32" else lax.Precision.DEFAULT
-keys = iter(jax.random.split(jax.random.PRNGKey(0), 200))
-
-def weights(height, width, inputs, outputs):
-    scale = (2.0 / (height * width * inputs)) ** 0.5
-    return (jax.random.normal(next(keys), (height, width, inputs, outputs)) * scale).astype(dtype)
-
-def layer(size, inputs, outputs):
-    return weights(size, size, inputs, outputs), jnp.ones(outputs, dtype), jnp.zeros(outputs, dtype)
-
-def apply(x, parameters, stride, padding):
-    filters, scale, shift = parameters
-    y = lax.conv_general_dilated(x, filters, (stride, stride), [(padding, padding)] * 2,
-                                 dimension_numbers=("NHWC", "HWIO", "NHWC"), precision=exact)
-    return y * scale + shift
-
-blocks, inputs = [], 64
-for stage, (count, width) in enumerate([(3, 64), (4, 128), (6, 256), (3, 512)]):
-    for i in range(count):
-        block = {"a": layer(1, inputs, width), "b": layer(3, width, width), "c": layer(1, width, 4 * width)}
-        if i == 0:
-            block["d"] = layer(1, inputs, 4 * width)
-        blocks.append((block, 2 if i == 0 and stage > 0 else 1))
-        inputs = 4 * width
-parameters = {"stem": layer(7, 3, 64), "blocks": [b for b, _ in blocks],
-              "fc": weights(1, 1, 2048, 1000)[0, 0]}
-strides = [s for _, s in blocks]
-
-@jax.jit
-def model(p, x):
-    x = jax.nn.relu(apply(x, p["stem"], 2, 3))
-    x = lax.reduce_window(x, jnp.array(-jnp.inf, x.dtype), lax.max, (1, 3, 3, 1), (1, 2, 2, 1),
-                          ((0, 0), (1, 1), (1, 1), (0, 0)))
-    for block, stride in zip(p["blocks"], strides):
-        y = jax.nn.relu(apply(x, block["a"], 1, 0))
-        y = jax.nn.relu(apply(y, block["b"], stride, 1))
-        y = apply(y, block["c"], 1, 0)
-        x = jax.nn.relu(y + (apply(x, block["d"], stride, 0) if "d" in block else x))
-    x = jnp.mean(x, (1, 2), dtype=jnp.float32).astype(x.dtype)
-    return jax.nn.softmax(jnp.matmul(x, p["fc"], precision=exact).astype(jnp.float32))
-
-image = jax.random.normal(jax.random.PRNGKey(1), (batch, 224, 224, 3)).astype(dtype)
-for _ in range(3):
-    model(parameters, image).block_until_ready()
-print("ready", jax.devices()[0].memory_stats()["peak_bytes_in_use"], flush=True)
-for line in sys.stdin:
-    times = []
-    for _ in range(int(line)):
-        start = time.perf_counter()
-        model(parameters, image).block_until_ready()
-        times.append((time.perf_counter() - start) * 1e3)
-    print(" ".join(f"{t:.4f}" for t in times), flush=True)
-"""
-
-# What the device reaches: operations per second of a large product, bytes per second of a large copy.
-LIMITS = """
-import sys, torch
-precision = sys.argv[1]
-torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
-
-def seconds(call, runs=10):
-    for _ in range(3):
-        call()
-    times = []
-    for _ in range(runs):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / 1e3)
-    return sorted(times)[runs // 2]
-
-size = 8192
-a, b = (torch.randn(size, size, device="cuda", dtype=dtype) for _ in range(2))
-print(2 * size ** 3 / seconds(lambda: torch.matmul(a, b)))
-source = torch.randn(1 << 30, device="cuda")
-target = torch.empty_like(source)
-print(2 * source.nbytes / seconds(lambda: target.copy_(source)))
-"""
+OPTIONS = {"fp32": [], "tf32": ["--allow-tf32"], "fp16": ["--precision", "fp16"], "bf16": ["--precision", "bf16"]}
+SLOW = ("compile", "freeze")
 
 
-def limits_of(precision):
-    """None where PyTorch is not there."""
-    probe = subprocess.run([sys.executable, "-c", LIMITS, precision], capture_output=True, text=True)
-    return [float(line) for line in probe.stdout.split()] if probe.returncode == 0 else None
+class Ashlar:
+    """The command of a build, on gpu0:0."""
+
+    def __init__(self, build, libraries=None):
+        self.build = build
+        self.environment = dict(os.environ)
+        if libraries:
+            self.environment["LD_LIBRARY_PATH"] = libraries
+
+    def run(self, *arguments, json_output=False, timeout=None):
+        """stdout, or what it says in JSON; CalledProcessError and TimeoutExpired with its words."""
+        command = [str(self.build / "ashlar"), *map(str, arguments), "--quiet"] + ["--json"] * json_output
+        output = subprocess.run(command, check=True, capture_output=True, text=True, timeout=timeout,
+                                env=self.environment).stdout
+        return json.loads(output) if json_output else output
+
+    def model(self, folder, batch):
+        path = folder / f"resnet50-{batch}.ash"
+        if not path.exists():
+            unfinished = path.with_suffix(".part.ash")
+            self.run("zoo", "resnet50", "--batch", batch, "-o", unfinished)
+            unfinished.rename(path)
+        return path
+
+    def plan(self, model, precision, *options):
+        return self.run("plan", model, "--device", "gpu0:0", *OPTIONS[precision], *options, json_output=True)
 
 
-def shares(rows, limits):
+def reason_of(error):
+    words = error.stderr if isinstance(error.stderr, str) else (error.stderr or b"").decode(errors="replace")
+    return " | ".join([str(error).split("]")[-1].strip()] + words.strip().splitlines()[-5:])
+
+
+def versions(ashlar, limits, commit):
+    """What ran where, for every row."""
+    facts = {}
+    try:
+        facts = ashlar.run("doctor", json_output=True, timeout=60)["facts"]
+    except (subprocess.SubprocessError, OSError) as error:
+        print(f"doctor: {error}", file=sys.stderr)
+    found = {"ashlar": commit}
+    for package in ("torch", "jax"):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    if "cudnn" in limits:
+        found["torch's CUDA, cuDNN"] = f"{limits['cuda']}, {limits['cudnn']}"
+    own = [name for name in facts if name.startswith("CUDA")]
+    return {"device": limits.get("device") or gpu_peers.smi("name"), "driver": gpu_peers.smi("driver_version"),
+            "versions": found, "doctor": {name: facts[name] for name in own}}
+
+
+def shares(rows, flops, transferred):
     """By operator kind: milliseconds, and the share of the nearer limit that they would take at it."""
     kinds = {}
     for row in rows:
-        floor = max(row["computation"] / limits[0], row["memory"] / limits[1]) * 1e3
+        floor = max(row["computation"] / flops, row["memory"] / transferred) * 1e3
         kinds[row["type"]] = {"ms": row["ms"], "share": floor / row["ms"] if row["ms"] > 0 else None}
     return kinds
 
 
-class Server:
-    """Starts at once; wait() returns when it is ready or has failed."""
+class Row:
+    """One batch in one precision. Its measurement can end at any time; what there is is in `row`."""
 
-    def __init__(self, name, command, environment=None):
-        self.name = name
-        environment = dict(environment or os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env=environment)
-        self.ready = False
-        self.peak_bytes = None
+    def __init__(self, args, ashlar, folder, batch, precision, limits):
+        self.args, self.ashlar, self.folder = args, ashlar, folder
+        self.batch, self.precision, self.limits = batch, precision, limits
+        self.servers = []
+        self.times, self.rounds = {}, []
+        self.runs = max(10, 100 // batch)
+        self.row = {"batch": batch, "precision": precision, "runs": self.runs, "left_out": {}, "memory": {}}
 
-    def wait(self):
-        words = self.process.stdout.readline().split()
-        self.ready = bool(words) and words[0] == "ready"
-        self.peak_bytes = int(words[1]) if len(words) > 1 else None
-        return self.ready
+    def measure(self):
+        import numpy
 
-    def burst(self, runs):
-        self.process.stdin.write(f"{runs}\n")
-        self.process.stdin.flush()
-        return [float(t) for t in self.process.stdout.readline().split()]
+        args = self.args
+        model = self.ashlar.model(self.folder, self.batch)
+        source = self.folder / f"input-{self.batch}.npy"
+        numpy.save(source, numpy.random.default_rng(0).standard_normal((self.batch, 3, 224, 224), dtype="float32"))
+        # torch.compile chooses kernels by time: it comes first, when no other is on the device.
+        peers = sorted(args.peers, key=lambda way: way not in SLOW)
+        self.servers = [gpu_peers.Server(way, gpu_peers.peer_command(way, self.batch, self.precision),
+                                         self.folder / f"{way}.err") for way in peers]
+        options = ["--device", "gpu0:0", *OPTIONS[self.precision]]
+        if args.tune:  # while they import
+            self.ashlar.run("tune", model, *options, "--seconds", args.tune_seconds, timeout=self.left(180))
+        # Of the kernels that run.
+        plan = self.ashlar.plan(model, self.precision)
+        self.row["planned"] = {name: pool["planned_bytes"] for name, pool in plan["pools"].items()}
+        words = [str(self.ashlar.build / "latency_server"), str(model), "1", str(source), str(self.folder / "out.npy"),
+                 "gpu0:0", self.precision] + ["tuned"] * args.tune
+        for server in list(self.servers):
+            self.prepare(server, 400 if server.name in SLOW else 120)
+        ours = gpu_peers.Server("ashlar", words, self.folder / "ashlar.err", self.ashlar.environment, imports=False)
+        self.servers.insert(0, ours)
+        if not self.prepare(ours, 60):
+            return
+        self.interleave()
+        self.stop()
+        self.describe(model, options)
 
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+    def left(self, most):
+        """Seconds that a step may take, at most `most`."""
+        return max(1, min(most, self.args.deadline - time.monotonic()))
 
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-
-def measure(args, folder, batch, precision, limits):
-    import numpy
-
-    ashlar = str(args.build / "ashlar")
-    environment = dict(os.environ)
-    if args.libraries:
-        environment["LD_LIBRARY_PATH"] = args.libraries
-    model, source = folder / f"{batch}.ash", folder / f"input-{batch}.npy"
-    if not model.exists():
-        subprocess.run([ashlar, "zoo", "resnet50", "--batch", str(batch), "-o", str(model)], check=True,
-                       stdout=subprocess.DEVNULL, env=environment)
-    numpy.save(source, numpy.random.default_rng(0).standard_normal((batch, 3, 224, 224), dtype="float32"))
-    ours = [str(args.build / "latency_server"), str(model), "1", str(source), str(folder / "out.npy"), "gpu0:0",
-            precision] + (["tuned"] if args.tune else [])
-    options = {"fp16": ["--precision", "fp16"], "bf16": ["--precision", "bf16"],
-               "tf32": ["--allow-tf32"]}.get(precision, [])
-    plan = json.loads(subprocess.run([ashlar, "plan", str(model), "--device", "gpu0:0", "--json", "--quiet"]
-                                     + options, check=True, capture_output=True, text=True,
-                                     env=environment).stdout)
-    if args.tune:
-        subprocess.run([ashlar, "tune", str(model), "--device", "gpu0:0", "--seconds", "20"] + options, check=True,
-                       stdout=subprocess.DEVNULL, env=environment)
-    commands = {"ashlar": ours}
-    for way in args.peers:
-        if way == "jax":
-            commands[way] = [sys.executable, "-c", JAX_SERVER, str(batch), precision]
+    def prepare(self, server, seconds):
+        ready = server.prepare(time.monotonic() + self.left(seconds))
+        if ready:
+            self.row["memory"][server.name] = server.memory
         else:
-            commands[way] = [sys.executable, "-c", TORCH_SERVER, way, str(batch), precision]
-    # torch.compile chooses kernels by time: the others start while nobody measures.
-    servers = []
-    for name in sorted(commands, key=lambda name: name != "compile"):
-        server = Server(name, commands[name], environment if name == "ashlar" else None)
-        if server.wait():
-            servers.append(server)
-        elif name == "ashlar":
-            for other in servers:
-                other.kill()
-            sys.exit("ashlar did not start")
-        else:
-            print(f"{name} did not start; left out", file=sys.stderr)
-    runs = max(5, 100 // batch)
-    times = {server.name: [] for server in servers}
-    rounds = []
-    for number in range(args.rounds + 1):
-        turn = number % len(servers)
-        medians = {}
-        for server in servers[turn:] + servers[:turn]:
-            burst = server.burst(runs)
-            medians[server.name] = statistics.median(burst)
+            self.drop(server)
+        return ready
+
+    def drop(self, server):
+        self.row["left_out"][server.name] = server.failure
+        self.servers.remove(server)
+
+    def interleave(self):
+        for number in range(self.args.rounds + 1):
+            if len(self.rounds) >= 3 and self.left(10) < 10:
+                break
+            turn = number % len(self.servers)
+            medians = {}
+            for server in self.servers[turn:] + self.servers[:turn]:
+                burst = server.burst(self.runs, time.monotonic() + 60)
+                if burst is None:
+                    self.drop(server)
+                    if server.name == "ashlar":
+                        return
+                    continue
+                medians[server.name] = statistics.median(burst)
+                if number > 0:
+                    self.times.setdefault(server.name, []).extend(burst)
             if number > 0:
-                times[server.name] += burst
-        if number > 0:
-            rounds.append(medians)
-    row = {"batch": batch, "precision": precision, "rounds": args.rounds, "runs": runs,
-           "ms": {name: statistics.median(values) for name, values in times.items()},
-           "peak_bytes": {s.name: s.peak_bytes for s in servers if s.peak_bytes is not None},
-           "ashlar_planned_bytes": sum(pool["planned_bytes"] for pool in plan["pools"].values())}
-    if limits:
-        profile = json.loads(subprocess.run(
-            [ashlar, "profile", str(model), "--device", "gpu0:0", "--by", "op", "--json", "--quiet"] + options,
-            check=True, capture_output=True, text=True, env=environment).stdout)
-        row["limits"] = {"flops": limits[0], "bytes": limits[1]}
-        row["kinds"] = shares(profile["rows"], limits)
-    others = [name for name in times if name != "ashlar"]
-    if others:
-        best = min(others, key=lambda name: row["ms"][name])
-        row["best_other"] = best
-        row["speedup_over_best"] = statistics.median(r[best] / r["ashlar"] for r in rounds)
-        if "eager" in times:
-            row["speedup_over_eager"] = statistics.median(r["eager"] / r["ashlar"] for r in rounds)
-    for server in servers:
-        server.close()
-    return row
+                self.rounds.append(medians)
+
+    def describe(self, model, options):
+        """What `verify` measures on the device, and what each kind of operator reaches."""
+        try:
+            verified = self.ashlar.run("verify", model, *options, json_output=True, timeout=self.left(60))
+            self.row["verify"] = {"ok": verified["ok"], **verified.get("device_memory", {})}
+            if "flops" in self.limits:
+                profile = self.ashlar.run("profile", model, *options, "--by", "op", "--top", 0, "--warmup", 10,
+                                          json_output=True, timeout=self.left(60))
+                flops, transferred = self.limits["flops"][self.precision], self.limits["bytes"]
+                self.row["limits"] = {"flops": flops, "bytes": transferred}
+                self.row["kinds"] = shares(profile["rows"], flops, transferred)
+        except subprocess.SubprocessError as error:
+            self.row["left_out"]["verify, profile"] = reason_of(error)
+            print(reason_of(error), file=sys.stderr, flush=True)
+
+    def stop(self):
+        for server in self.servers:
+            server.stop()
+
+    def result(self):
+        """None where no round was finished."""
+        if not any("ashlar" in medians for medians in self.rounds):
+            return None
+        self.row["rounds"] = len(self.rounds)
+        self.row["ms"] = {name: statistics.median(values) for name, values in self.times.items()}
+        ratios = {}
+        for name in self.row["ms"]:
+            if name == "ashlar":
+                continue
+            both = [r[name] / r["ashlar"] for r in self.rounds if name in r and "ashlar" in r]
+            if both:
+                ratios[name] = {"median": statistics.median(both), "least": min(both), "most": max(both)}
+        self.row["over_ashlar"] = ratios
+        return self.row
+
+
+def add_line(path, row):
+    with path.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def is_measured(path, commit, batch, precision, peers):
+    """Whether a complete row of this build is in the file."""
+    if not path or not path.exists():
+        return False
+    return any(row["versions"]["ashlar"] == commit and (row["batch"], row["precision"]) == (batch, precision)
+               and row["complete"] and set(peers) <= set(row["ms"]) for row in gpu_tables.read_rows(path))
+
+
+class Ended(Exception):
+    """Told to by a signal."""
+
+
+def end(number, _):
+    raise Ended(signal.Signals(number).name)
+
+
+def command_of(args):
+    """What was asked for, without this machine's paths."""
+    words = ["versus_gpu_frameworks.py", "--batch", *map(str, args.batch), "--precision", *args.precision,
+             "--rounds", str(args.rounds)] + ["--tune", "--tune-seconds", f"{args.tune_seconds:g}"] * args.tune
+    return " ".join(words + ["--peers", *args.peers])
+
+
+def measure_all(args, ashlar, folder):
+    """The rows that are not in the file yet; the number of those that failed or had no time."""
+    limits = gpu_peers.device_limits()
+    what = versions(ashlar, limits, args.commit)
+    longest, missing = (150 if set(args.peers) & set(SLOW) else 40), 0  # seconds of a row
+    for precision in args.precision:
+        for batch in args.batch:
+            name = f"batch {batch} in {precision}"
+            if is_measured(args.json, args.commit, batch, precision, args.peers):
+                print(f"{name}: measured before", file=sys.stderr, flush=True)
+                continue
+            begun = time.monotonic()
+            if args.deadline - begun < longest:
+                print(f"{name}: no time left", file=sys.stderr, flush=True)
+                missing += 1
+                continue
+            row = Row(args, ashlar, folder, batch, precision, limits)
+            complete = False
+            try:
+                row.measure()
+                complete = len(row.rounds) == args.rounds
+            except subprocess.SubprocessError as error:
+                print(f"{name}: {reason_of(error)}", file=sys.stderr, flush=True)
+            finally:  # told to end, too
+                row.stop()
+                result = row.result()
+                if result:
+                    result |= {"complete": complete, "seconds": round(time.monotonic() - begun, 1), **what,
+                               "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+                               "command": command_of(args)}
+                    print(json.dumps(result), flush=True)
+                    if args.json:
+                        add_line(args.json, result)
+                print(f"{name}: {'measured' if complete else 'cut short' if result else 'FAILED'}, "
+                      f"{time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+            missing += not complete
+            longest = max(longest, time.monotonic() - begun)
+    return missing
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 10, 64])
-    parser.add_argument("--precision", nargs="+", default=["fp32", "tf32", "fp16"])
-    parser.add_argument("--peers", nargs="*", default=["eager", "graph", "compile", "jax"])
+    parser.add_argument("--precision", nargs="+", default=["fp32", "tf32", "fp16"], choices=list(OPTIONS))
+    parser.add_argument("--peers", nargs="*", default=["eager", "graph", "compile", "jax"],
+                        choices=["eager", "graph", "compile", "freeze", "jax"])
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--tune", action="store_true", help="`ashlar tune` first")
+    parser.add_argument("--tune-seconds", type=float, default=15)
     parser.add_argument("--libraries", help="LD_LIBRARY_PATH of Ashlar's programs")
+    parser.add_argument("--commit", default="unknown", help="of Ashlar, for the rows")
     parser.add_argument("--folder", type=pathlib.Path, help="for models and inputs, to be used again")
-    parser.add_argument("--limit", type=float, default=float("inf"), help="seconds after which no row is begun")
-    parser.add_argument("--json", type=pathlib.Path, help="add each row to a file, a line each")
+    parser.add_argument("--limit", type=float, default=float("inf"), help="seconds in all")
+    parser.add_argument("--json", type=pathlib.Path,
+                        help="add each row to a file, a line each; what is complete there is not measured again")
+    parser.add_argument("--table", type=pathlib.Path, help="print the rows of a file as Markdown, and end")
+    parser.add_argument("--planned", action="store_true", help="print planned memory as Markdown, and end")
     args = parser.parse_args()
-    start = time.monotonic()
-    longest = 0  # seconds of a row
+    if args.table:
+        print(gpu_tables.speed(gpu_tables.read_rows(args.table)))
+        return 0
+    args.deadline = time.monotonic() + args.limit
+    ashlar = Ashlar(args.build, args.libraries)
     with tempfile.TemporaryDirectory() as temporary:
-        for precision in args.precision:
-            limits = limits_of(precision)
-            for batch in args.batch:
-                begun = time.monotonic()
-                if begun - start + longest > args.limit:
-                    print(f"no time left for batch {batch} in {precision}", file=sys.stderr)
-                    continue
-                row = measure(args, args.folder or pathlib.Path(temporary), batch, precision, limits)
-                longest = max(longest, time.monotonic() - begun)
-                print(json.dumps(row), flush=True)
-                if args.json:
-                    with args.json.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
+        folder = args.folder or pathlib.Path(temporary)
+        if args.planned:
+            print(gpu_tables.planned(ashlar, folder, args.batch, args.precision))
+            return 0
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, end)
+        try:
+            missing = measure_all(args, ashlar, folder)
+        except Ended as signal_name:
+            print(f"ended by {signal_name}", file=sys.stderr)
+            return 143
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
