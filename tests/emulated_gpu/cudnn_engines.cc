@@ -66,7 +66,7 @@ const std::vector<Config>& Configs() {
 const GraphOperation& ConvolutionOf(const OperationGraph& graph) { return graph.operations[0]; }
 
 // Whether the library has engines for such a graph: one convolution, and behind it what broadcasts
-// and what is pointwise, images all in one order, with channels last if anything is behind.
+// and what is pointwise, images and filter all in one order.
 bool IsSupported(const OperationGraph& graph) {
   const auto& operations = graph.operations;
   if (operations[0].step != GraphStep::kConvolution) return false;
@@ -80,9 +80,7 @@ bool IsSupported(const OperationGraph& graph) {
       graph.At(operations.back().y).IsChannelsLast() && graph.At(operations[0].x).strides[1] == 1;
   const bool rows =
       graph.At(operations.back().y).IsRowMajor() && graph.At(operations[0].w).IsRowMajor();
-  if (!last && (!rows || operations.size() > 1)) return false;
-  // Neighbours in memory are neighbours in the filter, too.
-  return !last || graph.At(operations[0].w).IsChannelsLast();
+  return last ? graph.At(operations[0].w).IsChannelsLast() : rows;
 }
 
 cudnnStatus_t Prepare(const OperationGraph& graph, const Config& config) {
@@ -92,7 +90,13 @@ cudnnStatus_t Prepare(const OperationGraph& graph, const Config& config) {
   if (!whole && (config.whole_images || TheMachine().whole_images != 0)) {
     return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
   }
-  if (config.engine == 0 && x.alignment < 16) return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
+  // Tensor cores want channels in packs, and the scratch of engine 2 is for what it transposes.
+  if (config.engine == 0 && (x.alignment < 16 || x.strides[1] != 1)) {
+    return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
+  }
+  if (config.engine == 2 && config.workspace > 0 && x.strides[1] != 1) {
+    return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
+  }
   return CUDNN_STATUS_SUCCESS;
 }
 

@@ -95,11 +95,14 @@ TEST_F(CudaLibrary, APlanNeedsNoDevice) {
 }
 
 // Kernels without tensor cores need scratch for images in NHWC, and none for those in NCHW.
-TEST_F(CudaLibrary, Float32NeedsNoScratch) {
+TEST_F(CudaLibrary, Float32ConvolutionsNeedNoScratch) {
   if (device_->ready().ok()) GTEST_SKIP() << "a device answers, which has its own kernels";
   const std::unique_ptr<PlannedGraph> planned =
       Value(PlanGraph(Value(BuildResNet18({.batch = 16})), Options()));
-  for (size_t i = 0; i < planned->workspace.size(); ++i) EXPECT_EQ(planned->workspace[i], 0) << i;
+  for (size_t i = 0; i < planned->workspace.size(); ++i) {
+    if (planned->graph.node(static_cast<int>(i)).op->type() != "ConvBiasForward") continue;
+    EXPECT_EQ(planned->workspace[i], 0) << i;
+  }
 }
 
 // By node, what runs the convolutions of a plan.
@@ -277,7 +280,7 @@ TEST_F(CudaDevice, TiledGivesTheSameAsUntiled) {
 TEST_F(CudaDevice, TuningFindsAKernelForEachConvolution) {
   KernelRecord record;
   const std::vector<TunedProblem> problems =
-      Value(Autotune(Value(BuildResNet18(kTiny)), Options(), {.seconds = 30}, record));
+      Value(Autotune(Value(BuildResNet18(kTiny)), Options(), {.seconds = 5}, record));
   EXPECT_GE(problems.size(), 8u);
   for (const TunedProblem& problem : problems) {
     EXPECT_GT(problem.trials[static_cast<size_t>(problem.chosen)].seconds, 0) << problem.key;

@@ -1,0 +1,141 @@
+// The command on the emulated GPU: all that a user does with one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "tests/tools/command_process.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A machine for one test, with the settings of tests/emulated_gpu/control.h.
+class EmulatedCommandTest : public CommandTest {
+ protected:
+  static void SetMachine(const std::string& settings) {
+    setenv("EMULATED_GPU", settings.c_str(), /*overwrite=*/1);
+  }
+  void TearDown() override { unsetenv("EMULATED_GPU"); }
+
+  // Expects it to succeed, and to use the libraries as they are to be used.
+  static ProcessResult Succeed(const std::string& arguments) {
+    SCOPED_TRACE(arguments);
+    const ProcessResult result = Ashlar(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
+    EXPECT_THAT(result.err, Not(HasSubstr("misuse")));
+    return result;
+  }
+  static std::string State() {
+    return Ashlar("doctor --json --quiet").Json()["facts"]["gpu0:0"].get<std::string>();
+  }
+};
+
+TEST_F(EmulatedCommandTest, DoctorShowsDeviceDriverAndLibraries) {
+  SetMachine("memory=123456789,others=456789");
+  const ProcessResult doctor = Succeed("doctor");
+  for (const char* said : {"Emulated GPU 0, 9.0", "13.0", "cuDNN 9.", "cuBLASLt 13.",
+                           "123000000 bytes free of 123456789"}) {
+    EXPECT_THAT(doctor.out, HasSubstr(said));
+  }
+  EXPECT_EQ(State(), "ready");
+}
+
+TEST_F(EmulatedCommandTest, SaysWhyThereIsNoDevice) {
+  struct Case {
+    const char *machine, *said;
+  };
+  for (const Case& test :
+       {Case{"driver=0,devices=0", "no NVIDIA driver on this machine"},
+        Case{"driver=12040", "the driver is for CUDA 12.4, this library for 13.0"},
+        Case{"devices=0", "no CUDA device"}}) {
+    SCOPED_TRACE(test.machine);
+    SetMachine(test.machine);
+    EXPECT_THAT(State(), HasSubstr(test.said));
+    const ProcessResult run = Ashlar("run model.ash --device gpu0:0");
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_THAT(run.err, HasSubstr(test.said));
+    EXPECT_THAT(run.err, HasSubstr("can be planned for it, not run"));
+    Succeed("plan model.ash --device gpu0:0 --precision fp16");
+  }
+  SetMachine("devices=2");
+  const ProcessResult third = Ashlar("run model.ash --device gpu2:0");
+  EXPECT_EQ(third.exit_code, 1);
+  EXPECT_THAT(third.err, HasSubstr("there are 2 devices"));
+  Succeed("compare model.ash --device gpu1:0");
+}
+
+struct Variant {
+  const char *name, *flags, *tolerance;
+};
+
+class EmulatedVariants : public EmulatedCommandTest,
+                         public ::testing::WithParamInterface<Variant> {};
+
+TEST_P(EmulatedVariants, EveryCommandWorks) {
+  const std::string on_device = absl::StrCat(" model.ash --device gpu0:0 ", GetParam().flags);
+  Succeed(absl::StrCat("plan", on_device));
+  Succeed(absl::StrCat("run", on_device));
+  Succeed(absl::StrCat("bench", on_device, " --iterations 3 --warmup 1"));
+  Succeed(absl::StrCat("bench", on_device, " --iterations 3 --warmup 1 --in-flight 2"));
+  Succeed(absl::StrCat("compare", on_device, " --rtol ", GetParam().tolerance));
+  const nlohmann::json profile =
+      Succeed(absl::StrCat("profile", on_device, " --json --quiet")).Json();
+  EXPECT_FALSE(profile["rows"].empty());
+  const nlohmann::json verified =
+      Succeed(absl::StrCat("verify", on_device, " --json --quiet")).Json();
+  EXPECT_EQ(verified["ok"], true);
+  for (const char* pool : {"arena", "weights"}) {
+    EXPECT_EQ(verified["pools"][pool]["planned_bytes"], verified["pools"][pool]["actual_bytes"]);
+  }
+  EXPECT_GT(verified["device_memory"]["taken_bytes"].get<int64_t>(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EmulatedVariants,
+    ::testing::Values(Variant{"fp32", "", "1e-3"}, Variant{"tf32", "--allow-tf32", "1e-2"},
+                      Variant{"fp16", "--precision fp16", "3e-2"},
+                      Variant{"bf16", "--precision bf16", "2e-1"},
+                      Variant{"fp32_least", "--memory-budget min", "1e-3"},
+                      Variant{"tf32_least", "--allow-tf32 --memory-budget min", "1e-2"},
+                      Variant{"fp16_least", "--precision fp16 --memory-budget min", "3e-2"},
+                      Variant{"bf16_least", "--precision bf16 --memory-budget min", "2e-1"}),
+    [](const ::testing::TestParamInfo<Variant>& info) { return info.param.name; });
+
+TEST_F(EmulatedCommandTest, WhatLibrariesRefuseIsDoneInOtherWays) {
+  for (const char* machine : {"unfused=1", "whole_images=1", "unfused=1,whole_images=1"}) {
+    SCOPED_TRACE(machine);
+    SetMachine(machine);
+    Succeed("compare model.ash --device gpu0:0");
+    Succeed("compare model.ash --device gpu0:0 --precision fp16 --rtol 3e-2 --memory-budget min");
+  }
+}
+
+TEST_F(EmulatedCommandTest, TunesAndRemembers) {
+  const std::string on_device = " model.ash --device gpu0:0 --precision fp16";
+  const nlohmann::json tuned = Succeed(absl::StrCat("tune", on_device, " --json --quiet")).Json();
+  EXPECT_FALSE(tuned["problems"].empty());
+  EXPECT_THAT(Read("kernels.json"), HasSubstr("Emulated GPU 0, 9.0"));
+  Succeed(absl::StrCat("compare", on_device, " --rtol 3e-2"));
+  EXPECT_EQ(Succeed(absl::StrCat("verify", on_device, " --json --quiet")).Json()["ok"], true);
+}
+
+TEST_F(EmulatedCommandTest, WhatDoesNotFitIsSaidBeforeItRuns) {
+  SetMachine("memory=65536");
+  const ProcessResult small = Ashlar("run model.ash --device gpu0:0");
+  EXPECT_EQ(small.exit_code, 3);
+  EXPECT_THAT(small.err, HasSubstr("gpu0:0 has 65536 bytes"));
+  EXPECT_THAT(small.err, HasSubstr("are needed"));
+  SetMachine("memory=1000000,others=990000");
+  const ProcessResult taken = Ashlar("run model.ash --device gpu0:0");
+  EXPECT_EQ(taken.exit_code, 1);
+  EXPECT_THAT(taken.err, HasSubstr("others hold the rest; try again"));
+  SetMachine("memory=1000000");
+  Succeed("run model.ash --device gpu0:0");
+}
+
+}  // namespace
+}  // namespace ashlar::testing

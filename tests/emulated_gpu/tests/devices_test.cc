@@ -1,0 +1,25 @@
+// Sessions on several devices, and threads that mean one or the other.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/emulated_gpu/tests/inference.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+TEST(EmulatedDevices, ASessionRunsOnAThreadThatMeansAnotherDevice) {
+  Inference inference;
+  EmulatedGpu().machine().devices = 2;
+  PlanningOptions options = OnEmulatedGpu();
+  options.comp_node.device = 1;
+  const std::unique_ptr<Session> session =
+      Value(Session::Create(Value(inference.Compile(options))));
+  // A new thread's device is the first one.
+  std::thread([&] { EXPECT_TRUE(IsOk(inference.Run(*session))); }).join();
+  EXPECT_LE(inference.Error(), 1e-4);
+}
+
+}  // namespace
+}  // namespace ashlar::testing

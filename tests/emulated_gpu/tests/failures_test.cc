@@ -1,0 +1,126 @@
+// What happens when a call of a CUDA library fails: the error says which, nothing is lost, and it
+// can be tried again.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/emulated_gpu/tests/inference.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+// Calls that only say what an error is, or forget it.
+bool OnlyReports(const std::string& function) {
+  return function == "cudaGetLastError" || function == "cudaGetErrorName" ||
+         function == "cudaGetErrorString" || function[0] == '(';
+}
+
+// What a run of everything calls, and how often.
+std::map<std::string, int64_t> CallsOf(Inference& inference, const PlanningOptions& options) {
+  const std::map<std::string, int64_t> before = EmulatedGpu().calls();
+  EXPECT_TRUE(IsOk(inference.RunAnew(options)));
+  std::map<std::string, int64_t> calls = EmulatedGpu().calls();
+  for (const auto& [function, count] : before) {
+    if ((calls[function] -= count) == 0 || OnlyReports(function)) calls.erase(function);
+  }
+  return calls;
+}
+
+// But for what devices keep of engines that they have prepared.
+std::map<std::string, int64_t> Live() {
+  std::map<std::string, int64_t> live = EmulatedGpu().live();
+  live.erase("cuDNN descriptors");
+  return live;
+}
+
+TEST(EmulatedFailures, EachCallMayFailOnceAndAllCanBeTriedAgain) {
+  const PlanningOptions options = OnEmulatedGpu(DType::kFloat16);
+  constexpr double kTolerance = 2e-2;
+  emulated::Control& gpu = EmulatedGpu();
+  Inference first(1);
+  ASSERT_TRUE(IsOk(first.RunAnew(options)));
+  const std::map<std::string, int64_t> live = Live();
+  int64_t batch = 1;  // another where engines are chosen, which are known from then on
+  Inference inference(++batch);
+  int reported = 0;
+  for (const auto& [function, count] : CallsOf(inference, options)) {
+    for (const int64_t call : std::set<int64_t>{1, count}) {
+      SCOPED_TRACE(absl::StrCat(function, ", call ", call, " of ", count));
+      if (absl::StartsWith(function, "cudnnBackend")) inference = Inference(++batch);
+      gpu.Fail(function, call);
+      const absl::Status status = inference.RunAnew(options);
+      EXPECT_TRUE(gpu.failed());
+      if (status.ok()) {  // another engine was taken, or it was at the end
+        EXPECT_LE(inference.Error(), kTolerance);
+      } else {
+        ++reported;
+        EXPECT_TRUE(absl::StrContains(status.message(), function) ||
+                    (status.code() == absl::StatusCode::kUnavailable &&
+                     absl::StrContains(status.message(), "try again")))
+            << status;
+        if (function == "cudnnBackendExecute" || function == "cublasLtMatmul") {
+          const char* const kind = function == "cublasLtMatmul" ? "MatrixMul" : "ConvBiasForward";
+          EXPECT_TRUE(absl::StrContains(status.message(), kind)) << status;
+        }
+      }
+      EXPECT_EQ(Live(), live);
+      ASSERT_TRUE(IsOk(inference.RunAnew(options)));
+      EXPECT_LE(inference.Error(), kTolerance);
+    }
+  }
+  EXPECT_GE(reported, 15);
+}
+
+TEST(EmulatedFailures, ASessionGoesOnAfterAFailedRun) {
+  Inference inference;
+  const std::shared_ptr<const Executable> executable = Value(inference.Compile());
+  emulated::Control& gpu = EmulatedGpu();
+  struct Case {
+    const char* function;
+    bool records;  // a run that cannot be recorded goes on step by step
+  };
+  for (const Case& test : {Case{"cudaMemcpyAsync", false}, Case{"cudnnBackendExecute", false},
+                           Case{"cublasLtMatmul", false}, Case{"cudaStreamSynchronize", false},
+                           Case{"cudaGraphLaunch", false}, Case{"cudaStreamBeginCapture", true},
+                           Case{"cudaStreamEndCapture", true}, Case{"cudaGraphInstantiate", true},
+                           Case{"cudaGraphUpload", true}}) {
+    SCOPED_TRACE(test.function);
+    const std::unique_ptr<Session> session = Value(Session::Create(executable));
+    gpu.Fail(test.function, 1);
+    const absl::Status status = inference.Run(*session, 2);
+    EXPECT_TRUE(gpu.failed());
+    EXPECT_EQ(status.ok(), test.records) << status;
+    EXPECT_TRUE(IsOk(inference.Run(*session, 3)));
+    EXPECT_LE(inference.Error(), 1e-4);
+  }
+}
+
+TEST(EmulatedFailures, MemoryThatOthersHoldCanBeTriedForAgain) {
+  Inference inference;
+  emulated::Control& gpu = EmulatedGpu();
+  const std::shared_ptr<const Executable> executable = Value(inference.Compile());
+  const std::map<std::string, int64_t> live = Live();
+  gpu.machine().others = gpu.machine().memory - 4096;
+  const absl::Status status = Session::Create(executable).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_TRUE(FailsWith(status, "others hold the rest; try again"));
+  EXPECT_EQ(Live(), live);
+  gpu.machine().others = 0;
+  const std::unique_ptr<Session> session = Value(Session::Create(executable));
+  EXPECT_TRUE(IsOk(inference.Run(*session)));
+  EXPECT_LE(inference.Error(), 1e-4);
+}
+
+TEST(EmulatedFailures, WhatTheDeviceHasNotIsFoundAtPlanning) {
+  Inference inference;
+  EmulatedGpu().machine().memory = 64 << 10;
+  const absl::Status status = inference.Compile().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_TRUE(FailsWith(status, "gpu0:0 has 65536 bytes"));
+}
+
+}  // namespace
+}  // namespace ashlar::testing

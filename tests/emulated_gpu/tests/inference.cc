@@ -1,0 +1,62 @@
+#include "tests/emulated_gpu/tests/inference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "graph/status.h"
+#include "tests/support/operators.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+#include "tests/tools/small_model.h"
+
+namespace ashlar::testing {
+
+PlanningOptions OnEmulatedGpu(DType precision) {
+  PlanningOptions options;
+  options.comp_node = kEmulatedGpu;
+  options.precision = precision;
+  return options;
+}
+
+Inference::Inference(int64_t batch) : graph_(SmallModel(batch)) {
+  OpenEmulated();
+  std::mt19937_64 random(static_cast<uint64_t>(batch));
+  input_ = RandomTensor(random, graph_.var(graph_.inputs()[0].var).type.shape);
+  expected_ = Value(EvaluateGraph(graph_, {{"data", input_}}))[0];
+  output_ = HostTensor::Zeros(DType::kFloat32, expected_.shape());
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>> Inference::Compile(
+    const PlanningOptions& options) const {
+  return Executable::Compile(Graph(graph_), options);
+}
+
+absl::Status Inference::Run(Session& session, int runs) {
+  ASHLAR_RETURN_IF_ERROR(session.BindInput("data", input_.raw(), input_.bytes()));
+  ASHLAR_RETURN_IF_ERROR(session.BindOutput("prob", output_.mutable_raw(), output_.bytes()));
+  for (int run = 0; run < runs; ++run) {
+    output_ = HostTensor::Zeros(DType::kFloat32, expected_.shape());
+    ASHLAR_RETURN_IF_ERROR(session.BindOutput("prob", output_.mutable_raw(), output_.bytes()));
+    ASHLAR_RETURN_IF_ERROR(session.Run());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Inference::RunAnew(const PlanningOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable, Compile(options));
+  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(executable));
+  return Run(*session);
+}
+
+double Inference::Error() const {
+  double worst = 0, largest = 0;
+  for (int64_t i = 0; i < expected_.num_elements(); ++i) {
+    const double difference = std::abs(output_.At(i) - expected_.At(i));
+    if (!(difference <= worst)) worst = difference;
+    largest = std::max(largest, std::abs(expected_.At(i)));
+  }
+  return worst / largest;
+}
+
+}  // namespace ashlar::testing
