@@ -11,15 +11,15 @@ namespace ashlar {
 absl::StatusOr<std::vector<TensorType>> LRN::Infer(absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
   ASHLAR_RETURN_IF_ERROR(CheckImage("input", inputs[0].type));
-  ASHLAR_RETURN_IF_ERROR(CheckFloat32("input", inputs[0].type));
   if (param().size < 1 || param().size > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError(absl::StrCat("size is ", param().size, ", expected 1 to ",
                                                    std::numeric_limits<int32_t>::max()));
   }
-  return std::vector<TensorType>{{DType::kFloat32, inputs[0].type.shape}};
+  return std::vector<TensorType>{{inputs[0].type.dtype, inputs[0].type.shape}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> LRN::Evaluate(absl::Span<const HostTensor> inputs) const {
+  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   const Shape& shape = inputs[0].shape();
   const int64_t channels = shape[1];
   const int64_t plane = shape[2] * shape[3];

@@ -23,12 +23,14 @@ struct LRNParam {
 };
 
 // y[c] = x[c] / (bias + alpha / size * sum of x[i]^2)^beta for the channels i in
-// [c - floor((size - 1) / 2), c + ceil((size - 1) / 2)] that exist. Input and output: [N, C, H, W].
+// [c - floor((size - 1) / 2), c + ceil((size - 1) / 2)] that exist. Input and output: [N, C, H, W],
+// floats; sums of 16-bit floats are in Float32.
 class LRN final : public OperatorWithParam<LRNParam> {
  public:
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "LRN"; }
   std::string base_name() const override { return "lrn"; }
+  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
   FormatRule format_rule(absl::Span<const TensorType>) const override {
     return FormatRule::kBlocked;
   }

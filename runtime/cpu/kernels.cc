@@ -36,7 +36,7 @@ void RegisterCpuKernels(KernelRegistry& registry) {
   RegisterSoftmaxKernels(registry);
   RegisterTypeCvtKernels(registry);
   for (const char* type :
-       {"ConvBiasForward", "ConvolutionForward", "MatrixMul", "PoolingForward", "Softmax"}) {
+       {"ConvBiasForward", "ConvolutionForward", "LRN", "MatrixMul", "PoolingForward", "Softmax"}) {
     registry.Register(type, Float32Only(*registry.Find(type)));
   }
 }

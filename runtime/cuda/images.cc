@@ -31,6 +31,7 @@ absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
   LrnParams params;
   params.extents = ImageExtents(image);
   params.channels_last = image.format == Format::kNHWC;
+  params.dtype = ScalarOf(image.dtype);
   params.channels = image.shape[1];
   params.before = (param.size - 1) / 2;
   params.after = param.size / 2;
@@ -40,8 +41,8 @@ absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
   params.steps = cuda::StepsOf(image);
   return OnlyLaunch("lrn", [params](const KernelArgs& args, void* stream) {
     LrnParams bound = params;
-    bound.in = static_cast<const float*>(args.inputs[0]);
-    bound.out = static_cast<float*>(args.outputs[0]);
+    bound.in = args.inputs[0];
+    bound.out = args.outputs[0];
     return Launch(bound, stream);
   });
 }
@@ -50,11 +51,10 @@ absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
   ASHLAR_RETURN_IF_ERROR(CheckSameFormat(request));
   const TensorType& x = request.inputs[BatchNorm::kX];
   BatchNormParams params;
-  params.elements = x.shape.num_elements();
-  params.channels = x.shape[1];
-  if (x.format == Format::kDefault) {
-    params.inner = params.elements / (x.shape[0] * x.shape[1]);
-  }
+  const int64_t channels = x.shape[1], pixels = x.shape.num_elements() / channels;
+  params.extents =
+      ExtentsOf(x.format == Format::kDefault ? Shape{x.shape[0], channels, pixels / x.shape[0]}
+                                             : Shape{pixels, channels, 1});
   params.epsilon = static_cast<float>(static_cast<const BatchNorm&>(*request.op).param().epsilon);
   return OnlyLaunch("batch_norm", [params](const KernelArgs& args, void* stream) {
     const auto input = [&](int i) { return static_cast<const float*>(args.inputs[i]); };

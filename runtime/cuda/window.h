@@ -48,36 +48,47 @@ ASHLAR_HD ImagePoint PointOf(const Extents& extents, bool channels_last, int pac
   return point;
 }
 
-// Float32. Input and output lie alike.
+// Input and output lie alike.
 struct LrnParams {
   Extents extents;
   bool channels_last = false;
+  Scalar dtype = Scalar::kFloat32;
   int64_t channels = 0;
   int64_t before = 0, after = 0;  // channels of a window around its own
   float factor = 0, bias = 1, beta = 0;
   ImageSteps steps;
-  const float* in = nullptr;
-  float* out = nullptr;
+  const void* in = nullptr;
+  void* out = nullptr;
 };
 
+// base^beta. The usual exponent is 3/4, for which two roots cost a fraction of a power.
+ASHLAR_HD float LrnPower(float base, float beta) {
+  if (beta != 0.75f) return powf(base, beta);
+  const float root = sqrtf(base);
+  return root * sqrtf(root);
+}
+
+template <typename T>
 ASHLAR_HD void LrnAt(const LrnParams& p, int64_t number) {
   const ImagePoint point = PointOf(p.extents, p.channels_last, 1, number);
   const int64_t pixel = point.n * p.steps.n + point.h * p.steps.h + point.w * p.steps.w;
   const int64_t first = point.c > p.before ? point.c - p.before : 0;
   const int64_t last = point.c + p.after < p.channels ? point.c + p.after : p.channels - 1;
+  const T* const in = static_cast<const T*>(p.in);
   float squares = 0;
   for (int64_t c = first; c <= last; ++c) {
-    const float x = p.in[pixel + c * p.steps.c];
+    const float x = ToFloat(in[pixel + c * p.steps.c]);
     squares += x * x;
   }
   const int64_t at = pixel + point.c * p.steps.c;
-  p.out[at] = p.in[at] / powf(p.bias + p.factor * squares, p.beta);
+  FromFloat(ToFloat(in[at]) / LrnPower(p.bias + p.factor * squares, p.beta),
+            static_cast<T*>(p.out)[at]);
 }
 
-// (x - mean) / sqrt(variance + epsilon) * scale + bias. Float32. Input and output lie alike: the
-// channel of an element is its number / inner % channels.
+// (x - mean) / sqrt(variance + epsilon) * scale + bias. Float32. Input and output lie alike, in the
+// order of the index space: channels are its axis 1 of three.
 struct BatchNormParams {
-  int64_t elements = 0, channels = 0, inner = 1;
+  Extents extents;
   float epsilon = 0;
   const float *in = nullptr, *scale = nullptr, *bias = nullptr, *mean = nullptr,
               *variance = nullptr;
@@ -85,7 +96,9 @@ struct BatchNormParams {
 };
 
 ASHLAR_HD void BatchNormAt(const BatchNormParams& p, int64_t number) {
-  const int64_t c = number / p.inner % p.channels;
+  int64_t rest = number;
+  TakeCoordinate(p.extents, 2, rest);
+  const int64_t c = TakeCoordinate(p.extents, 1, rest);
   const float factor = p.scale[c] / sqrtf(p.variance[c] + p.epsilon);
   p.out[number] = (p.in[number] - p.mean[c]) * factor + p.bias[c];
 }

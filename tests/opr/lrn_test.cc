@@ -32,6 +32,21 @@ TEST(LRN, EvaluatesItsDefinition) {
   }
 }
 
+TEST(LRN, OfSixteenBitsIsRoundedOnce) {
+  for (const auto& [dtype, tolerance] :
+       {std::pair(DType::kFloat16, 5e-4), std::pair(DType::kBFloat16, 4e-3)}) {
+    std::mt19937_64 random(9);
+    const HostTensor x = RandomTensor(random, dtype, Shape{1, 40, 2, 3}, 100, 200);
+    HostTensor wide = HostTensor::Zeros(DType::kFloat32, x.shape());
+    for (int64_t i = 0; i < x.num_elements(); ++i) wide.Set(i, x.At(i));
+    // The sums of squares are far beyond the largest Float16.
+    const LRNParam p{40, 0.001, 0.75, 1};
+    const HostTensor y = Evaluate(*Make(p), {x});
+    EXPECT_EQ(y.dtype(), dtype);
+    EXPECT_TRUE(Near(y, Values(Evaluate(*Make(p), {wide})), tolerance));
+  }
+}
+
 TEST(LRN, RefusesWhatItCannotCompute) {
   ExpectRejected({
       {Make({}), {{1, 3, 8}}, "expected rank 4"},

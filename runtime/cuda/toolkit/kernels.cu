@@ -127,13 +127,14 @@ __global__ void __launch_bounds__(kPoolThreads)
   }
 }
 
+template <typename T>
 __global__ void __launch_bounds__(kThreads) LrnKernel(const __grid_constant__ LrnParams p) {
-  ASHLAR_GRID_LOOP(i, p.extents.elements) LrnAt(p, i);
+  ASHLAR_GRID_LOOP(i, p.extents.elements) LrnAt<T>(p, i);
 }
 
 __global__ void __launch_bounds__(kThreads)
     BatchNormKernel(const __grid_constant__ BatchNormParams p) {
-  ASHLAR_GRID_LOOP(i, p.elements) BatchNormAt(p, i);
+  ASHLAR_GRID_LOOP(i, p.extents.elements) BatchNormAt(p, i);
 }
 
 template <typename T>
@@ -291,11 +292,13 @@ LaunchError Launch(const PoolParams& p, void* stream) {
 }
 
 LaunchError Launch(const LrnParams& p, void* stream) {
-  return Start(LrnKernel, Blocks(p.extents.elements), kThreads, stream, p);
+  return WithReal(p.dtype, [&](auto type) {
+    return Start(LrnKernel<decltype(type)>, Blocks(p.extents.elements), kThreads, stream, p);
+  });
 }
 
 LaunchError Launch(const BatchNormParams& p, void* stream) {
-  return Start(BatchNormKernel, Blocks(p.elements), kThreads, stream, p);
+  return Start(BatchNormKernel, Blocks(p.extents.elements), kThreads, stream, p);
 }
 
 LaunchError Launch(const DirectConvParams& p, void* stream) {

@@ -7,6 +7,7 @@
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
+#include "opr/lrn.h"
 #include "opr/matrix_mul.h"
 #include "opr/pooling.h"
 #include "opr/reduce.h"
@@ -100,12 +101,14 @@ TEST_F(PrecisionTest, OthersFollowTheirInputs) {
   const int sum = make_.Add<Elemwise>({ElemwiseMode::kAdd}, {wide, image}, "sum");
   const int pool = make_.Add<PoolingForward>({}, {sum}, "pool");
   make_.Output(make_.Add<Concat>({1}, {pool, pool}, "concat"));
+  make_.Output(make_.Add<LRN>({}, {pool}, "lrn"));
   make_.Output(make_.Add<Elemwise>({ElemwiseMode::kExp}, {image}, "exp"));
   const Graph graph = Assign();
   EXPECT_EQ(DTypes(graph, "wide"), "f=f");
   EXPECT_EQ(DTypes(graph, "sum"), "h=hh");
   EXPECT_EQ(DTypes(graph, "pool"), "h=h");
   EXPECT_EQ(DTypes(graph, "concat"), "h=hh");
+  EXPECT_EQ(DTypes(graph, "lrn"), "h=h");
   EXPECT_EQ(DTypes(graph, "exp"), "f=f");
 }
 

@@ -359,10 +359,14 @@ void CaseList::AddImages() {
   }
   AddLargePools();
   for (const int64_t size : {1, 4, 5, 40}) {
-    const KernelCase added =
-        Add("lrn", Make<LRN>({.size = size, .alpha = 0.5, .beta = 0.7, .bias = 1.5}),
-            {Tensor({2, 13, 4, 5})});
-    AddLast(added, {true});
+    for (const DType dtype : kReals) {
+      const double beta = size % 2 == 0 ? 0.7 : 0.75;
+      KernelCase& added =
+          Add("lrn", Make<LRN>({.size = size, .alpha = 0.5, .beta = beta, .bias = 1.5}),
+              {Tensor(dtype, {2, 13, 4, 5})});
+      added.tolerance = ToleranceOf(dtype);
+      AddLast(KernelCase(added), {true});
+    }
   }
   std::vector<HostTensor> inputs = {Tensor({2, 6, 4, 5})};
   for (int i = 0; i < 4; ++i) inputs.push_back(Tensor(DType::kFloat32, {6}, 0.5, 1.5));
