@@ -134,7 +134,8 @@ using CudnnKernels = std::vector<std::unique_ptr<CudnnConvolution>>;
 void AddEngines(const ConvProblem& problem, bool fused, const LibraryDevice& device,
                 CudnnKernels& kernels) {
   const double time = fused || !NeedsEpilogue(problem) ? 1.0 : 1.0 + kEpilogueSlowdown;
-  for (const ConvEngine& engine : *ConvEngines(problem, fused, device)) {
+  const auto engines = ConvEngines(problem, fused, device);  // which need not be kept elsewhere
+  for (const ConvEngine& engine : *engines) {
     kernels.push_back(
         std::make_unique<CudnnConvolution>(problem, engine, fused, time + engine.slowdown));
   }
