@@ -121,10 +121,11 @@ models() {
     # The CPU's own kernels, which are tested against the reference where Ashlar is built.
     ashlar run "$model" --output "$reference" --exact --top 0 --quiet || { failures=1; continue; }
     options=("$model" --device gpu0:0)
+    # With exact arithmetic between them, 16-bit tensors end at up to 5e-2 (fp16) and 2.6e-1 (bf16).
     check fp32 compare "${options[@]}" --ref "$reference" --rtol 1e-3
     check tf32 compare "${options[@]}" --ref "$reference" --allow-tf32 --rtol 3e-2
-    check fp16 compare "${options[@]}" --ref "$reference" --precision fp16 --rtol 3e-2
-    check bf16 compare "${options[@]}" --ref "$reference" --precision bf16 --rtol 2e-1
+    check fp16 compare "${options[@]}" --ref "$reference" --precision fp16 --rtol 1e-1
+    check bf16 compare "${options[@]}" --ref "$reference" --precision bf16 --rtol 4e-1
     check verify verify "${options[@]}"
     check verify-fp16 verify "${options[@]}" --precision fp16
     check least-budget verify "${options[@]}" --memory-budget min
