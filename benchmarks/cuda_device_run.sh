@@ -188,7 +188,9 @@ flight() {
     for options in "" "--in-flight 2" "--in-flight 2 --arena-each"; do
       # shellcheck disable=SC2086
       output=$(ashlar bench "$model" --device gpu0:0 --precision fp16 --duration 2s --quiet $options 2>&1) || status=1
-      say "  batch $batch $options"$'\n'"$output"
+      echo "$output"
+      say "  batch $batch ${options:---in-flight 1}:" \
+        "$(grep -E '^(median|p90|runs/s|images/s|arena)|error' <<<"$output" | tr -s ' ' | paste -sd ';')"
     done
   done
   return $status

@@ -98,12 +98,21 @@ def shares(rows, flops, transferred):
     return kinds
 
 
+def rows_of(path, commit, batch, precision):
+    """Those of this build in a file that may not be there."""
+    rows = gpu_tables.read_rows(path) if path and path.exists() else []
+    return [row for row in rows if row["versions"]["ashlar"] == commit
+            and (row["batch"], row["precision"]) == (batch, precision)]
+
+
 class Row:
     """One batch in one precision. Its measurement can end at any time; what there is is in `row`."""
 
     def __init__(self, args, ashlar, folder, batch, precision, limits):
         self.args, self.ashlar, self.folder = args, ashlar, folder
         self.batch, self.precision, self.limits = batch, precision, limits
+        # On record: the rows of a batch and a precision are of the same kernels.
+        self.tuned = any(row["tuned"] for row in rows_of(args.json, args.commit, batch, precision))
         self.servers = []
         self.times, self.rounds = {}, []
         self.runs = max(10, 100 // batch)
@@ -121,8 +130,10 @@ class Row:
         self.servers = [gpu_peers.Server(way, gpu_peers.peer_command(way, self.batch, self.precision),
                                          self.folder / f"{way}.err") for way in peers]
         options = ["--device", "gpu0:0", *OPTIONS[self.precision]]
-        if args.tune:  # while they import
+        if args.tune and not self.tuned:  # while they import
             self.ashlar.run("tune", model, *options, "--seconds", args.tune_seconds, timeout=self.left(180))
+            self.tuned = True
+        self.row["tuned"] = self.tuned
         # Of the kernels that run.
         plan = self.ashlar.plan(model, self.precision)
         self.row["planned"] = {name: pool["planned_bytes"] for name, pool in plan["pools"].items()}
@@ -136,7 +147,8 @@ class Row:
             return
         self.interleave()
         self.stop()
-        self.describe(model, options)
+        if not set(args.peers) & set(SLOW):  # which come beside a row that has it
+            self.describe(model, options)
 
     def left(self, most):
         """Seconds that a step may take, at most `most`."""
@@ -216,14 +228,6 @@ def add_line(path, row):
         os.fsync(file.fileno())
 
 
-def is_measured(path, commit, batch, precision, peers):
-    """Whether a complete row of this build is in the file."""
-    if not path or not path.exists():
-        return False
-    return any(row["versions"]["ashlar"] == commit and (row["batch"], row["precision"]) == (batch, precision)
-               and row["complete"] and set(peers) <= set(row["ms"]) for row in gpu_tables.read_rows(path))
-
-
 class Ended(Exception):
     """Told to by a signal."""
 
@@ -247,7 +251,8 @@ def measure_all(args, ashlar, folder):
     for precision in args.precision:
         for batch in args.batch:
             name = f"batch {batch} in {precision}"
-            if is_measured(args.json, args.commit, batch, precision, args.peers):
+            if any(row["complete"] and set(args.peers) <= set(row["ms"])
+                   for row in rows_of(args.json, args.commit, batch, precision)):
                 print(f"{name}: measured before", file=sys.stderr, flush=True)
                 continue
             begun = time.monotonic()
