@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tests/emulated_gpu/cudnn_attributes.h"
+#include "tests/emulated_gpu/device_memory.h"
 #include "tests/emulated_gpu/runtime.h"
 
 namespace ashlar::emulated {
@@ -136,6 +137,7 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   const Call call("cudnnCreate");
   if (call.fails() || IsCapturing(call)) return CUDNN_STATUS_INTERNAL_ERROR;
+  if (FreeMemory() < kOwnMemory) return CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
   auto created = std::make_unique<Handle>();
   *handle = reinterpret_cast<cudnnHandle_t>(created.get());  // points at what nobody reads
   handles[*handle] = std::move(created);

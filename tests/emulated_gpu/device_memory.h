@@ -22,6 +22,8 @@ Place Find(const void* data, int64_t bytes);
 
 // Bytes of the device that are free.
 int64_t FreeMemory();
+// Without so many, nothing can be made that the driver keeps on the device.
+inline constexpr int64_t kOwnMemory = 4096;
 
 }  // namespace ashlar::emulated
 

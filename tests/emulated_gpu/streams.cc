@@ -145,6 +145,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
     return Failed(cudaErrorInvalidValue);
   }
   if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  if (FreeMemory() < kOwnMemory) return Failed(cudaErrorMemoryAllocation);
   *stream = new CUstream_st();
   streams.insert(*stream);
   return cudaSuccess;
@@ -233,6 +234,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
   *executable = nullptr;
   if (call.fails()) return Failed(cudaErrorUnknown);
   if (!Exists(call, graphs, graph, "graph") || flags != 0) return Failed(cudaErrorInvalidValue);
+  if (FreeMemory() < kOwnMemory) return Failed(cudaErrorMemoryAllocation);
   *executable = new CUgraphExec_st{graph->work};
   executables.insert(*executable);
   return cudaSuccess;

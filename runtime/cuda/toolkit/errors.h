@@ -10,20 +10,29 @@
 
 namespace ashlar::cuda {
 
+// What libraries and the driver need for themselves is not there now.
+inline absl::Status NoMemoryLeft(absl::string_view call) {
+  return absl::UnavailableError(
+      absl::StrCat(call, ": out of memory: others hold the rest; try again when they are gone"));
+}
+
 inline absl::Status Check(cudaError_t error, absl::string_view call) {
   if (error == cudaSuccess) return absl::OkStatus();
   static_cast<void>(cudaGetLastError());  // or the next call would report it once more
+  if (error == cudaErrorMemoryAllocation) return NoMemoryLeft(call);
   return absl::InternalError(
       absl::StrCat(call, ": ", cudaGetErrorName(error), ", ", cudaGetErrorString(error)));
 }
 
 inline absl::Status Check(cudnnStatus_t status, absl::string_view call) {
   if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
+  if (status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) return NoMemoryLeft(call);
   return absl::InternalError(absl::StrCat(call, ": ", cudnnGetErrorString(status)));
 }
 
 inline absl::Status Check(cublasStatus_t status, absl::string_view call) {
   if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) return NoMemoryLeft(call);
   return absl::InternalError(absl::StrCat(call, ": ", cublasLtGetStatusString(status)));
 }
 

@@ -114,6 +114,26 @@ TEST(EmulatedFailures, MemoryThatOthersHoldCanBeTriedForAgain) {
   EXPECT_LE(inference.Error(), 1e-4);
 }
 
+TEST(EmulatedFailures, MemoryForStreamsThatOthersHoldCanBeTriedForAgain) {
+  Inference inference;
+  emulated::Control& gpu = EmulatedGpu();
+  const std::shared_ptr<const Executable> executable = Value(inference.Compile());
+  Device& device = OpenEmulated();
+  const int64_t before = device.memory()->free;
+  int64_t held = 0;
+  {
+    const std::unique_ptr<Session> session = Value(Session::Create(executable));
+    held = before - device.memory()->free;
+  }
+  gpu.machine().others = before - held - 100;  // the arena and the tensors fit, and no stream
+  const absl::Status status = Session::Create(executable).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_TRUE(FailsWith(status, "cudaStreamCreateWithFlags"));
+  EXPECT_TRUE(FailsWith(status, "try again"));
+  gpu.machine().others = 0;
+  EXPECT_TRUE(IsOk(inference.Run(*Value(Session::Create(executable)))));
+}
+
 TEST(EmulatedFailures, WhatTheDeviceHasNotIsFoundAtPlanning) {
   Inference inference;
   EmulatedGpu().machine().memory = 64 << 10;
