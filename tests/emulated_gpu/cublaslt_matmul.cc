@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -247,6 +248,28 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle,
     result.wavesCount = 0.5f;
   }
   return *count > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algo,
+                                                    cublasLtMatmulAlgoConfigAttributes_t name,
+                                                    void* data, size_t size, size_t* written) {
+  const Call call("cublasLtMatmulAlgoConfigGetAttribute");
+  if (call.fails()) return CUBLAS_STATUS_INTERNAL_ERROR;
+  Algorithm algorithm;
+  std::memcpy(&algorithm, algo, sizeof(algorithm));
+  // All are of four bytes.
+  const std::map<int, uint32_t> values = {{CUBLASLT_ALGO_CONFIG_ID, algorithm.id},
+                                          {CUBLASLT_ALGO_CONFIG_TILE_ID, 20},
+                                          {CUBLASLT_ALGO_CONFIG_SPLITK_NUM, algorithm.parts},
+                                          {CUBLASLT_ALGO_CONFIG_STAGES_ID, 5}};
+  const auto value = values.find(name);
+  if (value == values.end() || size != sizeof(value->second)) {
+    call.Misuse("no such attribute, or of another size");
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  std::memcpy(data, &value->second, size);
+  *written = size;
+  return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,

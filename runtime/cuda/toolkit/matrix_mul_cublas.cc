@@ -3,6 +3,8 @@
 #include "runtime/cuda/toolkit/matrix_mul_cublas.h"
 
 #include <array>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "graph/status.h"
@@ -16,7 +18,8 @@ namespace ashlar::cuda {
 namespace {
 
 constexpr int64_t kWorkspaceLimits[] = {int64_t{32} << 20, 0};  // bytes
-constexpr int kMostAlgorithms = 2;                              // for each limit
+// For each limit: of those expected to be fast, and to be measured.
+constexpr int kByHeuristics = 2, kAllCandidates = 8;
 constexpr double kRankSlowdown = 0.05;
 constexpr uint32_t kTensorAlignment = 16;  // bytes, as Device::tensor_alignment
 
@@ -56,6 +59,28 @@ struct Product {
 
 std::string Name(bool has_bias, bool relu) {
   return absl::StrCat("cublaslt", has_bias ? "+bias" : "", relu ? "+relu" : "");
+}
+
+template <typename T>
+absl::StatusOr<T> ConfigOf(const cublasLtMatmulAlgo_t& algorithm,
+                           cublasLtMatmulAlgoConfigAttributes_t name) {
+  T value = 0;
+  size_t written = 0;
+  ASHLAR_CUDA_RETURN_IF_ERROR(
+      cublasLtMatmulAlgoConfigGetAttribute(&algorithm, name, &value, sizeof(value), &written));
+  return value;
+}
+
+// Tells algorithms of one product from each other: "24{tile=20,splitk=3,stages=5}".
+absl::StatusOr<std::string> NameOf(const cublasLtMatmulAlgo_t& algorithm) {
+  ASHLAR_ASSIGN_OR_RETURN(const int32_t id, ConfigOf<int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID));
+  ASHLAR_ASSIGN_OR_RETURN(const uint32_t tile,
+                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID));
+  ASHLAR_ASSIGN_OR_RETURN(const int32_t split,
+                          ConfigOf<int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+  ASHLAR_ASSIGN_OR_RETURN(const uint32_t stages,
+                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID));
+  return absl::StrCat(id, "{tile=", tile, ",splitk=", split, ",stages=", stages, "}");
 }
 
 absl::Status MakeLayout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t batch,
@@ -157,15 +182,16 @@ class BoundOperation final : public KernelState {
 class CublasMatrixMul final : public Kernel {
  public:
   CublasMatrixMul(std::shared_ptr<const Product> product, cublasLtHandle_t handle,
-                  const cublasLtMatmulHeuristicResult_t& choice, double relative_time)
+                  const cublasLtMatmulHeuristicResult_t& choice, absl::string_view algorithm,
+                  double relative_time)
       : product_(std::move(product)),
         handle_(handle),
         choice_(choice),
+        implementation_(
+            absl::StrCat(Name(product_->has_bias, product_->param.relu), ":", algorithm)),
         relative_time_(relative_time) {}
 
-  std::string implementation() const override {
-    return Name(product_->has_bias, product_->param.relu);
-  }
+  std::string implementation() const override { return implementation_; }
   int64_t workspace_bytes() const override { return static_cast<int64_t>(choice_.workspaceSize); }
   double relative_time() const override { return relative_time_; }
   absl::StatusOr<std::unique_ptr<KernelState>> NewState() const override {
@@ -190,8 +216,32 @@ class CublasMatrixMul final : public Kernel {
   std::shared_ptr<const Product> product_;
   cublasLtHandle_t handle_;
   cublasLtMatmulHeuristicResult_t choice_;
+  std::string implementation_;
   double relative_time_;
 };
+
+// What algorithms may be: with at most `limit` bytes of scratch, for tensors as they are aligned
+// here, and with sums in Float32, which those of parts of the inner dimension need not be.
+absl::Status SetPreference(int64_t limit, DType output, Preference& preference) {
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulPreferenceCreate(preference.address()));
+  const auto set = [&](cublasLtMatmulPreferenceAttributes_t which, auto value) -> absl::Status {
+    ASHLAR_CUDA_RETURN_IF_ERROR(
+        cublasLtMatmulPreferenceSetAttribute(preference.get(), which, &value, sizeof(value)));
+    return absl::OkStatus();
+  };
+  ASHLAR_RETURN_IF_ERROR(
+      set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(limit)));
+  if (output != DType::kFloat32) {
+    ASHLAR_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                               uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}));
+  }
+  for (const cublasLtMatmulPreferenceAttributes_t which :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    ASHLAR_RETURN_IF_ERROR(set(which, kTensorAlignment));
+  }
+  return absl::OkStatus();
+}
 
 // Where no device is there to ask about.
 class PlannedMatrixMul final : public Kernel {
@@ -218,30 +268,25 @@ absl::StatusOr<KernelList> CublasMatrixMuls(const KernelRequest& request,
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Product> product, MakeProduct(request));
   if (product == nullptr) return kernels;
+  const int most = request.policy.all_candidates ? kAllCandidates : kByHeuristics;
+  std::set<std::string> known;  // what needs no scratch is an answer to both limits
   for (int64_t limit : kWorkspaceLimits) {
     Preference preference;
-    ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulPreferenceCreate(preference.address()));
-    const size_t most = static_cast<size_t>(limit);
-    ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulPreferenceSetAttribute(
-        preference.get(), CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof(most)));
-    for (const cublasLtMatmulPreferenceAttributes_t which :
-         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-      ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulPreferenceSetAttribute(
-          preference.get(), which, &kTensorAlignment, sizeof(kTensorAlignment)));
-    }
-    cublasLtMatmulHeuristicResult_t choices[kMostAlgorithms] = {};
+    ASHLAR_RETURN_IF_ERROR(SetPreference(limit, request.outputs[0].dtype, preference));
+    std::array<cublasLtMatmulHeuristicResult_t, kAllCandidates> choices = {};
     int count = 0;
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         device.cublas, product->operation.get(), product->first.get(), product->second.get(),
-        product->result.get(), product->result.get(), preference.get(), kMostAlgorithms, choices,
+        product->result.get(), product->result.get(), preference.get(), most, choices.data(),
         &count);
     if (status != CUBLAS_STATUS_SUCCESS) continue;  // there is a kernel of our own
     for (int i = 0; i < count; ++i) {
       if (choices[i].state != CUBLAS_STATUS_SUCCESS) continue;  // nothing else of it is valid
+      ASHLAR_ASSIGN_OR_RETURN(const std::string name, NameOf(choices[i].algo));
+      if (!known.insert(name).second) continue;
       const double time = 1.0 + kRankSlowdown * static_cast<double>(kernels.size());
       kernels.push_back(
-          std::make_unique<CublasMatrixMul>(product, device.cublas, choices[i], time));
+          std::make_unique<CublasMatrixMul>(product, device.cublas, choices[i], name, time));
     }
   }
   return kernels;
