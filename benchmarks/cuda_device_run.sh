@@ -121,9 +121,10 @@ models() {
     # The CPU's own kernels, which are tested against the reference where Ashlar is built.
     ashlar run "$model" --output "$reference" --exact --top 0 --quiet || { failures=1; continue; }
     options=("$model" --device gpu0:0)
-    # With exact arithmetic between them, 16-bit tensors end at up to 5e-2 (fp16) and 2.6e-1 (bf16).
+    # With sums in double precision SqueezeNet, MobileNet and Inception end at up to 4.3e-2 (TF32), 5.2e-2 (fp16)
+    # and 2.6e-1 (bf16) of the largest output.
     check fp32 compare "${options[@]}" --ref "$reference" --rtol 1e-3
-    check tf32 compare "${options[@]}" --ref "$reference" --allow-tf32 --rtol 3e-2
+    check tf32 compare "${options[@]}" --ref "$reference" --allow-tf32 --rtol 1e-1
     check fp16 compare "${options[@]}" --ref "$reference" --precision fp16 --rtol 1e-1
     check bf16 compare "${options[@]}" --ref "$reference" --precision bf16 --rtol 4e-1
     check verify verify "${options[@]}"
