@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "memory/instance.h"
 #include "memory/lifetime_index.h"
@@ -29,9 +30,11 @@ std::vector<int32_t> DiveOrder(const Instance& instance, DivePriority priority);
 // possible base, given the skyline over its life, is lowest, ties by `order`.
 // Near-linear and O(n) memory. Groups count as their hulls filled down to the
 // base; all go above those with a fixed offset. `index` is one of the instance,
-// filled anew. Returns one base for each group.
+// filled anew. Returns one base for each group, or nothing at all where it is not done by the
+// deadline.
 std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
-                               absl::Span<const int32_t> order);
+                               absl::Span<const int32_t> order,
+                               absl::Time deadline = absl::InfiniteFuture());
 
 }  // namespace ashlar::memory
 

@@ -22,6 +22,8 @@ namespace {
 // Planners of quadratic cost are left out above this many groups.
 constexpr int kFewGroups = 3000;
 constexpr int kVeryFewGroups = 300;
+// Above it pushdown takes seconds, for which there must be time left.
+constexpr int kQuickPushdown = 100000;
 // Dives where nothing else follows, and the least where exact search does.
 constexpr int64_t kAttempts = 1000;
 constexpr int kFewAttempts = 12;
@@ -73,14 +75,31 @@ bool OfferDives(const Instance& instance, int64_t attempts, const SearchLimits& 
   attempts = std::min(attempts, limits.nodes / std::max(1, instance.groups()));
   SqueakyWheel wheel(instance, best.good_enough());
   do {
-    if (best.Offer(wheel.Next(), "dive")) return true;
+    std::vector<int64_t> bases = wheel.Next(deadline);
+    if (bases.empty()) return false;  // the time was up in the middle of a dive
+    if (best.Offer(std::move(bases), "dive")) return true;
   } while (--attempts > 0 && absl::Now() < deadline);
   return false;
 }
 
-}  // namespace
+// The best within the capacity; where nothing fits, the search would have aimed too high, and the
+// best of all is looked for in as much time again.
+template <typename Place>
+Placement WithinCapacity(int64_t lower_bound, const SearchLimits& limits, Place place) {
+  Placement placement = place(limits);
+  const int64_t capacity = limits.capacity.value_or(INT64_MAX);
+  const bool smallest = placement.arena <= std::max(lower_bound, placement.proven_bound);
+  if (placement.arena <= capacity || capacity <= lower_bound || smallest) return placement;
+  SearchLimits any = limits;
+  any.capacity.reset();
+  Placement other = place(any);
+  const int64_t proven_bound = std::max(placement.proven_bound, other.proven_bound);
+  if (other.arena < placement.arena) placement = std::move(other);
+  placement.proven_bound = proven_bound;
+  return placement;
+}
 
-Placement PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
+Placement PlaceAsPortfolio(const Instance& instance, int64_t lower_bound,
                            const SearchLimits& limits) {
   const absl::Time start = absl::Now();
   // Dives take all the time where exact search cannot follow.
@@ -91,13 +110,25 @@ Placement PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
   const bool few = instance.groups() <= kFewGroups;
   const bool very_few = instance.groups() <= kVeryFewGroups;
   if ((very_few && OfferFirstFits(instance, best)) ||
-      OfferDives(instance, attempts, limits, dive_deadline, best) ||
-      best.Offer(PlacePushdown(instance), "pushdown") ||
+      OfferDives(instance, attempts, limits, dive_deadline, best)) {
+    return best.Take();
+  }
+  const bool pushdown = instance.groups() <= kQuickPushdown || absl::Now() < start + limits.time;
+  if ((pushdown && best.Offer(PlacePushdown(instance), "pushdown")) ||
       (few && best.Offer(PlaceBestFit(instance), "best_fit")) ||
       (very_few && best.Offer(PlaceIntervalMove(instance), "interval_move"))) {
     return best.Take();
   }
   return best.Improve(lower_bound, limits, start + limits.time);
+}
+
+}  // namespace
+
+Placement PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
+                           const SearchLimits& limits) {
+  return WithinCapacity(lower_bound, limits, [&](const SearchLimits& some) {
+    return PlaceAsPortfolio(instance, lower_bound, some);
+  });
 }
 
 Placement PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
@@ -108,17 +139,21 @@ Placement PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
 }
 
 Placement PlaceByDives(const Instance& instance, int64_t lower_bound, const SearchLimits& limits) {
-  Best best(instance, lower_bound, limits);
-  OfferDives(instance, kAttempts, limits, absl::Now() + limits.time, best);
-  return best.Take();
+  return WithinCapacity(lower_bound, limits, [&](const SearchLimits& some) {
+    Best best(instance, lower_bound, some);
+    OfferDives(instance, kAttempts, some, absl::Now() + some.time, best);
+    return best.Take();
+  });
 }
 
 Placement PlaceByExactSearch(const Instance& instance, int64_t lower_bound,
                              const SearchLimits& limits) {
-  const absl::Time deadline = absl::Now() + limits.time;
-  Best best(instance, lower_bound, limits);
-  OfferDives(instance, 1, limits, deadline, best);
-  return best.Improve(lower_bound, limits, deadline);
+  return WithinCapacity(lower_bound, limits, [&](const SearchLimits& some) {
+    const absl::Time deadline = absl::Now() + some.time;
+    Best best(instance, lower_bound, some);
+    OfferDives(instance, 1, some, deadline, best);
+    return best.Improve(lower_bound, some, deadline);
+  });
 }
 
 }  // namespace ashlar::memory

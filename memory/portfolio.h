@@ -9,7 +9,8 @@
 namespace ashlar::memory {
 
 // All of these stop where the arena is the lower bound or fits the capacity. Of
-// equal plans the earlier stays.
+// equal plans the earlier stays. Where nothing fits the capacity, as much time again goes to the
+// smallest arena.
 
 // The best of the fast planners, then exact search within the time limit.
 Placement PlaceByPortfolio(const Instance& instance, int64_t lower_bound,

@@ -11,7 +11,7 @@ namespace ashlar::memory {
 namespace {
 
 // First fit takes quadratic time.
-constexpr int kMaxFirstFitGroups = 20000;
+constexpr int kMaxHoleGroups = 20000;
 // By how much of its rank a group moves forward that ended too high.
 constexpr double kForward = 0.3;
 // How much ranks are shaken, in turn.
@@ -22,10 +22,12 @@ constexpr double kShakes[] = {0.2, 0.05};
 SqueakyWheel::SqueakyWheel(const Instance& instance, int64_t target)
     : instance_(instance), target_(target), index_(instance) {}
 
-std::vector<int64_t> SqueakyWheel::Place(absl::Span<const int32_t> order) const {
+std::vector<int64_t> SqueakyWheel::Place(absl::Span<const int32_t> order,
+                                         absl::Time deadline) const {
   const bool holes = instance_.has_fixed() || (!instance_.all_flat() && attempts_ % 2 == 1);
-  const bool first_fit = holes && instance_.groups() <= kMaxFirstFitGroups;
-  return first_fit ? PlaceFirstFit(instance_, order) : PlaceDive(instance_, index_, order);
+  const bool first_fit = holes && instance_.groups() <= kMaxHoleGroups;
+  return first_fit ? PlaceFirstFit(instance_, order)
+                   : PlaceDive(instance_, index_, order, deadline);
 }
 
 std::vector<int32_t> SqueakyWheel::Learn(const Line& line, double shake) {
@@ -45,13 +47,15 @@ std::vector<int32_t> SqueakyWheel::Learn(const Line& line, double shake) {
   return order;
 }
 
-std::vector<int64_t> SqueakyWheel::Next() {
+std::vector<int64_t> SqueakyWheel::Next(absl::Time deadline) {
   const size_t priorities = std::size(kDivePriorities);
   const int64_t attempt = attempts_++;
+  if (attempt == 0) deadline = absl::InfiniteFuture();
   if (lines_.size() < priorities) {
     Line& line = lines_.emplace_back();
     line.order = DiveOrder(instance_, kDivePriorities[lines_.size() - 1]);
-    line.bases = Place(line.order);
+    line.bases = Place(line.order, deadline);
+    if (line.bases.empty()) return {};
     line.arena = instance_.Arena(line.bases);
     return line.bases;
   }
@@ -63,7 +67,8 @@ std::vector<int64_t> SqueakyWheel::Next() {
   }
   Line& line = lines_[chosen];
   std::vector<int32_t> order = Learn(line, kShakes[attempt / 8 % std::size(kShakes)]);
-  std::vector<int64_t> bases = Place(order);
+  std::vector<int64_t> bases = Place(order, deadline);
+  if (bases.empty()) return {};
   const int64_t arena = instance_.Arena(bases);
   if (arena <= line.arena) line = {std::move(order), bases, arena};
   return bases;

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "memory/instance.h"
 #include "memory/lifetime_index.h"
@@ -23,8 +24,9 @@ class SqueakyWheel {
   SqueakyWheel(const Instance& instance, int64_t target);
 
   // The bases of one more attempt. The first ones are the plain priorities; the
-  // sequence is the same on every machine.
-  std::vector<int64_t> Next();
+  // sequence is the same on every machine. Nothing where a dive was not done by the deadline, and
+  // then this was the last attempt; the very first one has no deadline.
+  std::vector<int64_t> Next(absl::Time deadline = absl::InfiniteFuture());
 
  private:
   // One line of attempts, by the best order it has found.
@@ -34,7 +36,7 @@ class SqueakyWheel {
     int64_t arena = INT64_MAX;
   };
 
-  std::vector<int64_t> Place(absl::Span<const int32_t> order) const;
+  std::vector<int64_t> Place(absl::Span<const int32_t> order, absl::Time deadline) const;
   std::vector<int32_t> Learn(const Line& line, double shake);
 
   const Instance& instance_;

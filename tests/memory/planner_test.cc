@@ -156,6 +156,24 @@ TEST(PlannerTest, RandomSmallProblemsAgainstBruteForce) {
   }
 }
 
+// A capacity that nothing fits makes no plan worse.
+TEST(PlannerTest, CapacityOutOfReach) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const Problem problem = RandomProblem(
+        seed, {.buffers = 60, .steps = 30, .largest = 1000, .alignments = seed % 2 == 1});
+    for (const char* name : {"auto", "dive", "exact"}) {
+      PlanOptions options = {name, {.time = absl::InfiniteDuration(), .nodes = 3000}};
+      const absl::StatusOr<PlanResult> best = PlanMemory(problem, options);
+      ASSERT_TRUE(best.ok()) << best.status();
+      options.limits.capacity = (best->lower_bound + best->plan.arena) / 2;
+      const absl::StatusOr<PlanResult> result = PlanMemory(problem, options);
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_LE(result->plan.arena, std::max(best->plan.arena, *options.limits.capacity)) << name;
+    }
+  }
+}
+
 TEST(PlannerTest, RandomLargeProblemsAreValidAndRepeat) {
   for (uint32_t seed = 0; seed < 8; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));

@@ -40,5 +40,16 @@ TEST(SqueakyWheelTest, AttemptsAreValidRepeatAndImprove) {
   EXPECT_GT(improved, 8);
 }
 
+// Only the first attempt is finished whatever the time.
+TEST(SqueakyWheelTest, StopsInTheMiddleOfADive) {
+  const Problem problem = testing::RandomProblem(1, {.buffers = 5000, .steps = 4000});
+  const auto instance = Instance::Create(problem);
+  ASSERT_TRUE(instance.ok());
+  SqueakyWheel wheel(*instance, 0);
+  const std::vector<int64_t> first = wheel.Next(absl::InfinitePast());
+  EXPECT_TRUE(ValidatePlan(problem, instance->MakePlan(problem, first)).ok());
+  EXPECT_EQ(wheel.Next(absl::InfinitePast()), std::vector<int64_t>());
+}
+
 }  // namespace
 }  // namespace ashlar::memory
