@@ -1,5 +1,6 @@
 // ashlar plan: the memory plan of a model, or of buffers in a CSV file, without running.
 #include <algorithm>
+#include <iostream>
 #include <optional>
 #include <utility>
 
@@ -51,7 +52,7 @@ class PlanCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     app_ = &app;
-    AddModelFlags(app, model_, "the model file (.ash), or buffers (.csv)");
+    AddModelFlags(app, model_, "the model file (.ash), or buffers (.csv, or - for stdin)");
     AddPlanningFlags(app, planning_);
     AddParsed(app, "--capacity", capacity_, ParseSize, "SIZE",
               "stop at the first plan that fits; exit 3 if none does")
@@ -91,7 +92,7 @@ class PlanCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     console.ResultIsIn(output_);
-    if (HasEnding(model_.path, ".csv")) return PlanCsv(console);
+    if (model_.path == "-" || HasEnding(model_.path, ".csv")) return PlanCsv(console);
     return frontier_ ? ShowFrontier(console) : PlanModel(console);
   }
 
@@ -124,8 +125,10 @@ class PlanCommand final : public Command {
       return UsageError(absl::StrCat(option, " is for models; ", model_.path, " holds buffers"));
     }
     console.Progress(absl::StrCat("reading ", model_.path));
+    const int64_t align = std::max<int64_t>(planning_.align, 1);
     absl::StatusOr<memory::CsvProblem> problem =
-        memory::ReadCsvFile(model_.path, std::max<int64_t>(planning_.align, 1));
+        model_.path == "-" ? memory::ReadCsv(std::cin, "standard input", align)
+                           : memory::ReadCsvFile(model_.path, align);
     if (!problem.ok()) return WithExitCode(problem.status(), ExitCode::kRejectedInput);
     PlannedBuffers planned;
     planned.problem = *std::move(problem);
@@ -314,10 +317,13 @@ class PlanCommand final : public Command {
     }
     ASHLAR_RETURN_IF_ERROR(console.Write(document));
     if (!capacity() || planned.result.plan.arena <= *capacity()) return absl::OkStatus();
+    const memory::PlanResult& r = planned.result;
+    const int64_t least = std::max(r.lower_bound, r.plan.proven_bound);
     return WithExitCode(
         absl::ResourceExhaustedError(absl::StrCat(
-            model_.path, " does not fit: the plan needs ", planned.result.plan.arena, " bytes (",
-            planned.result.lower_bound, " at least), --capacity is ", *capacity())),
+            model_.path, least > *capacity() ? " does not fit" : " was not made to fit",
+            ": the best plan found has ", r.plan.arena, " bytes, no plan less than ", least,
+            "; --capacity is ", *capacity())),
         ExitCode::kDoesNotFit);
   }
 

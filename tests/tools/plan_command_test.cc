@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/tools/command_process.h"
 
 namespace ashlar::testing {
@@ -83,6 +84,12 @@ TEST_F(PlanCommandTest, PlanOfBuffers) {
   EXPECT_TRUE(document["search_ms"].is_number());
   EXPECT_TRUE(document["total_ms"].is_number());
   EXPECT_THAT(Read("out.csv"), StartsWith("id,lower,upper,size,offset\na,0,2,10,"));
+  for (const char* source : {"- < buffers.csv", "BUFFERS.CSV"}) {
+    Write("BUFFERS.CSV", Read("buffers.csv"));
+    const ProcessResult same = Ashlar(absl::StrCat("plan --format csv ", source));
+    EXPECT_EQ(same.exit_code, 0) << same.err;
+    EXPECT_EQ(same.out, Read("out.csv"));
+  }
 }
 
 TEST_F(PlanCommandTest, PlanThatDoesNotFitEndsInThreeWithItsDocument) {
@@ -91,6 +98,7 @@ TEST_F(PlanCommandTest, PlanThatDoesNotFitEndsInThreeWithItsDocument) {
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err, HasSubstr("30 bytes"));
   EXPECT_EQ(result.Json()["arena_bytes"], 30);
+  EXPECT_THAT(result.err, HasSubstr("buffers.csv does not fit"));
   EXPECT_EQ(Ashlar("plan buffers.csv --capacity 30").exit_code, 0);
   EXPECT_EQ(Ashlar("plan model.ash --capacity 64").exit_code, 3);
 }
