@@ -114,9 +114,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(
     }
   }
   if (found != nullptr && !options.budget->find_smallest) return found;
-  // The last ones are the smallest, but for alignment: a refusal looks as far as "the smallest"
-  // does.
-  const size_t first = tilings.size() - std::min<size_t>(tilings.size(), found == nullptr ? 2 : 1);
+  // The last ones are the smallest, but for alignment.
+  const size_t first = tilings.size() - std::min<size_t>(tilings.size(), 2);
   for (size_t i = tilings.size(); i-- > first;) {
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
                             PlanSpec(rewritten, order, tilings[i].spec, sparing));

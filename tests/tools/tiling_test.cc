@@ -1,6 +1,7 @@
 // Tiles on the models of the zoo: what they compute, and in how much memory.
 #include <gmock/gmock.h>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session.h"
 #include "tests/support/status.h"
@@ -117,6 +118,10 @@ TEST_F(BudgetCommandTest, ABudgetIsMetOrRefusedWithTheSmallestThatWouldDo) {
   EXPECT_TRUE(met.Json()["fits"]);
   EXPECT_EQ(met.Json()["budget_bytes"], smallest);
   EXPECT_LE(met.Json()["pools"]["arena"]["planned_bytes"], smallest);
+  for (int64_t budget : {smallest, arena}) {
+    const auto roomy = Ashlar(absl::StrCat("plan model.ash --json --memory-budget ", budget));
+    EXPECT_EQ(roomy.Json()["smallest_budget_bytes"], smallest) << budget;
+  }
 
   // Guard bytes, with which `verify` runs a second time, come on top.
   const auto verified = Ashlar("verify model.ash --json --quiet --memory-budget " + fits);
