@@ -15,7 +15,7 @@ struct Buffer {
   int64_t id = 0;         // The caller's name for it; need not be unique or dense.
   int64_t lower = 0;      // First step at which it is live.
   int64_t upper = 0;      // First step after that; lifetimes are half-open.
-  int64_t size = 0;       // Bytes. Zero is allowed and occupies nothing.
+  int64_t size = 0;       // Bytes. Zero occupies nothing, wherever it is fixed.
   int64_t alignment = 1;  // Bytes, a power of two.
   std::optional<int64_t> offset = std::nullopt;  // Bytes, where the address is prescribed.
 };
@@ -41,7 +41,7 @@ struct Problem {
 // An answer to a Problem.
 struct Plan {
   std::vector<int64_t> offsets;  // Bytes, one for each buffer of the problem.
-  int64_t arena = 0;             // Bytes: the highest end of a buffer.
+  int64_t arena = 0;             // Bytes: the highest end of a buffer that has bytes.
   std::string planner;           // Name of the planner that found it.
   // Bytes that the planner itself proved no plan can do without; 0 if it
   // proved nothing. A search that was exhausted sets it to `arena`.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "memory/buffer.h"
@@ -55,16 +56,28 @@ inline Problem RandomProblem(uint32_t seed, const Variety& variety) {
     }
   }
   if (variety.fixed) {
-    // Fixed at the addresses of a stack of everything: they cannot contradict each other.
-    std::vector<bool> related(problem.buffers.size(), false);
-    for (const Inside& r : problem.inside) related[r.inner] = related[r.outer] = true;
+    // Fixed at the addresses of a stack of everything: they cannot contradict each other. What lies
+    // inside of others goes with the outermost, and any of these may be what is fixed.
+    std::vector<std::pair<int, int64_t>> place(problem.buffers.size());  // outermost, offset in it
+    for (int i = 0; i < variety.buffers; ++i) place[i] = {i, 0};
+    for (const Inside& r : problem.inside) {  // each after those that its outer is inside of
+      place[r.inner] = {place[r.outer].first, place[r.outer].second + r.offset};
+    }
     int64_t top = 0;
-    for (size_t i = 0; i < problem.buffers.size(); ++i) {
-      Buffer& b = problem.buffers[i];
-      if (related[i] || draw(0, 3) != 0) continue;
-      top = (top + draw(0, 3) + b.alignment - 1) / b.alignment * b.alignment;
-      b.offset = top;
-      top += b.size;
+    for (int outermost = 0; outermost < variety.buffers; ++outermost) {
+      const Buffer out = problem.buffers[outermost];
+      std::vector<int> family;
+      for (int i = 0; i < variety.buffers; ++i) {
+        if (place[i].first == outermost) family.push_back(i);
+      }
+      // A family without bytes could be fixed beyond every arena, and brute force moves with it.
+      if (family.empty() || draw(0, 3) != 0 || (family.size() > 1 && out.size == 0)) continue;
+      top = (top + draw(0, 3) + out.alignment - 1) / out.alignment * out.alignment;
+      const int always = family[draw(0, static_cast<int64_t>(family.size()) - 1)];
+      for (int i : family) {
+        if (i == always || draw(0, 2) == 0) problem.buffers[i].offset = top + place[i].second;
+      }
+      top += out.size;
     }
   }
   return problem;
