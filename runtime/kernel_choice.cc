@@ -77,6 +77,12 @@ absl::Status CheckFormats(const KernelRequest& request, const Device& device) {
   return absl::OkStatus();
 }
 
+// The scratch that counts where memory is scarce.
+int64_t NotableScratch(const Kernel& kernel) {
+  const int64_t bytes = kernel.workspace_bytes();
+  return bytes > kNegligibleScratch ? bytes : 0;
+}
+
 }  // namespace
 
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
@@ -177,10 +183,10 @@ std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
   std::vector<int64_t> least(candidates.size(), 0);
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (candidates[i].empty()) continue;
-    least[i] = candidates[i][0]->workspace_bytes();
+    least[i] = NotableScratch(*candidates[i][0]);
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
       if (kernel->relative_time() > kAcceptableSlowdown) continue;
-      least[i] = std::min(least[i], kernel->workspace_bytes());
+      least[i] = std::min(least[i], NotableScratch(*kernel));
     }
   }
   return least;
@@ -195,7 +201,7 @@ std::vector<std::shared_ptr<const Kernel>> ChooseKernels(const KernelCandidates&
   std::vector<std::shared_ptr<const Kernel>> chosen(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
-      if (live[i] + kernel->workspace_bytes() - extra > peak) continue;
+      if (live[i] + NotableScratch(*kernel) - extra > peak) continue;
       chosen[i] = kernel;
       break;
     }

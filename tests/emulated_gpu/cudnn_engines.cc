@@ -3,6 +3,7 @@
 #include <cudnn.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -81,6 +82,15 @@ bool IsSupported(const OperationGraph& graph) {
   const bool rows =
       graph.At(operations.back().y).IsRowMajor() && graph.At(operations[0].w).IsRowMajor();
   return last ? graph.At(operations[0].w).IsChannelsLast() : rows;
+}
+
+// As in the real library, the engines that are worth having know of activations only the ReLU.
+bool HasOtherActivation(const OperationGraph& graph) {
+  return std::any_of(graph.operations.begin(), graph.operations.end(), [](const auto& operation) {
+    const bool clips =
+        operation.step == GraphStep::kRelu && operation.upper < std::numeric_limits<float>::max();
+    return clips || operation.step == GraphStep::kSigmoid;
+  });
 }
 
 cudnnStatus_t Prepare(const OperationGraph& graph, const Config& config) {
@@ -201,6 +211,7 @@ static std::vector<int> ConfigsOf(const BackendDescriptor& heuristics) {
   const bool fallback = heuristics.One<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE) ==
                         CUDNN_HEUR_MODE_FALLBACK;
   std::vector<int> positions;
+  if (!fallback && HasOtherActivation(*heuristics.graph)) return positions;
   for (size_t i = 0; i < Configs().size(); ++i) {
     if (Configs()[i].is_fallback == fallback) positions.push_back(static_cast<int>(i));
   }

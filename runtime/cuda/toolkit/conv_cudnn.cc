@@ -9,6 +9,7 @@
 #include "runtime/allocation_origin.h"
 #include "runtime/cuda/toolkit/conv_engines.h"
 #include "runtime/cuda/toolkit/stream.h"
+#include "runtime/kernel_choice.h"
 
 namespace ashlar::cuda {
 namespace {
@@ -51,19 +52,24 @@ class BoundPointers final : public KernelState {
 
 class CudnnConvolution final : public Kernel {
  public:
-  // `fused`: the engine's graph has bias, z and activation; else a launch of its own follows.
-  CudnnConvolution(const ConvProblem& problem, const ConvEngine& engine, bool fused,
+  // What the tail leaves out is a launch behind the engine's.
+  CudnnConvolution(const ConvProblem& problem, const ConvEngine& engine, GraphTail tail,
                    double relative_time)
       : problem_(problem), engine_(engine), relative_time_(relative_time) {
-    if (!fused && NeedsEpilogue(problem)) {
-      epilogue_ = MakeConvEpilogue(problem);
-      // z may lie where the output does: the sums then need a place of their own.
-      if (problem.z.has_value()) sums_bytes_ = AlignUp(problem.dst.bytes());
+    if (tail == GraphTail::kAll) return;
+    ConvProblem rest = problem;
+    if (tail == GraphTail::kSums) {
+      rest.has_bias = false;
+      rest.z.reset();
     }
+    rest_ = tail == GraphTail::kSums ? "+activation" : "+epilogue";
+    epilogue_ = MakeConvEpilogue(rest);
+    // z may lie where the output does: the sums then need a place of their own.
+    if (rest.z.has_value()) sums_bytes_ = AlignUp(problem.dst.bytes());
   }
 
   std::string implementation() const override {
-    return absl::StrCat("cudnn:", engine_.name, epilogue_ == nullptr ? "" : "+epilogue");
+    return absl::StrCat("cudnn:", engine_.name, rest_);
   }
   int64_t workspace_bytes() const override { return sums_bytes_ + engine_.workspace; }
   double relative_time() const override { return relative_time_; }
@@ -126,24 +132,26 @@ class CudnnConvolution final : public Kernel {
   const ConvEngine engine_;
   const double relative_time_;
   std::unique_ptr<Kernel> epilogue_;
+  absl::string_view rest_;  // what it is, for the name
   int64_t sums_bytes_ = 0;
 };
 
 using CudnnKernels = std::vector<std::unique_ptr<CudnnConvolution>>;
 
-void AddEngines(const ConvProblem& problem, bool fused, const LibraryDevice& device,
-                CudnnKernels& kernels) {
-  const double time = fused || !NeedsEpilogue(problem) ? 1.0 : 1.0 + kEpilogueSlowdown;
-  const auto engines = ConvEngines(problem, fused, device);  // which need not be kept elsewhere
-  for (const ConvEngine& engine : *engines) {
-    kernels.push_back(
-        std::make_unique<CudnnConvolution>(problem, engine, fused, time + engine.slowdown));
-  }
+// The tails that a graph can have, the whole one first.
+std::vector<GraphTail> TailsOf(const ConvProblem& problem) {
+  std::vector<GraphTail> tails;
+  const bool activates = problem.param.nonlineMode != Activation::kIdentity;
+  if (GraphHasActivation(problem)) tails.push_back(GraphTail::kAll);
+  if (activates && (problem.has_bias || problem.z.has_value())) tails.push_back(GraphTail::kSums);
+  if (NeedsEpilogue(problem)) tails.push_back(GraphTail::kNone);
+  return tails;
 }
 
 void KeepLeastScratch(CudnnKernels& kernels) {
   int64_t least = kernels[0]->workspace_bytes();
   for (const auto& kernel : kernels) least = std::min(least, kernel->workspace_bytes());
+  least = std::max(least, kNegligibleScratch);
   kernels.erase(
       std::remove_if(kernels.begin(), kernels.end(),
                      [&](const auto& kernel) { return kernel->workspace_bytes() > least; }),
@@ -156,11 +164,15 @@ absl::StatusOr<KernelList> CudnnConvolutions(const ConvProblem& problem,
                                              const LibraryDevice& device) {
   CudnnKernels kernels;
   if (!GraphTakes(problem)) return KernelList();
-  const bool all = problem.policy.all_candidates;
-  if (GraphFuses(problem)) AddEngines(problem, /*fused=*/true, device, kernels);
-  // The convolution alone has more engines.
-  if (NeedsEpilogue(problem) && (all || kernels.empty())) {
-    AddEngines(problem, /*fused=*/false, device, kernels);
+  // The less there is behind the convolution, the more engines the library has.
+  for (GraphTail tail : TailsOf(problem)) {
+    const auto engines = ConvEngines(problem, tail, device);  // which need not be kept elsewhere
+    const double time = tail == GraphTail::kAll ? 1.0 : 1.0 + kEpilogueSlowdown;
+    for (const ConvEngine& engine : *engines) {
+      kernels.push_back(
+          std::make_unique<CudnnConvolution>(problem, engine, tail, time + engine.slowdown));
+    }
+    if (!engines->empty() && engines->front().slowdown < kLastResort) break;
   }
   if (problem.policy.least_memory && !kernels.empty()) KeepLeastScratch(kernels);
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/kernel_choice.h"
 
 namespace ashlar::cuda {
 namespace {
@@ -17,9 +18,14 @@ struct Limits {
   int per_engine;
   int compiled;
 };
-constexpr Limits kByHeuristics = {3, 1, 0}, kAllCandidates = {12, 4, 1};
+constexpr Limits kByHeuristics = {3, 1, 0}, kAllCandidates = {12, 6, 1};
 
-constexpr double kRankSlowdown = 0.05, kFallbackSlowdown = 0.5;
+// What an engine is expected to lose over the first that is allowed: for each place in the
+// heuristics' list; for having no tensor cores behind one that has; for being the one that takes
+// any graph, or behind it; for being a fallback.
+constexpr double kPlaceSlowdown = 0.02, kNoTensorCores = 0.3, kTakesAll = kLastResort,
+                 kFallback = kLastResort;
+constexpr int64_t kTakesAllIndex = 0;
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -30,7 +36,10 @@ constexpr cudnnBackendAttributeName_t kPlanHandle = CUDNN_ATTR_EXECUTION_PLAN_HA
 struct Traits {
   int64_t index = 0;  // of the engine in the library
   bool allowed = true;
+  bool tensor_cores = false;
   bool compiled = false;  // while it is prepared
+
+  bool takes_all() const { return index == kTakesAllIndex && !tensor_cores; }
 };
 
 // Whether an engine with such a note computes as precisely as the problem asks, and the same in
@@ -63,7 +72,10 @@ absl::StatusOr<Traits> TraitsOf(const ConvProblem& problem, const Descriptor& co
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<cudnnBackendNumericalNote_t> numerical,
                           engines[0].GetAll<cudnnBackendNumericalNote_t>(
                               CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT));
-  for (cudnnBackendNumericalNote_t note : numerical) traits.allowed &= IsAllowed(problem, note);
+  for (cudnnBackendNumericalNote_t note : numerical) {
+    traits.allowed &= IsAllowed(problem, note);
+    traits.tensor_cores |= note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+  }
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<cudnnBackendBehaviorNote_t> behavior,
                           engines[0].GetAll<cudnnBackendBehaviorNote_t>(
                               CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_BEHAVIOR_NOTE_TYPE_COUNT));
@@ -142,23 +154,34 @@ class EngineSearch {
 
  private:
   void Consider(std::vector<Descriptor>& configs, bool fallback) {
+    int place = 0;  // behind the first that is allowed
+    bool takes_all = false;
     for (Descriptor& config : configs) {
       const bool full = engines_.size() >= limits_.engines;
       if (full && without_scratch_) return;
       const absl::StatusOr<Traits> traits = TraitsOf(problem_, config);
-      if (!traits.ok() || !traits->allowed) continue;
+      if (!traits.ok() || !traits->allowed) {
+        place += place > 0;
+        continue;
+      }
+      takes_all |= traits->takes_all();
+      const double slowdown = kPlaceSlowdown * place++ + (takes_all ? kTakesAll : 0) +
+                              (tensor_cores_ && !traits->tensor_cores ? kNoTensorCores : 0) +
+                              (fallback ? kFallback : 0);
       if (traits->compiled && compiled_ >= limits_.compiled) continue;
       const bool room = !full && of_engine_[traits->index] < limits_.per_engine;
       if (!room && without_scratch_) continue;
       absl::StatusOr<std::string> name = NameOf(traits->index, config);
       absl::StatusOr<ConvEngine> engine = Prepare(graph_, std::move(config), device_);
       compiled_ += traits->compiled;
-      if (!name.ok() || !engine.ok() || (!room && engine->workspace > 0)) continue;
+      if (!name.ok() || !engine.ok()) continue;
+      const bool has_scratch = engine->workspace > kNegligibleScratch;
+      if (!room && has_scratch) continue;
       engine->name = *std::move(name);
-      engine->slowdown =
-          kRankSlowdown * static_cast<double>(engines_.size()) + (fallback ? kFallbackSlowdown : 0);
+      engine->slowdown = slowdown;
       ++of_engine_[traits->index];
-      without_scratch_ |= engine->workspace == 0;
+      without_scratch_ |= !has_scratch;
+      tensor_cores_ |= traits->tensor_cores;
       engines_.push_back(*std::move(engine));
     }
   }
@@ -171,10 +194,11 @@ class EngineSearch {
   std::map<int64_t, int> of_engine_;
   int compiled_ = 0;
   bool without_scratch_ = false;
+  bool tensor_cores_ = false;  // some engine has them
 };
 
 // Problems with equal keys have the same engines.
-std::string KeyOf(const ConvProblem& problem, bool fused) {
+std::string KeyOf(const ConvProblem& problem, GraphTail tail) {
   const ConvolutionGeometry& g = problem.geometry;
   const ImageStrides& in = problem.src_strides;
   std::string key = absl::StrCat(problem.src.ToString(), " ", in.n, " ", in.c, " ", in.h, " ", in.w,
@@ -188,23 +212,26 @@ std::string KeyOf(const ConvProblem& problem, bool fused) {
   const KernelPolicy& policy = problem.policy;
   absl::StrAppend(&key, policy.exact ? " exact" : "", policy.allow_tf32 ? " tf32" : "",
                   policy.all_candidates ? " all" : "");
-  if (!fused) return key;
-  const ConvBiasParam& tail = problem.param;
-  return absl::StrCat(key, problem.has_bias ? " bias" : "",
-                      problem.z.has_value() ? " z " + problem.z->ToString() : "", " activation ",
-                      static_cast<int>(tail.nonlineMode), " ", tail.lo, " ", tail.hi);
+  if (tail == GraphTail::kNone) return key;
+  absl::StrAppend(&key, problem.has_bias ? " bias" : "",
+                  problem.z.has_value() ? " z " + problem.z->ToString() : "");
+  if (tail == GraphTail::kSums) return key;
+  const ConvBiasParam& param = problem.param;
+  return absl::StrCat(key, " activation ", static_cast<int>(param.nonlineMode), " ", param.lo, " ",
+                      param.hi);
 }
 
 }  // namespace
 
-std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& problem, bool fused,
+std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& problem,
+                                                           GraphTail tail,
                                                            const LibraryDevice& device) {
   const std::lock_guard<std::mutex> lock(device.planning);
-  const std::string key = KeyOf(problem, fused);
+  const std::string key = KeyOf(problem, tail);
   if (const auto* const found = device.prepared.Find(key)) return *found;
   auto engines = std::make_shared<std::vector<ConvEngine>>();
   absl::StatusOr<std::shared_ptr<const ConvGraph>> graph =
-      MakeConvGraph(problem, fused, device.cudnn);
+      MakeConvGraph(problem, tail, device.cudnn);
   if (graph.ok()) *engines = EngineSearch(problem, *std::move(graph), device).Run();
   // That there is none may be for want of memory, and is found out in no time.
   if (!engines->empty()) device.prepared.Put(key, engines);

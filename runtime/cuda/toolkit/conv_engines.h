@@ -12,6 +12,9 @@
 
 namespace ashlar::cuda {
 
+// From this slowdown on an engine is what the library has where nothing suits the graph.
+inline constexpr double kLastResort = 1;
+
 // An engine that was prepared for a graph: to run, or, without a device, to be asked for its
 // scratch.
 struct ConvEngine {
@@ -25,11 +28,12 @@ struct ConvEngine {
   double slowdown = 0;    // its expected time over that of the heuristics' first choice, less 1
 };
 
-// For the problem's graph, with what follows the convolution where `fused`: those that the
-// library's heuristics name first and that round as the problem allows, and one without scratch.
-// Empty where the library takes no such graph. What was found before is not prepared again. May be
-// called by several threads.
-std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& problem, bool fused,
+// For the problem's graph with that tail: those that the library's heuristics name first and that
+// round as the problem allows, and one without scratch to speak of (kNegligibleScratch). Empty
+// where the library takes no such graph. What was found before is not prepared again. May be called
+// by several threads.
+std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& problem,
+                                                           GraphTail tail,
                                                            const LibraryDevice& device);
 
 }  // namespace ashlar::cuda

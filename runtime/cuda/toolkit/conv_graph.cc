@@ -178,7 +178,7 @@ bool GraphTakes(const ConvProblem& problem) {
   return one_format && filter;
 }
 
-bool GraphFuses(const ConvProblem& problem) {
+bool GraphHasActivation(const ConvProblem& problem) {
   switch (problem.param.nonlineMode) {
     case Activation::kIdentity:
     case Activation::kRelu:
@@ -193,19 +193,22 @@ bool GraphFuses(const ConvProblem& problem) {
 }
 
 absl::StatusOr<std::shared_ptr<const ConvGraph>> MakeConvGraph(const ConvProblem& problem,
-                                                               bool fused, cudnnHandle_t handle) {
-  const bool activates = problem.param.nonlineMode != Activation::kIdentity;
-  const int tail = fused ? problem.has_bias + problem.z.has_value() + activates : 0;
+                                                               GraphTail tail,
+                                                               cudnnHandle_t handle) {
+  const bool has_z = tail != GraphTail::kNone && problem.z.has_value();
+  const bool has_bias = tail != GraphTail::kNone && problem.has_bias;
+  const bool activates =
+      tail == GraphTail::kAll && problem.param.nonlineMode != Activation::kIdentity;
   auto result = std::make_shared<ConvGraph>();
-  GraphBuilder builder(problem, 1 + tail, *result);
+  GraphBuilder builder(problem, 1 + has_z + has_bias + activates, *result);
   builder.AddConvolution();
   // In the order of the library's own pattern of convolution, residual, bias and activation.
-  if (fused && problem.z.has_value()) builder.AddSum(kZTensor, *problem.z);
-  if (fused && problem.has_bias) {
+  if (has_z) builder.AddSum(kZTensor, *problem.z);
+  if (has_bias) {
     builder.AddSum(kBiasTensor,
                    {problem.dst.dtype, {1, problem.dst.shape[1], 1, 1}, problem.dst.format});
   }
-  if (fused && activates) builder.AddActivation();
+  if (activates) builder.AddActivation();
   std::vector<Descriptor> operations = builder.TakeOperations();
   result->graph.SetDescriptors(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations);
   if (handle != nullptr) result->graph.Set(kGraphHandle, handle);

@@ -18,8 +18,11 @@ enum ConvTensor : int64_t { kX = 1, kW = 2, kY = 3, kBiasTensor = 4, kZTensor = 
 // Whether the library can be asked at all: an image format throughout, and a filter that is packed
 // for it, or lies as it should.
 bool GraphTakes(const ConvProblem& problem);
-// Whether bias, z and activation can be part of the graph.
-bool GraphFuses(const ConvProblem& problem);
+// What of bias, z and activation is part of a graph; the rest takes a launch of its own.
+enum class GraphTail { kAll, kSums, kNone };  // kSums: bias and z
+
+// Whether a graph can describe the activation.
+bool GraphHasActivation(const ConvProblem& problem);
 
 struct ConvGraph {
   std::vector<Descriptor> parts;  // what the graph refers to
@@ -27,10 +30,10 @@ struct ConvGraph {
   std::vector<ConvTensor> tensors;
 };
 
-// With bias, z and activation, or, where not `fused`, the convolution alone. `handle` may be null
-// where the graph is only to be checked.
+// The convolution with that tail. `handle` may be null where the graph is only to be checked.
 absl::StatusOr<std::shared_ptr<const ConvGraph>> MakeConvGraph(const ConvProblem& problem,
-                                                               bool fused, cudnnHandle_t handle);
+                                                               GraphTail tail,
+                                                               cudnnHandle_t handle);
 
 }  // namespace ashlar::cuda
 

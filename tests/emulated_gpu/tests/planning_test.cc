@@ -1,6 +1,7 @@
 // What planning costs: which engines are prepared for convolutions, and that it is done once.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <thread>
@@ -78,35 +79,64 @@ TEST(Planning, EnginesArePreparedOnce) {
   EXPECT_GT(Calls(kPreparation), prepared);
 }
 
-TEST(Planning, OnlyEnginesThatAreOfferedArePrepared) {
-  Device& device = OpenEmulated();
+// The library's kernels for a convolution of 3x3 in NHWC with bias and an activation, by the
+// emulation.
+std::vector<std::string> Offered(const ConvBiasParam& param, const KernelPolicy& policy,
+                                 bool has_z = false) {
   std::mt19937_64 random(6);
+  const ConvBiasForward op(param);
+  std::vector<HostTensor> inputs = {RandomTensor(random, {2, 8, 7, 5}),
+                                    RandomTensor(random, {8, 8, 3, 3}),
+                                    RandomTensor(random, {1, 8, 1, 1})};
+  std::vector<Format> formats = {Format::kNHWC, Format::kDefault, Format::kDefault};
+  if (has_z) {
+    inputs.push_back(RandomTensor(random, {2, 8, 5, 3}));
+    formats.push_back(Format::kNHWC);
+  }
+  KernelRequest request = Value(RequestOf(op, inputs, formats, {false, true, true, false}));
+  request.outputs[0].format = Format::kNHWC;
+  request.policy = policy;
+  std::vector<std::string> names;
+  for (const auto& kernel : Value((*OpenEmulated().kernels().Find(op.type()))(request))) {
+    if (kernel->implementation().find("cudnn:") != 0) continue;
+    names.push_back(kernel->implementation().substr(6));
+  }
+  return names;
+}
+
+TEST(Planning, OnlyEnginesThatAreOfferedArePrepared) {
   ConvBiasParam param;
   param.nonlineMode = Activation::kRelu;
-  const ConvBiasForward op(param);
-  const std::vector<HostTensor> inputs = {RandomTensor(random, {2, 8, 7, 5}),
-                                          RandomTensor(random, {8, 8, 3, 3}),
-                                          RandomTensor(random, {1, 8, 1, 1})};
-  KernelRequest request =
-      Value(RequestOf(op, inputs, {Format::kNHWC, Format::kDefault, Format::kDefault}, {0, 1, 1}));
-  request.outputs[0].format = Format::kNHWC;
   for (const bool all : {false, true}) {
     SCOPED_TRACE(all);
-    request.policy.all_candidates = all;
     const int64_t prepared = Calls(kPreparation), compiled = Calls(kCompilation);
-    const KernelList kernels = Value((*device.kernels().Find(op.type()))(request));
-    const int64_t graphs = all ? 2 : 1;  // with and without what follows the convolution
-    int64_t offered = 0, offered_compiled = 0;
-    for (const std::unique_ptr<Kernel>& kernel : kernels) {
-      offered += kernel->implementation().find("cudnn:") == 0;
-      offered_compiled += kernel->implementation().find("cudnn:eng8{") == 0;
-    }
-    EXPECT_GE(offered, all ? 6 : 2);
+    const std::vector<std::string> offered = Offered(param, {.all_candidates = all});
+    const int64_t of_compiled = std::count_if(
+        offered.begin(), offered.end(), [](const auto& name) { return name.find("eng8{") == 0; });
+    EXPECT_GE(offered.size(), all ? 4u : 2u);
     // Engine 3 refuses only then.
-    EXPECT_LE(Calls(kPreparation) - prepared, offered + graphs);
+    EXPECT_LE(Calls(kPreparation) - prepared, static_cast<int64_t>(offered.size()) + 1);
     // Compiling takes a second: it has to be asked for, and is done once a graph.
-    EXPECT_EQ(offered_compiled, all ? graphs : 0);
-    EXPECT_EQ(Calls(kCompilation) - compiled, offered_compiled);
+    EXPECT_EQ(of_compiled, all ? 1 : 0);
+    EXPECT_EQ(Calls(kCompilation) - compiled, of_compiled);
+  }
+}
+
+TEST(Planning, ActivationsThatNoGoodEngineTakesAreLaunchesOfTheirOwn) {
+  for (const Activation activation : {Activation::kIdentity, Activation::kRelu, Activation::kClamp,
+                                      Activation::kSigmoid, Activation::kHSwish}) {
+    for (const bool has_z : {false, true}) {
+      ConvBiasParam param;
+      param.nonlineMode = activation;
+      param.hi = 6;
+      SCOPED_TRACE(absl::StrCat(static_cast<int>(activation), has_z ? " z" : ""));
+      const std::vector<std::string> names = Offered(param, {}, has_z);
+      ASSERT_FALSE(names.empty());
+      const bool in_graph = activation == Activation::kIdentity || activation == Activation::kRelu;
+      EXPECT_EQ(names[0].find('+'), in_graph ? std::string::npos : names[0].find("+activation"));
+      // Engine 2 comes first in the heuristics, 28 and 29 are fallbacks.
+      EXPECT_EQ(names[0].find("eng2{"), 0u) << names[0];
+    }
   }
 }
 

@@ -1,0 +1,60 @@
+#include "runtime/kernel_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace ashlar {
+namespace {
+
+class FakeKernel final : public Kernel {
+ public:
+  FakeKernel(int64_t workspace, double time) : workspace_(workspace), time_(time) {}
+  std::string implementation() const override { return "fake"; }
+  int64_t workspace_bytes() const override { return workspace_; }
+  double relative_time() const override { return time_; }
+  absl::Status Run(const KernelArgs&, KernelState*) const override { return absl::OkStatus(); }
+
+ private:
+  const int64_t workspace_;
+  const double time_;
+};
+
+struct Candidate {
+  int64_t workspace;
+  double time;
+};
+
+TEST(KernelChoice, ScratchCountsWhereItIsNotNegligible) {
+  struct Case {
+    std::vector<Candidate> candidates;
+    int64_t live;   // beside a node with 100000 bytes, and no kernels
+    int64_t least;  // what the order is chosen with
+    size_t chosen;
+  };
+  const std::vector<Case> cases = {
+      {{{131, 1}, {0, 1.1}}, 100000, 0, 0},  // at the peak
+      {{{kNegligibleScratch, 1}, {0, 1.1}}, 100000, 0, 0},
+      {{{kNegligibleScratch + 1, 1}, {0, 1.1}}, 100000, 0, 1},
+      {{{kNegligibleScratch + 1, 1}, {131, 1.1}}, 100000, 0, 1},
+      {{{50000, 1}, {0, 1.1}}, 50000, 0, 0},      // under the peak
+      {{{50001, 1}, {0, 1.1}}, 50000, 0, 1},      // over it
+      {{{50001, 1}, {0, 1.3}}, 50000, 50001, 0},  // the other is too slow
+  };
+  for (const Case& test : cases) {
+    KernelCandidates candidates(2);
+    for (const Candidate& candidate : test.candidates) {
+      candidates[1].push_back(
+          std::make_shared<const FakeKernel>(candidate.workspace, candidate.time));
+    }
+    SCOPED_TRACE(::testing::Message()
+                 << test.candidates[0].workspace << " bytes or " << test.candidates[1].workspace
+                 << ", " << test.live << " live");
+    EXPECT_EQ(LeastWorkspace(candidates)[1], test.least);
+    EXPECT_EQ(ChooseKernels(candidates, {100000, test.live}, 0)[1], candidates[1][test.chosen]);
+  }
+}
+
+}  // namespace
+}  // namespace ashlar
