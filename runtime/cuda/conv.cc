@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -257,6 +258,9 @@ void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& 
     if (library) {
       ASHLAR_ASSIGN_OR_RETURN(kernels, FromLibrary(problem, library));
     }
+    KernelList depthwise = DepthwiseConvolutions(problem);
+    kernels.insert(kernels.begin(), std::make_move_iterator(depthwise.begin()),
+                   std::make_move_iterator(depthwise.end()));
     kernels.push_back(MakeDirectConvolution(problem, kernels.empty() ? 1.0 : kDirectSlowdown));
     return kernels;
   };

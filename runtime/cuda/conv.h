@@ -37,6 +37,10 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request);
 // A kernel of our own: slow, for what libraries refuse.
 std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double relative_time);
 
+// Kernels of our own for convolutions with a window for each channel, the best first; empty for
+// others. Expected to be faster than a library's.
+KernelList DepthwiseConvolutions(const ConvProblem& problem);
+
 // A constant filter as libraries read it: [K, R, S, C/groups], turned where the problem says so.
 Packing FilterPacking(const ConvProblem& problem);
 void PackFilter(const ConvProblem& problem, const HostTensor& filter, void* packed);

@@ -3,6 +3,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_LAUNCH_H_
 #define ASHLAR_RUNTIME_CUDA_LAUNCH_H_
 
+#include "runtime/cuda/depthwise.h"
 #include "runtime/cuda/fold.h"
 #include "runtime/cuda/pointwise.h"
 #include "runtime/cuda/pooling.h"
@@ -23,6 +24,7 @@ LaunchError Launch(const PoolParams& params, void* stream);
 LaunchError Launch(const LrnParams& params, void* stream);
 LaunchError Launch(const BatchNormParams& params, void* stream);
 LaunchError Launch(const DirectConvParams& params, void* stream);
+LaunchError Launch(const DepthwiseParams& params, void* stream);
 LaunchError Launch(const ReduceParams& params, void* stream);
 LaunchError Launch(const SoftmaxParams& params, void* stream);
 LaunchError Launch(const MatrixParams& params, void* stream);

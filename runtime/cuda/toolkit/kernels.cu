@@ -143,6 +143,12 @@ __global__ void __launch_bounds__(kThreads)
   ASHLAR_GRID_LOOP(i, p.extents.elements) DirectConvAt<T>(p, i);
 }
 
+template <typename T, int kPack, int kRun>
+__global__ void __launch_bounds__(kThreads)
+    DepthwiseKernel(const __grid_constant__ DepthwiseParams p) {
+  ASHLAR_GRID_LOOP(i, p.extents.elements) DepthwiseAt<T, kPack, kRun>(p, i);
+}
+
 __global__ void __launch_bounds__(kThreads) MatrixKernel(const __grid_constant__ MatrixParams p) {
   ASHLAR_GRID_LOOP(i, p.batch.extents.elements * p.m * p.n) MatrixAt(p, i);
 }
@@ -304,6 +310,20 @@ LaunchError Launch(const BatchNormParams& p, void* stream) {
 LaunchError Launch(const DirectConvParams& p, void* stream) {
   return WithReal(p.dtype, [&](auto type) {
     return Start(DirectConvKernel<decltype(type)>, Blocks(p.extents.elements), kThreads, stream, p);
+  });
+}
+
+LaunchError Launch(const DepthwiseParams& p, void* stream) {
+  return WithReal(p.dtype, [&](auto type) {
+    using T = decltype(type);
+    constexpr int kMost = 16 / sizeof(T);
+    auto* kernel = DepthwiseKernel<T, 1, 1>;
+    if (p.pack > 1) {
+      kernel = p.run > 1 ? DepthwiseKernel<T, kMost, kDepthwiseRun> : DepthwiseKernel<T, kMost, 1>;
+    } else if (p.run > 1) {
+      kernel = DepthwiseKernel<T, 1, kDepthwiseRun>;
+    }
+    return Start(kernel, Blocks(p.extents.elements), kThreads, stream, p);
   });
 }
 

@@ -33,6 +33,9 @@ TEST(CudaKernels, ComputeWhatTheirOperatorsMean) {
             (Names{"convert", "convert:packs", "convert:strips", "convert:tiles"}));
   EXPECT_EQ(implementations["RelayoutFormat"],
             (Names{"copy:strided", "transpose:strips", "transpose:tiles"}));
+  EXPECT_EQ(implementations["ConvBiasForward"],
+            (Names{"depthwise", "depthwise/runs of 4", "depthwise:packs",
+                   "depthwise:packs/runs of 4", "direct"}));
   EXPECT_EQ(implementations["PoolingForward"],
             (Names{"pooling", "pooling:packs2", "pooling:packs4", "pooling:packs8", "pooling:teams",
                    "pooling:teams:packs2", "pooling:teams:packs4", "pooling:teams:packs8"}));

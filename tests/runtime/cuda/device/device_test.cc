@@ -115,6 +115,45 @@ std::vector<std::string> Convolutions(const PlannedGraph& planned) {
   return implementations;
 }
 
+// Engines 0 and 11 have none, and stand far behind those that have in the library's heuristics.
+TEST_F(CudaLibrary, ConvolutionsRunOnTensorCores) {
+  if (device_->ready().ok()) GTEST_SKIP() << "a device answers, which has its own kernels";
+  for (const auto& [precision, batch] :
+       {std::pair(DType::kFloat16, 1), std::pair(DType::kFloat16, 10),
+        std::pair(DType::kFloat32, 10)}) {
+    PlanningOptions options = Options(precision);
+    options.kernels.allow_tf32 = true;
+    const std::unique_ptr<PlannedGraph> planned =
+        Value(PlanGraph(Value(BuildResNet18({.batch = batch})), options));
+    for (const std::string& implementation : Convolutions(*planned)) {
+      EXPECT_TRUE(implementation.find("cudnn:eng0{") && implementation.find("cudnn:eng11{"))
+          << implementation << " in " << Name(precision) << ", batch " << batch;
+    }
+  }
+}
+
+// What the library has for a ReLU6 in the same graph is slow; so is what it has for a window for
+// each channel.
+TEST_F(CudaLibrary, MobileNetRunsOnGoodEngines) {
+  if (device_->ready().ok()) GTEST_SKIP() << "a device answers, which has its own kernels";
+  const std::unique_ptr<PlannedGraph> planned =
+      Value(PlanGraph(Value(BuildMobileNetV2({.batch = 10})), Options(DType::kFloat16)));
+  int depthwise = 0, activations = 0, others = 0;
+  for (const std::string& implementation : Convolutions(*planned)) {
+    EXPECT_NE(implementation.find("cudnn:eng0{"), 0u) << implementation;
+    if (implementation.find("depthwise:packs") == 0) {
+      ++depthwise;
+    } else if (implementation.find("+activation") != std::string::npos) {
+      ++activations;
+    } else {
+      ++others;
+    }
+  }
+  EXPECT_EQ(depthwise, 17);
+  EXPECT_EQ(activations, 18);
+  EXPECT_EQ(others, 17);
+}
+
 TEST_F(CudaLibrary, PartsOfImagesRunOnTheLibraryToo) {
   const std::unique_ptr<PlannedGraph> whole =
       Value(PlanGraph(Value(BuildResNet18(kSmall)), Options()));

@@ -38,6 +38,19 @@ OperatorPtr Make(typename Op::Param param) {
   return std::make_shared<const Op>(std::move(param));
 }
 
+struct Geometry {
+  Shape src, filter;
+  ConvBiasParam param;
+};
+
+template <typename Change>
+Geometry GeometryOf(Shape src, Shape filter, const Change& change) {
+  Geometry geometry{std::move(src), std::move(filter), {}};
+  change(geometry.param);
+  if (geometry.filter.rank() == 5) geometry.param.sparse = SparseMode::kGroup;
+  return geometry;
+}
+
 class CaseList {
  public:
   explicit CaseList(uint64_t seed) : random_(seed) {}
@@ -64,6 +77,7 @@ class CaseList {
   void AddChains();
   void AddConversions();
   void AddConvolutions();
+  void AddDepthwise();
   void AddImages();
   void AddLargePools();
   void AddFolds();
@@ -72,6 +86,9 @@ class CaseList {
   std::vector<KernelCase> Take() { return std::move(cases_); }
 
  private:
+  // With and without bias and z, in both formats, with activations in turn.
+  void AddEachConvolution(const std::vector<Geometry>& geometries);
+
   std::mt19937_64 random_;
   std::vector<KernelCase> cases_;
 };
@@ -204,16 +221,9 @@ void CaseList::AddConversions() {
 }
 
 void CaseList::AddConvolutions() {
-  struct Geometry {
-    Shape src, filter;
-    ConvBiasParam param;
-  };
   std::vector<Geometry> geometries;
   const auto add = [&](Shape src, Shape filter, auto change) {
-    Geometry geometry{std::move(src), std::move(filter), {}};
-    change(geometry.param);
-    if (geometry.filter.rank() == 5) geometry.param.sparse = SparseMode::kGroup;
-    geometries.push_back(std::move(geometry));
+    geometries.push_back(GeometryOf(std::move(src), std::move(filter), change));
   };
   add({2, 16, 9, 9}, {32, 16, 3, 3}, [](ConvBiasParam& p) { p.pad_h = p.pad_w = 1; });
   add({1, 64, 7, 7}, {64, 64, 1, 1}, [](ConvBiasParam&) {});
@@ -243,7 +253,32 @@ void CaseList::AddConvolutions() {
     p.pad_w_end = -5;
     p.stride_w = 2;
   });
+  AddEachConvolution(geometries);
+}
 
+void CaseList::AddDepthwise() {
+  std::vector<Geometry> geometries;
+  const auto add = [&](Shape src, Shape filter, auto change) {
+    geometries.push_back(GeometryOf(std::move(src), std::move(filter), change));
+  };
+  // Packs and none, runs with a rest, cropped and turned.
+  add({2, 16, 7, 11}, {16, 1, 1, 5, 3}, [](ConvBiasParam& p) {
+    p.pad_h = 2;
+    p.pad_w_end = 3;
+    p.stride_h = p.dilate_w = 2;
+  });
+  add({1, 8, 9, 8}, {8, 1, 1, 3, 3}, [](ConvBiasParam& p) {
+    p.mode = ConvolutionMode::kConvolution;
+    p.pad_h = -2;
+    p.pad_w = 1;
+    p.pad_w_end = -1;
+    p.stride_w = 2;
+  });
+  add({2, 5, 6, 7}, {5, 1, 1, 3, 3}, [](ConvBiasParam& p) { p.pad_h = p.pad_w = 1; });
+  AddEachConvolution(geometries);
+}
+
+void CaseList::AddEachConvolution(const std::vector<Geometry>& geometries) {
   int turn = 0;
   for (const Geometry& g : geometries) {
     for (const DType dtype : kReals) {
@@ -485,6 +520,7 @@ std::vector<KernelCase> AllCases(uint64_t seed) {
   list.AddImages();
   list.AddFolds();
   list.AddMovements();
+  list.AddDepthwise();
   return list.Take();
 }
 
