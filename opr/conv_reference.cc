@@ -5,14 +5,14 @@
 namespace ashlar {
 namespace {
 
-struct Range {
+struct IndexRange {
   int64_t begin = 0, end = 0;
 };
 
 int64_t CeilDiv(int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : 0; }  // 0 for a < 0
 
 // Outputs whose read at `offset` from their first tap falls inside the input.
-Range OutputsInside(const WindowAxis& axis, int64_t offset) {
+IndexRange OutputsInside(const WindowAxis& axis, int64_t offset) {
   const int64_t first = axis.pad_begin - offset;  // o * stride >= first
   const int64_t last = axis.input + first;        // o * stride < last
   return {CeilDiv(first, axis.stride), std::min(axis.output, CeilDiv(last, axis.stride))};
@@ -32,12 +32,12 @@ void AddPlane(const WindowAxis& h, const WindowAxis& w, bool flip, const float* 
               const float* filter, double* sums) {
   for (int64_t kh = 0; kh < h.window; ++kh) {
     const int64_t row_offset = kh * h.dilation;
-    const Range rows = OutputsInside(h, row_offset);
+    const IndexRange rows = OutputsInside(h, row_offset);
     for (int64_t kw = 0; kw < w.window; ++kw) {
       const int64_t tap = kh * w.window + kw;
       const double weight = filter[flip ? h.window * w.window - 1 - tap : tap];
       const int64_t column_offset = kw * w.dilation;
-      const Range columns = OutputsInside(w, column_offset);
+      const IndexRange columns = OutputsInside(w, column_offset);
       for (int64_t oh = rows.begin; oh < rows.end; ++oh) {
         const float* row = src + (h.Origin(oh) + row_offset) * w.input;
         AddScaledRow(sums + oh * w.output + columns.begin,

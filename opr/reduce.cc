@@ -12,7 +12,7 @@ namespace ashlar {
 namespace {
 
 // How a mode gathers values: it starts with `initial`, then takes each in.
-struct Row {
+struct Gathering {
   double initial;
   double (*take)(double total, double value);
 };
@@ -20,7 +20,7 @@ struct Row {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // In the order of ReduceMode. A mean is a sum, divided at the end.
-constexpr Row kRows[] = {
+constexpr Gathering kGatherings[] = {
     {0, [](double total, double value) { return total + value; }},
     {0, [](double total, double value) { return total + value * value; }},
     {1, [](double total, double value) { return total * value; }},
@@ -83,8 +83,8 @@ absl::StatusOr<std::vector<HostTensor>> Reduce::Evaluate(
   constexpr int64_t kPiece = 1024;
   const HostTensor& x = inputs[0];
   ASHLAR_ASSIGN_OR_RETURN(Shape target, TargetShape(InfosOf(inputs)));
-  const Row& row = kRows[static_cast<size_t>(param().mode)];
-  std::vector<double> totals(target.num_elements(), row.initial);
+  const Gathering& gathering = kGatherings[static_cast<size_t>(param().mode)];
+  std::vector<double> totals(target.num_elements(), gathering.initial);
   Shape shape = x.shape();
   std::array<Strides, 2> strides = {ContiguousStrides(shape), BroadcastStrides(target, shape)};
   JoinDimensions(shape, strides);
@@ -93,7 +93,7 @@ absl::StatusOr<std::vector<HostTensor>> Reduce::Evaluate(
     LoadRow(x, offsets[0], 1, absl::MakeSpan(values.data(), n));
     double* total = totals.data() + offsets[1];
     const int64_t step = strides[1].back();
-    for (int64_t i = 0; i < n; ++i) total[i * step] = row.take(total[i * step], values[i]);
+    for (int64_t i = 0; i < n; ++i) total[i * step] = gathering.take(total[i * step], values[i]);
   });
   if (param().mode == ReduceMode::kMean && !totals.empty()) {
     const double count = static_cast<double>(x.num_elements() / target.num_elements());

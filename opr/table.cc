@@ -29,7 +29,7 @@ absl::StatusOr<OperatorPtr> MakeWithoutValue(const ParamList&) {
   return absl::InvalidArgumentError("a constant needs its value");
 }
 
-constexpr OperatorRow kRows[] = {
+constexpr OperatorRow kOperators[] = {
     {"BatchNorm", "normalisation by given statistics", MakeFromParams<BatchNorm>},
     {"Concat", "tensors joined along an axis", MakeFromParams<Concat>},
     {"ConvBiasForward", "convolution + bias + residual + activation",
@@ -60,7 +60,7 @@ constexpr OperatorRow kRows[] = {
 class Table final : public OperatorTable {
  public:
   absl::StatusOr<OperatorPtr> Make(absl::string_view type, const ParamList& params) const override {
-    for (const OperatorRow& row : kRows) {
+    for (const OperatorRow& row : kOperators) {
       if (type == row.type) return row.make(params);
     }
     return absl::NotFoundError(
@@ -76,7 +76,7 @@ class Table final : public OperatorTable {
 
 }  // namespace
 
-absl::Span<const OperatorRow> OperatorRows() { return kRows; }
+absl::Span<const OperatorRow> OperatorRows() { return kOperators; }
 
 const OperatorTable& Operators() {
   static const Table* const table = new Table();

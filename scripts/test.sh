@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds and passes the tests. Usage: scripts/test.sh [preset]   (release, dev, asan, tsan)
+# Builds and passes the tests. Usage: scripts/test.sh [preset] [option of cmake]...
+# Presets: release, dev, asan, tsan.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,7 +8,7 @@ preset=${1:-release}
 scripts/install_packages.sh
 echo "configuring preset $preset"
 mkdir -p build
-cmake --preset "$preset" >"build/$preset.configure.log" 2>&1 ||
+cmake --preset "$preset" "${@:2}" >"build/$preset.configure.log" 2>&1 ||
   { cat "build/$preset.configure.log"; exit 1; }
 cmake --build --preset "$preset"
 export TSAN_OPTIONS="suppressions=$PWD/tests/tsan_suppressions.txt"

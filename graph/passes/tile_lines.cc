@@ -8,7 +8,7 @@
 namespace ashlar {
 namespace {
 
-constexpr int kH = 2;
+constexpr int kHeight = 2;
 
 using Rows = absl::flat_hash_map<int, Range>;  // by var
 
@@ -27,9 +27,9 @@ class LineScheduler {
         return absl::InvalidArgumentError(
             absl::StrCat(graph.node(node).name, " makes no image and has no rows"));
       }
-      made_until_[region->first] = region->second[kH].begin;
+      made_until_[region->first] = region->second[kHeight].begin;
     }
-    const Range& rows = total_.at(input_)[kH];
+    const Range& rows = total_.at(input_)[kHeight];
     LineSchedule schedule;
     std::vector<Rows> reads;  // by step
     for (int64_t t = 0; t < count; ++t) {
@@ -46,7 +46,7 @@ class LineScheduler {
  private:
   // The end of what can be made of a node's output with the rows that there are.
   absl::StatusOr<int64_t> ReachOf(int node, int var) {
-    const int64_t made = made_until_.at(var), end = total_.at(var)[kH].end;
+    const int64_t made = made_until_.at(var), end = total_.at(var)[kHeight].end;
     // Steps grow as long as all is there, then halve.
     int64_t reached = made;
     bool grow = true;
@@ -69,14 +69,14 @@ class LineScheduler {
     const std::vector<int>& inputs = builder_.source().node(node).inputs;
     for (size_t k = 0; k < inputs.size(); ++k) {
       const auto until = made_until_.find(inputs[k]);
-      if (until != made_until_.end() && needed[k][kH].end > until->second) return false;
+      if (until != made_until_.end() && needed[k][kHeight].end > until->second) return false;
     }
     return true;
   }
 
   absl::StatusOr<std::vector<Region>> NeededFor(int node, int var, const Range& rows) {
     Region region = total_.at(var);
-    region[kH] = rows;
+    region[kHeight] = rows;
     return builder_.InputRegions(node, region);
   }
 
@@ -96,7 +96,7 @@ class LineScheduler {
       for (size_t k = 0; k < needed.size(); ++k) {
         const int input = node.inputs[k];
         if (input == input_ || !made_until_.contains(input)) continue;
-        reads[input] = Hull(reads[input], needed[k][kH]);
+        reads[input] = Hull(reads[input], needed[k][kHeight]);
         last[input] = i;
         step.unread.erase(input);
       }

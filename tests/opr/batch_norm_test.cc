@@ -10,7 +10,7 @@
 namespace ashlar::testing {
 namespace {
 
-OperatorPtr Make(double epsilon = 1e-5) {
+OperatorPtr MakeBatchNorm(double epsilon = 1e-5) {
   return std::make_shared<const BatchNorm>(BatchNormParam{epsilon});
 }
 
@@ -36,7 +36,7 @@ TEST(BatchNorm, EvaluatesItsDefinition) {
           (expected[i] - inputs[3].At(c)) / std::sqrt(inputs[4].At(c) + 1e-3) * inputs[1].At(c) +
           inputs[2].At(c);
     }
-    EXPECT_TRUE(Near(Evaluate(*Make(1e-3), inputs), expected, 1e-6));
+    EXPECT_TRUE(Near(Evaluate(*MakeBatchNorm(1e-3), inputs), expected, 1e-6));
   }
 }
 
@@ -44,18 +44,18 @@ TEST(BatchNorm, NegativeVarianceGivesNaN) {
   const HostTensor one = HostTensor::FromValues<float>(DType::kFloat32, {1}, {1});
   const HostTensor minus = HostTensor::FromValues<float>(DType::kFloat32, {1}, {-1});
   const HostTensor x = HostTensor::FromValues<float>(DType::kFloat32, {1, 1}, {1});
-  EXPECT_TRUE(std::isnan(Evaluate(*Make(), {x, one, one, one, minus}).At(0)));
+  EXPECT_TRUE(std::isnan(Evaluate(*MakeBatchNorm(), {x, one, one, one, minus}).At(0)));
 }
 
 TEST(BatchNorm, RefusesWhatItCannotCompute) {
   const Shape x{1, 3, 8, 8}, c{3};
   ExpectRejected({
-      {Make(), {x, c, c, c}, "4 inputs, expected 5"},
-      {Make(), {{3}, c, c, c, c}, "x is {3}, expected rank 2 or more"},
-      {Make(), {x, c, c, {4}, c}, "mean is Float32{4}, expected {3}"},
-      {Make(), {x, c, c, c, {3, 1, 1}}, "variance is Float32{3,1,1}, expected {3}"},
-      {Make(-1), {x, c, c, c, c}, "epsilon is -1, expected a number of at least 0"},
-      {Make(NAN), {x, c, c, c, c}, "epsilon is nan"},
+      {MakeBatchNorm(), {x, c, c, c}, "4 inputs, expected 5"},
+      {MakeBatchNorm(), {{3}, c, c, c, c}, "x is {3}, expected rank 2 or more"},
+      {MakeBatchNorm(), {x, c, c, {4}, c}, "mean is Float32{4}, expected {3}"},
+      {MakeBatchNorm(), {x, c, c, c, {3, 1, 1}}, "variance is Float32{3,1,1}, expected {3}"},
+      {MakeBatchNorm(-1), {x, c, c, c, c}, "epsilon is -1, expected a number of at least 0"},
+      {MakeBatchNorm(NAN), {x, c, c, c, c}, "epsilon is nan"},
   });
 }
 

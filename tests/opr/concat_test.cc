@@ -12,7 +12,7 @@
 namespace ashlar::testing {
 namespace {
 
-OperatorPtr Make(int64_t axis) { return std::make_shared<const Concat>(ConcatParam{axis}); }
+OperatorPtr MakeConcat(int64_t axis) { return std::make_shared<const Concat>(ConcatParam{axis}); }
 
 TEST(Concat, RandomParts) {
   for (int seed = 0; seed < 150; ++seed) {
@@ -32,7 +32,7 @@ TEST(Concat, RandomParts) {
       inputs.push_back(RandomTensor(random, dtype, part, -100, 100));
       types.push_back({dtype, part});
     }
-    const OperatorPtr op = Make(Pick(random, 0, 1) ? axis : axis - first.rank());
+    const OperatorPtr op = MakeConcat(Pick(random, 0, 1) ? axis : axis - first.rank());
     const HostTensor y = Evaluate(*op, inputs);
     ASSERT_EQ(y.shape(), shape);
     std::vector<double> expected;
@@ -60,60 +60,63 @@ TensorType Image(Shape shape, Format format = Format::kNCHW16c) {
 
 TEST(Concat, PlacesInputsThatAreOneRun) {
   const TensorType a{DType::kFloat32, {2, 3}}, b{DType::kFloat32, {4, 3}};
-  EXPECT_EQ(Make(0)->PlaceInput(1, {a, b}, {{DType::kFloat32, {6, 3}}}), 24);
+  EXPECT_EQ(MakeConcat(0)->PlaceInput(1, {a, b}, {{DType::kFloat32, {6, 3}}}), 24);
   const TensorType c{DType::kFloat32, {2, 5}};
-  EXPECT_FALSE(Make(1)->PlaceInput(1, {a, c}, {{DType::kFloat32, {2, 8}}}));
+  EXPECT_FALSE(MakeConcat(1)->PlaceInput(1, {a, c}, {{DType::kFloat32, {2, 8}}}));
   const TensorType row{DType::kFloat32, {1, 3}}, row5{DType::kFloat32, {1, 5}};
-  EXPECT_EQ(Make(1)->PlaceInput(1, {row, row5}, {{DType::kFloat32, {1, 8}}}), 12);
+  EXPECT_EQ(MakeConcat(1)->PlaceInput(1, {row, row5}, {{DType::kFloat32, {1, 8}}}), 12);
 }
 
 TEST(Concat, PlacesWholeChannelBlocks) {
   const TensorType one = Image({1, 16, 2, 2}), two = Image({1, 32, 2, 2});
-  EXPECT_EQ(Make(1)->PlaceInput(1, {one, two}, {Image({1, 48, 2, 2})}), 16 * 4 * 4);
+  EXPECT_EQ(MakeConcat(1)->PlaceInput(1, {one, two}, {Image({1, 48, 2, 2})}), 16 * 4 * 4);
   const TensorType part = Image({1, 8, 2, 2});
-  EXPECT_EQ(Make(1)->PlaceInput(1, {one, part}, {Image({1, 24, 2, 2})}), 16 * 4 * 4);
-  EXPECT_FALSE(Make(1)->PlaceInput(1, {part, one}, {Image({1, 24, 2, 2})}));
+  EXPECT_EQ(MakeConcat(1)->PlaceInput(1, {one, part}, {Image({1, 24, 2, 2})}), 16 * 4 * 4);
+  EXPECT_FALSE(MakeConcat(1)->PlaceInput(1, {part, one}, {Image({1, 24, 2, 2})}));
   const TensorType batch = Image({2, 16, 2, 2});
-  EXPECT_FALSE(Make(1)->PlaceInput(1, {batch, batch}, {Image({2, 32, 2, 2})}));
-  EXPECT_EQ(Make(0)->PlaceInput(1, {one, batch}, {Image({3, 16, 2, 2})}), 16 * 4 * 4);
+  EXPECT_FALSE(MakeConcat(1)->PlaceInput(1, {batch, batch}, {Image({2, 32, 2, 2})}));
+  EXPECT_EQ(MakeConcat(0)->PlaceInput(1, {one, batch}, {Image({3, 16, 2, 2})}), 16 * 4 * 4);
   // One block of one image: rows are contiguous.
-  EXPECT_EQ(Make(2)->PlaceInput(1, {one, one}, {Image({1, 16, 4, 2})}), 16 * 4 * 4);
-  EXPECT_FALSE(Make(2)->PlaceInput(1, {two, two}, {Image({1, 32, 4, 2})}));
+  EXPECT_EQ(MakeConcat(2)->PlaceInput(1, {one, one}, {Image({1, 16, 4, 2})}), 16 * 4 * 4);
+  EXPECT_FALSE(MakeConcat(2)->PlaceInput(1, {two, two}, {Image({1, 32, 4, 2})}));
   // Rows are contiguous in any case, and blocks of channels are not.
   const TensorType rows = Image({1, 32, 2, 2}, Format::kNHCW16c);
-  EXPECT_EQ(Make(2)->PlaceInput(1, {rows, rows}, {Image({1, 32, 4, 2}, Format::kNHCW16c)}),
+  EXPECT_EQ(MakeConcat(2)->PlaceInput(1, {rows, rows}, {Image({1, 32, 4, 2}, Format::kNHCW16c)}),
             32 * 4 * 4);
-  EXPECT_FALSE(Make(1)->PlaceInput(1, {rows, rows}, {Image({1, 64, 2, 2}, Format::kNHCW16c)}));
+  EXPECT_FALSE(
+      MakeConcat(1)->PlaceInput(1, {rows, rows}, {Image({1, 64, 2, 2}, Format::kNHCW16c)}));
   // Channels last, whatever their number: rows of an image are contiguous, channels are not.
   const TensorType last = Image({1, 3, 2, 5}, Format::kNHWC);
-  EXPECT_EQ(Make(2)->PlaceInput(1, {last, last}, {Image({1, 3, 4, 5}, Format::kNHWC)}),
+  EXPECT_EQ(MakeConcat(2)->PlaceInput(1, {last, last}, {Image({1, 3, 4, 5}, Format::kNHWC)}),
             2 * 5 * 3 * 4);
-  EXPECT_FALSE(Make(1)->PlaceInput(1, {last, last}, {Image({1, 6, 2, 5}, Format::kNHWC)}));
-  EXPECT_FALSE(Make(1)->PlaceInput(0, {Image({1, 16, 2, 2}, Format::kDefault), two},
-                                   {Image({1, 48, 2, 2})}));
+  EXPECT_FALSE(MakeConcat(1)->PlaceInput(1, {last, last}, {Image({1, 6, 2, 5}, Format::kNHWC)}));
+  EXPECT_FALSE(MakeConcat(1)->PlaceInput(0, {Image({1, 16, 2, 2}, Format::kDefault), two},
+                                         {Image({1, 48, 2, 2})}));
 }
 
 TEST(Concat, WorksInBlocksOfWholeOnesOnly) {
-  EXPECT_EQ(Make(1)->format_rule({Image({1, 16, 2, 2}), Image({1, 64, 2, 2})}),
+  EXPECT_EQ(MakeConcat(1)->format_rule({Image({1, 16, 2, 2}), Image({1, 64, 2, 2})}),
             FormatRule::kUniform);
-  EXPECT_EQ(Make(1)->format_rule({Image({1, 24, 2, 2}), Image({1, 64, 2, 2})}),
+  EXPECT_EQ(MakeConcat(1)->format_rule({Image({1, 24, 2, 2}), Image({1, 64, 2, 2})}),
             FormatRule::kUniformUnpadded);
-  EXPECT_EQ(Make(0)->format_rule({{DType::kFloat32, {2, 16}}}), FormatRule::kDefaultOnly);
+  EXPECT_EQ(MakeConcat(0)->format_rule({{DType::kFloat32, {2, 16}}}), FormatRule::kDefaultOnly);
 }
 
 TEST(Concat, RefusesWhatDoesNotJoin) {
   const int64_t large = int64_t{1} << 36;
   ExpectRejected({
-      {Make(0), {}, "0 inputs, expected at least 1"},
-      {Make(2), {{2, 3}}, "axis 2 is out of range for a tensor of rank 2"},
-      {Make(-3), {{2, 3}}, "axis -3 is out of range"},
-      {Make(0), {Shape()}, "axis 0 is out of range for a tensor of rank 0"},
-      {Make(0), {{2, 3}, {2, 4}}, "input 1 is Float32{2,4}, which does not continue Float32{2,3}"},
-      {Make(0), {{2, 3}, {2, 3, 1}}, "input 1 is Float32{2,3,1}"},
-      {Make(0), {{large}, {large}, {large}}, "is larger than"},
+      {MakeConcat(0), {}, "0 inputs, expected at least 1"},
+      {MakeConcat(2), {{2, 3}}, "axis 2 is out of range for a tensor of rank 2"},
+      {MakeConcat(-3), {{2, 3}}, "axis -3 is out of range"},
+      {MakeConcat(0), {Shape()}, "axis 0 is out of range for a tensor of rank 0"},
+      {MakeConcat(0),
+       {{2, 3}, {2, 4}},
+       "input 1 is Float32{2,4}, which does not continue Float32{2,3}"},
+      {MakeConcat(0), {{2, 3}, {2, 3, 1}}, "input 1 is Float32{2,3,1}"},
+      {MakeConcat(0), {{large}, {large}, {large}}, "is larger than"},
   });
   const InputInfo f{{DType::kFloat32, {2}}}, i{{DType::kInt32, {2}}};
-  EXPECT_TRUE(FailsWith(Make(0)->Infer({f, i}).status(), "input 1 is Int32{2}"));
+  EXPECT_TRUE(FailsWith(MakeConcat(0)->Infer({f, i}).status(), "input 1 is Int32{2}"));
 }
 
 }  // namespace

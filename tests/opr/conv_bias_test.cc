@@ -10,7 +10,7 @@
 namespace ashlar::testing {
 namespace {
 
-OperatorPtr Make(ConvBiasParam param = {}) {
+OperatorPtr MakeConvBias(ConvBiasParam param = {}) {
   return std::make_shared<const ConvBiasForward>(param);
 }
 
@@ -48,35 +48,39 @@ TEST(ConvBias, EvaluatesItsDefinition) {
       const double z = inputs.size() > 3 ? inputs[3].At(i) : 0;
       expected[i] = Activate(param, expected[i] + inputs[2].At(channel) + z);
     }
-    EXPECT_TRUE(Near(Evaluate(*Make(param), inputs), expected, 1e-6));
+    EXPECT_TRUE(Near(Evaluate(*MakeConvBias(param), inputs), expected, 1e-6));
   }
 }
 
 TEST(ConvBias, CountsTheBiasOnlyWithoutZ) {
   const TensorType src{DType::kFloat32, {2, 3, 5, 5}}, filter{DType::kFloat32, {4, 3, 1, 1}},
       bias{DType::kFloat32, {1, 4, 1, 1}}, output{DType::kFloat32, {2, 4, 5, 5}};
-  EXPECT_EQ(Make()->Computation({src, filter, bias}, {output}), 200 * 3 * 2 + 200);
-  EXPECT_EQ(Make()->Computation({src, filter, bias, output}, {output}), 200 * 3 * 2);
+  EXPECT_EQ(MakeConvBias()->Computation({src, filter, bias}, {output}), 200 * 3 * 2 + 200);
+  EXPECT_EQ(MakeConvBias()->Computation({src, filter, bias, output}, {output}), 200 * 3 * 2);
 }
 
 TEST(ConvBias, OverwritesZ) {
   const TensorType src{DType::kFloat32, {2, 4, 5, 5}}, filter{DType::kFloat32, {4, 4, 1, 1}},
       bias{DType::kFloat32, {1, 4, 1, 1}};
-  EXPECT_TRUE(Make()->WritableForward({src, filter, bias}, {src}).empty());
-  EXPECT_EQ(Make()->WritableForward({src, filter, bias, src}, {src}), std::vector<int>{3});
+  EXPECT_TRUE(MakeConvBias()->WritableForward({src, filter, bias}, {src}).empty());
+  EXPECT_EQ(MakeConvBias()->WritableForward({src, filter, bias, src}, {src}), std::vector<int>{3});
   const TensorType blocked{DType::kFloat32, {2, 4, 5, 5}, Format::kNCHW16c};
-  EXPECT_TRUE(Make()->WritableForward({src, filter, bias, blocked}, {src}).empty());
+  EXPECT_TRUE(MakeConvBias()->WritableForward({src, filter, bias, blocked}, {src}).empty());
 }
 
 TEST(ConvBias, RefusesWhatItCannotCompute) {
   const Shape src{1, 3, 8, 8}, filter{4, 3, 3, 3}, bias{1, 4, 1, 1};
   ExpectRejected({
-      {Make(), {src, filter}, "2 inputs, expected 3"},
-      {Make(), {src, filter, {4}}, "bias is Float32{4}, expected {1,4,1,1}"},
-      {Make(), {src, filter, {1, 3, 1, 1}}, "bias is Float32{1,3,1,1}, expected {1,4,1,1}"},
-      {Make(), {src, filter, bias, {1, 4, 8, 8}}, "z is Float32{1,4,8,8}, expected {1,4,6,6}"},
-      {Make({{}, Activation::kClamp, 1, 0}), {src, filter, bias}, "lo is 1, expected at most hi"},
-      {Make({{}, Activation::kClamp, NAN, 0}), {src, filter, bias}, "lo is nan"},
+      {MakeConvBias(), {src, filter}, "2 inputs, expected 3"},
+      {MakeConvBias(), {src, filter, {4}}, "bias is Float32{4}, expected {1,4,1,1}"},
+      {MakeConvBias(), {src, filter, {1, 3, 1, 1}}, "bias is Float32{1,3,1,1}, expected {1,4,1,1}"},
+      {MakeConvBias(),
+       {src, filter, bias, {1, 4, 8, 8}},
+       "z is Float32{1,4,8,8}, expected {1,4,6,6}"},
+      {MakeConvBias({{}, Activation::kClamp, 1, 0}),
+       {src, filter, bias},
+       "lo is 1, expected at most hi"},
+      {MakeConvBias({{}, Activation::kClamp, NAN, 0}), {src, filter, bias}, "lo is nan"},
   });
 }
 

@@ -9,7 +9,7 @@
 namespace ashlar::testing {
 namespace {
 
-OperatorPtr Make(ConvolutionParam param) {
+OperatorPtr MakeConvolution(ConvolutionParam param) {
   return std::make_shared<const ConvolutionForward>(param);
 }
 
@@ -52,30 +52,36 @@ TEST(Convolution, RefusesWhatItCannotCompute) {
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
   const ConvolutionParam group{.sparse = SparseMode::kGroup};
   ExpectRejected({
-      {Make({}), {src}, "1 inputs, expected 2"},
-      {Make({}), {{64, 8, 8}, filter}, "input is Float32{64,8,8}, expected rank 4"},
-      {Make({}), {{0, 64, 8, 8}, filter}, "empty"},
-      {Make({}), {src, {16, 64, 3}}, "filter is Float32{16,64,3}, expected rank 4"},
-      {Make({}), {src, {2, 8, 32, 3, 3}}, "expected rank 4"},
-      {Make(group), {src, filter}, "rank 5 (groups, oc, ic, fh, fw) as sparse is GROUP"},
-      {Make({}),
+      {MakeConvolution({}), {src}, "1 inputs, expected 2"},
+      {MakeConvolution({}), {{64, 8, 8}, filter}, "input is Float32{64,8,8}, expected rank 4"},
+      {MakeConvolution({}), {{0, 64, 8, 8}, filter}, "empty"},
+      {MakeConvolution({}), {src, {16, 64, 3}}, "filter is Float32{16,64,3}, expected rank 4"},
+      {MakeConvolution({}), {src, {2, 8, 32, 3, 3}}, "expected rank 4"},
+      {MakeConvolution(group), {src, filter}, "rank 5 (groups, oc, ic, fh, fw) as sparse is GROUP"},
+      {MakeConvolution({}),
        {src, {16, 32, 3, 3}},
        "input has 64 channels, filter expects 32 x groups(1) = 32"},
-      {Make(group), {src, {3, 8, 32, 3, 3}}, "filter expects 32 x groups(3) = 96"},
-      {Make(group), {src, {0, 8, 32, 3, 3}}, "empty"},
-      {Make({.stride_h = 0}), {src, filter}, "stride_h is 0, expected 1 to"},
-      {Make({.stride_w = -2}), {src, filter}, "stride_w is -2"},
-      {Make({.dilate_h = 0}), {src, filter}, "dilate_h is 0"},
-      {Make({.pad_w = -3}), {src, filter}, "window_w is 3 (dilated: 3), larger than the padded"},
-      {Make({.pad_w = -kHuge}),
+      {MakeConvolution(group), {src, {3, 8, 32, 3, 3}}, "filter expects 32 x groups(3) = 96"},
+      {MakeConvolution(group), {src, {0, 8, 32, 3, 3}}, "empty"},
+      {MakeConvolution({.stride_h = 0}), {src, filter}, "stride_h is 0, expected 1 to"},
+      {MakeConvolution({.stride_w = -2}), {src, filter}, "stride_w is -2"},
+      {MakeConvolution({.dilate_h = 0}), {src, filter}, "dilate_h is 0"},
+      {MakeConvolution({.pad_w = -3}),
+       {src, filter},
+       "window_w is 3 (dilated: 3), larger than the padded"},
+      {MakeConvolution({.pad_w = -kHuge}),
        {src, filter},
        "pad_w is -9223372036854775807, expected -2147483647"},
-      {Make({.pad_h = 1, .pad_h_end = -7}), {src, filter}, "padded input of 2"},
-      {Make({.pad_h = kHuge}), {src, filter}, "pad_h is 9223372036854775807"},
-      {Make({.stride_h = kHuge, .dilate_h = kHuge}), {src, filter}, "stride_h is"},
-      {Make({.dilate_w = 2147483647}), {src, filter}, "larger than the padded input of 8"},
-      {Make({.pad_h = 2147483647, .pad_w = 2147483647}), {src, filter}, "is larger than"},
-      {Make({.dilate_h = 4}), {src, filter}, "window_h is 3 (dilated: 9), larger than"},
+      {MakeConvolution({.pad_h = 1, .pad_h_end = -7}), {src, filter}, "padded input of 2"},
+      {MakeConvolution({.pad_h = kHuge}), {src, filter}, "pad_h is 9223372036854775807"},
+      {MakeConvolution({.stride_h = kHuge, .dilate_h = kHuge}), {src, filter}, "stride_h is"},
+      {MakeConvolution({.dilate_w = 2147483647}),
+       {src, filter},
+       "larger than the padded input of 8"},
+      {MakeConvolution({.pad_h = 2147483647, .pad_w = 2147483647}),
+       {src, filter},
+       "is larger than"},
+      {MakeConvolution({.dilate_h = 4}), {src, filter}, "window_h is 3 (dilated: 9), larger than"},
   });
 }
 

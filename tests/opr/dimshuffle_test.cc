@@ -11,7 +11,7 @@
 namespace ashlar::testing {
 namespace {
 
-OperatorPtr Make(std::vector<int64_t> pattern) {
+OperatorPtr MakeDimshuffle(std::vector<int64_t> pattern) {
   return std::make_shared<const Dimshuffle>(DimshuffleParam{std::move(pattern)});
 }
 
@@ -35,7 +35,7 @@ TEST(Dimshuffle, RandomPatterns) {
     const DType dtype = static_cast<DType>(Pick(random, 0, kNumDTypes - 1));
     const HostTensor x = RandomTensor(random, dtype, RandomShape(random, 0, 5, 4), -100, 100);
     const std::vector<int64_t> pattern = RandomPattern(random, x.shape());
-    const HostTensor y = Evaluate(*Make(pattern), {x});
+    const HostTensor y = Evaluate(*MakeDimshuffle(pattern), {x});
     ASSERT_EQ(y.shape().rank(), static_cast<int>(pattern.size()));
     std::vector<double> expected;
     for (int64_t i = 0; i < y.num_elements(); ++i) {
@@ -49,7 +49,7 @@ TEST(Dimshuffle, RandomPatterns) {
     EXPECT_TRUE(Near(y, expected, 0));
     // Where it says that it is a view, the bytes must be those of the input.
     const TensorType x_type{dtype, x.shape()}, y_type{dtype, y.shape()};
-    if (Make(pattern)->ReadonlyForward({{x_type}}, {y_type})) {
+    if (MakeDimshuffle(pattern)->ReadonlyForward({{x_type}}, {y_type})) {
       EXPECT_TRUE(Near(y, Values(x), 0));
     }
   }
@@ -58,7 +58,7 @@ TEST(Dimshuffle, RandomPatterns) {
 TEST(Dimshuffle, IsAViewWhenOnlyAxesOfSizeOneMove) {
   const TensorType x{DType::kFloat32, {2, 1, 3}};
   const auto view = [&](std::vector<int64_t> pattern) {
-    const OperatorPtr op = Make(std::move(pattern));
+    const OperatorPtr op = MakeDimshuffle(std::move(pattern));
     return op->ReadonlyForward({{x}}, *op->Infer({{x}})).has_value();
   };
   EXPECT_TRUE(view({0, 1, 2}));
@@ -66,17 +66,20 @@ TEST(Dimshuffle, IsAViewWhenOnlyAxesOfSizeOneMove) {
   EXPECT_TRUE(view({0, 2, -1}));
   EXPECT_FALSE(view({2, 1, 0}));
   TensorType image{DType::kFloat32, {1, 16, 2, 2}, Format::kNCHW16c};
-  EXPECT_FALSE(Make({1, 2, 3})->ReadonlyForward({{image}}, {{DType::kFloat32, {16, 2, 2}}}));
+  EXPECT_FALSE(
+      MakeDimshuffle({1, 2, 3})->ReadonlyForward({{image}}, {{DType::kFloat32, {16, 2, 2}}}));
 }
 
 TEST(Dimshuffle, RefusesWhatItCannotCompute) {
   ExpectRejected({
-      {Make({0, 0}), {{2, 3}}, "pattern {0,0} of a tensor of shape {2,3}: axis 0 is listed twice"},
-      {Make({0}), {{2, 3}}, "axis 1 is dropped, expected size 1"},
-      {Make({0, 2}), {{2, 3}}, "axis 2 is out of range"},
-      {Make({0, -2}), {{2, 3}}, "axis -2 is out of range"},
-      {Make({-1, -1, -1, -1, -1, -1, -1, -1, 0}), {{2}}, "pattern of 9 axes, at most 8"},
-      {Make({0}), {}, "0 inputs, expected 1"},
+      {MakeDimshuffle({0, 0}),
+       {{2, 3}},
+       "pattern {0,0} of a tensor of shape {2,3}: axis 0 is listed twice"},
+      {MakeDimshuffle({0}), {{2, 3}}, "axis 1 is dropped, expected size 1"},
+      {MakeDimshuffle({0, 2}), {{2, 3}}, "axis 2 is out of range"},
+      {MakeDimshuffle({0, -2}), {{2, 3}}, "axis -2 is out of range"},
+      {MakeDimshuffle({-1, -1, -1, -1, -1, -1, -1, -1, 0}), {{2}}, "pattern of 9 axes, at most 8"},
+      {MakeDimshuffle({0}), {}, "0 inputs, expected 1"},
   });
 }
 

@@ -10,7 +10,7 @@
 namespace ashlar::testing {
 namespace {
 
-OperatorPtr Make(LRNParam param) { return std::make_shared<const LRN>(param); }
+OperatorPtr MakeLrn(LRNParam param) { return std::make_shared<const LRN>(param); }
 
 TEST(LRN, EvaluatesItsDefinition) {
   for (int64_t size = 1; size <= 8; ++size) {
@@ -28,7 +28,7 @@ TEST(LRN, EvaluatesItsDefinition) {
       }
       expected.push_back(x.At(i) / std::pow(p.bias + p.alpha / size * sum, p.beta));
     }
-    EXPECT_TRUE(Near(Evaluate(*Make(p), {x}), expected, 1e-6));
+    EXPECT_TRUE(Near(Evaluate(*MakeLrn(p), {x}), expected, 1e-6));
   }
 }
 
@@ -41,17 +41,17 @@ TEST(LRN, OfSixteenBitsIsRoundedOnce) {
     for (int64_t i = 0; i < x.num_elements(); ++i) wide.Set(i, x.At(i));
     // The sums of squares are far beyond the largest Float16.
     const LRNParam p{40, 0.001, 0.75, 1};
-    const HostTensor y = Evaluate(*Make(p), {x});
+    const HostTensor y = Evaluate(*MakeLrn(p), {x});
     EXPECT_EQ(y.dtype(), dtype);
-    EXPECT_TRUE(Near(y, Values(Evaluate(*Make(p), {wide})), tolerance));
+    EXPECT_TRUE(Near(y, Values(Evaluate(*MakeLrn(p), {wide})), tolerance));
   }
 }
 
 TEST(LRN, RefusesWhatItCannotCompute) {
   ExpectRejected({
-      {Make({}), {{1, 3, 8}}, "expected rank 4"},
-      {Make({.size = 0}), {{1, 3, 8, 8}}, "size is 0, expected 1 to"},
-      {Make({.size = int64_t{1} << 62}), {{1, 3, 8, 8}}, "size is 4611686018427387904"},
+      {MakeLrn({}), {{1, 3, 8}}, "expected rank 4"},
+      {MakeLrn({.size = 0}), {{1, 3, 8, 8}}, "size is 0, expected 1 to"},
+      {MakeLrn({.size = int64_t{1} << 62}), {{1, 3, 8, 8}}, "size is 4611686018427387904"},
   });
 }
 

@@ -8,7 +8,7 @@
 namespace ashlar::testing {
 namespace {
 
-OperatorPtr Make(bool transpose_a = false, bool transpose_b = false) {
+OperatorPtr MakeMatrixMul(bool transpose_a = false, bool transpose_b = false) {
   return std::make_shared<const MatrixMul>(
       MatrixMulParam{.transposeA = transpose_a, .transposeB = transpose_b});
 }
@@ -68,7 +68,7 @@ TEST(MatrixMul, EvaluatesItsDefinition) {
           }
         }
       }
-      const HostTensor actual = Evaluate(*Make(ta, tb), {a, b});
+      const HostTensor actual = Evaluate(*MakeMatrixMul(ta, tb), {a, b});
       EXPECT_EQ(actual.shape(), WithMatrix(batch.output, m, n));
       EXPECT_TRUE(Near(actual, expected, 1e-6));
     }
@@ -77,25 +77,26 @@ TEST(MatrixMul, EvaluatesItsDefinition) {
 
 TEST(MatrixMul, CountsMultiplicationsAndAdditions) {
   const auto type = [](Shape shape) { return TensorType{DType::kFloat32, shape}; };
+  EXPECT_EQ(MakeMatrixMul(false, true)
+                ->Computation({type({10, 2048}), type({1000, 2048})}, {type({10, 1000})}),
+            40960000);
   EXPECT_EQ(
-      Make(false, true)->Computation({type({10, 2048}), type({1000, 2048})}, {type({10, 1000})}),
-      40960000);
-  EXPECT_EQ(Make(true, false)->Computation({type({5, 4, 3}), type({4, 7})}, {type({5, 3, 7})}),
-            2 * 5 * 3 * 4 * 7);
+      MakeMatrixMul(true, false)->Computation({type({5, 4, 3}), type({4, 7})}, {type({5, 3, 7})}),
+      2 * 5 * 3 * 4 * 7);
 }
 
 TEST(MatrixMul, RefusesWhatItCannotCompute) {
   constexpr int64_t kLarge = int64_t{1} << 20;
   ExpectRejected({
-      {Make(), {{2, 3}}, "1 inputs, expected 2"},
-      {Make(), {{3}, {3, 2}}, "expected rank 2 or more"},
-      {Make(), {{2, 3}, {4, 2}}, "a row of A has 3 elements, a column of B has 4"},
-      {Make(true, true),
+      {MakeMatrixMul(), {{2, 3}}, "1 inputs, expected 2"},
+      {MakeMatrixMul(), {{3}, {3, 2}}, "expected rank 2 or more"},
+      {MakeMatrixMul(), {{2, 3}, {4, 2}}, "a row of A has 3 elements, a column of B has 4"},
+      {MakeMatrixMul(true, true),
        {{2, 3}, {2, 4}},
        "a row of A transposed has 2 elements, a column of B transposed has 4"},
-      {Make(), {{2, 0}, {0, 2}}, "empty"},
-      {Make(), {{2, 3, 3}, {3, 3, 3}}, "shapes {2} and {3} do not broadcast"},
-      {Make(), {{kLarge, 1}, {1, kLarge}}, "is larger than"},
+      {MakeMatrixMul(), {{2, 0}, {0, 2}}, "empty"},
+      {MakeMatrixMul(), {{2, 3, 3}, {3, 3, 3}}, "shapes {2} and {3} do not broadcast"},
+      {MakeMatrixMul(), {{kLarge, 1}, {1, kLarge}}, "is larger than"},
   });
 }
 

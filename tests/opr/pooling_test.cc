@@ -11,7 +11,9 @@
 namespace ashlar::testing {
 namespace {
 
-OperatorPtr Make(PoolingParam param) { return std::make_shared<const PoolingForward>(param); }
+OperatorPtr MakePooling(PoolingParam param) {
+  return std::make_shared<const PoolingForward>(param);
+}
 
 std::vector<double> Reference(const PoolingParam& p, const HostTensor& src, const Shape& output) {
   const int64_t height = src.shape()[2], width = src.shape()[3];
@@ -60,14 +62,14 @@ TEST(Pooling, EvaluatesItsDefinition) {
     if (pick(0, 1) == 1) p.pad_w_end = pick(0, p.window_w - 1);
     const HostTensor src =
         RandomTensor(random, Shape{pick(1, 2), pick(1, 5), pick(5, 11), pick(5, 11)});
-    const HostTensor actual = Evaluate(*Make(p), {src});
+    const HostTensor actual = Evaluate(*MakePooling(p), {src});
     EXPECT_TRUE(Near(actual, Reference(p, src, actual.shape()), 1e-6));
   }
 }
 
 TEST(Pooling, LargerEndPaddingIsCeilMode) {
   const PoolingParam p{.window_h = 3, .window_w = 3, .pad_h_end = 1, .pad_w_end = 1};
-  const auto types = InferShapes(*Make(p), {{1, 64, 112, 112}});
+  const auto types = InferShapes(*MakePooling(p), {{1, 64, 112, 112}});
   ASSERT_TRUE(types.ok()) << types.status();
   EXPECT_EQ((*types)[0].shape, (Shape{1, 64, 56, 56}));
 }
@@ -75,7 +77,7 @@ TEST(Pooling, LargerEndPaddingIsCeilMode) {
 TEST(Pooling, HandsNaNOn) {
   const HostTensor src =
       HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 2, 2}, {1, NAN, 3, 4});
-  EXPECT_TRUE(std::isnan(Evaluate(*Make({}), {src}).At(0)));
+  EXPECT_TRUE(std::isnan(Evaluate(*MakePooling({}), {src}).At(0)));
 }
 
 TEST(Pooling, AHugeWindowCostsNoMoreThanTheImage) {
@@ -88,26 +90,28 @@ TEST(Pooling, AHugeWindowCostsNoMoreThanTheImage) {
                        .pad_h_end = 0,
                        .pad_w_end = 0};
   const HostTensor src = HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 2, 2}, {1, 2, 3, 4});
-  EXPECT_EQ(Evaluate(*Make(p), {src}).At(0), 2.5);
+  EXPECT_EQ(Evaluate(*MakePooling(p), {src}).At(0), 2.5);
 }
 
 TEST(Pooling, RefusesWhatItCannotCompute) {
   const Shape src{1, 3, 8, 8};
   ExpectRejected({
-      {Make({}), {}, "0 inputs, expected 1"},
-      {Make({}), {{3, 8, 8}}, "expected rank 4"},
-      {Make({}), {{1, 0, 8, 8}}, "empty"},
-      {Make({.window_h = 0}), {src}, "window_h is 0, expected 1 to"},
-      {Make({.stride_w = 0}), {src}, "stride_w is 0, expected 1 to"},
-      {Make({.pad_h = -4}), {src}, "window_h is 2 (dilated: 2), larger than the padded input of 0"},
-      {Make({.window_h = 9}),
+      {MakePooling({}), {}, "0 inputs, expected 1"},
+      {MakePooling({}), {{3, 8, 8}}, "expected rank 4"},
+      {MakePooling({}), {{1, 0, 8, 8}}, "empty"},
+      {MakePooling({.window_h = 0}), {src}, "window_h is 0, expected 1 to"},
+      {MakePooling({.stride_w = 0}), {src}, "stride_w is 0, expected 1 to"},
+      {MakePooling({.pad_h = -4}),
+       {src},
+       "window_h is 2 (dilated: 2), larger than the padded input of 0"},
+      {MakePooling({.window_h = 9}),
        {src},
        "window_h is 9 (dilated: 9), larger than the padded input of 8"},
-      {Make({.pad_h = 2}),
+      {MakePooling({.pad_h = 2}),
        {src},
        "pad_h is 2 and 2 for windows of 2: one lies wholly in the padding"},
-      {Make({.pad_w = 0, .pad_w_end = 2}), {src}, "pad_w is 0 and 2 for windows of 2"},
-      {Make({.window_h = int64_t{1} << 40}), {src}, "window_h is 1099511627776"},
+      {MakePooling({.pad_w = 0, .pad_w_end = 2}), {src}, "pad_w is 0 and 2 for windows of 2"},
+      {MakePooling({.window_h = int64_t{1} << 40}), {src}, "window_h is 1099511627776"},
   });
 }
 

@@ -15,7 +15,7 @@
 namespace ashlar::testing {
 namespace {
 
-OperatorPtr Make(ReduceMode mode, int64_t axis = kNoAxis) {
+OperatorPtr MakeReduce(ReduceMode mode, int64_t axis = kNoAxis) {
   return std::make_shared<const Reduce>(ReduceParam{mode, axis});
 }
 
@@ -71,7 +71,7 @@ TEST(Reduce, OneAxisOfRandomShapes) {
     const HostTensor x = RandomTensor(random, DType::kFloat32, shape, -2, 2);
     Shape target = shape;
     target[static_cast<int>(axis < 0 ? axis + shape.rank() : axis)] = 1;
-    const HostTensor actual = Evaluate(*Make(mode, axis), {x});
+    const HostTensor actual = Evaluate(*MakeReduce(mode, axis), {x});
     EXPECT_EQ(actual.shape(), target);
     EXPECT_TRUE(Near(actual, Expected(mode, x, target), 1e-6));
   }
@@ -89,7 +89,7 @@ TEST(Reduce, ToARandomShape) {
     }
     const HostTensor x = RandomTensor(random, DType::kFloat32, shape, -2, 2);
     const HostTensor actual =
-        Evaluate(*Make(mode), {x, Int64Vector({target.dims().begin(), target.dims().end()})});
+        Evaluate(*MakeReduce(mode), {x, Int64Vector({target.dims().begin(), target.dims().end()})});
     EXPECT_EQ(actual.shape(), target);
     EXPECT_TRUE(Near(actual, Expected(mode, x, target), 1e-6));
   }
@@ -103,7 +103,7 @@ TEST(Reduce, EveryNumericDType) {
     const HostTensor x = RandomTensor(random, dtype, {4, 5}, 0, 6);
     const double tolerance = IsFloat(dtype) ? 8e-3 : 0;
     for (ReduceMode mode : {ReduceMode::kSum, ReduceMode::kMin, ReduceMode::kMax}) {
-      EXPECT_TRUE(Near(Evaluate(*Make(mode, 0), {x}), Expected(mode, x, {1, 5}), tolerance));
+      EXPECT_TRUE(Near(Evaluate(*MakeReduce(mode, 0), {x}), Expected(mode, x, {1, 5}), tolerance));
     }
   }
 }
@@ -111,35 +111,37 @@ TEST(Reduce, EveryNumericDType) {
 TEST(Reduce, SumsInDouble) {
   HostTensor x = HostTensor::Zeros(DType::kFloat32, {1 << 20});
   for (int64_t i = 0; i < x.num_elements(); ++i) x.Set(i, 0.1f);
-  EXPECT_TRUE(Near(Evaluate(*Make(ReduceMode::kMean, 0), {x}), {double{0.1f}}, 1e-9));
+  EXPECT_TRUE(Near(Evaluate(*MakeReduce(ReduceMode::kMean, 0), {x}), {double{0.1f}}, 1e-9));
 }
 
 TEST(Reduce, OfNothing) {
   const HostTensor none = HostTensor::Zeros(DType::kFloat32, {2, 0});
-  EXPECT_TRUE(Near(Evaluate(*Make(ReduceMode::kSum, 1), {none}), {0, 0}, 0));
-  EXPECT_TRUE(Near(Evaluate(*Make(ReduceMode::kProduct, 1), {none}), {1, 1}, 0));
-  EXPECT_EQ(Evaluate(*Make(ReduceMode::kMax, 0), {none}).shape(), (Shape{1, 0}));
+  EXPECT_TRUE(Near(Evaluate(*MakeReduce(ReduceMode::kSum, 1), {none}), {0, 0}, 0));
+  EXPECT_TRUE(Near(Evaluate(*MakeReduce(ReduceMode::kProduct, 1), {none}), {1, 1}, 0));
+  EXPECT_EQ(Evaluate(*MakeReduce(ReduceMode::kMax, 0), {none}).shape(), (Shape{1, 0}));
 }
 
 TEST(Reduce, HandsNaNOn) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   HostTensor x = HostTensor::Zeros(DType::kFloat32, {3});
   x.Set(1, nan);
-  EXPECT_TRUE(Near(Evaluate(*Make(ReduceMode::kMax, 0), {x}), {nan}, 0));
-  EXPECT_TRUE(Near(Evaluate(*Make(ReduceMode::kMin, 0), {x}), {nan}, 0));
+  EXPECT_TRUE(Near(Evaluate(*MakeReduce(ReduceMode::kMax, 0), {x}), {nan}, 0));
+  EXPECT_TRUE(Near(Evaluate(*MakeReduce(ReduceMode::kMin, 0), {x}), {nan}, 0));
 }
 
 TEST(Reduce, RefusesWhatItCannotCompute) {
   ExpectRejected({
-      {Make(ReduceMode::kSum, 2), {{3, 4}}, "axis 2 is out of range for a tensor of rank 2"},
-      {Make(ReduceMode::kSum, -3), {{3, 4}}, "axis -3 is out of range"},
-      {Make(ReduceMode::kSum, 0), {Shape()}, "axis 0 is out of range for a tensor of rank 0"},
-      {Make(ReduceMode::kSum, std::numeric_limits<int64_t>::min()), {{3}}, "is out of range"},
-      {Make(ReduceMode::kSum, 0), {{3}, {3}}, "2 inputs, expected 1"},
-      {Make(ReduceMode::kSum), {{3}}, "1 inputs, expected 2"},
-      {Make(ReduceMode::kSum), {{3}, {1}}, "target shape is Float32{1}, expected Int32 or Int64"},
-      {Make(ReduceMode::kMax, 1), {{3, 0}}, "of no elements"},
-      {Make(ReduceMode::kMean, 1), {{3, 0}}, "of no elements"},
+      {MakeReduce(ReduceMode::kSum, 2), {{3, 4}}, "axis 2 is out of range for a tensor of rank 2"},
+      {MakeReduce(ReduceMode::kSum, -3), {{3, 4}}, "axis -3 is out of range"},
+      {MakeReduce(ReduceMode::kSum, 0), {Shape()}, "axis 0 is out of range for a tensor of rank 0"},
+      {MakeReduce(ReduceMode::kSum, std::numeric_limits<int64_t>::min()), {{3}}, "is out of range"},
+      {MakeReduce(ReduceMode::kSum, 0), {{3}, {3}}, "2 inputs, expected 1"},
+      {MakeReduce(ReduceMode::kSum), {{3}}, "1 inputs, expected 2"},
+      {MakeReduce(ReduceMode::kSum),
+       {{3}, {1}},
+       "target shape is Float32{1}, expected Int32 or Int64"},
+      {MakeReduce(ReduceMode::kMax, 1), {{3, 0}}, "of no elements"},
+      {MakeReduce(ReduceMode::kMean, 1), {{3, 0}}, "of no elements"},
   });
   const struct {
     std::vector<int64_t> target;
@@ -160,11 +162,12 @@ TEST(Reduce, RefusesWhatItCannotCompute) {
 }
 
 TEST(Reduce, NamesAndParameters) {
-  EXPECT_EQ(Make(ReduceMode::kSum, 1)->base_name(), "reduce0");
-  EXPECT_EQ(Make(ReduceMode::kMean, 1)->base_name(), "reduce5");
-  EXPECT_EQ(ToString(Make(ReduceMode::kMax, 1)->params()), "mode=MAX axis=1 data_type=DEFAULT");
-  EXPECT_TRUE(Make(ReduceMode::kMax, 1)->has_workspace());
-  EXPECT_TRUE(IsOk(Operators().Make("Reduce", Make(ReduceMode::kMax, 1)->params()).status()));
+  EXPECT_EQ(MakeReduce(ReduceMode::kSum, 1)->base_name(), "reduce0");
+  EXPECT_EQ(MakeReduce(ReduceMode::kMean, 1)->base_name(), "reduce5");
+  EXPECT_EQ(ToString(MakeReduce(ReduceMode::kMax, 1)->params()),
+            "mode=MAX axis=1 data_type=DEFAULT");
+  EXPECT_TRUE(MakeReduce(ReduceMode::kMax, 1)->has_workspace());
+  EXPECT_TRUE(IsOk(Operators().Make("Reduce", MakeReduce(ReduceMode::kMax, 1)->params()).status()));
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 namespace ashlar::testing {
 namespace {
 
-OperatorPtr Make(int64_t axis) { return std::make_shared<const Softmax>(SoftmaxParam{axis}); }
+OperatorPtr MakeSoftmax(int64_t axis) {
+  return std::make_shared<const Softmax>(SoftmaxParam{axis});
+}
 
 TEST(Softmax, EvaluatesItsDefinition) {
   const Shape shape{3, 4, 5};
@@ -27,13 +29,13 @@ TEST(Softmax, EvaluatesItsDefinition) {
       for (int64_t k = 0; k < length; ++k) sum += std::exp(x.At(first + k * step));
       expected.push_back(std::exp(x.At(i)) / sum);
     }
-    EXPECT_TRUE(Near(Evaluate(*Make(axis), {x}), expected, 1e-6));
+    EXPECT_TRUE(Near(Evaluate(*MakeSoftmax(axis), {x}), expected, 1e-6));
   }
 }
 
 TEST(Softmax, LargeInputsDoNotOverflow) {
   const HostTensor x = HostTensor::FromValues<float>(DType::kFloat32, {2}, {3e38f, 3e38f});
-  EXPECT_TRUE(Near(Evaluate(*Make(-1), {x}), std::vector<double>{0.5, 0.5}, 1e-7));
+  EXPECT_TRUE(Near(Evaluate(*MakeSoftmax(-1), {x}), std::vector<double>{0.5, 0.5}, 1e-7));
 }
 
 TEST(Softmax, OfSixteenBitsIsInFloat32) {
@@ -42,18 +44,18 @@ TEST(Softmax, OfSixteenBitsIsInFloat32) {
     const HostTensor x = RandomTensor(random, dtype, Shape{3, 50}, -9, 9);
     HostTensor wide = HostTensor::Zeros(DType::kFloat32, x.shape());
     for (int64_t i = 0; i < x.num_elements(); ++i) wide.Set(i, x.At(i));
-    const HostTensor y = Evaluate(*Make(1), {x});
+    const HostTensor y = Evaluate(*MakeSoftmax(1), {x});
     EXPECT_EQ(y.dtype(), DType::kFloat32);
-    EXPECT_TRUE(Near(y, Evaluate(*Make(1), {wide}), 0));
+    EXPECT_TRUE(Near(y, Evaluate(*MakeSoftmax(1), {wide}), 0));
   }
 }
 
 TEST(Softmax, RefusesWhatItCannotCompute) {
   ExpectRejected({
-      {Make(0), {Shape()}, "axis"},
-      {Make(2), {{3, 4}}, "axis"},
-      {Make(-3), {{3, 4}}, "axis"},
-      {Make(0), {{0, 4}}, "empty"},
+      {MakeSoftmax(0), {Shape()}, "axis"},
+      {MakeSoftmax(2), {{3, 4}}, "axis"},
+      {MakeSoftmax(-3), {{3, 4}}, "axis"},
+      {MakeSoftmax(0), {{0, 4}}, "empty"},
   });
 }
 
