@@ -184,8 +184,10 @@ std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (candidates[i].empty()) continue;
     least[i] = NotableScratch(*candidates[i][0]);
+    double fastest = candidates[i][0]->relative_time();
+    for (const auto& kernel : candidates[i]) fastest = std::min(fastest, kernel->relative_time());
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
-      if (kernel->relative_time() > kAcceptableSlowdown) continue;
+      if (kernel->relative_time() > kAcceptableSlowdown * fastest) continue;
       least[i] = std::min(least[i], NotableScratch(*kernel));
     }
   }

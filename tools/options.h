@@ -73,11 +73,12 @@ struct PlanningFlags {
   double max_extra_flops = std::numeric_limits<double>::infinity();
 };
 
-// `suffix` is appended to the name of every option, as in "--planner-b"; the help text does not
-// list these.
+// Of options that the help text does not list.
 inline constexpr char kUnlistedGroup[] = "unlisted";
 // What is wrong with the name of a planner, and the names that there are; empty if nothing is.
 std::string CheckPlanner(const std::string& name);
+// `suffix` is appended to the name of every option, as in "--planner-b", and puts them into
+// kUnlistedGroup.
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix = "");
 
 // A usage error where these cannot be had together.

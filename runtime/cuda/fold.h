@@ -1,6 +1,6 @@
 // Kernels in which many elements give one: reductions, softmax, products of matrices without a
 // library. Compiles for the host and for devices. A Team is the threads that work on one result: a
-// block on a device, one thread on the host.
+// block, or one thread.
 #ifndef ASHLAR_RUNTIME_CUDA_FOLD_H_
 #define ASHLAR_RUNTIME_CUDA_FOLD_H_
 

@@ -1,5 +1,4 @@
-// The launches of our own kernels. On devices they are in toolkit/kernels.cu; tests put loops on
-// the host in their place.
+// The launches of our own kernels: toolkit/kernels.cu, which tests compile for the host.
 #ifndef ASHLAR_RUNTIME_CUDA_LAUNCH_H_
 #define ASHLAR_RUNTIME_CUDA_LAUNCH_H_
 

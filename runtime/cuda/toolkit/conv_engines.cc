@@ -152,6 +152,9 @@ class EngineSearch {
     return std::move(engines_);
   }
 
+  // Whether there might be more with more memory.
+  bool lacked_memory() const { return lacked_memory_; }
+
  private:
   void Consider(std::vector<Descriptor>& configs, bool fallback) {
     int place = 0;  // behind the first that is allowed
@@ -174,6 +177,7 @@ class EngineSearch {
       absl::StatusOr<std::string> name = NameOf(traits->index, config);
       absl::StatusOr<ConvEngine> engine = Prepare(graph_, std::move(config), device_);
       compiled_ += traits->compiled;
+      lacked_memory_ |= absl::IsUnavailable(engine.status());
       if (!name.ok() || !engine.ok()) continue;
       const bool has_scratch = engine->workspace > kNegligibleScratch;
       if (!room && has_scratch) continue;
@@ -195,6 +199,7 @@ class EngineSearch {
   int compiled_ = 0;
   bool without_scratch_ = false;
   bool tensor_cores_ = false;  // some engine has them
+  bool lacked_memory_ = false;
 };
 
 // Problems with equal keys have the same engines.
@@ -232,9 +237,11 @@ std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& pr
   auto engines = std::make_shared<std::vector<ConvEngine>>();
   absl::StatusOr<std::shared_ptr<const ConvGraph>> graph =
       MakeConvGraph(problem, tail, device.cudnn);
-  if (graph.ok()) *engines = EngineSearch(problem, *std::move(graph), device).Run();
-  // That there is none may be for want of memory, and is found out in no time.
-  if (!engines->empty()) device.prepared.Put(key, engines);
+  if (!graph.ok()) return engines;
+  EngineSearch search(problem, *std::move(graph), device);
+  *engines = search.Run();
+  // What there was no memory for now may be had the next time.
+  if (!engines->empty() && !search.lacked_memory()) device.prepared.Put(key, engines);
   return engines;
 }
 

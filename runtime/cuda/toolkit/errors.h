@@ -16,12 +16,34 @@ inline absl::Status NoMemoryLeft(absl::string_view call) {
       absl::StrCat(call, ": out of memory: others hold the rest; try again when they are gone"));
 }
 
+// Whether every later call will fail, too: of work that was handed over earlier.
+inline bool IsLasting(cudaError_t error) {
+  switch (error) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable:
+      return true;
+    default:
+      return false;
+  }
+}
+
 inline absl::Status Check(cudaError_t error, absl::string_view call) {
   if (error == cudaSuccess) return absl::OkStatus();
   static_cast<void>(cudaGetLastError());  // or the next call would report it once more
   if (error == cudaErrorMemoryAllocation) return NoMemoryLeft(call);
-  return absl::InternalError(
-      absl::StrCat(call, ": ", cudaGetErrorName(error), ", ", cudaGetErrorString(error)));
+  return absl::InternalError(absl::StrCat(call, ": ", cudaGetErrorName(error), ", ",
+                                          cudaGetErrorString(error),
+                                          IsLasting(error) ? "; the device takes no more work from "
+                                                             "this process: start it anew"
+                                                           : ""));
 }
 
 inline absl::Status Check(cudnnStatus_t status, absl::string_view call) {

@@ -26,6 +26,11 @@ struct AttributeType<char> {
   static constexpr auto kValue = CUDNN_TYPE_CHAR;
 };
 
+LibraryDevice::~LibraryDevice() {
+  if (cudnn != nullptr) static_cast<void>(cudnnDestroy(cudnn));
+  if (cublas != nullptr) static_cast<void>(cublasLtDestroy(cublas));
+}
+
 std::unique_ptr<Descriptor> DescribeDevice() {
   auto description = std::make_unique<Descriptor>(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   description

@@ -15,6 +15,11 @@ namespace ashlar::cuda {
 struct ConvEngine;  // toolkit/conv_engines.h
 
 struct LibraryDevice {
+  LibraryDevice() = default;
+  ~LibraryDevice();
+  LibraryDevice(const LibraryDevice&) = delete;
+  LibraryDevice& operator=(const LibraryDevice&) = delete;
+
   cudnnHandle_t cudnn = nullptr;          // null where there is no device; used under `planning`
   cublasLtHandle_t cublas = nullptr;      // likewise
   std::unique_ptr<Descriptor> described;  // what stands for the device where there is none

@@ -283,8 +283,9 @@ absl::StatusOr<KernelList> CublasMatrixMuls(const KernelRequest& request,
     for (int i = 0; i < count; ++i) {
       if (choices[i].state != CUBLAS_STATUS_SUCCESS) continue;  // nothing else of it is valid
       ASHLAR_ASSIGN_OR_RETURN(const std::string name, NameOf(choices[i].algo));
-      if (!known.insert(name).second) continue;
-      const double time = 1.0 + kRankSlowdown * static_cast<double>(kernels.size());
+      // Names do not say all that algorithms differ in.
+      if (!known.insert(absl::StrCat(name, " ", choices[i].workspaceSize)).second) continue;
+      const double time = 1.0 + kRankSlowdown * i;  // without scratch no slower than with it
       kernels.push_back(
           std::make_unique<CublasMatrixMul>(product, device.cublas, choices[i], name, time));
     }

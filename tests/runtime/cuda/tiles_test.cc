@@ -1,4 +1,4 @@
-// Graphs executed in parts on a device with images in NHWC: its kernels run as loops on the host.
+// Graphs executed in parts on a device with images in NHWC: its kernels compiled for the host.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,97 +1,23 @@
 #include <cmath>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "opr/batch_norm.h"
 #include "opr/concat.h"
-#include "opr/conv_bias.h"
 #include "opr/dimshuffle.h"
 #include "opr/elemwise_chain.h"
 #include "opr/get_var_shape.h"
 #include "opr/host_io.h"
-#include "opr/lrn.h"
 #include "opr/matrix_mul_bias.h"
-#include "opr/pooling.h"
 #include "opr/reduce.h"
 #include "opr/relayout_format.h"
 #include "opr/reshape.h"
 #include "opr/softmax.h"
 #include "opr/subtensor.h"
 #include "opr/type_cvt.h"
-#include "tests/runtime/cuda/support/kernel_check.h"
+#include "tests/runtime/cuda/support/case_list.h"
 #include "tests/support/shapes.h"
-#include "tests/support/tensors.h"
 
 namespace ashlar::testing {
-namespace {
-
-constexpr Format kRow = Format::kDefault, kLast = Format::kNHWC;
-constexpr DType kReals[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
-
-double ToleranceOf(DType dtype) {
-  return dtype == DType::kFloat32 ? 2e-5 : dtype == DType::kFloat16 ? 2e-3 : 1.6e-2;
-}
-
-template <typename Op>
-OperatorPtr Make(typename Op::Param param) {
-  return std::make_shared<const Op>(std::move(param));
-}
-
-struct Geometry {
-  Shape src, filter;
-  ConvBiasParam param;
-};
-
-template <typename Change>
-Geometry GeometryOf(Shape src, Shape filter, const Change& change) {
-  Geometry geometry{std::move(src), std::move(filter), {}};
-  change(geometry.param);
-  if (geometry.filter.rank() == 5) geometry.param.sparse = SparseMode::kGroup;
-  return geometry;
-}
-
-class CaseList {
- public:
-  explicit CaseList(uint64_t seed) : random_(seed) {}
-
-  HostTensor Tensor(DType dtype, const Shape& shape, double low = -2, double high = 2) {
-    return RandomTensor(random_, dtype, shape, low, high);
-  }
-  HostTensor Tensor(const Shape& shape) { return Tensor(DType::kFloat32, shape); }
-
-  KernelCase& Add(std::string name, OperatorPtr op, std::vector<HostTensor> inputs) {
-    cases_.push_back({.name = std::move(name), .op = std::move(op), .inputs = std::move(inputs)});
-    return cases_.back();
-  }
-  // The same in NHWC: inputs of rank 4 for which `images` says so, and the output.
-  void AddLast(const KernelCase& row_major, std::vector<bool> images) {
-    KernelCase last = row_major;
-    last.name += " NHWC";
-    for (bool image : images) last.formats.push_back(image ? kLast : kRow);
-    last.output_format = kLast;
-    cases_.push_back(std::move(last));
-  }
-
-  void AddElemwise();
-  void AddChains();
-  void AddConversions();
-  void AddConvolutions();
-  void AddDepthwise();
-  void AddImages();
-  void AddLargePools();
-  void AddFolds();
-  void AddMovements();
-
-  std::vector<KernelCase> Take() { return std::move(cases_); }
-
- private:
-  // With and without bias and z, in both formats, with activations in turn.
-  void AddEachConvolution(const std::vector<Geometry>& geometries);
-
-  std::mt19937_64 random_;
-  std::vector<KernelCase> cases_;
-};
 
 void CaseList::AddElemwise() {
   for (size_t m = 0; m < ElemwiseModeNames().size(); ++m) {
@@ -220,198 +146,6 @@ void CaseList::AddConversions() {
   }
 }
 
-void CaseList::AddConvolutions() {
-  std::vector<Geometry> geometries;
-  const auto add = [&](Shape src, Shape filter, auto change) {
-    geometries.push_back(GeometryOf(std::move(src), std::move(filter), change));
-  };
-  add({2, 16, 9, 9}, {32, 16, 3, 3}, [](ConvBiasParam& p) { p.pad_h = p.pad_w = 1; });
-  add({1, 64, 7, 7}, {64, 64, 1, 1}, [](ConvBiasParam&) {});
-  add({2, 3, 15, 15}, {16, 3, 7, 7}, [](ConvBiasParam& p) {
-    p.stride_h = p.stride_w = 2;
-    p.pad_h = p.pad_w = 3;
-  });
-  add({1, 8, 10, 12}, {8, 8, 3, 5}, [](ConvBiasParam& p) {
-    p.dilate_h = 2;
-    p.pad_w = 1;
-    p.pad_w_end = 3;  // not as in front
-    p.stride_w = 2;
-  });
-  add({1, 32, 6, 6}, {32, 1, 1, 3, 3}, [](ConvBiasParam& p) { p.pad_h = p.pad_w = 1; });
-  add({1, 24, 6, 6}, {4, 8, 6, 3, 3}, [](ConvBiasParam& p) { p.pad_h = p.pad_w = 1; });
-  add({1, 5, 6, 6}, {7, 5, 3, 3}, [](ConvBiasParam& p) { p.mode = ConvolutionMode::kConvolution; });
-  // Tiles: negative padding crops rows, columns, or both, of one image and of several.
-  add({1, 16, 12, 9}, {16, 16, 3, 3}, [](ConvBiasParam& p) {
-    p.pad_h = -3;
-    p.pad_h_end = -2;
-    p.pad_w = p.pad_w_end = 1;
-  });
-  add({2, 8, 9, 14}, {24, 8, 3, 3}, [](ConvBiasParam& p) {
-    p.pad_h = 1;
-    p.pad_h_end = -4;
-    p.pad_w = -2;
-    p.pad_w_end = -5;
-    p.stride_w = 2;
-  });
-  AddEachConvolution(geometries);
-}
-
-void CaseList::AddDepthwise() {
-  std::vector<Geometry> geometries;
-  const auto add = [&](Shape src, Shape filter, auto change) {
-    geometries.push_back(GeometryOf(std::move(src), std::move(filter), change));
-  };
-  // Packs and none, runs with a rest, cropped and turned.
-  add({2, 16, 7, 11}, {16, 1, 1, 5, 3}, [](ConvBiasParam& p) {
-    p.pad_h = 2;
-    p.pad_w_end = 3;
-    p.stride_h = p.dilate_w = 2;
-  });
-  add({1, 8, 9, 8}, {8, 1, 1, 3, 3}, [](ConvBiasParam& p) {
-    p.mode = ConvolutionMode::kConvolution;
-    p.pad_h = -2;
-    p.pad_w = 1;
-    p.pad_w_end = -1;
-    p.stride_w = 2;
-  });
-  add({2, 5, 6, 7}, {5, 1, 1, 3, 3}, [](ConvBiasParam& p) { p.pad_h = p.pad_w = 1; });
-  AddEachConvolution(geometries);
-}
-
-void CaseList::AddEachConvolution(const std::vector<Geometry>& geometries) {
-  int turn = 0;
-  for (const Geometry& g : geometries) {
-    for (const DType dtype : kReals) {
-      const double tolerance = ToleranceOf(dtype) * (dtype == DType::kFloat32 ? 3 : 2);
-      const Shape out = InferConvolution(g.param, {dtype, g.src}, {dtype, g.filter})->output();
-      std::vector<HostTensor> inputs = {Tensor(dtype, g.src), Tensor(dtype, g.filter)};
-      KernelCase& plain = Add("convolution", Make<ConvolutionForward>(g.param), inputs);
-      plain.constant = {false, true};
-      plain.tolerance = tolerance;
-      AddLast(KernelCase(plain), {true, false});
-      inputs.push_back(Tensor(dtype, {1, out[1], 1, 1}));
-      inputs.push_back(Tensor(dtype, out));
-      for (const bool z : {false, true}) {
-        ConvBiasParam param = g.param;
-        param.nonlineMode = static_cast<Activation>(turn++ % 5);
-        if (param.nonlineMode == Activation::kClamp) param.hi = 1.5;
-        KernelCase& added =
-            Add(z ? "convolution, bias, z" : "convolution, bias", Make<ConvBiasForward>(param),
-                {inputs.begin(), inputs.end() - (z ? 0 : 1)});
-        added.constant = {false, true, true, false};
-        added.constant.resize(added.inputs.size());
-        added.tolerance = tolerance;
-        AddLast(KernelCase(added), {true, false, false, true});
-        cases_.back().formats.resize(cases_.back().inputs.size());
-        if (!z) continue;
-        KernelCase in_place = cases_.back();
-        in_place.name += ", in place of z";
-        in_place.in_place = ConvBiasForward::kZ;
-        cases_.push_back(std::move(in_place));
-      }
-    }
-  }
-}
-
-// Windows and numbers of outputs for which threads share the work in every way.
-void CaseList::AddLargePools() {
-  for (const DType dtype : kReals) {
-    const auto add = [&](const Shape& shape, const PoolingParam& param) {
-      KernelCase& added = Add("large pooling", Make<PoolingForward>(param), {Tensor(dtype, shape)});
-      added.tolerance = ToleranceOf(dtype);
-      AddLast(KernelCase(added), {true});
-    };
-    for (const PoolingMode mode :
-         {PoolingMode::kMax, PoolingMode::kAverage, PoolingMode::kAverageCountExcludePadding}) {
-      for (const int64_t channels : {72, 10, 3}) {
-        add({2, channels, 7, 7}, {.mode = mode, .window_h = 7, .window_w = 7});
-      }
-      add({1, 24, 11, 20}, {.mode = mode,
-                            .window_h = 5,
-                            .window_w = 9,
-                            .stride_h = 3,
-                            .stride_w = 8,
-                            .pad_h = 2,
-                            .pad_w = 4});
-      // Cropped, and windows of one column.
-      add({1, 8, 40, 3},
-          {.mode = mode, .window_h = 20, .window_w = 1, .stride_h = 5, .stride_w = 2, .pad_h = -4});
-    }
-    // Enough outputs for whole packs, with teams and without.
-    const int64_t pack = 16 / SizeOf(dtype);
-    const auto add_last = [&](const Shape& shape, const PoolingParam& param) {
-      KernelCase added{"many outputs", Make<PoolingForward>(param), {Tensor(dtype, shape)}};
-      added.tolerance = ToleranceOf(dtype);
-      AddLast(added, {true});
-    };
-    if (dtype == DType::kBFloat16) continue;
-    add_last({1, 4096 * pack, 4, 4}, {.mode = PoolingMode::kAverage, .window_h = 4, .window_w = 4});
-    add_last({1, 8 * pack, 65, 65}, {.mode = PoolingMode::kMax, .stride_h = 1, .stride_w = 1});
-  }
-  for (const PoolingMode mode : {PoolingMode::kMax, PoolingMode::kAverage}) {
-    for (const float special : {NAN, INFINITY, -INFINITY}) {
-      HostTensor image = Tensor({1, 3, 7, 7});
-      image.Set(48, special);
-      image.Set(50, special);
-      const KernelCase added =
-          Add("special", Make<PoolingForward>({.mode = mode, .window_h = 7, .window_w = 7}),
-              {std::move(image)});
-      AddLast(added, {true});
-    }
-  }
-}
-
-void CaseList::AddImages() {
-  for (const DType dtype : kReals) {
-    for (const Shape& shape : {Shape{2, 16, 9, 8}, Shape{1, 5, 7, 6}}) {
-      for (const PoolingMode mode :
-           {PoolingMode::kMax, PoolingMode::kAverage, PoolingMode::kAverageCountExcludePadding}) {
-        for (const PoolingParam& param :
-             {PoolingParam{.mode = mode, .window_h = 3, .window_w = 3, .pad_h = 1, .pad_w = 1},
-              PoolingParam{.mode = mode,
-              .window_h = 2,
-              .window_w = 3,
-              .stride_h = 1,
-              .stride_w = 2,
-              .pad_h_end = 1,
-              .pad_w_end = 2},
-              PoolingParam{.mode = mode,
-              .window_h = 3,
-              .window_w = 2,
-              .stride_h = 1,
-              .stride_w = 1,
-              .pad_h = -2,
-              .pad_w = 1,
-              .pad_h_end = -1,
-              .pad_w_end = -3},
-              PoolingParam{.mode = mode, .window_h = shape[2], .window_w = shape[3]}}) {
-          KernelCase& added = Add("pooling", Make<PoolingForward>(param), {Tensor(dtype, shape)});
-          added.tolerance = ToleranceOf(dtype);
-          AddLast(KernelCase(added), {true});
-        }
-      }
-    }
-  }
-  AddLargePools();
-  for (const int64_t size : {1, 4, 5, 40}) {
-    for (const DType dtype : kReals) {
-      const double beta = size % 2 == 0 ? 0.7 : 0.75;
-      KernelCase& added =
-          Add("lrn", Make<LRN>({.size = size, .alpha = 0.5, .beta = beta, .bias = 1.5}),
-              {Tensor(dtype, {2, 13, 4, 5})});
-      added.tolerance = ToleranceOf(dtype);
-      AddLast(KernelCase(added), {true});
-    }
-  }
-  std::vector<HostTensor> inputs = {Tensor({2, 6, 4, 5})};
-  for (int i = 0; i < 4; ++i) inputs.push_back(Tensor(DType::kFloat32, {6}, 0.5, 1.5));
-  const KernelCase norm = Add("batch norm", Make<BatchNorm>({}), inputs);
-  AddLast(norm, {true, false, false, false, false});
-  Add("batch norm in place", Make<BatchNorm>({}), inputs).in_place = 0;
-  inputs[0] = Tensor({3, 6});
-  Add("batch norm of rows", Make<BatchNorm>({}), inputs);
-}
-
 void CaseList::AddFolds() {
   for (const ReduceMode mode : {ReduceMode::kSum, ReduceMode::kSumSqr, ReduceMode::kProduct,
                                 ReduceMode::kMin, ReduceMode::kMax, ReduceMode::kMean}) {
@@ -508,8 +242,6 @@ void CaseList::AddMovements() {
   }
   Add("shape", Make<GetVarShape>({}), {Tensor({4, 6, 1})}).tolerance = 0;
 }
-
-}  // namespace
 
 std::vector<KernelCase> AllCases(uint64_t seed) {
   CaseList list(seed);
