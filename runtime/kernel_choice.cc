@@ -187,7 +187,8 @@ std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
     double fastest = candidates[i][0]->relative_time();
     for (const auto& kernel : candidates[i]) fastest = std::min(fastest, kernel->relative_time());
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
-      if (kernel->relative_time() > kAcceptableSlowdown * fastest) continue;
+      // Times are of the best that a device expects; where it has none so good, of what there is.
+      if (kernel->relative_time() > kAcceptableSlowdown * std::max(1.0, fastest)) continue;
       least[i] = std::min(least[i], NotableScratch(*kernel));
     }
   }

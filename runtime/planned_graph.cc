@@ -55,8 +55,8 @@ absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
       planned.device->comp_node().ToString(), " has ", memory->total, " bytes, ", needed,
       " are needed: arena ", arena, ", weights ", weights, ", inputs and outputs ", tensors,
       weights + tensors < memory->total
-          ? absl::StrCat("; a memory budget of ", memory->total - weights - tensors,
-                         " bytes would have the model executed in parts")
+          ? absl::StrCat("; in parts, for which a memory budget asks, the arena may have ",
+                         memory->total - weights - tensors)
           : ""));
 }
 
@@ -94,11 +94,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWholeOtherwise(const Graph& gr
                                                                  const PlanningOptions& options) {
   ASHLAR_ASSIGN_OR_RETURN(const bool otherwise, WholeLiesOtherwise(options));
   if (!otherwise) return nullptr;
-  PlanningOptions unlimited = options;
-  unlimited.budget.reset();
-  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> whole, PlanGraph(Graph(graph), unlimited));
-  whole->options.budget = options.budget;
-  return whole;
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
+                          RewriteGraph(Graph(graph), options, /*in_parts=*/false));
+  return PlanRewritten(std::move(rewritten), options, /*in_given_order=*/false);
 }
 
 }  // namespace

@@ -207,6 +207,11 @@ absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags&
                                    " computes in fp32 only; leave it out, or give a GPU with "
                                    "--device gpu0:0"));
   }
+  if (execution.precision != DType::kFloat32 && planning.passes != "all" &&
+      !absl::StrContains(planning.passes, "precision")) {
+    return UsageError(absl::StrCat("--precision with --passes ", planning.passes,
+                                   ": the pass `precision` is not among them"));
+  }
   if (planning.memory_budget >= 0 && planning.planner == "naive") {
     return UsageError(
         "--planner naive with --memory-budget: naive lets no two tensors share memory, so parts "

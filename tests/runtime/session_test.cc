@@ -19,7 +19,7 @@ using testing::FakeDevice;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr int64_t kElements = 1000;
+constexpr int64_t kElements = 10000;
 
 // data -> EXP -> TANH -> ... -> out, `length` elementwise operators.
 Graph Chain(int length) {
@@ -124,12 +124,12 @@ TEST_F(SessionTest, AnUnknownDeviceAndAMissingKernelAreNamed) {
 TEST_F(SessionTest, ScratchThatWouldRaiseThePeakGivesWayToLess) {
   PlanningOptions options = OnFakeDevice();
   options.inplace = false;
-  // The middle operator has two tensors live (8064 aligned bytes), the ends have one (caller's
+  // The middle operator has two tensors live (80000 bytes), the ends have one (caller's
   // I/O).
-  FakeDevice::Install({{.name = "fast", .workspace = 3000}, {.name = "lean", .time = 1.1}});
+  FakeDevice::Install({{.name = "fast", .workspace = 30000}, {.name = "lean", .time = 1.1}});
   int64_t arena = 0;
   for (const auto& [extra, middle] :
-       {std::pair(0, "lean"), std::pair(2999, "lean"), std::pair(3000, "fast")}) {
+       {std::pair(0, "lean"), std::pair(29999, "lean"), std::pair(30000, "fast")}) {
     SCOPED_TRACE(extra);
     options.extra_scratch = extra;
     const auto planned = PlanGraph(Chain(3), options);
@@ -143,14 +143,14 @@ TEST_F(SessionTest, ScratchThatWouldRaiseThePeakGivesWayToLess) {
     EXPECT_EQ(chosen, (std::vector<std::string>{"fast", middle, "fast"}));
     EXPECT_EQ((*planned)->plan.plan.arena, (*planned)->plan.lower_bound);
     if (extra == 0) arena = (*planned)->plan.plan.arena;
-    EXPECT_EQ((*planned)->plan.plan.arena > arena, extra == 3000);
+    EXPECT_EQ((*planned)->plan.plan.arena > arena, extra == 30000);
   }
 }
 
 TEST_F(SessionTest, ScratchStaysWhereLessCostsTooMuchTime) {
   PlanningOptions options = OnFakeDevice();
   options.inplace = false;
-  FakeDevice::Install({{.name = "fast", .workspace = 3000}, {.name = "slow", .time = 3}});
+  FakeDevice::Install({{.name = "fast", .workspace = 30000}, {.name = "slow", .time = 3}});
   const auto planned = PlanGraph(Chain(3), options);
   ASSERT_TRUE(planned.ok()) << planned.status();
   for (int node : (*planned)->schedule.order) {

@@ -8,6 +8,7 @@
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/runtime/cuda/support/kernel_check.h"
 #include "tests/runtime/inference.h"
+#include "tests/support/status.h"
 #include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"
 
@@ -108,6 +109,35 @@ TEST_F(CudaTiles, WholeImagesMayLieOtherwise) {
     }
     check(options);
   }
+  device_.leaves_whole_images = false;
+}
+
+// The whole need not fit the device where a budget asks for parts.
+TEST_F(CudaTiles, ABudgetIsMetOnADeviceThatIsTooSmallForTheWhole) {
+  device_.leaves_whole_images = true;
+  const auto needed = [](const PlannedGraph& planned) {
+    return planned.plan.plan.arena + planned.weights.bytes + planned.input_bytes() +
+           planned.output_bytes();
+  };
+  int met = 0;
+  for (uint64_t seed = 0; seed < 40 && met < 3; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    const Graph graph = RandomImageGraph(random, /*joins=*/false, /*max_channels=*/12);
+    PlanningOptions options = OnGpu();
+    const int64_t whole = needed(*Value(PlanGraph(Graph(graph), options)));
+    options.budget = MemoryBudget{};
+    const std::unique_ptr<PlannedGraph> least = Value(PlanGraph(Graph(graph), options));
+    if (needed(*least) >= whole) continue;
+    ++met;
+    options.budget->bytes = least->plan.plan.arena;
+    device_.capacity = device_.allocated + whole - 1;
+    EXPECT_TRUE(IsOk(PlanGraph(Graph(graph), options).status()));
+    options.budget.reset();
+    EXPECT_TRUE(FailsWith(PlanGraph(Graph(graph), options).status(), "are needed"));
+    device_.capacity = int64_t{1} << 40;
+  }
+  EXPECT_EQ(met, 3);
   device_.leaves_whole_images = false;
 }
 
