@@ -60,13 +60,13 @@ TEST_F(SessionTest, SaysWhatIsNotBoundAndWhatDoesNotFit) {
   ASSERT_TRUE(session.ok()) << session.status();
   std::vector<float> data(kElements);
   EXPECT_THAT(std::string((*session)->Run().message()), HasSubstr("input 'data' is not bound"));
-  EXPECT_THAT(std::string((*session)->BindInput("dta", data.data(), 4000).message()),
+  EXPECT_THAT(std::string((*session)->BindInput("dta", data.data(), 40000).message()),
               HasSubstr("no input 'dta'; the model has: data"));
-  EXPECT_THAT(std::string((*session)->BindInput("data", data.data(), 3996).message()),
-              HasSubstr("has 3996 bytes, expected 4000"));
-  ASSERT_TRUE((*session)->BindInput("data", data.data(), 4000).ok());
+  EXPECT_THAT(std::string((*session)->BindInput("data", data.data(), 39996).message()),
+              HasSubstr("has 39996 bytes, expected 40000"));
+  ASSERT_TRUE((*session)->BindInput("data", data.data(), 40000).ok());
   EXPECT_THAT(std::string((*session)->Run().message()), HasSubstr("output 'out' is not bound"));
-  ASSERT_TRUE((*session)->BindOutput("out", data.data(), 4000).ok());
+  ASSERT_TRUE((*session)->BindOutput("out", data.data(), 40000).ok());
   EXPECT_TRUE((*session)->Run().ok());
 }
 
@@ -104,8 +104,8 @@ TEST_F(SessionTest, ListenersHearEveryStep) {
   } listener;
   auto session = Session::Create(*Executable::Compile(Chain(2), {}));
   std::vector<float> data(kElements);
-  ASSERT_TRUE((*session)->BindInput("data", data.data(), 4000).ok());
-  ASSERT_TRUE((*session)->BindOutput("out", data.data(), 4000).ok());
+  ASSERT_TRUE((*session)->BindInput("data", data.data(), 40000).ok());
+  ASSERT_TRUE((*session)->BindOutput("out", data.data(), 40000).ok());
   ASSERT_TRUE((*session)->Run(listener).ok());
   EXPECT_EQ(listener.events, "[0.1.2.3.]");
 }

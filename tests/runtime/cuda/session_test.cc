@@ -335,7 +335,7 @@ TEST_F(CudaSession, WhatDoesNotFitIsFoundAtPlanning) {
   // In parts it fits, with the budget that the message names.
   PlanningOptions parts = OnGpu();
   parts.budget = MemoryBudget{.bytes = arena - 1};
-  EXPECT_TRUE(FailsWith(status, absl::StrCat("a memory budget of ", arena - 1, " bytes")));
+  EXPECT_TRUE(FailsWith(status, absl::StrCat("the arena may have ", arena - 1)));
   EXPECT_TRUE(IsOk(PlanGraph(Network(1), parts).status()));
   device_.capacity = capacity;
 }
