@@ -52,13 +52,7 @@ absl::StatusOr<KernelList> MakeReduce(const KernelRequest& request) {
   // side by side; elsewhere a team reads along a result's own elements.
   const bool side_by_side = kept_strides[1].back() == 1 && kept[kept.rank() - 1] >= 32;
   params.by_team = folded.num_elements() >= kTeamElements && !side_by_side;
-  return OnlyLaunch(params.by_team ? "reduce:teams" : "reduce",
-                    [params](const KernelArgs& args, void* stream) {
-                      ReduceParams bound = params;
-                      bound.in = args.inputs[0];
-                      bound.out = args.outputs[0];
-                      return Launch(bound, stream);
-                    });
+  return OnlyLaunchOnFirst(params.by_team ? "reduce:teams" : "reduce", params);
 }
 
 absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
@@ -71,12 +65,7 @@ absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
   params.step = ContiguousStrides(shape)[axis];
   params.rows = shape.num_elements() / params.length;
   params.from = ScalarOf(request.inputs[0].dtype);
-  return OnlyLaunch("softmax", [params](const KernelArgs& args, void* stream) {
-    SoftmaxParams bound = params;
-    bound.in = args.inputs[0];
-    bound.out = static_cast<float*>(args.outputs[0]);
-    return Launch(bound, stream);
-  });
+  return OnlyLaunchOnFirst("softmax", params);
 }
 
 // One thread an element of the output.

@@ -39,12 +39,7 @@ absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
   params.bias = static_cast<float>(param.bias);
   params.beta = static_cast<float>(param.beta);
   params.steps = cuda::StepsOf(image);
-  return OnlyLaunch("lrn", [params](const KernelArgs& args, void* stream) {
-    LrnParams bound = params;
-    bound.in = args.inputs[0];
-    bound.out = args.outputs[0];
-    return Launch(bound, stream);
-  });
+  return OnlyLaunchOnFirst("lrn", params);
 }
 
 absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {

@@ -45,12 +45,22 @@ class LaunchedKernel final : public Kernel {
 };
 
 // The only kernel for a request.
-inline KernelList OnlyLaunch(std::string implementation, LaunchedKernel::Function launch,
-                             double relative_time = 1.0) {
+inline KernelList OnlyLaunch(std::string implementation, LaunchedKernel::Function launch) {
   KernelList kernels;
-  kernels.push_back(std::make_unique<LaunchedKernel>(std::move(implementation), std::move(launch),
-                                                     relative_time));
+  kernels.push_back(
+      std::make_unique<LaunchedKernel>(std::move(implementation), std::move(launch), 1.0));
   return kernels;
+}
+
+// The same for a launch that reads input 0 and writes output 0, without pointers in `params`.
+template <typename Params>
+KernelList OnlyLaunchOnFirst(std::string implementation, const Params& params) {
+  return OnlyLaunch(std::move(implementation), [params](const KernelArgs& args, void* stream) {
+    Params bound = params;
+    bound.in = args.inputs[0];
+    bound.out = static_cast<decltype(bound.out)>(args.outputs[0]);
+    return Launch(bound, stream);
+  });
 }
 
 // What a request without elements needs: nothing.

@@ -118,13 +118,7 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   } else {
     params.walk = MakeWalk<2>(shape, strides);
   }
-  return OnlyLaunch(params.pack > 1 ? "convert:packs" : "convert",
-                    [params](const KernelArgs& args, void* stream) {
-                      ConvertParams bound = params;
-                      bound.in = args.inputs[0];
-                      bound.out = args.outputs[0];
-                      return Launch(bound, stream);
-                    });
+  return OnlyLaunchOnFirst(params.pack > 1 ? "convert:packs" : "convert", params);
 }
 
 }  // namespace

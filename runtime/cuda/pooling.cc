@@ -69,12 +69,7 @@ absl::StatusOr<KernelList> MakePooling(const KernelRequest& request) {
   params.out_steps = cuda::StepsOf(dst);
   std::string name = params.by_team ? "pooling:teams" : "pooling";
   if (params.pack > 1) absl::StrAppend(&name, ":packs", params.pack);
-  return OnlyLaunch(std::move(name), [params](const KernelArgs& args, void* stream) {
-    PoolParams bound = params;
-    bound.in = args.inputs[0];
-    bound.out = args.outputs[0];
-    return Launch(bound, stream);
-  });
+  return OnlyLaunchOnFirst(std::move(name), params);
 }
 
 }  // namespace

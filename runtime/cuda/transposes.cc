@@ -24,13 +24,7 @@ std::optional<TransposeParams> TransposeOf(const TensorType& from, const TensorT
 }
 
 KernelList TransposeKernel(const std::string& work, const TransposeParams& params) {
-  return OnlyLaunch(work + (ByStrips(params) ? ":strips" : ":tiles"),
-                    [params](const KernelArgs& args, void* stream) {
-                      TransposeParams bound = params;
-                      bound.in = args.inputs[0];
-                      bound.out = args.outputs[0];
-                      return Launch(bound, stream);
-                    });
+  return OnlyLaunchOnFirst(work + (ByStrips(params) ? ":strips" : ":tiles"), params);
 }
 
 }  // namespace ashlar::cuda

@@ -1,5 +1,8 @@
 #include "tests/support/kernel_request.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "graph/status.h"
 
 namespace ashlar::testing {
@@ -22,6 +25,23 @@ absl::StatusOr<KernelRequest> RequestOf(const Operator& op, const std::vector<Ho
   }
   ASHLAR_ASSIGN_OR_RETURN(request.outputs, op.Infer(infos));
   return request;
+}
+
+double WorstError(const HostTensor& got, const HostTensor& want, double floor) {
+  const int64_t count = want.num_elements();
+  if (floor < 0) {
+    double squares = 0;
+    for (int64_t i = 0; i < count; ++i) squares += want.At(i) * want.At(i);
+    floor = count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count));
+  }
+  double worst = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double g = got.At(i), w = want.At(i);
+    if (g == w || (std::isnan(g) && std::isnan(w))) continue;
+    const double error = std::abs(g - w) / std::max({std::abs(w), floor, 1e-37});
+    worst = std::max(worst, std::isnan(error) ? INFINITY : error);
+  }
+  return worst;
 }
 
 }  // namespace ashlar::testing

@@ -1,4 +1,4 @@
-// What a kernel is asked for, made of values.
+// What a kernel is asked for, made of values, and how far off its answer is.
 #ifndef ASHLAR_TESTS_SUPPORT_KERNEL_REQUEST_H_
 #define ASHLAR_TESTS_SUPPORT_KERNEL_REQUEST_H_
 
@@ -14,6 +14,10 @@ namespace ashlar::testing {
 absl::StatusOr<KernelRequest> RequestOf(const Operator& op, const std::vector<HostTensor>& inputs,
                                         const std::vector<Format>& formats,
                                         const std::vector<bool>& constant);
+
+// The largest error of an element over its value, or over `floor` where that is larger; a negative
+// floor stands for the root mean square of the tensor. NaN is right where it is wanted.
+double WorstError(const HostTensor& got, const HostTensor& want, double floor = -1);
 
 }  // namespace ashlar::testing
 

@@ -31,20 +31,19 @@ void DeviceStream::DropRecording() {
   graph_ = nullptr;
 }
 
-absl::Status DeviceStream::CopyIn(void* device, const void* staging, int64_t bytes) {
+absl::Status DeviceStream::Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
   if (bytes == 0) return absl::OkStatus();
   const OriginScope scope(AllocationOrigin::kLibrary);
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(device, staging, static_cast<size_t>(bytes),
-                                              cudaMemcpyHostToDevice, stream_));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream_));
   return absl::OkStatus();
 }
 
+absl::Status DeviceStream::CopyIn(void* device, const void* staging, int64_t bytes) {
+  return Copy(device, staging, bytes, cudaMemcpyHostToDevice);
+}
+
 absl::Status DeviceStream::CopyOut(void* staging, const void* device, int64_t bytes) {
-  if (bytes == 0) return absl::OkStatus();
-  const OriginScope scope(AllocationOrigin::kLibrary);
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(staging, device, static_cast<size_t>(bytes),
-                                              cudaMemcpyDeviceToHost, stream_));
-  return absl::OkStatus();
+  return Copy(staging, device, bytes, cudaMemcpyDeviceToHost);
 }
 
 absl::Status DeviceStream::Wait() {

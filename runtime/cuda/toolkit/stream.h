@@ -36,6 +36,7 @@ class DeviceStream final : public CudaStream {
  private:
   DeviceStream() = default;
   void DropRecording();
+  absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind);
 
   int device_ = 0;
   cudaStream_t stream_ = nullptr;

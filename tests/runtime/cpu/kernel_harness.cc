@@ -4,7 +4,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <memory>
 
@@ -93,23 +92,6 @@ HostTensor Load(const TensorType& type, std::vector<uint8_t> storage, bool* padd
   *padding_is_zero =
       std::all_of(storage.begin(), storage.end(), [](uint8_t byte) { return byte == 0; });
   return tensor;
-}
-
-double WorstError(const HostTensor& got, const HostTensor& want, double floor) {
-  const int64_t count = want.num_elements();
-  if (floor < 0) {
-    double squares = 0;
-    for (int64_t i = 0; i < count; ++i) squares += want.At(i) * want.At(i);
-    floor = count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count));
-  }
-  double worst = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double g = got.At(i), w = want.At(i);
-    if (g == w || (std::isnan(g) && std::isnan(w))) continue;
-    const double error = std::abs(g - w) / std::max({std::abs(w), floor, 1e-37});
-    worst = std::max(worst, std::isnan(error) ? INFINITY : error);
-  }
-  return worst;
 }
 
 // The request of a case and the values that its kernels must give.
@@ -224,7 +206,7 @@ KernelOutcome CheckKernel(const KernelCase& test, const Problem& problem, const 
       const HostTensor got = Load(problem.outputs[i], buffer.Copy(), &padding_is_zero);
       EXPECT_TRUE(padding_is_zero) << "the padding of output " << i << " is not zero";
       outcome.worst_error =
-          std::max(outcome.worst_error, WorstError(got, problem.expected[i], test.floor));
+          std::max(outcome.worst_error, testing::WorstError(got, problem.expected[i], test.floor));
       outcome.outputs.resize(problem.outputs.size());
       outcome.outputs[i].assign(static_cast<const char*>(got.raw()), got.bytes());
     }

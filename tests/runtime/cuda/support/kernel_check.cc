@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "graph/status.h"
@@ -77,21 +76,6 @@ class Guarded {
   int64_t bytes_;
   std::unique_ptr<DeviceMemory> memory_;
 };
-
-double WorstError(const HostTensor& got, const HostTensor& want) {
-  const int64_t count = want.num_elements();
-  double squares = 0;
-  for (int64_t i = 0; i < count; ++i) squares += want.At(i) * want.At(i);
-  const double floor = count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count));
-  double worst = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double g = got.At(i), w = want.At(i);
-    if (g == w || (std::isnan(g) && std::isnan(w))) continue;
-    const double error = std::abs(g - w) / std::max({std::abs(w), floor, 1e-37});
-    worst = std::max(worst, std::isnan(error) ? INFINITY : error);
-  }
-  return worst;
-}
 
 struct Problem {
   KernelRequest request;
