@@ -9,10 +9,16 @@ InferTag Resolve(const InferRule& rule, const OperatorNode& node,
                  const std::vector<InferTags>& tags) {
   InferTag tag;
   switch (rule.source) {
-    case InferRule::Source::kNone: return tag;
-    case InferRule::Source::kConstant: tag.type = InferType::kConst; return tag;
-    case InferRule::Source::kMutable: tag.type = InferType::kRtStatic; return tag;
-    case InferRule::Source::kInputs: break;
+    case InferRule::Source::kNone:
+      return tag;
+    case InferRule::Source::kConstant:
+      tag.type = InferType::kConst;
+      return tag;
+    case InferRule::Source::kMutable:
+      tag.type = InferType::kRtStatic;
+      return tag;
+    case InferRule::Source::kInputs:
+      break;
   }
   tag.type = InferType::kConst;
   for (const InferRule::Dep& dep : rule.deps) {

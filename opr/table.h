@@ -1,5 +1,5 @@
-// The operator table: the one list of all operators. It drives parsing, printing, `ashlar ops`, tests
-// and benchmarks.
+// The operator table: the one list of all operators. It drives parsing, printing, `ashlar ops`,
+// tests and benchmarks.
 #ifndef ASHLAR_OPR_TABLE_H_
 #define ASHLAR_OPR_TABLE_H_
 

@@ -1,8 +1,8 @@
 #include "opr/type_cvt.h"
 
-#include "opr/regions.h"
-
 #include <utility>
+
+#include "opr/regions.h"
 
 namespace ashlar {
 
@@ -37,8 +37,8 @@ std::optional<std::vector<Region>> TypeCvt::InputRegions(
 }
 
 std::optional<Region> TypeCvt::OutputRegion(int input, const Region& region,
-                                             absl::Span<const InputInfo> inputs,
-                                             absl::Span<const TensorType> outputs) const {
+                                            absl::Span<const InputInfo> inputs,
+                                            absl::Span<const TensorType> outputs) const {
   return BroadcastOutputRegion(region, inputs[input].type, outputs[0]);
 }
 

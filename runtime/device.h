@@ -46,8 +46,8 @@ class Stream {
   // Hands over the recording, in one call.
   virtual absl::Status Replay() = 0;
 
-  // Times, on the device's clock: makes `count` marks, sets one (in a recording: in each replay), and
-  // the seconds from one mark to another once both were passed.
+  // Times, on the device's clock: makes `count` marks, sets one (in a recording: in each replay),
+  // and the seconds from one mark to another once both were passed.
   virtual absl::Status MakeMarks(int count) = 0;
   virtual absl::Status Mark(int index) = 0;
   virtual absl::StatusOr<double> SecondsBetween(int first, int second) = 0;

@@ -32,9 +32,9 @@ struct OrderedPlanOptions {
 // If the plan neither meets its bound nor fits the wanted capacity, tries in turn: the same order
 // without the placements of what waits for its whole, and without the overwrites that the bound
 // does not need, as each ties two lives to one address (without `reorder` only the first of the two
-// that there are); orders that keep clear of the steps at which the plan rose above its bound, the bytes wasted
-// there counted as scratch; MegEngine's order. The smallest arena wins, the first of equals, so it
-// is never larger than that of the given order. All share the planner's time.
+// that there are); orders that keep clear of the steps at which the plan rose above its bound, the
+// bytes wasted there counted as scratch; MegEngine's order. The smallest arena wins, the first of
+// equals, so it is never larger than that of the given order. All share the planner's time.
 absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& model,
                                         Schedule schedule, absl::Span<const int64_t> workspace,
                                         const OrderedPlanOptions& options);

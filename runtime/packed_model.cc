@@ -14,8 +14,7 @@ std::string PackingOptions(const PlanningOptions& options) {
   return absl::StrCat(
       "layouts ", kLayouts, ", passes ", options.passes, options.kernels.exact ? ", exact" : "",
       options.kernels.least_memory ? ", least memory" : "", options.inplace ? "" : ", no views",
-      options.tiles.empty() ? "" : ", in parts",
-      options.precision == DType::kFloat32 ? "" : ", ",
+      options.tiles.empty() ? "" : ", in parts", options.precision == DType::kFloat32 ? "" : ", ",
       options.precision == DType::kFloat32 ? "" : Name(options.precision));
 }
 

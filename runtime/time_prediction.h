@@ -30,8 +30,8 @@ class TimePrediction {
   std::unique_ptr<Samples> samples_;
 };
 
-// The same from at least three rounds, which take some two seconds where they can. For a device that
-// can only be planned for it is an estimate by arithmetic and traffic.
+// The same from at least three rounds, which take some two seconds where they can. For a device
+// that can only be planned for it is an estimate by arithmetic and traffic.
 absl::StatusOr<double> PredictTime(const PlannedGraph& planned);
 
 }  // namespace ashlar

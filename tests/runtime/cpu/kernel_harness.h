@@ -31,7 +31,7 @@ struct KernelCase {
 struct KernelOutcome {
   std::string implementation;
   int64_t workspace_bytes = 0;
-  double worst_error = 0;            // relative, over all outputs
+  double worst_error = 0;                 // relative, over all outputs
   std::vector<std::string> outputs = {};  // of the last run, their bytes
 };
 
