@@ -17,8 +17,8 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "graph/passes/tile_spec.h"
 #include "graph/status.h"
+#include "graph/tiling/tile_spec.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device_library.h"
 #include "runtime/session.h"

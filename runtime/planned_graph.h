@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "graph/passes/tile_spec.h"
+#include "graph/tiling/tile_spec.h"
 #include "memory/lifetimes.h"
 #include "memory/planner.h"
 #include "memory/storage.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/passes/tile.h"
 #include "graph/status.h"
+#include "graph/tiling/tile.h"
 #include "opr/table.h"
 
 namespace ashlar {

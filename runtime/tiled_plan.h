@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/passes/tile_geometry.h"
+#include "graph/tiling/tile_geometry.h"
 #include "runtime/rewrite.h"
 #include "runtime/tiling_search.h"
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "graph/passes/tile.h"
 #include "graph/status.h"
+#include "graph/tiling/tile.h"
 #include "memory/storage.h"
 #include "opr/table.h"
 #include "runtime/graph_cuts.h"

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "graph/passes/tile_spec.h"
+#include "graph/tiling/tile_spec.h"
 #include "runtime/time_estimate.h"
 
 namespace ashlar {

@@ -4,7 +4,7 @@
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "graph/passes/tile_geometry.h"
+#include "graph/tiling/tile_geometry.h"
 #include "tools/json_output.h"
 
 namespace ashlar {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "graph/passes/tile_spec.h"
+#include "graph/tiling/tile_spec.h"
 
 namespace ashlar::testing {
 

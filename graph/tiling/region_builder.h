@@ -1,7 +1,7 @@
 // Operators on regions of tensors, as they are added to a new graph: what the tiled rewrite is
 // written with.
-#ifndef ASHLAR_GRAPH_PASSES_REGION_BUILDER_H_
-#define ASHLAR_GRAPH_PASSES_REGION_BUILDER_H_
+#ifndef ASHLAR_GRAPH_TILING_REGION_BUILDER_H_
+#define ASHLAR_GRAPH_TILING_REGION_BUILDER_H_
 
 #include <string>
 #include <utility>
@@ -89,4 +89,4 @@ class RegionBuilder {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_GRAPH_PASSES_REGION_BUILDER_H_
+#endif  // ASHLAR_GRAPH_TILING_REGION_BUILDER_H_

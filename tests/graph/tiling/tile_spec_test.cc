@@ -1,4 +1,4 @@
-#include "graph/passes/tile_spec.h"
+#include "graph/tiling/tile_spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

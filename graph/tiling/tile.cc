@@ -1,13 +1,13 @@
-#include "graph/passes/tile.h"
+#include "graph/tiling/tile.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "graph/passes/region_builder.h"
-#include "graph/passes/tile_geometry.h"
-#include "graph/passes/tile_lines.h"
-#include "graph/passes/tile_segment.h"
 #include "graph/status.h"
+#include "graph/tiling/region_builder.h"
+#include "graph/tiling/tile_geometry.h"
+#include "graph/tiling/tile_lines.h"
+#include "graph/tiling/tile_segment.h"
 
 namespace ashlar {
 namespace {

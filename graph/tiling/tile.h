@@ -1,12 +1,12 @@
 // The tiled rewrite: parts of a graph executed region by region.
-#ifndef ASHLAR_GRAPH_PASSES_TILE_H_
-#define ASHLAR_GRAPH_PASSES_TILE_H_
+#ifndef ASHLAR_GRAPH_TILING_TILE_H_
+#define ASHLAR_GRAPH_TILING_TILE_H_
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/operator_table.h"
-#include "graph/passes/tile_spec.h"
+#include "graph/tiling/tile_spec.h"
 
 namespace ashlar {
 
@@ -25,4 +25,4 @@ absl::StatusOr<Graph> Tile(const Graph& graph, const TileSpec& spec, absl::Span<
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_GRAPH_PASSES_TILE_H_
+#endif  // ASHLAR_GRAPH_TILING_TILE_H_

@@ -1,14 +1,14 @@
 // Rows in steps, each computed once: which rows every operator adds in a step, and which ones it
 // keeps for the next.
-#ifndef ASHLAR_GRAPH_PASSES_TILE_LINES_H_
-#define ASHLAR_GRAPH_PASSES_TILE_LINES_H_
+#ifndef ASHLAR_GRAPH_TILING_TILE_LINES_H_
+#define ASHLAR_GRAPH_TILING_TILE_LINES_H_
 
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "graph/passes/region_builder.h"
+#include "graph/tiling/region_builder.h"
 
 namespace ashlar {
 
@@ -30,4 +30,4 @@ absl::StatusOr<LineSchedule> ScheduleLines(RegionBuilder& builder, absl::Span<co
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_GRAPH_PASSES_TILE_LINES_H_
+#endif  // ASHLAR_GRAPH_TILING_TILE_LINES_H_

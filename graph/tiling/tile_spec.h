@@ -1,6 +1,6 @@
 // What is to be executed region by region, and in which regions.
-#ifndef ASHLAR_GRAPH_PASSES_TILE_SPEC_H_
-#define ASHLAR_GRAPH_PASSES_TILE_SPEC_H_
+#ifndef ASHLAR_GRAPH_TILING_TILE_SPEC_H_
+#define ASHLAR_GRAPH_TILING_TILE_SPEC_H_
 
 #include <cstdint>
 #include <string>
@@ -48,4 +48,4 @@ struct TileSpec {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_GRAPH_PASSES_TILE_SPEC_H_
+#endif  // ASHLAR_GRAPH_TILING_TILE_SPEC_H_

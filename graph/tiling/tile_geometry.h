@@ -1,6 +1,6 @@
 // What the tiled rewrite makes of a graph, part by part and operator by operator.
-#ifndef ASHLAR_GRAPH_PASSES_TILE_GEOMETRY_H_
-#define ASHLAR_GRAPH_PASSES_TILE_GEOMETRY_H_
+#ifndef ASHLAR_GRAPH_TILING_TILE_GEOMETRY_H_
+#define ASHLAR_GRAPH_TILING_TILE_GEOMETRY_H_
 
 #include <vector>
 
@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/operator_table.h"
-#include "graph/passes/tile_spec.h"
+#include "graph/tiling/tile_spec.h"
 
 namespace ashlar {
 
@@ -43,4 +43,4 @@ absl::StatusOr<std::vector<TiledPart>> DescribeTiles(const Graph& graph, const T
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_GRAPH_PASSES_TILE_GEOMETRY_H_
+#endif  // ASHLAR_GRAPH_TILING_TILE_GEOMETRY_H_

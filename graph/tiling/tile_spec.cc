@@ -1,4 +1,4 @@
-#include "graph/passes/tile_spec.h"
+#include "graph/tiling/tile_spec.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "graph/passes/tile_segment.h"
+#include "graph/tiling/tile_segment.h"
 
 #include <algorithm>
 #include <utility>

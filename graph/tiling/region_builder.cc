@@ -1,4 +1,4 @@
-#include "graph/passes/region_builder.h"
+#include "graph/tiling/region_builder.h"
 
 #include <algorithm>
 

@@ -1,13 +1,13 @@
 // Segments of a TileSpec, found in a graph.
-#ifndef ASHLAR_GRAPH_PASSES_TILE_SEGMENT_H_
-#define ASHLAR_GRAPH_PASSES_TILE_SEGMENT_H_
+#ifndef ASHLAR_GRAPH_TILING_TILE_SEGMENT_H_
+#define ASHLAR_GRAPH_TILING_TILE_SEGMENT_H_
 
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "graph/passes/tile_spec.h"
+#include "graph/tiling/tile_spec.h"
 
 namespace ashlar {
 
@@ -43,4 +43,4 @@ std::vector<int> CompleteOrder(const Graph& graph, absl::Span<const int> order);
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_GRAPH_PASSES_TILE_SEGMENT_H_
+#endif  // ASHLAR_GRAPH_TILING_TILE_SEGMENT_H_

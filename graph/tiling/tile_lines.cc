@@ -1,4 +1,4 @@
-#include "graph/passes/tile_lines.h"
+#include "graph/tiling/tile_lines.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "graph/passes/tile.h"
+#include "graph/tiling/tile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
