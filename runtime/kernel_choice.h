@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "memory/storage.h"
 #include "runtime/device.h"
 #include "runtime/kernel_record.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 

@@ -7,8 +7,8 @@
 #include "graph/status.h"
 #include "memory/lower_bound.h"
 #include "runtime/kernel_choice.h"
-#include "runtime/ordered_plan.h"
 #include "runtime/rewrite.h"
+#include "runtime/schedule/ordered_plan.h"
 #include "runtime/tiled_plan.h"
 
 namespace ashlar {

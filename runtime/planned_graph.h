@@ -13,13 +13,13 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "graph/tiling/tile_spec.h"
-#include "memory/lifetimes.h"
 #include "memory/planner.h"
-#include "memory/storage.h"
 #include "runtime/device.h"
 #include "runtime/kernel.h"
 #include "runtime/kernel_record.h"
-#include "runtime/scheduler.h"
+#include "runtime/schedule/lifetimes.h"
+#include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 #include "runtime/weights.h"
 
 namespace ashlar {

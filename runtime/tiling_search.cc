@@ -8,12 +8,12 @@
 
 #include "graph/status.h"
 #include "graph/tiling/tile.h"
-#include "memory/storage.h"
 #include "opr/table.h"
 #include "runtime/graph_cuts.h"
 #include "runtime/rewrite.h"
-#include "runtime/scheduler.h"
-#include "runtime/scheduler_arena.h"
+#include "runtime/schedule/arena.h"
+#include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 namespace {

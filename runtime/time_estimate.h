@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "memory/storage.h"
 #include "runtime/device.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 

@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
-#include "memory/storage.h"
 #include "runtime/device.h"
 #include "runtime/kernel.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 

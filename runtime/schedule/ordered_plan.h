@@ -1,16 +1,16 @@
 // Order and addresses together: what the plan of an order shows is fed back into the order.
-#ifndef ASHLAR_RUNTIME_ORDERED_PLAN_H_
-#define ASHLAR_RUNTIME_ORDERED_PLAN_H_
+#ifndef ASHLAR_RUNTIME_SCHEDULE_ORDERED_PLAN_H_
+#define ASHLAR_RUNTIME_SCHEDULE_ORDERED_PLAN_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "memory/lifetimes.h"
 #include "memory/planner.h"
-#include "memory/storage.h"
-#include "runtime/scheduler.h"
+#include "runtime/schedule/lifetimes.h"
+#include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 
@@ -41,4 +41,4 @@ absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& 
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_ORDERED_PLAN_H_
+#endif  // ASHLAR_RUNTIME_SCHEDULE_ORDERED_PLAN_H_

@@ -1,17 +1,17 @@
 // Live arena bytes while nodes run in any order.
-#ifndef ASHLAR_RUNTIME_SCHEDULER_ARENA_H_
-#define ASHLAR_RUNTIME_SCHEDULER_ARENA_H_
+#ifndef ASHLAR_RUNTIME_SCHEDULE_ARENA_H_
+#define ASHLAR_RUNTIME_SCHEDULE_ARENA_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "memory/storage.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 
-// The rule of memory/lifetimes.h as a function of which nodes have run.
+// The rule of runtime/schedule/lifetimes.h as a function of which nodes have run.
 //
 // A storage is live from the step of its producer to that of its last reader. A placed one costs
 // nothing while its whole is live, so live bytes are summed over trees of placements: a live root
@@ -83,4 +83,4 @@ int64_t SimulatePeak(const Graph& graph, const StorageModel& model, absl::Span<c
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_SCHEDULER_ARENA_H_
+#endif  // ASHLAR_RUNTIME_SCHEDULE_ARENA_H_

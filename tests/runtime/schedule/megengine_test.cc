@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runtime/scheduler.h"
-#include "tests/runtime/scheduler_test_graph.h"
+#include "runtime/schedule/scheduler.h"
+#include "tests/runtime/schedule/graph_of_bytes.h"
 #include "tests/support/shared_data.h"
 
 namespace ashlar::testing {

@@ -3,9 +3,9 @@
 // A storage is one allocation to be (a chunk, in MegEngine's words): vars that are views of each
 // other (readonly forward) share one. What an output may overwrite (writable forward), and which
 // inputs may be written straight into their place in an output, is recorded here as permission; the
-// order decides which permissions are used (memory/lifetimes.h).
-#ifndef ASHLAR_MEMORY_STORAGE_H_
-#define ASHLAR_MEMORY_STORAGE_H_
+// order decides which permissions are used (runtime/schedule/lifetimes.h).
+#ifndef ASHLAR_RUNTIME_SCHEDULE_STORAGE_H_
+#define ASHLAR_RUNTIME_SCHEDULE_STORAGE_H_
 
 #include <cstdint>
 #include <vector>
@@ -75,4 +75,4 @@ std::vector<bool> ScheduledNodes(const Graph& graph);
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_MEMORY_STORAGE_H_
+#endif  // ASHLAR_RUNTIME_SCHEDULE_STORAGE_H_

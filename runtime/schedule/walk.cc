@@ -1,4 +1,4 @@
-#include "runtime/scheduler_walk.h"
+#include "runtime/schedule/walk.h"
 
 #include <algorithm>
 

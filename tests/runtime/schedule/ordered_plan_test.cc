@@ -1,7 +1,7 @@
-#include "runtime/ordered_plan.h"
+#include "runtime/schedule/ordered_plan.h"
 
 #include "memory/validator.h"
-#include "tests/runtime/scheduler_test_graph.h"
+#include "tests/runtime/schedule/graph_of_bytes.h"
 
 namespace ashlar::testing {
 namespace {

@@ -1,7 +1,7 @@
-#include "runtime/scheduler_arena.h"
+#include "runtime/schedule/arena.h"
 
-#include "runtime/scheduler.h"
-#include "tests/runtime/scheduler_test_graph.h"
+#include "runtime/schedule/scheduler.h"
+#include "tests/runtime/schedule/graph_of_bytes.h"
 
 namespace ashlar::testing {
 namespace {

@@ -1,12 +1,12 @@
 // Searches for the order of one segment with the least peak.
-#ifndef ASHLAR_RUNTIME_SCHEDULER_SEARCH_H_
-#define ASHLAR_RUNTIME_SCHEDULER_SEARCH_H_
+#ifndef ASHLAR_RUNTIME_SCHEDULE_SEARCH_H_
+#define ASHLAR_RUNTIME_SCHEDULE_SEARCH_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "runtime/scheduler_arena.h"
-#include "runtime/scheduler_tasks.h"
+#include "runtime/schedule/arena.h"
+#include "runtime/schedule/tasks.h"
 
 namespace ashlar {
 
@@ -40,4 +40,4 @@ void ImproveByWindows(ArenaSimulator& arena, const TaskGraph& graph, std::vector
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_SCHEDULER_SEARCH_H_
+#endif  // ASHLAR_RUNTIME_SCHEDULE_SEARCH_H_

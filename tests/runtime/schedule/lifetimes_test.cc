@@ -1,4 +1,4 @@
-#include "memory/lifetimes.h"
+#include "runtime/schedule/lifetimes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,13 +1,13 @@
 // What of a graph its order is free in.
-#ifndef ASHLAR_RUNTIME_SCHEDULER_TASKS_H_
-#define ASHLAR_RUNTIME_SCHEDULER_TASKS_H_
+#ifndef ASHLAR_RUNTIME_SCHEDULE_TASKS_H_
+#define ASHLAR_RUNTIME_SCHEDULE_TASKS_H_
 
 #include <vector>
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "memory/storage.h"
-#include "runtime/scheduler_arena.h"
+#include "runtime/schedule/arena.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 
@@ -41,4 +41,4 @@ std::vector<int> InsertFreeNodes(absl::Span<const int> tasks, const std::vector<
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_SCHEDULER_TASKS_H_
+#endif  // ASHLAR_RUNTIME_SCHEDULE_TASKS_H_

@@ -1,13 +1,13 @@
 // From an order to a planning problem: when each storage lives, and which share memory.
-#ifndef ASHLAR_MEMORY_LIFETIMES_H_
-#define ASHLAR_MEMORY_LIFETIMES_H_
+#ifndef ASHLAR_RUNTIME_SCHEDULE_LIFETIMES_H_
+#define ASHLAR_RUNTIME_SCHEDULE_LIFETIMES_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "memory/buffer.h"
-#include "memory/storage.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 
@@ -42,4 +42,4 @@ Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound);
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_MEMORY_LIFETIMES_H_
+#endif  // ASHLAR_RUNTIME_SCHEDULE_LIFETIMES_H_

@@ -1,8 +1,8 @@
 #include <limits>
 #include <map>
 
-#include "runtime/scheduler.h"
-#include "tests/runtime/scheduler_test_cases.h"
+#include "runtime/schedule/scheduler.h"
+#include "tests/runtime/schedule/random_graphs.h"
 
 namespace ashlar::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/scheduler_arena.h"
+#include "runtime/schedule/arena.h"
 
 #include <algorithm>
 

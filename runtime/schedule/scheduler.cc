@@ -1,10 +1,10 @@
-#include "runtime/scheduler.h"
+#include "runtime/schedule/scheduler.h"
 
 #include "absl/strings/str_cat.h"
 #include "memory/instance.h"
-#include "memory/lifetimes.h"
 #include "memory/lower_bound.h"
-#include "runtime/scheduler_arena.h"
+#include "runtime/schedule/arena.h"
+#include "runtime/schedule/lifetimes.h"
 
 namespace ashlar {
 

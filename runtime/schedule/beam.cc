@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "runtime/scheduler_search.h"
-#include "runtime/scheduler_walk.h"
+#include "runtime/schedule/search.h"
+#include "runtime/schedule/walk.h"
 
 namespace ashlar {
 namespace {

@@ -1,14 +1,14 @@
 // A walk through the sets of tasks that can have run: what searches over orders move on.
-#ifndef ASHLAR_RUNTIME_SCHEDULER_WALK_H_
-#define ASHLAR_RUNTIME_SCHEDULER_WALK_H_
+#ifndef ASHLAR_RUNTIME_SCHEDULE_WALK_H_
+#define ASHLAR_RUNTIME_SCHEDULE_WALK_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
-#include "runtime/scheduler_arena.h"
-#include "runtime/scheduler_tasks.h"
+#include "runtime/schedule/arena.h"
+#include "runtime/schedule/tasks.h"
 
 namespace ashlar {
 
@@ -104,4 +104,4 @@ class Walk {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_SCHEDULER_WALK_H_
+#endif  // ASHLAR_RUNTIME_SCHEDULE_WALK_H_

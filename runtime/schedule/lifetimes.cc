@@ -1,4 +1,4 @@
-#include "memory/lifetimes.h"
+#include "runtime/schedule/lifetimes.h"
 
 #include <algorithm>
 #include <iterator>

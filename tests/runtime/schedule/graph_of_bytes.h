@@ -1,6 +1,6 @@
 // Graphs of operators that mean nothing but have sizes, aliases and scratch.
-#ifndef ASHLAR_TESTS_RUNTIME_SCHEDULER_TEST_GRAPH_H_
-#define ASHLAR_TESTS_RUNTIME_SCHEDULER_TEST_GRAPH_H_
+#ifndef ASHLAR_TESTS_RUNTIME_SCHEDULE_GRAPH_OF_BYTES_H_
+#define ASHLAR_TESTS_RUNTIME_SCHEDULE_GRAPH_OF_BYTES_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "gmock/gmock.h"
 #include "graph/graph.h"
 #include "gtest/gtest.h"
-#include "memory/storage.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar::testing {
 
@@ -203,4 +203,4 @@ inline void ExpectValidOrder(const TestCase& c, const std::vector<int>& order) {
 
 }  // namespace ashlar::testing
 
-#endif  // ASHLAR_TESTS_RUNTIME_SCHEDULER_TEST_GRAPH_H_
+#endif  // ASHLAR_TESTS_RUNTIME_SCHEDULE_GRAPH_OF_BYTES_H_

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "runtime/scheduler_search.h"
+#include "runtime/schedule/search.h"
 
 namespace ashlar {
 namespace {

@@ -1,6 +1,6 @@
 // Graphs of the shapes that make scheduling hard.
-#ifndef ASHLAR_TESTS_RUNTIME_SCHEDULER_TEST_CASES_H_
-#define ASHLAR_TESTS_RUNTIME_SCHEDULER_TEST_CASES_H_
+#ifndef ASHLAR_TESTS_RUNTIME_SCHEDULE_RANDOM_GRAPHS_H_
+#define ASHLAR_TESTS_RUNTIME_SCHEDULE_RANDOM_GRAPHS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/runtime/scheduler_test_graph.h"
+#include "tests/runtime/schedule/graph_of_bytes.h"
 
 namespace ashlar::testing {
 
@@ -64,4 +64,4 @@ inline TestCase Inception(bool second_head) {
 
 }  // namespace ashlar::testing
 
-#endif  // ASHLAR_TESTS_RUNTIME_SCHEDULER_TEST_CASES_H_
+#endif  // ASHLAR_TESTS_RUNTIME_SCHEDULE_RANDOM_GRAPHS_H_

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "runtime/scheduler.h"
-#include "runtime/scheduler_arena.h"
-#include "runtime/scheduler_search.h"
-#include "runtime/scheduler_tasks.h"
+#include "runtime/schedule/arena.h"
+#include "runtime/schedule/scheduler.h"
+#include "runtime/schedule/search.h"
+#include "runtime/schedule/tasks.h"
 
 namespace ashlar {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "memory/lifetimes.h"
 #include "memory/lower_bound.h"
-#include "runtime/scheduler.h"
-#include "tests/runtime/scheduler_test_cases.h"
+#include "runtime/schedule/lifetimes.h"
+#include "runtime/schedule/scheduler.h"
+#include "tests/runtime/schedule/random_graphs.h"
 
 namespace ashlar::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "memory/storage.h"
+#include "runtime/schedule/storage.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "runtime/ordered_plan.h"
+#include "runtime/schedule/ordered_plan.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "absl/time/clock.h"
 #include "graph/status.h"
 #include "memory/lower_bound.h"
-#include "runtime/scheduler_arena.h"
+#include "runtime/schedule/arena.h"
 
 namespace ashlar {
 namespace {

@@ -1,6 +1,6 @@
 // comp_seq: the order in which operators run.
-#ifndef ASHLAR_RUNTIME_SCHEDULER_H_
-#define ASHLAR_RUNTIME_SCHEDULER_H_
+#ifndef ASHLAR_RUNTIME_SCHEDULE_SCHEDULER_H_
+#define ASHLAR_RUNTIME_SCHEDULE_SCHEDULER_H_
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "memory/storage.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 
@@ -57,4 +57,4 @@ absl::StatusOr<int64_t> PeakOfOrder(const Graph& graph, const StorageModel& mode
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_SCHEDULER_H_
+#endif  // ASHLAR_RUNTIME_SCHEDULE_SCHEDULER_H_

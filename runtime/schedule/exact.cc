@@ -3,8 +3,8 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/scheduler_search.h"
-#include "runtime/scheduler_walk.h"
+#include "runtime/schedule/search.h"
+#include "runtime/schedule/walk.h"
 
 namespace ashlar {
 namespace {

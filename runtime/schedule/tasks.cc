@@ -1,4 +1,4 @@
-#include "runtime/scheduler_tasks.h"
+#include "runtime/schedule/tasks.h"
 
 #include <algorithm>
 
