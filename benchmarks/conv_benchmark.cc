@@ -18,7 +18,7 @@
 #include "opr/conv_bias.h"
 #include "runtime/cpu/conv_onednn.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace ashlar {
 namespace {

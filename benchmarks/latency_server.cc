@@ -20,7 +20,7 @@
 #include "graph/status.h"
 #include "graph/tiling/tile_spec.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/device_library.h"
+#include "runtime/device/device_library.h"
 #include "runtime/session.h"
 #include "serialization/kernel_record_file.h"
 #include "serialization/native_reader.h"

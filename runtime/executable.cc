@@ -9,6 +9,7 @@
 
 #include "graph/status.h"
 #include "opr/table.h"
+#include "runtime/device/changed_bytes.h"
 #include "runtime/kernel_choice.h"
 
 namespace ashlar {

@@ -38,11 +38,4 @@ absl::Status GuardedMemory::MakeReadOnly() {
   return absl::OkStatus();
 }
 
-int64_t HighestChanged(const void* data, int64_t bytes, uint8_t pattern) {
-  const uint8_t* const begin = static_cast<const uint8_t*>(data);
-  int64_t end = bytes;
-  while (end > 0 && begin[end - 1] == pattern) --end;
-  return end;
-}
-
 }  // namespace ashlar

@@ -30,9 +30,6 @@ class GuardedMemory {
   int64_t bytes_ = 0;
 };
 
-// One more than the position of the last byte that is not `pattern`; 0 if all are.
-int64_t HighestChanged(const void* data, int64_t bytes, uint8_t pattern);
-
 }  // namespace ashlar
 
 #endif  // ASHLAR_RUNTIME_GUARDED_MEMORY_H_

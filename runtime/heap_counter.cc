@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "runtime/allocation_origin.h"
+#include "runtime/device/allocation_origin.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ASHLAR_COUNT_HEAP 0

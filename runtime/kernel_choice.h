@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "runtime/kernel_record.h"
 #include "runtime/schedule/storage.h"
 
@@ -39,10 +39,6 @@ std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const K
 // no candidates). FailedPrecondition, naming the node, where there is none.
 absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
                          KernelCandidates& candidates);
-
-// Bytes of scratch that are as good as none where kernels are chosen for the sake of memory: at a
-// step they take a chunk or a few, and no kernel gives way to a slower one for them.
-inline constexpr int64_t kNegligibleScratch = 4096;
 
 // The scratch of the candidate that needs least, by node, among those that are not much slower than
 // the fastest, 0 where that is negligible: what the order is chosen with.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/device/changed_bytes.h"
 #include "runtime/guarded_memory.h"
 #include "runtime/session.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "runtime/allocation_origin.h"
+#include "runtime/device/allocation_origin.h"
 #include "runtime/session.h"
 
 namespace ashlar {

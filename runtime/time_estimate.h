@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "runtime/schedule/storage.h"
 
 namespace ashlar {

@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
-#include "runtime/device.h"
-#include "runtime/kernel.h"
+#include "runtime/device/device.h"
+#include "runtime/device/kernel.h"
 #include "runtime/schedule/storage.h"
 
 namespace ashlar {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "tools/command.h"
 #include "tools/format.h"
 #include "tools/options.h"

@@ -14,7 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "graph/status.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/device_library.h"
+#include "runtime/device/device_library.h"
 #include "serialization/file_writer.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"

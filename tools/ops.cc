@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
 #include "opr/table.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/table.h"

@@ -16,7 +16,7 @@
 #include "graph/passes/pass.h"
 #include "graph/status.h"
 #include "memory/planner.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "serialization/kernel_record_file.h"
 #include "tools/exit_code.h"
 #include "tools/parse.h"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "opr/conv_bias.h"
-#include "runtime/kernel.h"
+#include "runtime/device/kernel.h"
 
 namespace ashlar {
 

@@ -10,7 +10,7 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/thread_pool.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace ashlar {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CPU_KERNELS_H_
 #define ASHLAR_RUNTIME_CPU_KERNELS_H_
 
-#include "runtime/kernel.h"
+#include "runtime/device/kernel.h"
 
 namespace ashlar {
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
-#include "runtime/allocation_origin.h"
+#include "runtime/device/allocation_origin.h"
 
 namespace ashlar {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/kernel.h"
+#include "runtime/device/kernel.h"
 
 namespace ashlar {
 

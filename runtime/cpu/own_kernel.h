@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/kernel.h"
+#include "runtime/device/kernel.h"
 
 namespace ashlar {
 

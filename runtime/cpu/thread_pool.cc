@@ -15,8 +15,8 @@
 #include <chrono>
 #include <system_error>
 
-#include "runtime/allocation_origin.h"
 #include "runtime/cpu/futex.h"
+#include "runtime/device/allocation_origin.h"
 
 namespace ashlar {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "opr/matrix_mul_bias.h"
 #include "runtime/cuda/conv.h"
-#include "runtime/kernel.h"
+#include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {
 

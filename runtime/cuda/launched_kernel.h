@@ -9,8 +9,8 @@
 
 #include "graph/status.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/device.h"
-#include "runtime/kernel.h"
+#include "runtime/device/device.h"
+#include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace ashlar::testing {
 

@@ -1,6 +1,6 @@
 #include "tests/serialization/bad_model.h"
 
-#include "runtime/allocation_origin.h"
+#include "runtime/device/allocation_origin.h"
 #include "runtime/heap_counter.h"
 #include "tests/support/status.h"
 

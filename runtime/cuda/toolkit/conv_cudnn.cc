@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "runtime/allocation_origin.h"
 #include "runtime/cuda/toolkit/conv_engines.h"
 #include "runtime/cuda/toolkit/stream.h"
-#include "runtime/kernel_choice.h"
+#include "runtime/device/allocation_origin.h"
+#include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {
 namespace {

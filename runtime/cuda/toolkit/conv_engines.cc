@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "runtime/kernel_choice.h"
+#include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {
 namespace {

@@ -10,7 +10,7 @@
 #include "runtime/cuda/toolkit/conv_cudnn.h"
 #include "runtime/cuda/toolkit/matrix_mul_cublas.h"
 #include "runtime/cuda/toolkit/stream.h"
-#include "runtime/device_library.h"
+#include "runtime/device/device_library.h"
 
 namespace ashlar::cuda {
 namespace {

@@ -10,9 +10,9 @@
 #include "graph/status.h"
 #include "opr/matrix_mul_bias.h"
 #include "opr/strided.h"
-#include "runtime/allocation_origin.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/toolkit/stream.h"
+#include "runtime/device/allocation_origin.h"
 
 namespace ashlar::cuda {
 namespace {

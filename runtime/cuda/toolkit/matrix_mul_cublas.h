@@ -3,7 +3,7 @@
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_MATRIX_MUL_CUBLAS_H_
 
 #include "runtime/cuda/toolkit/library_device.h"
-#include "runtime/kernel.h"
+#include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {
 

@@ -1,6 +1,6 @@
 #include "runtime/cuda/toolkit/stream.h"
 
-#include "runtime/allocation_origin.h"
+#include "runtime/device/allocation_origin.h"
 
 namespace ashlar::cuda {
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "runtime/device_library.h"
+#include "runtime/device/device_library.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {

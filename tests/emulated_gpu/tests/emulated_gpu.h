@@ -2,7 +2,7 @@
 #ifndef ASHLAR_TESTS_EMULATED_GPU_TESTS_EMULATED_GPU_H_
 #define ASHLAR_TESTS_EMULATED_GPU_TESTS_EMULATED_GPU_H_
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "tests/emulated_gpu/control.h"
 
 namespace ashlar::testing {

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
-#include "runtime/allocation_origin.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/thread_pool.h"
+#include "runtime/device/allocation_origin.h"
 #include "runtime/heap_counter.h"
 #include "tests/support/kernel_request.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/cuda/kernels.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 #include "tests/runtime/cuda/emulated_stream.h"
 
 namespace ashlar::testing {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "runtime/allocation_origin.h"
+#include "runtime/device/allocation_origin.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/runtime/cuda/emulation/grid.h"
 

@@ -9,7 +9,7 @@
 
 #include "graph/status.h"
 #include "runtime/autotune.h"
-#include "runtime/device_library.h"
+#include "runtime/device/device_library.h"
 #include "runtime/measure.h"
 #include "runtime/pipeline.h"
 #include "runtime/session.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/operator.h"
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace ashlar::testing {
 

@@ -1,6 +1,6 @@
 // Whose a heap allocation is: Ashlar's own or a library's.
-#ifndef ASHLAR_RUNTIME_ALLOCATION_ORIGIN_H_
-#define ASHLAR_RUNTIME_ALLOCATION_ORIGIN_H_
+#ifndef ASHLAR_RUNTIME_DEVICE_ALLOCATION_ORIGIN_H_
+#define ASHLAR_RUNTIME_DEVICE_ALLOCATION_ORIGIN_H_
 
 namespace ashlar {
 
@@ -27,4 +27,4 @@ class OriginScope {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_ALLOCATION_ORIGIN_H_
+#endif  // ASHLAR_RUNTIME_DEVICE_ALLOCATION_ORIGIN_H_

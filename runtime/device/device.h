@@ -1,6 +1,6 @@
 // Devices: memory and kernels behind a comp node.
-#ifndef ASHLAR_RUNTIME_DEVICE_H_
-#define ASHLAR_RUNTIME_DEVICE_H_
+#ifndef ASHLAR_RUNTIME_DEVICE_DEVICE_H_
+#define ASHLAR_RUNTIME_DEVICE_DEVICE_H_
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/comp_node.h"
-#include "runtime/kernel.h"
+#include "runtime/device/kernel.h"
 
 namespace ashlar {
 
@@ -114,11 +114,6 @@ class Device {
   virtual std::vector<std::pair<std::string, std::string>> facts() { return {}; }
 };
 
-// One more than the position of the last byte in the device's memory that is not `pattern`; 0 if
-// all are.
-absl::StatusOr<int64_t> HighestChangedOn(Device& device, const void* data, int64_t bytes,
-                                         uint8_t pattern);
-
 // Backends register at program start; devices live for ever.
 using DeviceOpener = std::function<absl::StatusOr<Device*>(const CompNode&)>;
 void RegisterDeviceType(CompNode::Type type, DeviceOpener opener);
@@ -126,4 +121,4 @@ absl::StatusOr<Device*> OpenDevice(const CompNode& comp_node);
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_DEVICE_H_
+#endif  // ASHLAR_RUNTIME_DEVICE_DEVICE_H_

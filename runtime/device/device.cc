@@ -1,4 +1,4 @@
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "runtime/guarded_memory.h"
 
 namespace ashlar {
 namespace {
@@ -31,21 +30,6 @@ absl::Status Device::CopyOut(void* host, const void* device, int64_t bytes) {
 absl::Status Device::Fill(void* device, uint8_t pattern, int64_t bytes) {
   if (bytes > 0) std::memset(device, pattern, static_cast<size_t>(bytes));
   return absl::OkStatus();
-}
-
-absl::StatusOr<int64_t> HighestChangedOn(Device& device, const void* data, int64_t bytes,
-                                         uint8_t pattern) {
-  constexpr int64_t kPiece = int64_t{16} << 20;
-  std::vector<char> piece(static_cast<size_t>(std::min(bytes, kPiece)));
-  for (int64_t end = bytes; end > 0;) {
-    const int64_t begin = std::max<int64_t>(0, end - kPiece);
-    ASHLAR_RETURN_IF_ERROR(
-        device.CopyOut(piece.data(), static_cast<const char*>(data) + begin, end - begin));
-    const int64_t highest = HighestChanged(piece.data(), end - begin, pattern);
-    if (highest > 0) return begin + highest;
-    end = begin;
-  }
-  return int64_t{0};
 }
 
 void RegisterDeviceType(CompNode::Type type, DeviceOpener opener) {

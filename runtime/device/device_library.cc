@@ -1,4 +1,4 @@
-#include "runtime/device_library.h"
+#include "runtime/device/device_library.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

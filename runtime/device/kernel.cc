@@ -1,4 +1,4 @@
-#include "runtime/kernel.h"
+#include "runtime/device/kernel.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "runtime/allocation_origin.h"
+#include "runtime/device/allocation_origin.h"
 
 namespace ashlar {
 namespace {

@@ -1,10 +1,10 @@
 // Devices whose backend is a shared library, opened when such a device is first asked for.
-#ifndef ASHLAR_RUNTIME_DEVICE_LIBRARY_H_
-#define ASHLAR_RUNTIME_DEVICE_LIBRARY_H_
+#ifndef ASHLAR_RUNTIME_DEVICE_DEVICE_LIBRARY_H_
+#define ASHLAR_RUNTIME_DEVICE_DEVICE_LIBRARY_H_
 
 #include <string>
 
-#include "runtime/device.h"
+#include "runtime/device/device.h"
 
 namespace ashlar {
 
@@ -26,4 +26,4 @@ void RegisterDeviceLibrary(CompNode::Type type, std::string file);
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_DEVICE_LIBRARY_H_
+#endif  // ASHLAR_RUNTIME_DEVICE_DEVICE_LIBRARY_H_

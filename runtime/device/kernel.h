@@ -1,6 +1,6 @@
 // Kernels: how an operator is computed on a device.
-#ifndef ASHLAR_RUNTIME_KERNEL_H_
-#define ASHLAR_RUNTIME_KERNEL_H_
+#ifndef ASHLAR_RUNTIME_DEVICE_KERNEL_H_
+#define ASHLAR_RUNTIME_DEVICE_KERNEL_H_
 
 #include <cstdint>
 #include <functional>
@@ -28,6 +28,10 @@ struct KernelPolicy {
 
   friend bool operator==(const KernelPolicy&, const KernelPolicy&) = default;
 };
+
+// Bytes of scratch that are as good as none where kernels are chosen for the sake of memory: at a
+// step they take a chunk or a few, and no kernel gives way to a slower one for them.
+inline constexpr int64_t kNegligibleScratch = 4096;
 
 // What a kernel is asked for: an operator on tensors of given types and formats.
 struct KernelRequest {
@@ -107,4 +111,4 @@ class KernelRegistry {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_KERNEL_H_
+#endif  // ASHLAR_RUNTIME_DEVICE_KERNEL_H_
