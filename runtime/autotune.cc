@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "runtime/kernel_choice.h"
+#include "runtime/plan/kernel_choice.h"
 #include "runtime/profiler.h"
 #include "runtime/session.h"
 

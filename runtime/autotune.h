@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "runtime/kernel_record.h"
-#include "runtime/planned_graph.h"
+#include "runtime/plan/kernel_record.h"
+#include "runtime/plan/planned_graph.h"
 
 namespace ashlar {
 

@@ -10,7 +10,7 @@
 #include "graph/status.h"
 #include "opr/table.h"
 #include "runtime/device/changed_bytes.h"
-#include "runtime/kernel_choice.h"
+#include "runtime/plan/kernel_choice.h"
 
 namespace ashlar {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "runtime/packed_model.h"
-#include "runtime/planned_graph.h"
+#include "runtime/plan/packed_model.h"
+#include "runtime/plan/planned_graph.h"
 
 namespace ashlar {
 

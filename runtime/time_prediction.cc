@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/status.h"
-#include "runtime/time_estimate.h"
+#include "runtime/plan/time_estimate.h"
 
 namespace ashlar {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "runtime/planned_graph.h"
+#include "runtime/plan/planned_graph.h"
 
 namespace ashlar {
 

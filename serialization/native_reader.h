@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "runtime/packed_model.h"
+#include "runtime/plan/packed_model.h"
 #include "serialization/mapped_file.h"
 
 namespace ashlar {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/measure.h"
-#include "runtime/planned_graph.h"
+#include "runtime/plan/planned_graph.h"
 #include "runtime/profiler.h"
 
 namespace ashlar {

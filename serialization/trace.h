@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/planned_graph.h"
+#include "runtime/plan/planned_graph.h"
 #include "runtime/profiler.h"
 
 namespace ashlar {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "graph/status.h"
-#include "runtime/tiled_plan.h"
+#include "runtime/plan/tiled_plan.h"
 #include "runtime/time_prediction.h"
 #include "tools/bound_session.h"
 #include "tools/format.h"

@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include "graph/comp_node.h"
 #include "memory/planner.h"
-#include "runtime/planned_graph.h"
+#include "runtime/plan/planned_graph.h"
 #include "tools/console.h"
 
 namespace ashlar {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "memory/buffer.h"
-#include "runtime/planned_graph.h"
+#include "runtime/plan/planned_graph.h"
 
 namespace ashlar {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
-#include "runtime/tiled_plan.h"
+#include "runtime/plan/tiled_plan.h"
 #include "runtime/time_prediction.h"
 #include "serialization/file_writer.h"
 #include "tools/command.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/planned_graph.h"
+#include "runtime/plan/planned_graph.h"
 #include "tools/console.h"
 #include "tools/peak.h"
 #include "tools/plan_picture.h"

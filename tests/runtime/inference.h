@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernel_record.h"
+#include "runtime/plan/kernel_record.h"
 #include "runtime/session.h"
 #include "tests/support/status.h"
 

@@ -8,8 +8,8 @@
 #include "opr/elemwise.h"
 #include "opr/host_io.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/kernel_choice.h"
 #include "runtime/measure.h"
+#include "runtime/plan/kernel_choice.h"
 #include "tests/runtime/fake_device.h"
 
 namespace ashlar {

@@ -3,7 +3,7 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure.h"
-#include "runtime/rewrite.h"
+#include "runtime/plan/rewrite.h"
 #include "tests/runtime/inference.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/planned_graph.h"
+#include "runtime/plan/planned_graph.h"
 #include "tools/zoo/zoo.h"
 
 namespace ashlar {

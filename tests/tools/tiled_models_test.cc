@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/graph_cuts.h"
 #include "runtime/measure.h"
-#include "runtime/rewrite.h"
+#include "runtime/plan/graph_cuts.h"
+#include "runtime/plan/rewrite.h"
 #include "tests/runtime/inference.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/measure.h"
-#include "runtime/rewrite.h"
+#include "runtime/plan/rewrite.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/runtime/cuda/support/kernel_check.h"
 #include "tests/runtime/inference.h"

@@ -1,4 +1,4 @@
-#include "runtime/packed_model.h"
+#include "runtime/plan/packed_model.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/tiled_plan.h"
+#include "runtime/plan/tiled_plan.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 // Which kernels were measured to be the fastest, by problem.
-#ifndef ASHLAR_RUNTIME_KERNEL_RECORD_H_
-#define ASHLAR_RUNTIME_KERNEL_RECORD_H_
+#ifndef ASHLAR_RUNTIME_PLAN_KERNEL_RECORD_H_
+#define ASHLAR_RUNTIME_PLAN_KERNEL_RECORD_H_
 
 #include <map>
 #include <string>
@@ -32,4 +32,4 @@ class KernelRecord {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_KERNEL_RECORD_H_
+#endif  // ASHLAR_RUNTIME_PLAN_KERNEL_RECORD_H_

@@ -1,6 +1,6 @@
 // The search for tiles: the fastest rewrite of a graph whose arena fits a budget.
-#ifndef ASHLAR_RUNTIME_TILING_SEARCH_H_
-#define ASHLAR_RUNTIME_TILING_SEARCH_H_
+#ifndef ASHLAR_RUNTIME_PLAN_TILING_SEARCH_H_
+#define ASHLAR_RUNTIME_PLAN_TILING_SEARCH_H_
 
 #include <cstdint>
 #include <limits>
@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/tiling/tile_spec.h"
-#include "runtime/time_estimate.h"
+#include "runtime/plan/time_estimate.h"
 
 namespace ashlar {
 
@@ -38,4 +38,4 @@ absl::StatusOr<std::vector<Tiling>> SearchTilings(const Graph& graph, absl::Span
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_TILING_SEARCH_H_
+#endif  // ASHLAR_RUNTIME_PLAN_TILING_SEARCH_H_

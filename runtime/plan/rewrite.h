@@ -1,11 +1,11 @@
 // The passes over a graph, and what each of them saves.
-#ifndef ASHLAR_RUNTIME_REWRITE_H_
-#define ASHLAR_RUNTIME_REWRITE_H_
+#ifndef ASHLAR_RUNTIME_PLAN_REWRITE_H_
+#define ASHLAR_RUNTIME_PLAN_REWRITE_H_
 
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/planned_graph.h"
+#include "runtime/plan/planned_graph.h"
 
 namespace ashlar {
 
@@ -32,4 +32,4 @@ double WeightFlops(const Graph& graph);
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_REWRITE_H_
+#endif  // ASHLAR_RUNTIME_PLAN_REWRITE_H_

@@ -1,6 +1,6 @@
 // Where a graph hangs together by one tensor: the places at which tiled segments begin and end.
-#ifndef ASHLAR_RUNTIME_GRAPH_CUTS_H_
-#define ASHLAR_RUNTIME_GRAPH_CUTS_H_
+#ifndef ASHLAR_RUNTIME_PLAN_GRAPH_CUTS_H_
+#define ASHLAR_RUNTIME_PLAN_GRAPH_CUTS_H_
 
 #include <vector>
 
@@ -26,4 +26,4 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_GRAPH_CUTS_H_
+#endif  // ASHLAR_RUNTIME_PLAN_GRAPH_CUTS_H_

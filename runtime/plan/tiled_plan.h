@@ -1,14 +1,14 @@
 // Plans of graphs that are executed in parts: in given ones, or in those that fit a budget.
-#ifndef ASHLAR_RUNTIME_TILED_PLAN_H_
-#define ASHLAR_RUNTIME_TILED_PLAN_H_
+#ifndef ASHLAR_RUNTIME_PLAN_TILED_PLAN_H_
+#define ASHLAR_RUNTIME_PLAN_TILED_PLAN_H_
 
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/tiling/tile_geometry.h"
-#include "runtime/rewrite.h"
-#include "runtime/tiling_search.h"
+#include "runtime/plan/rewrite.h"
+#include "runtime/plan/tiling_search.h"
 
 namespace ashlar {
 
@@ -38,4 +38,4 @@ absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph,
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_TILED_PLAN_H_
+#endif  // ASHLAR_RUNTIME_PLAN_TILED_PLAN_H_

@@ -1,4 +1,4 @@
-#include "runtime/graph_cuts.h"
+#include "runtime/plan/graph_cuts.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "runtime/time_estimate.h"
+#include "runtime/plan/time_estimate.h"
 
 #include <algorithm>
 #include <chrono>

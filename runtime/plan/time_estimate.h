@@ -1,7 +1,7 @@
 // How long a graph will take, by arithmetic and traffic: what the search for tiles compares plans
 // with.
-#ifndef ASHLAR_RUNTIME_TIME_ESTIMATE_H_
-#define ASHLAR_RUNTIME_TIME_ESTIMATE_H_
+#ifndef ASHLAR_RUNTIME_PLAN_TIME_ESTIMATE_H_
+#define ASHLAR_RUNTIME_PLAN_TIME_ESTIMATE_H_
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
@@ -31,4 +31,4 @@ double EstimateTime(const Graph& graph, const StorageModel& model, const Process
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_TIME_ESTIMATE_H_
+#endif  // ASHLAR_RUNTIME_PLAN_TIME_ESTIMATE_H_

@@ -1,6 +1,6 @@
 // Which kernels could run each node, and which one does.
-#ifndef ASHLAR_RUNTIME_KERNEL_CHOICE_H_
-#define ASHLAR_RUNTIME_KERNEL_CHOICE_H_
+#ifndef ASHLAR_RUNTIME_PLAN_KERNEL_CHOICE_H_
+#define ASHLAR_RUNTIME_PLAN_KERNEL_CHOICE_H_
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/device/device.h"
-#include "runtime/kernel_record.h"
+#include "runtime/plan/kernel_record.h"
 #include "runtime/schedule/storage.h"
 
 namespace ashlar {
@@ -53,4 +53,4 @@ std::vector<std::shared_ptr<const Kernel>> ChooseKernels(const KernelCandidates&
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_KERNEL_CHOICE_H_
+#endif  // ASHLAR_RUNTIME_PLAN_KERNEL_CHOICE_H_

@@ -1,4 +1,4 @@
-#include "runtime/planned_graph.h"
+#include "runtime/plan/planned_graph.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,10 +6,10 @@
 
 #include "graph/status.h"
 #include "memory/lower_bound.h"
-#include "runtime/kernel_choice.h"
-#include "runtime/rewrite.h"
+#include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/rewrite.h"
+#include "runtime/plan/tiled_plan.h"
 #include "runtime/schedule/ordered_plan.h"
-#include "runtime/tiled_plan.h"
 
 namespace ashlar {
 namespace {

@@ -1,6 +1,6 @@
 // The weights of a comp node: one pool, every constant in the layout that its kernel wants, once.
-#ifndef ASHLAR_RUNTIME_WEIGHTS_H_
-#define ASHLAR_RUNTIME_WEIGHTS_H_
+#ifndef ASHLAR_RUNTIME_PLAN_WEIGHTS_H_
+#define ASHLAR_RUNTIME_PLAN_WEIGHTS_H_
 
 #include <cstdint>
 #include <memory>
@@ -41,4 +41,4 @@ absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& de
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_WEIGHTS_H_
+#endif  // ASHLAR_RUNTIME_PLAN_WEIGHTS_H_

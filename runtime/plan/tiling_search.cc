@@ -1,4 +1,4 @@
-#include "runtime/tiling_search.h"
+#include "runtime/plan/tiling_search.h"
 
 #include <algorithm>
 #include <map>
@@ -9,8 +9,8 @@
 #include "graph/status.h"
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
-#include "runtime/graph_cuts.h"
-#include "runtime/rewrite.h"
+#include "runtime/plan/graph_cuts.h"
+#include "runtime/plan/rewrite.h"
 #include "runtime/schedule/arena.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/schedule/storage.h"

@@ -1,4 +1,4 @@
-#include "runtime/kernel_choice.h"
+#include "runtime/plan/kernel_choice.h"
 
 #include <algorithm>
 #include <map>

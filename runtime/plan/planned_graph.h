@@ -1,6 +1,6 @@
 // Everything that is decided before memory is touched: rewritten graph, kernels, order, addresses.
-#ifndef ASHLAR_RUNTIME_PLANNED_GRAPH_H_
-#define ASHLAR_RUNTIME_PLANNED_GRAPH_H_
+#ifndef ASHLAR_RUNTIME_PLAN_PLANNED_GRAPH_H_
+#define ASHLAR_RUNTIME_PLAN_PLANNED_GRAPH_H_
 
 #include <cstdint>
 #include <functional>
@@ -16,11 +16,11 @@
 #include "memory/planner.h"
 #include "runtime/device/device.h"
 #include "runtime/device/kernel.h"
-#include "runtime/kernel_record.h"
+#include "runtime/plan/kernel_record.h"
+#include "runtime/plan/weights.h"
 #include "runtime/schedule/lifetimes.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/schedule/storage.h"
-#include "runtime/weights.h"
 
 namespace ashlar {
 
@@ -109,4 +109,4 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph,
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_PLANNED_GRAPH_H_
+#endif  // ASHLAR_RUNTIME_PLAN_PLANNED_GRAPH_H_

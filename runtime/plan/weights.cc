@@ -1,4 +1,4 @@
-#include "runtime/weights.h"
+#include "runtime/plan/weights.h"
 
 #include <map>
 #include <utility>

@@ -1,7 +1,7 @@
 // A model with its graph rewritten and its weights packed: what a file can hold so that loading
 // does neither.
-#ifndef ASHLAR_RUNTIME_PACKED_MODEL_H_
-#define ASHLAR_RUNTIME_PACKED_MODEL_H_
+#ifndef ASHLAR_RUNTIME_PLAN_PACKED_MODEL_H_
+#define ASHLAR_RUNTIME_PLAN_PACKED_MODEL_H_
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "graph/graph.h"
-#include "runtime/planned_graph.h"
+#include "runtime/plan/planned_graph.h"
 
 namespace ashlar {
 
@@ -48,4 +48,4 @@ absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_PACKED_MODEL_H_
+#endif  // ASHLAR_RUNTIME_PLAN_PACKED_MODEL_H_

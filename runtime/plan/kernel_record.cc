@@ -1,4 +1,4 @@
-#include "runtime/kernel_record.h"
+#include "runtime/plan/kernel_record.h"
 
 namespace ashlar {
 

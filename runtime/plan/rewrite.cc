@@ -1,4 +1,4 @@
-#include "runtime/rewrite.h"
+#include "runtime/plan/rewrite.h"
 
 #include <utility>
 
