@@ -21,7 +21,7 @@
 #include "graph/tiling/tile_spec.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device_library.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "serialization/kernel_record_file.h"
 #include "serialization/native_reader.h"
 #include "serialization/npy.h"

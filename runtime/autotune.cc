@@ -8,8 +8,8 @@
 
 #include "graph/status.h"
 #include "runtime/plan/kernel_choice.h"
-#include "runtime/profiler.h"
-#include "runtime/session.h"
+#include "runtime/session/profiler.h"
+#include "runtime/session/session.h"
 
 namespace ashlar {
 namespace {

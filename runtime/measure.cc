@@ -12,7 +12,7 @@
 #include "graph/status.h"
 #include "runtime/device/changed_bytes.h"
 #include "runtime/guarded_memory.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace ashlar {
 namespace {

@@ -17,9 +17,9 @@
 
 #include "absl/status/statusor.h"
 #include "graph/tensor.h"
-#include "runtime/executable.h"
 #include "runtime/heap_counter.h"
 #include "runtime/process_memory.h"
+#include "runtime/session/executable.h"
 
 namespace ashlar {
 

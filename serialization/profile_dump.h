@@ -11,7 +11,7 @@
 
 #include "runtime/measure.h"
 #include "runtime/plan/planned_graph.h"
-#include "runtime/profiler.h"
+#include "runtime/session/profiler.h"
 
 namespace ashlar {
 

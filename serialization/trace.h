@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/plan/planned_graph.h"
-#include "runtime/profiler.h"
+#include "runtime/session/profiler.h"
 
 namespace ashlar {
 

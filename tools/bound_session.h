@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/measure.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "serialization/npz.h"
 #include "tools/console.h"
 #include "tools/model.h"

@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
-#include "runtime/executable.h"
+#include "runtime/session/executable.h"
 #include "serialization/native_writer.h"
 #include "serialization/onnx_writer.h"
 #include "tools/command.h"

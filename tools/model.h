@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "runtime/executable.h"
+#include "runtime/session/executable.h"
 #include "serialization/native_reader.h"
 #include "tools/console.h"
 #include "tools/options.h"

@@ -11,7 +11,7 @@
 #include "graph/status.h"
 #include "runtime/cpu/peak.h"
 #include "runtime/measure.h"
-#include "runtime/profiler.h"
+#include "runtime/session/profiler.h"
 #include "serialization/json_file.h"
 #include "serialization/profile_dump.h"
 #include "serialization/static_memory_info.h"

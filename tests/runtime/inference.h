@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/plan/kernel_record.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {

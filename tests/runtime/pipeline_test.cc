@@ -1,5 +1,5 @@
 // Several runs on the way on the host, where each is over before the next one begins.
-#include "runtime/pipeline.h"
+#include "runtime/session/pipeline.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "serialization/native_format.h"
 #include "serialization/native_reader.h"
 #include "serialization/native_writer.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
 #include "tests/tools/small_model.h"

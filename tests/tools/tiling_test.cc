@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/support/operators.h"
 #include "tests/support/tensors.h"
 #include "tools/zoo/zoo.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/emulated_gpu/tests/emulated_gpu.h"
 
 namespace ashlar::testing {

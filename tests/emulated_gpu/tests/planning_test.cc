@@ -10,7 +10,7 @@
 
 #include "graph/status.h"
 #include "opr/conv_bias.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "tests/emulated_gpu/tests/emulated_gpu.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/kernel_request.h"

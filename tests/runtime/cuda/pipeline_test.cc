@@ -1,5 +1,5 @@
 // Several runs on the way on a device with streams: what overlaps, what does not, and errors.
-#include "runtime/pipeline.h"
+#include "runtime/session/pipeline.h"
 
 #include <gtest/gtest.h>
 

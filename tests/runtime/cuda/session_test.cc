@@ -1,5 +1,5 @@
 // Sessions on a device with streams: copies, recordings, bindings, measuring.
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "opr/softmax.h"
 #include "opr/subtensor.h"
 #include "runtime/measure.h"
-#include "runtime/profiler.h"
+#include "runtime/session/profiler.h"
 #include "runtime/time_prediction.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"

@@ -5,7 +5,7 @@
 
 #include "graph/status.h"
 #include "runtime/device/allocation_origin.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace ashlar {
 namespace {

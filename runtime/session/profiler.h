@@ -1,11 +1,11 @@
 // Records when each step ran. Listens to a run; the run loop does not know it.
-#ifndef ASHLAR_RUNTIME_PROFILER_H_
-#define ASHLAR_RUNTIME_PROFILER_H_
+#ifndef ASHLAR_RUNTIME_SESSION_PROFILER_H_
+#define ASHLAR_RUNTIME_SESSION_PROFILER_H_
 
 #include <chrono>
 #include <vector>
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace ashlar {
 
@@ -35,4 +35,4 @@ class Profiler final : public RunListener {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_PROFILER_H_
+#endif  // ASHLAR_RUNTIME_SESSION_PROFILER_H_

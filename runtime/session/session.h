@@ -1,6 +1,6 @@
 // Runs an executable in an arena of its own.
-#ifndef ASHLAR_RUNTIME_SESSION_H_
-#define ASHLAR_RUNTIME_SESSION_H_
+#ifndef ASHLAR_RUNTIME_SESSION_SESSION_H_
+#define ASHLAR_RUNTIME_SESSION_SESSION_H_
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "runtime/executable.h"
+#include "runtime/session/executable.h"
 
 namespace ashlar {
 
@@ -162,4 +162,4 @@ class Session {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_SESSION_H_
+#endif  // ASHLAR_RUNTIME_SESSION_SESSION_H_

@@ -1,6 +1,6 @@
 // A model ready to run: its plan, and its weights packed.
-#ifndef ASHLAR_RUNTIME_EXECUTABLE_H_
-#define ASHLAR_RUNTIME_EXECUTABLE_H_
+#ifndef ASHLAR_RUNTIME_SESSION_EXECUTABLE_H_
+#define ASHLAR_RUNTIME_SESSION_EXECUTABLE_H_
 
 #include <memory>
 
@@ -45,4 +45,4 @@ class Executable {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_EXECUTABLE_H_
+#endif  // ASHLAR_RUNTIME_SESSION_EXECUTABLE_H_

@@ -1,4 +1,4 @@
-#include "runtime/pipeline.h"
+#include "runtime/session/pipeline.h"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // Several runs of one executable on the way at once, so that a device works on one while the host
 // copies the tensors of others.
-#ifndef ASHLAR_RUNTIME_PIPELINE_H_
-#define ASHLAR_RUNTIME_PIPELINE_H_
+#ifndef ASHLAR_RUNTIME_SESSION_PIPELINE_H_
+#define ASHLAR_RUNTIME_SESSION_PIPELINE_H_
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace ashlar {
 
@@ -58,4 +58,4 @@ class Pipeline {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_PIPELINE_H_
+#endif  // ASHLAR_RUNTIME_SESSION_PIPELINE_H_

@@ -1,4 +1,4 @@
-#include "runtime/executable.h"
+#include "runtime/session/executable.h"
 
 #include <malloc.h>
 
