@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/planned_graph.h"
 #include "runtime/session/profiler.h"
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
-#include "runtime/process_memory.h"
+#include "runtime/measure/process_memory.h"
 #include "runtime/session/pipeline.h"
 #include "tools/bound_session.h"
 #include "tools/command.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/session/session.h"
 #include "serialization/npz.h"
 #include "tools/console.h"

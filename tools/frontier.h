@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "tools/console.h"
 #include "tools/json_output.h"
 

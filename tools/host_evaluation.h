@@ -5,7 +5,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "serialization/npz.h"
 
 namespace ashlar {

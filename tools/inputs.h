@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "tools/console.h"
 #include "tools/options.h"
 

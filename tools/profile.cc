@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
 #include "runtime/cpu/peak.h"
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/session/profiler.h"
 #include "serialization/json_file.h"
 #include "serialization/profile_dump.h"

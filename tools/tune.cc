@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
-#include "runtime/autotune.h"
+#include "runtime/measure/autotune.h"
 #include "serialization/kernel_record_file.h"
 #include "tools/command.h"
 #include "tools/format.h"

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/heap_counter.h"
-#include "runtime/process_memory.h"
+#include "runtime/measure/heap_counter.h"
+#include "runtime/measure/process_memory.h"
 #include "serialization/native_writer.h"
 #include "tests/support/status.h"
 #include "tests/tools/command_process.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/graph_cuts.h"
 #include "runtime/plan/rewrite.h"
 #include "tests/runtime/inference.h"

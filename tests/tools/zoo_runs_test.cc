@@ -2,7 +2,7 @@
 // planned, and the number of threads changes no bit.
 #include <gtest/gtest.h>
 
-#include "runtime/heap_counter.h"
+#include "runtime/measure/heap_counter.h"
 #include "tests/tools/command_process.h"
 
 namespace ashlar::testing {

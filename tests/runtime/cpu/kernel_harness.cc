@@ -12,7 +12,7 @@
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/device/allocation_origin.h"
-#include "runtime/heap_counter.h"
+#include "runtime/measure/heap_counter.h"
 #include "tests/support/kernel_request.h"
 
 namespace ashlar {

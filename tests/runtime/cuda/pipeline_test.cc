@@ -10,7 +10,7 @@
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
 #include "opr/pooling.h"
-#include "runtime/heap_counter.h"
+#include "runtime/measure/heap_counter.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"

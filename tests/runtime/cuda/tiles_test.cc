@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/rewrite.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/runtime/cuda/support/kernel_check.h"

@@ -3,7 +3,7 @@
 
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
-#include "runtime/autotune.h"
+#include "runtime/measure/autotune.h"
 #include "runtime/plan/kernel_choice.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "graph/status.h"
-#include "runtime/autotune.h"
 #include "runtime/device/device_library.h"
-#include "runtime/measure.h"
+#include "runtime/measure/autotune.h"
+#include "runtime/measure/measure.h"
 #include "runtime/session/pipeline.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/cuda/support/kernel_check.h"

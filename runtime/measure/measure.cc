@@ -1,4 +1,4 @@
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "graph/status.h"
 #include "runtime/device/changed_bytes.h"
-#include "runtime/guarded_memory.h"
+#include "runtime/measure/guarded_memory.h"
 #include "runtime/session/session.h"
 
 namespace ashlar {

@@ -2,8 +2,8 @@
 //
 // Linking this replaces malloc and its relatives for the whole process with counting ones on top of
 // the C library's. Sanitizers bring their own allocator: there nothing is counted.
-#ifndef ASHLAR_RUNTIME_HEAP_COUNTER_H_
-#define ASHLAR_RUNTIME_HEAP_COUNTER_H_
+#ifndef ASHLAR_RUNTIME_MEASURE_HEAP_COUNTER_H_
+#define ASHLAR_RUNTIME_MEASURE_HEAP_COUNTER_H_
 
 #include <cstdint>
 
@@ -25,4 +25,4 @@ HeapCounts StopHeapCounting();
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_HEAP_COUNTER_H_
+#endif  // ASHLAR_RUNTIME_MEASURE_HEAP_COUNTER_H_

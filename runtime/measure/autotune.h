@@ -1,6 +1,6 @@
 // Kernels chosen by measurement.
-#ifndef ASHLAR_RUNTIME_AUTOTUNE_H_
-#define ASHLAR_RUNTIME_AUTOTUNE_H_
+#ifndef ASHLAR_RUNTIME_MEASURE_AUTOTUNE_H_
+#define ASHLAR_RUNTIME_MEASURE_AUTOTUNE_H_
 
 #include <string>
 #include <vector>
@@ -39,4 +39,4 @@ absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanningO
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_AUTOTUNE_H_
+#endif  // ASHLAR_RUNTIME_MEASURE_AUTOTUNE_H_

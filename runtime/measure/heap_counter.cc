@@ -1,4 +1,4 @@
-#include "runtime/heap_counter.h"
+#include "runtime/measure/heap_counter.h"
 
 #include <malloc.h>
 

@@ -6,8 +6,8 @@
 //   may touch
 //
 // Patterns are applied twice, complementary, so that no byte can hide by chance.
-#ifndef ASHLAR_RUNTIME_MEASURE_H_
-#define ASHLAR_RUNTIME_MEASURE_H_
+#ifndef ASHLAR_RUNTIME_MEASURE_MEASURE_H_
+#define ASHLAR_RUNTIME_MEASURE_MEASURE_H_
 
 #include <cstdint>
 #include <map>
@@ -17,8 +17,8 @@
 
 #include "absl/status/statusor.h"
 #include "graph/tensor.h"
-#include "runtime/heap_counter.h"
-#include "runtime/process_memory.h"
+#include "runtime/measure/heap_counter.h"
+#include "runtime/measure/process_memory.h"
 #include "runtime/session/executable.h"
 
 namespace ashlar {
@@ -68,4 +68,4 @@ absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanningOption
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_MEASURE_H_
+#endif  // ASHLAR_RUNTIME_MEASURE_MEASURE_H_

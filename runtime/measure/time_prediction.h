@@ -1,6 +1,6 @@
 // How long a plan will take: the times of its kernels, each measured alone.
-#ifndef ASHLAR_RUNTIME_TIME_PREDICTION_H_
-#define ASHLAR_RUNTIME_TIME_PREDICTION_H_
+#ifndef ASHLAR_RUNTIME_MEASURE_TIME_PREDICTION_H_
+#define ASHLAR_RUNTIME_MEASURE_TIME_PREDICTION_H_
 
 #include <memory>
 
@@ -36,4 +36,4 @@ absl::StatusOr<double> PredictTime(const PlannedGraph& planned);
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_TIME_PREDICTION_H_
+#endif  // ASHLAR_RUNTIME_MEASURE_TIME_PREDICTION_H_

@@ -1,4 +1,4 @@
-#include "runtime/autotune.h"
+#include "runtime/measure/autotune.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/rewrite.h"
 #include "tests/runtime/inference.h"
 #include "tests/support/status.h"

@@ -8,7 +8,7 @@
 #include "opr/elemwise.h"
 #include "opr/host_io.h"
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/measure.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/kernel_choice.h"
 #include "tests/runtime/fake_device.h"
 

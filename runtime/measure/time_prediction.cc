@@ -1,4 +1,4 @@
-#include "runtime/time_prediction.h"
+#include "runtime/measure/time_prediction.h"
 
 #include <algorithm>
 #include <chrono>

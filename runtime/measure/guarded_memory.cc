@@ -1,4 +1,4 @@
-#include "runtime/guarded_memory.h"
+#include "runtime/measure/guarded_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // What the operating system says of this process's memory.
-#ifndef ASHLAR_RUNTIME_PROCESS_MEMORY_H_
-#define ASHLAR_RUNTIME_PROCESS_MEMORY_H_
+#ifndef ASHLAR_RUNTIME_MEASURE_PROCESS_MEMORY_H_
+#define ASHLAR_RUNTIME_MEASURE_PROCESS_MEMORY_H_
 
 #include <cstdint>
 
@@ -16,4 +16,4 @@ ResidentSet ReadResidentSet();
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_PROCESS_MEMORY_H_
+#endif  // ASHLAR_RUNTIME_MEASURE_PROCESS_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "runtime/process_memory.h"
+#include "runtime/measure/process_memory.h"
 
 #include <cinttypes>
 #include <cstdio>
