@@ -23,7 +23,7 @@
 #include "runtime/device/device_library.h"
 #include "runtime/session/session.h"
 #include "serialization/kernel_record_file.h"
-#include "serialization/native_reader.h"
+#include "serialization/native/reader.h"
 #include "serialization/npy.h"
 
 namespace ashlar {

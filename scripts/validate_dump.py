@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Validates profile dumps against serialization/profile_dump.schema.json.
+"""Validates profile dumps against serialization/megengine/profile_dump.schema.json.
 
 usage: validate_dump.py DUMP.json...    exit 0: all are valid, 1: not, 77: jsonschema is missing
 """
@@ -13,7 +13,7 @@ except ImportError:
     print("the Python package jsonschema is missing (Debian: python3-jsonschema)")
     sys.exit(77)
 
-SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "serialization/profile_dump.schema.json"
+SCHEMA = pathlib.Path(__file__).resolve().parent.parent / "serialization/megengine/profile_dump.schema.json"
 
 
 def main(paths):

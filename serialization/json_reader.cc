@@ -5,7 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "graph/status.h"
 #include "serialization/mapped_file.h"
-#include "serialization/native_format.h"
+#include "serialization/native/format.h"
 
 namespace ashlar {
 namespace {

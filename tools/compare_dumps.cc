@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
-#include "serialization/recording_summary.h"
+#include "serialization/megengine/recording_summary.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/table.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
-#include "serialization/megengine_import.h"
+#include "serialization/megengine/import.h"
 #include "tools/exit_code.h"
 #include "tools/input_shapes.h"
 #include "tools/parse.h"

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "runtime/session/executable.h"
-#include "serialization/native_reader.h"
+#include "serialization/native/reader.h"
 #include "tools/console.h"
 #include "tools/options.h"
 

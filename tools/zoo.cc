@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
-#include "serialization/native_writer.h"
+#include "serialization/native/writer.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/serialization/small_dump.h"
+#include "tests/serialization/megengine/small_dump.h"
 
 namespace ashlar {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "serialization/native_writer.h"
+#include "serialization/native/writer.h"
 #include "tests/support/status.h"
 #include "tests/tools/small_model.h"
 

@@ -8,7 +8,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure/heap_counter.h"
 #include "runtime/measure/process_memory.h"
-#include "serialization/native_writer.h"
+#include "serialization/native/writer.h"
 #include "tests/support/status.h"
 #include "tests/tools/command_process.h"
 #include "tools/model.h"

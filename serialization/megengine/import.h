@@ -1,0 +1,29 @@
+// From a MegEngine dump to a graph.
+#ifndef ASHLAR_SERIALIZATION_MEGENGINE_IMPORT_H_
+#define ASHLAR_SERIALIZATION_MEGENGINE_IMPORT_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "serialization/megengine/dump.h"
+
+namespace ashlar {
+
+struct ImportOptions {
+  uint64_t seed = 0;  // of the weights, which a dump does not have
+};
+
+// The recorded graph under the recorded ids and names, on cpu0:0. Operators that nothing reads are
+// left out (the marker by which MegEngine has workspaces inferred anew). A dump has no parameters
+// of operators that never ran on the device: they follow from their types and the recorded shapes.
+// Every shape and value that was recorded must be what inference finds. Workspace vars keep their
+// recorded sizes.
+//
+// InvalidArgument names the place in the dump.
+absl::StatusOr<Graph> ImportGraph(const ProfileRecording& recording,
+                                  const ImportOptions& options = {});
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_MEGENGINE_IMPORT_H_

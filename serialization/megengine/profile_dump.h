@@ -1,0 +1,40 @@
+// The profile dump: graph, memory and times of one model in MegEngine's JSON schema, plus one more
+// top-level key, `memory_report`.
+#ifndef ASHLAR_SERIALIZATION_MEGENGINE_PROFILE_DUMP_H_
+#define ASHLAR_SERIALIZATION_MEGENGINE_PROFILE_DUMP_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/measure/measure.h"
+#include "runtime/plan/planned_graph.h"
+#include "runtime/session/profiler.h"
+
+namespace ashlar {
+
+// What a dump shows of one profiled run.
+struct ProfileRecord {
+  std::vector<StepTime> steps;  // by position in the order, seconds from one origin
+  // The same on the host's clock, where it is not the device's: when work was handed over.
+  std::vector<StepTime> host_steps;
+  const void* arena = nullptr;  // where the session's arena and the weights lay: dev_ptr
+  const void* weights = nullptr;
+  std::optional<Measurement> measured;  // for memory_report's "actual"
+};
+
+// {"graph_exec": {...}, "profiler": {...}, "memory_report": {...}}
+nlohmann::ordered_json ProfileDump(const PlannedGraph& planned, const ProfileRecord& record);
+
+// The value of "graph_exec" alone: MegEngine's graph.json.
+nlohmann::ordered_json GraphDump(const PlannedGraph& planned, const ProfileRecord& record);
+
+// Peak, lower bound, bottleneck, each chunk's static offset and lifetime, planned and actual.
+nlohmann::ordered_json MemoryReport(const PlannedGraph& planned,
+                                    const std::optional<Measurement>& measured);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_MEGENGINE_PROFILE_DUMP_H_

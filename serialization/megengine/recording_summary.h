@@ -1,0 +1,51 @@
+// What a recorded run says of time and memory.
+#ifndef ASHLAR_SERIALIZATION_MEGENGINE_RECORDING_SUMMARY_H_
+#define ASHLAR_SERIALIZATION_MEGENGINE_RECORDING_SUMMARY_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "memory/csv.h"
+#include "serialization/megengine/dump.h"
+
+namespace ashlar {
+
+struct TypeTotals {
+  int operators = 0;
+  double device = 0;         // seconds, as MegEngine's profile_analyze counts: start to end
+  double device_kernel = 0;  // of it, from the start of the kernels
+  double host = 0;
+  int64_t memory = 0;       // bytes read and written
+  int64_t computation = 0;  // scalar operations
+  void Add(const TypeTotals& other);
+};
+
+// Of one operator; operators is 1.
+TypeTotals TotalsOf(const DumpOperator& op);
+// Of the operators in comp_seq, by type.
+std::map<std::string, TypeTotals> TotalsByType(const ProfileRecording& recording);
+
+// Where the vars without persistent storage lay.
+//
+// The blocks of a dynamic allocator lie far apart, so that the distance of the outermost addresses
+// says nothing; what counts is the union of the address ranges. In `placement` the gaps between
+// its connected extents are closed: offsets are below union_bytes. Lifetimes are steps of comp_seq.
+struct RecordedMemory {
+  int vars = 0;
+  int extents = 0;
+  int64_t union_bytes = 0;
+  int64_t union_without_input_bytes = 0;  // without the outputs of InputCallback
+  bool has_input = false;                 // whether the caller's input has an address
+  int64_t peak_bytes = 0;                 // the most that is in use at any step
+  memory::CsvProblem placement;
+  memory::Plan plan;               // of `placement`, as it was
+  std::vector<std::string> names;  // one for each buffer
+};
+
+RecordedMemory SummarizeMemory(const ProfileRecording& recording);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_MEGENGINE_RECORDING_SUMMARY_H_

@@ -1,0 +1,347 @@
+#include "serialization/native/reader.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "graph/status.h"
+#include "opr/table.h"
+#include "serialization/native/format.h"
+#include "serialization/native/model_generated.h"
+
+namespace ashlar {
+namespace {
+
+// Nothing of the schema nests deeper: Packed, Model, nodes, Node, outputs, Var, name.
+constexpr size_t kMaxDepth = 9;
+// The least that a table of this kind takes in a file, bytes.
+constexpr int64_t kLeastNode = 32, kLeastVar = 16, kLeastParam = 16, kLeastPackedWeight = 16;
+
+absl::string_view View(const flatbuffers::String& text) { return {text.c_str(), text.size()}; }
+
+template <typename T>
+size_t Count(const flatbuffers::Vector<T>* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+// FlatBuffers' verifier does not look at the alignment of elements.
+std::vector<int64_t> Integers(const flatbuffers::Vector<int64_t>& vector) {
+  std::vector<int64_t> integers(vector.size());
+  if (!integers.empty())
+    std::memcpy(integers.data(), vector.Data(), sizeof(int64_t) * vector.size());
+  return integers;
+}
+
+template <typename... Parts>
+absl::Status Reject(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+class GraphReader {
+ public:
+  GraphReader(int64_t graph_bytes, absl::Span<const uint8_t> weights,
+              std::shared_ptr<const void> owner)
+      : unread_bytes_(graph_bytes), weights_(weights), owner_(std::move(owner)) {}
+
+  absl::StatusOr<PackedModel> Read(const fbs::Packed& index) {
+    PackedModel packed;
+    ASHLAR_RETURN_IF_ERROR(Spend(index.processor()->size() + index.options()->size()));
+    packed.processor = index.processor()->str();
+    packed.options = index.options()->str();
+    for (const flatbuffers::String* kernel : *index.kernels()) {
+      ASHLAR_RETURN_IF_ERROR(Spend(sizeof(uint32_t) + kernel->size()));
+      packed.kernels.push_back(kernel->str());
+    }
+    for (const fbs::PackedWeight* weight : *index.weights()) {
+      ASHLAR_RETURN_IF_ERROR(Spend(kLeastPackedWeight + weight->key()->size()));
+      packed.weights.push_back({static_cast<int>(weight->var()), weight->key()->str(),
+                                static_cast<int64_t>(weight->offset()),
+                                static_cast<int64_t>(weight->bytes())});
+    }
+    pooled_constants_ = true;
+    ASHLAR_ASSIGN_OR_RETURN(packed.graph, Read(*index.model()));
+    return packed;
+  }
+
+  absl::StatusOr<Graph> Read(const fbs::Model& model) {
+    absl::StatusOr<CompNode> comp_node = CompNode::Parse(View(*model.comp_node()));
+    if (!comp_node.ok()) return Annotate(comp_node.status(), "field comp_node");
+    if (model.next_id() < 0 || model.next_id() > kMaxId) {
+      return Reject("field next_id is ", model.next_id(), ", expected 0 to ", kMaxId);
+    }
+    GraphBuilder builder(*comp_node, model.next_id());
+    for (size_t i = 0; i < model.nodes()->size(); ++i) {
+      const fbs::Node& node = *model.nodes()->Get(i);
+      if (absl::Status status = ReadNode(node, builder); !status.ok()) {
+        return Annotate(status,
+                        absl::StrCat("node ", i, " '", View(*node.name()).substr(0, 200), "' (",
+                                     View(*node.type()).substr(0, 64), ", ", node.id(), ")"));
+      }
+    }
+    return std::move(builder).Build();
+  }
+
+ private:
+  // FlatBuffers lets many tables point at one string or vector. A tree, as writers make it, never
+  // decodes to more bytes than the section has; whoever shares runs out of them.
+  absl::Status Spend(int64_t bytes) {
+    unread_bytes_ -= bytes;
+    if (unread_bytes_ >= 0) return absl::OkStatus();
+    return Reject("names, parameters and tables add up to more bytes than the graph section has");
+  }
+
+  static absl::Status CheckId(int id) {
+    if (id >= 0 && id < kMaxId) return absl::OkStatus();
+    return Reject("id ", id, ", expected 0 to ", kMaxId - 1);
+  }
+
+  absl::StatusOr<ParamList> ReadParams(const fbs::Node& node) {
+    ParamList params;
+    for (size_t i = 0; i < Count(node.params()); ++i) {
+      const fbs::Param& param = *node.params()->Get(i);
+      ASHLAR_RETURN_IF_ERROR(Spend(kLeastParam + param.name()->size()));
+      ASHLAR_ASSIGN_OR_RETURN(ParamValue value, ReadParam(param));
+      params.emplace_back(std::string(param.name()->c_str(), param.name()->size()),
+                          std::move(value));
+    }
+    return params;
+  }
+
+  absl::StatusOr<ParamValue> ReadParam(const fbs::Param& param) {
+    switch (param.kind()) {
+      case fbs::ParamKind::Bool:
+        return ParamValue(param.integer() != 0);
+      case fbs::ParamKind::Integer:
+        return ParamValue(param.integer());
+      case fbs::ParamKind::Real:
+        return ParamValue(param.real());
+      case fbs::ParamKind::Text:
+        if (param.text() == nullptr) break;
+        ASHLAR_RETURN_IF_ERROR(Spend(param.text()->size()));
+        return ParamValue(std::string(param.text()->c_str(), param.text()->size()));
+      case fbs::ParamKind::Integers:
+        if (param.integers() == nullptr) break;
+        ASHLAR_RETURN_IF_ERROR(Spend(param.integers()->size() * sizeof(int64_t)));
+        return ParamValue(Integers(*param.integers()));
+    }
+    return Reject("parameter '", View(*param.name()).substr(0, 64), "' of kind ",
+                  static_cast<int>(param.kind()), " has no such value");
+  }
+
+  absl::StatusOr<TensorType> ReadType(const fbs::Var& var) {
+    ASHLAR_RETURN_IF_ERROR(CheckId(var.id()));
+    if (static_cast<int>(var.dtype()) >= kNumDTypes) {
+      return Reject("unknown dtype ", static_cast<int>(var.dtype()));
+    }
+    if (static_cast<int>(var.format()) >= kNumFormats) {
+      return Reject("unknown format ", static_cast<int>(var.format()));
+    }
+    ASHLAR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(Integers(*var.shape())));
+    TensorType type = {static_cast<DType>(var.dtype()), std::move(shape),
+                       static_cast<Format>(var.format())};
+    if (type.format != Format::kDefault && type.shape.rank() != 4) {
+      return Reject("format ", Name(type.format), " for ", type.shape.ToString(),
+                    ", expected 4 dimensions");
+    }
+    return type;
+  }
+
+  absl::StatusOr<OperatorPtr> ReadConstant(const fbs::Extent& extent, const TensorType& type) {
+    const uint64_t offset = extent.offset(), bytes = extent.bytes();
+    const uint64_t expected = type.shape.num_elements() * SizeOf(type.dtype);
+    if (bytes != expected) {
+      return Reject("value has ", bytes, " bytes, ", type.ToString(), " needs ", expected);
+    }
+    if (offset > weights_.size() || bytes > weights_.size() - offset ||
+        offset % kWeightAlignment != 0) {
+      return Reject("value of ", bytes, " bytes at ", offset,
+                    ", expected inside the weights section of ", weights_.size(),
+                    " bytes at a multiple of ", kWeightAlignment);
+    }
+    return Operators().MakeConstant(
+        HostTensor::Borrow(type.dtype, type.shape, owner_, weights_.data() + offset));
+  }
+
+  absl::StatusOr<OperatorPtr> ReadOperator(const fbs::Node& node, const TensorType& first_output) {
+    OperatorPtr op;
+    if (node.value() != nullptr) {
+      ASHLAR_ASSIGN_OR_RETURN(op, ReadConstant(*node.value(), first_output));
+      if (View(*node.type()) != op->type() || Count(node.params()) != 0) {
+        return Reject("has a value, which only ", op->type(), " has, without parameters");
+      }
+    } else if (node.pooled()) {
+      op = Operators().MakeConstant(HostTensor::ShapeOnly(first_output.dtype, first_output.shape));
+      if (!pooled_constants_ || View(*node.type()) != op->type() || Count(node.params()) != 0) {
+        return Reject("is in a pool, which only ", op->type(),
+                      " of a packed section is, without parameters");
+      }
+    } else {
+      ASHLAR_RETURN_IF_ERROR(Spend(node.type()->size()));
+      ASHLAR_ASSIGN_OR_RETURN(ParamList params, ReadParams(node));
+      ASHLAR_ASSIGN_OR_RETURN(op, Operators().Make(View(*node.type()), params));
+    }
+    const bool binds = op->role() == Role::kInput || op->role() == Role::kOutput;
+    if (binds != (node.binding() != nullptr && node.binding()->size() > 0)) {
+      return Reject("field binding is ", binds ? "missing" : "not for this type");
+    }
+    return op;
+  }
+
+  // The recorded types; ids, names and formats go into the options.
+  absl::StatusOr<std::vector<TensorType>> ReadOutputs(const fbs::Node& node,
+                                                      GraphBuilder::NodeOptions& options) {
+    std::vector<TensorType> types;
+    for (size_t i = 0; i < node.outputs()->size(); ++i) {
+      const fbs::Var& var = *node.outputs()->Get(i);
+      ASHLAR_RETURN_IF_ERROR(
+          Spend(kLeastVar + var.name()->size() + sizeof(int64_t) * var.shape()->size()));
+      absl::StatusOr<TensorType> type = ReadType(var);
+      if (!type.ok()) return Annotate(type.status(), absl::StrCat("output ", i));
+      options.output_ids.push_back(var.id());
+      options.output_names.push_back(var.name()->str());
+      options.output_formats.push_back(type->format);
+      types.push_back(*std::move(type));
+    }
+    if (types.empty()) return Reject("has no outputs");
+    return types;
+  }
+
+  absl::StatusOr<std::vector<int>> ReadInputs(const fbs::Node& node, size_t vars_made) {
+    std::vector<int> inputs;
+    ASHLAR_RETURN_IF_ERROR(Spend(sizeof(uint32_t) * Count(node.inputs())));
+    for (size_t i = 0; i < Count(node.inputs()); ++i) {
+      const uint32_t input = node.inputs()->Get(i);
+      if (input >= vars_made) {
+        return Reject("input ", i, " is var ", input, ", but only ", vars_made,
+                      " are made before it");
+      }
+      inputs.push_back(static_cast<int>(input));
+    }
+    return inputs;
+  }
+
+  absl::Status ReadNode(const fbs::Node& node, GraphBuilder& builder) {
+    GraphBuilder::NodeOptions options;
+    ASHLAR_RETURN_IF_ERROR(Spend(kLeastNode + node.name()->size()));
+    ASHLAR_RETURN_IF_ERROR(CheckId(node.id()));
+    if (node.name()->size() == 0) return Reject("has no name");
+    options.name = node.name()->str();
+    options.id = node.id();
+    options.priority = node.priority();
+    if (node.binding() != nullptr) {
+      ASHLAR_RETURN_IF_ERROR(Spend(node.binding()->size()));
+      options.binding = node.binding()->str();
+    }
+
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, ReadOutputs(node, options));
+    ASHLAR_ASSIGN_OR_RETURN(std::vector<int> inputs,
+                            ReadInputs(node, builder.graph().vars().size()));
+    ASHLAR_ASSIGN_OR_RETURN(OperatorPtr op, ReadOperator(node, types[0]));
+    if (op->has_workspace() && types.back().shape.rank() == 1) {
+      options.workspace_bytes = types.back().shape[0];
+    }
+    ASHLAR_ASSIGN_OR_RETURN(std::vector<int> outputs,
+                            builder.Add(std::move(op), std::move(inputs), std::move(options)));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const TensorType& inferred = builder.graph().var(outputs[i]).type;
+      if (inferred == types[i]) continue;
+      return Reject("output ", i, " is recorded as ", types[i].ToString(), ", but its inputs make ",
+                    inferred.ToString());
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t unread_bytes_;
+  bool pooled_constants_ = false;  // may be without a value
+  absl::Span<const uint8_t> weights_;
+  std::shared_ptr<const void> owner_;
+};
+
+// The root table of a section, InvalidArgument where it is no valid FlatBuffer of that kind.
+template <typename Table>
+absl::StatusOr<const Table*> VerifiedRoot(absl::Span<const uint8_t> section,
+                                          absl::string_view what) {
+  // Every table is reached through 4 bytes at least.
+  flatbuffers::Verifier verifier(section.data(), section.size(), kMaxDepth,
+                                 static_cast<flatbuffers::uoffset_t>(section.size() / 4));
+  if (section.size() < sizeof(flatbuffers::uoffset_t) ||
+      section.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !verifier.VerifyBuffer<Table>(nullptr)) {
+    return Reject("the ", what, " of ", section.size(), " bytes is no valid FlatBuffer of a model");
+  }
+  return flatbuffers::GetRoot<Table>(section.data());
+}
+
+absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, std::shared_ptr<const void> owner,
+                           NativeHeader* header) {
+  ASHLAR_ASSIGN_OR_RETURN(*header, DecodeHeader(bytes));
+  const absl::Span<const uint8_t> section =
+      bytes.subspan(header->graph_offset, header->graph_bytes);
+  ASHLAR_ASSIGN_OR_RETURN(const fbs::Model* const model,
+                          VerifiedRoot<fbs::Model>(section, "graph section"));
+  GraphReader reader(static_cast<int64_t>(section.size()),
+                     bytes.subspan(header->weights_offset, header->weights_bytes),
+                     std::move(owner));
+  return reader.Read(*model);
+}
+
+absl::StatusOr<std::optional<PackedModel>> ReadPacked(absl::Span<const uint8_t> bytes,
+                                                      std::shared_ptr<const void> owner) {
+  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
+  if (header.packed_offset == 0) return std::optional<PackedModel>();
+  ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed_header, DecodePackedHeader(bytes, header));
+  const absl::Span<const uint8_t> index =
+      bytes.subspan(header.packed_offset + sizeof(packed_header), packed_header.index_bytes);
+  ASHLAR_ASSIGN_OR_RETURN(const fbs::Packed* const root,
+                          VerifiedRoot<fbs::Packed>(index, "packed section's index"));
+  GraphReader reader(static_cast<int64_t>(index.size()),
+                     bytes.subspan(header.weights_offset, header.weights_bytes), owner);
+  absl::StatusOr<PackedModel> packed = reader.Read(*root);
+  if (!packed.ok()) return Annotate(packed.status(), "packed section");
+  packed->pool = bytes.data() + packed_header.pool_offset;
+  packed->pool_bytes = static_cast<int64_t>(packed_header.pool_bytes);
+  packed->owner = std::move(owner);
+  return std::optional<PackedModel>(*std::move(packed));
+}
+
+template <typename T>
+absl::StatusOr<T> Named(absl::string_view name, absl::StatusOr<T> result) {
+  if (result.ok()) return result;
+  return Reject(name, ": ", result.status().message());
+}
+
+absl::Status CheckAligned(absl::Span<const uint8_t> bytes, absl::string_view name) {
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kWeightAlignment == 0) return absl::OkStatus();
+  return Reject(name, ": the bytes do not start at a multiple of ", kWeightAlignment);
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file) {
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> mapping, MappedFile::Open(path));
+  NativeHeader header;
+  absl::StatusOr<Graph> graph = Named(path, Read(mapping->bytes(), mapping, &header));
+  if (graph.ok() && file != nullptr) {
+    *file = {std::move(mapping), static_cast<int64_t>(header.weights_bytes), path};
+  }
+  return graph;
+}
+
+absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
+                                         std::shared_ptr<const void> owner,
+                                         absl::string_view name) {
+  ASHLAR_RETURN_IF_ERROR(CheckAligned(bytes, name));
+  NativeHeader header;
+  return Named(name, Read(bytes, std::move(owner), &header));
+}
+
+absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file) {
+  return ReadPackedModelFromBytes(file.mapping->bytes(), file.mapping, file.name);
+}
+
+absl::StatusOr<std::optional<PackedModel>> ReadPackedModelFromBytes(
+    absl::Span<const uint8_t> bytes, std::shared_ptr<const void> owner, absl::string_view name) {
+  ASHLAR_RETURN_IF_ERROR(CheckAligned(bytes, name));
+  return Named(name, ReadPacked(bytes, std::move(owner)));
+}
+
+}  // namespace ashlar

@@ -1,0 +1,225 @@
+#include "serialization/native/writer.h"
+
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/status.h"
+#include "serialization/file_writer.h"
+#include "serialization/native/format.h"
+#include "serialization/native/model_generated.h"
+
+namespace ashlar {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+// From `offset` to where the next section may start.
+std::string Gap(uint64_t offset) { return std::string(NextSection(offset) - offset, '\0'); }
+
+absl::string_view BytesOf(const HostTensor& tensor) {
+  return {static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.bytes())};
+}
+
+// The weights section: where each constant lies. Equal bytes are stored once.
+class WeightPool {
+ public:
+  fbs::Extent Place(absl::string_view bytes) {
+    const auto [entry, is_new] = offsets_.try_emplace(bytes, size_);
+    if (is_new) {
+      stored_.push_back(bytes);
+      size_ += RoundUp(bytes.size(), kWeightAlignment);
+    }
+    return fbs::Extent(entry->second, bytes.size());
+  }
+  uint64_t bytes() const { return size_; }
+
+  absl::Status Write(FileWriter& file) const {
+    static constexpr char kZeros[kWeightAlignment] = {};
+    for (absl::string_view bytes : stored_) {
+      ASHLAR_RETURN_IF_ERROR(file.Write(bytes));
+      const size_t padding = RoundUp(bytes.size(), kWeightAlignment) - bytes.size();
+      ASHLAR_RETURN_IF_ERROR(file.Write(kZeros, padding));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::flat_hash_map<absl::string_view, uint64_t> offsets_;
+  std::vector<absl::string_view> stored_;
+  uint64_t size_ = 0;
+};
+
+// Fills the field of a Param that its kind names.
+struct ParamFields {
+  FlatBufferBuilder& builder;
+  fbs::ParamKind kind = fbs::ParamKind::Bool;
+  int64_t integer = 0;
+  double real = 0;
+  Offset<flatbuffers::String> text = {};
+  Offset<flatbuffers::Vector<int64_t>> integers = {};
+
+  void operator()(bool value) { integer = value; }
+  void operator()(int64_t value) {
+    kind = fbs::ParamKind::Integer;
+    integer = value;
+  }
+  void operator()(double value) {
+    kind = fbs::ParamKind::Real;
+    real = value;
+  }
+  void operator()(const std::string& value) {
+    kind = fbs::ParamKind::Text;
+    text = builder.CreateString(value);
+  }
+  void operator()(const std::vector<int64_t>& value) {
+    kind = fbs::ParamKind::Integers;
+    integers = builder.CreateVector(value);
+  }
+};
+
+Offset<fbs::Param> EncodeParam(FlatBufferBuilder& builder, const std::string& name,
+                               const ParamValue& value) {
+  ParamFields fields{builder};
+  std::visit(fields, value);
+  return fbs::CreateParam(builder, builder.CreateString(name), fields.kind, fields.integer,
+                          fields.real, fields.text, fields.integers);
+}
+
+Offset<fbs::Var> EncodeVar(FlatBufferBuilder& builder, const Var& var) {
+  const absl::Span<const int64_t> dims = var.type.shape.dims();
+  return fbs::CreateVar(
+      builder, var.id, builder.CreateString(var.name), static_cast<fbs::DType>(var.type.dtype),
+      static_cast<fbs::Format>(var.type.format), builder.CreateVector(dims.data(), dims.size()));
+}
+
+Offset<fbs::Node> EncodeNode(FlatBufferBuilder& builder, const Graph& graph,
+                             const OperatorNode& node, WeightPool& weights) {
+  std::vector<Offset<fbs::Param>> params;
+  for (const auto& [name, value] : node.op->params()) {
+    params.push_back(EncodeParam(builder, name, value));
+  }
+  std::vector<Offset<fbs::Var>> outputs;
+  for (int output : node.outputs) outputs.push_back(EncodeVar(builder, graph.var(output)));
+  fbs::Extent value;
+  const HostTensor* constant = node.op->constant();
+  const bool stored = constant != nullptr && constant->has_data();
+  if (stored) value = weights.Place(BytesOf(*constant));
+  const absl::string_view type = node.op->type();
+  return fbs::CreateNode(
+      builder, node.id, builder.CreateString(node.name),
+      builder.CreateString(type.data(), type.size()), builder.CreateVector(params),
+      builder.CreateVector(std::vector<uint32_t>(node.inputs.begin(), node.inputs.end())),
+      builder.CreateVector(outputs), node.priority, builder.CreateString(node.binding),
+      stored ? &value : nullptr, constant != nullptr && !stored);
+}
+
+Offset<fbs::Model> EncodeGraph(FlatBufferBuilder& builder, const Graph& graph,
+                               WeightPool& weights) {
+  std::vector<Offset<fbs::Node>> nodes;
+  for (const OperatorNode& node : graph.nodes()) {
+    nodes.push_back(EncodeNode(builder, graph, node, weights));
+  }
+  const std::string comp_node =
+      (graph.vars().empty() ? CompNode() : graph.var(0).comp_node).ToString();
+  return fbs::CreateModel(builder, builder.CreateString(comp_node), graph.next_id(),
+                          builder.CreateVector(nodes));
+}
+
+Offset<fbs::Packed> EncodePacked(FlatBufferBuilder& builder, const PackedModel& packed,
+                                 WeightPool& weights) {
+  std::vector<Offset<fbs::PackedWeight>> parts;
+  for (const PackedWeight& weight : packed.weights) {
+    parts.push_back(fbs::CreatePackedWeight(
+        builder, static_cast<uint32_t>(weight.var), builder.CreateString(weight.key),
+        static_cast<uint64_t>(weight.offset), static_cast<uint64_t>(weight.bytes)));
+  }
+  const auto model = EncodeGraph(builder, packed.graph, weights);
+  return fbs::CreatePacked(
+      builder, builder.CreateString(packed.processor), builder.CreateString(packed.options), model,
+      builder.CreateVectorOfStrings(packed.kernels), builder.CreateVector(parts));
+}
+
+// What the file could not give back.
+absl::Status CheckWritable(const Graph& graph, bool pooled) {
+  for (const Var& var : graph.vars()) {
+    if (!(var.comp_node == graph.var(0).comp_node)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("var ", var.id, " is on ", var.comp_node.ToString(), ", others on ",
+                       graph.var(0).comp_node.ToString(), "; a model file holds one comp node"));
+    }
+  }
+  for (const OperatorNode& node : graph.nodes()) {
+    const HostTensor* constant = node.op->constant();
+    if (constant != nullptr && !constant->has_data() && !pooled) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(node.name.substr(0, 200), " (", node.id, "): a constant without data"));
+    }
+  }
+  if (graph.next_id() > kMaxId) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ids up to ", graph.next_id(), ", at most ", kMaxId, " fit"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Write(const Graph& graph, const PackedModel* packed, const std::string& path) {
+  ASHLAR_RETURN_IF_ERROR(Annotate(CheckWritable(graph, /*pooled=*/false), path));
+  FlatBufferBuilder builder, index;
+  WeightPool weights;
+  builder.Finish(EncodeGraph(builder, graph, weights));
+  if (packed != nullptr) {
+    ASHLAR_RETURN_IF_ERROR(Annotate(CheckWritable(packed->graph, /*pooled=*/true), path));
+    index.Finish(EncodePacked(index, *packed, weights));
+  }
+
+  NativeHeader header;
+  header.graph_bytes = builder.GetSize();
+  const uint64_t graph_end = header.graph_offset + header.graph_bytes;
+  header.weights_offset = NextSection(graph_end);
+  header.weights_bytes = weights.bytes();
+  const uint64_t weights_end = header.weights_offset + header.weights_bytes;
+  header.file_bytes = weights_end;
+  PackedHeader packed_header;
+  uint64_t index_end = 0;
+  if (packed != nullptr) {
+    header.packed_offset = NextSection(weights_end);
+    packed_header.index_bytes = RoundUp(index.GetSize(), kWeightAlignment);
+    index_end = header.packed_offset + sizeof(packed_header) + packed_header.index_bytes;
+    packed_header.pool_offset = NextSection(index_end);
+    packed_header.pool_bytes = static_cast<uint64_t>(packed->pool_bytes);
+    header.file_bytes = packed_header.pool_offset + packed_header.pool_bytes;
+  }
+
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> file, FileWriter::Create(path));
+  const auto encoded = EncodeHeader(header);
+  ASHLAR_RETURN_IF_ERROR(file->Write(encoded.data(), encoded.size()));
+  ASHLAR_RETURN_IF_ERROR(file->Write(builder.GetBufferPointer(), header.graph_bytes));
+  ASHLAR_RETURN_IF_ERROR(file->Write(Gap(graph_end)));
+  ASHLAR_RETURN_IF_ERROR(weights.Write(*file));
+  if (packed != nullptr) {
+    ASHLAR_RETURN_IF_ERROR(file->Write(Gap(weights_end)));
+    ASHLAR_RETURN_IF_ERROR(file->Write(&packed_header, sizeof(packed_header)));
+    ASHLAR_RETURN_IF_ERROR(file->Write(index.GetBufferPointer(), index.GetSize()));
+    ASHLAR_RETURN_IF_ERROR(
+        file->Write(std::string(packed_header.index_bytes - index.GetSize(), '\0')));
+    ASHLAR_RETURN_IF_ERROR(file->Write(Gap(index_end)));
+    ASHLAR_RETURN_IF_ERROR(file->Write(packed->pool, packed_header.pool_bytes));
+  }
+  return file->Commit();
+}
+
+}  // namespace
+
+absl::Status WriteModel(const Graph& graph, const std::string& path) {
+  return Write(graph, nullptr, path);
+}
+
+absl::Status WriteModel(const Graph& graph, const PackedModel& packed, const std::string& path) {
+  return Write(graph, &packed, path);
+}
+
+}  // namespace ashlar

@@ -1,0 +1,137 @@
+// Operators on images: convolution, pooling, normalisation.
+#include <algorithm>
+
+#include "graph/status.h"
+#include "opr/batch_norm.h"
+#include "opr/conv_bias.h"
+#include "opr/convolution.h"
+#include "opr/lrn.h"
+#include "opr/pooling.h"
+#include "serialization/onnx/operators.h"
+
+namespace ashlar {
+namespace {
+
+// The padding at the end that windows reach: more would change nothing, but some programs refuse
+// padding as wide as the window.
+int64_t UsedPadEnd(const WindowAxis& axis) {
+  const int64_t reach = axis.Origin(axis.output - 1) + axis.extent() - axis.input;
+  return std::clamp<int64_t>(reach, 0, axis.pad_end);
+}
+
+std::vector<OnnxAttribute> WindowAttributes(const WindowAxis& h, const WindowAxis& w) {
+  using Pair = std::vector<int64_t>;
+  std::vector<OnnxAttribute> attributes = {
+      {"kernel_shape", Pair{h.window, w.window}},
+      {"strides", Pair{h.stride, w.stride}},
+      {"pads", Pair{h.pad_begin, w.pad_begin, UsedPadEnd(h), UsedPadEnd(w)}}};
+  // Pooling may not name them in operator set 13 where it averages.
+  if (h.dilation != 1 || w.dilation != 1) {
+    attributes.push_back({"dilations", Pair{h.dilation, w.dilation}});
+  }
+  return attributes;
+}
+
+// A filter of a true convolution, as correlation wants it.
+HostTensor Flipped(const HostTensor& filter) {
+  HostTensor flipped = HostTensor::Zeros(filter.dtype(), filter.shape());
+  const int rank = filter.shape().rank();
+  const int64_t window = filter.shape()[rank - 2] * filter.shape()[rank - 1];
+  const float* from = filter.data<float>().data();
+  float* to = flipped.mutable_data<float>().data();
+  for (int64_t i = 0; i < filter.num_elements(); i += window) {
+    std::reverse_copy(from + i, from + i + window, to + i);
+  }
+  return flipped;
+}
+
+// src * filter + bias, with an empty bias for none.
+absl::StatusOr<std::string> Conv(OnnxEmitter& emitter, const ConvolutionParam& param,
+                                 const std::string& bias) {
+  ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry,
+                          InferConvolution(param, emitter.input_type(0), emitter.input_type(1)));
+  const Shape filter_shape = {geometry.groups * geometry.out_channels, geometry.in_channels,
+                              geometry.h.window, geometry.w.window};
+  std::string filter;
+  if (param.mode == ConvolutionMode::kConvolution) {
+    if (emitter.constant(1) == nullptr) {
+      return absl::UnimplementedError("mode CONVOLUTION with a filter that is no constant");
+    }
+    filter = emitter.Tensor(Flipped(*emitter.constant(1)).Reshaped(filter_shape));
+  } else {
+    filter = emitter.input(1, filter_shape);
+  }
+  std::vector<OnnxAttribute> attributes = WindowAttributes(geometry.h, geometry.w);
+  attributes.push_back({"group", geometry.groups});
+  std::vector<std::string> inputs = {emitter.input(0), filter};
+  if (!bias.empty()) inputs.push_back(bias);
+  return emitter.Add("Conv", inputs, attributes);
+}
+
+std::string Activate(OnnxEmitter& emitter, const ConvBiasParam& param, const std::string& x) {
+  switch (param.nonlineMode) {
+    case Activation::kIdentity:
+      return x;
+    case Activation::kRelu:
+      return emitter.Add("Relu", {x});
+    case Activation::kSigmoid:
+      return emitter.Add("Sigmoid", {x});
+    case Activation::kHSwish:
+      return OnnxHSwish(emitter, x);
+    case Activation::kClamp:
+      return OnnxClamp(emitter, x, param.lo, param.hi);
+  }
+  return x;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> OnnxConvolution(OnnxEmitter& emitter) {
+  return Conv(emitter, emitter.op<ConvolutionForward>().param(), "");
+}
+
+absl::StatusOr<std::string> OnnxConvBias(OnnxEmitter& emitter) {
+  const ConvBiasParam& param = emitter.op<ConvBiasForward>().param();
+  const std::string bias = emitter.input(ConvBiasForward::kBias, {emitter.output_type().shape[1]});
+  ASHLAR_ASSIGN_OR_RETURN(std::string value, Conv(emitter, param, bias));
+  if (emitter.num_inputs() > ConvBiasForward::kZ) {
+    value = emitter.Add("Add", {value, emitter.input(ConvBiasForward::kZ)});
+  }
+  return Activate(emitter, param, value);
+}
+
+absl::StatusOr<std::string> OnnxPooling(OnnxEmitter& emitter) {
+  const PoolingParam& param = emitter.op<PoolingForward>().param();
+  ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry,
+                          InferPooling(param, emitter.input_type(0)));
+  std::vector<OnnxAttribute> attributes = WindowAttributes(geometry.h, geometry.w);
+  if (param.mode == PoolingMode::kMax) {
+    return emitter.Add("MaxPool", {emitter.input(0)}, attributes);
+  }
+  attributes.push_back({"count_include_pad", int64_t{param.mode == PoolingMode::kAverage}});
+  return emitter.Add("AveragePool", {emitter.input(0)}, attributes);
+}
+
+absl::StatusOr<std::string> OnnxBatchNorm(OnnxEmitter& emitter) {
+  const Shape channels = {emitter.output_type().shape[1]};
+  std::vector<std::string> inputs = {emitter.input(BatchNorm::kX)};
+  for (const int i :
+       {BatchNorm::kScale, BatchNorm::kBias, BatchNorm::kMean, BatchNorm::kVariance}) {
+    inputs.push_back(emitter.input(i, channels));
+  }
+  const double epsilon = emitter.op<BatchNorm>().param().epsilon;
+  return emitter.Add("BatchNormalization", inputs, {{"epsilon", static_cast<float>(epsilon)}});
+}
+
+absl::StatusOr<std::string> OnnxLrn(OnnxEmitter& emitter) {
+  const LRNParam& param = emitter.op<LRN>().param();
+  return emitter.Add("LRN", {emitter.input(0)},
+                     {{"size", param.size},
+                      {"alpha", static_cast<float>(param.alpha)},
+                      {"beta", static_cast<float>(param.beta)},
+                      {"bias", static_cast<float>(param.bias)}});
+}
+
+absl::StatusOr<std::string> OnnxRelayout(OnnxEmitter& emitter) { return emitter.input(0); }
+
+}  // namespace ashlar

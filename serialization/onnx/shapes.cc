@@ -1,0 +1,93 @@
+// Operators that move elements and change shapes.
+#include <algorithm>
+
+#include "graph/status.h"
+#include "opr/axis.h"
+#include "opr/concat.h"
+#include "opr/dimshuffle.h"
+#include "opr/get_var_shape.h"
+#include "opr/subtensor.h"
+#include "serialization/onnx/operators.h"
+
+namespace ashlar {
+
+absl::StatusOr<std::string> OnnxReshape(OnnxEmitter& emitter) {
+  const Shape& shape = emitter.output_type().shape;
+  if (shape.num_elements() == 0) {
+    return absl::UnimplementedError(absl::StrCat("to the empty shape ", shape.ToString()));
+  }
+  return emitter.Add("Reshape",
+                     {emitter.input(0), emitter.Ints({shape.dims().begin(), shape.dims().end()})});
+}
+
+absl::StatusOr<std::string> OnnxDimshuffle(OnnxEmitter& emitter) {
+  const std::vector<int64_t>& pattern = emitter.op<Dimshuffle>().param().pattern;
+  std::vector<int64_t> kept, added, dropped;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] < 0) {
+      added.push_back(static_cast<int64_t>(i));
+    } else {
+      kept.push_back(pattern[i]);
+    }
+  }
+  for (int64_t axis = 0; axis < emitter.input_type(0).shape.rank(); ++axis) {
+    if (std::find(kept.begin(), kept.end(), axis) == kept.end()) dropped.push_back(axis);
+  }
+  // Without the dropped axes, the kept ones are counted anew.
+  std::vector<int64_t> perm;
+  for (int64_t axis : kept) {
+    perm.push_back(axis - std::count_if(dropped.begin(), dropped.end(),
+                                        [&](int64_t other) { return other < axis; }));
+  }
+  std::string value = emitter.input(0);
+  if (!dropped.empty()) value = emitter.Add("Squeeze", {value, emitter.Ints(dropped)});
+  if (!std::is_sorted(perm.begin(), perm.end())) {
+    value = emitter.Add("Transpose", {value}, {{"perm", perm}});
+  }
+  if (!added.empty()) value = emitter.Add("Unsqueeze", {value, emitter.Ints(added)});
+  return value;
+}
+
+absl::StatusOr<std::string> OnnxSubtensor(OnnxEmitter& emitter) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges,
+                          emitter.op<Subtensor>().Ranges(emitter.infos()));
+  const Shape& shape = emitter.input_type(0).shape;
+  std::vector<int64_t> axes, starts, ends, steps, dropped;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const AxisRange& range = ranges[axis];
+    if (range.dropped) dropped.push_back(axis);
+    if (range.start == 0 && range.step == 1 && range.count == shape[axis]) continue;
+    int64_t end = range.start;
+    if (range.count > 0) {
+      end += (range.count - 1) * range.step + (range.step > 0 ? 1 : -1);
+      // In front of the first element; -1 would be the last.
+      if (end < 0) end = -shape[axis] - 1;
+    }
+    axes.push_back(axis);
+    starts.push_back(range.start);
+    ends.push_back(end);
+    steps.push_back(range.step);
+  }
+  std::string value = emitter.input(0);
+  if (!axes.empty()) {
+    value = emitter.Add("Slice", {value, emitter.Ints(starts), emitter.Ints(ends),
+                                  emitter.Ints(axes), emitter.Ints(steps)});
+  }
+  if (!dropped.empty()) value = emitter.Add("Squeeze", {value, emitter.Ints(dropped)});
+  return value;
+}
+
+absl::StatusOr<std::string> OnnxConcat(OnnxEmitter& emitter) {
+  std::vector<std::string> inputs;
+  for (size_t i = 0; i < emitter.num_inputs(); ++i) inputs.push_back(emitter.input(i));
+  return emitter.Add("Concat", inputs, {{"axis", emitter.op<Concat>().param().axis}});
+}
+
+absl::StatusOr<std::string> OnnxGetVarShape(OnnxEmitter& emitter) {
+  const int64_t axis = emitter.op<GetVarShape>().param().axis;
+  std::string value = emitter.Add("Shape", {emitter.input(0)});
+  if (axis != kNoAxis) value = emitter.Add("Gather", {value, emitter.Ints({axis})});
+  return emitter.Add("Cast", {value}, {{"to", int64_t{onnx::TensorProto::INT32}}});
+}
+
+}  // namespace ashlar

@@ -1,0 +1,102 @@
+#include "serialization/onnx/writer.h"
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <limits>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "graph/status.h"
+#include "serialization/file_writer.h"
+#include "serialization/onnx/model.h"
+#include "serialization/onnx/operators.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kMaxMessageBytes = std::numeric_limits<int32_t>::max();
+
+// Which vars the outputs need while the model runs: not those that only give a shape.
+std::vector<bool> NeededVars(const Graph& graph) {
+  std::vector<bool> needed(graph.vars().size(), false);
+  for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
+    bool used = node->op->role() == Role::kOutput;
+    for (int output : node->outputs) used = used || needed[output];
+    for (size_t i = 0; used && i < node->inputs.size(); ++i) {
+      if (node->op->input_use(static_cast<int>(i)) != InputUse::kHostValue) {
+        needed[node->inputs[i]] = true;
+      }
+    }
+  }
+  return needed;
+}
+
+absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph) {
+  OnnxModel model(graph);
+  const std::vector<bool> needed = NeededVars(graph);
+  std::vector<std::string> problems;
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->role() != Role::kCompute || !needed[node.outputs[0]]) continue;
+    OnnxEmitter emitter(graph, node, model);
+    const OnnxFunction function = FindOnnxFunction(node.op->type());
+    absl::StatusOr<std::string> value = absl::UnimplementedError("no counterpart");
+    if (function != nullptr) value = function(emitter);
+    if (value.ok()) {
+      model.Bind(node.outputs[0], *value);
+    } else {
+      problems.push_back(absl::StrCat(node.name.substr(0, 200), " (", node.op->type(), ", ",
+                                      node.id, "): ", value.status().message()));
+    }
+  }
+  if (problems.empty()) return std::move(model).Finish();
+  return absl::UnimplementedError(absl::StrCat("ONNX cannot express ", problems.size(),
+                                               " operators:\n  ", absl::StrJoin(problems, "\n  ")));
+}
+
+int64_t ConstantBytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const OperatorNode& node : graph.nodes()) {
+    if (const HostTensor* constant = node.op->constant()) bytes += constant->bytes();
+  }
+  return bytes;
+}
+
+// Lets protobuf write through a FileWriter.
+class Stream final : public google::protobuf::io::CopyingOutputStream {
+ public:
+  explicit Stream(FileWriter& file) : file_(file) {}
+  bool Write(const void* data, int bytes) override {
+    status_ = file_.Write(data, static_cast<size_t>(bytes));
+    return status_.ok();
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  FileWriter& file_;
+  absl::Status status_;
+};
+
+}  // namespace
+
+absl::Status WriteOnnx(const Graph& graph, const std::string& path) {
+  const auto too_large = [&](int64_t bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": the model has ", bytes, " bytes; an ONNX file holds at most ", kMaxMessageBytes));
+  };
+  // Before the weights are copied into the message.
+  if (const int64_t bytes = ConstantBytes(graph); bytes > kMaxMessageBytes) return too_large(bytes);
+  absl::StatusOr<onnx::ModelProto> model = Convert(graph);
+  if (!model.ok()) return Annotate(model.status(), path);
+  const size_t bytes = model->ByteSizeLong();
+  if (bytes > kMaxMessageBytes) return too_large(static_cast<int64_t>(bytes));
+
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> file, FileWriter::Create(path));
+  Stream stream(*file);
+  google::protobuf::io::CopyingOutputStreamAdaptor adaptor(&stream);
+  const bool written = model->SerializeToZeroCopyStream(&adaptor) && adaptor.Flush();
+  ASHLAR_RETURN_IF_ERROR(stream.status());
+  if (!written) return absl::InternalError(absl::StrCat(path, ": protobuf cannot write the model"));
+  return file->Commit();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,71 @@
+// A profile dump of a small graph, as a document to change.
+#ifndef ASHLAR_TESTS_SERIALIZATION_MEGENGINE_SMALL_DUMP_H_
+#define ASHLAR_TESTS_SERIALIZATION_MEGENGINE_SMALL_DUMP_H_
+
+#include "opr/convolution.h"
+#include "opr/elemwise.h"
+#include "opr/get_var_shape.h"
+#include "opr/host_io.h"
+#include "opr/reshape.h"
+#include "runtime/cpu/cpu_device.h"
+#include "serialization/json_file.h"
+#include "serialization/megengine/profile_dump.h"
+#include "tests/support/graph_maker.h"
+
+namespace ashlar::testing {
+
+// Ids: input 0 (vars 1, 2), filter 3 (4), convolution 5 (6, 7), RELU 8 (9), bound 10 (11), its
+// shape 12 (13), Reshape 14 (15), output 16 (17).
+inline Graph SmallGraph() {
+  GraphBuilder builder;
+  const auto add = [&builder](OperatorPtr op, std::vector<int> inputs) {
+    GraphBuilder::NodeOptions options;
+    if (op->role() == Role::kInput) options.name = "data";
+    return Value(builder.Add(std::move(op), std::move(inputs), options))[0];
+  };
+  const int data =
+      add(std::make_shared<InputCallback>(InputParam{DType::kFloat32, {1, 3, 8, 8}}), {});
+  const int filter =
+      add(Operators().MakeConstant(HostTensor::Zeros(DType::kFloat32, Shape{4, 3, 3, 3})), {});
+  const int conv = add(std::make_shared<ConvolutionForward>(ConvolutionParam()), {data, filter});
+  const int relu = add(std::make_shared<Elemwise>(ElemwiseParam()), {conv});
+  const int model =
+      add(Operators().MakeConstant(HostTensor::Zeros(DType::kFloat32, Shape{36, 4})), {});
+  const int shape = add(std::make_shared<GetVarShape>(GetVarShapeParam()), {model});
+  const int reshape = add(std::make_shared<Reshape>(ReshapeParam()), {relu, shape});
+  add(std::make_shared<OutputCallback>(NoParam()), {reshape});
+  return Value(std::move(builder).Build());
+}
+
+// One step a millisecond.
+inline ProfileRecord SmallRecord(const PlannedGraph& planned) {
+  ProfileRecord record;
+  for (size_t i = 0; i < planned.schedule.order.size(); ++i) {
+    record.steps.push_back({i * 1e-3, (i + 1) * 1e-3});
+  }
+  // Where no session lies; only differences of addresses count.
+  record.arena = reinterpret_cast<const void*>(uintptr_t{1} << 32);
+  record.weights = reinterpret_cast<const void*>(uintptr_t{1} << 40);
+  return record;
+}
+
+// On the CPU, unchanged, in MegEngine's order.
+inline std::unique_ptr<PlannedGraph> PlanAsRecorded(Graph graph, PlanningOptions options = {}) {
+  RegisterCpuDevice();
+  options.passes = "none";
+  options.scheduler = "megengine";
+  return Value(PlanGraph(std::move(graph), options));
+}
+
+inline const nlohmann::json& SmallDump() {
+  static const auto* const dump = [] {
+    const std::unique_ptr<PlannedGraph> planned = PlanAsRecorded(SmallGraph());
+    return new nlohmann::json(
+        nlohmann::json::parse(JsonText(ProfileDump(*planned, SmallRecord(*planned)), -1)));
+  }();
+  return *dump;
+}
+
+}  // namespace ashlar::testing
+
+#endif  // ASHLAR_TESTS_SERIALIZATION_MEGENGINE_SMALL_DUMP_H_

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <set>
+
+#include "opr/elemwise_chain.h"
+#include "opr/matrix_mul_bias.h"
+#include "serialization/native/reader.h"
+#include "serialization/native/writer.h"
+#include "tests/serialization/files.h"
+#include "tests/serialization/graph_equality.h"
+#include "tests/serialization/sample_graphs.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar {
+namespace {
+
+using testing::ExpectSameGraph;
+using testing::GraphMaker;
+using testing::IsOk;
+using testing::TempDir;
+using testing::Value;
+
+OperatorPtr Make(absl::string_view type, const ParamList& params) {
+  return Value(Operators().Make(type, params));
+}
+
+HostTensor Ones(const Shape& shape) {
+  const std::vector<float> ones(shape.num_elements(), 1);
+  return HostTensor::FromValues<float>(DType::kFloat32, shape, ones);
+}
+
+// Operators that passes make: in files of packed models, and in no other format.
+Graph MadeByPasses() {
+  GraphMaker maker;
+  const int x = maker.Input("x", {2, 4});
+  MatrixMulBiasParam product;
+  product.transposeB = product.relu = true;
+  const int y = maker.Add<MatrixMulBias>(
+      product, {x, maker.Constant(Ones({3, 4})), maker.Constant(Ones({3}))});
+  maker.Output(maker.Add<ElemwiseChain>({{0, 10}, {-1, 1}, {-1, -1}, {-1, -1}},
+                                        {y, maker.Constant(Ones({3}))}));
+  return std::move(maker).Build();
+}
+
+TEST(NativeRoundTrip, KeepsEverySampleGraph) {
+  TempDir dir;
+  std::set<absl::string_view> types;
+  for (const auto& [name, graph] : testing::SampleGraphs()) {
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(IsOk(WriteModel(graph, dir / "m.ash")));
+    ExpectSameGraph(graph, Value(ReadModel(dir / "m.ash")));
+    for (const OperatorNode& node : graph.nodes()) types.insert(node.op->type());
+  }
+  const Graph made = MadeByPasses();
+  ASSERT_TRUE(IsOk(WriteModel(made, dir / "m.ash")));
+  ExpectSameGraph(made, Value(ReadModel(dir / "m.ash")));
+  for (const OperatorNode& node : made.nodes()) types.insert(node.op->type());
+  for (const OperatorRow& row : OperatorRows()) {
+    EXPECT_TRUE(types.contains(row.type)) << "no sample graph has a " << row.type;
+  }
+}
+
+TEST(NativeRoundTrip, KeepsEveryField) {
+  GraphBuilder builder(CompNode{CompNode::Type::kCpu, 1, 2}, 100);
+  GraphBuilder::NodeOptions options;
+  options.name = "data \"quoted\"\n<script>";
+  options.id = 7;
+  options.output_ids = {3};
+  options.output_names = {"data:0"};
+  options.priority = -5;
+  options.binding = "image";
+  const ParamList input = {{"dtype", std::string("Float32")},
+                           {"shape", std::vector<int64_t>{2, 17, 3, 3}}};
+  const std::vector<int> x = Value(builder.Add(Make("Host2DeviceCopy", input), {}, options));
+  options = {};
+  options.output_formats = {Format::kNCHW16c};
+  const std::vector<int> blocked =
+      Value(builder.Add(Operators().MakeRelayout(Format::kNCHW16c), x, options));
+  for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{0, 4}}) {
+    Value(builder.Add(Operators().MakeConstant(Ones(shape)), {}));
+  }
+  Value(builder.Add(Make("OutputCallback", {}), blocked));
+  const Graph graph = Value(std::move(builder).Build());
+
+  TempDir dir;
+  ASSERT_TRUE(IsOk(WriteModel(graph, dir / "m.ash")));
+  ModelFile file;
+  ExpectSameGraph(graph, Value(ReadModel(dir / "m.ash", &file)));
+  EXPECT_EQ(file.weights_bytes, 64 + 64);
+}
+
+TEST(NativeRoundTrip, StoresEqualConstantsOnceAndAligned) {
+  GraphMaker maker;
+  const int a = maker.Constant(Ones({10}));
+  const int b = maker.Constant(Ones({2, 5}));
+  const int c = maker.Constant(Ones({11}));
+  maker.Output(c);
+  TempDir dir;
+  ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), dir / "m.ash")));
+  ModelFile file;
+  const Graph read = Value(ReadModel(dir / "m.ash", &file));
+  EXPECT_EQ(file.weights_bytes, 128);
+  EXPECT_EQ(read.constant(a)->raw(), read.constant(b)->raw());
+  EXPECT_NE(read.constant(a)->raw(), read.constant(c)->raw());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(read.constant(c)->raw()) % 64, 0u);
+}
+
+TEST(NativeRoundTrip, ConstantsOutliveTheReaderAndDroppedPages) {
+  GraphMaker maker;
+  maker.Output(maker.Constant(Ones({1000})));
+  TempDir dir;
+  ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), dir / "m.ash")));
+  ModelFile file;
+  const Graph read = Value(ReadModel(dir / "m.ash", &file));
+  file.mapping->DropResidentPages();
+  file = {};
+  EXPECT_EQ(read.constant(0)->At(999), 1);
+}
+
+TEST(NativeRoundTrip, OverwritesTheFileThatAGraphIsMappedFrom) {
+  TempDir dir;
+  GraphMaker maker;
+  maker.Output(maker.Constant(Ones({1000})));
+  ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), dir / "m.ash")));
+  const Graph first = Value(ReadModel(dir / "m.ash"));
+  ASSERT_TRUE(IsOk(WriteModel(first, dir / "m.ash")));
+  ExpectSameGraph(first, Value(ReadModel(dir / "m.ash")));
+}
+
+TEST(NativeWriter, RefusesAConstantWithoutData) {
+  GraphMaker maker;
+  maker.Output(maker.Constant(HostTensor::ShapeOnly(DType::kFloat32, {3})));
+  TempDir dir;
+  EXPECT_EQ(WriteModel(std::move(maker).Build(), dir / "m.ash").code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(dir.count(), 0u);
+}
+
+}  // namespace
+}  // namespace ashlar

@@ -1,0 +1,122 @@
+#include "serialization/onnx/writer.h"
+
+#include <onnx/checker.h>
+#include <onnx/onnx_pb.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "opr/elemwise.h"
+#include "serialization/npz.h"
+#include "tests/serialization/files.h"
+#include "tests/serialization/sample_graphs.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/operators.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::GraphMaker;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using testing::TempDir;
+using testing::Value;
+
+onnx::ModelProto ReadOnnx(const std::string& path) {
+  onnx::ModelProto model;
+  EXPECT_TRUE(model.ParseFromString(testing::ReadWholeFile(path)));
+  return model;
+}
+
+// With ASHLAR_ONNX_CASES set to a folder, the models stay there beside inputs and the outputs of
+// host evaluation, for scripts/check_onnx.py to run them in ONNX Runtime.
+void KeepCase(const testing::SampleGraph& sample) {
+  const char* folder = std::getenv("ASHLAR_ONNX_CASES");
+  if (folder == nullptr) return;
+  const std::string base = (std::filesystem::path(folder) / sample.name).string();
+  std::mt19937_64 random(2);
+  absl::flat_hash_map<std::string, HostTensor> values;
+  NamedTensors inputs, outputs;
+  for (const Binding& input : sample.graph.inputs()) {
+    const HostTensor value =
+        testing::RandomTensor(random, sample.graph.var(input.var).type.shape, -2, 4);
+    values[input.name] = value;
+    inputs.emplace_back(input.name, value);
+  }
+  const std::vector<HostTensor> results = Value(testing::EvaluateGraph(sample.graph, values));
+  for (size_t i = 0; i < results.size(); ++i) {
+    outputs.emplace_back(absl::StrCat(i), results[i]);
+  }
+  ASSERT_TRUE(IsOk(WriteOnnx(sample.graph, base + ".onnx")));
+  ASSERT_TRUE(IsOk(WriteNpz(inputs, base + ".inputs.npz")));
+  ASSERT_TRUE(IsOk(WriteNpz(outputs, base + ".outputs.npz")));
+}
+
+TEST(OnnxWriter, WritesValidModelsOfEverySampleGraph) {
+  TempDir dir;
+  for (const testing::SampleGraph& sample : testing::SampleGraphs()) {
+    SCOPED_TRACE(sample.name);
+    ASSERT_TRUE(IsOk(WriteOnnx(sample.graph, dir / "m.onnx")));
+    onnx::ModelProto model = ReadOnnx(dir / "m.onnx");
+    try {
+      onnx::checker::check_model(model);
+      onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
+                                         {/*check_type=*/true, /*error_mode=*/1});
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+    KeepCase(sample);
+  }
+}
+
+TEST(OnnxWriter, KeepsTheNamesOfInputsAndOutputs) {
+  GraphMaker maker;
+  const int x = maker.Input("data", {2, 3});
+  const int relu = maker.Add<Elemwise>({ElemwiseMode::kRelu}, {x}, "prob");
+  maker.Output(relu);
+  maker.Output(maker.Add<Elemwise>({ElemwiseMode::kExp}, {relu}, "exp"));
+  TempDir dir;
+  ASSERT_TRUE(IsOk(WriteOnnx(std::move(maker).Build(), dir / "m.onnx")));
+  const onnx::ModelProto model = ReadOnnx(dir / "m.onnx");
+  ASSERT_EQ(model.graph().input_size(), 1);
+  ASSERT_EQ(model.graph().output_size(), 2);
+  EXPECT_EQ(model.graph().input(0).name(), "data");
+  EXPECT_EQ(model.graph().output(0).name(), "prob");
+  EXPECT_EQ(model.graph().output(1).name(), "exp");
+  EXPECT_EQ(model.graph().node(1).input(0), "prob");
+}
+
+TEST(OnnxWriter, NamesAllThatIsUnsupportedAtOnceAndKeepsTheOldFile) {
+  GraphMaker maker;
+  const auto ints = [&](DType dtype) { return maker.Constant(HostTensor::Zeros(dtype, {2})); };
+  const int a = maker.Add<Elemwise>({ElemwiseMode::kRelu}, {ints(DType::kInt32)}, "first");
+  maker.Output(a);
+  maker.Output(maker.Add<Elemwise>({ElemwiseMode::kNegate}, {ints(DType::kInt8)}, "second"));
+  TempDir dir;
+  testing::WriteWholeFile(dir / "m.onnx", "old");
+  const absl::Status status = WriteOnnx(std::move(maker).Build(), dir / "m.onnx");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  for (const char* part : {"m.onnx", "2 operators", "first (Elemwise", "RELU of Int32",
+                           "second (Elemwise", "NEGATE of Int8"}) {
+    EXPECT_THAT(std::string(status.message()), HasSubstr(part));
+  }
+  EXPECT_EQ(testing::ReadWholeFile(dir / "m.onnx"), "old");
+}
+
+TEST(OnnxWriter, RefusesAModelBeyondTwoGiB) {
+  GraphMaker maker;
+  // Never touched: only its size counts.
+  const Shape shape = {1 << 15, 1 << 15};
+  const auto nothing = std::make_shared<int>();
+  maker.Output(maker.Constant(HostTensor::Borrow(DType::kFloat32, shape, nothing, nothing.get())));
+  TempDir dir;
+  EXPECT_TRUE(testing::FailsWith(WriteOnnx(std::move(maker).Build(), dir / "m.onnx"),
+                                 "at most 2147483647"));
+}
+
+}  // namespace
+}  // namespace ashlar
