@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "opr/conv_bias.h"
-#include "runtime/cpu/conv_onednn.h"
+#include "runtime/cpu/conv/onednn.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device.h"
 
@@ -113,8 +113,9 @@ double Measure(const Layer& layer, const Options& options, Device& device) {
   request.threads = options.threads;
   device.UseThreads(options.threads);
   absl::StatusOr<KernelList> kernels = (*device.kernels().Find(op.type()))(request);
-  const absl::StatusOr<ConvProblem> problem = ReadConvolution(request, param);
-  if (!kernels.ok() || !problem.ok() || !AddOneDnnConvolutions(*problem, *kernels).ok()) return 0;
+  const absl::StatusOr<cpu::ConvProblem> problem = cpu::ReadConvolution(request, param);
+  if (!kernels.ok() || !problem.ok() || !cpu::AddOneDnnConvolutions(*problem, *kernels).ok())
+    return 0;
 
   HostTensor filter = HostTensor::Zeros(DType::kFloat32, request.inputs[1].shape);
   for (int64_t i = 0; i < filter.num_elements(); ++i) filter.Set(i, (i % 7 - 3) / 64.0);
@@ -182,7 +183,7 @@ int Main(int argc, char** argv) {
     if (arg == "--layer") options.layer = value;
     ++i;
   }
-  RegisterCpuDevice();
+  cpu::RegisterDevice();
   Device& device = **OpenDevice(CompNode());
   double sum = 0;
   for (const Layer& layer : kResNet50) {

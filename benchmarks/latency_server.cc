@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   }
   ashlar::PlanningOptions options;
   options.threads = std::atoi(argv[2]);
-  ashlar::RegisterCpuDevice();
+  ashlar::cpu::RegisterDevice();
   ashlar::RegisterDeviceLibrary(ashlar::CompNode::Type::kGpu, "libashlar_cuda.so");
   absl::Status status;
   for (int i = 5; i < argc; ++i) status.Update(ashlar::ReadWord(argv[i], options));

@@ -119,7 +119,7 @@ class DoctorCommand final : public Command {
         {"available", Memory("MemAvailable")},
         {"group limit", GroupLimit()},
         {"address limit", Limit(RLIMIT_AS)},
-        {"libraries", CpuLibraries()},
+        {"libraries", cpu::Libraries()},
         {"cpu0:0", state(cpu)},
         {"gpu0:0", state(gpu)},
     };

@@ -134,7 +134,7 @@ std::vector<std::string> Arguments(int argc, char** argv) {
 }
 
 int Main(int argc, char** argv) {
-  RegisterCpuDevice();
+  cpu::RegisterDevice();
   RegisterDeviceLibrary(CompNode::Type::kGpu, "libashlar_cuda.so");
   CLI::App app("Ashlar plans the memory of a model to the byte, runs it and proves the plan.",
                "ashlar");

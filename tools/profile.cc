@@ -190,7 +190,7 @@ class ProfileCommand final : public Command {
     // Of all threads. A kernel that saves multiplications, as Winograd's does, may show more than
     // it.
     // Of a processor; nothing is known of a device with memory of its own.
-    const double peak = planned.device->is_host() ? PeakFlops() / 1e9 * execution_.threads : 0;
+    const double peak = planned.device->is_host() ? cpu::PeakFlops() / 1e9 * execution_.threads : 0;
     Json document = console.Document(execution_.device, execution_.threads);
     document["total_ms"] = total;
     document["peak_gflops"] = peak;

@@ -9,7 +9,7 @@
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int kBlock = static_cast<int>(kChannelBlock);
@@ -110,4 +110,4 @@ void RegisterBatchNormKernels(KernelRegistry& registry) {
   registry.Register("BatchNorm", MakeBatchNorm);
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -10,7 +10,7 @@
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 // One input inside the output, all in bytes: `count` runs, `run` long, each `pitch` behind the
@@ -71,4 +71,4 @@ absl::StatusOr<KernelList> MakeConcat(const KernelRequest& request) {
 
 void RegisterConcatKernels(KernelRegistry& registry) { registry.Register("Concat", MakeConcat); }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

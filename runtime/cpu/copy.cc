@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 template <typename T>
@@ -50,4 +50,4 @@ void CopyBytes(void* target, const void* source, int64_t bytes, int threads) {
   });
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/cpu/row_loop.h"
+#include "runtime/cpu/walk.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 // Operand 0 of each loop is the target, operand 1 the source; elements are `element_bytes` long (1,
 // 2, 4 or 8).
@@ -17,6 +17,6 @@ void CopyElements(const std::vector<RowLoop<2>>& loops, int threads, int64_t ele
 // Copies `bytes`, which may be none; nothing to do where source and target are the same.
 void CopyBytes(void* target, const void* source, int64_t bytes, int threads);
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_COPY_H_

@@ -12,7 +12,7 @@
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/device/device.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int64_t kCacheLine = 64;
@@ -31,7 +31,7 @@ class CpuMemory final : public DeviceMemory {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(CompNode comp_node) : comp_node_(comp_node) { RegisterCpuKernels(kernels_); }
+  explicit CpuDevice(CompNode comp_node) : comp_node_(comp_node) { RegisterKernels(kernels_); }
   CompNode comp_node() const override { return comp_node_; }
   int64_t alignment() const override { return kCacheLine; }
   const KernelRegistry& kernels() const override { return kernels_; }
@@ -61,7 +61,7 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-void RegisterCpuDevice() {
+void RegisterDevice() {
   RegisterDeviceType(CompNode::Type::kCpu, [](const CompNode& node) -> absl::StatusOr<Device*> {
     if (node.device != 0 || node.stream != 0) {
       return absl::InvalidArgumentError(
@@ -72,10 +72,10 @@ void RegisterCpuDevice() {
   });
 }
 
-std::string CpuLibraries() {
+std::string Libraries() {
   const dnnl_version_t* version = dnnl_version();
   return absl::StrCat("oneDNN ", version->major, ".", version->minor, ".", version->patch,
                       "; own kernels for ", Name(HostIsa()));
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -4,14 +4,14 @@
 
 #include <string>
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 // Makes OpenDevice know cpu comp nodes. Call once at program start.
-void RegisterCpuDevice();
+void RegisterDevice();
 
 // The libraries that kernels call, with versions and what they make of this processor.
-std::string CpuLibraries();
+std::string Libraries();
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_CPU_DEVICE_H_

@@ -5,7 +5,7 @@
 #include "graph/tensor.h"
 #include "runtime/cpu/isa.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 template <typename T>
@@ -98,4 +98,4 @@ StoreRowFunction RowStorer(DType dtype) {
   });
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

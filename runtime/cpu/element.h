@@ -6,7 +6,7 @@
 
 #include "graph/dtype.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 // row[i] is element offset + i * stride of `data`. Int64 beyond 2^53 is rounded.
 using LoadRowFunction = void (*)(const void* data, int64_t offset, int64_t stride, int64_t n,
@@ -18,6 +18,6 @@ using StoreRowFunction = void (*)(const double* row, int64_t n, void* data, int6
 LoadRowFunction RowLoader(DType dtype);
 StoreRowFunction RowStorer(DType dtype);
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_ELEMENT_H_

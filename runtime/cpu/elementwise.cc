@@ -9,10 +9,10 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
-#include "runtime/cpu/row_loop.h"
+#include "runtime/cpu/walk.h"
 #include "runtime/cpu/vector_math.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int kOperands = 4;    // the output, then the inputs
@@ -168,4 +168,4 @@ void RegisterElementwiseKernels(KernelRegistry& registry) {
   registry.Register("Elemwise", MakeElemwise);
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

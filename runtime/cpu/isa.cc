@@ -9,7 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 absl::string_view Name(Isa isa) {
   switch (isa) {
@@ -56,4 +56,4 @@ std::string ProcessorName() {
                       " ", Name(HostIsa()));
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

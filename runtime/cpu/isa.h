@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 enum class Isa { kBaseline, kAvx2, kAvx512 };
 
@@ -48,6 +48,6 @@ struct Versions<kFunction> {
   }
 };
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_ISA_H_

@@ -4,7 +4,7 @@
 
 #include "graph/status.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 // The factory for requests whose floats are Float32; others are refused.
@@ -22,7 +22,7 @@ KernelFactory Float32Only(KernelFactory factory) {
 
 }  // namespace
 
-void RegisterCpuKernels(KernelRegistry& registry) {
+void RegisterKernels(KernelRegistry& registry) {
   RegisterBatchNormKernels(registry);
   RegisterConcatKernels(registry);
   RegisterConvolutionKernels(registry);
@@ -41,4 +41,4 @@ void RegisterCpuKernels(KernelRegistry& registry) {
   }
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

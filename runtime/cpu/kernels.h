@@ -4,9 +4,9 @@
 
 #include "runtime/device/kernel.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 
-void RegisterCpuKernels(KernelRegistry& registry);
+void RegisterKernels(KernelRegistry& registry);
 
 void RegisterBatchNormKernels(KernelRegistry& registry);
 void RegisterConcatKernels(KernelRegistry& registry);
@@ -21,6 +21,6 @@ void RegisterRelayoutKernels(KernelRegistry& registry);
 void RegisterSoftmaxKernels(KernelRegistry& registry);
 void RegisterTypeCvtKernels(KernelRegistry& registry);
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_KERNELS_H_

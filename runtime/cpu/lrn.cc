@@ -12,7 +12,7 @@
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/vector_math.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 // Pixels of a row-major plane that are worked on together.
@@ -221,4 +221,4 @@ absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
 
 void RegisterLrnKernels(KernelRegistry& registry) { registry.Register("LRN", MakeLrn); }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

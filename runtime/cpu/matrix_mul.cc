@@ -13,7 +13,7 @@
 #include "runtime/cpu/onednn.h"
 #include "runtime/cpu/parallel.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 using dnnl::memory;
@@ -154,4 +154,4 @@ void RegisterMatrixMulKernels(KernelRegistry& registry) {
   registry.Register("MatrixMul", MakeMatrixMul);
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -5,7 +5,7 @@
 
 #include "runtime/cpu/isa.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int kWidestPanel = 32;
@@ -96,4 +96,4 @@ MatrixTileFunction HostMatrixTile(int64_t rows) {
 
 NarrowMatrixTileFunction HostNarrowMatrixTile() { return Versions<NarrowTile>::For(HostIsa()); }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

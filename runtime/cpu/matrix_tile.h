@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 // Adds to `rows` rows of C, `c_pitch` apart and a panel wide, the product of as many rows of A,
 // `a_pitch` apart and `depth` long, and a panel of B: `depth` rows of the panel's columns, one
@@ -29,6 +29,6 @@ using NarrowMatrixTileFunction = void (*)(const float* a, int64_t a_pitch, int64
                                           int64_t c_pitch);
 NarrowMatrixTileFunction HostNarrowMatrixTile();
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_MATRIX_TILE_H_

@@ -9,7 +9,7 @@
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 // The elements lie in the same order: Reshape, OutputCallback.
@@ -107,4 +107,4 @@ void RegisterMovementKernels(KernelRegistry& registry) {
   registry.Register("Subtensor", MakeSubtensor);
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

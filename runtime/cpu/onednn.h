@@ -18,7 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/device/kernel.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 // Runs `body`; what oneDNN throws becomes a status that begins with `what`.
 template <typename Body>
@@ -112,6 +112,6 @@ class OneDnnKernel : public Kernel {
   double relative_time_;
 };
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_ONEDNN_H_

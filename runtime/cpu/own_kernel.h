@@ -10,7 +10,7 @@
 
 #include "runtime/device/kernel.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 // `run` cannot fail, allocates nothing and keeps nothing between runs.
 class OwnKernel final : public Kernel {
@@ -47,6 +47,6 @@ inline KernelList OnlyKernel(std::string implementation, OwnKernel::Function run
   return kernels;
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_OWN_KERNEL_H_

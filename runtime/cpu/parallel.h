@@ -8,7 +8,7 @@
 
 #include "runtime/cpu/thread_pool.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 // Elements below which another thread is not worth waking.
 inline constexpr int64_t kElementsPerThread = 16384;
@@ -52,6 +52,6 @@ void ParallelFor(int threads, int64_t count, int64_t grain, const Body& body) no
   });
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_PARALLEL_H_

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cstdint>
 
-#include "runtime/cpu/conv_tile.h"
+#include "runtime/cpu/conv/tile.h"
 #include "runtime/cpu/isa.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 double Measure(const ConvTileCode& code) {
@@ -41,4 +41,4 @@ double PeakFlops() {
   return peak;
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

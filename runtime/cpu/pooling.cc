@@ -11,9 +11,9 @@
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/pooling_row.h"
-#include "runtime/cpu/row_loop.h"
+#include "runtime/cpu/walk.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 // Elements; above, oneDNN's generated code grows long and its sums inaccurate.
@@ -110,4 +110,4 @@ void RegisterPoolingKernels(KernelRegistry& registry) {
   registry.Register("PoolingForward", MakePooling);
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -5,7 +5,7 @@
 
 #include "runtime/cpu/isa.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int kBlock = static_cast<int>(kChannelBlock);
@@ -173,4 +173,4 @@ PoolRowFunction HostPoolRow(bool blocked, const PoolingGeometry& geometry, Pooli
   return AnyWindow<kBlock>(mode);
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

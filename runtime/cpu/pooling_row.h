@@ -6,7 +6,7 @@
 
 #include "opr/pooling.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 // `plane` is where one channel of an image begins (or one block of 16 channels), whose rows are
 // `pitch` elements apart; `output` is where row `oh` of the result begins, whose pixels are `step`
@@ -17,6 +17,6 @@ using PoolRowFunction = void (*)(const float* plane, int64_t pitch, float* outpu
 // For planes of single channels, or of blocks.
 PoolRowFunction HostPoolRow(bool blocked, const PoolingGeometry& geometry, PoolingMode mode);
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_POOLING_ROW_H_

@@ -10,9 +10,9 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
-#include "runtime/cpu/row_loop.h"
+#include "runtime/cpu/walk.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int64_t kRow = 256;  // elements
@@ -182,4 +182,4 @@ absl::StatusOr<KernelList> MakeReduce(const KernelRequest& request) {
 
 void RegisterReduceKernels(KernelRegistry& registry) { registry.Register("Reduce", MakeReduce); }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -7,7 +7,7 @@
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int64_t kBlock = kChannelBlock;
@@ -92,4 +92,4 @@ void RegisterRelayoutKernels(KernelRegistry& registry) {
   registry.Register("RelayoutFormat", MakeRelayout);
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

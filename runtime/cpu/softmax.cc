@@ -12,7 +12,7 @@
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/vector_math.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int64_t kLanes = 64;  // neighbouring columns that are worked on together
@@ -98,4 +98,4 @@ absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
 
 void RegisterSoftmaxKernels(KernelRegistry& registry) { registry.Register("Softmax", MakeSoftmax); }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -18,7 +18,7 @@
 #include "runtime/cpu/futex.h"
 #include "runtime/device/allocation_origin.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr uint32_t kWorker = 1, kSeat = 1u << 15, kSleeping = 1u << 31;
@@ -180,4 +180,4 @@ void ThreadPool::Run(int threads, int64_t count, Chunk chunk, const void* contex
   loop->taken.store(false, std::memory_order_release);
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

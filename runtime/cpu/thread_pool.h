@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 // A loop's caller takes chunks of it as the workers do, and waits only for chunks that a worker has
 // begun: a loop ends even where every worker is busy with others, was preempted or is gone (in a
@@ -70,6 +70,6 @@ class ThreadPool {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_THREAD_POOL_H_

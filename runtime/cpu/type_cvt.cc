@@ -4,9 +4,9 @@
 #include "runtime/cpu/element.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
-#include "runtime/cpu/row_loop.h"
+#include "runtime/cpu/walk.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int64_t kRow = 1024;  // elements
@@ -33,4 +33,4 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
 
 void RegisterTypeCvtKernels(KernelRegistry& registry) { registry.Register("TypeCvt", MakeTypeCvt); }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -2,13 +2,18 @@
 
 namespace ashlar::cuda {
 
-void RegisterCudaKernels(KernelRegistry& registry, const LibraryKernels& libraries) {
+void RegisterKernels(KernelRegistry& registry, const LibraryKernels& libraries) {
+  RegisterBatchNormKernels(registry);
+  RegisterConcatKernels(registry);
   RegisterConvolutionKernels(registry, libraries);
-  RegisterFoldKernels(registry, libraries);
-  RegisterImageKernels(registry);
+  RegisterLrnKernels(registry);
+  RegisterMatrixMulKernels(registry, libraries);
   RegisterMovementKernels(registry);
   RegisterPointwiseKernels(registry);
   RegisterPoolingKernels(registry);
+  RegisterReduceKernels(registry);
+  RegisterRelayoutKernels(registry);
+  RegisterSoftmaxKernels(registry);
 }
 
 }  // namespace ashlar::cuda

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "opr/matrix_mul_bias.h"
-#include "runtime/cuda/conv.h"
+#include "runtime/cuda/conv/conv.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {
@@ -22,14 +22,19 @@ struct LibraryKernels {
 MatrixMulBiasParam ProductParam(const Operator& op);
 
 // Without library functions there are only kernels of our own.
-void RegisterCudaKernels(KernelRegistry& registry, const LibraryKernels& libraries);
+void RegisterKernels(KernelRegistry& registry, const LibraryKernels& libraries);
 
+void RegisterBatchNormKernels(KernelRegistry& registry);
+void RegisterConcatKernels(KernelRegistry& registry);
 void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& libraries);
-void RegisterFoldKernels(KernelRegistry& registry, const LibraryKernels& libraries);
-void RegisterImageKernels(KernelRegistry& registry);
+void RegisterLrnKernels(KernelRegistry& registry);
+void RegisterMatrixMulKernels(KernelRegistry& registry, const LibraryKernels& libraries);
 void RegisterMovementKernels(KernelRegistry& registry);
 void RegisterPointwiseKernels(KernelRegistry& registry);
 void RegisterPoolingKernels(KernelRegistry& registry);
+void RegisterReduceKernels(KernelRegistry& registry);
+void RegisterRelayoutKernels(KernelRegistry& registry);
+void RegisterSoftmaxKernels(KernelRegistry& registry);
 
 }  // namespace ashlar::cuda
 

@@ -2,12 +2,16 @@
 #ifndef ASHLAR_RUNTIME_CUDA_LAUNCH_H_
 #define ASHLAR_RUNTIME_CUDA_LAUNCH_H_
 
-#include "runtime/cuda/depthwise.h"
-#include "runtime/cuda/fold.h"
+#include "runtime/cuda/batch_norm_code.h"
+#include "runtime/cuda/conv/depthwise_code.h"
+#include "runtime/cuda/conv/direct_code.h"
+#include "runtime/cuda/lrn_code.h"
+#include "runtime/cuda/matrix_mul_code.h"
 #include "runtime/cuda/pointwise.h"
-#include "runtime/cuda/pooling.h"
-#include "runtime/cuda/transpose.h"
-#include "runtime/cuda/window.h"
+#include "runtime/cuda/pooling_code.h"
+#include "runtime/cuda/reduce_code.h"
+#include "runtime/cuda/softmax_code.h"
+#include "runtime/cuda/transpose_code.h"
 
 namespace ashlar::cuda {
 

@@ -63,6 +63,13 @@ KernelList OnlyLaunchOnFirst(std::string implementation, const Params& params) {
   });
 }
 
+// For kernels that read input 0 as it lies, in the format of the output.
+inline absl::Status CheckSameFormat(const KernelRequest& request) {
+  if (request.inputs[0].format == request.outputs[0].format) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("from ", request.inputs[0].ToString(), " to ", request.outputs[0].ToString()));
+}
+
 // What a request without elements needs: nothing.
 inline KernelList NoLaunch() {
   return OnlyLaunch("nothing", [](const KernelArgs&, void*) -> LaunchError { return nullptr; });

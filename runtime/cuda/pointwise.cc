@@ -8,8 +8,8 @@
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/pointwise_chain.h"
-#include "runtime/cuda/transposes.h"
-#include "runtime/cuda/walks.h"
+#include "runtime/cuda/transpose.h"
+#include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
 namespace {

@@ -1,11 +1,10 @@
 // PoolingForward.
-#include "runtime/cuda/pooling.h"
+#include "opr/pooling.h"
 
 #include "graph/status.h"
-#include "opr/pooling.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
-#include "runtime/cuda/walks.h"
+#include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
 namespace {
@@ -18,16 +17,6 @@ constexpr int64_t kFewThreads = 32768;
 constexpr int64_t kTeamTaps = 16;
 // Row-major outputs whose windows are so many elements apart do not share lines of memory.
 constexpr int64_t kFarApart = 8;
-
-// The index space of the output in the order of its memory, packs of channels being one.
-Extents OutputExtents(const TensorType& image, int pack) {
-  const Shape& s = image.shape;
-  return ExtentsOf(image.format == Format::kNHWC ? Shape{s[0], s[2], s[3], s[1] / pack} : s);
-}
-
-WindowSteps StepsOf(const WindowAxis& axis) {
-  return {axis.input, axis.window, axis.stride, axis.dilation, axis.pad_begin};
-}
 
 // Decides how the work is shared: more threads where there are few, and neighbouring ones on
 // neighbouring elements.
@@ -62,11 +51,11 @@ absl::StatusOr<KernelList> MakePooling(const KernelRequest& request) {
   params.dtype = ScalarOf(dst.dtype);
   params.kind = static_cast<PoolKind>(param.mode);
   ShareWork(src, dst, geometry, params);
-  params.extents = OutputExtents(dst, params.pack);
+  params.extents = ImageExtents(dst, params.pack);
   params.h = StepsOf(geometry.h);
   params.w = StepsOf(geometry.w);
-  params.in_steps = cuda::StepsOf(src);
-  params.out_steps = cuda::StepsOf(dst);
+  params.in_steps = StepsOf(src);
+  params.out_steps = StepsOf(dst);
   std::string name = params.by_team ? "pooling:teams" : "pooling";
   if (params.pack > 1) absl::StrAppend(&name, ":packs", params.pack);
   return OnlyLaunchOnFirst(std::move(name), params);

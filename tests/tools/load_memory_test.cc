@@ -36,7 +36,7 @@ Graph Tower() {
 
 TEST_F(LoadMemoryTest, WeightsAreInMemoryOnceWhileTheyArePacked) {
   if (!HeapCountingAvailable()) GTEST_SKIP() << "the sanitizer has the memory";
-  RegisterCpuDevice();
+  cpu::RegisterDevice();
   ASSERT_TRUE(IsOk(WriteModel(Tower(), Path("tower.ash"))));
   if (!(std::ofstream("/proc/self/clear_refs") << "5" << std::flush)) {
     GTEST_SKIP() << "the peak of resident memory cannot be reset here";

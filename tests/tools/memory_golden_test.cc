@@ -31,7 +31,7 @@ const Golden kGoldens[] = {
 
 class MemoryGoldenTest : public ::testing::TestWithParam<int> {
  protected:
-  static void SetUpTestSuite() { RegisterCpuDevice(); }
+  static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
 
 TEST_P(MemoryGoldenTest, TheArenaIsThePromisedOneAndMeetsItsLowerBound) {

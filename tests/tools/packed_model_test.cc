@@ -43,7 +43,7 @@ class PackedModelTest : public CommandTest {
  protected:
   static void SetUpTestSuite() {
     CommandTest::SetUpTestSuite();
-    RegisterCpuDevice();
+    cpu::RegisterDevice();
     ASSERT_EQ(Ashlar("convert model.ash -o packed.ash --pack").exit_code, 0);
   }
   static std::vector<std::string>::iterator FirstKernel(PackedModel& packed) {

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kBatch = 3;
 
 std::shared_ptr<const Executable> CompileFor(int threads) {
-  RegisterCpuDevice();
+  cpu::RegisterDevice();
   PlanningOptions options;
   options.threads = threads;
   return Value(Executable::Compile(SmallModel(kBatch), options));

@@ -33,7 +33,7 @@ std::ostream& operator<<(std::ostream& out, const Model& model) { return out << 
 
 class TiledModelsTest : public ::testing::TestWithParam<Model> {
  protected:
-  static void SetUpTestSuite() { RegisterCpuDevice(); }
+  static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
 
 // All kinds of parts, up to the last image of at least 4 x 4 pixels that is a cut; batches to the

@@ -27,7 +27,7 @@ Graph Build(const std::string& name, const ZooOptions& options) {
 
 class TilingTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { RegisterCpuDevice(); }
+  static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
 
 HostTensor Infer(std::unique_ptr<PlannedGraph> planned, const HostTensor& input) {

@@ -49,7 +49,7 @@ const Variant kVariants[] = {
 
 class ZooNumbersTest : public ::testing::TestWithParam<Case> {
  protected:
-  static void SetUpTestSuite() { RegisterCpuDevice(); }
+  static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
 
 HostTensor Infer(const Graph& graph, const Variant& variant, const HostTensor& input) {

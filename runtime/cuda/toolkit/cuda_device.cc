@@ -73,7 +73,7 @@ class CudaDevice final : public Device {
       ASHLAR_RETURN_IF_ERROR(library_.described->status());
     }
     const LibraryDevice& library = library_;
-    RegisterCudaKernels(
+    RegisterKernels(
         kernels_,
         {[&library](const ConvProblem& problem) { return CudnnConvolutions(problem, library); },
          [&library](const KernelRequest& request) { return CublasMatrixMuls(request, library); }});

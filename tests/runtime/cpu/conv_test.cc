@@ -14,7 +14,7 @@
 #include "runtime/cpu/kernels.h"
 #include "tests/runtime/cpu/kernel_harness.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr double kTolerance = 1e-5;  // of sums of at most a few thousand products
@@ -365,4 +365,4 @@ TEST(ConvTest, PoliciesLeaveTheDirectKernels) {
 }
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -12,11 +12,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "opr/conv_bias.h"
-#include "runtime/cpu/conv_panel.h"
-#include "runtime/cpu/conv_winograd.h"
+#include "runtime/cpu/conv/panel.h"
+#include "runtime/cpu/conv/winograd.h"
 #include "tests/support/tensors.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 using testing::RandomTensor;
@@ -277,4 +277,4 @@ TEST_F(ConvViewsTest, Winograd) {
 }
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::cpu

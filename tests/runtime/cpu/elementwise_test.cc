@@ -8,7 +8,7 @@
 #include "opr/elemwise.h"
 #include "tests/runtime/cpu/kernel_harness.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int kNumModes = static_cast<int>(ElemwiseMode::kFuseMulAdd3) + 1;
@@ -165,4 +165,4 @@ TEST(ElementwiseTest, SameBitsWithAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -13,7 +13,7 @@
 #include "opr/type_cvt.h"
 #include "tests/runtime/cpu/kernel_harness.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 struct Case {
@@ -96,4 +96,4 @@ INSTANTIATE_TEST_SUITE_P(AllPairs, FormatPairsTest,
                          PairName);
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -15,7 +15,7 @@
 #include "runtime/measure/heap_counter.h"
 #include "tests/support/kernel_request.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr int64_t kGuard = 256;  // bytes on both sides of every tensor
@@ -220,7 +220,7 @@ KernelOutcome CheckKernel(const KernelCase& test, const Problem& problem, const 
 std::vector<KernelOutcome> CheckKernels(const KernelCase& test, double tolerance) {
   static const KernelRegistry* const registry = [] {
     auto* kernels = new KernelRegistry();
-    RegisterCpuKernels(*kernels);
+    RegisterKernels(*kernels);
     return kernels;
   }();
   std::vector<KernelOutcome> outcomes;
@@ -241,4 +241,4 @@ std::vector<KernelOutcome> CheckKernels(const KernelCase& test, double tolerance
   return outcomes;
 }
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu

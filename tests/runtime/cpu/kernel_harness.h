@@ -10,7 +10,7 @@
 #include "graph/operator.h"
 #include "tests/support/tensors.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 
 // An operator on given tensors. Tensors are row-major here, whatever format the kernel sees.
 struct KernelCase {
@@ -43,6 +43,6 @@ std::vector<KernelOutcome> CheckKernels(const KernelCase& test, double tolerance
 
 using testing::RandomTensor;
 
-}  // namespace ashlar
+}  // namespace ashlar::cpu
 
 #endif  // ASHLAR_TESTS_RUNTIME_CPU_KERNEL_HARNESS_H_

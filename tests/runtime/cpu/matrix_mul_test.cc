@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/runtime/cpu/kernel_harness.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 // [..., rows, columns], the last two swapped where the operand is given transposed.
@@ -60,4 +60,4 @@ TEST(MatrixMulTest, Unaligned) {
 }
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -15,7 +15,7 @@
 #include "opr/type_cvt.h"
 #include "tests/runtime/cpu/kernel_harness.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr DType kAllDTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16,
@@ -179,4 +179,4 @@ TEST(TypeCvtTest, EveryPair) {
 }
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::cpu

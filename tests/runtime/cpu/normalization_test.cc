@@ -9,7 +9,7 @@
 #include "opr/softmax.h"
 #include "tests/runtime/cpu/kernel_harness.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 TEST(BatchNormTest, EveryFormatOutOfPlaceAndIn) {
@@ -85,4 +85,4 @@ TEST(SoftmaxTest, EveryAxisOutOfPlaceAndIn) {
 }
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::cpu

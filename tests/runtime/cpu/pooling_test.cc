@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/runtime/cpu/kernel_harness.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr PoolingMode kModes[] = {PoolingMode::kMax, PoolingMode::kAverage,
@@ -132,4 +132,4 @@ TEST(PoolingTest, FromPlanesIntoBlocks) {
 }
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/runtime/cpu/kernel_harness.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 constexpr ReduceMode kModes[] = {ReduceMode::kSum, ReduceMode::kSumSqr, ReduceMode::kProduct,
@@ -99,4 +99,4 @@ TEST(ReduceTest, ExtremesHandANaNOn) {
 }
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::cpu

@@ -15,7 +15,7 @@
 #include "runtime/cpu/parallel.h"
 #include "runtime/measure/heap_counter.h"
 
-namespace ashlar {
+namespace ashlar::cpu {
 namespace {
 
 using Body = std::function<void(int64_t, int)>;
@@ -248,4 +248,4 @@ TEST(ParallelForTest, RangesCoverAllAndBeginAtMultiplesOfTheGrain) {
 }
 
 }  // namespace
-}  // namespace ashlar
+}  // namespace ashlar::cpu

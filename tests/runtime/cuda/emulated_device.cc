@@ -22,12 +22,12 @@ class Block final : public DeviceMemory {
 }  // namespace
 
 EmulatedDevice::EmulatedDevice() {
-  cuda::RegisterCudaKernels(kernels_, {[this](const cuda::ConvProblem& problem) {
-                                         return convolution_library
-                                                    ? convolution_library(problem)
-                                                    : absl::StatusOr<KernelList>(KernelList());
-                                       },
-                                       nullptr});
+  cuda::RegisterKernels(kernels_, {[this](const cuda::ConvProblem& problem) {
+                                     return convolution_library
+                                                ? convolution_library(problem)
+                                                : absl::StatusOr<KernelList>(KernelList());
+                                   },
+                                   nullptr});
 }
 
 EmulatedDevice& EmulatedDevice::Install() {

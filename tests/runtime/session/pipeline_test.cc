@@ -11,7 +11,7 @@ namespace ashlar::testing {
 namespace {
 
 TEST(PipelineTest, OnTheHostRunsGoInOrderInOneArena) {
-  RegisterCpuDevice();
+  cpu::RegisterDevice();
   GraphMaker make;
   int y = make.Input("x", {100});
   for (int i = 0; i < 3; ++i) y = make.Add<Elemwise>({ElemwiseMode::kNegate}, {y});

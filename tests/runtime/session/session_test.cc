@@ -52,7 +52,7 @@ HostTensor Ramp() {
 
 class SessionTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { RegisterCpuDevice(); }
+  static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
 
 TEST_F(SessionTest, SaysWhatIsNotBoundAndWhatDoesNotFit) {

@@ -56,7 +56,7 @@ struct Kind {
 
 class TiledKernelsTest : public ::testing::TestWithParam<Kind> {
  protected:
-  static void SetUpTestSuite() { RegisterCpuDevice(); }
+  static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
 
 // A kernel gives each element the same sum, wherever its tile begins; but for Winograd's, whose

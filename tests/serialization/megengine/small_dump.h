@@ -51,7 +51,7 @@ inline ProfileRecord SmallRecord(const PlannedGraph& planned) {
 
 // On the CPU, unchanged, in MegEngine's order.
 inline std::unique_ptr<PlannedGraph> PlanAsRecorded(Graph graph, PlanningOptions options = {}) {
-  RegisterCpuDevice();
+  cpu::RegisterDevice();
   options.passes = "none";
   options.scheduler = "megengine";
   return Value(PlanGraph(std::move(graph), options));

@@ -1,0 +1,108 @@
+#include "runtime/cpu/conv/conv.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/cpu/conv/direct.h"
+#include "runtime/cpu/conv/onednn.h"
+#include "runtime/cpu/conv/panel.h"
+#include "runtime/cpu/conv/time.h"
+#include "runtime/cpu/conv/winograd.h"
+#include "runtime/cpu/isa.h"
+#include "runtime/cpu/kernels.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr double kWorthwhile = 0.95;
+// Keeps the variants of a kernel in their order, without another kernel between them.
+constexpr double kNextVariant = 1e-6;
+
+// Expected time of the direct kernel where oneDNN has one too. Measured: 1.1 to 1.6 times that of
+// generated code, but less than by im2col and a matrix product. Groups of few channels leave lanes
+// of a block unused.
+double DirectTime(const ConvProblem& problem) {
+  const ConvolutionGeometry& geometry = problem.geometry;
+  const double lanes = static_cast<double>(std::min(geometry.out_channels, kChannelBlock));
+  if (geometry.groups > 1) return 1.5 * kChannelBlock / lanes;
+  return problem.dst.format == Format::kDefault && !problem.pointwise() ? 1.0 : 1.5;
+}
+
+const ConvBiasParam& ParamOf(const ConvBiasForward& op) { return op.param(); }
+ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
+
+// The direct kernel, the most likely variant first.
+void AddPanelConvolutions(const ConvProblem& problem, Isa isa, KernelList& kernels) {
+  const ConvStrides strides(problem);
+  double time = 1;
+  for (int64_t input_bytes : {kPanelInputBytes, 2 * kPanelInputBytes, kPanelInputBytes / 2}) {
+    auto kernel = MakePanelConvolution(problem, strides, isa, time, input_bytes);
+    const auto same = [&](const std::unique_ptr<Kernel>& other) {
+      return other->implementation() == kernel->implementation();
+    };
+    if (std::any_of(kernels.begin(), kernels.end(), same)) continue;
+    kernels.push_back(std::move(kernel));
+    time *= 1 + kNextVariant;
+  }
+}
+
+// Winograd's convolution where it is expected to save time worth having.
+void AddWinogradConvolutions(const ConvProblem& problem, Isa isa, KernelList& kernels) {
+  if (!WinogradConvolutionFits(problem, isa)) return;
+  const ConvStrides strides(problem);
+  for (int m : {4, 3, 2}) {
+    double time = WinogradTime(problem, m);
+    if (time > kWorthwhile) continue;
+    for (const WinogradBlocking& blocking : WinogradBlockings(problem, m)) {
+      kernels.push_back(MakeWinogradConvolution(problem, strides, isa, m, blocking, time));
+      time *= 1 + kNextVariant;
+    }
+  }
+}
+
+template <typename Op>
+absl::StatusOr<KernelList> ConvolutionKernels(const KernelRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(ConvProblem problem,
+                          ReadConvolution(request, ParamOf(static_cast<const Op&>(*request.op))));
+  KernelList kernels;
+  const Isa isa = HostIsa();
+  if (PanelConvolutionFits(problem, isa)) {
+    AddPanelConvolutions(problem, isa, kernels);
+    if (!request.policy.exact && !request.policy.least_memory) {
+      AddWinogradConvolutions(problem, isa, kernels);
+    }
+  } else {
+    ASHLAR_RETURN_IF_ERROR(AddOneDnnConvolutions(problem, kernels));
+    kernels.push_back(MakeDirectConvolution(problem, kernels.empty() ? 1.0 : DirectTime(problem)));
+  }
+  std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
+    return a->relative_time() < b->relative_time();
+  });
+  return kernels;
+}
+
+}  // namespace
+
+absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
+                                            const ConvBiasParam& param) {
+  const std::vector<TensorType>& inputs = request.inputs;
+  ConvProblem problem;
+  problem.param = param;
+  problem.src = inputs[ConvBiasForward::kSrc];
+  problem.filter = inputs[ConvBiasForward::kFilter];
+  problem.dst = request.outputs[0];
+  problem.constant_filter = request.constant[ConvBiasForward::kFilter];
+  problem.has_bias = inputs.size() > ConvBiasForward::kBias;
+  if (inputs.size() > ConvBiasForward::kZ) problem.z = inputs[ConvBiasForward::kZ];
+  problem.threads = request.threads;
+  ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferConvolution(param, problem.src, problem.filter));
+  return problem;
+}
+
+void RegisterConvolutionKernels(KernelRegistry& registry) {
+  registry.Register("ConvolutionForward", ConvolutionKernels<ConvolutionForward>);
+  registry.Register("ConvBiasForward", ConvolutionKernels<ConvBiasForward>);
+}
+
+}  // namespace ashlar::cpu

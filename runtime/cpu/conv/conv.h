@@ -1,0 +1,34 @@
+// What the kernels of ConvolutionForward and ConvBiasForward are asked for.
+#ifndef ASHLAR_RUNTIME_CPU_CONV_CONV_H_
+#define ASHLAR_RUNTIME_CPU_CONV_CONV_H_
+
+#include <optional>
+
+#include "opr/conv_bias.h"
+#include "runtime/device/kernel.h"
+
+namespace ashlar::cpu {
+
+// A request for either operator as the kernels see it. A ConvolutionForward has neither bias nor z
+// and nonlineMode IDENTITY; inputs stand where ConvBiasForward has them.
+struct ConvProblem {
+  ConvBiasParam param;
+  ConvolutionGeometry geometry;
+  TensorType src, filter, dst;
+  bool constant_filter = false;
+  bool has_bias = false;
+  std::optional<TensorType> z;
+  int threads = 1;
+
+  bool pointwise() const { return geometry.h.window == 1 && geometry.w.window == 1; }
+  // Whether the filter is turned by 180 degrees before it is slid over the image.
+  bool flipped() const { return param.mode == ConvolutionMode::kConvolution; }
+};
+
+// `param` is that of request.op.
+absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
+                                            const ConvBiasParam& param);
+
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_CONV_CONV_H_

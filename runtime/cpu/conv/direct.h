@@ -1,0 +1,17 @@
+// Convolution by plain loops: for all that oneDNN has only reference code for.
+#ifndef ASHLAR_RUNTIME_CPU_CONV_DIRECT_H_
+#define ASHLAR_RUNTIME_CPU_CONV_DIRECT_H_
+
+#include <memory>
+
+#include "runtime/cpu/conv/conv.h"
+
+namespace ashlar::cpu {
+
+// Takes any problem, in any format of input and output. Needs scratch only where the filter is not
+// constant: to pack it in each run.
+std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double relative_time);
+
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_CONV_DIRECT_H_

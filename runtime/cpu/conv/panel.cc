@@ -1,0 +1,393 @@
+// The output is cut into tiles: up to 14 pixels of a row by a panel of up to 32 channels. A task is
+// one panel for a run of tiles whose input stays in the second-level cache while all panels pass
+// over it; inside a task a chunk of the panel's weights stays there while all tiles pass over it,
+// and the next chunk is fetched meanwhile.
+#include "runtime/cpu/conv/panel.h"
+
+#include <algorithm>
+
+#include "graph/region.h"
+#include "runtime/cpu/conv/activation.h"
+#include "runtime/cpu/conv/tile.h"
+#include "runtime/cpu/parallel.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int64_t kFloat = sizeof(float);
+constexpr int64_t kMostPlanarChannels = 8;
+constexpr int64_t kCachedWeightsBytes = 256 * 1024;
+constexpr int64_t kLeastTiles = 3;             // of a run, where threads want more runs
+constexpr int64_t kWeightsBytes = 160 * 1024;  // of a chunk
+
+const ConvTileCode& CodeFor(Isa isa) {
+  return isa == Isa::kAvx512 ? kConvTileAvx512 : kConvTileAvx2;
+}
+
+// Whether each output channel sees the input channel of the same place and no other.
+bool IsDepthwise(const ConvProblem& problem) {
+  const ConvolutionGeometry& geometry = problem.geometry;
+  return geometry.groups > 1 && geometry.in_channels == 1 && geometry.out_channels == 1;
+}
+
+// The problem as loops. Strides are in bytes.
+struct PanelPlan {
+  PanelPlan(const ConvProblem& problem, const ConvStrides& strides, const ConvTileCode& code,
+            int64_t run_bytes);
+
+  const ConvTileCode* code;
+  bool depthwise;  // as groups of one input channel each, kept in blocks: see ConvTileCode
+  WindowAxis h, w;
+  int64_t images, groups;
+  int64_t lanes, last_lanes;      // input channels of a block, of the last one
+  int64_t in_blocks, out_blocks;  // of a group
+  int64_t panel_blocks, panels;   // blocks of a panel, panels of a group
+  int64_t out_channels;           // of all groups
+  ImageStrides src, z, dst;
+  int64_t src_lane;
+
+  int64_t tiles_per_row, tiles;       // tiles: over all images and rows
+  int64_t tile_pixels, longer_tiles;  // of a row: the shorter tiles' pixels, how many have one more
+  int64_t runs;                       // runs of tiles
+  int64_t chunk_blocks;               // input blocks of a chunk
+  bool fetch_input;                   // the last panel of a run fetches the input of the next
+
+  int64_t TapBytes(int64_t blocks) const { return lanes * blocks * kChannelBlock * kFloat; }
+  int64_t BlockBytes(int64_t blocks) const { return h.window * w.window * TapBytes(blocks); }
+  int64_t GroupBytes() const { return in_blocks * BlockBytes(out_blocks); }
+  int64_t BlocksOf(int64_t panel) const {
+    return std::min(panel_blocks, out_blocks - panel % panels * panel_blocks);
+  }
+  // Where the weights of a panel, counted over all groups, begin.
+  int64_t PanelOffset(int64_t panel) const {
+    return panel / panels * GroupBytes() + panel % panels * in_blocks * BlockBytes(panel_blocks);
+  }
+};
+
+PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
+                     const ConvTileCode& code, int64_t run_bytes)
+    : h(problem.geometry.h),
+      w(problem.geometry.w),
+      images(problem.geometry.batch),
+      groups(problem.geometry.groups),
+      out_channels(problem.dst.shape[1]),
+      src(InBytes(strides.src)),
+      z(InBytes(strides.z)),
+      dst(InBytes(strides.dst)) {
+  const bool planar = !IsBlocked(problem.src.format);
+  const int64_t in_channels = problem.geometry.in_channels;
+  this->code = &code;
+  depthwise = IsDepthwise(problem);
+  if (depthwise) groups = ChannelBlocks(out_channels);
+  lanes = planar ? in_channels : std::min(in_channels, kChannelBlock);
+  in_blocks = CeilDivide(in_channels, lanes);
+  last_lanes = in_channels - (in_blocks - 1) * lanes;
+  src_lane = planar ? src.c : kFloat;
+  out_blocks = CeilDivide(problem.geometry.out_channels, kChannelBlock);
+  panel_blocks = depthwise ? 1 : code.blocks;
+  panels = CeilDivide(out_blocks, panel_blocks);
+
+  // One long row instead of many short ones, where the pixels of an image lie evenly.
+  const auto untouched = [](const WindowAxis& axis) {
+    return axis.window == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
+  };
+  if (untouched(h) && untouched(w)) {
+    const auto even = [&](const ImageStrides& s) { return h.output == 1 || s.h == w.output * s.w; };
+    if (h.output * w.output == 1 && images > 1) {
+      w.input = w.output = images;
+      images = 1;
+      src.w = src.n, z.w = z.n, dst.w = dst.n;
+    } else if (even(src) && even(dst) && (!problem.z.has_value() || even(z))) {
+      w.input = w.output = h.output * w.output;
+      h.input = h.output = 1;
+    }
+  }
+
+  tiles_per_row = CeilDivide(w.output, code.pixels);
+  tile_pixels = w.output / tiles_per_row;
+  longer_tiles = w.output % tiles_per_row;
+  tiles = images * h.output * tiles_per_row;
+  const int64_t input_bytes = images * h.input * w.input * in_blocks * groups * lanes * kFloat;
+  runs = std::clamp<int64_t>(CeilDivide(input_bytes, run_bytes), 1, tiles);
+  // Tasks that the threads can share evenly, however many ranges they are handed out in.
+  const int64_t even = problem.threads > 1 ? kRangesPerThread * problem.threads : 1;
+  for (int64_t more = runs; more < runs + even && tiles / more >= kLeastTiles; ++more) {
+    if (more * panels * groups % even != 0) continue;
+    runs = more;
+    break;
+  }
+  chunk_blocks = std::clamp<int64_t>(kWeightsBytes / BlockBytes(panel_blocks), 1, in_blocks);
+  chunk_blocks = CeilDivide(in_blocks, CeilDivide(in_blocks, chunk_blocks));
+  // Weights that stay in the cache need not be fetched. Tiles of one long row read whole pieces of
+  // it, a line a pixel, for each of which there is a lane.
+  fetch_input = runs > 1 && groups * GroupBytes() <= kCachedWeightsBytes && h.output == 1 &&
+                h.window == 1 && w.window == 1 && w.stride == 1 && lanes == kChannelBlock;
+}
+
+// The taps of a window that lie inside the image.
+Range TapsInside(const WindowAxis& axis, int64_t output) {
+  const int64_t origin = axis.Origin(output);
+  Range taps{0, axis.window};
+  if (origin < 0) taps.begin = std::min(CeilDivide(-origin, axis.dilation), axis.window);
+  if (origin + axis.extent() > axis.input) {
+    taps.end = origin < axis.input ? (axis.input - 1 - origin) / axis.dilation + 1 : 0;
+  }
+  taps.end = std::max(taps.begin, taps.end);
+  return taps;
+}
+
+class PanelConvolution final : public Kernel {
+ public:
+  PanelConvolution(const ConvProblem& problem, const ConvStrides& strides, Isa isa,
+                   double relative_time, int64_t input_bytes)
+      : plan_(problem, strides, CodeFor(isa), input_bytes),
+        finish_(FinishOf(problem.param)),
+        filter_shape_(problem.filter.shape),
+        sigmoid_(HasSigmoid(problem.param)),
+        flipped_(problem.flipped()),
+        has_bias_(problem.has_bias),
+        has_z_(problem.z.has_value()),
+        threads_(problem.threads),
+        isa_(isa),
+        relative_time_(relative_time) {}
+
+  std::string implementation() const override {
+    return absl::StrCat(plan_.depthwise ? "depthwise:" : "panel:", Name(isa_), "/", plan_.runs,
+                        plan_.runs == 1 ? " run" : " runs");
+  }
+  double relative_time() const override { return relative_time_; }
+
+  std::optional<Packing> packing(int input) const override {
+    if (input != ConvBiasForward::kFilter) return std::nullopt;
+    return Packing{
+        absl::StrCat(plan_.depthwise ? "depthwise" : "", "panels of ", plan_.panel_blocks, " by ",
+                     plan_.lanes, " ", filter_shape_.ToString(), flipped_ ? " flipped" : ""),
+        plan_.groups * plan_.GroupBytes()};
+  }
+  absl::Status Pack(int input, const HostTensor& value, void* packed) const override;
+  absl::Status Run(const KernelArgs& args, KernelState* state) const override;
+
+ private:
+  struct Tensors {
+    const char *src, *weights, *z;
+    const float* bias;
+    char* dst;
+  };
+  void RunTask(const Tensors& tensors, int64_t task) const;
+  const char* InputOf(const char* src, int64_t index) const;
+  void RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks, int64_t prefetch_part,
+                bool last) const;
+  void Sigmoid(const ConvTile& tile, int64_t blocks, int64_t pixels) const;
+
+  const PanelPlan plan_;
+  const ConvFinish finish_;
+  const Shape filter_shape_;
+  const bool sigmoid_, flipped_, has_bias_, has_z_;
+  const int threads_;
+  const Isa isa_;
+  const double relative_time_;
+};
+
+absl::Status PanelConvolution::Pack(int /*input*/, const HostTensor& value, void* packed) const {
+  const float* const filter = value.data<float>().data();
+  const PanelPlan& plan = plan_;
+  const int64_t taps = plan.h.window * plan.w.window;
+  if (plan.depthwise) {
+    float* to = static_cast<float*>(packed);
+    for (int64_t block = 0; block < plan.groups; ++block) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        for (int64_t lane = 0; lane < kChannelBlock; ++lane) {
+          const int64_t channel = block * kChannelBlock + lane;
+          const int64_t source_tap = flipped_ ? taps - 1 - tap : tap;
+          *to++ = channel < plan.out_channels ? filter[channel * taps + source_tap] : 0.0f;
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+  const int64_t in_channels = (plan.in_blocks - 1) * plan.lanes + plan.last_lanes;
+  const int64_t of_group = plan.out_channels / plan.groups;
+  ParallelFor(threads_, plan.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t width = plan.BlocksOf(panel) * kChannelBlock;
+      float* to = reinterpret_cast<float*>(static_cast<char*>(packed) + plan.PanelOffset(panel));
+      const int64_t first = panel % plan.panels * plan.panel_blocks * kChannelBlock;
+      const float* const group = filter + panel / plan.panels * of_group * in_channels * taps;
+      for (int64_t block = 0; block < plan.in_blocks; ++block) {
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          const int64_t source_tap = flipped_ ? taps - 1 - tap : tap;
+          for (int64_t lane = 0; lane < plan.lanes; ++lane, to += width) {
+            const int64_t in = block * plan.lanes + lane;
+            for (int64_t i = 0; i < width; ++i) {
+              const bool exists = in < in_channels && first + i < of_group;
+              to[i] = exists ? group[((first + i) * in_channels + in) * taps + source_tap] : 0.0f;
+            }
+          }
+        }
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
+// Where the input of tile `index` begins, for plans that fetch it.
+const char* PanelConvolution::InputOf(const char* src, int64_t index) const {
+  const PanelPlan& plan = plan_;
+  const int64_t image = index / plan.tiles_per_row, in_row = index % plan.tiles_per_row;
+  const int64_t x = in_row * plan.tile_pixels + std::min(in_row, plan.longer_tiles);
+  return src + image * plan.src.n + x * plan.src.w;
+}
+
+// All tiles of a run by one chunk of weights. `tile` has what they share, its pointers being to the
+// first pixel of the tensors and the first row of the window. What is fetched ahead moves on by
+// `prefetch_part` from tile to tile; where that is 0, it is the input of the next run.
+void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks,
+                                int64_t prefetch_part, bool last) const {
+  const PanelPlan& plan = plan_;
+  const ConvTileCode::ByPixels& run =
+      plan.depthwise ? plan.code->depthwise : plan.code->run[blocks];
+  const char *const src = tile.src, *const weights = tile.weights, *const z = tile.z;
+  char* const dst = tile.dst;
+  int64_t row = first / plan.tiles_per_row, in_row = first % plan.tiles_per_row;
+  for (int64_t left = count; left > 0; ++row, in_row = 0) {
+    const int64_t image = row / plan.h.output, y = row % plan.h.output;
+    // The first tiles of a row are longer than the others by a pixel, where its length wants it.
+    const int64_t x = in_row * plan.tile_pixels + std::min(in_row, plan.longer_tiles);
+    const Range taps = TapsInside(plan.h, y);
+    int64_t column = plan.w.Origin(x);
+    tile.rows = static_cast<int>(taps.end - taps.begin);
+    tile.weights = weights + taps.begin * plan.w.window * plan.TapBytes(blocks);
+    tile.src = src + image * plan.src.n +
+               (plan.h.Origin(y) + taps.begin * plan.h.dilation) * plan.src.h + column * plan.src.w;
+    tile.dst = dst + image * plan.dst.n + y * plan.dst.h + x * plan.dst.w;
+    if (z != nullptr) tile.z = z + image * plan.z.n + y * plan.z.h + x * plan.z.w;
+    for (; in_row < plan.tiles_per_row && left > 0; ++in_row, --left) {
+      const int64_t pixels = plan.tile_pixels + (in_row < plan.longer_tiles);
+      tile.first_column = static_cast<int>(column);
+      tile.trim =
+          column < 0 || column + (pixels - 1) * plan.w.stride + plan.w.extent() > plan.w.input;
+      if (prefetch_part == 0) {
+        tile.prefetch = InputOf(src, std::min(first + 2 * count - left, plan.tiles - 1));
+      }
+      run[pixels](tile);
+      if (last && sigmoid_) Sigmoid(tile, blocks, pixels);
+      column += pixels * plan.w.stride;
+      tile.src += pixels * tile.pixel_step;
+      tile.dst += pixels * tile.dst_pixel_step;
+      if (z != nullptr) tile.z += pixels * tile.z_pixel_step;
+      tile.prefetch += prefetch_part;
+    }
+  }
+}
+
+void PanelConvolution::Sigmoid(const ConvTile& tile, int64_t blocks, int64_t pixels) const {
+  for (int64_t block = 0; block < blocks; ++block) {
+    ApplySigmoid(tile.dst + block * tile.dst_block_step, pixels, tile.dst_pixel_step,
+                 block + 1 < blocks ? kChannelBlock : tile.last_channels);
+  }
+}
+
+// One panel for one run of tiles.
+void PanelConvolution::RunTask(const Tensors& tensors, int64_t task) const {
+  const PanelPlan& plan = plan_;
+  const int64_t all_panels = plan.groups * plan.panels;
+  const int64_t panel = task % all_panels, run = task / all_panels;
+  const int64_t first = run * plan.tiles / plan.runs;
+  const int64_t tiles = (run + 1) * plan.tiles / plan.runs - first;
+  const int64_t blocks = plan.BlocksOf(panel), group = panel / plan.panels;
+  const int64_t out_block = group * plan.out_blocks + panel % plan.panels * plan.panel_blocks;
+  const int64_t channels =
+      std::min(blocks * kChannelBlock, plan.out_channels - out_block * kChannelBlock);
+  alignas(64) float bias[ConvTileCode::kMostBlocks * kChannelBlock] = {};
+  if (tensors.bias != nullptr) {
+    std::copy_n(tensors.bias + out_block * kChannelBlock, channels, bias);
+  }
+
+  ConvTile tile;
+  tile.pixel_step = plan.w.stride * plan.src.w;
+  tile.lane_step = plan.src_lane;
+  tile.block_step = plan.src.c;
+  tile.row_step = plan.h.dilation * plan.src.h;
+  tile.column_step = plan.w.dilation * plan.src.w;
+  tile.lanes = static_cast<int>(plan.lanes);
+  tile.columns = static_cast<int>(plan.w.window);
+  tile.stride = static_cast<int>(plan.w.stride);
+  tile.dilation = static_cast<int>(plan.w.dilation);
+  tile.width = static_cast<int>(plan.w.input);
+  tile.weights_block_step = plan.BlockBytes(blocks);
+  tile.z_pixel_step = plan.z.w, tile.z_block_step = plan.z.c;
+  tile.dst = tensors.dst + out_block * plan.dst.c;
+  tile.dst_pixel_step = plan.dst.w, tile.dst_block_step = plan.dst.c;
+  tile.last_channels = static_cast<int>(channels - (blocks - 1) * kChannelBlock);
+
+  const char* const weights = tensors.weights + plan.PanelOffset(panel);
+  const char* const next_panel =
+      tensors.weights + plan.PanelOffset(panel + 1 < all_panels ? panel + 1 : 0);
+  for (int64_t begin = 0; begin < plan.in_blocks; begin += plan.chunk_blocks) {
+    const int64_t count = std::min(plan.chunk_blocks, plan.in_blocks - begin);
+    const bool last = begin + count == plan.in_blocks;
+    tile.src = tensors.src + (group * plan.in_blocks + begin) * plan.src.c;
+    tile.weights = weights + begin * tile.weights_block_step;
+    tile.blocks = static_cast<int>(count);
+    tile.last_lanes = static_cast<int>(last ? plan.last_lanes : plan.lanes);
+    tile.bias = begin == 0 ? bias : nullptr;
+    tile.add = begin > 0;
+    tile.z = begin == 0 && tensors.z != nullptr ? tensors.z + out_block * plan.z.c : nullptr;
+    tile.finish = last ? finish_ : ConvFinish{};
+    if (plan.fetch_input && panel + 1 == all_panels) {
+      tile.prefetch_step = plan.src.w, tile.prefetch_block_step = plan.src.c;
+      RunTiles(tile, first, tiles, blocks, /*prefetch_part=*/0, last);
+      continue;
+    }
+    // All tiles together fetch the next chunk, each an equal part of it.
+    const int64_t bytes = count * tile.weights_block_step;
+    const char* const next = last ? next_panel : tile.weights + bytes;
+    tile.prefetch_step =
+        CeilDivide(CeilDivide(bytes, tiles), bytes / plan.TapBytes(blocks) * plan.lanes);
+    tile.prefetch_block_step = plan.h.window * plan.w.window * plan.lanes * tile.prefetch_step;
+    tile.prefetch = next;
+    RunTiles(tile, first, tiles, blocks, std::max<int64_t>(bytes / tiles, 1), last);
+  }
+}
+
+absl::Status PanelConvolution::Run(const KernelArgs& args, KernelState* /*state*/) const {
+  Tensors tensors;
+  tensors.src = static_cast<const char*>(args.inputs[ConvBiasForward::kSrc]);
+  tensors.weights = static_cast<const char*>(args.inputs[ConvBiasForward::kFilter]);
+  tensors.bias =
+      has_bias_ ? static_cast<const float*>(args.inputs[ConvBiasForward::kBias]) : nullptr;
+  tensors.z = has_z_ ? static_cast<const char*>(args.inputs[ConvBiasForward::kZ]) : nullptr;
+  tensors.dst = static_cast<char*>(args.outputs[0]);
+  ParallelFor(threads_, plan_.runs * plan_.groups * plan_.panels, 1,
+              [&](int64_t begin, int64_t end) {
+                for (int64_t task = begin; task < end; ++task) RunTask(tensors, task);
+              });
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+ConvStrides::ConvStrides(const ConvProblem& problem)
+    : src(StridesOf(problem.src)),
+      z(StridesOf(problem.z.value_or(problem.dst))),
+      dst(StridesOf(problem.dst)) {}
+
+bool PanelConvolutionFits(const ConvProblem& problem, Isa isa) {
+  const ConvolutionGeometry& geometry = problem.geometry;
+  const bool planar = !IsBlocked(problem.src.format);
+  const auto whole = [](int64_t channels) { return channels % kChannelBlock == 0; };
+  return isa != Isa::kBaseline && problem.constant_filter &&
+         problem.filter.format == Format::kDefault && IsBlocked(problem.dst.format) &&
+         (!problem.z.has_value() || IsBlocked(problem.z->format)) &&
+         (geometry.groups == 1 ||
+          (!planar && (IsDepthwise(problem) ||
+                       (whole(geometry.in_channels) && whole(geometry.out_channels))))) &&
+         (!planar || geometry.in_channels <= kMostPlanarChannels);
+}
+
+std::unique_ptr<Kernel> MakePanelConvolution(const ConvProblem& problem, const ConvStrides& strides,
+                                             Isa isa, double relative_time, int64_t input_bytes) {
+  return std::make_unique<PanelConvolution>(problem, strides, isa, relative_time, input_bytes);
+}
+
+}  // namespace ashlar::cpu

@@ -1,0 +1,41 @@
+// Direct convolution on blocked images: panels of packed weights against tiles of pixels.
+#ifndef ASHLAR_RUNTIME_CPU_CONV_PANEL_H_
+#define ASHLAR_RUNTIME_CPU_CONV_PANEL_H_
+
+#include <memory>
+
+#include "runtime/cpu/conv/conv.h"
+#include "runtime/cpu/isa.h"
+
+namespace ashlar::cpu {
+
+// Where the images of a convolution lie. The output and z are blocked: 16 channels side by side,
+// `c` from block to block; the input is too, unless its type is row-major.
+struct ConvStrides {
+  explicit ConvStrides(const ConvProblem& problem);
+
+  ImageStrides src, z, dst;
+};
+
+inline ImageStrides InBytes(const ImageStrides& strides) {
+  constexpr int64_t kFloat = sizeof(float);
+  return {strides.n * kFloat, strides.c * kFloat, strides.h * kFloat, strides.w * kFloat};
+}
+
+// Whether the kernel below takes the problem: a constant row-major filter, blocked output and z,
+// groups of whole blocks or of one channel each (depthwise), and as input a blocked image, or a
+// row-major one of few channels.
+bool PanelConvolutionFits(const ConvProblem& problem, Isa isa);
+
+// Bytes of input over which all panels pass before the next are read.
+inline constexpr int64_t kPanelInputBytes = 384 * 1024;
+
+// Needs no scratch. Sums are added in one order, whatever the number of threads and `input_bytes`.
+// `isa` is one that the processor has, kAvx2 or kAvx512.
+std::unique_ptr<Kernel> MakePanelConvolution(const ConvProblem& problem, const ConvStrides& strides,
+                                             Isa isa, double relative_time,
+                                             int64_t input_bytes = kPanelInputBytes);
+
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_CONV_PANEL_H_

@@ -1,0 +1,261 @@
+// The code of ConvTile, for any width of vectors. Included by one file an instruction set; all is
+// in an unnamed namespace, so that no other file can be given this file's code.
+#ifndef ASHLAR_RUNTIME_CPU_CONV_TILE_CODE_H_
+#define ASHLAR_RUNTIME_CPU_CONV_TILE_CODE_H_
+
+#include "runtime/cpu/conv/tile.h"
+#include "runtime/cpu/conv/vector_code.h"
+
+namespace ashlar::cpu {
+namespace {
+
+// kWidth floats a vector; the sums of kPixels pixels by kBlocks blocks have to fit in registers.
+template <int kWidth, int kPixels, int kBlocks>
+struct ConvTileRunner {
+  using Base = Vectors<kWidth>;
+  using Vector = typename Base::Vector;
+  static constexpr int kVectors = kBlocks * kBlock / kWidth;  // of a pixel
+  static constexpr int kOfBlock = kBlock / kWidth;
+  using Sums = Vector[kPixels * kVectors];
+
+  // Four pointers reach 14 pixels, each by a scale that addresses have: 1, 2, 4, 8.
+  struct Pixels {
+    const char *at0, *at2, *at5, *at11;
+    [[gnu::always_inline]] Pixels(const char* first, int64_t step)
+        : at0(first), at2(first + 2 * step), at5(first + 5 * step), at11(first + 11 * step) {}
+    [[gnu::always_inline]] void Advance(int64_t bytes) {
+      at0 += bytes, at2 += bytes, at5 += bytes, at11 += bytes;
+    }
+    template <int kPixel>
+    [[gnu::always_inline]] const char* At(int64_t step) const {
+      constexpr int kBase[14] = {0, 0, 2, 2, 0, 5, 2, 5, 0, 5, 2, 11, 11, 5};
+      constexpr int kFrom = kBase[kPixel];
+      const char* base = kFrom == 0 ? at0 : kFrom == 2 ? at2 : kFrom == 5 ? at5 : at11;
+      return base + (kPixel - kFrom) * step;
+    }
+  };
+
+  template <bool kAll, int kPixel>
+  [[gnu::always_inline]] static void AddPixels(const Pixels& pixels, int64_t step, int first,
+                                               int last, const Vector* weights, Sums& sums) {
+    if constexpr (kPixel < kPixels) {
+      if (kAll || (kPixel >= first && kPixel < last)) {
+        const Vector value =
+            Base::Broadcast(*reinterpret_cast<const float*>(pixels.template At<kPixel>(step)));
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sums[kPixel * kVectors + v] += value * weights[v];
+      }
+      AddPixels<kAll, kPixel + 1>(pixels, step, first, last, weights, sums);
+    }
+  }
+
+  // One tap: all lanes of a block, for pixels [first, last), all of them where kAll.
+  template <bool kAll>
+  [[gnu::always_inline]] static void AddTap(const ConvTile& tile, const char* src, int lanes,
+                                            int first, int last, const char* weights,
+                                            const char*& prefetch, Sums& sums) {
+    const int64_t step = tile.pixel_step, lane_step = tile.lane_step;
+    const int64_t prefetch_step = tile.prefetch_step;
+    Pixels pixels(src, step);
+    const char* from = weights;
+    const char* next = prefetch;
+    for (int lane = 0; lane < lanes; ++lane) {
+      Vector of_lane[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) of_lane[v] = Base::Load(from + v * kWidth * 4);
+      __builtin_prefetch(next, 0, 2);
+      AddPixels<kAll, 0>(pixels, step, first, last, of_lane, sums);
+      pixels.Advance(lane_step);
+      from += kBlocks * kBlock * 4;
+      next += prefetch_step;
+    }
+    prefetch = next;
+  }
+
+  // What is added and stored at the end is on its way into the first-level cache from the
+  // beginning.
+  static void FetchOutput(const ConvTile& tile) {
+#pragma GCC unroll 2
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma GCC unroll 14
+      for (int p = 0; p < kPixels; ++p) {
+        __builtin_prefetch(tile.dst + p * tile.dst_pixel_step + block * tile.dst_block_step, 1, 3);
+      }
+    }
+    if (tile.z == nullptr || tile.z == tile.dst) return;
+#pragma GCC unroll 2
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma GCC unroll 14
+      for (int p = 0; p < kPixels; ++p) {
+        __builtin_prefetch(tile.z + p * tile.z_pixel_step + block * tile.z_block_step, 0, 3);
+      }
+    }
+  }
+
+  static int CeilDiv(int a, int b) { return a <= 0 ? 0 : (a + b - 1) / b; }
+
+  // Where vector `v` of a pixel lies in an image.
+  [[gnu::always_inline]] static int64_t Offset(int v, int64_t block_step) {
+    return v / kOfBlock * block_step + v % kOfBlock * Base::kBytes;
+  }
+
+  static void Begin(const ConvTile& tile, Sums& sums) {
+    const char* const bias = reinterpret_cast<const char*>(tile.bias);
+#pragma GCC unroll 14
+    for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        sums[p * kVectors + v] = bias == nullptr ? Vector{} : Base::Load(bias + v * Base::kBytes);
+      }
+    }
+  }
+
+  [[gnu::always_inline]] static void Add(const char* image, int64_t pixel_step, int64_t block_step,
+                                         Sums& sums) {
+#pragma GCC unroll 14
+    for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        sums[p * kVectors + v] += Base::Load(image + p * pixel_step + Offset(v, block_step));
+      }
+    }
+  }
+
+  static void End(const ConvTile& tile, Sums& sums) {
+    if (tile.z != nullptr) Add(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
+    if (tile.add) Add(tile.dst, tile.dst_pixel_step, tile.dst_block_step, sums);
+    Base::Finish(tile.finish, sums);
+#pragma GCC unroll 14
+    for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        Base::Store(sums[p * kVectors + v],
+                    tile.dst + p * tile.dst_pixel_step + Offset(v, tile.dst_block_step));
+      }
+    }
+    if (tile.last_channels < kBlock) {
+      for (int p = 0; p < kPixels; ++p) {
+        Base::ClearPadding(tile.last_channels, tile.dst + p * tile.dst_pixel_step +
+                                                   (kBlocks - 1) * tile.dst_block_step);
+      }
+    }
+  }
+
+  // Calls visit(input, weights, first, last) for each tap that lies inside the image for pixels
+  // [first, last); `weights` moves on by `weights_step` from tap to tap.
+  template <typename Visit>
+  [[gnu::always_inline]] static void ForEachTap(const ConvTile& tile, const char* src_of_row,
+                                                const char* weights, int64_t weights_step,
+                                                const Visit& visit) {
+    for (int row = 0; row < tile.rows; ++row) {
+      const char* src = src_of_row;
+      int column = tile.first_column;
+      for (int tap = 0; tap < tile.columns; ++tap) {
+        int first = 0, last = kPixels;
+        if (tile.trim) {
+          first = CeilDiv(-column, tile.stride);
+          const int end = CeilDiv(tile.width - column, tile.stride);
+          last = end < kPixels ? end : kPixels;
+          column += tile.dilation;
+        }
+        visit(src, weights, first, last);
+        weights += weights_step;
+        src += tile.column_step;
+      }
+      src_of_row += tile.row_step;
+    }
+  }
+
+  static void Run(const ConvTile& tile) {
+    Sums sums;
+    FetchOutput(tile);
+    Begin(tile, sums);
+    const char* weights_of_block = tile.weights;
+    const char* src_of_block = tile.src;
+    const char* prefetch_of_block = tile.prefetch;
+    for (int block = 0; block < tile.blocks; ++block) {
+      const char* prefetch = prefetch_of_block;
+      const int lanes = block + 1 < tile.blocks ? tile.lanes : tile.last_lanes;
+      ForEachTap(
+          tile, src_of_block, weights_of_block, tile.lanes * kBlocks * kBlock * 4,
+          [&](const char* src, const char* weights, int first, int last)
+              __attribute__((always_inline)) {
+                if (first == 0 && last == kPixels) {
+                  AddTap<true>(tile, src, lanes, first, last, weights, prefetch, sums);
+                } else if (first < last) {
+                  AddTap<false>(tile, src, lanes, first, last, weights, prefetch, sums);
+                }
+              });
+      prefetch_of_block += tile.prefetch_block_step;
+      weights_of_block += tile.weights_block_step;
+      src_of_block += tile.block_step;
+    }
+    End(tile, sums);
+  }
+
+  template <bool kAll, int kPixel>
+  [[gnu::always_inline]] static void AddOwnChannels(const Pixels& pixels, int64_t step, int first,
+                                                    int last, const Vector* weights, Sums& sums) {
+    if constexpr (kPixel < kPixels) {
+      if (kAll || (kPixel >= first && kPixel < last)) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          sums[kPixel * kVectors + v] +=
+              weights[v] * Base::Load(pixels.template At<kPixel>(step) + v * Base::kBytes);
+        }
+      }
+      AddOwnChannels<kAll, kPixel + 1>(pixels, step, first, last, weights, sums);
+    }
+  }
+
+  static void RunDepthwise(const ConvTile& tile) {
+    static_assert(kBlocks == 1);
+    Sums sums;
+    FetchOutput(tile);
+    Begin(tile, sums);
+    const int64_t step = tile.pixel_step;
+    ForEachTap(
+        tile, tile.src, tile.weights, kBlock * 4,
+        [&](const char* src, const char* weights, int first, int last)
+            __attribute__((always_inline)) {
+              Vector of_tap[kVectors];
+#pragma GCC unroll 4
+              for (int v = 0; v < kVectors; ++v) {
+                of_tap[v] = Base::Load(weights + v * Base::kBytes);
+              }
+              const Pixels pixels(src, step);
+              if (first == 0 && last == kPixels) {
+                AddOwnChannels<true, 0>(pixels, step, first, last, of_tap, sums);
+              } else if (first < last) {
+                AddOwnChannels<false, 0>(pixels, step, first, last, of_tap, sums);
+              }
+            });
+    End(tile, sums);
+  }
+};
+
+// As many independent sums as hide the latency of any processor.
+template <int kWidth>
+struct MultiplyAdd {
+  using Base = Vectors<kWidth>;
+  using Vector = typename Base::Vector;
+  static constexpr int kSums = 12;
+  static constexpr int kFlops = kSums * kWidth * 2;
+
+  static float Run(int64_t rounds, float value) {
+    const Vector factor = Base::Broadcast(0.5f), addend = Base::Broadcast(value);
+    Vector sums[kSums];
+    for (int i = 0; i < kSums; ++i) sums[i] = Base::Broadcast(value + static_cast<float>(i));
+    for (int64_t round = 0; round < rounds; ++round) {
+#pragma GCC unroll 12
+      for (int i = 0; i < kSums; ++i) sums[i] = sums[i] * factor + addend;
+    }
+    for (int i = 1; i < kSums; ++i) sums[0] += sums[i];
+    return sums[0][0];
+  }
+};
+
+}  // namespace
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_CONV_TILE_CODE_H_

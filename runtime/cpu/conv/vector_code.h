@@ -1,0 +1,75 @@
+// Vectors of a block of 16 channels, for the files that are compiled once an instruction set. All
+// is in an unnamed namespace, so that no other file can be given their code.
+#ifndef ASHLAR_RUNTIME_CPU_CONV_VECTOR_CODE_H_
+#define ASHLAR_RUNTIME_CPU_CONV_VECTOR_CODE_H_
+
+#include "runtime/cpu/conv/tile.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int kBlock = 16;  // channels
+
+// kWidth floats a vector.
+template <int kWidth>
+struct VectorOf;
+template <>
+struct VectorOf<16> {
+  typedef float Type __attribute__((vector_size(64)));
+  typedef float Unaligned __attribute__((vector_size(64), aligned(4), may_alias));
+};
+template <>
+struct VectorOf<8> {
+  typedef float Type __attribute__((vector_size(32)));
+  typedef float Unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+};
+
+template <int kWidth>
+struct Vectors {
+  using Vector = typename VectorOf<kWidth>::Type;
+  using Unaligned = typename VectorOf<kWidth>::Unaligned;
+  static constexpr int kBytes = kWidth * 4;
+
+  [[gnu::always_inline]] static Vector Load(const char* from) {
+    return *reinterpret_cast<const Unaligned*>(from);
+  }
+  [[gnu::always_inline]] static void Store(Vector value, char* to) {
+    *reinterpret_cast<Unaligned*>(to) = value;
+  }
+  [[gnu::always_inline]] static Vector Broadcast(float value) { return value - Vector{}; }
+
+  // What follows the last addition. NaN stays NaN.
+  template <int kCount>
+  [[gnu::always_inline]] static void Finish(const ConvFinish& finish, Vector (&values)[kCount]) {
+    const Vector zero = {};
+    if (finish.kind == ConvFinish::Kind::kRelu) {
+#pragma GCC unroll 32
+      for (int i = 0; i < kCount; ++i) values[i] = values[i] < zero ? zero : values[i];
+    } else if (finish.kind == ConvFinish::Kind::kClamp) {
+      const Vector lo = Broadcast(finish.lo), hi = Broadcast(finish.hi);
+#pragma GCC unroll 32
+      for (int i = 0; i < kCount; ++i) {
+        const Vector raised = values[i] < lo ? lo : values[i];
+        values[i] = raised > hi ? hi : raised;
+      }
+    } else if (finish.kind == ConvFinish::Kind::kHSwish) {
+      const Vector six = Broadcast(6.0f);
+#pragma GCC unroll 32
+      for (int i = 0; i < kCount; ++i) {
+        const Vector gate = values[i] + 3.0f;
+        const Vector raised = gate < zero ? zero : gate;
+        values[i] *= (raised > six ? six : raised) * (1.0f / 6.0f);
+      }
+    }
+  }
+
+  // Makes zero what the block at `block` has beyond its first `channels` channels.
+  static void ClearPadding(int channels, char* block) {
+    for (int lane = channels; lane < kBlock; ++lane) reinterpret_cast<float*>(block)[lane] = 0.0f;
+  }
+};
+
+}  // namespace
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_CONV_VECTOR_CODE_H_

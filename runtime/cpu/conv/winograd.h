@@ -1,0 +1,34 @@
+// Winograd's convolution F(m x m, 3 x 3) on blocked images: fewer multiplications, for scratch and
+// larger weights.
+#ifndef ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_H_
+#define ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_H_
+
+#include <memory>
+
+#include "runtime/cpu/conv/conv.h"
+#include "runtime/cpu/conv/panel.h"
+#include "runtime/cpu/isa.h"
+
+namespace ashlar::cpu {
+
+// How the patches of m x m output pixels are taken through the three phases (input transform,
+// products, output transform). Results do not depend on it.
+struct WinogradBlocking {
+  int64_t patches = 14;  // at a time
+  // All threads work on the same patches; else each has its own, and its own scratch.
+  bool together = false;
+};
+
+// Whether the kernel below takes the problem: 3x3 windows at stride 1 without dilation, one group,
+// a constant row-major filter, blocked images.
+bool WinogradConvolutionFits(const ConvProblem& problem, Isa isa);
+
+// `m` is 2, 3 or 4. `isa` is one that the processor has, kAvx2 or kAvx512.
+std::unique_ptr<Kernel> MakeWinogradConvolution(const ConvProblem& problem,
+                                                const ConvStrides& strides, Isa isa, int m,
+                                                const WinogradBlocking& blocking,
+                                                double relative_time);
+
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_H_

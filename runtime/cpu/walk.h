@@ -1,0 +1,107 @@
+// Tensors walked in step: loops over elements that lie in memory in different ways.
+//
+// An operand is walked with a stride for each dimension of the loop, in elements: 0 where it is
+// broadcast. In the blocked formats a tensor has five dimensions, [N, blocks, H, W, 16]; where its
+// channels do not fill the last block, two loops are needed, one over the whole blocks and one over
+// the last.
+#ifndef ASHLAR_RUNTIME_CPU_WALK_H_
+#define ASHLAR_RUNTIME_CPU_WALK_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "opr/strided.h"
+#include "runtime/cpu/parallel.h"
+
+namespace ashlar::cpu {
+
+// Operands beyond those in use have strides of 0.
+template <size_t K>
+struct RowLoop {
+  Shape shape;
+  std::array<Strides, K> strides;
+  std::array<int64_t, K> base = {};  // of the first element, elements
+  int split = 0;                     // the dimension that threads share
+};
+
+// Joins dimensions and chooses the one to split: the outermost that feeds all threads evenly, or
+// else the longest.
+template <size_t K>
+void PrepareRowLoop(RowLoop<K>& loop, int threads) {
+  JoinDimensions(loop.shape, loop.strides);
+  for (int axis = 0; axis < loop.shape.rank(); ++axis) {
+    if (loop.shape[axis] > loop.shape[loop.split]) loop.split = axis;
+    if (loop.shape[loop.split] >= 4 * threads) break;
+  }
+}
+
+// Calls row(offsets, length) for pieces of at most `max_length` elements along the innermost
+// dimension, from several threads: offsets[k] is that of the piece's first element in operand k,
+// whose next one is strides[k].back() on.
+template <size_t K, typename Row>
+void ParallelRows(const RowLoop<K>& loop, int threads, int64_t max_length, const Row& row) {
+  const int64_t elements = loop.shape.num_elements();
+  if (elements == 0) return;
+  const int64_t count = loop.shape[loop.split];
+  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (elements / count));
+  ParallelFor(threads, count, grain, [&](int64_t begin, int64_t end) {
+    Shape shape = loop.shape;
+    shape[loop.split] = end - begin;
+    std::array<int64_t, K> base = loop.base;
+    for (size_t k = 0; k < K; ++k) base[k] += begin * loop.strides[k][loop.split];
+    ForEachRow(shape, loop.strides, max_length,
+               [&](std::array<int64_t, K> offsets, int64_t length) {
+                 for (size_t k = 0; k < K; ++k) offsets[k] += base[k];
+                 row(offsets, length);
+               });
+  });
+}
+
+// The strides of `type` over a logical shape to which it broadcasts: that shape's own dimensions,
+// or [N, blocks, H, W, 16] where `blocked`.
+Strides StridesOver(const TensorType& type, const Shape& shape, bool blocked);
+
+// The loops that together visit each logical element of operand 0 once, with the others, at most
+// K-1 of them, broadcast to it.
+template <size_t K>
+std::vector<RowLoop<K>> LoopsOver(const TensorType& first, absl::Span<const TensorType> others,
+                                  int threads) {
+  bool blocked = IsBlocked(first.format);
+  for (const TensorType& type : others) blocked = blocked || IsBlocked(type.format);
+  RowLoop<K> loop;
+  loop.shape = first.shape;
+  if (blocked) {
+    loop.shape[1] /= kChannelBlock;
+    loop.shape.push_back(kChannelBlock);
+  }
+  loop.strides.fill(Strides(loop.shape.rank(), 0));
+  loop.strides[0] = StridesOver(first, first.shape, blocked);
+  for (size_t k = 1; k <= others.size(); ++k) {
+    loop.strides[k] = StridesOver(others[k - 1], first.shape, blocked);
+  }
+  int blocks = 1;
+  if (first.format == Format::kNHCW16c) {  // in the order of operand 0's memory
+    blocks = 2;
+    std::swap(loop.shape[1], loop.shape[2]);
+    for (Strides& strides : loop.strides) std::swap(strides[1], strides[2]);
+  }
+  std::vector<RowLoop<K>> loops;
+  if (!blocked || loop.shape[blocks] > 0) loops.push_back(loop);
+  if (blocked && first.shape[1] % kChannelBlock != 0) {
+    for (size_t k = 0; k < K; ++k) loop.base[k] = loop.shape[blocks] * loop.strides[k][blocks];
+    loop.shape[blocks] = 1;
+    loop.shape[4] = first.shape[1] % kChannelBlock;
+    loops.push_back(loop);
+  }
+  for (RowLoop<K>& each : loops) PrepareRowLoop(each, threads);
+  return loops;
+}
+
+// Makes the padding of channels zero, where `type` has any.
+void ZeroChannelPadding(const TensorType& type, void* data);
+
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_WALK_H_

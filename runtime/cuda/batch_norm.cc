@@ -1,0 +1,40 @@
+// BatchNorm.
+#include "opr/batch_norm.h"
+
+#include "graph/status.h"
+#include "runtime/cuda/kernels.h"
+#include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/walk.h"
+
+namespace ashlar::cuda {
+namespace {
+
+absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
+  ASHLAR_RETURN_IF_ERROR(CheckSameFormat(request));
+  const TensorType& x = request.inputs[BatchNorm::kX];
+  BatchNormParams params;
+  const int64_t channels = x.shape[1], pixels = x.shape.num_elements() / channels;
+  params.extents =
+      ExtentsOf(x.format == Format::kDefault ? Shape{x.shape[0], channels, pixels / x.shape[0]}
+                                             : Shape{pixels, channels, 1});
+  params.epsilon = static_cast<float>(static_cast<const BatchNorm&>(*request.op).param().epsilon);
+  return OnlyLaunch("batch_norm", [params](const KernelArgs& args, void* stream) {
+    const auto input = [&](int i) { return static_cast<const float*>(args.inputs[i]); };
+    BatchNormParams bound = params;
+    bound.in = input(BatchNorm::kX);
+    bound.scale = input(BatchNorm::kScale);
+    bound.bias = input(BatchNorm::kBias);
+    bound.mean = input(BatchNorm::kMean);
+    bound.variance = input(BatchNorm::kVariance);
+    bound.out = static_cast<float*>(args.outputs[0]);
+    return Launch(bound, stream);
+  });
+}
+
+}  // namespace
+
+void RegisterBatchNormKernels(KernelRegistry& registry) {
+  registry.Register("BatchNorm", MakeBatchNorm);
+}
+
+}  // namespace ashlar::cuda

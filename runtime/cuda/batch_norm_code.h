@@ -1,0 +1,31 @@
+// Batch normalisation. Compiles for the host and for devices.
+#ifndef ASHLAR_RUNTIME_CUDA_BATCH_NORM_CODE_H_
+#define ASHLAR_RUNTIME_CUDA_BATCH_NORM_CODE_H_
+
+#include <cmath>
+
+#include "runtime/cuda/index.h"
+
+namespace ashlar::cuda {
+
+// (x - mean) / sqrt(variance + epsilon) * scale + bias. Float32. Input and output lie alike, in the
+// order of the index space: channels are its axis 1 of three.
+struct BatchNormParams {
+  Extents extents;
+  float epsilon = 0;
+  const float *in = nullptr, *scale = nullptr, *bias = nullptr, *mean = nullptr,
+              *variance = nullptr;
+  float* out = nullptr;
+};
+
+ASHLAR_HD void BatchNormAt(const BatchNormParams& p, int64_t number) {
+  int64_t rest = number;
+  TakeCoordinate(p.extents, 2, rest);
+  const int64_t c = TakeCoordinate(p.extents, 1, rest);
+  const float factor = p.scale[c] / sqrtf(p.variance[c] + p.epsilon);
+  p.out[number] = (p.in[number] - p.mean[c]) * factor + p.bias[c];
+}
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_BATCH_NORM_CODE_H_

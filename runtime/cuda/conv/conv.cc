@@ -1,0 +1,85 @@
+#include "runtime/cuda/conv/conv.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "graph/status.h"
+#include "runtime/cuda/kernels.h"
+
+namespace ashlar::cuda {
+namespace {
+
+constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
+              kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
+
+// Expected time over that of the library: no element is read twice from a nearer memory.
+constexpr double kDirectSlowdown = 30;
+
+// Takes what negative padding cuts off the image.
+void CropSource(ConvProblem& problem) {
+  ImageStrides& strides = problem.src_strides;
+  strides = StridesOf(problem.src);
+  const auto crop = [&](WindowAxis& axis, int dimension, int64_t stride) {
+    const int64_t before = std::max<int64_t>(0, -axis.pad_begin);
+    const int64_t behind = std::max<int64_t>(0, -axis.pad_end);
+    problem.src_offset += before * stride;
+    axis.input -= before + behind;
+    axis.pad_begin += before;
+    axis.pad_end += behind;
+    problem.src.shape[dimension] = axis.input;
+  };
+  crop(problem.geometry.h, 2, strides.h);
+  crop(problem.geometry.w, 3, strides.w);
+  // Of one image it does not matter where the next one would be: rows of it are an image, too.
+  if (problem.src.shape[0] == 1) strides.n = StridesOf(problem.src).n;
+}
+
+const ConvBiasParam& ParamOf(const ConvBiasForward& op) { return op.param(); }
+ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
+
+}  // namespace
+
+absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request) {
+  const std::vector<TensorType>& inputs = request.inputs;
+  ConvProblem problem;
+  problem.param = request.op->type() == "ConvBiasForward"
+                      ? ParamOf(static_cast<const ConvBiasForward&>(*request.op))
+                      : ParamOf(static_cast<const ConvolutionForward&>(*request.op));
+  problem.src = inputs[kSrc];
+  problem.filter = inputs[kFilter];
+  problem.dst = request.outputs[0];
+  problem.constant_filter = request.constant[kFilter];
+  problem.has_bias = inputs.size() > kBias;
+  if (inputs.size() > kZ) problem.z = inputs[kZ];
+  problem.policy = request.policy;
+  if (problem.filter.format != Format::kDefault) {
+    return absl::UnimplementedError(
+        absl::StrCat("filter is ", problem.filter.ToString(), ", expected row-major"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(problem.geometry,
+                          InferConvolution(problem.param, problem.src, problem.filter));
+  CropSource(problem);
+  return problem;
+}
+
+void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& libraries) {
+  const auto make = [library = libraries.convolution](
+                        const KernelRequest& request) -> absl::StatusOr<KernelList> {
+    ASHLAR_ASSIGN_OR_RETURN(const ConvProblem problem, ReadConvolution(request));
+    KernelList kernels;
+    if (library) {
+      ASHLAR_ASSIGN_OR_RETURN(kernels, LibraryConvolutions(problem, library));
+    }
+    KernelList depthwise = DepthwiseConvolutions(problem);
+    kernels.insert(kernels.begin(), std::make_move_iterator(depthwise.begin()),
+                   std::make_move_iterator(depthwise.end()));
+    kernels.push_back(MakeDirectConvolution(problem, kernels.empty() ? 1.0 : kDirectSlowdown));
+    return kernels;
+  };
+  registry.Register("ConvBiasForward", make);
+  registry.Register("ConvolutionForward", make);
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,36 @@
+// Products of matrices without a library. Compiles for the host and for devices.
+#ifndef ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_
+#define ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_
+
+#include "runtime/cuda/index.h"
+
+namespace ashlar::cuda {
+
+// Element `number` of a batch of products, plus a bias for each column: for what the library
+// refuses. The batch is walked with operand 0: A, operand 1: B, in elements from matrix to matrix.
+struct MatrixParams {
+  Walk<2> batch;
+  int64_t m = 0, k = 0, n = 0;
+  int64_t a_row = 0, a_column = 0, b_row = 0, b_column = 0;  // element strides
+  Scalar dtype = Scalar::kFloat32;
+  bool relu = false;
+  const void *a = nullptr, *b = nullptr, *bias = nullptr;  // bias: or null
+  void* out = nullptr;
+};
+
+ASHLAR_HD void MatrixAt(const MatrixParams& p, int64_t number) {
+  const int64_t column = number % p.n, row = number / p.n % p.m;
+  int64_t at[2];
+  Locate(p.batch, number / (p.m * p.n), at);
+  float sum = 0;
+  for (int64_t l = 0; l < p.k; ++l) {
+    sum += LoadAs<float>(p.dtype, p.a, at[0] + row * p.a_row + l * p.a_column) *
+           LoadAs<float>(p.dtype, p.b, at[1] + l * p.b_row + column * p.b_column);
+  }
+  if (p.bias != nullptr) sum += LoadAs<float>(p.dtype, p.bias, column);
+  StoreAs<float>(p.dtype, p.out, number, p.relu && sum < 0 ? 0.0f : sum);
+}
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_

@@ -1,0 +1,56 @@
+// Reduce.
+#include "opr/reduce.h"
+
+#include "graph/status.h"
+#include "runtime/cuda/kernels.h"
+#include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/walk.h"
+
+namespace ashlar::cuda {
+namespace {
+
+static_assert(static_cast<int>(FoldKind::kMean) == static_cast<int>(ReduceMode::kMean));
+
+// A team is worth its while for this many elements a result.
+constexpr int64_t kTeamElements = 64;
+
+absl::StatusOr<KernelList> MakeReduce(const KernelRequest& request) {
+  const ReduceMode mode = static_cast<const Reduce&>(*request.op).param().mode;
+  const TensorType &input = request.inputs[0], &output = request.outputs[0];
+  if (output.shape.num_elements() == 0) return NoLaunch();
+  ReduceParams params;
+  params.from = ScalarOf(input.dtype);
+  params.to = ScalarOf(output.dtype);
+  params.kind = static_cast<FoldKind>(mode);
+  const Strides in = StridesOver(input, input.shape);
+  const Strides out = StridesOver(output, input.shape);
+  Shape kept, folded;
+  std::array<Strides, 2> kept_strides;
+  std::array<Strides, 1> folded_strides;
+  for (int axis = 0; axis < input.shape.rank(); ++axis) {
+    if (out[axis] != 0 || input.shape[axis] == 1) {
+      kept.push_back(input.shape[axis]);
+      kept_strides[0].push_back(out[axis]);
+      kept_strides[1].push_back(in[axis]);
+    } else {
+      folded.push_back(input.shape[axis]);
+      folded_strides[0].push_back(in[axis]);
+    }
+  }
+  OrderByMemory(kept, kept_strides);
+  OrderByMemory(folded, folded_strides);
+  params.kept = MakeWalk<2>(kept, kept_strides);
+  params.folded = MakeWalk<1>(folded, folded_strides);
+  if (mode == ReduceMode::kMean) params.divisor = static_cast<double>(folded.num_elements());
+  // Neighbouring threads on neighbouring results read neighbouring elements where the results lie
+  // side by side; elsewhere a team reads along a result's own elements.
+  const bool side_by_side = kept_strides[1].back() == 1 && kept[kept.rank() - 1] >= 32;
+  params.by_team = folded.num_elements() >= kTeamElements && !side_by_side;
+  return OnlyLaunchOnFirst(params.by_team ? "reduce:teams" : "reduce", params);
+}
+
+}  // namespace
+
+void RegisterReduceKernels(KernelRegistry& registry) { registry.Register("Reduce", MakeReduce); }
+
+}  // namespace ashlar::cuda

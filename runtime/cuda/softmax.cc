@@ -1,0 +1,30 @@
+// Softmax.
+#include "opr/softmax.h"
+
+#include "graph/status.h"
+#include "opr/axis.h"
+#include "runtime/cuda/kernels.h"
+#include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/walk.h"
+
+namespace ashlar::cuda {
+namespace {
+
+absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
+  const Shape& shape = request.outputs[0].shape;
+  ASHLAR_ASSIGN_OR_RETURN(
+      const int axis,
+      NormalizeAxis(static_cast<const Softmax&>(*request.op).param().axis, shape.rank()));
+  SoftmaxParams params;
+  params.length = shape[axis];
+  params.step = ContiguousStrides(shape)[axis];
+  params.rows = shape.num_elements() / params.length;
+  params.from = ScalarOf(request.inputs[0].dtype);
+  return OnlyLaunchOnFirst("softmax", params);
+}
+
+}  // namespace
+
+void RegisterSoftmaxKernels(KernelRegistry& registry) { registry.Register("Softmax", MakeSoftmax); }
+
+}  // namespace ashlar::cuda
