@@ -29,8 +29,8 @@ struct KernelPolicy {
   friend bool operator==(const KernelPolicy&, const KernelPolicy&) = default;
 };
 
-// Bytes of scratch that are as good as none where kernels are chosen for the sake of memory: at a
-// step they take a chunk or a few, and no kernel gives way to a slower one for them.
+// Bytes of workspace by which no order is chosen and no further kernel is looked for. They count
+// where kernels are chosen: a plan's peak is the least that kernels of acceptable speed allow.
 inline constexpr int64_t kNegligibleScratch = 4096;
 
 // What a kernel is asked for: an operator on tensors of given types and formats.

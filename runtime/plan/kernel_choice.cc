@@ -77,10 +77,18 @@ absl::Status CheckFormats(const KernelRequest& request, const Device& device) {
   return absl::OkStatus();
 }
 
-// The scratch that counts where memory is scarce.
-int64_t NotableScratch(const Kernel& kernel) {
-  const int64_t bytes = kernel.workspace_bytes();
-  return bytes > kNegligibleScratch ? bytes : 0;
+// The least workspace, in bytes, of the candidates that are not much slower than the fastest.
+int64_t LeastWorkspaceOf(const std::vector<std::shared_ptr<const Kernel>>& candidates) {
+  if (candidates.empty()) return 0;
+  double fastest = candidates[0]->relative_time();
+  for (const auto& kernel : candidates) fastest = std::min(fastest, kernel->relative_time());
+  int64_t least = candidates[0]->workspace_bytes();
+  for (const auto& kernel : candidates) {
+    // Times are of the best that a device expects; where it has none so good, of what there is.
+    if (kernel->relative_time() > kAcceptableSlowdown * std::max(1.0, fastest)) continue;
+    least = std::min(least, kernel->workspace_bytes());
+  }
+  return least;
 }
 
 }  // namespace
@@ -182,15 +190,8 @@ std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& mode
 std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
   std::vector<int64_t> least(candidates.size(), 0);
   for (size_t i = 0; i < candidates.size(); ++i) {
-    if (candidates[i].empty()) continue;
-    least[i] = NotableScratch(*candidates[i][0]);
-    double fastest = candidates[i][0]->relative_time();
-    for (const auto& kernel : candidates[i]) fastest = std::min(fastest, kernel->relative_time());
-    for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
-      // Times are of the best that a device expects; where it has none so good, of what there is.
-      if (kernel->relative_time() > kAcceptableSlowdown * std::max(1.0, fastest)) continue;
-      least[i] = std::min(least[i], NotableScratch(*kernel));
-    }
+    const int64_t bytes = LeastWorkspaceOf(candidates[i]);
+    least[i] = bytes > kNegligibleScratch ? bytes : 0;
   }
   return least;
 }
@@ -198,13 +199,14 @@ std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
 std::vector<std::shared_ptr<const Kernel>> ChooseKernels(const KernelCandidates& candidates,
                                                          absl::Span<const int64_t> live,
                                                          int64_t extra) {
-  const std::vector<int64_t> least = LeastWorkspace(candidates);
   int64_t peak = 0;
-  for (size_t i = 0; i < candidates.size(); ++i) peak = std::max(peak, live[i] + least[i]);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    peak = std::max(peak, live[i] + LeastWorkspaceOf(candidates[i]));
+  }
   std::vector<std::shared_ptr<const Kernel>> chosen(candidates.size());
   for (size_t i = 0; i < candidates.size(); ++i) {
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
-      if (live[i] + NotableScratch(*kernel) - extra > peak) continue;
+      if (live[i] + kernel->workspace_bytes() - extra > peak) continue;
       chosen[i] = kernel;
       break;
     }

@@ -40,13 +40,14 @@ std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const K
 absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
                          KernelCandidates& candidates);
 
-// The scratch of the candidate that needs least, by node, among those that are not much slower than
-// the fastest, 0 where that is negligible: what the order is chosen with.
+// By node, the workspace of the candidate that needs least, among those that are not much slower
+// than the fastest, 0 where that is negligible: what the order is chosen with.
 std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates);
 
-// By node, the first candidate whose scratch fits under the peak that the graph has with least
-// scratch, or exceeds it by `extra` bytes at most; what is negligible does not count. `live` is
-// bytes live at each node's step without any scratch, by node.
+// By node, the first candidate whose workspace fits under the peak that the graph has with the
+// least workspace of candidates that are not much slower than the fastest, to the byte, or exceeds
+// that peak by `extra` bytes at most. `live` is bytes live at each node's step without any
+// workspace, by node.
 std::vector<std::shared_ptr<const Kernel>> ChooseKernels(const KernelCandidates& candidates,
                                                          absl::Span<const int64_t> live,
                                                          int64_t extra);
