@@ -110,6 +110,7 @@ double Measure(const Layer& layer, const Options& options, Device& device) {
   request.constant = {false, true, true, false};
   request.constant.resize(request.inputs.size());
   request.host_values.resize(request.inputs.size());
+  request.processor = device.processor();
   request.threads = options.threads;
   device.UseThreads(options.threads);
   absl::StatusOr<KernelList> kernels = (*device.kernels().Find(op.type()))(request);

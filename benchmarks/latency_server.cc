@@ -81,7 +81,7 @@ absl::Status ReadWord(const std::string& word, PlanningOptions& options) {
   if (word == "tuned") {
     ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
     ASHLAR_ASSIGN_OR_RETURN(KernelRecord record,
-                            LoadKernelRecord(DefaultKernelRecordPath(), device->measured_as()));
+                            LoadKernelRecord(DefaultKernelRecordPath(), device->measured_as(device->processor())));
     options.record = std::make_shared<const KernelRecord>(std::move(record));
     return absl::OkStatus();
   }

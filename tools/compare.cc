@@ -145,9 +145,9 @@ class CompareCommand final : public Command {
 
  private:
   bool HasOtherPlan() const {
-    for (const char* option :
-         {"--planner-b", "--scheduler-b", "--passes-b", "--inplace-b", "--align-b", "--tile-b",
-          "--memory-budget-b", "--device-b", "--prefer-b", "--exact-b", "--plan-time-b"}) {
+    for (const char* option : {"--processor-b", "--planner-b", "--scheduler-b", "--passes-b",
+                               "--inplace-b", "--align-b", "--tile-b", "--memory-budget-b",
+                               "--device-b", "--prefer-b", "--exact-b", "--plan-time-b"}) {
       if (app_->count(option) > 0) return true;
     }
     return false;
@@ -172,6 +172,7 @@ class CompareCommand final : public Command {
       execution.device = execution_b_.device;
       if (execution.device.type == CompNode::Type::kCpu) execution.precision = DType::kFloat32;
     }
+    if (app_->count("--processor-b") > 0) planning.processor = planning_b_.processor;
     if (app_->count("--planner-b") > 0) planning.planner = planning_b_.planner;
     if (app_->count("--scheduler-b") > 0) planning.scheduler = planning_b_.scheduler;
     if (app_->count("--passes-b") > 0) planning.passes = planning_b_.passes;

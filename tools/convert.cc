@@ -36,7 +36,7 @@ class ConvertCommand final : public Command {
         ->option_text("N")
         ->check(WholeNumber(0));
     app.add_flag("--pack", pack_,
-                 "also store the rewritten graph, and its weights as this processor's kernels want "
+                 "also store the rewritten graph, and its weights as the processor's kernels want "
                  "them: loading then packs nothing (.ash only)");
     AddPlanningFlags(app, planning_);
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,7 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "graph/status.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/cpu/host_processor.h"
 #include "runtime/device/device.h"
 #include "tools/command.h"
 #include "tools/format.h"
@@ -102,6 +105,9 @@ class DoctorCommand final : public Command {
   void Declare(CLI::App&) override {}
 
   absl::Status Run(Console& console) override {
+    ASHLAR_ASSIGN_OR_RETURN(const std::optional<Processor> other, DefaultProcessor());
+    const std::string host = cpu::HostProcessor().ToString();
+    const std::string planned_for = other ? other->ToString() : host;
     const absl::StatusOr<Device*> cpu = OpenDevice({CompNode::Type::kCpu, 0, 0});
     const absl::StatusOr<Device*> gpu = OpenDevice({CompNode::Type::kGpu, 0, 0});
     const auto state = [](const absl::StatusOr<Device*>& device) {
@@ -113,6 +119,9 @@ class DoctorCommand final : public Command {
         {"kernel", Kernel()},
         {"processor", ProcValue("/proc/cpuinfo", "model name")},
         {"features", CpuFeatures()},
+        {"plans for",
+         other ? absl::StrCat(planned_for, " (", kProcessorVariable, "), this one is ", host)
+               : host},
         {"processors", absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN))},
         {"usable", absl::StrCat(DefaultThreads())},
         {"memory", Memory("MemTotal")},
@@ -129,6 +138,7 @@ class DoctorCommand final : public Command {
     }
     Table table({"fact", "value"});
     Json document = console.Document(CompNode(), DefaultThreads());
+    document["processor"] = planned_for;
     for (const auto& [name, value] : facts) {
       table.AddRow({name, value});
       document["facts"][name] = value;

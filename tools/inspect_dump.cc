@@ -21,8 +21,9 @@ namespace {
 constexpr int64_t kRecordedAlignment = 512;  // of CUDA's comp node
 
 // The problem that MegEngine had: its order, its workspaces, its alignment, no rewrites.
-PlanningOptions RecordedProblem(bool inplace) {
+PlanningOptions RecordedProblem(const std::optional<Processor>& processor, bool inplace) {
   PlanningOptions options;
+  options.processor = processor;
   options.threads = DefaultThreads();
   options.passes = "none";
   options.scheduler = "megengine";
@@ -38,11 +39,13 @@ struct Row {
   PlanningOptions options;
 };
 
-std::vector<Row> Rows() {
+std::vector<Row> Rows(const std::optional<Processor>& processor) {
   PlanningOptions own;
+  own.processor = processor;
   own.threads = DefaultThreads();
-  return {{"recorded_problem", "recorded problem, in-place off", RecordedProblem(false)},
-          {"recorded_problem_inplace", "recorded problem, in-place on", RecordedProblem(true)},
+  return {{"recorded_problem", "recorded problem, in-place off", RecordedProblem(processor, false)},
+          {"recorded_problem_inplace", "recorded problem, in-place on",
+           RecordedProblem(processor, true)},
           {"own", "Ashlar's defaults on cpu0:0", own}};
 }
 
@@ -129,7 +132,8 @@ absl::Status InspectDump(const InspectDumpFlags& flags, Console& console) {
     ASHLAR_RETURN_IF_ERROR(
         WritePlan(flags.recorded_plan, BuffersOf(recorded, flags.path + ", recorded")));
   }
-  for (const Row& plan : Rows()) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::optional<Processor> processor, DefaultProcessor());
+  for (const Row& plan : Rows(processor)) {
     console.Progress(absl::StrCat("planning: ", plan.title));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned,
                             PlanGraph(*graph, plan.options));

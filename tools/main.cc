@@ -55,6 +55,7 @@ class HelpFormatter final : public CLI::Formatter {
 // The command's own errors are values; what the standard library throws is that memory ran out.
 absl::Status RunCommand(Command& command, const std::string& json_file, Console& console) {
   try {
+    ASHLAR_RETURN_IF_ERROR(DefaultProcessor().status());
     ASHLAR_RETURN_IF_ERROR(command.CheckOptions());
     std::vector<std::string> files = command.OutputFiles();
     if (json_file != "-") files.push_back(json_file);

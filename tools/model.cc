@@ -104,8 +104,11 @@ absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
                           FromPacked(model, options, console));
   if (packed != nullptr) return packed;
   console.Progress("planning and packing weights");
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          PlanGraph(std::move(model.graph), LettingGo(options, model)));
+  ASHLAR_RETURN_IF_ERROR(planned->ready());
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      Executable::Compile(std::move(model.graph), LettingGo(options, model));
+      Executable::FromPlan(std::move(planned));
   if (model.file.mapping != nullptr) model.file.mapping->DropResidentPages();
   return executable;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -82,6 +83,12 @@ absl::StatusOr<bool> ParseLayout(absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not nchw or nhwc"));
 }
 
+absl::StatusOr<std::optional<Processor>> ParseProcessor(absl::string_view text) {
+  if (text == "host") return std::optional<Processor>();
+  ASHLAR_ASSIGN_OR_RETURN(const Processor processor, Processor::Parse(text));
+  return std::optional<Processor>(processor);
+}
+
 absl::StatusOr<bool> ParsePreference(absl::string_view text) {
   if (text == "speed") return false;
   if (text == "memory") return true;
@@ -104,6 +111,14 @@ int DefaultThreads() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+absl::StatusOr<std::optional<Processor>> DefaultProcessor() {
+  const char* const text = std::getenv(kProcessorVariable);
+  if (text == nullptr || *text == '\0') return std::optional<Processor>();
+  const absl::StatusOr<std::optional<Processor>> processor = ParseProcessor(text);
+  if (processor.ok()) return processor;
+  return UsageError(absl::StrCat(kProcessorVariable, ": ", processor.status().message()));
 }
 
 CLI::Validator WholeNumber(int64_t least, int64_t most) {
@@ -152,6 +167,10 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
 
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix) {
   const std::string group = suffix.empty() ? "Planning" : kUnlistedGroup;
+  flags.processor = DefaultProcessor().value_or(std::nullopt);
+  AddParsed(app, "--processor" + suffix, flags.processor, ParseProcessor, "SPEC",
+            "to plan for: avx2/32K/512K (L1, L2), ..., or host (default, or $ASHLAR_PROCESSOR)")
+      ->group(group);
   app.add_option("--planner" + suffix, flags.planner, PlannerNames())
       ->option_text("NAME")
       ->check(CheckPlanner)
@@ -239,6 +258,7 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
                                   Console& console) {
   PlanningOptions options;
   options.comp_node = execution.device;
+  options.processor = planning.processor;
   options.threads = execution.threads;
   options.precision = execution.precision;
   options.passes = planning.passes;
@@ -255,7 +275,9 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
     // A record only saves time: one that cannot be read is as none, as for a device that is not
     // there.
     const absl::StatusOr<Device*> device = OpenDevice(execution.device);
-    const std::string name = device.ok() ? (*device)->measured_as() : "";
+    const std::string name =
+        device.ok() ? (*device)->measured_as(planning.processor.value_or((*device)->processor()))
+                    : "";
     absl::StatusOr<KernelRecord> record =
         name.empty() ? KernelRecord() : LoadKernelRecord(planning.record, name);
     if (record.ok()) {

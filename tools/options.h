@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "absl/time/time.h"
 #include "graph/comp_node.h"
 #include "memory/planner.h"
+#include "runtime/device/processor.h"
 #include "runtime/plan/planned_graph.h"
 #include "tools/console.h"
 
@@ -55,8 +57,14 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags);
 CLI::Validator WholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
 CLI::Validator NonNegativeReal();
 
+// The variable of the environment that names the processor to plan for, where no option does.
+inline constexpr char kProcessorVariable[] = "ASHLAR_PROCESSOR";
+// What it says; nullopt: this machine's. A usage error where it is no processor.
+absl::StatusOr<std::optional<Processor>> DefaultProcessor();
+
 // How a model is planned.
 struct PlanningFlags {
+  std::optional<Processor> processor;  // from DefaultProcessor; nullopt: this machine's
   std::string planner = "auto";
   std::string scheduler = "memory";
   std::string passes = "all";

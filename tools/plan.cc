@@ -255,6 +255,7 @@ class PlanCommand final : public Command {
     const memory::PlanResult& r = planned.plan;
     const auto pool = [](int64_t bytes) { return Json{{"planned_bytes", bytes}}; };
     Json document = console.Document(execution_.device, execution_.threads);
+    if (planned.device->is_host()) document["processor"] = planned.processor().ToString();
     document["pools"] = {{"arena", pool(r.plan.arena)},
                          {"weights", pool(planned.weights.bytes)},
                          {"input", pool(planned.input_bytes())},

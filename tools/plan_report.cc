@@ -38,11 +38,13 @@ std::string PoolTable(const std::string& path, const PlannedGraph& planned) {
   row("weights", planned.weights.bytes);
   row("input", planned.input_bytes());
   row("output", planned.output_bytes());
+  const std::string processor =
+      planned.device->is_host() ? absl::StrCat(" (", planned.processor().ToString(), ")") : "";
   return absl::StrFormat(
-      "%s on %s, %d threads: %d steps, planned in %s, of which the memory %s\n\n%s", path,
-      planned.options.comp_node.ToString(), planned.options.threads, planned.schedule.order.size(),
-      FormatMilliseconds(planned.plan_ms), FormatMilliseconds(planned.plan.total_ms),
-      table.ToText());
+      "%s on %s%s, %d threads: %d steps, planned in %s, of which the memory %s\n\n%s", path,
+      planned.options.comp_node.ToString(), processor, planned.options.threads,
+      planned.schedule.order.size(), FormatMilliseconds(planned.plan_ms),
+      FormatMilliseconds(planned.plan.total_ms), table.ToText());
 }
 
 std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak) {

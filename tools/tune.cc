@@ -45,7 +45,8 @@ class TuneCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(execution_.device));
     ASHLAR_RETURN_IF_ERROR(device->ready());
-    const std::string processor = device->measured_as();
+    const std::string processor =
+        device->measured_as(planning_.processor.value_or(device->processor()));
     ASHLAR_ASSIGN_OR_RETURN(KernelRecord record, LoadKernelRecord(planning_.record, processor));
     const PlanningOptions options = ToPlanningOptions(execution_, planning_, console);
     KernelRecord fresh = anew_ ? KernelRecord() : record;

@@ -44,14 +44,15 @@ struct Problem {
   ImageStrides from, to;
   double epsilon = 0;
   int threads = 1;
+  Isa isa = Isa::kBaseline;
 };
 
 void Run(const Problem& problem, const KernelArgs& args) {
   const auto input = [&](int i) { return static_cast<const float*>(args.inputs[i]); };
   float* const output = static_cast<float*>(args.outputs[0]);
   const int lanes = problem.lanes;
-  const auto apply = lanes == 1 ? Versions<ScaleAndShift<1>>::For(HostIsa())
-                                : Versions<ScaleAndShift<kBlock>>::For(HostIsa());
+  const auto apply = lanes == 1 ? Versions<ScaleAndShift<1>>::For(problem.isa)
+                                : Versions<ScaleAndShift<kBlock>>::For(problem.isa);
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (problem.pixels * lanes));
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -100,7 +101,8 @@ absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
   problem.blocks = (problem.channels + problem.lanes - 1) / problem.lanes;
   problem.epsilon = static_cast<const BatchNorm&>(*request.op).param().epsilon;
   problem.threads = request.threads;
-  return OnlyKernel(absl::StrCat("batch_norm:", Name(HostIsa())),
+  problem.isa = request.processor.isa;
+  return OnlyKernel(absl::StrCat("batch_norm:", Name(request.processor.isa)),
                     [=](const KernelArgs& args) { Run(problem, args); });
 }
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "graph/status.h"
-#include "runtime/cpu/isa.h"
+#include "runtime/cpu/host_processor.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/device/device.h"
@@ -35,8 +35,10 @@ class CpuDevice final : public Device {
   CompNode comp_node() const override { return comp_node_; }
   int64_t alignment() const override { return kCacheLine; }
   const KernelRegistry& kernels() const override { return kernels_; }
-  std::string measured_as() const override { return ProcessorName(); }
-  std::string processor() const override { return std::string(Name(HostIsa())); }
+  Processor processor() const override { return HostProcessor(); }
+  std::string measured_as(const Processor& processor) const override {
+    return absl::StrCat(HostProcessorName(), " ", processor.ToString());
+  }
 
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) override {
     if (bytes == 0) return std::make_unique<CpuMemory>(nullptr, 0);
@@ -75,7 +77,7 @@ void RegisterDevice() {
 std::string Libraries() {
   const dnnl_version_t* version = dnnl_version();
   return absl::StrCat("oneDNN ", version->major, ".", version->minor, ".", version->patch,
-                      "; own kernels for ", Name(HostIsa()));
+                      "; own kernels for ", HostProcessor().ToString());
 }
 
 }  // namespace ashlar::cpu

@@ -86,15 +86,15 @@ auto WithElement(DType dtype, const Visit& visit) {
 
 }  // namespace
 
-LoadRowFunction RowLoader(DType dtype) {
-  return WithElement(dtype, []<typename Element>() {
-    return LoadRowFunction(Versions<LoadRow<Element>>::For(HostIsa()));
+LoadRowFunction RowLoader(DType dtype, Isa isa) {
+  return WithElement(dtype, [isa]<typename Element>() {
+    return LoadRowFunction(Versions<LoadRow<Element>>::For(isa));
   });
 }
 
-StoreRowFunction RowStorer(DType dtype) {
-  return WithElement(dtype, []<typename Element>() {
-    return StoreRowFunction(Versions<StoreRow<Element>>::For(HostIsa()));
+StoreRowFunction RowStorer(DType dtype, Isa isa) {
+  return WithElement(dtype, [isa]<typename Element>() {
+    return StoreRowFunction(Versions<StoreRow<Element>>::For(isa));
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "graph/dtype.h"
+#include "runtime/device/processor.h"
 
 namespace ashlar::cpu {
 
@@ -15,8 +16,8 @@ using LoadRowFunction = void (*)(const void* data, int64_t offset, int64_t strid
 using StoreRowFunction = void (*)(const double* row, int64_t n, void* data, int64_t offset,
                                   int64_t stride);
 
-LoadRowFunction RowLoader(DType dtype);
-StoreRowFunction RowStorer(DType dtype);
+LoadRowFunction RowLoader(DType dtype, Isa isa);
+StoreRowFunction RowStorer(DType dtype, Isa isa);
 
 }  // namespace ashlar::cpu
 

@@ -9,8 +9,8 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
-#include "runtime/cpu/walk.h"
 #include "runtime/cpu/vector_math.h"
+#include "runtime/cpu/walk.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -84,13 +84,13 @@ void ComputeRow(const float* a, const float* b, const float* c, float* out, int6
 
 using RowFunction = void (*)(const float*, const float*, const float*, float*, int64_t, Bounds);
 
-RowFunction RowFunctionOf(ElemwiseMode mode) {
+RowFunction RowFunctionOf(ElemwiseMode mode, Isa isa) {
   static const auto kTable = []<size_t... kMode>(std::index_sequence<kMode...>) {
-    return std::array<RowFunction, sizeof...(kMode)>{
-        Versions<ComputeRow<static_cast<ElemwiseMode>(kMode)>>::For(HostIsa())...};
+    return std::array<RowFunction (*)(Isa), sizeof...(kMode)>{
+        Versions<ComputeRow<static_cast<ElemwiseMode>(kMode)>>::For...};
   }
   (std::make_index_sequence<static_cast<size_t>(ElemwiseMode::kFuseMulAdd3) + 1>());
-  return kTable[static_cast<size_t>(mode)];
+  return kTable[static_cast<size_t>(mode)](isa);
 }
 
 // A row of an operand as contiguous floats: where it lies, or copied to `buffer`.
@@ -125,10 +125,8 @@ void RunFloat32(const RowLoop<kOperands>& loop, int arity, int threads, RowFunct
 }
 
 // Other dtypes are computed in double, as the reference does.
-void RunAsDouble(const RowLoop<kOperands>& loop, int arity, int threads, DType dtype,
-                 const ElemwiseParam& param, const KernelArgs& args) {
-  const LoadRowFunction load = RowLoader(dtype);
-  const StoreRowFunction store = RowStorer(dtype);
+void RunAsDouble(const RowLoop<kOperands>& loop, int arity, int threads, LoadRowFunction load,
+                 StoreRowFunction store, const ElemwiseParam& param, const KernelArgs& args) {
   ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, kOperands>& at, int64_t n) {
     double buffers[kOperands][kRow];
     const double* rows[kOperands] = {};
@@ -150,14 +148,18 @@ absl::StatusOr<KernelList> MakeElemwise(const KernelRequest& request) {
   const auto loops = LoopsOver<kOperands>(output, request.inputs, threads);
   if (output.dtype == DType::kFloat32) {
     const Bounds bounds = {static_cast<float>(param.lo), static_cast<float>(param.hi)};
-    const RowFunction function = RowFunctionOf(param.mode);
-    return OnlyKernel(absl::StrCat("elementwise:", Name(HostIsa())), [=](const KernelArgs& args) {
-      for (const auto& loop : loops) RunFloat32(loop, arity, threads, function, bounds, args);
-      ZeroChannelPadding(output, args.outputs[0]);
-    });
+    const RowFunction function = RowFunctionOf(param.mode, request.processor.isa);
+    return OnlyKernel(absl::StrCat("elementwise:", Name(request.processor.isa)),
+                      [=](const KernelArgs& args) {
+                        for (const auto& loop : loops)
+                          RunFloat32(loop, arity, threads, function, bounds, args);
+                        ZeroChannelPadding(output, args.outputs[0]);
+                      });
   }
+  const LoadRowFunction load = RowLoader(output.dtype, request.processor.isa);
+  const StoreRowFunction store = RowStorer(output.dtype, request.processor.isa);
   return OnlyKernel("elementwise:double", [=](const KernelArgs& args) {
-    for (const auto& loop : loops) RunAsDouble(loop, arity, threads, output.dtype, param, args);
+    for (const auto& loop : loops) RunAsDouble(loop, arity, threads, load, store, param, args);
     ZeroChannelPadding(output, args.outputs[0]);
   });
 }

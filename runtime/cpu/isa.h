@@ -2,25 +2,12 @@
 #ifndef ASHLAR_RUNTIME_CPU_ISA_H_
 #define ASHLAR_RUNTIME_CPU_ISA_H_
 
-#include <string>
-
-#include "absl/strings/string_view.h"
+#include "runtime/device/processor.h"
 
 namespace ashlar::cpu {
 
-enum class Isa { kBaseline, kAvx2, kAvx512 };
-
-absl::string_view Name(Isa isa);  // "baseline", "avx2", "avx512"
-
-// The best that the processor has and the environment's DNNL_MAX_CPU_ISA allows.
-Isa HostIsa();
-
-// The processor as it calls itself, its family, model and stepping, and HostIsa: what times of
-// kernels depend on. "AMD EPYC 00a10f11 avx512".
-std::string ProcessorName();
-
 // The versions of a function, all callees inlined, so that the compiler vectorises its loops for
-// the instruction set: Versions<Function>::For(HostIsa()) is a pointer to the one to call.
+// the instruction set: Versions<Function>::For(isa) is a pointer to the one to call.
 template <auto kFunction>
 struct Versions;
 

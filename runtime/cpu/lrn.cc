@@ -137,12 +137,12 @@ void AnyFormat(const Problem& problem, const float* x, float* y, int64_t first, 
 using ApplyFunction = void (*)(const Problem&, const float*, float*, int64_t, int64_t);
 
 template <bool kThreeQuarters>
-ApplyFunction ApplyFor(const Problem& problem) {
+ApplyFunction ApplyFor(const Problem& problem, Isa isa) {
   const bool blocks = problem.from.lanes == kChannelBlock && problem.to.lanes == kChannelBlock;
   const bool fits =
       problem.channels <= kMaxChannels && problem.before <= kMaxReach && problem.after <= kMaxReach;
-  return blocks && fits ? Versions<Blocked<kThreeQuarters>>::For(HostIsa())
-                        : Versions<AnyFormat<kThreeQuarters>>::For(HostIsa());
+  return blocks && fits ? Versions<Blocked<kThreeQuarters>>::For(isa)
+                        : Versions<AnyFormat<kThreeQuarters>>::For(isa);
 }
 
 std::unique_ptr<Kernel> OwnLrn(const KernelRequest& request, const LRNParam& param,
@@ -165,16 +165,17 @@ std::unique_ptr<Kernel> OwnLrn(const KernelRequest& request, const LRNParam& par
   problem.bias = static_cast<float>(param.bias);
   problem.factor = static_cast<float>(param.alpha / static_cast<double>(param.size));
   problem.exponent = static_cast<float>(-param.beta);
-  const ApplyFunction apply = planes               ? Versions<RowMajor>::For(HostIsa())
-                              : param.beta == 0.75 ? ApplyFor<true>(problem)
-                                                   : ApplyFor<false>(problem);
+  const Isa isa = request.processor.isa;
+  const ApplyFunction apply = planes               ? Versions<RowMajor>::For(isa)
+                              : param.beta == 0.75 ? ApplyFor<true>(problem, isa)
+                                                   : ApplyFor<false>(problem, isa);
   const int64_t step = planes ? kPixels : kGroup;
   const int64_t pieces = (problem.pixels + step - 1) / step;
   const int64_t grain =
       std::max<int64_t>(1, kElementsPerThread / (problem.channels * problem.before + 1) / step);
   const int threads = request.threads;
   return std::make_unique<OwnKernel>(
-      absl::StrCat("lrn:", Name(HostIsa())),
+      absl::StrCat("lrn:", Name(request.processor.isa)),
       [=](const KernelArgs& args) {
         const int64_t count = problem.images * problem.rows * pieces;
         ParallelFor(threads, count, grain, [&](int64_t begin, int64_t end) {
@@ -196,7 +197,7 @@ absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
   const LRNParam& param = static_cast<const LRN&>(*request.op).param();
   KernelList kernels;
   // oneDNN centres its window; an even one lies elsewhere here.
-  if (param.size % 2 == 1 && !IsBlocked(request.inputs[0].format) &&
+  if (request.at_hand && param.size % 2 == 1 && !IsBlocked(request.inputs[0].format) &&
       !IsBlocked(request.outputs[0].format)) {
     ASHLAR_RETURN_IF_ERROR(CallOneDnn("LRN", [&] {
       const dnnl::lrn_forward::desc desc(

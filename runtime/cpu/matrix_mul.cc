@@ -1,4 +1,6 @@
-// MatrixMul: one constant matrix B by a kernel of our own, which packs it; the rest by oneDNN.
+// MatrixMul: one constant matrix B by a kernel of our own, which packs it; the rest by oneDNN,
+// which is the only one for them: its workspace is that of the machine at hand, whatever processor
+// a plan is for.
 #include "opr/matrix_mul.h"
 
 #include <algorithm>
@@ -28,12 +30,10 @@ constexpr int64_t kDepth = 1024;
 // of it is read once, from beginning to end.
 class PackedMatrixMul final : public Kernel {
  public:
-  PackedMatrixMul(int64_t m, int64_t k, int64_t n, bool transposed, int threads)
-      : m_(m), k_(k), n_(n), transposed_(transposed), threads_(threads) {}
+  PackedMatrixMul(int64_t m, int64_t k, int64_t n, bool transposed, int threads, Isa isa)
+      : m_(m), k_(k), n_(n), transposed_(transposed), threads_(threads), isa_(isa) {}
 
-  std::string implementation() const override {
-    return absl::StrCat("matrix_mul:", Name(HostIsa()));
-  }
+  std::string implementation() const override { return absl::StrCat("matrix_mul:", Name(isa_)); }
 
   std::optional<Packing> packing(int input) const override {
     if (input != kB) return std::nullopt;
@@ -83,13 +83,13 @@ class PackedMatrixMul final : public Kernel {
       const int64_t length = std::min(kDepth, k_ - depth);
       const float* const part = b + first * k_ + depth * columns;
       if (columns < tiling_.panel) {
-        HostNarrowMatrixTile()(a + begin * k_ + depth, k_, end - begin, part, length, columns,
-                               c + begin * n_ + first, n_);
+        NarrowMatrixTileFor(isa_)(a + begin * k_ + depth, k_, end - begin, part, length, columns,
+                                  c + begin * n_ + first, n_);
         continue;
       }
       for (int64_t r = begin; r < end; r += tiling_.max_rows) {
         const int64_t rows = std::min(tiling_.max_rows, end - r);
-        HostMatrixTile(rows)(a + r * k_ + depth, k_, part, length, c + r * n_ + first, n_);
+        MatrixTileFor(isa_, rows)(a + r * k_ + depth, k_, part, length, c + r * n_ + first, n_);
       }
     }
   }
@@ -97,7 +97,8 @@ class PackedMatrixMul final : public Kernel {
   const int64_t m_, k_, n_;
   const bool transposed_;
   const int threads_;
-  const MatrixTiling tiling_ = HostMatrixTiling();
+  const Isa isa_;
+  const MatrixTiling tiling_ = MatrixTilingFor(isa_);
   const int64_t panels_ = (n_ + tiling_.panel - 1) / tiling_.panel;
 };
 
@@ -141,7 +142,7 @@ absl::StatusOr<KernelList> MakeMatrixMul(const KernelRequest& request) {
     // All matrices of A are one with more rows.
     kernels.push_back(std::make_unique<PackedMatrixMul>(geometry.batch.num_elements() * geometry.m,
                                                         geometry.k, geometry.n, param.transposeB,
-                                                        request.threads));
+                                                        request.threads, request.processor.isa));
     return kernels;
   }
   ASHLAR_RETURN_IF_ERROR(AddOneDnnKernels(request, param, kernels));

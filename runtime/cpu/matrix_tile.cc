@@ -70,8 +70,8 @@ MatrixTileFunction TileOf(int64_t rows) {
 
 }  // namespace
 
-MatrixTiling HostMatrixTiling() {
-  switch (HostIsa()) {
+MatrixTiling MatrixTilingFor(Isa isa) {
+  switch (isa) {
     case Isa::kAvx512:
       return kTiling<Isa::kAvx512>;
     case Isa::kAvx2:
@@ -82,8 +82,8 @@ MatrixTiling HostMatrixTiling() {
   return kTiling<Isa::kBaseline>;
 }
 
-MatrixTileFunction HostMatrixTile(int64_t rows) {
-  switch (HostIsa()) {
+MatrixTileFunction MatrixTileFor(Isa isa, int64_t rows) {
+  switch (isa) {
     case Isa::kAvx512:
       return TileOf<Isa::kAvx512>(rows);
     case Isa::kAvx2:
@@ -94,6 +94,6 @@ MatrixTileFunction HostMatrixTile(int64_t rows) {
   return TileOf<Isa::kBaseline>(rows);
 }
 
-NarrowMatrixTileFunction HostNarrowMatrixTile() { return Versions<NarrowTile>::For(HostIsa()); }
+NarrowMatrixTileFunction NarrowMatrixTileFor(Isa isa) { return Versions<NarrowTile>::For(isa); }
 
 }  // namespace ashlar::cpu

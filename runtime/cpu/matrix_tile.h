@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "runtime/device/processor.h"
+
 namespace ashlar::cpu {
 
 // Adds to `rows` rows of C, `c_pitch` apart and a panel wide, the product of as many rows of A,
@@ -13,21 +15,21 @@ using MatrixTileFunction = void (*)(const float* a, int64_t a_pitch, const float
                                     float* c, int64_t c_pitch);
 
 // How many columns a panel has, and how many rows of A are taken at a time, so that all sums stay
-// in the registers of this processor.
+// in the registers.
 struct MatrixTiling {
   int64_t panel = 0;
   int64_t max_rows = 0;
 };
-MatrixTiling HostMatrixTiling();
+MatrixTiling MatrixTilingFor(Isa isa);
 
 // For `rows` in [1, max_rows].
-MatrixTileFunction HostMatrixTile(int64_t rows);
+MatrixTileFunction MatrixTileFor(Isa isa, int64_t rows);
 
 // The same for the last panel, which may have fewer `columns`, and for any number of rows.
 using NarrowMatrixTileFunction = void (*)(const float* a, int64_t a_pitch, int64_t rows,
                                           const float* b, int64_t depth, int64_t columns, float* c,
                                           int64_t c_pitch);
-NarrowMatrixTileFunction HostNarrowMatrixTile();
+NarrowMatrixTileFunction NarrowMatrixTileFor(Isa isa);
 
 }  // namespace ashlar::cpu
 

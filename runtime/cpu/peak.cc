@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "runtime/cpu/conv/tile.h"
-#include "runtime/cpu/isa.h"
+#include "runtime/cpu/host_processor.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -28,7 +28,7 @@ double Measure(const ConvTileCode& code) {
 
 double PeakFlops() {
   static const double peak = [] {
-    switch (HostIsa()) {
+    switch (HostProcessor().isa) {
       case Isa::kAvx512:
         return Measure(kConvTileAvx512);
       case Isa::kAvx2:

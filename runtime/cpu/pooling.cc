@@ -25,7 +25,7 @@ std::unique_ptr<Kernel> OwnPooling(const KernelRequest& request, const PoolingGe
   const bool blocked = IsBlocked(input_type.format);
   // An image of few channels may be row-major, and its result in blocks.
   const bool scattered = !blocked && IsBlocked(output_type.format);
-  const PoolRowFunction pool_row = HostPoolRow(blocked, geometry, mode);
+  const PoolRowFunction pool_row = PoolRowFor(request.processor.isa, blocked, geometry, mode);
   const int64_t planes = blocked ? ChannelBlocks(geometry.channels) : geometry.channels;
   const int64_t rows = geometry.h.output;
   const ImageStrides from = StridesOf(input_type), to = StridesOf(output_type);
@@ -34,7 +34,7 @@ std::unique_ptr<Kernel> OwnPooling(const KernelRequest& request, const PoolingGe
                        std::min(geometry.w.window, geometry.w.input);
   const int threads = request.threads;
   return std::make_unique<OwnKernel>(
-      absl::StrCat("pooling:", Name(HostIsa())),
+      absl::StrCat("pooling:", Name(request.processor.isa)),
       [=](const KernelArgs& args) {
         const float* const input = static_cast<const float*>(args.inputs[0]);
         float* const output = static_cast<float*>(args.outputs[0]);
@@ -96,7 +96,7 @@ absl::StatusOr<KernelList> MakePooling(const KernelRequest& request) {
   const bool planes = !IsBlocked(request.inputs[0].format) && !IsBlocked(request.outputs[0].format);
   const bool small_window = geometry.h.window * geometry.w.window <= kLargestOneDnnWindow;
   KernelList kernels;
-  if (planes && small_window) {
+  if (request.at_hand && planes && small_window) {
     ASHLAR_RETURN_IF_ERROR(AddOneDnnKernels(request, geometry, param.mode, kernels));
   }
   // Measured against generated code for planes: 5 times its time.

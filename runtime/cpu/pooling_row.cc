@@ -148,29 +148,30 @@ void MaxRow(const float* plane, int64_t pitch, float* output, int64_t step,
 }
 
 // Null where there is none for the window.
-PoolRowFunction MaxRowFor(int64_t window, int64_t stride) {
+PoolRowFunction MaxRowFor(Isa isa, int64_t window, int64_t stride) {
   const auto is = [&](int64_t w, int64_t s) { return window == w && stride == s; };
-  if (is(2, 2)) return Versions<MaxRow<2, 2>>::For(HostIsa());
-  if (is(3, 1)) return Versions<MaxRow<3, 1>>::For(HostIsa());
-  if (is(3, 2)) return Versions<MaxRow<3, 2>>::For(HostIsa());
+  if (is(2, 2)) return Versions<MaxRow<2, 2>>::For(isa);
+  if (is(3, 1)) return Versions<MaxRow<3, 1>>::For(isa);
+  if (is(3, 2)) return Versions<MaxRow<3, 2>>::For(isa);
   return nullptr;
 }
 
 template <int kLanes>
-PoolRowFunction AnyWindow(PoolingMode mode) {
-  return mode == PoolingMode::kMax ? Versions<PoolRow<kLanes, true>>::For(HostIsa())
-                                   : Versions<PoolRow<kLanes, false>>::For(HostIsa());
+PoolRowFunction AnyWindow(Isa isa, PoolingMode mode) {
+  return mode == PoolingMode::kMax ? Versions<PoolRow<kLanes, true>>::For(isa)
+                                   : Versions<PoolRow<kLanes, false>>::For(isa);
 }
 
 }  // namespace
 
-PoolRowFunction HostPoolRow(bool blocked, const PoolingGeometry& geometry, PoolingMode mode) {
-  if (!blocked) return AnyWindow<1>(mode);
+PoolRowFunction PoolRowFor(Isa isa, bool blocked, const PoolingGeometry& geometry,
+                           PoolingMode mode) {
+  if (!blocked) return AnyWindow<1>(isa, mode);
   if (mode == PoolingMode::kMax && geometry.h.window == geometry.w.window) {
-    const PoolRowFunction special = MaxRowFor(geometry.w.window, geometry.w.stride);
+    const PoolRowFunction special = MaxRowFor(isa, geometry.w.window, geometry.w.stride);
     if (special != nullptr) return special;
   }
-  return AnyWindow<kBlock>(mode);
+  return AnyWindow<kBlock>(isa, mode);
 }
 
 }  // namespace ashlar::cpu

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "opr/pooling.h"
+#include "runtime/device/processor.h"
 
 namespace ashlar::cpu {
 
@@ -15,7 +16,8 @@ using PoolRowFunction = void (*)(const float* plane, int64_t pitch, float* outpu
                                  const PoolingGeometry& geometry, int64_t oh, PoolingMode mode);
 
 // For planes of single channels, or of blocks.
-PoolRowFunction HostPoolRow(bool blocked, const PoolingGeometry& geometry, PoolingMode mode);
+PoolRowFunction PoolRowFor(Isa isa, bool blocked, const PoolingGeometry& geometry,
+                           PoolingMode mode);
 
 }  // namespace ashlar::cpu
 

@@ -82,26 +82,25 @@ struct ModeFunctions {
 };
 
 template <ReduceMode kMode>
-ModeFunctions FunctionsOf() {
-  return {Initial(kMode), Versions<TakeEach<kMode>>::For(HostIsa()),
-          Versions<TakeAll<kMode>>::For(HostIsa())};
+ModeFunctions FunctionsOf(Isa isa) {
+  return {Initial(kMode), Versions<TakeEach<kMode>>::For(isa), Versions<TakeAll<kMode>>::For(isa)};
 }
 
-ModeFunctions FunctionsOf(ReduceMode mode) {
+ModeFunctions FunctionsOf(ReduceMode mode, Isa isa) {
   switch (mode) {
     case ReduceMode::kSum:
     case ReduceMode::kMean:
-      return FunctionsOf<ReduceMode::kSum>();
+      return FunctionsOf<ReduceMode::kSum>(isa);
     case ReduceMode::kSumSqr:
-      return FunctionsOf<ReduceMode::kSumSqr>();
+      return FunctionsOf<ReduceMode::kSumSqr>(isa);
     case ReduceMode::kProduct:
-      return FunctionsOf<ReduceMode::kProduct>();
+      return FunctionsOf<ReduceMode::kProduct>(isa);
     case ReduceMode::kMin:
-      return FunctionsOf<ReduceMode::kMin>();
+      return FunctionsOf<ReduceMode::kMin>(isa);
     case ReduceMode::kMax:
       break;
   }
-  return FunctionsOf<ReduceMode::kMax>();
+  return FunctionsOf<ReduceMode::kMax>(isa);
 }
 
 // Row-major tensors: the kept elements, in the output and in the input, and how the input is walked
@@ -155,9 +154,9 @@ absl::StatusOr<KernelList> MakeReduce(const KernelRequest& request) {
   const TensorType& input = request.inputs[0];
   const TensorType& output = request.outputs[0];
   Reduction r;
-  r.functions = FunctionsOf(mode);
-  r.load = RowLoader(input.dtype);
-  r.store = RowStorer(output.dtype);
+  r.functions = FunctionsOf(mode, request.processor.isa);
+  r.load = RowLoader(input.dtype, request.processor.isa);
+  r.store = RowStorer(output.dtype, request.processor.isa);
   const Strides in = ContiguousStrides(input.shape);
   const Strides out = BroadcastStrides(output.shape, input.shape);
   for (int axis = 0; axis < input.shape.rank(); ++axis) {
@@ -174,7 +173,7 @@ absl::StatusOr<KernelList> MakeReduce(const KernelRequest& request) {
   const int threads = request.threads;
   PrepareRowLoop(r.kept, threads);
   PrepareRowLoop(r.folded, 1);
-  return OnlyKernel(absl::StrCat("reduce:", Name(HostIsa())),
+  return OnlyKernel(absl::StrCat("reduce:", Name(request.processor.isa)),
                     [=](const KernelArgs& args) { Run(r, threads, args); });
 }
 

@@ -37,7 +37,7 @@ void OutOfBlock(const float* from, int64_t plane, float* to, int64_t pixels, int
 }
 
 // Float32 between row-major and either blocked format.
-KernelList Transposition(const TensorType& input, const TensorType& output, int threads) {
+KernelList Transposition(const TensorType& input, const TensorType& output, int threads, Isa isa) {
   const bool into = IsBlocked(output.format);
   const TensorType& blocked = into ? output : input;
   const ImageStrides block = StridesOf(blocked), plane = StridesOf(into ? input : output);
@@ -49,8 +49,7 @@ KernelList Transposition(const TensorType& input, const TensorType& output, int 
     rows = 1;
   }
   const int64_t blocks = ChannelBlocks(channels);
-  const auto move =
-      into ? Versions<IntoBlock>::For(HostIsa()) : Versions<OutOfBlock>::For(HostIsa());
+  const auto move = into ? Versions<IntoBlock>::For(isa) : Versions<OutOfBlock>::For(isa);
   return OnlyKernel("transpose", [=](const KernelArgs& args) {
     const float* const from = static_cast<const float*>(args.inputs[0]);
     float* const to = static_cast<float*>(args.outputs[0]);
@@ -77,7 +76,7 @@ absl::StatusOr<KernelList> MakeRelayout(const KernelRequest& request) {
   }
   const bool transposes = IsBlocked(input.format) != IsBlocked(output.format);
   if (transposes && input.dtype == DType::kFloat32 && input.shape.num_elements() > 0) {
-    return Transposition(input, output, threads);
+    return Transposition(input, output, threads, request.processor.isa);
   }
   const auto loops = LoopsOver<2>(output, {input}, threads);
   return OnlyKernel("copy:relayout", [=](const KernelArgs& args) {

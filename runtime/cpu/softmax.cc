@@ -65,9 +65,9 @@ absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
   const int64_t step = ContiguousStrides(shape)[axis];
   const int64_t outer = shape.num_elements() / (length * step);
   const int threads = request.threads;
-  const std::string name = absl::StrCat("softmax:", Name(HostIsa()));
+  const std::string name = absl::StrCat("softmax:", Name(request.processor.isa));
   if (step == 1) {
-    const auto rows = Versions<Rows>::For(HostIsa());
+    const auto rows = Versions<Rows>::For(request.processor.isa);
     return OnlyKernel(name, [=](const KernelArgs& args) {
       const float* const x = static_cast<const float*>(args.inputs[0]);
       float* const y = static_cast<float*>(args.outputs[0]);
@@ -77,7 +77,7 @@ absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
                   });
     });
   }
-  const auto columns = Versions<Columns>::For(HostIsa());
+  const auto columns = Versions<Columns>::For(request.processor.isa);
   const int64_t groups = (step + kLanes - 1) / kLanes;
   return OnlyKernel(name, [=](const KernelArgs& args) {
     const float* const x = static_cast<const float*>(args.inputs[0]);

@@ -14,8 +14,8 @@ constexpr int64_t kRow = 1024;  // elements
 absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   const TensorType output = request.outputs[0];
   const auto loops = LoopsOver<2>(output, request.inputs, request.threads);
-  const LoadRowFunction load = RowLoader(request.inputs[0].dtype);
-  const StoreRowFunction store = RowStorer(output.dtype);
+  const LoadRowFunction load = RowLoader(request.inputs[0].dtype, request.processor.isa);
+  const StoreRowFunction store = RowStorer(output.dtype, request.processor.isa);
   const int threads = request.threads;
   return OnlyKernel("convert", [=](const KernelArgs& args) {
     for (const RowLoop<2>& loop : loops) {

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "graph/comp_node.h"
 #include "runtime/device/kernel.h"
+#include "runtime/device/processor.h"
 
 namespace ashlar {
 
@@ -84,11 +85,11 @@ class Device {
   // Whether it has kernels for what the pass `chain` makes.
   virtual bool runs_chains() const { return false; }
   virtual const KernelRegistry& kernels() const = 0;
-  // What its kernels choose the layout of packed weights by: "avx512".
-  virtual std::string processor() const { return ""; }
-  // Names the hardware and the libraries, as far as measured times depend on them; "" where there
-  // is nothing to measure.
-  virtual std::string measured_as() const { return ""; }
+  // What its kernels are chosen for, where a plan names no other; where the memory is the host's.
+  virtual Processor processor() const { return {}; }
+  // Names the hardware and the libraries, as far as measured times of kernels for `processor`
+  // depend on them; "" where there is nothing to measure.
+  virtual std::string measured_as(const Processor& /*processor*/) const { return ""; }
   // ResourceExhausted where the device has not that much; Unavailable where it has but not now, or
   // where the device itself is not there and can only be planned for.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) = 0;

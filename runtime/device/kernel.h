@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/operator.h"
+#include "runtime/device/processor.h"
 
 namespace ashlar {
 
@@ -41,6 +42,12 @@ struct KernelRequest {
   std::vector<bool> constant;       // by input: known now, so it can be packed
   // By input: its value where Operator::input_use says kHostValue, otherwise null. Not kept.
   std::vector<const HostTensor*> host_values;
+  // What the kernels are for, where they run on the host.
+  Processor processor;
+  // Whether `processor` is that of the machine at hand and more may be known of it: then libraries
+  // that look at the machine themselves are asked, too. Otherwise they are asked only where there
+  // is no other kernel, since their workspaces are those of this machine.
+  bool at_hand = true;
   int threads = 1;
   KernelPolicy policy;
 };

@@ -175,9 +175,9 @@ absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanningO
     options.tiles = TileSpec();
     options.budget.reset();
   }
-  ASHLAR_ASSIGN_OR_RETURN(
-      const KernelCandidates candidates,
-      FindKernels(rewritten, planned->model, *planned->device, options.threads, options.kernels));
+  ASHLAR_ASSIGN_OR_RETURN(const KernelCandidates candidates,
+                          FindKernels(rewritten, planned->model, *planned->device,
+                                      options.processor, options.threads, options.kernels));
   // Families stay so that results do not depend on the number of threads; elsewhere all are tried.
   const KernelRecord none;
   Problems found = FindProblems(

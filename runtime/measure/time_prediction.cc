@@ -205,9 +205,10 @@ double TimePrediction::milliseconds() const {
 }
 
 absl::StatusOr<double> PredictTime(const PlannedGraph& planned) {
-  if (!planned.device->ready().ok()) {
-    ASHLAR_ASSIGN_OR_RETURN(const ProcessorSpeed speed,
-                            MeasuredSpeed(*planned.device, planned.options.threads));
+  if (!planned.ready().ok()) {
+    ASHLAR_ASSIGN_OR_RETURN(
+        const ProcessorSpeed speed,
+        SpeedOf(*planned.device, planned.options.processor, planned.options.threads));
     return EstimateTime(planned.graph, planned.model, speed);
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TimePrediction> prediction,

@@ -94,7 +94,8 @@ int64_t LeastWorkspaceOf(const std::vector<std::shared_ptr<const Kernel>>& candi
 }  // namespace
 
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
-                                             Device& device, int threads,
+                                             Device& device,
+                                             const std::optional<Processor>& processor, int threads,
                                              const KernelPolicy& policy,
                                              const KernelRecord* record) {
   device.UseThreads(threads);
@@ -105,6 +106,8 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
     const OperatorNode& node = graph.node(static_cast<int>(i));
     const std::string where = absl::StrCat(node.name, " (", node.op->type(), ", ", node.id, ")");
     KernelRequest request = RequestFor(graph, node, threads, policy);
+    request.processor = processor.value_or(device.processor());
+    request.at_hand = !processor.has_value();
     const std::string key = KeyOf(request);
     // What is on record may be none of those that are offered first.
     request.policy.all_candidates |= record != nullptr && record->choices.contains(key);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,11 @@ namespace ashlar {
 // kernels.
 using KernelCandidates = std::vector<std::vector<std::shared_ptr<const Kernel>>>;
 
-// Unimplemented, naming the node, where the device has no kernel. `record` may be null.
+// Unimplemented, naming the node, where the device has no kernel. `processor` as in
+// PlanningOptions; `record` may be null.
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
-                                             Device& device, int threads,
+                                             Device& device,
+                                             const std::optional<Processor>& processor, int threads,
                                              const KernelPolicy& policy = {},
                                              const KernelRecord* record = nullptr);
 

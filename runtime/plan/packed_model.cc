@@ -32,10 +32,11 @@ absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
     return absl::FailedPreconditionError(
         absl::StrCat("packed weights are for the CPU, not for ", device.comp_node().ToString()));
   }
-  if (packed.processor != device.processor()) {
+  const Processor processor = options.processor.value_or(device.processor());
+  if (packed.processor != Name(processor.isa)) {
     return absl::FailedPreconditionError(
         absl::StrCat("weights are packed for '", packed.processor.substr(0, 64),
-                     "', this processor is '", device.processor(), "'"));
+                     "', the plan is for '", processor.ToString(), "'"));
   }
   if (const std::string expected = PackingOptions(options); packed.options != expected) {
     return absl::FailedPreconditionError(absl::StrCat("weights are packed under '",

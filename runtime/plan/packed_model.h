@@ -24,7 +24,7 @@ struct PackedWeight {
 };
 
 struct PackedModel {
-  std::string processor;             // Device::processor of the one whose kernels packed it
+  std::string processor;             // the instruction set of the kernels that packed it
   std::string options;               // PackingOptions
   Graph graph;                       // rewritten; constants that are in the pool only have no data
   std::vector<std::string> kernels;  // by node: KernelIdentity; "" where nothing runs

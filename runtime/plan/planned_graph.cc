@@ -62,6 +62,16 @@ absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
 
 }  // namespace
 
+absl::Status PlannedGraph::ready() const {
+  ASHLAR_RETURN_IF_ERROR(device->ready());
+  const Processor wanted = processor(), host = device->processor();
+  if (!device->is_host() || wanted.isa <= host.isa) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(device->comp_node().ToString(), ": the plan is for ",
+                                             wanted.ToString(), ", this processor is ",
+                                             host.ToString(), ": it has no ", Name(wanted.isa),
+                                             ", so the plan cannot be run here"));
+}
+
 int64_t PlannedGraph::WorkspaceOffset(int node) const {
   const int buffer = lifetimes.workspace_buffer[node];
   return buffer < 0 ? -1 : plan.plan.offsets[buffer];
@@ -116,9 +126,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   ASHLAR_ASSIGN_OR_RETURN(const StorageOptions storage, StorageFor(options));
   planned->model = BuildStorageModel(g, storage);
   const StorageModel& model = planned->model;
-  ASHLAR_ASSIGN_OR_RETURN(
-      KernelCandidates candidates,
-      FindKernels(g, model, device, options.threads, options.kernels, options.record.get()));
+  ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
+                          FindKernels(g, model, device, options.processor, options.threads,
+                                      options.kernels, options.record.get()));
   if (!options.kept_kernels.empty()) {
     ASHLAR_RETURN_IF_ERROR(KeepKernels(g, options.kept_kernels, candidates));
   }

@@ -41,6 +41,10 @@ struct MemoryBudget {
 
 struct PlanningOptions {
   CompNode comp_node;
+  // What the kernels are for, and with it what the plan depends on: equal options give equal plans
+  // on every machine, but for operators that only oneDNN computes (MatrixMul of two computed
+  // matrices). nullopt: the device's own, of which libraries may know more.
+  std::optional<Processor> processor;
   int threads = 1;
   DType precision = DType::kFloat32;  // Float16 or BFloat16: where PrecisionRule allows
   std::string passes = "all";         // SelectPasses
@@ -94,6 +98,11 @@ struct PlannedGraph {
   int64_t smallest_budget = 0;  // MemoryBudget::find_smallest: bytes
   double plan_ms = 0;           // all of the above
 
+  // What the kernels are for.
+  Processor processor() const { return options.processor.value_or(device->processor()); }
+  // Why this can only be planned for: the device is not there, or its processor lacks the
+  // instruction set.
+  absl::Status ready() const;
   // Offset of a workspace or of a var's storage in the arena, bytes; -1 if it is not there.
   int64_t WorkspaceOffset(int node) const;
   int64_t ArenaOffset(int var) const;

@@ -69,7 +69,8 @@ absl::StatusOr<std::vector<Tiling>> Search(const RewrittenGraph& rewritten, cons
   TilingLimits limits;
   if (options.budget) limits.max_extra_flops = options.budget->max_extra_flops;
   ASHLAR_ASSIGN_OR_RETURN(Device * device, OpenDevice(options.comp_node));
-  ASHLAR_ASSIGN_OR_RETURN(const ProcessorSpeed speed, MeasuredSpeed(*device, options.threads));
+  ASHLAR_ASSIGN_OR_RETURN(const ProcessorSpeed speed,
+                          SpeedOf(*device, options.processor, options.threads));
   return SearchTilings(rewritten.graph, order.order, limits, speed);
 }
 

@@ -21,6 +21,19 @@ constexpr int64_t kCachedWeights = 1 << 19;
 constexpr ProcessorSpeed kGpuSpeed = {
     .flops = 3e10, .cache_bytes = 3e9, .memory_bytes = 3e9, .kernel_ms = 0.003};
 
+// Of a thread of a processor that is not at hand, a millisecond.
+double FlopsOf(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx512:
+      return 1e8;
+    case Isa::kAvx2:
+      return 5e7;
+    case Isa::kBaseline:
+      break;
+  }
+  return 1e7;
+}
+
 // The least of some runs, milliseconds.
 template <typename Body>
 absl::StatusOr<double> LeastTime(int runs, const Body& body) {
@@ -47,6 +60,7 @@ absl::StatusOr<double> MeasureFlops(Device& device, int threads) {
   request.outputs = {image};
   request.constant = {false, true, true};
   request.host_values.assign(3, nullptr);
+  request.processor = device.processor();
   request.threads = threads;
   request.policy.exact = true;
   const KernelFactory* factory = device.kernels().Find(op.type());
@@ -71,8 +85,10 @@ absl::StatusOr<double> MeasureFlops(Device& device, int threads) {
 
 }  // namespace
 
-absl::StatusOr<ProcessorSpeed> MeasuredSpeed(Device& device, int threads) {
+absl::StatusOr<ProcessorSpeed> SpeedOf(Device& device, const std::optional<Processor>& processor,
+                                       int threads) {
   if (!device.is_host()) return kGpuSpeed;
+  if (processor.has_value()) return ProcessorSpeed{.flops = FlopsOf(processor->isa) * threads};
   static std::mutex mutex;
   static auto* const known = new std::map<std::pair<Device*, int>, ProcessorSpeed>();
   const std::lock_guard<std::mutex> lock(mutex);

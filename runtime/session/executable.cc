@@ -156,7 +156,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
 PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
   const PlannedGraph& planned = executable->planned();
   PackedModel packed;
-  packed.processor = planned.device->processor();
+  packed.processor = std::string(Name(planned.processor().isa));
   packed.options = PackingOptions(planned.options);
   packed.graph = planned.graph;
   for (size_t i = 0; i < planned.kernels.size(); ++i) {

@@ -64,6 +64,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(
 absl::Status Session::Prepare(const SessionOptions& options) {
   const PlannedGraph& planned = executable_->planned();
   const Graph& graph = planned.graph;
+  ASHLAR_RETURN_IF_ERROR(planned.ready());
   planned.device->UseThreads(planned.options.threads);
   record_ = options.record;
   shares_arena_ = options.arena != nullptr;

@@ -32,9 +32,8 @@ ConvFinish FinishOf(const ConvBiasParam& param) {
   return {kNone, 0, 0};
 }
 
-void ApplySigmoid(char* block, int64_t pixels, int64_t step, int channels) {
-  static const auto sigmoid = Versions<SigmoidOf>::For(HostIsa());
-  sigmoid(block, pixels, step, channels);
+void ApplySigmoid(Isa isa, char* block, int64_t pixels, int64_t step, int channels) {
+  Versions<SigmoidOf>::For(isa)(block, pixels, step, channels);
 }
 
 }  // namespace ashlar::cpu

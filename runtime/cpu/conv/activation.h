@@ -6,6 +6,7 @@
 
 #include "opr/conv_bias.h"
 #include "runtime/cpu/conv/tile.h"
+#include "runtime/device/processor.h"
 
 namespace ashlar::cpu {
 
@@ -18,7 +19,7 @@ inline bool HasSigmoid(const ConvBiasParam& param) {
 
 // Applies the sigmoid to the first `channels` channels of a block at `pixels` pixels, `step` bytes
 // apart.
-void ApplySigmoid(char* block, int64_t pixels, int64_t step, int channels);
+void ApplySigmoid(Isa isa, char* block, int64_t pixels, int64_t step, int channels);
 
 }  // namespace ashlar::cpu
 

@@ -9,7 +9,6 @@
 #include "runtime/cpu/conv/panel.h"
 #include "runtime/cpu/conv/time.h"
 #include "runtime/cpu/conv/winograd.h"
-#include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 
 namespace ashlar::cpu {
@@ -33,11 +32,12 @@ const ConvBiasParam& ParamOf(const ConvBiasForward& op) { return op.param(); }
 ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
 
 // The direct kernel, the most likely variant first.
-void AddPanelConvolutions(const ConvProblem& problem, Isa isa, KernelList& kernels) {
+void AddPanelConvolutions(const ConvProblem& problem, KernelList& kernels) {
   const ConvStrides strides(problem);
   double time = 1;
-  for (int64_t input_bytes : {kPanelInputBytes, 2 * kPanelInputBytes, kPanelInputBytes / 2}) {
-    auto kernel = MakePanelConvolution(problem, strides, isa, time, input_bytes);
+  const int64_t likely = PanelInputBytes(problem.processor);
+  for (int64_t input_bytes : {likely, 2 * likely, likely / 2}) {
+    auto kernel = MakePanelConvolution(problem, strides, time, input_bytes);
     const auto same = [&](const std::unique_ptr<Kernel>& other) {
       return other->implementation() == kernel->implementation();
     };
@@ -48,14 +48,14 @@ void AddPanelConvolutions(const ConvProblem& problem, Isa isa, KernelList& kerne
 }
 
 // Winograd's convolution where it is expected to save time worth having.
-void AddWinogradConvolutions(const ConvProblem& problem, Isa isa, KernelList& kernels) {
-  if (!WinogradConvolutionFits(problem, isa)) return;
+void AddWinogradConvolutions(const ConvProblem& problem, KernelList& kernels) {
+  if (!WinogradConvolutionFits(problem)) return;
   const ConvStrides strides(problem);
   for (int m : {4, 3, 2}) {
     double time = WinogradTime(problem, m);
     if (time > kWorthwhile) continue;
     for (const WinogradBlocking& blocking : WinogradBlockings(problem, m)) {
-      kernels.push_back(MakeWinogradConvolution(problem, strides, isa, m, blocking, time));
+      kernels.push_back(MakeWinogradConvolution(problem, strides, m, blocking, time));
       time *= 1 + kNextVariant;
     }
   }
@@ -66,14 +66,13 @@ absl::StatusOr<KernelList> ConvolutionKernels(const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(ConvProblem problem,
                           ReadConvolution(request, ParamOf(static_cast<const Op&>(*request.op))));
   KernelList kernels;
-  const Isa isa = HostIsa();
-  if (PanelConvolutionFits(problem, isa)) {
-    AddPanelConvolutions(problem, isa, kernels);
+  if (PanelConvolutionFits(problem)) {
+    AddPanelConvolutions(problem, kernels);
     if (!request.policy.exact && !request.policy.least_memory) {
-      AddWinogradConvolutions(problem, isa, kernels);
+      AddWinogradConvolutions(problem, kernels);
     }
   } else {
-    ASHLAR_RETURN_IF_ERROR(AddOneDnnConvolutions(problem, kernels));
+    if (request.at_hand) ASHLAR_RETURN_IF_ERROR(AddOneDnnConvolutions(problem, kernels));
     kernels.push_back(MakeDirectConvolution(problem, kernels.empty() ? 1.0 : DirectTime(problem)));
   }
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
@@ -95,6 +94,7 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
   problem.constant_filter = request.constant[ConvBiasForward::kFilter];
   problem.has_bias = inputs.size() > ConvBiasForward::kBias;
   if (inputs.size() > ConvBiasForward::kZ) problem.z = inputs[ConvBiasForward::kZ];
+  problem.processor = request.processor;
   problem.threads = request.threads;
   ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferConvolution(param, problem.src, problem.filter));
   return problem;

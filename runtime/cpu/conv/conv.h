@@ -18,6 +18,7 @@ struct ConvProblem {
   bool constant_filter = false;
   bool has_bias = false;
   std::optional<TensorType> z;
+  Processor processor;
   int threads = 1;
 
   bool pointwise() const { return geometry.h.window == 1 && geometry.w.window == 1; }

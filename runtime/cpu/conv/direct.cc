@@ -281,7 +281,7 @@ class DirectConvolution final : public Kernel {
   DirectConvolution(const ConvProblem& problem, double relative_time)
       : convolution_(problem), relative_time_(relative_time) {}
 
-  std::string implementation() const override { return absl::StrCat("direct:", Name(HostIsa())); }
+  std::string implementation() const override { return absl::StrCat("direct:", Name(isa())); }
   int64_t workspace_bytes() const override {
     return convolution_.problem.constant_filter ? 0 : PackedBytes();
   }
@@ -328,6 +328,7 @@ class DirectConvolution final : public Kernel {
   }
 
  private:
+  Isa isa() const { return convolution_.problem.processor.isa; }
   int64_t PackedBytes() const {
     return static_cast<int64_t>(convolution_.segments.size() * sizeof(float)) *
            convolution_.segment_floats;
@@ -344,7 +345,7 @@ class DirectConvolution final : public Kernel {
   }
 
   const Convolution convolution_;
-  const Versions<ComputeRow>::Pointer compute_row_ = Versions<ComputeRow>::For(HostIsa());
+  const Versions<ComputeRow>::Pointer compute_row_ = Versions<ComputeRow>::For(isa());
   const double relative_time_;
 };
 

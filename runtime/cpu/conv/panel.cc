@@ -16,9 +16,12 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kMostPlanarChannels = 8;
-constexpr int64_t kCachedWeightsBytes = 256 * 1024;
-constexpr int64_t kLeastTiles = 3;             // of a run, where threads want more runs
-constexpr int64_t kWeightsBytes = 160 * 1024;  // of a chunk
+constexpr int64_t kLeastTiles = 3;  // of a run, where threads want more runs
+
+// Beside the input of a run (PanelInputBytes), the second-level cache holds a chunk of weights and
+// most of the next; or all weights, where they take no more than a quarter of it.
+int64_t ChunkWeightsBytes(const Processor& processor) { return 5 * processor.l2_bytes / 32; }
+int64_t CachedWeightsBytes(const Processor& processor) { return processor.l2_bytes / 4; }
 
 const ConvTileCode& CodeFor(Isa isa) {
   return isa == Isa::kAvx512 ? kConvTileAvx512 : kConvTileAvx2;
@@ -116,12 +119,14 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
     runs = more;
     break;
   }
-  chunk_blocks = std::clamp<int64_t>(kWeightsBytes / BlockBytes(panel_blocks), 1, in_blocks);
+  chunk_blocks = std::clamp<int64_t>(
+      ChunkWeightsBytes(problem.processor) / BlockBytes(panel_blocks), 1, in_blocks);
   chunk_blocks = CeilDivide(in_blocks, CeilDivide(in_blocks, chunk_blocks));
   // Weights that stay in the cache need not be fetched. Tiles of one long row read whole pieces of
   // it, a line a pixel, for each of which there is a lane.
-  fetch_input = runs > 1 && groups * GroupBytes() <= kCachedWeightsBytes && h.output == 1 &&
-                h.window == 1 && w.window == 1 && w.stride == 1 && lanes == kChannelBlock;
+  fetch_input = runs > 1 && groups * GroupBytes() <= CachedWeightsBytes(problem.processor) &&
+                h.output == 1 && h.window == 1 && w.window == 1 && w.stride == 1 &&
+                lanes == kChannelBlock;
 }
 
 // The taps of a window that lie inside the image.
@@ -138,9 +143,9 @@ Range TapsInside(const WindowAxis& axis, int64_t output) {
 
 class PanelConvolution final : public Kernel {
  public:
-  PanelConvolution(const ConvProblem& problem, const ConvStrides& strides, Isa isa,
-                   double relative_time, int64_t input_bytes)
-      : plan_(problem, strides, CodeFor(isa), input_bytes),
+  PanelConvolution(const ConvProblem& problem, const ConvStrides& strides, double relative_time,
+                   int64_t input_bytes)
+      : plan_(problem, strides, CodeFor(problem.processor.isa), input_bytes),
         finish_(FinishOf(problem.param)),
         filter_shape_(problem.filter.shape),
         sigmoid_(HasSigmoid(problem.param)),
@@ -148,7 +153,7 @@ class PanelConvolution final : public Kernel {
         has_bias_(problem.has_bias),
         has_z_(problem.z.has_value()),
         threads_(problem.threads),
-        isa_(isa),
+        isa_(problem.processor.isa),
         relative_time_(relative_time) {}
 
   std::string implementation() const override {
@@ -282,7 +287,7 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int
 
 void PanelConvolution::Sigmoid(const ConvTile& tile, int64_t blocks, int64_t pixels) const {
   for (int64_t block = 0; block < blocks; ++block) {
-    ApplySigmoid(tile.dst + block * tile.dst_block_step, pixels, tile.dst_pixel_step,
+    ApplySigmoid(isa_, tile.dst + block * tile.dst_block_step, pixels, tile.dst_pixel_step,
                  block + 1 < blocks ? kChannelBlock : tile.last_channels);
   }
 }
@@ -372,11 +377,11 @@ ConvStrides::ConvStrides(const ConvProblem& problem)
       z(StridesOf(problem.z.value_or(problem.dst))),
       dst(StridesOf(problem.dst)) {}
 
-bool PanelConvolutionFits(const ConvProblem& problem, Isa isa) {
+bool PanelConvolutionFits(const ConvProblem& problem) {
   const ConvolutionGeometry& geometry = problem.geometry;
   const bool planar = !IsBlocked(problem.src.format);
   const auto whole = [](int64_t channels) { return channels % kChannelBlock == 0; };
-  return isa != Isa::kBaseline && problem.constant_filter &&
+  return problem.processor.isa != Isa::kBaseline && problem.constant_filter &&
          problem.filter.format == Format::kDefault && IsBlocked(problem.dst.format) &&
          (!problem.z.has_value() || IsBlocked(problem.z->format)) &&
          (geometry.groups == 1 ||
@@ -386,8 +391,8 @@ bool PanelConvolutionFits(const ConvProblem& problem, Isa isa) {
 }
 
 std::unique_ptr<Kernel> MakePanelConvolution(const ConvProblem& problem, const ConvStrides& strides,
-                                             Isa isa, double relative_time, int64_t input_bytes) {
-  return std::make_unique<PanelConvolution>(problem, strides, isa, relative_time, input_bytes);
+                                             double relative_time, int64_t input_bytes) {
+  return std::make_unique<PanelConvolution>(problem, strides, relative_time, input_bytes);
 }
 
 }  // namespace ashlar::cpu

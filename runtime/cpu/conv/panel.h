@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "runtime/cpu/conv/conv.h"
-#include "runtime/cpu/isa.h"
 
 namespace ashlar::cpu {
 
@@ -22,19 +21,17 @@ inline ImageStrides InBytes(const ImageStrides& strides) {
   return {strides.n * kFloat, strides.c * kFloat, strides.h * kFloat, strides.w * kFloat};
 }
 
-// Whether the kernel below takes the problem: a constant row-major filter, blocked output and z,
-// groups of whole blocks or of one channel each (depthwise), and as input a blocked image, or a
-// row-major one of few channels.
-bool PanelConvolutionFits(const ConvProblem& problem, Isa isa);
+// Whether the kernel below takes the problem: AVX2 or AVX-512, a constant row-major filter, blocked
+// output and z, groups of whole blocks or of one channel each (depthwise), and as input a blocked
+// image, or a row-major one of few channels.
+bool PanelConvolutionFits(const ConvProblem& problem);
 
 // Bytes of input over which all panels pass before the next are read.
-inline constexpr int64_t kPanelInputBytes = 384 * 1024;
+inline int64_t PanelInputBytes(const Processor& processor) { return 3 * processor.l2_bytes / 8; }
 
 // Needs no scratch. Sums are added in one order, whatever the number of threads and `input_bytes`.
-// `isa` is one that the processor has, kAvx2 or kAvx512.
 std::unique_ptr<Kernel> MakePanelConvolution(const ConvProblem& problem, const ConvStrides& strides,
-                                             Isa isa, double relative_time,
-                                             int64_t input_bytes = kPanelInputBytes);
+                                             double relative_time, int64_t input_bytes);
 
 }  // namespace ashlar::cpu
 

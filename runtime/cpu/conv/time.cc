@@ -13,7 +13,6 @@ namespace {
 constexpr double kWeightBytesPerStep = 7;    // that come from memory meanwhile
 constexpr double kWeightBytesWorthStep = 8;  // larger weights have to earn their memory
 constexpr double kWinogradProduct = 1.12;    // a step in a product of matrices
-constexpr double kSmallWeights = 1 << 20;    // bytes: they stay in the second-level cache
 constexpr int64_t kFewPatches = 10;          // little scratch
 constexpr int64_t kMostPatches = 256;
 
@@ -33,10 +32,16 @@ double WinogradWeights(const ConvolutionGeometry& geometry, int m) {
                              static_cast<int64_t>(sizeof(float)));
 }
 
+// Whether the weights stay in the second-level cache.
+bool AreSmall(double weights, const Processor& processor) {
+  return weights <= static_cast<double>(processor.l2_bytes);
+}
+
 // Few patches at a time leave the second-level cache to the weights, if they fit in it; many
 // patches read large weights less often.
-int64_t WantedPatches(const ConvolutionGeometry& geometry, int m) {
-  const int64_t wanted = WinogradWeights(geometry, m) <= kSmallWeights ? 14 : 49;
+int64_t WantedPatches(const ConvProblem& problem, int m) {
+  const ConvolutionGeometry& geometry = problem.geometry;
+  const int64_t wanted = AreSmall(WinogradWeights(geometry, m), problem.processor) ? 14 : 49;
   return std::min(wanted, Patches(geometry, m));
 }
 
@@ -54,8 +59,9 @@ double WinogradTime(const ConvProblem& problem, int m) {
 
   const double patches = static_cast<double>(Patches(geometry, m));
   const double all_weights = WinogradWeights(geometry, m);
-  const double passes =
-      all_weights <= kSmallWeights ? 1 : patches / static_cast<double>(WantedPatches(geometry, m));
+  const double passes = AreSmall(all_weights, problem.processor)
+                            ? 1
+                            : patches / static_cast<double>(WantedPatches(problem, m));
   const TransformTime transform = kTransform[m];
   const double products = (m + 2) * (m + 2) * patches * channel_steps * kWinogradProduct;
   const double transforms = patches * (in_blocks * transform.input + out_blocks * transform.output);
@@ -66,7 +72,7 @@ double WinogradTime(const ConvProblem& problem, int m) {
 
 std::vector<WinogradBlocking> WinogradBlockings(const ConvProblem& problem, int m) {
   const int64_t patches = Patches(problem.geometry, m);
-  const int64_t wanted = WantedPatches(problem.geometry, m), steps = CeilDivide(patches, wanted);
+  const int64_t wanted = WantedPatches(problem, m), steps = CeilDivide(patches, wanted);
   const int64_t least = std::min(kFewPatches, patches);
   const int threads = problem.threads;
   if (threads == 1) return {{wanted, false}, {least, false}};

@@ -19,8 +19,13 @@ namespace ashlar::cpu {
 namespace {
 
 constexpr int64_t kFloat = sizeof(float);
-constexpr int64_t kPartBlocks = 8;  // of input channels that are summed before they are added
 constexpr int64_t kBlockBytes = kChannelBlock * kFloat;
+
+// Blocks of input channels that are summed before they are added: their weights for two blocks of
+// output channels fill half of the first-level cache.
+int64_t PartBlocks(const Processor& processor) {
+  return std::max<int64_t>(1, processor.l1_bytes / (4 * kChannelBlock * kBlockBytes));
+}
 
 // Part `i` of `parts` nearly equal ones of [0, count).
 Range Part(int64_t i, int64_t parts, int64_t count) {
@@ -46,7 +51,7 @@ std::vector<std::array<double, 3>> WeightTransform(int m) {
 
 class WinogradConvolution final : public Kernel {
  public:
-  WinogradConvolution(const ConvProblem& problem, const ConvStrides& strides, Isa isa, int m,
+  WinogradConvolution(const ConvProblem& problem, const ConvStrides& strides, int m,
                       const WinogradBlocking& blocking, double relative_time);
 
   std::string implementation() const override {
@@ -95,6 +100,7 @@ class WinogradConvolution final : public Kernel {
   const int m_;
   const int64_t places_;  // in a patch
   const Isa isa_;
+  const int64_t part_blocks_;
   const ConvTileCode& tile_code_;
   const WinogradCode& code_;
   const ConvFinish finish_;
@@ -110,16 +116,17 @@ class WinogradConvolution final : public Kernel {
 };
 
 WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvStrides& strides,
-                                         Isa isa, int m, const WinogradBlocking& blocking,
+                                         int m, const WinogradBlocking& blocking,
                                          double relative_time)
     : problem_(problem),
       h_(problem.geometry.h),
       w_(problem.geometry.w),
       m_(m),
       places_((m + 2) * (m + 2)),
-      isa_(isa),
-      tile_code_(isa == Isa::kAvx512 ? kConvTileAvx512 : kConvTileAvx2),
-      code_((isa == Isa::kAvx512 ? kWinogradAvx512 : kWinogradAvx2)[m]),
+      isa_(problem.processor.isa),
+      part_blocks_(PartBlocks(problem.processor)),
+      tile_code_(isa_ == Isa::kAvx512 ? kConvTileAvx512 : kConvTileAvx2),
+      code_((isa_ == Isa::kAvx512 ? kWinogradAvx512 : kWinogradAvx2)[m]),
       finish_(FinishOf(problem.param)),
       in_blocks_(ChannelBlocks(problem.geometry.in_channels)),
       last_lanes_(problem.geometry.in_channels - (in_blocks_ - 1) * kChannelBlock),
@@ -233,8 +240,8 @@ void WinogradConvolution::Multiply(const Tensors& tensors, int64_t patches, int6
   const char* const weights = tensors.weights + place * place_bytes +
                               panel * panel_blocks_ * kBlockBytes * in_blocks_ * kChannelBlock;
   char* const dst = product + place * m_step_ + panel * panel_blocks_ * patches * kBlockBytes;
-  for (int64_t begin = 0; begin < in_blocks_; begin += kPartBlocks) {
-    const int64_t count = std::min(kPartBlocks, in_blocks_ - begin);
+  for (int64_t begin = 0; begin < in_blocks_; begin += part_blocks_) {
+    const int64_t count = std::min(part_blocks_, in_blocks_ - begin);
     tile.blocks = static_cast<int>(count);
     tile.last_lanes = static_cast<int>(begin + count == in_blocks_ ? last_lanes_ : kChannelBlock);
     tile.add = begin > 0;
@@ -278,7 +285,7 @@ void WinogradConvolution::TransformOutput(const Tensors& tensors, Range patches,
       output.columns = static_cast<int>(std::min<int64_t>(m_, w_.output - patch.x));
       code_.output(output);
       for (int row = 0; row < output.rows && HasSigmoid(problem_.param); ++row) {
-        ApplySigmoid(output.dst + row * dst_.h, output.columns, dst_.w, output.channels);
+        ApplySigmoid(isa_, output.dst + row * dst_.h, output.columns, dst_.w, output.channels);
       }
     }
   }
@@ -329,19 +336,19 @@ absl::Status WinogradConvolution::Run(const KernelArgs& args, KernelState* /*sta
 
 }  // namespace
 
-bool WinogradConvolutionFits(const ConvProblem& problem, Isa isa) {
+bool WinogradConvolutionFits(const ConvProblem& problem) {
   const auto fits = [](const WindowAxis& axis) {
     return axis.window == 3 && axis.stride == 1 && axis.dilation == 1;
   };
   return fits(problem.geometry.h) && fits(problem.geometry.w) && problem.geometry.groups == 1 &&
-         IsBlocked(problem.src.format) && PanelConvolutionFits(problem, isa);
+         IsBlocked(problem.src.format) && PanelConvolutionFits(problem);
 }
 
 std::unique_ptr<Kernel> MakeWinogradConvolution(const ConvProblem& problem,
-                                                const ConvStrides& strides, Isa isa, int m,
+                                                const ConvStrides& strides, int m,
                                                 const WinogradBlocking& blocking,
                                                 double relative_time) {
-  return std::make_unique<WinogradConvolution>(problem, strides, isa, m, blocking, relative_time);
+  return std::make_unique<WinogradConvolution>(problem, strides, m, blocking, relative_time);
 }
 
 }  // namespace ashlar::cpu

@@ -7,7 +7,6 @@
 
 #include "runtime/cpu/conv/conv.h"
 #include "runtime/cpu/conv/panel.h"
-#include "runtime/cpu/isa.h"
 
 namespace ashlar::cpu {
 
@@ -19,13 +18,13 @@ struct WinogradBlocking {
   bool together = false;
 };
 
-// Whether the kernel below takes the problem: 3x3 windows at stride 1 without dilation, one group,
-// a constant row-major filter, blocked images.
-bool WinogradConvolutionFits(const ConvProblem& problem, Isa isa);
+// Whether the kernel below takes the problem: AVX2 or AVX-512, 3x3 windows at stride 1 without
+// dilation, one group, a constant row-major filter, blocked images.
+bool WinogradConvolutionFits(const ConvProblem& problem);
 
-// `m` is 2, 3 or 4. `isa` is one that the processor has, kAvx2 or kAvx512.
+// `m` is 2, 3 or 4.
 std::unique_ptr<Kernel> MakeWinogradConvolution(const ConvProblem& problem,
-                                                const ConvStrides& strides, Isa isa, int m,
+                                                const ConvStrides& strides, int m,
                                                 const WinogradBlocking& blocking,
                                                 double relative_time);
 

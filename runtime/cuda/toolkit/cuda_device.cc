@@ -92,8 +92,7 @@ class CudaDevice final : public Device {
   }
   bool runs_chains() const override { return true; }
   const KernelRegistry& kernels() const override { return kernels_; }
-  std::string processor() const override { return measured_as(); }
-  std::string measured_as() const override {
+  std::string measured_as(const Processor& /*processor*/) const override {
     return missing_.empty() ? absl::StrCat(library_.name, ", ", LibraryVersions()) : "";
   }
   bool is_host() const override { return false; }

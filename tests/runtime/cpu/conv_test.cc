@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "opr/conv_bias.h"
-#include "runtime/cpu/isa.h"
+#include "runtime/cpu/host_processor.h"
 #include "runtime/cpu/kernels.h"
 #include "tests/runtime/cpu/kernel_harness.h"
 
@@ -287,6 +287,7 @@ KernelList Candidates(const Layer& layer, bool residual, int threads,
   if (residual) request.inputs.push_back(request.outputs[0]);
   request.constant = {false, true, true, false};
   request.constant.resize(request.inputs.size());
+  request.processor = HostProcessor();
   request.threads = threads;
   request.policy = policy;
   omp_set_num_threads(threads);
@@ -298,7 +299,8 @@ KernelList Candidates(const Layer& layer, bool residual, int threads,
 }
 
 TEST(ConvTest, ResNet50NeedsNoScratch) {
-  if (HostIsa() == Isa::kBaseline) GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
+  if (HostProcessor().isa == Isa::kBaseline)
+    GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
   std::vector<std::pair<Layer, bool>> layers = {
       {{"stem", 1, 3, 64, 224, 224, 7, 7, 1, Window(2, 3)}, false}};
   int64_t in = 64, size = 56;
@@ -334,7 +336,8 @@ TEST(ConvTest, ResNet50NeedsNoScratch) {
 }
 
 TEST(ConvTest, CandidatesShareTheirPackedFilter) {
-  if (HostIsa() == Isa::kBaseline) GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
+  if (HostProcessor().isa == Isa::kBaseline)
+    GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
   const KernelList kernels =
       Candidates({"shortcut", 1, 256, 512, 56, 56, 1, 1, 1, Window(2, 0)}, false, 1);
   ASSERT_GE(kernels.size(), 2u);
@@ -348,7 +351,8 @@ TEST(ConvTest, CandidatesShareTheirPackedFilter) {
 
 // What gives up precision or memory is not among the candidates where that is not allowed.
 TEST(ConvTest, PoliciesLeaveTheDirectKernels) {
-  if (HostIsa() == Isa::kBaseline) GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
+  if (HostProcessor().isa == Isa::kBaseline)
+    GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
   const Layer layer{"3x3", 1, 128, 128, 28, 28, 3, 3, 1, Window(1, 1)};
   const auto winograd = [](const std::unique_ptr<Kernel>& kernel) {
     return absl::StartsWith(kernel->implementation(), "winograd");

@@ -14,6 +14,7 @@
 #include "opr/conv_bias.h"
 #include "runtime/cpu/conv/panel.h"
 #include "runtime/cpu/conv/winograd.h"
+#include "runtime/cpu/host_processor.h"
 #include "tests/support/tensors.h"
 
 namespace ashlar::cpu {
@@ -153,9 +154,10 @@ Problem MakeProblem(const Case& c, std::mt19937_64& random) {
 using Maker = std::function<std::unique_ptr<Kernel>(const ConvProblem&, const ConvStrides&)>;
 
 // What the kernel leaves in the whole buffer of the output; z is apart from it, or in it.
-std::vector<float> Result(const Problem& problem, int threads, ImageView::Lie lie, bool in_place,
-                          const Maker& make) {
+std::vector<float> Result(const Problem& problem, Isa isa, int threads, ImageView::Lie lie,
+                          bool in_place, const Maker& make) {
   KernelRequest request = problem.request;
+  request.processor.isa = isa;
   request.threads = threads;
   const ConvProblem convolution = *ReadConvolution(request, problem.op->param());
   ImageView src(problem.inputs[0].shape(), lie), dst(problem.expected.shape(), lie),
@@ -201,7 +203,7 @@ std::vector<float> Result(const Problem& problem, int threads, ImageView::Lie li
   return dst.values();
 }
 
-void CheckEverywhere(const Problem& problem, const std::vector<Maker>& makers) {
+void CheckEverywhere(const Problem& problem, Isa isa, const std::vector<Maker>& makers) {
   using Lie = ImageView::Lie;
   for (Lie lie : {Lie::kContiguous, Lie::kRowStrip, Lie::kTile}) {
     for (bool in_place : {false, true}) {
@@ -211,7 +213,7 @@ void CheckEverywhere(const Problem& problem, const std::vector<Maker>& makers) {
       for (const Maker& make : makers) {
         for (int threads : {1, 2}) {
           SCOPED_TRACE(absl::StrCat("threads ", threads));
-          const std::vector<float> result = Result(problem, threads, lie, in_place, make);
+          const std::vector<float> result = Result(problem, isa, threads, lie, in_place, make);
           if (first.empty()) first = result;
           EXPECT_EQ(std::memcmp(first.data(), result.data(), first.size() * sizeof(float)), 0);
         }
@@ -221,7 +223,7 @@ void CheckEverywhere(const Problem& problem, const std::vector<Maker>& makers) {
 }
 
 std::vector<Isa> HostIsas() {
-  switch (HostIsa()) {
+  switch (HostProcessor().isa) {
     case Isa::kAvx512:
       return {Isa::kAvx512, Isa::kAvx2};
     case Isa::kAvx2:
@@ -245,9 +247,11 @@ TEST_F(ConvViewsTest, Panels) {
     const Problem problem = MakeProblem(c, random);
     for (Isa isa : HostIsas()) {
       SCOPED_TRACE(absl::StrCat(c.name, ", ", Name(isa)));
-      CheckEverywhere(problem, {[&](const ConvProblem& convolution, const ConvStrides& strides) {
-                        EXPECT_TRUE(PanelConvolutionFits(convolution, isa));
-                        return MakePanelConvolution(convolution, strides, isa, 1.0);
+      CheckEverywhere(problem, isa,
+                      {[&](const ConvProblem& convolution, const ConvStrides& strides) {
+                        EXPECT_TRUE(PanelConvolutionFits(convolution));
+                        return MakePanelConvolution(convolution, strides, 1.0,
+                                                    PanelInputBytes(convolution.processor));
                       }});
     }
   }
@@ -266,11 +270,11 @@ TEST_F(ConvViewsTest, Winograd) {
         std::vector<Maker> makers;
         for (const WinogradBlocking& blocking : blockings) {
           makers.push_back([=](const ConvProblem& convolution, const ConvStrides& strides) {
-            EXPECT_TRUE(WinogradConvolutionFits(convolution, isa));
-            return MakeWinogradConvolution(convolution, strides, isa, m, blocking, 1.0);
+            EXPECT_TRUE(WinogradConvolutionFits(convolution));
+            return MakeWinogradConvolution(convolution, strides, m, blocking, 1.0);
           });
         }
-        CheckEverywhere(problem, makers);
+        CheckEverywhere(problem, isa, makers);
       }
     }
   }

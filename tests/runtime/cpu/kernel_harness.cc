@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "runtime/cpu/host_processor.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/device/allocation_origin.h"
@@ -106,6 +107,7 @@ absl::StatusOr<Problem> MakeProblem(const KernelCase& test) {
   KernelRequest& request = problem.request;
   ASHLAR_ASSIGN_OR_RETURN(request,
                           testing::RequestOf(*test.op, test.inputs, test.formats, test.constant));
+  request.processor = HostProcessor();
   request.threads = test.threads;
   if (test.op->role() == Role::kOutput) {
     problem.outputs = {request.inputs[0]};

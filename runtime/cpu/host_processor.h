@@ -1,0 +1,21 @@
+// The processor of this machine.
+#ifndef ASHLAR_RUNTIME_CPU_HOST_PROCESSOR_H_
+#define ASHLAR_RUNTIME_CPU_HOST_PROCESSOR_H_
+
+#include <string>
+
+#include "runtime/device/processor.h"
+
+namespace ashlar::cpu {
+
+// The best instruction set that the processor has and the environment's DNNL_MAX_CPU_ISA allows,
+// and the caches that the system names (Processor's defaults where it names none).
+const Processor& HostProcessor();
+
+// The processor as it calls itself, its family, model and stepping: what times of kernels depend on
+// beside Processor. "AMD EPYC 00a10f11".
+std::string HostProcessorName();
+
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_HOST_PROCESSOR_H_

@@ -1,0 +1,73 @@
+#include "runtime/device/processor.h"
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
+constexpr int64_t kLeastCache = 4 * kKiB, kMostCache = 1024 * kMiB;
+
+std::optional<Isa> ParseIsa(absl::string_view text) {
+  for (const Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
+    if (text == Name(isa)) return isa;
+  }
+  return std::nullopt;
+}
+
+// "48K", "2M", "49152".
+std::optional<int64_t> ParseCache(absl::string_view text) {
+  int64_t unit = 1;
+  if (!text.empty() && (text.back() == 'K' || text.back() == 'M')) {
+    unit = text.back() == 'K' ? kKiB : kMiB;
+    text.remove_suffix(1);
+  }
+  int64_t count = 0;
+  if (!absl::SimpleAtoi(text, &count) || count <= 0 || count > kMostCache / unit) {
+    return std::nullopt;
+  }
+  return count * unit >= kLeastCache ? std::optional(count * unit) : std::nullopt;
+}
+
+std::string CacheName(int64_t bytes) {
+  if (bytes % kMiB == 0) return absl::StrCat(bytes / kMiB, "M");
+  if (bytes % kKiB == 0) return absl::StrCat(bytes / kKiB, "K");
+  return absl::StrCat(bytes);
+}
+
+}  // namespace
+
+absl::string_view Name(Isa isa) {
+  switch (isa) {
+    case Isa::kBaseline:
+      return "baseline";
+    case Isa::kAvx2:
+      return "avx2";
+    case Isa::kAvx512:
+      return "avx512";
+  }
+  return "";
+}
+
+absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
+  if (parts.size() == 3) {
+    const std::optional<Isa> isa = ParseIsa(parts[0]);
+    const std::optional<int64_t> l1 = ParseCache(parts[1]), l2 = ParseCache(parts[2]);
+    if (isa && l1 && l2) return Processor{*isa, *l1, *l2};
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", text.substr(0, 64), "' is no processor; expected baseline, avx2 or avx512, ",
+      "and the sizes of its first and second cache from 4K to 1024M, such as ", "avx512/48K/2M"));
+}
+
+std::string Processor::ToString() const {
+  return absl::StrCat(Name(isa), "/", CacheName(l1_bytes), "/", CacheName(l2_bytes));
+}
+
+}  // namespace ashlar

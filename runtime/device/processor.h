@@ -1,0 +1,34 @@
+// The processor that a plan is for, as far as plans depend on it.
+#ifndef ASHLAR_RUNTIME_DEVICE_PROCESSOR_H_
+#define ASHLAR_RUNTIME_DEVICE_PROCESSOR_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace ashlar {
+
+// Instruction sets, each of which contains those before it.
+enum class Isa { kBaseline, kAvx2, kAvx512 };
+
+absl::string_view Name(Isa isa);  // "baseline", "avx2", "avx512"
+
+struct Processor {
+  Isa isa = Isa::kBaseline;
+  // Of a core's caches of data, first and second level. The defaults are those for which the
+  // kernels' blockings were measured.
+  int64_t l1_bytes = 32 * 1024;
+  int64_t l2_bytes = 1024 * 1024;
+
+  // "avx512/48K/2M". InvalidArgument, with what was given and what is expected.
+  static absl::StatusOr<Processor> Parse(absl::string_view text);
+  std::string ToString() const;
+
+  friend bool operator==(const Processor&, const Processor&) = default;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_DEVICE_PROCESSOR_H_
