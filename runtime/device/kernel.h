@@ -26,6 +26,9 @@ struct KernelPolicy {
   bool least_memory = false;  // no memory: no weights larger than the filter, no scratch for speed
   bool allow_tf32 = false;    // products of Float32 with operands rounded to 10 bits of fraction
   bool all_candidates = false;  // offer what may be the fastest, not only what is expected to be
+  // Offer whatever weights may be packed for: they were packed before, perhaps on a processor with
+  // other caches.
+  bool packed_before = false;
 
   friend bool operator==(const KernelPolicy&, const KernelPolicy&) = default;
 };

@@ -69,7 +69,7 @@ absl::Status PlannedGraph::ready() const {
   return absl::UnavailableError(absl::StrCat(device->comp_node().ToString(), ": the plan is for ",
                                              wanted.ToString(), ", this processor is ",
                                              host.ToString(), ": it has no ", Name(wanted.isa),
-                                             ", so the plan cannot be run here"));
+                                             "; it can be planned for, not run"));
 }
 
 int64_t PlannedGraph::WorkspaceOffset(int node) const {
@@ -126,9 +126,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   ASHLAR_ASSIGN_OR_RETURN(const StorageOptions storage, StorageFor(options));
   planned->model = BuildStorageModel(g, storage);
   const StorageModel& model = planned->model;
+  KernelPolicy policy = options.kernels;
+  policy.packed_before = !options.kept_kernels.empty();
   ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
-                          FindKernels(g, model, device, options.processor, options.threads,
-                                      options.kernels, options.record.get()));
+                          FindKernels(g, model, device, options.processor, options.threads, policy,
+                                      options.record.get()));
   if (!options.kept_kernels.empty()) {
     ASHLAR_RETURN_IF_ERROR(KeepKernels(g, options.kept_kernels, candidates));
   }

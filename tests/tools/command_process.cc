@@ -70,4 +70,17 @@ void ExpectPools(const nlohmann::json& pools, const std::vector<const char*>& fi
   }
 }
 
+ScopedVariable::ScopedVariable(const char* name, const char* value) : name_(name) {
+  if (const char* const before = std::getenv(name)) before_ = before;
+  setenv(name, value, 1);
+}
+
+ScopedVariable::~ScopedVariable() {
+  if (before_.has_value()) {
+    setenv(name_, before_->c_str(), 1);
+  } else {
+    unsetenv(name_);
+  }
+}
+
 }  // namespace ashlar::testing

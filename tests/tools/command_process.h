@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,17 @@ struct ProcessResult {
   std::string out, err;
   // stdout as one JSON document.
   nlohmann::json Json() const { return nlohmann::json::parse(out); }
+};
+
+// Sets a variable of the environment, for the commands too, and puts it back.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const char* value);
+  ~ScopedVariable();
+
+ private:
+  const char* const name_;
+  std::optional<std::string> before_;
 };
 
 // A temporary folder that holds "model.ash" (SmallModel with a batch of 2).

@@ -338,5 +338,40 @@ TEST_F(CommandsTest, DoctorDescribesTheMachine) {
   EXPECT_THAT(facts["libraries"].get<std::string>(), HasSubstr("oneDNN"));
 }
 
+TEST_F(CommandsTest, AProcessorIsNamedByOptionOrEnvironment) {
+  const std::string given = "avx2/32K/512K", set = "avx512/48K/2M";
+  const ScopedVariable variable("ASHLAR_PROCESSOR", set.c_str());
+  const json doctor = Ashlar("doctor --json").Json();
+  EXPECT_EQ(doctor["processor"], set);
+  EXPECT_THAT(doctor["facts"]["plans for"].get<std::string>(), HasSubstr(set));
+  EXPECT_EQ(Ashlar("plan model.ash --json").Json()["processor"], set);
+  EXPECT_THAT(Ashlar("plan model.ash").out, HasSubstr(" on cpu0:0 (" + set + "), "));
+  EXPECT_EQ(Ashlar("plan model.ash --json --processor " + given).Json()["processor"], given);
+  const json host = Ashlar("plan model.ash --json --processor host").Json();
+  EXPECT_THAT(doctor["facts"]["plans for"].get<std::string>(),
+              HasSubstr("this one is " + host["processor"].get<std::string>()));
+  const ScopedVariable wrong("ASHLAR_PROCESSOR", "z80");
+  for (const char* command : {"plan model.ash", "doctor"}) {
+    const ProcessResult result = Ashlar(command);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("ASHLAR_PROCESSOR: 'z80' is no processor"));
+  }
+}
+
+TEST_F(CommandsTest, APlanForALesserProcessorRunsAndForAGreaterOneDoesNot) {
+  EXPECT_EQ(Ashlar("compare model.ash --quiet --processor baseline/32K/256K").exit_code, 0);
+  EXPECT_EQ(Ashlar("verify model.ash --quiet --processor baseline/32K/256K").exit_code, 0);
+  const ScopedVariable lesser("DNNL_MAX_CPU_ISA", "SSE41");
+  EXPECT_EQ(Ashlar("plan model.ash --processor avx2/32K/512K").exit_code, 0);
+  for (const char* command : {"run", "bench", "profile", "verify", "compare", "tune"}) {
+    const ProcessResult result =
+        Ashlar(std::string(command) + " model.ash --processor avx2/32K/512K");
+    EXPECT_EQ(result.exit_code, 1) << command;
+    EXPECT_THAT(result.err, HasSubstr("the plan is for avx2/32K/512K, this processor is baseline/"))
+        << command;
+    EXPECT_THAT(result.err, HasSubstr("it can be planned for, not run"));
+  }
+}
+
 }  // namespace
 }  // namespace ashlar::testing

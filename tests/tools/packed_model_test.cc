@@ -114,6 +114,20 @@ TEST_F(PackedModelTest, PlanAndInspectSayWhatIsPacked) {
               HasSubstr("packed for " + facts["processor"].get<std::string>()));
 }
 
+// Here for another processor; caches do not matter.
+TEST_F(PackedModelTest, IsPackedForAnInstructionSet) {
+  ASSERT_EQ(Ashlar("convert model.ash -o avx2.ash --pack --processor avx2/48K/2M").exit_code, 0);
+  EXPECT_EQ(Ashlar("inspect avx2.ash --json").Json()["packed"]["processor"], "avx2");
+  for (const std::string same : {"avx2/48K/2M", "avx2/32K/512K", "avx2/48K/64K"}) {
+    const ProcessResult plan = Ashlar("plan avx2.ash --json --processor " + same);
+    EXPECT_EQ(plan.Json()["packed"], true) << same << ": " << plan.err;
+  }
+  const ProcessResult other = Ashlar("plan avx2.ash --json --processor avx512/48K/2M");
+  EXPECT_EQ(other.Json()["packed"], false);
+  EXPECT_THAT(other.err,
+              HasSubstr("weights are packed for 'avx2', the plan is for 'avx512/48K/2M'"));
+}
+
 TEST_F(PackedModelTest, WhatDoesNotSuitIsAFailedPrecondition) {
   struct {
     const char* name;
@@ -157,7 +171,7 @@ TEST_F(PackedModelTest, TheCommandSaysWhyItPacksAnew) {
   EXPECT_EQ(Ashlar("convert model.ash -o packed.onnx --pack").exit_code, 2);
 
   std::string file = File();  // another processor's: the name has the same length
-  const std::string processor = Value(OpenDevice({}))->processor();
+  const std::string processor(Name(Value(OpenDevice({}))->processor().isa));
   const size_t at = file.find(processor, Header().packed_offset);
   ASSERT_NE(at, std::string::npos);
   file.replace(at, processor.size(), std::string(processor.size(), 'x'));

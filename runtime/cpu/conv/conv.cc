@@ -1,6 +1,7 @@
 #include "runtime/cpu/conv/conv.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "graph/status.h"
@@ -14,7 +15,8 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr double kWorthwhile = 0.95;
+constexpr double kWorthwhile =
+    0.95;  // of the direct kernel's time, to give up precision and memory
 // Keeps the variants of a kernel in their order, without another kernel between them.
 constexpr double kNextVariant = 1e-6;
 
@@ -47,13 +49,14 @@ void AddPanelConvolutions(const ConvProblem& problem, KernelList& kernels) {
   }
 }
 
-// Winograd's convolution where it is expected to save time worth having.
-void AddWinogradConvolutions(const ConvProblem& problem, KernelList& kernels) {
+// Winograd's convolution where it is expected to take no more than `worthwhile` of the direct
+// kernel's time.
+void AddWinogradConvolutions(const ConvProblem& problem, double worthwhile, KernelList& kernels) {
   if (!WinogradConvolutionFits(problem)) return;
   const ConvStrides strides(problem);
   for (int m : {4, 3, 2}) {
     double time = WinogradTime(problem, m);
-    if (time > kWorthwhile) continue;
+    if (time > worthwhile) continue;
     for (const WinogradBlocking& blocking : WinogradBlockings(problem, m)) {
       kernels.push_back(MakeWinogradConvolution(problem, strides, m, blocking, time));
       time *= 1 + kNextVariant;
@@ -69,7 +72,8 @@ absl::StatusOr<KernelList> ConvolutionKernels(const KernelRequest& request) {
   if (PanelConvolutionFits(problem)) {
     AddPanelConvolutions(problem, kernels);
     if (!request.policy.exact && !request.policy.least_memory) {
-      AddWinogradConvolutions(problem, kernels);
+      constexpr double kAny = std::numeric_limits<double>::infinity();
+      AddWinogradConvolutions(problem, request.policy.packed_before ? kAny : kWorthwhile, kernels);
     }
   } else {
     if (request.at_hand) ASHLAR_RETURN_IF_ERROR(AddOneDnnConvolutions(problem, kernels));

@@ -1,0 +1,34 @@
+#include "runtime/device/processor.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/status.h"
+
+namespace ashlar {
+namespace {
+
+using testing::FailsWith;
+using testing::Value;
+
+TEST(Processor, IsReadAsItIsWritten) {
+  for (const char* text : {"avx512/48K/2M", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1280K",
+                           "baseline/32K/256K", "baseline/32K/300000"}) {
+    EXPECT_EQ(Value(Processor::Parse(text)).ToString(), text);
+  }
+  EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")), (Processor{Isa::kAvx2, 32768, 1 << 20}));
+  EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")).ToString(), "avx2/32K/1M");
+}
+
+TEST(Processor, WhatIsNoneIsRefused) {
+  for (const char* text :
+       {"", "avx512", "avx512/48K", "avx512/48K/2M/32M", "avx9/48K/2M", "AVX2/48K/2M", "/48K/2M",
+        "avx2//2M", "avx2/48k/2M", "avx2/K/2M", "avx2/-48K/2M", "avx2/0/2M", "avx2/1K/2M",
+        "avx2/48K/2000000000M", "avx2/48K/99999999999999999999"}) {
+    const absl::Status status = Processor::Parse(text).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_TRUE(FailsWith(status, "is no processor")) << text;
+  }
+}
+
+}  // namespace
+}  // namespace ashlar
