@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build needs and that are missing. Does nothing when all are there.
+# Usage: scripts/install_packages.sh [further package]...
 set -euo pipefail
 
 packages=(
@@ -11,6 +12,7 @@ packages=(
   libstb-dev zlib1g-dev
   libgtest-dev libgmock-dev libbenchmark-dev
   python3-jsonschema
+  "$@"
 )
 
 missing=()

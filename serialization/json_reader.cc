@@ -4,8 +4,8 @@
 
 #include "absl/strings/numbers.h"
 #include "graph/status.h"
+#include "serialization/limits.h"
 #include "serialization/mapped_file.h"
-#include "serialization/native/format.h"
 
 namespace ashlar {
 namespace {

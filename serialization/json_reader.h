@@ -65,8 +65,7 @@ class JsonPlace {
   std::string path_;
 };
 
-// The number below kMaxId (serialization/native/format.h) that the text is in decimal digits, or
-// -1.
+// The number below kMaxId (serialization/limits.h) that the text is in decimal digits, or -1.
 int ParseId(absl::string_view text);
 
 }  // namespace ashlar

@@ -24,8 +24,6 @@ inline constexpr uint32_t kNativeVersion = 1;
 inline constexpr uint64_t kNativeHeaderBytes = 64;
 inline constexpr uint64_t kWeightsSectionAlignment = 4096;
 inline constexpr uint64_t kWeightAlignment = 64;
-// Ids of nodes and vars are below this, so that passes have room for new ones.
-inline constexpr int kMaxId = 1 << 30;
 
 // Offsets from the start of the file and sizes, in bytes.
 struct NativeHeader {

@@ -6,6 +6,7 @@
 
 #include "graph/status.h"
 #include "opr/table.h"
+#include "serialization/limits.h"
 #include "serialization/native/format.h"
 #include "serialization/native/model_generated.h"
 

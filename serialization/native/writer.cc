@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "graph/status.h"
 #include "serialization/file_writer.h"
+#include "serialization/limits.h"
 #include "serialization/native/format.h"
 #include "serialization/native/model_generated.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tests/tools/command_process.h"
+#include "tests/support/command/command_process.h"
 #include "tools/command.h"
 
 namespace ashlar::testing {

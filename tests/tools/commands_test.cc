@@ -10,7 +10,7 @@
 #include "serialization/npz.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
-#include "tests/tools/command_process.h"
+#include "tests/support/command/command_process.h"
 
 namespace ashlar::testing {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/tools/command_process.h"
+#include "tests/support/command/command_process.h"
 
 namespace ashlar::testing {
 namespace {

@@ -10,7 +10,7 @@
 #include "runtime/measure/process_memory.h"
 #include "serialization/native/writer.h"
 #include "tests/support/status.h"
-#include "tests/tools/command_process.h"
+#include "tests/support/command/command_process.h"
 #include "tools/model.h"
 #include "tools/zoo/network_builder.h"
 

@@ -15,8 +15,8 @@
 #include "serialization/native/writer.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
-#include "tests/tools/command_process.h"
-#include "tests/tools/small_model.h"
+#include "tests/support/command/command_process.h"
+#include "tests/support/command/small_model.h"
 
 namespace ashlar::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tests/support/status.h"
-#include "tests/tools/small_model.h"
+#include "tests/support/command/small_model.h"
 #include "tools/difference.h"
 #include "tools/dot.h"
 #include "tools/exit_code.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "tests/tools/command_process.h"
+#include "tests/support/command/command_process.h"
 
 namespace ashlar::testing {
 namespace {

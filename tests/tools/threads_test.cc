@@ -10,7 +10,7 @@
 #include "runtime/session/session.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
-#include "tests/tools/small_model.h"
+#include "tests/support/command/small_model.h"
 
 namespace ashlar::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/shared_data.h"
-#include "tests/tools/command_process.h"
+#include "tests/support/command/command_process.h"
 
 namespace ashlar::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"
-#include "tests/tools/command_process.h"
+#include "tests/support/command/command_process.h"
 #include "tools/zoo/zoo.h"
 
 namespace ashlar {

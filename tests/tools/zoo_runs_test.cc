@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/measure/heap_counter.h"
-#include "tests/tools/command_process.h"
+#include "tests/support/command/command_process.h"
 
 namespace ashlar::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "tests/tools/command_process.h"
+#include "tests/support/command/command_process.h"
 
 namespace ashlar::testing {
 namespace {

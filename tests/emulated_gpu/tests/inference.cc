@@ -8,7 +8,7 @@
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
-#include "tests/tools/small_model.h"
+#include "tests/support/command/small_model.h"
 
 namespace ashlar::testing {
 

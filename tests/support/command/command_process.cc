@@ -1,4 +1,4 @@
-#include "tests/tools/command_process.h"
+#include "tests/support/command/command_process.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "serialization/native/writer.h"
 #include "tests/support/status.h"
-#include "tests/tools/small_model.h"
+#include "tests/support/command/small_model.h"
 
 namespace ashlar::testing {
 

@@ -1,6 +1,6 @@
 // The command, run as a process in a folder of its own.
-#ifndef ASHLAR_TESTS_TOOLS_COMMAND_PROCESS_H_
-#define ASHLAR_TESTS_TOOLS_COMMAND_PROCESS_H_
+#ifndef ASHLAR_TESTS_SUPPORT_COMMAND_COMMAND_PROCESS_H_
+#define ASHLAR_TESTS_SUPPORT_COMMAND_COMMAND_PROCESS_H_
 
 #include <gtest/gtest.h>
 
@@ -53,4 +53,4 @@ void ExpectPools(const nlohmann::json& pools, const std::vector<const char*>& fi
 
 }  // namespace ashlar::testing
 
-#endif  // ASHLAR_TESTS_TOOLS_COMMAND_PROCESS_H_
+#endif  // ASHLAR_TESTS_SUPPORT_COMMAND_COMMAND_PROCESS_H_

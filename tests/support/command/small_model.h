@@ -1,6 +1,6 @@
 // A small network that has every kind of thing a model has, for tests of the command.
-#ifndef ASHLAR_TESTS_TOOLS_SMALL_MODEL_H_
-#define ASHLAR_TESTS_TOOLS_SMALL_MODEL_H_
+#ifndef ASHLAR_TESTS_SUPPORT_COMMAND_SMALL_MODEL_H_
+#define ASHLAR_TESTS_SUPPORT_COMMAND_SMALL_MODEL_H_
 
 #include "graph/graph.h"
 
@@ -12,4 +12,4 @@ Graph SmallModel(int64_t batch);
 
 }  // namespace ashlar::testing
 
-#endif  // ASHLAR_TESTS_TOOLS_SMALL_MODEL_H_
+#endif  // ASHLAR_TESTS_SUPPORT_COMMAND_SMALL_MODEL_H_

@@ -1,4 +1,4 @@
-#include "tests/tools/small_model.h"
+#include "tests/support/command/small_model.h"
 
 #include "tests/support/status.h"
 #include "tools/zoo/network_builder.h"

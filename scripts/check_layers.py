@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Checks that no folder includes upward, that none is in a circle, and that graph/ and opr/ name no device.
+
+usage: check_layers.py [ROOT]    exit 0: the house stands, 1: each wrong include is printed, as FILE:LINE: ...
+"""
+import pathlib
+import re
+import sys
+
+# Every room, and the rooms below it. A room sees itself, these, and all that they see; a row names rows above it only,
+# so there is no circle of rooms. A folder without a row belongs to the room of the folder above it.
+ROOMS = {
+    "graph": "",
+    "graph/passes": "graph",
+    "graph/tiling": "graph",
+    "opr": "graph",
+    "memory": "",
+    "runtime/device": "opr",
+    "runtime/cpu": "runtime/device",
+    "runtime/cuda": "runtime/device",
+    "runtime/cuda/toolkit": "runtime/cuda",
+    "runtime/schedule": "memory graph",
+    "runtime/plan": "runtime/schedule runtime/device graph/passes graph/tiling",
+    "runtime/session": "runtime/plan",
+    "runtime/measure": "runtime/session",
+    "serialization": "runtime/session",
+    "serialization/native": "serialization",
+    "serialization/onnx": "serialization",
+    "serialization/megengine": "serialization runtime/measure",
+    "tools/zoo": "opr",
+    "tools": "tools/zoo runtime/cpu runtime/measure serialization/native serialization/onnx serialization/megengine",
+    "benchmarks": "runtime/cpu serialization/native",
+    "tests/support": "opr runtime/device graph/tiling",
+    "tests/support/command": "tests/support tools/zoo serialization/native",
+    "tests/cases": "tests/support",
+    "tests/graph": "graph/passes graph/tiling tests/cases",
+    "tests/opr": "tests/cases",
+    "tests/memory": "memory tests/support",
+    "tests/runtime": "runtime/session tests/cases",
+    "tests/runtime/session": "runtime/cpu runtime/measure tests/runtime",
+    "tests/runtime/cpu": "runtime/cpu runtime/measure tests/runtime",
+    "tests/runtime/cuda": "runtime/cuda/toolkit runtime/measure tests/runtime",
+    "tests/runtime/cuda/device": "tools/zoo tests/runtime/cuda",
+    "tests/serialization": "serialization tests/cases",
+    "tests/serialization/native": "serialization/native runtime/measure tests/serialization",
+    "tests/serialization/onnx": "serialization/onnx tests/serialization",
+    "tests/serialization/megengine":
+        "serialization/megengine serialization/native runtime/cpu tests/serialization",
+    "tests/emulated_gpu": "tests/runtime/cuda tests/support/command",
+    "tests/tools": "tools tests/runtime tests/support/command",
+}
+DEVICE = re.compile(r"\b(cpu|gpu|cuda|cudnn|cublas|onednn|avx2|avx512)\b|Cpu|Gpu|Cuda|Cudnn|Onednn")
+NAMES_DEVICES = {"graph/comp_node.h", "graph/comp_node.cc"}  # their subject
+
+
+def room_of(path):
+    folder = path.parent
+    while str(folder) != "." and str(folder) not in ROOMS:
+        folder = folder.parent
+    return str(folder) if str(folder) in ROOMS else None
+
+
+def visible():
+    """Room -> all rooms that it sees."""
+    sees = {}
+    for room, below in ROOMS.items():
+        sees[room] = {room}.union(*(sees[other] for other in below.split()))
+    return sees
+
+
+def code_of(line):
+    """The line without texts and without a comment at its end."""
+    return re.sub(r"//.*", "", re.sub(r'"(\\.|[^"\\])*"', '""', line))
+
+
+def circle(arrows):
+    """Folders that include one another, as a path from one back to itself; empty where there are none."""
+    done, path = set(), []
+
+    def visit(folder):
+        if folder in path:
+            return path[path.index(folder):] + [folder]
+        if folder in done:
+            return []
+        path.append(folder)
+        for other in sorted(arrows.get(folder, {})):
+            if found := visit(other):
+                return found
+        path.pop()
+        done.add(folder)
+        return []
+
+    return next(filter(None, map(visit, sorted(arrows))), [])
+
+
+def main(root):
+    errors, arrows, sees = [], {}, visible()
+    folders = [path for path in root.iterdir() if path.is_dir() and path.name not in {"build", ".git"}]
+    files = sorted(path.relative_to(root) for folder in folders for path in folder.rglob("*")
+                   if path.suffix in {".h", ".cc", ".cu", ".inc"})
+    for file in files:
+        room = room_of(file)
+        if room is None:
+            errors.append(f"{file}: no room; scripts/check_layers.py lists them")
+            continue
+        for number, line in enumerate((root / file).read_text().splitlines(), 1):
+            if file.parts[0] in {"graph", "opr"} and str(file) not in NAMES_DEVICES:
+                if device := DEVICE.search(code_of(line)):
+                    errors.append(f"{file}:{number}: names the device {device.group()}; {room}/ knows none")
+            include = re.match(r'#include "([^"]+)"', line)
+            target = pathlib.PurePath(include.group(1)) if include else None
+            if target is None or room_of(target) is None:  # a library's
+                continue
+            if room_of(target) not in sees[room]:
+                errors.append(f"{file}:{number}: includes {target}; {room}/ may not include {room_of(target)}/")
+            if target.parent != file.parent:
+                arrows.setdefault(str(file.parent), {}).setdefault(str(target.parent), f"{file}:{number}")
+    if found := circle(arrows):
+        errors.append("folders in a circle: " + " -> ".join(found))
+        errors += [f"{arrows[a][b]}: {a} includes {b}" for a, b in zip(found, found[1:])]
+    print("\n".join(errors) or f"{len(files)} files in {len(ROOMS)} rooms: none includes upward")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)))
