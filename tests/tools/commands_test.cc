@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "serialization/npy.h"
 #include "serialization/npz.h"
+#include "tests/support/command/command_process.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
-#include "tests/support/command/command_process.h"
 
 namespace ashlar::testing {
 namespace {

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "tests/support/shared_data.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/shared_data.h"
 
 namespace ashlar::testing {
 namespace {

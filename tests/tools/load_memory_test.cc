@@ -9,8 +9,8 @@
 #include "runtime/measure/heap_counter.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/native/writer.h"
-#include "tests/support/status.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/status.h"
 #include "tools/model.h"
 #include "tools/zoo/network_builder.h"
 

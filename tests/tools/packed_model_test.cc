@@ -13,10 +13,10 @@
 #include "serialization/native/format.h"
 #include "serialization/native/reader.h"
 #include "serialization/native/writer.h"
-#include "tests/support/status.h"
-#include "tests/support/tensors.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/command/small_model.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
 
 namespace ashlar::testing {
 namespace {

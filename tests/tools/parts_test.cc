@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "tests/support/status.h"
 #include "tests/support/command/small_model.h"
+#include "tests/support/status.h"
 #include "tools/difference.h"
 #include "tools/dot.h"
 #include "tools/exit_code.h"

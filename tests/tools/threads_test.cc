@@ -8,9 +8,9 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session/session.h"
+#include "tests/support/command/small_model.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
-#include "tests/support/command/small_model.h"
 
 namespace ashlar::testing {
 namespace {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/shared_data.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/shared_data.h"
 
 namespace ashlar::testing {
 namespace {

@@ -4,10 +4,10 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session/session.h"
+#include "tests/support/command/command_process.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"
-#include "tests/support/command/command_process.h"
 #include "tools/zoo/zoo.h"
 
 namespace ashlar {

@@ -5,10 +5,10 @@
 #include <random>
 
 #include "graph/status.h"
+#include "tests/support/command/small_model.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
-#include "tests/support/command/small_model.h"
 
 namespace ashlar::testing {
 

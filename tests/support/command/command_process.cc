@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "serialization/native/writer.h"
-#include "tests/support/status.h"
 #include "tests/support/command/small_model.h"
+#include "tests/support/status.h"
 
 namespace ashlar::testing {
 
