@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
-#include "runtime/cpu/peak.h"
+#include "runtime/cpu/conv/peak.h"
 #include "runtime/measure/measure.h"
 #include "runtime/session/profiler.h"
 #include "serialization/json_file.h"

@@ -6,10 +6,11 @@
 #include <functional>
 
 #include "opr/matrix_mul_bias.h"
-#include "runtime/cuda/conv/conv.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {
+
+struct ConvProblem;  // conv/conv.h
 
 // What libraries have for a request, the fastest first; empty where they have nothing. Times are
 // relative to the fastest in the list.

@@ -3,8 +3,6 @@
 #define ASHLAR_RUNTIME_CUDA_LAUNCH_H_
 
 #include "runtime/cuda/batch_norm_code.h"
-#include "runtime/cuda/conv/depthwise_code.h"
-#include "runtime/cuda/conv/direct_code.h"
 #include "runtime/cuda/lrn_code.h"
 #include "runtime/cuda/matrix_mul_code.h"
 #include "runtime/cuda/pointwise.h"
@@ -14,6 +12,9 @@
 #include "runtime/cuda/transpose_code.h"
 
 namespace ashlar::cuda {
+
+struct DepthwiseParams;   // conv/depthwise_code.h
+struct DirectConvParams;  // conv/direct_code.h
 
 // `stream` is a cudaStream_t. Null, or why the launch failed (a text that stays).
 using LaunchError = const char*;

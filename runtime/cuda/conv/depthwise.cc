@@ -5,6 +5,7 @@
 #include "graph/status.h"
 #include "opr/conv_fusion.h"
 #include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/depthwise_code.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/walk.h"
 

@@ -1,6 +1,7 @@
 // Convolution without a library, one thread an element of the output.
 #include "opr/conv_fusion.h"
 #include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/conv/direct_code.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/walk.h"
 

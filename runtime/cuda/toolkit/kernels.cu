@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/cuda/conv/depthwise_code.h"
+#include "runtime/cuda/conv/direct_code.h"
 #include "runtime/cuda/launch.h"
 
 namespace ashlar::cuda {

@@ -1,4 +1,4 @@
-#include "runtime/cpu/peak.h"
+#include "runtime/cpu/conv/peak.h"
 
 #include <algorithm>
 #include <chrono>

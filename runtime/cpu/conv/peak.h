@@ -1,6 +1,6 @@
 // What a core of this machine can compute at best.
-#ifndef ASHLAR_RUNTIME_CPU_PEAK_H_
-#define ASHLAR_RUNTIME_CPU_PEAK_H_
+#ifndef ASHLAR_RUNTIME_CPU_CONV_PEAK_H_
+#define ASHLAR_RUNTIME_CPU_CONV_PEAK_H_
 
 namespace ashlar::cpu {
 
@@ -11,4 +11,4 @@ double PeakFlops();
 
 }  // namespace ashlar::cpu
 
-#endif  // ASHLAR_RUNTIME_CPU_PEAK_H_
+#endif  // ASHLAR_RUNTIME_CPU_CONV_PEAK_H_
