@@ -1,3 +1,4 @@
+// Random buffers with lifetimes as a network has them, for measuring planners on many.
 #ifndef ASHLAR_BENCHMARKS_SYNTHETIC_BUFFERS_H_
 #define ASHLAR_BENCHMARKS_SYNTHETIC_BUFFERS_H_
 

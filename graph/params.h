@@ -2,8 +2,8 @@
 //
 // An operator keeps its parameters in a plain struct and lists its fields once:
 //
-//   template <typename V> void Visit(V& v) { v("stride_h", stride_h); v("mode", mode, kModeNames);
-//   }
+//   template <typename V>
+//   void Visit(V& v) { v("stride_h", stride_h); v("mode", mode, kModeNames); }
 //
 // ToParams and FromParams drive that list to print and to parse. `Optional` fields are printed only
 // where they differ from their default and may be missing when parsed.

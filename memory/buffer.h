@@ -1,3 +1,5 @@
+// Buffers with known lifetimes, how they share bytes, and the plan that gives them offsets: what
+// planners are given and return.
 #ifndef ASHLAR_MEMORY_BUFFER_H_
 #define ASHLAR_MEMORY_BUFFER_H_
 

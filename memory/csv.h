@@ -1,3 +1,4 @@
+// Buffers and plans as CSV: MiniMalloc's columns, and what it has none for.
 #ifndef ASHLAR_MEMORY_CSV_H_
 #define ASHLAR_MEMORY_CSV_H_
 

@@ -1,3 +1,5 @@
+// Planning in one pass from the bottom: the skyline heuristic of strip packing (Burke, Kendall and
+// Whitwell 2004), for lifetimes.
 #ifndef ASHLAR_MEMORY_DIVE_H_
 #define ASHLAR_MEMORY_DIVE_H_
 

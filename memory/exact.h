@@ -1,3 +1,5 @@
+// Exact search under a limit of time: both searches in turn, with capacities between the bound and
+// the best plan.
 #ifndef ASHLAR_MEMORY_EXACT_H_
 #define ASHLAR_MEMORY_EXACT_H_
 

@@ -1,3 +1,5 @@
+// Branch and bound over plans filled from the bottom. A depth-first search as MiniMalloc's
+// (Moffitt, ASPLOS 2023), with branches of its own.
 #ifndef ASHLAR_MEMORY_EXACT_SEARCH_H_
 #define ASHLAR_MEMORY_EXACT_SEARCH_H_
 

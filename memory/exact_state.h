@@ -1,3 +1,4 @@
+// The half-filled arena of ExactSearch, and the tests that end a branch.
 #ifndef ASHLAR_MEMORY_EXACT_STATE_H_
 #define ASHLAR_MEMORY_EXACT_STATE_H_
 

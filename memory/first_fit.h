@@ -1,3 +1,5 @@
+// First fit: each group into the lowest gap, in a given order (by size: Pisarchyk and Lee 2020,
+// "greedy by size").
 #ifndef ASHLAR_MEMORY_FIRST_FIT_H_
 #define ASHLAR_MEMORY_FIRST_FIT_H_
 

@@ -1,3 +1,4 @@
+// Fixed offsets that contradict each other.
 #ifndef ASHLAR_MEMORY_FIXED_OFFSETS_H_
 #define ASHLAR_MEMORY_FIXED_OFFSETS_H_
 

@@ -1,3 +1,4 @@
+// The shape of a group of buffers that share bytes, as rectangles.
 #ifndef ASHLAR_MEMORY_GROUP_SHAPE_H_
 #define ASHLAR_MEMORY_GROUP_SHAPE_H_
 

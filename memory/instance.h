@@ -1,3 +1,4 @@
+// A problem as planners see it: groups of rectangles over sections of time.
 #ifndef ASHLAR_MEMORY_INSTANCE_H_
 #define ASHLAR_MEMORY_INSTANCE_H_
 

@@ -1,3 +1,4 @@
+// MegEngine's planner INTERVAL_MOVE.
 #ifndef ASHLAR_MEMORY_INTERVAL_MOVE_H_
 #define ASHLAR_MEMORY_INTERVAL_MOVE_H_
 

@@ -1,3 +1,4 @@
+// A k-d tree over lifetimes.
 #ifndef ASHLAR_MEMORY_LIFETIME_INDEX_H_
 #define ASHLAR_MEMORY_LIFETIME_INDEX_H_
 

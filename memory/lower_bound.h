@@ -1,3 +1,5 @@
+// What no plan can be smaller than: the largest sum of live bytes, with the gaps that alignment
+// forces.
 #ifndef ASHLAR_MEMORY_LOWER_BOUND_H_
 #define ASHLAR_MEMORY_LOWER_BOUND_H_
 

@@ -1,3 +1,4 @@
+// Planners that take groups in the order of their birth, as an allocator at run time would.
 #ifndef ASHLAR_MEMORY_ONLINE_H_
 #define ASHLAR_MEMORY_ONLINE_H_
 

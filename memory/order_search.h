@@ -1,3 +1,5 @@
+// Branch and bound over which of two rectangles is below: disjunctive constraints, as in job-shop
+// scheduling (Carlier and Pinson 1989).
 #ifndef ASHLAR_MEMORY_ORDER_SEARCH_H_
 #define ASHLAR_MEMORY_ORDER_SEARCH_H_
 

@@ -1,3 +1,5 @@
+// The interface of planners, their list, and the function that plans: instance, bound, planner,
+// validator.
 #ifndef ASHLAR_MEMORY_PLANNER_H_
 #define ASHLAR_MEMORY_PLANNER_H_
 

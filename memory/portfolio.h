@@ -1,3 +1,4 @@
+// Planners made of others: each is asked, the best is kept.
 #ifndef ASHLAR_MEMORY_PORTFOLIO_H_
 #define ASHLAR_MEMORY_PORTFOLIO_H_
 

@@ -1,3 +1,4 @@
+// MegEngine's planner PUSHDOWN.
 #ifndef ASHLAR_MEMORY_PUSHDOWN_H_
 #define ASHLAR_MEMORY_PUSHDOWN_H_
 

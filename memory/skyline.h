@@ -1,3 +1,4 @@
+// The skyline of an arena that is filled from the bottom.
 #ifndef ASHLAR_MEMORY_SKYLINE_H_
 #define ASHLAR_MEMORY_SKYLINE_H_
 

@@ -1,3 +1,4 @@
+// Squeaky wheel optimisation (Joslin and Clements 1999) of the order in which groups are placed.
 #ifndef ASHLAR_MEMORY_SQUEAKY_WHEEL_H_
 #define ASHLAR_MEMORY_SQUEAKY_WHEEL_H_
 

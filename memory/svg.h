@@ -1,3 +1,4 @@
+// A plan as a picture.
 #ifndef ASHLAR_MEMORY_SVG_H_
 #define ASHLAR_MEMORY_SVG_H_
 

@@ -1,3 +1,4 @@
+// Whether a plan is valid, by a sweep over the steps that shares no code with planners.
 #ifndef ASHLAR_MEMORY_VALIDATOR_H_
 #define ASHLAR_MEMORY_VALIDATOR_H_
 

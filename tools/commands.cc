@@ -1,3 +1,4 @@
+// The list of subcommands.
 #include "tools/command.h"
 
 namespace ashlar {

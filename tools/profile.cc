@@ -187,9 +187,8 @@ class ProfileCommand final : public Command {
     for (const Row& row : rows) total += row.ms;
     Table table({by_ == "op" ? "type" : "operator", by_ == "op" ? ">steps" : "type", ">time", ">%",
                  ">sum %", ">GFLOP/s", ">% peak", ">traffic", "kernel"});
-    // Of all threads. A kernel that saves multiplications, as Winograd's does, may show more than
-    // it.
-    // Of a processor; nothing is known of a device with memory of its own.
+    // Of all threads; unknown for devices with memory of their own. A kernel that saves
+    // multiplications, as Winograd's does, may show more than the peak.
     const double peak = planned.device->is_host() ? cpu::PeakFlops() / 1e9 * execution_.threads : 0;
     Json document = console.Document(execution_.device, execution_.threads);
     document["total_ms"] = total;

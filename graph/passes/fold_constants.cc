@@ -1,3 +1,4 @@
+// Constant folding: nodes whose inputs are known are evaluated on the host and become constants.
 #include <optional>
 
 #include "graph/passes/pass.h"

@@ -1,3 +1,5 @@
+// Channel-wise scales and shifts (batch norm) go into the weights and the bias of the convolution
+// before them.
 #include <algorithm>
 #include <optional>
 

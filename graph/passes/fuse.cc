@@ -1,3 +1,5 @@
+// Convolution, bias, residual and activation become one operator, as far as a tensor between them
+// has no other reader.
 #include <algorithm>
 
 #include "graph/passes/node_merger.h"

@@ -1,3 +1,4 @@
+// Images inside the graph lie in the device's format; RelayoutFormat stands at the borders.
 #include <map>
 #include <optional>
 #include <utility>

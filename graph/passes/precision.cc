@@ -1,3 +1,4 @@
+// 16-bit floats where operators allow them, with casts where a 16-bit tensor meets another.
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -1,3 +1,7 @@
+// The tiled rewrite. From the last tensor of a segment backwards each region of the output asks its
+// operators what region of their inputs it needs (receptive fields); the operators are then made
+// again, region by region, in the order given. Rows that two strips share are computed again, or
+// kept from one strip to the next (line buffers; Alwani et al. 2016, Fused-layer CNN accelerators).
 #include "graph/tiling/tile.h"
 
 #include <algorithm>

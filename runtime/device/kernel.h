@@ -99,8 +99,7 @@ class Kernel {
     return std::unique_ptr<KernelState>();
   }
   // Allocates nothing of Ashlar's own. On a device with streams it hands its work over and returns.
-  // Where the plan made an output overwrite or contain an input,
-  // their pointers say so.
+  // Where the plan made an output overwrite or contain an input, their pointers say so.
   virtual absl::Status Run(const KernelArgs& args, KernelState* state) const = 0;
 };
 

@@ -1,9 +1,9 @@
 // Planned against actual memory, by measurement.
 //
-//   arena    mapped larger than planned and filled with a pattern: the highest byte that a run
-//   changed weights  likewise for packing output   the caller's tensor ends at a page nobody may
-//   touch, and holds a pattern input    the caller's tensor is read-only and ends at a page nobody
-//   may touch
+// - arena: mapped larger than planned and filled with a pattern; the highest byte that runs change
+// - weights: the same, for packing
+// - output: the caller's tensor holds a pattern, and ends at a page that nobody may touch
+// - input: the caller's tensor is read-only, and ends at such a page
 //
 // Patterns are applied twice, complementary, so that no byte can hide by chance.
 #ifndef ASHLAR_RUNTIME_MEASURE_MEASURE_H_

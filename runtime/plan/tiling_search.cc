@@ -1,3 +1,6 @@
+// The search for tilings, by the estimates of time_estimate.h and without planning: for each split
+// of the batch, dynamic programming over the cuts of the graph, which keeps for each cut the
+// tilings none of which is both larger and slower than another (the Pareto front).
 #include "runtime/plan/tiling_search.h"
 
 #include <algorithm>

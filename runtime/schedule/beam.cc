@@ -1,3 +1,4 @@
+// Beam search for the order of a segment: states of as many tasks, the best by (peak, live bytes).
 #include <algorithm>
 #include <tuple>
 

@@ -1,3 +1,5 @@
+// The least peak of a segment by dynamic programming over the sets of tasks that can have run (as
+// Ahn et al. 2020, SERENITY), least peak first, pruned by a bound for each task.
 #include <algorithm>
 #include <queue>
 #include <tuple>

@@ -1,3 +1,5 @@
+// The order of a graph with the least peak: segment by segment exactly, by beam where that takes
+// too long, then improved in windows around the peak.
 #include <algorithm>
 
 #include "runtime/schedule/arena.h"

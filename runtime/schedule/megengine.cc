@@ -1,3 +1,5 @@
+// MegEngine's order: Kahn's topological sort with a queue by priority and by the time at which
+// inputs are there.
 #include <queue>
 #include <tuple>
 

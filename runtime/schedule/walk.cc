@@ -1,3 +1,5 @@
+// States are bit sets of tasks, hashed, so that each set is saved once. A run of tasks within the
+// budget that ends with no more live bytes than at its beginning is taken at once (walk.h).
 #include "runtime/schedule/walk.h"
 
 #include <algorithm>

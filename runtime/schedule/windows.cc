@@ -1,3 +1,4 @@
+// Local search in an order: the stretches around its largest step are ordered anew, exactly.
 #include <algorithm>
 
 #include "runtime/schedule/search.h"
