@@ -95,7 +95,7 @@ double Measure(const Layer& layer, const Options& options, Device& device) {
   ConvBiasParam param;
   param.stride_h = param.stride_w = layer.stride;
   param.pad_h = param.pad_w = layer.window / 2;
-  param.nonlineMode = Activation::kRelu;
+  param.nonlineMode = ScalarFunction::kRelu;
   const ConvBiasForward op(param);
   const Format format = layer.in < 16 ? Format::kDefault : Format::kNCHW16c;
   const int64_t out_size = (layer.size - 1) / layer.stride + 1;

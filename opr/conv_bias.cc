@@ -27,9 +27,14 @@ absl::StatusOr<std::vector<TensorType>> ConvBiasForward::Infer(
           absl::StrCat("z is ", inputs[kZ].type.ToString(), ", expected ", output.ToString()));
     }
   }
-  if (param().nonlineMode == Activation::kClamp && !(param().lo <= param().hi)) {
+  if (const ScalarRow& row = RowOf(param().nonlineMode); !row.activation) {
     return absl::InvalidArgumentError(
-        absl::StrCat("lo is ", param().lo, ", expected at most hi (", param().hi, ")"));
+        absl::StrCat("nonlineMode is ", row.name, ", which does not follow a convolution"));
+  }
+  const auto [lo, hi] = param().parameters;
+  if (param().nonlineMode == ScalarFunction::kClamp && !(lo <= hi)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lo is ", lo, ", expected at most hi (", hi, ")"));
   }
   return std::vector<TensorType>{{dtype, output}};
 }
@@ -43,14 +48,14 @@ absl::StatusOr<std::vector<HostTensor>> ConvBiasForward::Evaluate(
   HostTensor output = HostTensor::Zeros(DType::kFloat32, geometry.output());
   const absl::Span<const float> bias = inputs[kBias].data<float>();
   const float* z = inputs.size() > kZ ? inputs[kZ].data<float>().data() : nullptr;
-  const std::optional<ElemwiseParam> activation = ActivationParam(param());
+  const ElemwiseParam activation = ActivationParam(param());
   float* out = output.mutable_data<float>().data();
   ConvolvePlanes(param(), geometry, inputs[kSrc], inputs[kFilter],
                  [&](int64_t channel, absl::Span<const double> plane) {
                    for (double sum : plane) {
                      sum += bias[channel];
                      if (z != nullptr) sum += *z++;
-                     *out++ = static_cast<float>(activation ? Apply(*activation, sum) : sum);
+                     *out++ = static_cast<float>(Apply(activation, sum));
                    }
                  });
   return std::vector<HostTensor>{std::move(output)};

@@ -3,22 +3,20 @@
 #define ASHLAR_OPR_CONV_BIAS_H_
 
 #include "opr/convolution.h"
+#include "opr/scalar_functions.h"
 
 namespace ashlar {
 
-enum class Activation { kIdentity, kRelu, kSigmoid, kHSwish, kClamp };
-
 struct ConvBiasParam : ConvolutionParam {
-  Activation nonlineMode = Activation::kIdentity;
-  double lo = 0, hi = 0;  // CLAMP only
+  ScalarFunction nonlineMode = ScalarFunction::kIdentity;  // one that the table calls an activation
+  ScalarParameters parameters = {};                        // its own
 
   template <typename V>
   void Visit(V& v) {
-    static constexpr const char* kNames[] = {"IDENTITY", "RELU", "SIGMOID", "H_SWISH", "CLAMP"};
     ConvolutionParam::Visit(v);
-    v("nonlineMode", nonlineMode, kNames);
-    v.Optional("lo", lo, 0.0);
-    v.Optional("hi", hi, 0.0);
+    v("nonlineMode", nonlineMode, kScalarFunctionNames);
+    const ScalarRow& row = RowOf(nonlineMode);
+    for (int i = 0; i < row.num_parameters; ++i) v.Optional(row.parameters[i], parameters[i], 0.0);
   }
 };
 

@@ -13,35 +13,20 @@ constexpr int kFilter = ConvBiasForward::kFilter;
 constexpr int kBias = ConvBiasForward::kBias;
 constexpr int kZ = ConvBiasForward::kZ;
 
-struct ActivationRow {
-  Activation activation;
-  ElemwiseMode alone;
-  std::optional<ElemwiseMode> after_add;  // the mode that adds first
-};
-
-constexpr ActivationRow kActivations[] = {
-    {Activation::kRelu, ElemwiseMode::kRelu, ElemwiseMode::kFuseAddRelu},
-    {Activation::kSigmoid, ElemwiseMode::kSigmoid, ElemwiseMode::kFuseAddSigmoid},
-    {Activation::kHSwish, ElemwiseMode::kHSwish, std::nullopt},
-    {Activation::kClamp, ElemwiseMode::kClamp, std::nullopt},
-};
-
-// An Elemwise taken apart: perhaps an addition, then perhaps an activation.
+// An Elemwise taken apart: perhaps an addition, then an activation with its parameters.
 struct Tail {
-  bool adds = false;
-  Activation activation = Activation::kIdentity;
+  bool adds;
+  ElemwiseParam activation;
 };
 
 std::optional<Tail> AsTail(const Operator& op) {
   const auto* elemwise = dynamic_cast<const Elemwise*>(&op);
   if (elemwise == nullptr) return std::nullopt;
-  const ElemwiseMode mode = elemwise->param().mode;
-  if (mode == ElemwiseMode::kAdd) return Tail{.adds = true};
-  for (const ActivationRow& row : kActivations) {
-    if (mode == row.alone) return Tail{.activation = row.activation};
-    if (mode == row.after_add) return Tail{.adds = true, .activation = row.activation};
-  }
-  return std::nullopt;
+  ElemwiseParam activation = elemwise->param();
+  const ScalarRow& row = RowOf(activation.mode);
+  if (row.adds) activation.mode = row.of_sum;
+  if (!RowOf(activation.mode).activation) return std::nullopt;
+  return Tail{row.adds, activation};
 }
 
 Operand FromProducer(int input) { return {Operand::From::kProducer, input, HostTensor()}; }
@@ -87,21 +72,12 @@ std::optional<std::vector<Operand>> AddendsWith(absl::Span<const InputInfo> inpu
 
 }  // namespace
 
-std::optional<ElemwiseParam> ActivationParam(const ConvBiasParam& param) {
-  for (const ActivationRow& row : kActivations) {
-    if (row.activation == param.nonlineMode) {
-      return ElemwiseParam{.mode = row.alone, .lo = param.lo, .hi = param.hi};
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
                                         absl::Span<const InputInfo> inputs,
                                         const Operator& consumer, int via,
                                         absl::Span<const InputInfo> consumer_inputs) {
   const std::optional<Tail> tail = AsTail(consumer);
-  if (!tail || param.nonlineMode != Activation::kIdentity ||
+  if (!tail || param.nonlineMode != ScalarFunction::kIdentity ||
       inputs[kFilter].type.dtype != DType::kFloat32) {
     return std::nullopt;
   }
@@ -118,12 +94,8 @@ std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
   result.operands = {FromProducer(kSrc), FromProducer(kFilter)};
   result.operands.insert(result.operands.end(), addends->begin(), addends->end());
   ConvBiasParam fused = param;
-  fused.nonlineMode = tail->activation;
-  if (tail->activation == Activation::kClamp) {
-    const ElemwiseParam& clamp = static_cast<const Elemwise&>(consumer).param();
-    fused.lo = clamp.lo;
-    fused.hi = clamp.hi;
-  }
+  fused.nonlineMode = tail->activation.mode;
+  fused.parameters = tail->activation.parameters;
   result.op = std::make_shared<const ConvBiasForward>(fused);
   return result;
 }
@@ -135,7 +107,7 @@ std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
   const HostTensor* filter = inputs[kFilter].value;
   std::optional<std::vector<double>> bias = BiasOf(inputs, channels);
   if (filter == nullptr || !filter->has_data() || filter->dtype() != DType::kFloat32 || !bias ||
-      inputs.size() > kZ || param.nonlineMode != Activation::kIdentity) {
+      inputs.size() > kZ || param.nonlineMode != ScalarFunction::kIdentity) {
     return std::nullopt;
   }
   for (int64_t c = 0; c < channels; ++c) {

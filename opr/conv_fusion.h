@@ -8,8 +8,10 @@
 
 namespace ashlar {
 
-// The scalar function that nonlineMode stands for; nullopt for IDENTITY.
-std::optional<ElemwiseParam> ActivationParam(const ConvBiasParam& param);
+// nonlineMode as the Elemwise that it stands for.
+inline ElemwiseParam ActivationParam(const ConvBiasParam& param) {
+  return {param.nonlineMode, param.parameters};
+}
 
 // Operator::Absorb: an Elemwise that adds a constant per channel, adds a tensor of the output's
 // shape (once), or applies an activation to the sum. Float32 only. `inputs` has no bias where

@@ -3,57 +3,26 @@
 #define ASHLAR_OPR_ELEMWISE_H_
 
 #include "opr/base.h"
+#include "opr/scalar_functions.h"
 
 namespace ashlar {
 
-enum class ElemwiseMode {
-  // One input.
-  kRelu,
-  kExp,
-  kLog,
-  kSqrt,
-  kAbs,
-  kNegate,
-  kSigmoid,
-  kTanh,
-  kClamp,   // to [lo, hi]
-  kHSwish,  // x * clamp(x + 3, 0, 6) / 6
-  // Two inputs.
-  kAdd,
-  kSub,
-  kMul,
-  kTrueDiv,
-  kMax,
-  kMin,
-  kPow,
-  kFuseAddRelu,
-  kFuseAddSigmoid,
-  kFuseAddTanh,
-  // Three inputs.
-  kFuseMulAdd3,  // a * b + c
-};
-
-// "FUSE_ADD_RELU", in the order of the enumeration.
-absl::Span<const char* const> ElemwiseModeNames();
-
+// A scalar function with its parameters.
 struct ElemwiseParam {
-  ElemwiseMode mode = ElemwiseMode::kRelu;
-  double lo = 0, hi = 6;  // the bounds of CLAMP; the defaults are those of ReLU6
+  ScalarFunction mode = ScalarFunction::kRelu;
+  ScalarParameters parameters = {0, 6};  // by number; the defaults are those of CLAMP
 
   template <typename V>
   void Visit(V& v) {
-    v("mode", mode, ElemwiseModeNames());
-    v.Optional("lo", lo, 0.0);
-    v.Optional("hi", hi, 6.0);
+    v("mode", mode, kScalarFunctionNames);
+    const ScalarRow& row = RowOf(mode);
+    for (int i = 0; i < row.num_parameters; ++i) {
+      v.Optional(row.parameters[i], parameters[i], row.defaults[i]);
+    }
   }
 };
 
-// Number of inputs.
-int Arity(ElemwiseMode mode);
-// Whether the first two inputs may change places.
-bool IsCommutative(ElemwiseMode mode);
-// What a mode means for scalars; arguments beyond its arity are ignored. MAX, MIN, RELU and CLAMP
-// hand a NaN on.
+// What a function means for numbers; arguments beyond its arity are ignored.
 double Apply(const ElemwiseParam& param, double a, double b = 0, double c = 0);
 
 // The inputs broadcast to the output's shape (trailing dimensions aligned) and have its dtype.
@@ -62,7 +31,6 @@ class Elemwise final : public OperatorWithParam<ElemwiseParam> {
   using OperatorWithParam::OperatorWithParam;
   absl::string_view type() const override { return "Elemwise"; }
   std::string base_name() const override;
-  // EXP, LOG, POW and TRUE_DIV stay in Float32.
   PrecisionRule precision_rule() const override;
   FormatRule format_rule(absl::Span<const TensorType> inputs) const override;
   bool allows_empty_output() const override { return true; }

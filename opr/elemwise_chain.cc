@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kChained = ElemwiseChainParam::kChained;
 
-ElemwiseMode ModeOf(const ElemwiseChainParam& param, size_t step) {
-  return static_cast<ElemwiseMode>(param.mode[step]);
+ScalarFunction ModeOf(const ElemwiseChainParam& param, size_t step) {
+  return static_cast<ScalarFunction>(param.mode[step]);
 }
 
 // Steps, and the operands that their arguments number.
@@ -22,7 +22,7 @@ struct Steps {
   std::vector<Operand> operands;
 };
 
-void AddStep(ElemwiseChainParam& param, ElemwiseMode mode, int64_t a, int64_t b, int64_t c) {
+void AddStep(ElemwiseChainParam& param, ScalarFunction mode, int64_t a, int64_t b, int64_t c) {
   param.mode.push_back(static_cast<int64_t>(mode));
   param.a.push_back(a);
   param.b.push_back(b);
@@ -35,21 +35,17 @@ Operand Scalar(double value) {
   return {Operand::From::kConstant, 0, std::move(tensor)};
 }
 
-// The steps of an Elemwise one of whose arguments is `chained`; the others are its inputs from
-// `from`.
+// The step of an Elemwise one of whose arguments is `chained`; the others are its inputs from
+// `from`, and its parameters.
 Steps StepsOf(const ElemwiseParam& param, int chained, Operand::From from) {
   Steps steps;
-  if (param.mode == ElemwiseMode::kClamp) {
-    steps.operands = {Scalar(param.lo), Scalar(param.hi)};
-    AddStep(steps.param, ElemwiseMode::kMax, kChained, 0, kChained);
-    AddStep(steps.param, ElemwiseMode::kMin, kChained, 1, kChained);
-    return steps;
-  }
+  const ScalarRow& row = RowOf(param.mode);
   int64_t arguments[3] = {kChained, kChained, kChained};
-  for (int i = 0; i < Arity(param.mode); ++i) {
+  for (int i = 0; i < row.arity + row.num_parameters; ++i) {
     if (i == chained) continue;
     arguments[i] = static_cast<int64_t>(steps.operands.size());
-    steps.operands.push_back({from, i, HostTensor()});
+    steps.operands.push_back(i < row.arity ? Operand{from, i, HostTensor()}
+                                           : Scalar(param.parameters[i - row.arity]));
   }
   AddStep(steps.param, param.mode, arguments[0], arguments[1], arguments[2]);
   return steps;
@@ -100,8 +96,7 @@ absl::Status CheckSteps(const ElemwiseChainParam& param, int64_t inputs) {
         absl::StrCat(steps, " steps, expected 1 to ", ElemwiseChain::kMaxSteps));
   }
   for (size_t s = 0; s < steps; ++s) {
-    if (param.mode[s] < 0 || param.mode[s] >= static_cast<int64_t>(ElemwiseModeNames().size()) ||
-        ModeOf(param, s) == ElemwiseMode::kClamp) {
+    if (param.mode[s] < 0 || param.mode[s] >= static_cast<int64_t>(kNumScalarFunctions)) {
       return absl::InvalidArgumentError(
           absl::StrCat("parameter mode holds ", param.mode[s], ", which a chain does not have"));
     }
@@ -166,9 +161,8 @@ absl::StatusOr<std::vector<HostTensor>> ElemwiseChain::Evaluate(
       return index == kChained ? chained[at] : values[static_cast<size_t>(index)][at];
     };
     for (size_t s = 0; s < param().steps(); ++s) {
-      const ElemwiseParam step = {.mode = ModeOf(param(), s)};
       for (int64_t i = 0; i < n; ++i) {
-        chained[i] = Apply(step, argument(param().a[s], i), argument(param().b[s], i),
+        chained[i] = Apply(ModeOf(param(), s), argument(param().a[s], i), argument(param().b[s], i),
                            argument(param().c[s], i));
       }
     }

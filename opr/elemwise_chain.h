@@ -6,10 +6,10 @@
 
 namespace ashlar {
 
-// Step s applies the mode `mode[s]` (by its number) to a[s], b[s] and c[s] (parallel vectors): an
-// input by its index, or kChained, which is the value of the step before; in the first step input
-// 0. Arguments beyond the mode's arity are kChained. CLAMP is not among the modes: it is MAX and
-// MIN.
+// Step s applies the scalar function `mode[s]` (by its number) to a[s], b[s] and c[s] (parallel
+// vectors): an input by its index, or kChained, which is the value of the step before; in the first
+// step input 0. A function's parameters are inputs, too, behind its tensors; arguments beyond them
+// are kChained.
 struct ElemwiseChainParam {
   static constexpr int64_t kChained = -1;
   std::vector<int64_t> mode, a, b, c;

@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<HostTensor>> MatrixMulBias::Evaluate(
   const absl::Span<const float> bias = inputs[kBias].data<float>();
   for (size_t i = 0; i < values.size(); ++i) {
     const double sum = static_cast<double>(values[i]) + bias[i % bias.size()];
-    values[i] = static_cast<float>(param().relu && sum < 0 ? 0 : sum);
+    values[i] = static_cast<float>(param().relu ? formulas::Relu(sum) : sum);
   }
   return outputs;
 }
@@ -70,7 +70,7 @@ std::optional<Replacement> MatrixMulBias::Chain(
     const Operator& consumer, int /*via*/, absl::Span<const InputInfo> inputs,
     absl::Span<const InputInfo> /*consumer_inputs*/) const {
   const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer);
-  if (elemwise == nullptr || elemwise->param().mode != ElemwiseMode::kRelu || param().relu) {
+  if (elemwise == nullptr || elemwise->param().mode != ScalarFunction::kRelu || param().relu) {
     return std::nullopt;
   }
   MatrixMulBiasParam with_relu = param();
@@ -83,8 +83,9 @@ std::optional<Replacement> ChainBias(const MatrixMulParam& param, const Operator
                                      absl::Span<const InputInfo> consumer_inputs) {
   const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer);
   if (elemwise == nullptr) return std::nullopt;
-  const ElemwiseMode mode = elemwise->param().mode;
-  if (mode != ElemwiseMode::kAdd && mode != ElemwiseMode::kFuseAddRelu) return std::nullopt;
+  const ScalarRow& row = RowOf(elemwise->param().mode);
+  const bool relu = row.of_sum == ScalarFunction::kRelu;
+  if (!row.adds || (!relu && row.of_sum != ScalarFunction::kIdentity)) return std::nullopt;
   // The sum has the product's shape where the bias has no more dimensions than it.
   const InputInfo& addend = consumer_inputs[1 - via];
   const Shape& product = consumer_inputs[via].type.shape;
@@ -93,7 +94,7 @@ std::optional<Replacement> ChainBias(const MatrixMulParam& param, const Operator
   if (!bias) return std::nullopt;
   MatrixMulBiasParam fused;
   static_cast<MatrixMulParam&>(fused) = param;
-  fused.relu = mode == ElemwiseMode::kFuseAddRelu;
+  fused.relu = relu;
   Replacement result{std::make_shared<const MatrixMulBias>(fused), OwnOperands(inputs.size())};
   result.operands.push_back({Operand::From::kConstant, 0, *std::move(bias)});
   return result;

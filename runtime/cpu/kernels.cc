@@ -26,10 +26,10 @@ void RegisterKernels(KernelRegistry& registry) {
   RegisterBatchNormKernels(registry);
   RegisterConcatKernels(registry);
   RegisterConvolutionKernels(registry);
-  RegisterElementwiseKernels(registry);
   RegisterLrnKernels(registry);
   RegisterMatrixMulKernels(registry);
   RegisterMovementKernels(registry);
+  RegisterPointwiseKernels(registry);
   RegisterPoolingKernels(registry);
   RegisterReduceKernels(registry);
   RegisterRelayoutKernels(registry);

@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_
 
+#include "opr/scalar_functions.h"
 #include "runtime/cuda/index.h"
 
 namespace ashlar::cuda {
@@ -28,7 +29,7 @@ ASHLAR_HD void MatrixAt(const MatrixParams& p, int64_t number) {
            LoadAs<float>(p.dtype, p.b, at[1] + l * p.b_row + column * p.b_column);
   }
   if (p.bias != nullptr) sum += LoadAs<float>(p.dtype, p.bias, column);
-  StoreAs<float>(p.dtype, p.out, number, p.relu && sum < 0 ? 0.0f : sum);
+  StoreAs<float>(p.dtype, p.out, number, p.relu ? formulas::Relu(sum) : sum);
 }
 
 }  // namespace ashlar::cuda

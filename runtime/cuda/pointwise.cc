@@ -1,4 +1,4 @@
-// Elemwise, ElemwiseChain and TypeCvt, in every mode, dtype and storage format.
+// Elemwise, ElemwiseChain and TypeCvt, with every scalar function, dtype and storage format.
 #include "runtime/cuda/pointwise.h"
 
 #include <utility>
@@ -13,11 +13,6 @@
 
 namespace ashlar::cuda {
 namespace {
-
-static_assert(static_cast<int>(Function::kFuseMulAdd3) ==
-                  static_cast<int>(ElemwiseMode::kFuseMulAdd3) &&
-              static_cast<int>(Function::kClamp) == static_cast<int>(ElemwiseMode::kClamp) &&
-              static_cast<int>(Function::kAdd) == static_cast<int>(ElemwiseMode::kAdd));
 
 static_assert(kMaxInputs >= static_cast<int>(ElemwiseChain::kMaxInputs) &&
               kMaxSteps >= static_cast<int>(ElemwiseChain::kMaxSteps));
@@ -57,6 +52,22 @@ ChainParams MakeChain(const TensorType& output, absl::Span<const TensorType> inp
   return params;
 }
 
+ScalarCall CallOf(const ElemwiseParam& param) {
+  ScalarCall call;
+  call.function = param.mode;
+  std::copy(param.parameters.begin(), param.parameters.end(), call.parameters);
+  return call;
+}
+
+ChainStep StepOf(const ElemwiseParam& param) {
+  ChainStep step;
+  step.call = CallOf(param);
+  const int arity = Arity(param.mode);
+  step.b = static_cast<int8_t>(arity > 1 ? 1 : ChainStep::kParameter);
+  step.c = static_cast<int8_t>(arity > 2 ? 2 : ChainStep::kParameter - 2 + arity);
+  return step;
+}
+
 LaunchError LaunchChain(ChainParams params, const KernelArgs& args, void* stream) {
   for (int i = 0; i < params.inputs; ++i) params.in[i] = args.inputs[i];
   params.out = args.outputs[0];
@@ -68,14 +79,7 @@ namespace {
 absl::StatusOr<KernelList> MakeElemwise(const KernelRequest& request) {
   const ElemwiseParam& param = static_cast<const Elemwise&>(*request.op).param();
   if (request.outputs[0].shape.num_elements() == 0) return NoLaunch();
-  ChainStep step;
-  step.function = static_cast<Function>(param.mode);
-  step.lo = static_cast<float>(param.lo);
-  step.hi = static_cast<float>(param.hi);
-  const int arity = Arity(param.mode);
-  if (arity > 1) step.b = 1;
-  if (arity > 2) step.c = 2;
-  const ChainParams params = MakeChain(request.outputs[0], request.inputs, {step});
+  const ChainParams params = MakeChain(request.outputs[0], request.inputs, {StepOf(param)});
   return OnlyLaunch(
       params.pack > 1 ? "elementwise:packs" : "elementwise",
       [params](const KernelArgs& args, void* stream) { return LaunchChain(params, args, stream); });
@@ -87,7 +91,7 @@ absl::StatusOr<KernelList> MakeElemwiseChain(const KernelRequest& request) {
   static_assert(ElemwiseChainParam::kChained == ChainStep::kChained);
   std::vector<ChainStep> steps(param.steps());
   for (size_t s = 0; s < steps.size(); ++s) {
-    steps[s].function = static_cast<Function>(param.mode[s]);
+    steps[s].call.function = static_cast<ScalarFunction>(param.mode[s]);
     steps[s].a = static_cast<int8_t>(param.a[s]);
     steps[s].b = static_cast<int8_t>(param.b[s]);
     steps[s].c = static_cast<int8_t>(param.c[s]);

@@ -3,108 +3,34 @@
 #ifndef ASHLAR_RUNTIME_CUDA_POINTWISE_H_
 #define ASHLAR_RUNTIME_CUDA_POINTWISE_H_
 
-#include <cmath>
 #include <cstdint>
 
+#include "opr/scalar_functions.h"
 #include "runtime/cuda/index.h"
 #include "runtime/cuda/scalar.h"
 
 namespace ashlar::cuda {
 
-// The modes of opr/elemwise.h, in their order.
-enum class Function : uint8_t {
-  kRelu,
-  kExp,
-  kLog,
-  kSqrt,
-  kAbs,
-  kNegate,
-  kSigmoid,
-  kTanh,
-  kClamp,
-  kHSwish,
-  kAdd,
-  kSub,
-  kMul,
-  kTrueDiv,
-  kMax,
-  kMin,
-  kPow,
-  kFuseAddRelu,
-  kFuseAddSigmoid,
-  kFuseAddTanh,
-  kFuseMulAdd3,
+// A scalar function with its parameters.
+struct ScalarCall {
+  ScalarFunction function = ScalarFunction::kIdentity;
+  float parameters[ScalarRow::kMostParameters] = {};
 };
 
-template <typename Real>
-ASHLAR_HD Real Relu(Real x) {
-  return x < 0 ? 0 : x;  // hands a NaN on, as do the comparisons below
-}
-
-template <typename Real>
-ASHLAR_HD Real Sigmoid(Real x) {
-  return 1 / (1 + exp(-x));
-}
-
-template <typename Real>
-ASHLAR_HD Real Apply(Function function, Real a, Real b, Real c, Real lo, Real hi) {
-  switch (function) {
-    case Function::kRelu:
-      return Relu(a);
-    case Function::kExp:
-      return exp(a);
-    case Function::kLog:
-      return log(a);
-    case Function::kSqrt:
-      return sqrt(a);
-    case Function::kAbs:
-      return fabs(a);
-    case Function::kNegate:
-      return -a;
-    case Function::kSigmoid:
-      return Sigmoid(a);
-    case Function::kTanh:
-      return tanh(a);
-    case Function::kClamp:
-      return a < lo ? lo : a > hi ? hi : a;
-    case Function::kHSwish:
-      return a < -3 ? 0 : a > 3 ? a : a * (a + 3) / 6;
-    case Function::kAdd:
-      return a + b;
-    case Function::kSub:
-      return a - b;
-    case Function::kMul:
-      return a * b;
-    case Function::kTrueDiv:
-      return a / b;
-    case Function::kMax:
-      return a < b || b != b ? b : a;
-    case Function::kMin:
-      return b < a || b != b ? b : a;
-    case Function::kPow:
-      return pow(a, b);
-    case Function::kFuseAddRelu:
-      return Relu(a + b);
-    case Function::kFuseAddSigmoid:
-      return Sigmoid(a + b);
-    case Function::kFuseAddTanh:
-      return tanh(a + b);
-    case Function::kFuseMulAdd3:
-      return a * b + c;
-  }
-  return a;
+// That of an activation, which has one argument.
+ASHLAR_HD float Activate(const ScalarCall& call, float x) {
+  return Apply(call.function, x, call.parameters[0], call.parameters[1]);
 }
 
 inline constexpr int kMaxInputs = 7;
 inline constexpr int kMaxSteps = 12;
 
 // One function of a chain. Arguments are numbers of inputs; kChained stands for the value that the
-// chain has so far.
+// chain has so far, kParameter - i for parameter i of the call.
 struct ChainStep {
-  static constexpr int8_t kChained = -1;
-  Function function = Function::kRelu;
+  static constexpr int8_t kChained = -1, kParameter = -2;
+  ScalarCall call;
   int8_t a = kChained, b = kChained, c = kChained;
-  float lo = 0, hi = 0;
 };
 
 // out = the value of the chain, which begins as input 0. Operand 0 of the walk is the output,
@@ -123,8 +49,10 @@ struct ChainParams {
 };
 
 template <typename Real, typename Load>
-ASHLAR_HD Real Argument(int8_t index, Real chained, const Load& load) {
-  return index == ChainStep::kChained ? chained : load(index);
+ASHLAR_HD Real Argument(const ChainStep& step, int8_t index, Real chained, const Load& load) {
+  if (index >= 0) return load(index);
+  return index == ChainStep::kChained ? chained
+                                      : step.call.parameters[ChainStep::kParameter - index];
 }
 
 // One element, of whatever dtype, computed in Real.
@@ -141,8 +69,8 @@ ASHLAR_HD void ChainAt(const ChainParams& p, int64_t number) {
   Real value = load(0);
   for (int s = 0; s < p.steps; ++s) {
     const ChainStep& step = p.chain[s];
-    value = Apply<Real>(step.function, Argument(step.a, value, load), Argument(step.b, value, load),
-                        Argument(step.c, value, load), step.lo, step.hi);
+    value = Apply(step.call.function, Argument(step, step.a, value, load),
+                  Argument(step, step.b, value, load), Argument(step, step.c, value, load));
   }
   StoreAs<Real>(p.dtype, p.out, at[0], value);
 }
@@ -170,19 +98,22 @@ ASHLAR_HD void ChainPackAt(const ChainParams& p, int64_t number) {
   };
   float value[kPack], a[kPack], b[kPack], c[kPack];
   load(0, value);
-  const auto argument = [&](int8_t index, float(&to)[kPack]) {
-    if (index != ChainStep::kChained) return load(index, to);
+  const auto argument = [&](const ChainStep& step, int8_t index, float(&to)[kPack]) {
+    if (index >= 0) return load(index, to);
+    const bool chained = index == ChainStep::kChained;
     ASHLAR_UNROLL
-    for (int i = 0; i < kPack; ++i) to[i] = value[i];
+    for (int i = 0; i < kPack; ++i) {
+      to[i] = chained ? value[i] : step.call.parameters[ChainStep::kParameter - index];
+    }
   };
   for (int s = 0; s < p.steps; ++s) {
     const ChainStep& step = p.chain[s];
-    argument(step.a, a);
-    argument(step.b, b);
-    argument(step.c, c);
+    argument(step, step.a, a);
+    argument(step, step.b, b);
+    argument(step, step.c, c);
     ASHLAR_UNROLL
     for (int i = 0; i < kPack; ++i) {
-      value[i] = Apply<float>(step.function, a[i], b[i], c[i], step.lo, step.hi);
+      value[i] = Apply(step.call.function, a[i], b[i], c[i]);
     }
   }
   Elements result;

@@ -4,10 +4,18 @@
 
 #include "absl/types/span.h"
 #include "graph/shape.h"
+#include "opr/elemwise.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {
+
+// The function as kernels take it.
+ScalarCall CallOf(const ElemwiseParam& param);
+
+// The same as a step: of what the chain has so far, and of inputs 1 and 2 where it has more
+// arguments.
+ChainStep StepOf(const ElemwiseParam& param);
 
 // The chain, without pointers. At most kMaxInputs inputs, which broadcast to the output and have
 // its dtype, and kMaxSteps steps; the output has elements.

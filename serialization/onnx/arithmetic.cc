@@ -11,43 +11,14 @@
 namespace ashlar {
 namespace {
 
-// Modes that are one or two ONNX nodes: `first` on the inputs, then `second` on its result.
-struct ElemwiseRow {
-  ElemwiseMode mode;
-  const char* first;
-  const char* second = nullptr;
-};
-
-constexpr ElemwiseRow kElemwiseRows[] = {
-    {ElemwiseMode::kRelu, "Relu"},
-    {ElemwiseMode::kExp, "Exp"},
-    {ElemwiseMode::kLog, "Log"},
-    {ElemwiseMode::kSqrt, "Sqrt"},
-    {ElemwiseMode::kAbs, "Abs"},
-    {ElemwiseMode::kNegate, "Neg"},
-    {ElemwiseMode::kSigmoid, "Sigmoid"},
-    {ElemwiseMode::kTanh, "Tanh"},
-    {ElemwiseMode::kAdd, "Add"},
-    {ElemwiseMode::kSub, "Sub"},
-    {ElemwiseMode::kMul, "Mul"},
-    {ElemwiseMode::kTrueDiv, "Div"},
-    {ElemwiseMode::kMax, "Max"},
-    {ElemwiseMode::kMin, "Min"},
-    {ElemwiseMode::kPow, "Pow"},
-    {ElemwiseMode::kFuseAddRelu, "Add", "Relu"},
-    {ElemwiseMode::kFuseAddSigmoid, "Add", "Sigmoid"},
-    {ElemwiseMode::kFuseAddTanh, "Add", "Tanh"},
-};
-
 // Operator set 13 has few integer operators, and no Relu among them.
-absl::Status CheckElemwiseType(ElemwiseMode mode, DType dtype) {
-  const bool relu = mode == ElemwiseMode::kRelu || mode == ElemwiseMode::kFuseAddRelu;
+absl::Status CheckElemwiseType(ScalarFunction function, DType dtype) {
+  const bool relu = function == ScalarFunction::kRelu || function == ScalarFunction::kFuseAddRelu;
   const bool integer = dtype == DType::kInt32 || dtype == DType::kInt64;
   if (dtype == DType::kFloat32 || dtype == DType::kFloat16 || (integer && !relu)) {
     return absl::OkStatus();
   }
-  return absl::UnimplementedError(
-      absl::StrCat(ElemwiseModeNames()[static_cast<size_t>(mode)], " of ", Name(dtype)));
+  return absl::UnimplementedError(absl::StrCat(RowOf(function).name, " of ", Name(dtype)));
 }
 
 const char* ReduceType(ReduceMode mode) {
@@ -78,35 +49,42 @@ std::string Transposed(OnnxEmitter& emitter, int input) {
 
 }  // namespace
 
-std::string OnnxClamp(OnnxEmitter& emitter, const std::string& x, double lo, double hi) {
-  return emitter.Add("Clip", {x, emitter.Scalar(lo), emitter.Scalar(hi)});
-}
-
-std::string OnnxHSwish(OnnxEmitter& emitter, const std::string& x) {
-  const std::string gate = emitter.Add("HardSigmoid", {x}, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
-  return emitter.Add("Mul", {x, gate});
+absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const ElemwiseParam& param,
+                                               const std::vector<std::string>& inputs) {
+  const ScalarRow& row = RowOf(param.mode);
+  if (row.onnx != nullptr) {
+    std::vector<OnnxAttribute> attributes;
+    for (int i = 0; i < row.num_parameters; ++i) {
+      attributes.push_back({row.parameters[i], static_cast<float>(param.parameters[i])});
+    }
+    return emitter.Add(row.onnx, inputs, attributes);
+  }
+  if (row.adds) {
+    return OnnxScalarFunction(emitter, {row.of_sum}, {emitter.Add("Add", inputs)});
+  }
+  // Those that are several operators there, or take parameters as inputs.
+  switch (param.mode) {
+    case ScalarFunction::kClamp:
+      return emitter.Add("Clip", {inputs[0], emitter.Scalar(param.parameters[0]),
+                                  emitter.Scalar(param.parameters[1])});
+    case ScalarFunction::kHSwish: {
+      const std::string gate =
+          emitter.Add("HardSigmoid", inputs, {{"alpha", 1.0f / 6}, {"beta", 0.5f}});
+      return emitter.Add("Mul", {inputs[0], gate});
+    }
+    case ScalarFunction::kFuseMulAdd3:
+      return emitter.Add("Add", {emitter.Add("Mul", {inputs[0], inputs[1]}), inputs[2]});
+    default:
+      return absl::UnimplementedError(absl::StrCat("mode ", row.name));
+  }
 }
 
 absl::StatusOr<std::string> OnnxElemwise(OnnxEmitter& emitter) {
   const ElemwiseParam& param = emitter.op<Elemwise>().param();
   ASHLAR_RETURN_IF_ERROR(CheckElemwiseType(param.mode, emitter.output_type().dtype));
-  if (param.mode == ElemwiseMode::kClamp) {
-    return OnnxClamp(emitter, emitter.input(0), param.lo, param.hi);
-  }
-  if (param.mode == ElemwiseMode::kHSwish) return OnnxHSwish(emitter, emitter.input(0));
-  if (param.mode == ElemwiseMode::kFuseMulAdd3) {
-    const std::string product = emitter.Add("Mul", {emitter.input(0), emitter.input(1)});
-    return emitter.Add("Add", {product, emitter.input(2)});
-  }
-  for (const ElemwiseRow& row : kElemwiseRows) {
-    if (row.mode != param.mode) continue;
-    std::vector<std::string> inputs;
-    for (size_t i = 0; i < emitter.num_inputs(); ++i) inputs.push_back(emitter.input(i));
-    const std::string value = emitter.Add(row.first, inputs);
-    return row.second == nullptr ? value : emitter.Add(row.second, {value});
-  }
-  return absl::UnimplementedError(
-      absl::StrCat("mode ", ElemwiseModeNames()[static_cast<size_t>(param.mode)]));
+  std::vector<std::string> inputs;
+  for (size_t i = 0; i < emitter.num_inputs(); ++i) inputs.push_back(emitter.input(i));
+  return OnnxScalarFunction(emitter, param, inputs);
 }
 
 absl::StatusOr<std::string> OnnxMatrixMul(OnnxEmitter& emitter) {

@@ -4,6 +4,7 @@
 #include "graph/status.h"
 #include "opr/batch_norm.h"
 #include "opr/conv_bias.h"
+#include "opr/conv_fusion.h"
 #include "opr/convolution.h"
 #include "opr/lrn.h"
 #include "opr/pooling.h"
@@ -68,22 +69,6 @@ absl::StatusOr<std::string> Conv(OnnxEmitter& emitter, const ConvolutionParam& p
   return emitter.Add("Conv", inputs, attributes);
 }
 
-std::string Activate(OnnxEmitter& emitter, const ConvBiasParam& param, const std::string& x) {
-  switch (param.nonlineMode) {
-    case Activation::kIdentity:
-      return x;
-    case Activation::kRelu:
-      return emitter.Add("Relu", {x});
-    case Activation::kSigmoid:
-      return emitter.Add("Sigmoid", {x});
-    case Activation::kHSwish:
-      return OnnxHSwish(emitter, x);
-    case Activation::kClamp:
-      return OnnxClamp(emitter, x, param.lo, param.hi);
-  }
-  return x;
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> OnnxConvolution(OnnxEmitter& emitter) {
@@ -97,7 +82,8 @@ absl::StatusOr<std::string> OnnxConvBias(OnnxEmitter& emitter) {
   if (emitter.num_inputs() > ConvBiasForward::kZ) {
     value = emitter.Add("Add", {value, emitter.input(ConvBiasForward::kZ)});
   }
-  return Activate(emitter, param, value);
+  if (param.nonlineMode == ScalarFunction::kIdentity) return value;
+  return OnnxScalarFunction(emitter, ActivationParam(param), {value});
 }
 
 absl::StatusOr<std::string> OnnxPooling(OnnxEmitter& emitter) {

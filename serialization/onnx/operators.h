@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "opr/elemwise.h"
 #include "serialization/onnx/model.h"
 
 namespace ashlar {
@@ -73,9 +74,9 @@ absl::StatusOr<std::string> OnnxSoftmax(OnnxEmitter& emitter);
 absl::StatusOr<std::string> OnnxSubtensor(OnnxEmitter& emitter);
 absl::StatusOr<std::string> OnnxTypeCvt(OnnxEmitter& emitter);
 
-// The activations that ConvBiasForward and Elemwise share.
-std::string OnnxClamp(OnnxEmitter& emitter, const std::string& x, double lo, double hi);
-std::string OnnxHSwish(OnnxEmitter& emitter, const std::string& x);
+// A scalar function of the inputs: an Elemwise, or the activation of a ConvBiasForward.
+absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const ElemwiseParam& param,
+                                               const std::vector<std::string>& inputs);
 
 }  // namespace ashlar
 

@@ -26,7 +26,7 @@ OperatorPtr Constant(HostTensor value) {
 OperatorPtr Input(std::vector<int64_t> shape) {
   return Make<Host2DeviceCopy>({DType::kFloat32, std::move(shape)});
 }
-OperatorPtr Add() { return Make<Elemwise>({ElemwiseMode::kAdd}); }
+OperatorPtr Add() { return Make<Elemwise>({ScalarFunction::kAdd}); }
 OperatorPtr Output() { return Make<OutputCallback>({}); }
 
 GraphBuilder::NodeOptions Named(std::string name) {
@@ -179,14 +179,14 @@ TEST(GraphBuilder, StaticValuesGrowWithTheConstants) {
       AddNode(builder, Constant(HostTensor::FromValues<float>(DType::kFloat32, {}, {0.5f})), {});
   int var = AddNode(builder, Constant(weights), {});
   for (int i = 0; i < 4; ++i) {
-    var = AddNode(builder, Make<Elemwise>({ElemwiseMode::kMul}), {var, half});
+    var = AddNode(builder, Make<Elemwise>({ScalarFunction::kMul}), {var, half});
     EXPECT_NE(builder.StaticValue(var), nullptr) << i;
   }
   // Constants that share their bytes count once.
   int known = 0;
   for (int i = 0; i < 10; ++i) {
     const int same = AddNode(builder, Constant(weights), {});
-    const int scaled = AddNode(builder, Make<Elemwise>({ElemwiseMode::kMul}), {same, half});
+    const int scaled = AddNode(builder, Make<Elemwise>({ScalarFunction::kMul}), {same, half});
     if (builder.StaticValue(scaled) != nullptr) ++known;
   }
   EXPECT_LT(known, 10);

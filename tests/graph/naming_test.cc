@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kDump = "data/megengine-resnet50-b10.profile.json";
 
 TEST(AutomaticName, ListsInputsWithoutTheirParentheses) {
-  const Elemwise add({ElemwiseMode::kAdd});
+  const Elemwise add({ScalarFunction::kAdd});
   EXPECT_EQ(AutomaticName(add, {"FUSE_ADD_RELU(a,conv(b)[2])[619]", "x"}, 7),
             "ADD(FUSE_ADD_RELU[619],x)[7]");
   EXPECT_EQ(AutomaticName(add, {"odd)name(", "x"}, 7), "ADD(odd)name(,x)[7]");

@@ -13,9 +13,9 @@ Graph WithDeadNodes() {
   GraphMaker maker;
   const int x = maker.Input("x", {2, 3});
   maker.Input("unused", {4});
-  const int relu = maker.Add<Elemwise>({ElemwiseMode::kRelu}, {x}, "relu");
-  const int dead = maker.Add<Elemwise>({ElemwiseMode::kExp}, {relu}, "dead");
-  maker.Add<Elemwise>({ElemwiseMode::kExp}, {dead}, "dead too");
+  const int relu = maker.Add<Elemwise>({ScalarFunction::kRelu}, {x}, "relu");
+  const int dead = maker.Add<Elemwise>({ScalarFunction::kExp}, {relu}, "dead");
+  maker.Add<Elemwise>({ScalarFunction::kExp}, {dead}, "dead too");
   maker.Output(maker.Add<Reduce>({ReduceMode::kSum, 0}, {relu}, "sum"));
   return std::move(maker).Build();
 }
@@ -50,7 +50,7 @@ TEST(GraphRewriter, SubstitutesAcrossWorkspaces) {
   GraphRewriter rewriter(graph);
   for (const OperatorNode& node : graph.nodes()) {
     if (node.name == "sum") {  // an operator without workspace in its place
-      const auto op = std::make_shared<const Elemwise>(ElemwiseParam{ElemwiseMode::kAbs});
+      const auto op = std::make_shared<const Elemwise>(ElemwiseParam{ScalarFunction::kAbs});
       ASSERT_TRUE(IsOk(rewriter.Substitute(node, op, rewriter.MapAll(node.inputs))));
     } else if (node.name == "relu") {  // and one with a workspace
       const auto op = std::make_shared<const Reduce>(ReduceParam{ReduceMode::kMax, 1});

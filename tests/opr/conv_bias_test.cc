@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/opr/convolution_reference.h"
+#include "tests/support/activations.h"
 #include "tests/support/operators.h"
 
 namespace ashlar::testing {
@@ -16,18 +17,19 @@ OperatorPtr MakeConvBias(ConvBiasParam param = {}) {
 
 double Activate(const ConvBiasParam& p, double x) {
   switch (p.nonlineMode) {
-    case Activation::kIdentity:
+    case ScalarFunction::kIdentity:
       return x;
-    case Activation::kRelu:
+    case ScalarFunction::kRelu:
       return std::max(x, 0.0);
-    case Activation::kSigmoid:
+    case ScalarFunction::kSigmoid:
       return 1 / (1 + std::exp(-x));
-    case Activation::kHSwish:
+    case ScalarFunction::kHSwish:
       return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
-    case Activation::kClamp:
-      return std::min(std::max(x, p.lo), p.hi);
+    case ScalarFunction::kClamp:
+      return std::min(std::max(x, p.parameters[0]), p.parameters[1]);
+    default:
+      return NAN;
   }
-  return NAN;
 }
 
 TEST(ConvBias, EvaluatesItsDefinition) {
@@ -38,7 +40,7 @@ TEST(ConvBias, EvaluatesItsDefinition) {
     const Shape output = InferConvolution(c.param, {DType::kFloat32, c.src.shape()},
                                           {DType::kFloat32, c.filter.shape()})
                              ->output();
-    const ConvBiasParam param{c.param, static_cast<Activation>(seed % 5), -0.5, 0.75};
+    const ConvBiasParam param{c.param, Activations()[seed % Activations().size()], -0.5, 0.75};
     std::vector<HostTensor> inputs = {c.src, c.filter,
                                       RandomTensor(random, Shape{1, output[1], 1, 1})};
     if (seed % 2 == 1) inputs.push_back(RandomTensor(random, output));
@@ -77,10 +79,11 @@ TEST(ConvBias, RefusesWhatItCannotCompute) {
       {MakeConvBias(),
        {src, filter, bias, {1, 4, 8, 8}},
        "z is Float32{1,4,8,8}, expected {1,4,6,6}"},
-      {MakeConvBias({{}, Activation::kClamp, 1, 0}),
+      {MakeConvBias({{}, ScalarFunction::kExp}), {src, filter, bias}, "nonlineMode is EXP"},
+      {MakeConvBias({{}, ScalarFunction::kClamp, 1, 0}),
        {src, filter, bias},
        "lo is 1, expected at most hi"},
-      {MakeConvBias({{}, Activation::kClamp, NAN, 0}), {src, filter, bias}, "lo is nan"},
+      {MakeConvBias({{}, ScalarFunction::kClamp, NAN, 0}), {src, filter, bias}, "lo is nan"},
   });
 }
 

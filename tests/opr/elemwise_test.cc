@@ -19,7 +19,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct ModeCase {
-  ElemwiseMode mode;
+  ScalarFunction mode;
   const char* name;
   int arity;
   bool commutative;
@@ -31,51 +31,52 @@ double Logistic(double x) { return std::exp(x) / (1 + std::exp(x)); }
 // What each mode means, said a second time.
 const std::vector<ModeCase>& Modes() {
   static const auto* const modes = new std::vector<ModeCase>{
-      {ElemwiseMode::kRelu, "RELU", 1, false,
+      {ScalarFunction::kRelu, "RELU", 1, false,
        [](double a, double, double) { return std::fmax(a, 0); }},
-      {ElemwiseMode::kExp, "EXP", 1, false,
+      {ScalarFunction::kExp, "EXP", 1, false,
        [](double a, double, double) { return std::pow(M_E, a); }},
-      {ElemwiseMode::kLog, "LOG", 1, false,
+      {ScalarFunction::kLog, "LOG", 1, false,
        [](double a, double, double) { return std::log2(a) * M_LN2; }},
-      {ElemwiseMode::kSqrt, "SQRT", 1, false,
+      {ScalarFunction::kSqrt, "SQRT", 1, false,
        [](double a, double, double) { return std::pow(a, 0.5); }},
-      {ElemwiseMode::kAbs, "ABS", 1, false,
+      {ScalarFunction::kAbs, "ABS", 1, false,
        [](double a, double, double) { return a < 0 ? -a : a; }},
-      {ElemwiseMode::kNegate, "NEGATE", 1, false, [](double a, double, double) { return 0 - a; }},
-      {ElemwiseMode::kSigmoid, "SIGMOID", 1, false,
+      {ScalarFunction::kNegate, "NEGATE", 1, false, [](double a, double, double) { return 0 - a; }},
+      {ScalarFunction::kSigmoid, "SIGMOID", 1, false,
        [](double a, double, double) { return Logistic(a); }},
-      {ElemwiseMode::kTanh, "TANH", 1, false,
+      {ScalarFunction::kTanh, "TANH", 1, false,
        [](double a, double, double) { return 2 * Logistic(2 * a) - 1; }},
-      {ElemwiseMode::kClamp, "CLAMP", 1, false,
+      {ScalarFunction::kClamp, "CLAMP", 1, false,
        [](double a, double, double) { return std::fmin(std::fmax(a, 0.25), 1.5); }},
-      {ElemwiseMode::kHSwish, "H_SWISH", 1, false,
+      {ScalarFunction::kHSwish, "H_SWISH", 1, false,
        [](double a, double, double) { return a * std::fmin(std::fmax(a + 3, 0), 6) / 6; }},
-      {ElemwiseMode::kAdd, "ADD", 2, true, [](double a, double b, double) { return a + b; }},
-      {ElemwiseMode::kSub, "SUB", 2, false, [](double a, double b, double) { return a - b; }},
-      {ElemwiseMode::kMul, "MUL", 2, true, [](double a, double b, double) { return a * b; }},
-      {ElemwiseMode::kTrueDiv, "TRUE_DIV", 2, false,
+      {ScalarFunction::kAdd, "ADD", 2, true, [](double a, double b, double) { return a + b; }},
+      {ScalarFunction::kSub, "SUB", 2, false, [](double a, double b, double) { return a - b; }},
+      {ScalarFunction::kMul, "MUL", 2, true, [](double a, double b, double) { return a * b; }},
+      {ScalarFunction::kTrueDiv, "TRUE_DIV", 2, false,
        [](double a, double b, double) { return a / b; }},
-      {ElemwiseMode::kMax, "MAX", 2, true,
+      {ScalarFunction::kMax, "MAX", 2, true,
        [](double a, double b, double) { return std::fmax(a, b); }},
-      {ElemwiseMode::kMin, "MIN", 2, true,
+      {ScalarFunction::kMin, "MIN", 2, true,
        [](double a, double b, double) { return std::fmin(a, b); }},
-      {ElemwiseMode::kPow, "POW", 2, false,
+      {ScalarFunction::kPow, "POW", 2, false,
        [](double a, double b, double) { return std::exp(b * std::log(a)); }},
-      {ElemwiseMode::kFuseAddRelu, "FUSE_ADD_RELU", 2, true,
+      {ScalarFunction::kFuseAddRelu, "FUSE_ADD_RELU", 2, true,
        [](double a, double b, double) { return std::fmax(a + b, 0); }},
-      {ElemwiseMode::kFuseAddSigmoid, "FUSE_ADD_SIGMOID", 2, true,
+      {ScalarFunction::kFuseAddSigmoid, "FUSE_ADD_SIGMOID", 2, true,
        [](double a, double b, double) { return Logistic(a + b); }},
-      {ElemwiseMode::kFuseAddTanh, "FUSE_ADD_TANH", 2, true,
+      {ScalarFunction::kFuseAddTanh, "FUSE_ADD_TANH", 2, true,
        [](double a, double b, double) { return 2 * Logistic(2 * (a + b)) - 1; }},
-      {ElemwiseMode::kFuseMulAdd3, "FUSE_MUL_ADD3", 3, true,
+      {ScalarFunction::kFuseMulAdd3, "FUSE_MUL_ADD3", 3, true,
        [](double a, double b, double c) { return a * b + c; }},
+      {ScalarFunction::kIdentity, "IDENTITY", 1, false, [](double a, double, double) { return a; }},
   };
   return *modes;
 }
 
-ElemwiseParam ParamOf(ElemwiseMode mode) {
+ElemwiseParam ParamOf(ScalarFunction mode) {
   ElemwiseParam param{mode};
-  if (mode == ElemwiseMode::kClamp) param.lo = 0.25, param.hi = 1.5;
+  if (mode == ScalarFunction::kClamp) param.parameters = {0.25, 1.5};
   return param;
 }
 
@@ -97,20 +98,20 @@ double AtBroadcast(const HostTensor& tensor, absl::Span<const int64_t> index) {
 }
 
 // Wide enough to meet each branch, narrow enough for 16-bit floats.
-HostTensor Argument(Random& random, DType dtype, const Shape& shape, ElemwiseMode mode) {
-  const bool positive = mode == ElemwiseMode::kLog || mode == ElemwiseMode::kSqrt ||
-                        mode == ElemwiseMode::kPow || mode == ElemwiseMode::kTrueDiv;
+HostTensor Argument(Random& random, DType dtype, const Shape& shape, ScalarFunction mode) {
+  const bool positive = mode == ScalarFunction::kLog || mode == ScalarFunction::kSqrt ||
+                        mode == ScalarFunction::kPow || mode == ScalarFunction::kTrueDiv;
   return RandomTensor(random, dtype, shape, positive ? 0.5 : -4, positive ? 3 : 4);
 }
 
 TEST(ElemwiseTest, EveryModeHasACase) {
-  ASSERT_EQ(Modes().size(), ElemwiseModeNames().size());
+  ASSERT_EQ(Modes().size(), kScalarFunctionNames.size());
   for (size_t i = 0; i < Modes().size(); ++i) {
     const ModeCase& mode = Modes()[i];
     EXPECT_EQ(static_cast<size_t>(mode.mode), i);
-    EXPECT_STREQ(ElemwiseModeNames()[i], mode.name);
+    EXPECT_STREQ(kScalarFunctionNames[i], mode.name);
     EXPECT_EQ(Arity(mode.mode), mode.arity) << mode.name;
-    EXPECT_EQ(IsCommutative(mode.mode), mode.commutative) << mode.name;
+    EXPECT_EQ(RowOf(mode.mode).commutative, mode.commutative) << mode.name;
     EXPECT_EQ(Elemwise(ElemwiseParam{mode.mode}).base_name(), mode.name);
   }
 }
@@ -151,7 +152,7 @@ TEST(ElemwiseTest, EveryModeOnRandomShapes) {
 }
 
 TEST(ElemwiseTest, BothSidesBroadcast) {
-  const Elemwise add({ElemwiseMode::kAdd});
+  const Elemwise add({ScalarFunction::kAdd});
   const HostTensor column = HostTensor::FromValues<float>(DType::kFloat32, {2, 1}, {10, 20});
   const HostTensor row = HostTensor::FromValues<float>(DType::kFloat32, {3}, {1, 2, 3});
   const HostTensor sum =
@@ -161,7 +162,7 @@ TEST(ElemwiseTest, BothSidesBroadcast) {
 
 TEST(ElemwiseTest, RowsLongerThanAPiece) {
   Random random(1);
-  const Elemwise mul({ElemwiseMode::kMul});
+  const Elemwise mul({ScalarFunction::kMul});
   const HostTensor x = RandomTensor(random, DType::kFloat32, {3, 2500});
   const HostTensor scale = RandomTensor(random, DType::kFloat32, {3, 1});
   HostTensor expected = HostTensor::Zeros(DType::kFloat32, {3, 2500});
@@ -170,21 +171,33 @@ TEST(ElemwiseTest, RowsLongerThanAPiece) {
 }
 
 TEST(ElemwiseTest, EmptyTensors) {
-  const Elemwise add({ElemwiseMode::kAdd});
+  const Elemwise add({ScalarFunction::kAdd});
   const HostTensor none = HostTensor::Zeros(DType::kFloat32, {0, 3});
   const HostTensor row = HostTensor::Zeros(DType::kFloat32, {3});
   EXPECT_EQ(Evaluate(add, {none, row}).shape(), (Shape{0, 3}));
 }
 
 TEST(ElemwiseTest, ComparisonsHandNaNOn) {
-  EXPECT_TRUE(std::isnan(Apply({ElemwiseMode::kRelu}, kNaN)));
-  EXPECT_TRUE(std::isnan(Apply(ParamOf(ElemwiseMode::kClamp), kNaN)));
-  for (ElemwiseMode mode : {ElemwiseMode::kMax, ElemwiseMode::kMin, ElemwiseMode::kFuseAddRelu}) {
+  EXPECT_TRUE(std::isnan(Apply({ScalarFunction::kRelu}, kNaN)));
+  EXPECT_TRUE(std::isnan(Apply(ParamOf(ScalarFunction::kClamp), kNaN)));
+  for (ScalarFunction mode :
+       {ScalarFunction::kMax, ScalarFunction::kMin, ScalarFunction::kFuseAddRelu}) {
     EXPECT_TRUE(std::isnan(Apply({mode}, kNaN, 1)));
     EXPECT_TRUE(std::isnan(Apply({mode}, 1, kNaN)));
   }
-  EXPECT_EQ(Apply({ElemwiseMode::kSigmoid}, -1e4), 0);  // no overflow to NaN
-  EXPECT_EQ(Apply({ElemwiseMode::kSigmoid}, 1e4), 1);
+  EXPECT_EQ(Apply({ScalarFunction::kSigmoid}, -1e4), 0);  // no overflow to NaN
+  EXPECT_EQ(Apply({ScalarFunction::kSigmoid}, 1e4), 1);
+}
+
+// As IEEE 754-2019 has maximum and minimum.
+TEST(ElemwiseTest, ZerosHaveSigns) {
+  for (const double a : {0.0, -0.0}) {
+    for (const double b : {0.0, -0.0}) {
+      const bool minus_a = std::signbit(a), minus_b = std::signbit(b);
+      EXPECT_EQ(std::signbit(Apply({ScalarFunction::kMax}, a, b)), minus_a && minus_b);
+      EXPECT_EQ(std::signbit(Apply({ScalarFunction::kMin}, a, b)), minus_a || minus_b);
+    }
+  }
 }
 
 TEST(ElemwiseTest, Rejects) {
@@ -197,17 +210,17 @@ TEST(ElemwiseTest, Rejects) {
     std::vector<InputInfo> inputs;
     const char* error;
   } kCases[] = {
-      {{ElemwiseMode::kAdd}, {{f}}, "1 inputs, expected 2"},
-      {{ElemwiseMode::kRelu}, {{f}, {f}}, "2 inputs, expected 1"},
-      {{ElemwiseMode::kFuseMulAdd3}, {{f}, {f}}, "2 inputs, expected 3"},
-      {{ElemwiseMode::kAdd}, {{f}, {h}}, "input 1 is Float16, expected Float32"},
-      {{ElemwiseMode::kAdd}, {{f}, {other}}, "{2,3} and {2,4} do not broadcast"},
-      {{ElemwiseMode::kAdd}, {{large}, {wide}}, "is larger than"},
-      {{ElemwiseMode::kExp}, {{i}}, "EXP is not defined for Int32"},
-      {{ElemwiseMode::kRelu}, {{byte}}, "RELU is not defined for Byte"},
-      {{ElemwiseMode::kRelu}, {{flag}}, "RELU is not defined for Bool"},
-      {{ElemwiseMode::kClamp, 1, 0}, {{f}}, "lo must not exceed hi"},
-      {{ElemwiseMode::kClamp, kNaN, 0}, {{f}}, "lo must not exceed hi"},
+      {{ScalarFunction::kAdd}, {{f}}, "1 inputs, expected 2"},
+      {{ScalarFunction::kRelu}, {{f}, {f}}, "2 inputs, expected 1"},
+      {{ScalarFunction::kFuseMulAdd3}, {{f}, {f}}, "2 inputs, expected 3"},
+      {{ScalarFunction::kAdd}, {{f}, {h}}, "input 1 is Float16, expected Float32"},
+      {{ScalarFunction::kAdd}, {{f}, {other}}, "{2,3} and {2,4} do not broadcast"},
+      {{ScalarFunction::kAdd}, {{large}, {wide}}, "is larger than"},
+      {{ScalarFunction::kExp}, {{i}}, "EXP is not defined for Int32"},
+      {{ScalarFunction::kRelu}, {{byte}}, "RELU is not defined for Byte"},
+      {{ScalarFunction::kRelu}, {{flag}}, "RELU is not defined for Bool"},
+      {{ScalarFunction::kClamp, 1, 0}, {{f}}, "lo must not exceed hi"},
+      {{ScalarFunction::kClamp, kNaN, 0}, {{f}}, "lo must not exceed hi"},
   };
   for (const auto& c : kCases) {
     EXPECT_TRUE(FailsWith(Elemwise(c.param).Infer(c.inputs).status(), c.error));
@@ -216,15 +229,15 @@ TEST(ElemwiseTest, Rejects) {
 
 TEST(ElemwiseTest, CountsOperations) {
   const TensorType x{DType::kFloat32, {10, 512, 28, 28}}, bias{DType::kFloat32, {1, 512, 1, 1}};
-  EXPECT_EQ(Elemwise({ElemwiseMode::kRelu}).Computation({x}, {x}), 4014080);
-  const Footprint footprint = FootprintOf(Elemwise({ElemwiseMode::kFuseAddRelu}), {bias, x}, {x});
+  EXPECT_EQ(Elemwise({ScalarFunction::kRelu}).Computation({x}, {x}), 4014080);
+  const Footprint footprint = FootprintOf(Elemwise({ScalarFunction::kFuseAddRelu}), {bias, x}, {x});
   EXPECT_EQ(footprint.computation, 4014080);  // operator 619 of MegEngine's dump
   EXPECT_EQ(footprint.memory, 32114688);
-  EXPECT_EQ(Elemwise({ElemwiseMode::kFuseMulAdd3}).Computation({x, x, x}, {x}), 2 * 4014080);
+  EXPECT_EQ(Elemwise({ScalarFunction::kFuseMulAdd3}).Computation({x, x, x}, {x}), 2 * 4014080);
 }
 
 TEST(ElemwiseTest, OverwritesInputsOfTheOutputsTypeOnly) {
-  const Elemwise add({ElemwiseMode::kAdd});
+  const Elemwise add({ScalarFunction::kAdd});
   const TensorType x{DType::kFloat32, {1, 32, 2, 2}}, bias{DType::kFloat32, {1, 32, 1, 1}};
   const TensorType blocked{DType::kFloat32, {1, 32, 2, 2}, Format::kNCHW16c};
   EXPECT_EQ(add.WritableForward({x, x}, {x}), (std::vector<int>{0, 1}));
@@ -233,9 +246,9 @@ TEST(ElemwiseTest, OverwritesInputsOfTheOutputsTypeOnly) {
 }
 
 TEST(ElemwiseTest, ParametersTravel) {
-  const Elemwise clamp({ElemwiseMode::kClamp, -1, 1});
+  const Elemwise clamp({ScalarFunction::kClamp, -1, 1});
   EXPECT_EQ(ToString(clamp.params()), "mode=CLAMP lo=-1 hi=1");
-  EXPECT_EQ(ToString(Elemwise({ElemwiseMode::kAdd}).params()), "mode=ADD");
+  EXPECT_EQ(ToString(Elemwise({ScalarFunction::kAdd}).params()), "mode=ADD");
   const OperatorPtr again = *Operators().Make("Elemwise", clamp.params());
   EXPECT_EQ(ToString(again->params()), ToString(clamp.params()));
   EXPECT_TRUE(FailsWith(Operators().Make("Elemwise", {{"mode", "SPIN"}}).status(), "SPIN"));
@@ -278,7 +291,7 @@ TEST(ElemwiseTest, ChannelAffineIsTheFunction) {
 }
 
 TEST(ElemwiseTest, ChannelAffineNeedsOneConstantAChannel) {
-  const Elemwise add({ElemwiseMode::kAdd});
+  const Elemwise add({ScalarFunction::kAdd});
   const InputInfo x{{DType::kFloat32, {2, 3, 4, 4}}};
   EXPECT_FALSE(add.AsChannelAffine({x, x}));
   for (const Shape& shape : {Shape{4}, Shape{3}, Shape{1, 3, 4, 4}, Shape{2, 3, 1, 1},

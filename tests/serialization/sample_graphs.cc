@@ -18,6 +18,7 @@
 #include "opr/softmax.h"
 #include "opr/subtensor.h"
 #include "opr/type_cvt.h"
+#include "tests/support/activations.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/shapes.h"
 #include "tests/support/tensors.h"
@@ -71,17 +72,15 @@ void AddConvolutions(Samples& samples) {
   samples.AddOne<ConvolutionForward>("conv_flipped", flipped, {{1, 2, 5, 5}}, {{3, 2, 3, 2}});
   samples.AddOne<ConvolutionForward>("conv_computed_filter", grouped,
                                      {{1, 6, 5, 5}, {3, 4, 2, 3, 3}});
-  for (const Activation activation :
-       {Activation::kIdentity, Activation::kRelu, Activation::kSigmoid, Activation::kHSwish,
-        Activation::kClamp}) {
+  for (const ScalarFunction activation : Activations()) {
     ConvBiasParam param;
     param.nonlineMode = activation;
-    if (activation == Activation::kClamp) param.lo = -1, param.hi = 2.5;
+    if (activation == ScalarFunction::kClamp) param.parameters = {-1, 2.5};
     samples.AddOne<ConvBiasForward>(absl::StrCat("conv_bias_", static_cast<int>(activation)), param,
                                     {{1, 2, 5, 5}}, {{3, 2, 3, 3}, {1, 3, 1, 1}});
   }
   ConvBiasParam relu;
-  relu.nonlineMode = Activation::kRelu;
+  relu.nonlineMode = ScalarFunction::kRelu;
   samples.AddOne<ConvBiasForward>("conv_bias_z", relu, {{1, 2, 5, 5}},
                                   {{3, 2, 3, 3}, {1, 3, 1, 1}, {1, 3, 3, 3}});
 }
@@ -114,12 +113,12 @@ void AddImages(Samples& samples) {
 }
 
 void AddArithmetic(Samples& samples) {
-  for (size_t i = 0; i < ElemwiseModeNames().size(); ++i) {
+  for (size_t i = 0; i < kScalarFunctionNames.size(); ++i) {
     ElemwiseParam param;
-    param.mode = static_cast<ElemwiseMode>(i);
-    if (param.mode == ElemwiseMode::kClamp) param.lo = -0.5, param.hi = 0.25;
+    param.mode = static_cast<ScalarFunction>(i);
+    if (param.mode == ScalarFunction::kClamp) param.parameters = {-0.5, 0.25};
     const std::vector<Shape> constants = {{3, 1}, {2, 1, 4}};
-    samples.AddOne<Elemwise>(absl::StrCat("elemwise_", ElemwiseModeNames()[i]), param, {{2, 3, 4}},
+    samples.AddOne<Elemwise>(absl::StrCat("elemwise_", kScalarFunctionNames[i]), param, {{2, 3, 4}},
                              {constants.begin(), constants.begin() + Arity(param.mode) - 1});
   }
   for (const bool a : {false, true}) {
@@ -195,19 +194,19 @@ void AddOutputs(Samples& samples) {
     return maker.Constant(Int64Vector({1, 2}));
   });
   samples.Add("output_is_read", {{2, 3}}, [](GraphMaker& maker, std::vector<int> x) {
-    const int relu = maker.Add<Elemwise>({ElemwiseMode::kRelu}, x);
+    const int relu = maker.Add<Elemwise>({ScalarFunction::kRelu}, x);
     maker.Output(relu);
-    return maker.Add<Elemwise>({ElemwiseMode::kExp}, {relu});
+    return maker.Add<Elemwise>({ScalarFunction::kExp}, {relu});
   });
   samples.Add("input_callback", {}, [](GraphMaker& maker, std::vector<int>) {
     const int x = maker.Add<InputCallback>({DType::kFloat32, {2, 3}}, {}, "called");
-    return maker.Add<Elemwise>({ElemwiseMode::kAbs}, {x});
+    return maker.Add<Elemwise>({ScalarFunction::kAbs}, {x});
   });
   // Every name is the same but those of inputs and outputs, and no UTF-8 either.
   samples.Add("bad_names", {{2, 3}}, [](GraphMaker& maker, std::vector<int> x) {
     const std::string name = "<script>\"\\\n\xff";
-    const int relu = maker.Add<Elemwise>({ElemwiseMode::kRelu}, x, name);
-    return maker.Add<Elemwise>({ElemwiseMode::kExp}, {relu}, name);
+    const int relu = maker.Add<Elemwise>({ScalarFunction::kRelu}, x, name);
+    return maker.Add<Elemwise>({ScalarFunction::kExp}, {relu}, name);
   });
 }
 

@@ -37,6 +37,7 @@ double WorstError(const HostTensor& got, const HostTensor& want, double floor) {
   double worst = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double g = got.At(i), w = want.At(i);
+    if (g == 0 && w == 0 && std::signbit(g) != std::signbit(w)) return INFINITY;
     if (g == w || (std::isnan(g) && std::isnan(w))) continue;
     const double error = std::abs(g - w) / std::max({std::abs(w), floor, 1e-37});
     worst = std::max(worst, std::isnan(error) ? INFINITY : error);

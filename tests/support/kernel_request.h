@@ -16,7 +16,8 @@ absl::StatusOr<KernelRequest> RequestOf(const Operator& op, const std::vector<Ho
                                         const std::vector<bool>& constant);
 
 // The largest error of an element over its value, or over `floor` where that is larger; a negative
-// floor stands for the root mean square of the tensor. NaN is right where it is wanted.
+// floor stands for the root mean square of the tensor. NaN is right where it is wanted,
+// and a zero of the other sign is infinitely wrong.
 double WorstError(const HostTensor& got, const HostTensor& want, double floor = -1);
 
 }  // namespace ashlar::testing

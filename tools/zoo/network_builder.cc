@@ -44,7 +44,7 @@ Feature Rectified(int var, const Feature& x) {
   return {var, Coarse(mean), Coarse(square - mean * mean)};
 }
 
-OperatorPtr MakeElemwise(ElemwiseMode mode) {
+OperatorPtr MakeElemwise(ScalarFunction mode) {
   ElemwiseParam param;
   param.mode = mode;
   return std::make_shared<const Elemwise>(param);
@@ -149,7 +149,8 @@ Feature NetworkBuilder::ConvBias(const std::string& name, const Feature& x,
                                  const ConvolutionShape& conv, double gain) {
   const int y = Convolution(name, x, conv, gain / std::sqrt(x.variance));
   const int bias = Vector(name + ".bias", {1, conv.channels, 1, 1}, 0, gain * kSpread);
-  return {AddNode(MakeElemwise(ElemwiseMode::kAdd), {y, bias}, name + ".add_bias"), 0, gain * gain};
+  return {AddNode(MakeElemwise(ScalarFunction::kAdd), {y, bias}, name + ".add_bias"), 0,
+          gain * gain};
 }
 
 Feature NetworkBuilder::Conv(const std::string& name, const Feature& x,
@@ -158,15 +159,15 @@ Feature NetworkBuilder::Conv(const std::string& name, const Feature& x,
 }
 
 Feature NetworkBuilder::Relu(const std::string& name, const Feature& x) {
-  return Rectified(AddNode(MakeElemwise(ElemwiseMode::kRelu), {x.var}, name), x);
+  return Rectified(AddNode(MakeElemwise(ScalarFunction::kRelu), {x.var}, name), x);
 }
 
 Feature NetworkBuilder::Relu6(const std::string& name, const Feature& x) {
-  return Rectified(AddNode(MakeElemwise(ElemwiseMode::kClamp), {x.var}, name), x);
+  return Rectified(AddNode(MakeElemwise(ScalarFunction::kClamp), {x.var}, name), x);
 }
 
 Feature NetworkBuilder::Add(const std::string& name, const Feature& a, const Feature& b) {
-  return {AddNode(MakeElemwise(ElemwiseMode::kAdd), {a.var, b.var}, name), a.mean + b.mean,
+  return {AddNode(MakeElemwise(ScalarFunction::kAdd), {a.var, b.var}, name), a.mean + b.mean,
           a.variance + b.variance};
 }
 
@@ -266,7 +267,7 @@ Feature NetworkBuilder::FullyConnected(const std::string& name, const Feature& x
                               Filters({classes, features}, features, gain / std::sqrt(x.variance)));
   const int product = AddNode(std::make_shared<const MatrixMul>(param), {x.var, weight}, name);
   const int bias = Vector(name + ".bias", {classes}, 0, gain * kSpread);
-  return {AddNode(MakeElemwise(ElemwiseMode::kAdd), {product, bias}, name + ".add_bias"), 0,
+  return {AddNode(MakeElemwise(ScalarFunction::kAdd), {product, bias}, name + ".add_bias"), 0,
           gain * gain};
 }
 

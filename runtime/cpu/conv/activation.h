@@ -10,16 +10,30 @@
 
 namespace ashlar::cpu {
 
-// What the innermost code does with its sums.
+// What the innermost code does with its sums: the activation, or nothing where its formula is more
+// than arithmetic.
 ConvFinish FinishOf(const ConvBiasParam& param);
-// Whether what was stored has to go through ApplySigmoid then.
-inline bool HasSigmoid(const ConvBiasParam& param) {
-  return param.nonlineMode == Activation::kSigmoid;
-}
 
-// Applies the sigmoid to the first `channels` channels of a block at `pixels` pixels, `step` bytes
-// apart.
-void ApplySigmoid(Isa isa, char* block, int64_t pixels, int64_t step, int channels);
+// An activation of values in memory; false where there is nothing to do.
+class BlockActivation {
+ public:
+  BlockActivation(const ConvBiasParam& param, Isa isa);
+  // What FinishOf leaves.
+  static BlockActivation BehindFinish(const ConvBiasParam& param, Isa isa);
+
+  explicit operator bool() const { return function_ != nullptr; }
+  // Applies it to the first `channels` channels of a block at `pixels` pixels, `step` bytes apart.
+  void operator()(char* block, int64_t pixels, int64_t step, int channels) const {
+    if (function_ != nullptr) function_(block, pixels, step, channels, call_);
+  }
+
+ private:
+  BlockActivation() = default;
+
+  using Function = void (*)(char*, int64_t, int64_t, int, const ConvFinish&);
+  Function function_ = nullptr;
+  ConvFinish call_;
+};
 
 }  // namespace ashlar::cpu
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "graph/region.h"
+#include "runtime/cpu/conv/activation.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/parallel.h"
-#include "runtime/cpu/vector_math.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -69,12 +69,14 @@ struct Convolution {
         filter(FilterType(problem)),
         z(problem.z.value_or(problem.dst)),
         dst(problem.dst),
+        activation(problem.param, problem.processor.isa),
         segments(Segments(problem.geometry)),
         taps(problem.geometry.h.window * problem.geometry.w.window),
         segment_floats(problem.geometry.in_channels * taps * kLanes) {}
 
   ConvProblem problem;
   Layout src, filter, z, dst;
+  BlockActivation activation;
   std::vector<Segment> segments;
   int64_t taps;            // of a window
   int64_t segment_floats;  // of the packed filter
@@ -163,35 +165,6 @@ void AddRun(const Convolution& convolution, const Segment& segment, int64_t begi
   }
 }
 
-void Activate(const ConvBiasParam& param, float* values, int64_t count) {
-  const float lo = static_cast<float>(param.lo), hi = static_cast<float>(param.hi);
-  switch (param.nonlineMode) {
-    case Activation::kIdentity:
-      break;
-    case Activation::kRelu:
-#pragma omp simd
-      for (int64_t i = 0; i < count; ++i) values[i] = values[i] < 0 ? 0 : values[i];
-      break;
-    case Activation::kSigmoid:
-#pragma omp simd
-      for (int64_t i = 0; i < count; ++i) values[i] = 1 / (1 + expf(-values[i]));
-      break;
-    case Activation::kHSwish:
-#pragma omp simd
-      for (int64_t i = 0; i < count; ++i) {
-        const float gate = values[i] + 3;
-        values[i] *= (gate < 0 ? 0 : gate > 6 ? 6 : gate) / 6;
-      }
-      break;
-    case Activation::kClamp:
-#pragma omp simd
-      for (int64_t i = 0; i < count; ++i) {
-        values[i] = values[i] < lo ? lo : values[i] > hi ? hi : values[i];
-      }
-      break;
-  }
-}
-
 // The sums of pixels [column, column + pixels) of output row `row`, from what `start` has for each
 // lane. `src` is the image, `filter` that of the segment.
 void Sum(const Convolution& convolution, const Segment& segment, int64_t row, int64_t column,
@@ -267,7 +240,7 @@ void ComputeRow(const Convolution& convolution, const Pointers& tensors, int64_t
       ForEachSum(convolution.z, base(convolution.z), segment.first, segment.last, pixels,
                  [&](int64_t sum, int64_t element) { sums[sum] += z[element]; });
     }
-    Activate(convolution.problem.param, sums, pixels * kLanes);
+    convolution.activation(reinterpret_cast<char*>(sums), pixels, kLanes * sizeof(float), kLanes);
     for (int64_t pixel = 0; pixel < pixels; ++pixel) {
       std::fill(sums + pixel * kLanes + segment.last, sums + pixel * kLanes + end, 0.0f);
     }

@@ -42,19 +42,25 @@ HostTensor Flipped(const HostTensor& filter, int64_t plane) {
   return flipped;
 }
 
-void AppendActivation(const ConvBiasParam& param, dnnl::post_ops& post_ops) {
+// Whether the library has the activation.
+bool AppendActivation(const ConvBiasParam& param, dnnl::post_ops& post_ops) {
+  const auto append = [&](algorithm function, double alpha = 0, double beta = 0) {
+    post_ops.append_eltwise(1.0f, function, static_cast<float>(alpha), static_cast<float>(beta));
+    return true;
+  };
   switch (param.nonlineMode) {
-    case Activation::kIdentity:
-      return;
-    case Activation::kRelu:
-      return post_ops.append_eltwise(1.0f, algorithm::eltwise_relu, 0.0f, 0.0f);
-    case Activation::kSigmoid:
-      return post_ops.append_eltwise(1.0f, algorithm::eltwise_logistic, 0.0f, 0.0f);
-    case Activation::kHSwish:
-      return post_ops.append_eltwise(1.0f, algorithm::eltwise_hardswish, 0.0f, 0.0f);
-    case Activation::kClamp:
-      return post_ops.append_eltwise(1.0f, algorithm::eltwise_clip, static_cast<float>(param.lo),
-                                     static_cast<float>(param.hi));
+    case ScalarFunction::kIdentity:
+      return true;
+    case ScalarFunction::kRelu:
+      return append(algorithm::eltwise_relu);
+    case ScalarFunction::kSigmoid:
+      return append(algorithm::eltwise_logistic);
+    case ScalarFunction::kHSwish:
+      return append(algorithm::eltwise_hardswish);
+    case ScalarFunction::kClamp:
+      return append(algorithm::eltwise_clip, param.parameters[0], param.parameters[1]);
+    default:
+      return false;
   }
 }
 
@@ -155,7 +161,7 @@ absl::Status AddOneDnnConvolutions(const ConvProblem& problem, KernelList& kerne
         {h.dilation - 1, w.dilation - 1}, {h.pad_begin, w.pad_begin}, {h.pad_end, w.pad_end});
     dnnl::post_ops post_ops;
     if (problem.z.has_value()) post_ops.append_sum(1.0f);
-    AppendActivation(problem.param, post_ops);
+    if (!AppendActivation(problem.param, post_ops)) return;
     dnnl::primitive_attr attributes = OneDnnAttributes();
     attributes.set_post_ops(post_ops);
     const dnnl::convolution_forward::primitive_desc first(convolution, attributes, OneDnnEngine(),

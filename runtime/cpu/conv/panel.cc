@@ -147,8 +147,8 @@ class PanelConvolution final : public Kernel {
                    int64_t input_bytes)
       : plan_(problem, strides, CodeFor(problem.processor.isa), input_bytes),
         finish_(FinishOf(problem.param)),
+        behind_finish_(BlockActivation::BehindFinish(problem.param, problem.processor.isa)),
         filter_shape_(problem.filter.shape),
-        sigmoid_(HasSigmoid(problem.param)),
         flipped_(problem.flipped()),
         has_bias_(problem.has_bias),
         has_z_(problem.z.has_value()),
@@ -182,12 +182,13 @@ class PanelConvolution final : public Kernel {
   const char* InputOf(const char* src, int64_t index) const;
   void RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks, int64_t prefetch_part,
                 bool last) const;
-  void Sigmoid(const ConvTile& tile, int64_t blocks, int64_t pixels) const;
+  void Activate(const ConvTile& tile, int64_t blocks, int64_t pixels) const;
 
   const PanelPlan plan_;
   const ConvFinish finish_;
+  const BlockActivation behind_finish_;
   const Shape filter_shape_;
-  const bool sigmoid_, flipped_, has_bias_, has_z_;
+  const bool flipped_, has_bias_, has_z_;
   const int threads_;
   const Isa isa_;
   const double relative_time_;
@@ -275,7 +276,7 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int
         tile.prefetch = InputOf(src, std::min(first + 2 * count - left, plan.tiles - 1));
       }
       run[pixels](tile);
-      if (last && sigmoid_) Sigmoid(tile, blocks, pixels);
+      if (last && behind_finish_) Activate(tile, blocks, pixels);
       column += pixels * plan.w.stride;
       tile.src += pixels * tile.pixel_step;
       tile.dst += pixels * tile.dst_pixel_step;
@@ -285,10 +286,10 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int
   }
 }
 
-void PanelConvolution::Sigmoid(const ConvTile& tile, int64_t blocks, int64_t pixels) const {
+void PanelConvolution::Activate(const ConvTile& tile, int64_t blocks, int64_t pixels) const {
   for (int64_t block = 0; block < blocks; ++block) {
-    ApplySigmoid(isa_, tile.dst + block * tile.dst_block_step, pixels, tile.dst_pixel_step,
-                 block + 1 < blocks ? kChannelBlock : tile.last_channels);
+    behind_finish_(tile.dst + block * tile.dst_block_step, pixels, tile.dst_pixel_step,
+                   block + 1 < blocks ? kChannelBlock : tile.last_channels);
   }
 }
 

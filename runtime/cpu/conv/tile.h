@@ -8,13 +8,14 @@
 
 #include <cstdint>
 
+#include "opr/scalar_functions.h"
+
 namespace ashlar::cpu {
 
-// What follows the last addition of a sum. The sigmoid is not among it.
+// The activation that follows the last addition of a sum, where its formula is arithmetic.
 struct ConvFinish {
-  enum class Kind : int { kNone, kRelu, kClamp, kHSwish };
-  Kind kind;
-  float lo, hi;  // of kClamp
+  ScalarFunction function = ScalarFunction::kIdentity;
+  float parameters[ScalarRow::kMostParameters] = {};
 };
 
 // Steps are in bytes, so that any of them can be an index of an address.

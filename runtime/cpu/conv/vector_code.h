@@ -3,6 +3,8 @@
 #ifndef ASHLAR_RUNTIME_CPU_CONV_VECTOR_CODE_H_
 #define ASHLAR_RUNTIME_CPU_CONV_VECTOR_CODE_H_
 
+#include <utility>
+
 #include "runtime/cpu/conv/tile.h"
 
 namespace ashlar::cpu {
@@ -38,34 +40,37 @@ struct Vectors {
   }
   [[gnu::always_inline]] static Vector Broadcast(float value) { return value - Vector{}; }
 
-  // What follows the last addition. NaN stays NaN.
+  // The activation, in registers.
   template <int kCount>
   [[gnu::always_inline]] static void Finish(const ConvFinish& finish, Vector (&values)[kCount]) {
-    const Vector zero = {};
-    if (finish.kind == ConvFinish::Kind::kRelu) {
-#pragma GCC unroll 32
-      for (int i = 0; i < kCount; ++i) values[i] = values[i] < zero ? zero : values[i];
-    } else if (finish.kind == ConvFinish::Kind::kClamp) {
-      const Vector lo = Broadcast(finish.lo), hi = Broadcast(finish.hi);
-#pragma GCC unroll 32
-      for (int i = 0; i < kCount; ++i) {
-        const Vector raised = values[i] < lo ? lo : values[i];
-        values[i] = raised > hi ? hi : raised;
-      }
-    } else if (finish.kind == ConvFinish::Kind::kHSwish) {
-      const Vector six = Broadcast(6.0f);
-#pragma GCC unroll 32
-      for (int i = 0; i < kCount; ++i) {
-        const Vector gate = values[i] + 3.0f;
-        const Vector raised = gate < zero ? zero : gate;
-        values[i] *= (raised > six ? six : raised) * (1.0f / 6.0f);
-      }
-    }
+    FinishAs(finish, values, std::make_index_sequence<kNumScalarFunctions>());
   }
 
   // Makes zero what the block at `block` has beyond its first `channels` channels.
   static void ClearPadding(int channels, char* block) {
     for (int lane = channels; lane < kBlock; ++lane) reinterpret_cast<float*>(block)[lane] = 0.0f;
+  }
+
+ private:
+  template <int kCount, size_t... kFunctions>
+  [[gnu::always_inline]] static void FinishAs(const ConvFinish& finish, Vector (&values)[kCount],
+                                              std::index_sequence<kFunctions...>) {
+    static_cast<void>((FinishIf<static_cast<ScalarFunction>(kFunctions)>(finish, values) || ...));
+  }
+
+  // Whether it was this one.
+  template <ScalarFunction kFunction, int kCount>
+  [[gnu::always_inline]] static bool FinishIf(const ConvFinish& finish, Vector (&values)[kCount]) {
+    constexpr const ScalarRow& kRow = RowOf(kFunction);
+    if constexpr (kRow.activation && kRow.arithmetic && kFunction != ScalarFunction::kIdentity) {
+      if (finish.function != kFunction) return false;
+#pragma GCC unroll 32
+      for (int i = 0; i < kCount; ++i) {
+        values[i] = Formula<kFunction>::Of(values[i], finish.parameters[0], finish.parameters[1]);
+      }
+      return true;
+    }
+    return false;
   }
 };
 

@@ -104,6 +104,7 @@ class WinogradConvolution final : public Kernel {
   const ConvTileCode& tile_code_;
   const WinogradCode& code_;
   const ConvFinish finish_;
+  const BlockActivation behind_finish_;
   const int64_t in_blocks_, last_lanes_, out_blocks_, panel_blocks_, panels_;
   const ImageStrides src_, z_, dst_;  // bytes
   const int64_t patches_h_, patches_w_, patches_;
@@ -128,6 +129,7 @@ WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvS
       tile_code_(isa_ == Isa::kAvx512 ? kConvTileAvx512 : kConvTileAvx2),
       code_((isa_ == Isa::kAvx512 ? kWinogradAvx512 : kWinogradAvx2)[m]),
       finish_(FinishOf(problem.param)),
+      behind_finish_(BlockActivation::BehindFinish(problem.param, problem.processor.isa)),
       in_blocks_(ChannelBlocks(problem.geometry.in_channels)),
       last_lanes_(problem.geometry.in_channels - (in_blocks_ - 1) * kChannelBlock),
       out_blocks_(ChannelBlocks(problem.geometry.out_channels)),
@@ -284,8 +286,8 @@ void WinogradConvolution::TransformOutput(const Tensors& tensors, Range patches,
       output.rows = static_cast<int>(std::min<int64_t>(m_, h_.output - patch.y));
       output.columns = static_cast<int>(std::min<int64_t>(m_, w_.output - patch.x));
       code_.output(output);
-      for (int row = 0; row < output.rows && HasSigmoid(problem_.param); ++row) {
-        ApplySigmoid(isa_, output.dst + row * dst_.h, output.columns, dst_.w, output.channels);
+      for (int row = 0; row < output.rows && behind_finish_; ++row) {
+        behind_finish_(output.dst + row * dst_.h, output.columns, dst_.w, output.channels);
       }
     }
   }

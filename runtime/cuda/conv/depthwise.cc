@@ -7,6 +7,7 @@
 #include "runtime/cuda/conv/conv.h"
 #include "runtime/cuda/conv/depthwise_code.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/pointwise_chain.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
@@ -94,12 +95,7 @@ KernelList DepthwiseConvolutions(const ConvProblem& problem) {
   params.in_steps = {in.n, in.c, in.h, in.w};
   params.out_steps = StepsOf(problem.dst);
   if (problem.z.has_value()) params.z_steps = StepsOf(*problem.z);
-  if (const std::optional<ElemwiseParam> activation = ActivationParam(problem.param)) {
-    params.activated = true;
-    params.activation = static_cast<Function>(activation->mode);
-    params.lo = static_cast<float>(activation->lo);
-    params.hi = static_cast<float>(activation->hi);
-  }
+  params.activation = CallOf(ActivationParam(problem.param));
   const int64_t threads = out.num_elements() / params.pack;
   const bool long_runs = threads / kDepthwiseRun >= kBusyThreads;
   const auto add = [&](int run) {

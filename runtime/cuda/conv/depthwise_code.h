@@ -22,9 +22,7 @@ struct DepthwiseParams {
   int64_t channels = 0, out_w = 0;
   WindowSteps h, w;
   ImageSteps in_steps, z_steps, out_steps;
-  bool activated = false;
-  Function activation = Function::kRelu;
-  float lo = 0, hi = 0;
+  ScalarCall activation;
   const void *in = nullptr, *bias = nullptr, *z = nullptr;  // bias, z: or null
   const void* filter = nullptr;                             // [R, S, C]
   void* out = nullptr;
@@ -77,9 +75,7 @@ ASHLAR_HD void DepthwiseAt(const DepthwiseParams& p, int64_t number) {
     Elements result;
     ASHLAR_UNROLL
     for (int i = 0; i < kPack; ++i) {
-      const float sum = sums[k][i];
-      FromFloat(p.activated ? Apply<float>(p.activation, sum, 0.0f, 0.0f, p.lo, p.hi) : sum,
-                result.values[i]);
+      FromFloat(Activate(p.activation, sums[k][i]), result.values[i]);
     }
     *reinterpret_cast<Elements*>(static_cast<T*>(p.out) + point.n * p.out_steps.n +
                                  point.c * p.out_steps.c + point.h * p.out_steps.h +

@@ -3,6 +3,7 @@
 #include "runtime/cuda/conv/conv.h"
 #include "runtime/cuda/conv/direct_code.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/pointwise_chain.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
@@ -38,12 +39,7 @@ std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double
   params.filter_h = g.w.window;
   params.filter_c = g.h.window * g.w.window;
   params.filter_k = g.in_channels * params.filter_c;
-  if (const std::optional<ElemwiseParam> activation = ActivationParam(problem.param)) {
-    params.activated = true;
-    params.activation = static_cast<Function>(activation->mode);
-    params.lo = static_cast<float>(activation->lo);
-    params.hi = static_cast<float>(activation->hi);
-  }
+  params.activation = CallOf(ActivationParam(problem.param));
   const bool has_bias = problem.has_bias, has_z = problem.z.has_value();
   return std::make_unique<LaunchedKernel>(
       "direct",

@@ -17,9 +17,7 @@ struct DirectConvParams {
   bool flipped = false;
   ImageSteps in_steps, z_steps, out_steps;
   int64_t filter_k = 0, filter_c = 0, filter_h = 0, filter_w = 0;  // element strides
-  bool activated = false;
-  Function activation = Function::kRelu;
-  float lo = 0, hi = 0;
+  ScalarCall activation;
   const void *in = nullptr, *filter = nullptr, *bias = nullptr, *z = nullptr;  // bias, z: or null
   void* out = nullptr;
 };
@@ -51,7 +49,7 @@ ASHLAR_HD void DirectConvAt(const DirectConvParams& p, int64_t number) {
     sum += ToFloat(static_cast<const T*>(p.z)[point.n * p.z_steps.n + point.c * p.z_steps.c +
                                               point.h * p.z_steps.h + point.w * p.z_steps.w]);
   }
-  if (p.activated) sum = Apply<float>(p.activation, sum, 0.0f, 0.0f, p.lo, p.hi);
+  sum = Activate(p.activation, sum);
   FromFloat(sum, static_cast<T*>(p.out)[point.n * p.out_steps.n + point.c * p.out_steps.c +
                                         point.h * p.out_steps.h + point.w * p.out_steps.w]);
 }

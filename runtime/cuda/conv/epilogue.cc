@@ -10,7 +10,7 @@ namespace ashlar::cuda {
 
 bool NeedsEpilogue(const ConvProblem& problem) {
   return problem.has_bias || problem.z.has_value() ||
-         problem.param.nonlineMode != Activation::kIdentity;
+         problem.param.nonlineMode != ScalarFunction::kIdentity;
 }
 
 std::unique_ptr<Kernel> MakeConvEpilogue(const ConvProblem& problem) {
@@ -19,7 +19,7 @@ std::unique_ptr<Kernel> MakeConvEpilogue(const ConvProblem& problem) {
   std::vector<ChainStep> steps;
   const auto add = [&](const TensorType& type, int source) {
     ChainStep step;
-    step.function = Function::kAdd;
+    step.call.function = ScalarFunction::kAdd;
     step.b = static_cast<int8_t>(inputs.size());
     steps.push_back(step);
     inputs.push_back(type);
@@ -29,12 +29,8 @@ std::unique_ptr<Kernel> MakeConvEpilogue(const ConvProblem& problem) {
     add({problem.dst.dtype, {1, problem.dst.shape[1], 1, 1}}, ConvBiasForward::kBias);
   }
   if (problem.z.has_value()) add(*problem.z, ConvBiasForward::kZ);
-  if (const std::optional<ElemwiseParam> activation = ActivationParam(problem.param)) {
-    ChainStep step;
-    step.function = static_cast<Function>(activation->mode);
-    step.lo = static_cast<float>(activation->lo);
-    step.hi = static_cast<float>(activation->hi);
-    steps.push_back(step);
+  if (problem.param.nonlineMode != ScalarFunction::kIdentity) {
+    steps.push_back(StepOf(ActivationParam(problem.param)));
   }
   const ChainParams params = MakeChain(problem.dst, inputs, steps);
   const bool has_z = problem.z.has_value();

@@ -141,7 +141,7 @@ using CudnnKernels = std::vector<std::unique_ptr<CudnnConvolution>>;
 // The tails that a graph can have, the whole one first.
 std::vector<GraphTail> TailsOf(const ConvProblem& problem) {
   std::vector<GraphTail> tails;
-  const bool activates = problem.param.nonlineMode != Activation::kIdentity;
+  const bool activates = problem.param.nonlineMode != ScalarFunction::kIdentity;
   if (GraphHasActivation(problem)) tails.push_back(GraphTail::kAll);
   if (activates && (problem.has_bias || problem.z.has_value())) tails.push_back(GraphTail::kSums);
   if (NeedsEpilogue(problem)) tails.push_back(GraphTail::kNone);

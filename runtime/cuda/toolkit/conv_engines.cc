@@ -222,8 +222,8 @@ std::string KeyOf(const ConvProblem& problem, GraphTail tail) {
                   problem.z.has_value() ? " z " + problem.z->ToString() : "");
   if (tail == GraphTail::kSums) return key;
   const ConvBiasParam& param = problem.param;
-  return absl::StrCat(key, " activation ", static_cast<int>(param.nonlineMode), " ", param.lo, " ",
-                      param.hi);
+  return absl::StrCat(key, " activation ", static_cast<int>(param.nonlineMode), " ",
+                      param.parameters[0], " ", param.parameters[1]);
 }
 
 }  // namespace

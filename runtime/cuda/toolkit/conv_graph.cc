@@ -74,13 +74,13 @@ Descriptor Convolution(const ConvProblem& problem) {
 Descriptor ActivationOf(const ConvBiasParam& param) {
   Descriptor pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   pointwise
-      .Set(CUDNN_ATTR_POINTWISE_MODE, param.nonlineMode == Activation::kSigmoid
+      .Set(CUDNN_ATTR_POINTWISE_MODE, param.nonlineMode == ScalarFunction::kSigmoid
                                           ? CUDNN_POINTWISE_SIGMOID_FWD
                                           : CUDNN_POINTWISE_RELU_FWD)
       .Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
-  if (param.nonlineMode == Activation::kClamp) {
-    pointwise.Set(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, param.lo)
-        .Set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, param.hi);
+  if (param.nonlineMode == ScalarFunction::kClamp) {
+    pointwise.Set(CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, param.parameters[0])
+        .Set(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, param.parameters[1]);
   }
   pointwise.Finalize();
   return pointwise;
@@ -180,16 +180,15 @@ bool GraphTakes(const ConvProblem& problem) {
 
 bool GraphHasActivation(const ConvProblem& problem) {
   switch (problem.param.nonlineMode) {
-    case Activation::kIdentity:
-    case Activation::kRelu:
-    case Activation::kSigmoid:
+    case ScalarFunction::kIdentity:
+    case ScalarFunction::kRelu:
+    case ScalarFunction::kSigmoid:
       return true;
-    case Activation::kClamp:
-      return problem.param.lo == 0;
-    case Activation::kHSwish:
-      break;
+    case ScalarFunction::kClamp:
+      return problem.param.parameters[0] == 0;
+    default:
+      return false;
   }
-  return false;
 }
 
 absl::StatusOr<std::shared_ptr<const ConvGraph>> MakeConvGraph(const ConvProblem& problem,
@@ -198,7 +197,7 @@ absl::StatusOr<std::shared_ptr<const ConvGraph>> MakeConvGraph(const ConvProblem
   const bool has_z = tail != GraphTail::kNone && problem.z.has_value();
   const bool has_bias = tail != GraphTail::kNone && problem.has_bias;
   const bool activates =
-      tail == GraphTail::kAll && problem.param.nonlineMode != Activation::kIdentity;
+      tail == GraphTail::kAll && problem.param.nonlineMode != ScalarFunction::kIdentity;
   auto result = std::make_shared<ConvGraph>();
   GraphBuilder builder(problem, 1 + has_z + has_bias + activates, *result);
   builder.AddConvolution();

@@ -46,7 +46,7 @@ Graph Convolutions(const std::vector<int64_t>& channels) {
   for (int64_t out : channels) {
     ConvBiasParam param;
     param.pad_h = param.pad_w = 1;
-    param.nonlineMode = Activation::kRelu;
+    param.nonlineMode = ScalarFunction::kRelu;
     x = make.Add<ConvBiasForward>(param,
                                   {x, make.Constant(RandomTensor(random, {out, in, 3, 3})),
                                    make.Constant(RandomTensor(random, {1, out, 1, 1}))},
@@ -106,7 +106,7 @@ std::vector<std::string> Offered(const ConvBiasParam& param, const KernelPolicy&
 
 TEST(Planning, OnlyEnginesThatAreOfferedArePrepared) {
   ConvBiasParam param;
-  param.nonlineMode = Activation::kRelu;
+  param.nonlineMode = ScalarFunction::kRelu;
   for (const bool all : {false, true}) {
     SCOPED_TRACE(all);
     const int64_t prepared = Calls(kPreparation), compiled = Calls(kCompilation);
@@ -123,16 +123,18 @@ TEST(Planning, OnlyEnginesThatAreOfferedArePrepared) {
 }
 
 TEST(Planning, ActivationsThatNoGoodEngineTakesAreLaunchesOfTheirOwn) {
-  for (const Activation activation : {Activation::kIdentity, Activation::kRelu, Activation::kClamp,
-                                      Activation::kSigmoid, Activation::kHSwish}) {
+  for (const ScalarFunction activation :
+       {ScalarFunction::kIdentity, ScalarFunction::kRelu, ScalarFunction::kClamp,
+        ScalarFunction::kSigmoid, ScalarFunction::kHSwish}) {
     for (const bool has_z : {false, true}) {
       ConvBiasParam param;
       param.nonlineMode = activation;
-      param.hi = 6;
+      param.parameters = {0, 6};
       SCOPED_TRACE(absl::StrCat(static_cast<int>(activation), has_z ? " z" : ""));
       const std::vector<std::string> names = Offered(param, {}, has_z);
       ASSERT_FALSE(names.empty());
-      const bool in_graph = activation == Activation::kIdentity || activation == Activation::kRelu;
+      const bool in_graph =
+          activation == ScalarFunction::kIdentity || activation == ScalarFunction::kRelu;
       EXPECT_EQ(names[0].find('+'), in_graph ? std::string::npos : names[0].find("+activation"));
       // Engine 2 comes first in the heuristics, 28 and 29 are fallbacks.
       EXPECT_EQ(names[0].find("eng2{"), 0u) << names[0];

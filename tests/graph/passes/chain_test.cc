@@ -44,47 +44,47 @@ class ChainTest : public ::testing::Test {
 };
 
 TEST_F(ChainTest, ScalarFunctionsBecomeOneOperator) {
-  int y = Elem({ElemwiseMode::kMul}, {x_, Random({1, 4, 1, 1})});
-  y = Elem({ElemwiseMode::kAdd}, {Random({1, 4, 1, 1}), y});
-  y = Elem({.mode = ElemwiseMode::kClamp, .lo = -0.5, .hi = 2}, {y});
-  y = Elem({ElemwiseMode::kSub}, {x_, y});
-  y = Elem({ElemwiseMode::kTanh}, {y});
+  int y = Elem({ScalarFunction::kMul}, {x_, Random({1, 4, 1, 1})});
+  y = Elem({ScalarFunction::kAdd}, {Random({1, 4, 1, 1}), y});
+  y = Elem({ScalarFunction::kClamp, {-0.5, 2}}, {y});
+  y = Elem({ScalarFunction::kSub}, {x_, y});
+  y = Elem({ScalarFunction::kTanh}, {y});
   make_.Output(y);
   EXPECT_THAT(ComputingTypes(Chained()), ElementsAre("ElemwiseChain"));
 }
 
 TEST_F(ChainTest, ThreeArgumentsInAnyPlace) {
-  const int a = Elem({ElemwiseMode::kExp}, {Elem({ElemwiseMode::kNegate}, {x_})});
-  make_.Output(Elem({ElemwiseMode::kFuseMulAdd3}, {Random({4, 1, 1}), Random({1}), a}));
+  const int a = Elem({ScalarFunction::kExp}, {Elem({ScalarFunction::kNegate}, {x_})});
+  make_.Output(Elem({ScalarFunction::kFuseMulAdd3}, {Random({4, 1, 1}), Random({1}), a}));
   EXPECT_THAT(ComputingTypes(Chained()), ElementsAre("ElemwiseChain"));
 }
 
 TEST_F(ChainTest, WhatOthersReadStays) {
-  const int a = Elem({ElemwiseMode::kSigmoid}, {x_});
-  make_.Output(Elem({ElemwiseMode::kRelu}, {a}));
-  make_.Output(Elem({ElemwiseMode::kTanh}, {a}));
-  make_.Output(Elem({ElemwiseMode::kMul}, {a, a}));
+  const int a = Elem({ScalarFunction::kSigmoid}, {x_});
+  make_.Output(Elem({ScalarFunction::kRelu}, {a}));
+  make_.Output(Elem({ScalarFunction::kTanh}, {a}));
+  make_.Output(Elem({ScalarFunction::kMul}, {a, a}));
   EXPECT_THAT(ComputingTypes(Chained()),
               ElementsAre("Elemwise", "Elemwise", "Elemwise", "Elemwise"));
 }
 
 TEST_F(ChainTest, WhatIsBroadcastIsNotComputedAgain) {
   const int small =
-      Elem({ElemwiseMode::kSqrt}, {Elem({ElemwiseMode::kAbs}, {Random({1, 4, 1, 1})})});
-  make_.Output(Elem({ElemwiseMode::kAdd}, {small, x_}));
+      Elem({ScalarFunction::kSqrt}, {Elem({ScalarFunction::kAbs}, {Random({1, 4, 1, 1})})});
+  make_.Output(Elem({ScalarFunction::kAdd}, {small, x_}));
   EXPECT_THAT(ComputingTypes(Chained()), ElementsAre("ElemwiseChain", "Elemwise"));
 }
 
 TEST_F(ChainTest, TwoBranchesOneOfWhichTheChainBegins) {
-  const int a = Elem({ElemwiseMode::kTanh}, {x_}), b = Elem({ElemwiseMode::kSigmoid}, {x_});
-  make_.Output(Elem({ElemwiseMode::kMul}, {a, b}));
+  const int a = Elem({ScalarFunction::kTanh}, {x_}), b = Elem({ScalarFunction::kSigmoid}, {x_});
+  make_.Output(Elem({ScalarFunction::kMul}, {a, b}));
   EXPECT_THAT(ComputingTypes(Chained()), ElementsAre("Elemwise", "ElemwiseChain"));
 }
 
 TEST_F(ChainTest, LongChainsAreCut) {
   int y = x_;
-  for (int i = 0; i < 9; ++i) y = Elem({ElemwiseMode::kMax}, {y, Random({1})});
-  for (int i = 0; i < 20; ++i) y = Elem({ElemwiseMode::kAbs}, {y});
+  for (int i = 0; i < 9; ++i) y = Elem({ScalarFunction::kMax}, {y, Random({1})});
+  for (int i = 0; i < 20; ++i) y = Elem({ScalarFunction::kAbs}, {y});
   make_.Output(y);
   const Graph after = Chained();
   size_t steps = 0;
@@ -100,9 +100,9 @@ TEST_F(ChainTest, LongChainsAreCut) {
 
 TEST_F(ChainTest, ProductsTakeABiasAndAReluIn) {
   const int rows = make_.Add<MatrixMul>({.transposeB = true}, {x_, Random({6, 5})}, "fc");
-  const int sum = Elem({ElemwiseMode::kAdd}, {rows, Random({6})});
-  make_.Output(Elem({ElemwiseMode::kRelu}, {sum}));
-  make_.Output(Elem({ElemwiseMode::kFuseAddRelu},
+  const int sum = Elem({ScalarFunction::kAdd}, {rows, Random({6})});
+  make_.Output(Elem({ScalarFunction::kRelu}, {sum}));
+  make_.Output(Elem({ScalarFunction::kFuseAddRelu},
                     {Random({1, 1, 1, 7}), make_.Add<MatrixMul>({}, {x_, Random({5, 7})})}));
   const Graph after = Chained();
   EXPECT_THAT(ComputingTypes(after), ElementsAre("MatrixMulBias", "MatrixMulBias"));
@@ -110,9 +110,9 @@ TEST_F(ChainTest, ProductsTakeABiasAndAReluIn) {
 
 TEST_F(ChainTest, OtherTailsOfProductsStayOutside) {
   const auto product = [&] { return make_.Add<MatrixMul>({}, {x_, Random({5, 4})}); };
-  make_.Output(Elem({ElemwiseMode::kAdd}, {product(), Random({3, 1})}));
-  make_.Output(Elem({ElemwiseMode::kTanh}, {product()}));
-  make_.Output(Elem({ElemwiseMode::kMul}, {product(), Random({4})}));
+  make_.Output(Elem({ScalarFunction::kAdd}, {product(), Random({3, 1})}));
+  make_.Output(Elem({ScalarFunction::kTanh}, {product()}));
+  make_.Output(Elem({ScalarFunction::kMul}, {product(), Random({4})}));
   EXPECT_THAT(ComputingTypes(Chained()), ElementsAre("MatrixMul", "Elemwise", "MatrixMul",
                                                      "Elemwise", "MatrixMul", "Elemwise"));
 }

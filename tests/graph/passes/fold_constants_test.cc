@@ -63,14 +63,14 @@ TEST_F(FoldConstantsTest, ArithmeticOnConstants) {
   const int b = make_.Constant(RandomTensor(random_, {5, 4}));
   const int product = make_.Add<MatrixMul>({}, {a, b});
   const int column = make_.Add<Dimshuffle>({{0, 1, -1}}, {product});
-  const Graph after = FoldTo(make_.Add<Elemwise>({ElemwiseMode::kMul}, {x_, column}));
+  const Graph after = FoldTo(make_.Add<Elemwise>({ScalarFunction::kMul}, {x_, column}));
   EXPECT_THAT(ComputingTypes(after), ElementsAre("Elemwise"));
   EXPECT_EQ(after.nodes().size(), 4u);
 }
 
 TEST_F(FoldConstantsTest, WholeGraphOfConstants) {
   const int a = make_.Constant(RandomTensor(random_, {3, 5}));
-  const Graph after = FoldTo(make_.Add<Elemwise>({ElemwiseMode::kExp}, {a}));
+  const Graph after = FoldTo(make_.Add<Elemwise>({ScalarFunction::kExp}, {a}));
   EXPECT_THAT(ComputingTypes(after), IsEmpty());
   EXPECT_EQ(after.inputs().size(), 1u);
 }
@@ -93,7 +93,7 @@ TEST_F(FoldConstantsTest, AnOutputMayBecomeTheInputItself) {
 TEST_F(FoldConstantsTest, ValuesBeyondTheBoundAreComputedAtRunTime) {
   const int a = make_.Constant(RandomTensor(random_, {4096, 1}));
   const int b = make_.Constant(RandomTensor(random_, {4096}));
-  make_.Output(make_.Add<Elemwise>({ElemwiseMode::kAdd}, {a, b}));
+  make_.Output(make_.Add<Elemwise>({ScalarFunction::kAdd}, {a, b}));
   const Graph after = Value(FoldConstants(std::move(make_).Build(), Operators()));
   EXPECT_THAT(ComputingTypes(after), ElementsAre("Elemwise"));
 }

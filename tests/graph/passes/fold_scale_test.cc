@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr ElemwiseParam kAdd{ElemwiseMode::kAdd}, kMul{ElemwiseMode::kMul};
+constexpr ElemwiseParam kAdd{ScalarFunction::kAdd}, kMul{ScalarFunction::kMul};
 
 class FoldScaleTest : public ::testing::Test {
  protected:
@@ -67,9 +67,9 @@ TEST_F(FoldScaleTest, FoldsBatchNormAndKeepsIdentities) {
 TEST_F(FoldScaleTest, FoldsARunOfAffineOperators) {
   int y = Norm(Conv(x_, 3, 4), 4);
   y = make_.Add<Elemwise>(kMul, {y, Random({1, 4, 1, 1})});
-  y = make_.Add<Elemwise>({ElemwiseMode::kNegate}, {y});
+  y = make_.Add<Elemwise>({ScalarFunction::kNegate}, {y});
   y = make_.Add<Elemwise>(kAdd, {Random({4, 1, 1}), y});
-  y = make_.Add<Elemwise>({ElemwiseMode::kSub}, {Random({1}), y});
+  y = make_.Add<Elemwise>({ScalarFunction::kSub}, {Random({1}), y});
   const Graph after = Fold(y);
   EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
   EXPECT_EQ(after.vars().size(),
@@ -115,14 +115,14 @@ TEST_F(FoldScaleTest, LeavesWhatIsNotAffineByChannel) {
 }
 
 TEST_F(FoldScaleTest, LeavesAnActivatedConvolution) {
-  const int conv = make_.Add<ConvBiasForward>(ConvBiasParam{{}, Activation::kRelu},
+  const int conv = make_.Add<ConvBiasForward>(ConvBiasParam{{}, ScalarFunction::kRelu},
                                               {x_, Random({4, 3, 1, 1}), Random({1, 4, 1, 1})});
   EXPECT_THAT(ComputingTypes(Fold(Norm(conv, 4))), ElementsAre("ConvBiasForward", "BatchNorm"));
 }
 
 TEST_F(FoldScaleTest, LongRunsTakeLinearTime) {
   int y = x_;
-  for (int i = 0; i < 20000; ++i) y = make_.Add<Elemwise>({ElemwiseMode::kNegate}, {y});
+  for (int i = 0; i < 20000; ++i) y = make_.Add<Elemwise>({ScalarFunction::kNegate}, {y});
   make_.Output(y);
   const Graph before = std::move(make_).Build();
   EXPECT_EQ(Value(FoldScale(before, Operators())).nodes().size(), before.nodes().size());

@@ -23,7 +23,7 @@ class FuseTest : public ::testing::Test {
                                          {x, Random({out_channels, in_channels, 3, 3})}, name);
   }
   int Bias(int64_t channels) { return Random({1, channels, 1, 1}); }
-  int Elem(ElemwiseMode mode, std::vector<int> inputs, const std::string& name = "") {
+  int Elem(ScalarFunction mode, std::vector<int> inputs, const std::string& name = "") {
     return make_.Add<Elemwise>({mode}, std::move(inputs), name);
   }
   Graph FuseTo(int output) {
@@ -39,7 +39,7 @@ class FuseTest : public ::testing::Test {
   static const OperatorNode& Producer(const Graph& graph, int var) {
     return graph.node(graph.var(var).producer);
   }
-  static Activation ActivationOf(const OperatorNode& node) {
+  static ScalarFunction ActivationOf(const OperatorNode& node) {
     return dynamic_cast<const ConvBiasForward&>(*node.op).param().nonlineMode;
   }
 
@@ -50,12 +50,13 @@ class FuseTest : public ::testing::Test {
 
 TEST_F(FuseTest, BiasAndActivation) {
   const int conv = Conv(x_, 3, 4, "conv");
-  const int relu = Elem(ElemwiseMode::kRelu, {Elem(ElemwiseMode::kAdd, {Bias(4), conv})}, "relu");
+  const int relu =
+      Elem(ScalarFunction::kRelu, {Elem(ScalarFunction::kAdd, {Bias(4), conv})}, "relu");
   const Var conv_var = make_.var(conv), relu_var = make_.var(relu);
   const Graph after = FuseTo(relu);
   EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
   const OperatorNode& node = Producer(after, after.outputs()[0].var);
-  EXPECT_EQ(ActivationOf(node), Activation::kRelu);
+  EXPECT_EQ(ActivationOf(node), ScalarFunction::kRelu);
   EXPECT_EQ(node.name, "conv");
   EXPECT_EQ(after.var(node.outputs[0]).id, relu_var.id);
   EXPECT_EQ(after.var(node.outputs[0]).name, "relu");
@@ -63,54 +64,49 @@ TEST_F(FuseTest, BiasAndActivation) {
 }
 
 TEST_F(FuseTest, EveryActivation) {
-  const std::pair<ElemwiseMode, Activation> cases[] = {
-      {ElemwiseMode::kRelu, Activation::kRelu},
-      {ElemwiseMode::kSigmoid, Activation::kSigmoid},
-      {ElemwiseMode::kHSwish, Activation::kHSwish},
-  };
-  for (const auto& [mode, activation] : cases) {
-    SCOPED_TRACE(ElemwiseModeNames()[static_cast<int>(mode)]);
+  for (const ScalarFunction activation :
+       {ScalarFunction::kRelu, ScalarFunction::kSigmoid, ScalarFunction::kHSwish}) {
+    SCOPED_TRACE(RowOf(activation).name);
     make_ = GraphMaker();
     x_ = make_.Input("x", {2, 3, 5, 6});
-    const Graph after = FuseTo(Elem(mode, {Conv(x_, 3, 4)}));
+    const Graph after = FuseTo(Elem(activation, {Conv(x_, 3, 4)}));
     EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
     EXPECT_EQ(ActivationOf(Producer(after, after.outputs()[0].var)), activation);
   }
 }
 
 TEST_F(FuseTest, ClampKeepsItsBounds) {
-  const int clamp = make_.Add<Elemwise>({ElemwiseMode::kClamp, -0.25, 0.5}, {Conv(x_, 3, 4)});
+  const int clamp = make_.Add<Elemwise>({ScalarFunction::kClamp, -0.25, 0.5}, {Conv(x_, 3, 4)});
   const Graph after = FuseTo(clamp);
   EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
   const auto& op =
       dynamic_cast<const ConvBiasForward&>(*Producer(after, after.outputs()[0].var).op);
-  EXPECT_EQ(op.param().lo, -0.25);
-  EXPECT_EQ(op.param().hi, 0.5);
+  EXPECT_EQ(op.param().parameters, (ScalarParameters{-0.25, 0.5}));
 }
 
 TEST_F(FuseTest, AnActivationEndsTheFusion) {
-  const int relu = Elem(ElemwiseMode::kRelu, {Conv(x_, 3, 4)});
-  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ElemwiseMode::kAdd, {relu, Bias(4)}))),
+  const int relu = Elem(ScalarFunction::kRelu, {Conv(x_, 3, 4)});
+  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ScalarFunction::kAdd, {relu, Bias(4)}))),
               ElementsAre("ConvBiasForward", "Elemwise"));
 }
 
 // The order of MegEngine's dump: the residual is added first, then bias and activation together.
 TEST_F(FuseTest, ResidualThenBiasAndRelu) {
-  const int stem = Elem(ElemwiseMode::kFuseAddRelu, {Bias(4), Conv(x_, 3, 4)});
+  const int stem = Elem(ScalarFunction::kFuseAddRelu, {Bias(4), Conv(x_, 3, 4)});
   const int branch = Conv(stem, 4, 4);
-  const int sum = Elem(ElemwiseMode::kAdd, {stem, branch});
-  const Graph after = FuseTo(Elem(ElemwiseMode::kFuseAddRelu, {Bias(4), sum}));
+  const int sum = Elem(ScalarFunction::kAdd, {stem, branch});
+  const Graph after = FuseTo(Elem(ScalarFunction::kFuseAddRelu, {Bias(4), sum}));
   EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward", "ConvBiasForward"));
   const OperatorNode& node = Producer(after, after.outputs()[0].var);
-  EXPECT_EQ(ActivationOf(node), Activation::kRelu);
+  EXPECT_EQ(ActivationOf(node), ScalarFunction::kRelu);
   ASSERT_EQ(node.inputs.size(), 4u);
   EXPECT_EQ(node.inputs[ConvBiasForward::kZ], node.inputs[ConvBiasForward::kSrc]);
 }
 
 TEST_F(FuseTest, FuseAddReluWithAResidual) {
-  const int stem = Elem(ElemwiseMode::kAdd, {Conv(x_, 3, 4), Bias(4)});
-  const int branch = Elem(ElemwiseMode::kAdd, {Conv(stem, 4, 4), Bias(4)});
-  const Graph after = FuseTo(Elem(ElemwiseMode::kFuseAddRelu, {stem, branch}));
+  const int stem = Elem(ScalarFunction::kAdd, {Conv(x_, 3, 4), Bias(4)});
+  const int branch = Elem(ScalarFunction::kAdd, {Conv(stem, 4, 4), Bias(4)});
+  const Graph after = FuseTo(Elem(ScalarFunction::kFuseAddRelu, {stem, branch}));
   EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward", "ConvBiasForward"));
   EXPECT_EQ(Producer(after, after.outputs()[0].var).inputs.size(), 4u);
 }
@@ -123,7 +119,7 @@ TEST_F(FuseTest, OfTwoConvolutionsTheLaterTakesTheOther) {
     const int first = Conv(x_, 3, 4, "first");
     const int second = Conv(x_, 3, 4, "second");
     const Graph after = FuseTo(Elem(
-        ElemwiseMode::kAdd, swapped ? std::vector{second, first} : std::vector{first, second}));
+        ScalarFunction::kAdd, swapped ? std::vector{second, first} : std::vector{first, second}));
     EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvolutionForward", "ConvBiasForward"));
     const OperatorNode& node = Producer(after, after.outputs()[0].var);
     EXPECT_EQ(node.name, "second");
@@ -136,32 +132,32 @@ TEST_F(FuseTest, ZMayBeComputedAfterTheConvolution) {
   const int conv = Conv(x_, 3, 3);
   const int z = make_.Add<PoolingForward>(
       {.window_h = 3, .window_w = 3, .stride_h = 1, .stride_w = 1, .pad_h = 1, .pad_w = 1}, {x_});
-  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ElemwiseMode::kAdd, {conv, z}))),
+  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ScalarFunction::kAdd, {conv, z}))),
               ElementsAre("PoolingForward", "ConvBiasForward"));
 }
 
 TEST_F(FuseTest, LeavesWhatReadsAConvolutionTwiceOrBesideOthers) {
   const int twice = Conv(x_, 3, 4);
-  const int shared = Conv(Elem(ElemwiseMode::kAdd, {twice, twice}), 4, 4);
-  const int relu = Elem(ElemwiseMode::kRelu, {shared});
+  const int shared = Conv(Elem(ScalarFunction::kAdd, {twice, twice}), 4, 4);
+  const int relu = Elem(ScalarFunction::kRelu, {shared});
   EXPECT_THAT(
-      ComputingTypes(FuseTo(Elem(ElemwiseMode::kMul, {relu, shared}))),
+      ComputingTypes(FuseTo(Elem(ScalarFunction::kMul, {relu, shared}))),
       ElementsAre("ConvolutionForward", "Elemwise", "ConvolutionForward", "Elemwise", "Elemwise"));
 }
 
 TEST_F(FuseTest, LeavesAGraphOutput) {
   const int conv = Conv(x_, 3, 4);
   make_.Output(conv);
-  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ElemwiseMode::kRelu, {conv}))),
+  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ScalarFunction::kRelu, {conv}))),
               ElementsAre("ConvolutionForward", "Elemwise"));
 }
 
 TEST_F(FuseTest, LeavesAddendsThatDoNotFit) {
-  const int along_width = Elem(ElemwiseMode::kAdd, {Conv(x_, 3, 4), Random({6})});
-  const int one_image = Elem(ElemwiseMode::kAdd, {Conv(along_width, 4, 4), Random({1, 4, 5, 6})});
+  const int along_width = Elem(ScalarFunction::kAdd, {Conv(x_, 3, 4), Random({6})});
+  const int one_image = Elem(ScalarFunction::kAdd, {Conv(along_width, 4, 4), Random({1, 4, 5, 6})});
   const int two_residuals =
-      Elem(ElemwiseMode::kAdd,
-           {Elem(ElemwiseMode::kAdd, {Conv(one_image, 4, 4), one_image}), one_image});
+      Elem(ScalarFunction::kAdd,
+           {Elem(ScalarFunction::kAdd, {Conv(one_image, 4, 4), one_image}), one_image});
   EXPECT_THAT(ComputingTypes(FuseTo(two_residuals)),
               ElementsAre("ConvolutionForward", "Elemwise", "ConvolutionForward", "Elemwise",
                           "ConvBiasForward", "Elemwise"));
@@ -169,7 +165,7 @@ TEST_F(FuseTest, LeavesAddendsThatDoNotFit) {
 
 // An addend with more channels than the convolution widens the sum.
 TEST_F(FuseTest, LeavesAnAddendThatWidensTheOutput) {
-  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ElemwiseMode::kAdd, {Conv(x_, 3, 1), Bias(4)}))),
+  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ScalarFunction::kAdd, {Conv(x_, 3, 1), Bias(4)}))),
               ElementsAre("ConvolutionForward", "Elemwise"));
 }
 

@@ -32,7 +32,7 @@ class LayoutTest : public ::testing::Test {
     const int64_t in_channels = make_.var(x).type.shape[1];
     return make_.Add<ConvolutionForward>({}, {x, Zeros({out_channels, in_channels, 1, 1})}, name);
   }
-  int Elem(ElemwiseMode mode, std::vector<int> inputs, const std::string& name = "") {
+  int Elem(ScalarFunction mode, std::vector<int> inputs, const std::string& name = "") {
     return make_.Add<Elemwise>({mode}, std::move(inputs), name);
   }
   Graph Assign() { return Value(AssignLayout(std::move(make_).Build(), Operators())); }
@@ -70,7 +70,7 @@ TEST_F(LayoutTest, TheStemReadsTheRowMajorImage) {
 TEST_F(LayoutTest, WideInputsAreRelaidOnce) {
   const int x = make_.Input("x", {2, 16, 8, 8});
   const int a = Conv(x, 16, "a"), b = Conv(x, 16, "b");
-  make_.Output(Elem(ElemwiseMode::kAdd, {a, b}, "sum"));
+  make_.Output(Elem(ScalarFunction::kAdd, {a, b}, "sum"));
   const Graph graph = Assign();
   EXPECT_THAT(ComputingTypes(graph),
               ElementsAre("RelayoutFormat", "ConvolutionForward", "ConvolutionForward", "Elemwise",
@@ -83,7 +83,8 @@ TEST_F(LayoutTest, WideInputsAreRelaidOnce) {
 TEST_F(LayoutTest, ResidualBlocksNeedNoCopies) {
   const int stem = Conv(make_.Input("x", {1, 3, 9, 9}), 16);
   const int pool = make_.Add<PoolingForward>({}, {stem}, "pool");
-  const int relu = Elem(ElemwiseMode::kFuseAddRelu, {Zeros({1, 16, 1, 1}), Conv(pool, 16)}, "relu");
+  const int relu =
+      Elem(ScalarFunction::kFuseAddRelu, {Zeros({1, 16, 1, 1}), Conv(pool, 16)}, "relu");
   make_.Output(make_.Add<ConvBiasForward>(
       {}, {relu, Zeros({16, 16, 1, 1}), Zeros({1, 16, 1, 1}), pool}, "residual"));
   const Graph graph = Assign();
@@ -97,7 +98,7 @@ TEST_F(LayoutTest, ResidualBlocksNeedNoCopies) {
 
 TEST_F(LayoutTest, NothingIsBlockedWithoutNeed) {
   const int x = make_.Input("x", {1, 64, 4, 4});
-  make_.Output(Elem(ElemwiseMode::kExp, {Elem(ElemwiseMode::kRelu, {x})}));
+  make_.Output(Elem(ScalarFunction::kExp, {Elem(ScalarFunction::kRelu, {x})}));
   EXPECT_THAT(ComputingTypes(Assign()), ElementsAre("Elemwise", "Elemwise"));
 }
 
@@ -105,9 +106,9 @@ TEST_F(LayoutTest, PointwiseOperatorsFollowTheirInputs) {
   const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 32);
   const int wide = make_.Input("wide", {1, 32, 4, 4}), map = make_.Input("map", {1, 1, 4, 4});
   const int row = make_.Input("row", {4});
-  const int a = Elem(ElemwiseMode::kAdd, {wide, image}, "a");
-  const int b = Elem(ElemwiseMode::kMul, {a, map}, "b");
-  make_.Output(Elem(ElemwiseMode::kFuseMulAdd3, {b, row, Zeros({1, 32, 4, 4})}, "c"));
+  const int a = Elem(ScalarFunction::kAdd, {wide, image}, "a");
+  const int b = Elem(ScalarFunction::kMul, {a, map}, "b");
+  make_.Output(Elem(ScalarFunction::kFuseMulAdd3, {b, row, Zeros({1, 32, 4, 4})}, "c"));
   const Graph graph = Assign();
   EXPECT_EQ(Formats(graph, "a"), "b=bb");
   EXPECT_EQ(Formats(graph, "b"), "b=br");
@@ -117,7 +118,7 @@ TEST_F(LayoutTest, PointwiseOperatorsFollowTheirInputs) {
 TEST_F(LayoutTest, OutputsOfAnotherRankAreRowMajor) {
   const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
   const int batch = make_.Input("batch", {2, 1, 1, 1, 1});
-  make_.Output(Elem(ElemwiseMode::kAdd, {image, batch}, "sum"));
+  make_.Output(Elem(ScalarFunction::kAdd, {image, batch}, "sum"));
   EXPECT_EQ(Formats(Assign(), "sum"), "r=rr");
 }
 
@@ -167,7 +168,7 @@ TEST_F(LayoutTest, AfterGlobalPoolingTheRelayoutIsAView) {
 TEST_F(LayoutTest, OtherDTypesStayRowMajor) {
   const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
   const int half = make_.Add<TypeCvt>({DType::kFloat16}, {image}, "half");
-  make_.Output(Elem(ElemwiseMode::kRelu, {half}, "relu"));
+  make_.Output(Elem(ScalarFunction::kRelu, {half}, "relu"));
   const Graph graph = Assign();
   EXPECT_EQ(Formats(graph, "half"), "r=r");
   EXPECT_EQ(Formats(graph, "relu"), "r=r");
@@ -188,7 +189,7 @@ TEST_F(ChannelsLastTest, ImagesOfFewChannelsAndOfSixteenBitsAreToo) {
   const int x = make_.Input("x", {2, 3, 8, 8});
   const int stem = Conv(x, 20, "stem");
   const int half = make_.Add<TypeCvt>({DType::kFloat16}, {stem}, "half");
-  make_.Output(Elem(ElemwiseMode::kRelu, {half}, "relu"));
+  make_.Output(Elem(ScalarFunction::kRelu, {half}, "relu"));
   const Graph graph = Assign();
   EXPECT_THAT(ComputingTypes(graph), ElementsAre("RelayoutFormat", "ConvolutionForward", "TypeCvt",
                                                  "Elemwise", "RelayoutFormat"));
@@ -206,7 +207,7 @@ TEST_F(ChannelsLastTest, ConcatIsWhateverTheChannels) {
 TEST_F(ChannelsLastTest, WhatBroadcastsStaysRowMajor) {
   const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
   const int map = make_.Input("map", {1, 1, 4, 4}), wide = make_.Input("wide", {1, 16, 4, 4});
-  make_.Output(Elem(ElemwiseMode::kFuseMulAdd3, {image, map, wide}, "sum"));
+  make_.Output(Elem(ScalarFunction::kFuseMulAdd3, {image, map, wide}, "sum"));
   EXPECT_EQ(Formats(Assign(), "sum"), "b=brb");
 }
 
@@ -219,7 +220,7 @@ TEST_F(ChannelsLastTest, ConversionsChangeTheFormatToo) {
     return make_.Add<ConvolutionForward>({}, {image, weights}, name);
   };
   const int a = conv(low, {20, 3, 1, 1}, "a"), b = conv(low, {20, 3, 1, 1}, "b");
-  const int sum = Elem(ElemwiseMode::kAdd, {a, b}, "sum");
+  const int sum = Elem(ScalarFunction::kAdd, {a, b}, "sum");
   make_.Output(make_.Add<TypeCvt>({DType::kFloat32}, {sum}, "high"));
   const int summed = make_.Add<TypeCvt>({DType::kFloat32}, {a}, "summed");
   make_.Output(make_.Add<Reduce>({ReduceMode::kSum, 1}, {summed}, "reduce"));
@@ -262,7 +263,7 @@ TEST_F(LayoutTest, KeepsIdsNamesAndValues) {
   const int x = make_.Input("x", {2, 3, 5, 5});
   const int filter = make_.Constant(RandomTensor(random, {17, 3, 2, 2}));
   const int conv = make_.Add<ConvolutionForward>({}, {x, filter}, "conv");
-  make_.Output(Elem(ElemwiseMode::kSigmoid, {conv}, "sigmoid"));
+  make_.Output(Elem(ScalarFunction::kSigmoid, {conv}, "sigmoid"));
   const Graph before = std::move(make_).Build();
   const Graph after = Value(AssignLayout(before, Operators()));
   const HostTensor value = RandomTensor(random, {2, 3, 5, 5});

@@ -56,7 +56,7 @@ class PrecisionTest : public ::testing::Test {
 TEST_F(PrecisionTest, CastsStandAtTheBordersOnly) {
   const int x = make_.Input("x", {2, 8, 4, 4});
   const int a = Conv(x, 8, "a");
-  const int b = make_.Add<Elemwise>({ElemwiseMode::kRelu}, {a}, "b");
+  const int b = make_.Add<Elemwise>({ScalarFunction::kRelu}, {a}, "b");
   const int c = Conv(b, 8, "c");
   make_.Output(c);
   const Graph graph = Assign();
@@ -97,12 +97,12 @@ TEST_F(PrecisionTest, NoCastsStandBeforeWhatTakesAnyDType) {
 TEST_F(PrecisionTest, OthersFollowTheirInputs) {
   const int x = make_.Input("x", {1, 8, 4, 4});
   const int image = Conv(x, 8, "image");
-  const int wide = make_.Add<Elemwise>({ElemwiseMode::kTanh}, {x}, "wide");
-  const int sum = make_.Add<Elemwise>({ElemwiseMode::kAdd}, {wide, image}, "sum");
+  const int wide = make_.Add<Elemwise>({ScalarFunction::kTanh}, {x}, "wide");
+  const int sum = make_.Add<Elemwise>({ScalarFunction::kAdd}, {wide, image}, "sum");
   const int pool = make_.Add<PoolingForward>({}, {sum}, "pool");
   make_.Output(make_.Add<Concat>({1}, {pool, pool}, "concat"));
   make_.Output(make_.Add<LRN>({}, {pool}, "lrn"));
-  make_.Output(make_.Add<Elemwise>({ElemwiseMode::kExp}, {image}, "exp"));
+  make_.Output(make_.Add<Elemwise>({ScalarFunction::kExp}, {image}, "exp"));
   const Graph graph = Assign();
   EXPECT_EQ(DTypes(graph, "wide"), "f=f");
   EXPECT_EQ(DTypes(graph, "sum"), "h=hh");
@@ -135,7 +135,7 @@ TEST_F(PrecisionTest, TheCallersTensorsKeepTheirDTypesAndAboutTheirValues) {
     const int filter = make.Constant(RandomTensor(random, {4, 6, 3, 3}));
     const int bias = make.Constant(RandomTensor(random, {1, 4, 1, 1}));
     ConvBiasParam param;
-    param.nonlineMode = Activation::kSigmoid;
+    param.nonlineMode = ScalarFunction::kSigmoid;
     make.Output(make.Add<ConvBiasForward>(param, {x, filter, bias}, "conv"));
     const Graph before = std::move(make).Build();
     const Graph after = Value(AssignPrecision(before, Operators(), precision));

@@ -199,7 +199,7 @@ TEST(TileTest, AMissingHaloAtAJoinIsSeen) {
     std::mt19937_64 random(1);
     GraphMaker maker;
     const int input = maker.Input("x", {1, 2, 12, 5});
-    const int x = maker.Add<Elemwise>({.mode = ElemwiseMode::kNegate}, {input});
+    const int x = maker.Add<Elemwise>({.mode = ScalarFunction::kNegate}, {input});
     ConvBiasParam param;
     param.pad_h = param.pad_w = 1;
     OperatorPtr op = std::make_shared<const ConvBiasForward>(param);
@@ -207,7 +207,7 @@ TEST(TileTest, AMissingHaloAtAJoinIsSeen) {
     const int filter = maker.Constant(RandomTensor(random, {2, 2, 3, 3}));
     const int bias = maker.Constant(RandomTensor(random, {1, 2, 1, 1}));
     const int y = maker.Add(op, {x, filter, bias});
-    maker.Output(maker.Add<Elemwise>({.mode = ElemwiseMode::kAdd}, {y, x}));
+    maker.Output(maker.Add<Elemwise>({.mode = ScalarFunction::kAdd}, {y, x}));
     const Graph graph = std::move(maker).Build();
     const int last = graph.node(graph.var(graph.outputs()[0].var).producer).id;
     for (const char* kind : {"rows4", "lines4"}) {
@@ -221,9 +221,9 @@ TEST(TileTest, AMissingHaloAtAJoinIsSeen) {
 TEST(TileTest, WhatCannotBeTiledIsNamed) {
   GraphMaker maker;
   const int x = maker.Input("x", {2, 3, 8, 8});
-  const int y = maker.Add<Elemwise>({.mode = ElemwiseMode::kRelu}, {x}, "relu");
+  const int y = maker.Add<Elemwise>({.mode = ScalarFunction::kRelu}, {x}, "relu");
   const int z = maker.Add<Softmax>({.axis = 2}, {y}, "softmax");
-  maker.Output(maker.Add<Elemwise>({.mode = ElemwiseMode::kAbs}, {z}, "abs"));
+  maker.Output(maker.Add<Elemwise>({.mode = ScalarFunction::kAbs}, {z}, "abs"));
   const Graph graph = std::move(maker).Build();
   const auto id = [&](const char* name) {
     for (const OperatorNode& node : graph.nodes()) {

@@ -13,6 +13,7 @@
 #include "runtime/cpu/host_processor.h"
 #include "runtime/cpu/kernels.h"
 #include "tests/runtime/cpu/kernel_harness.h"
+#include "tests/support/activations.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -86,7 +87,7 @@ std::vector<Layer> Layers() {
 enum class Residual { kNone, kApart, kInPlace };
 
 struct Variant {
-  Activation activation = Activation::kIdentity;
+  ScalarFunction activation = ScalarFunction::kIdentity;
   Residual residual = Residual::kNone;
   bool bias = true;  // without: a ConvolutionForward
   bool constant = true;
@@ -96,7 +97,7 @@ struct Variant {
 KernelCase MakeCase(const Layer& layer, const Variant& variant, std::mt19937_64& random) {
   ConvBiasParam param = layer.param;
   param.nonlineMode = variant.activation;
-  if (variant.activation == Activation::kClamp) param.lo = 0.25, param.hi = 1.5;
+  if (variant.activation == ScalarFunction::kClamp) param.parameters = {0.25, 1.5};
   // groups 0: one group, with the dimension of groups.
   const int64_t groups = std::max<int64_t>(1, layer.groups);
   Shape filter{layer.out / groups, layer.in / groups, layer.fh, layer.fw};
@@ -170,7 +171,7 @@ TEST(ConvTest, EveryGeometry) {
     SCOPED_TRACE(layer.name);
     CheckEverywhere(MakeCase(layer, {}, random));
     CheckEverywhere(MakeCase(layer, {.bias = false}, random));
-    CheckEverywhere(MakeCase(layer, {Activation::kRelu, Residual::kInPlace}, random));
+    CheckEverywhere(MakeCase(layer, {ScalarFunction::kRelu, Residual::kInPlace}, random));
   }
 }
 
@@ -185,10 +186,9 @@ TEST(ConvTest, EveryActivationAndResidual) {
       {"odd groups", 1, 20, 30, 6, 7, 3, 3, 10, Window(1, 1)},
   };
   for (const Layer& layer : layers) {
-    for (Activation activation : {Activation::kIdentity, Activation::kRelu, Activation::kSigmoid,
-                                  Activation::kHSwish, Activation::kClamp}) {
+    for (const ScalarFunction activation : testing::Activations()) {
       for (Residual residual : {Residual::kNone, Residual::kApart, Residual::kInPlace}) {
-        SCOPED_TRACE(absl::StrCat(layer.name, ", activation ", static_cast<int>(activation),
+        SCOPED_TRACE(absl::StrCat(layer.name, ", activation ", RowOf(activation).name,
                                   ", residual ", static_cast<int>(residual)));
         CheckEverywhere(MakeCase(layer, {activation, residual}, random));
       }
@@ -218,7 +218,7 @@ TEST(ConvTest, FiltersThatAreFlippedOrNotConstant) {
 TEST(ConvTest, OperandsInOtherFormats) {
   std::mt19937_64 random(5);
   KernelCase test = MakeCase({"3x3", 2, 20, 24, 6, 7, 3, 3, 1, Window(1, 1)},
-                             {Activation::kRelu, Residual::kApart, true, false}, random);
+                             {ScalarFunction::kRelu, Residual::kApart, true, false}, random);
   using enum Format;
   for (const std::vector<Format>& formats : {std::vector{kDefault, kDefault, kDefault, kNCHW16c},
                                              {kNCHW16c, kDefault, kDefault, kDefault},
@@ -251,7 +251,8 @@ TEST(ConvTest, RandomShapes) {
     // Enough image for the window.
     layer.h = std::max(layer.h, layer.param.dilate_h * (layer.fh - 1) + 1);
     layer.w = std::max(layer.w, layer.param.dilate_w * (layer.fw - 1) + 1);
-    const Variant variant{static_cast<Activation>(draw(0, 4)), static_cast<Residual>(draw(0, 2))};
+    const Variant variant{static_cast<ScalarFunction>(draw(0, 4)),
+                          static_cast<Residual>(draw(0, 2))};
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     CheckEverywhere(MakeCase(layer, variant, random));
   }
@@ -273,7 +274,7 @@ TEST(ConvTest, GroupsDoNotMix) {
 KernelList Candidates(const Layer& layer, bool residual, int threads,
                       const KernelPolicy& policy = {}) {
   ConvBiasParam param = layer.param;
-  param.nonlineMode = Activation::kRelu;
+  param.nonlineMode = ScalarFunction::kRelu;
   const ConvBiasForward op(param);
   KernelRequest request;
   request.op = &op;

@@ -81,7 +81,7 @@ struct Case {
   int64_t batch, in, out, h, w, window;
   int64_t stride = 1, dilation = 1, groups = 1;
   int64_t top = 0, left = 0, bottom = 0, right = 0;  // padding
-  Activation activation = Activation::kRelu;
+  ScalarFunction activation = ScalarFunction::kRelu;
   bool residual = false;
 };
 
@@ -99,14 +99,15 @@ const Case kCases[] = {
     {"strip of one row out", 1, 32, 32, 3, 29, 3, 1, 1, 1, 0, 1, 0, 1},
     {"strip of one row in", 1, 32, 32, 1, 29, 3, 1, 1, 1, 1, 1, 1, 1},
     {"strided strip", 1, 32, 32, 5, 15, 3, 2, 1, 1, 0, 1, 0, 1},
-    {"odd channels", 2, 21, 37, 6, 5, 3, 1, 1, 1, 1, 1, 1, 1, Activation::kSigmoid},
-    {"5x5 dilated, residual", 1, 16, 32, 13, 12, 5, 1, 2, 1, 4, 4, 4, 4, Activation::kRelu, true},
+    {"odd channels", 2, 21, 37, 6, 5, 3, 1, 1, 1, 1, 1, 1, 1, ScalarFunction::kSigmoid},
+    {"5x5 dilated, residual", 1, 16, 32, 13, 12, 5, 1, 2, 1, 4, 4, 4, 4, ScalarFunction::kRelu,
+     true},
     {"padding wider than the image", 1, 16, 16, 3, 3, 3, 1, 4, 1, 4, 4, 4, 4},
-    {"groups", 2, 64, 96, 7, 6, 3, 1, 1, 2, 1, 1, 1, 1, Activation::kHSwish},
+    {"groups", 2, 64, 96, 7, 6, 3, 1, 1, 2, 1, 1, 1, 1, ScalarFunction::kHSwish},
     {"depthwise", 2, 32, 32, 9, 17, 3, 1, 1, 32, 1, 1, 1, 1},
-    {"depthwise strip", 1, 40, 40, 3, 30, 3, 1, 1, 40, 0, 1, 0, 1, Activation::kRelu, true},
-    {"depthwise 5x5, stride 2", 1, 23, 23, 9, 11, 5, 2, 1, 23, 2, 2, 2, 2, Activation::kClamp},
-    {"residual", 2, 32, 33, 7, 10, 3, 1, 1, 1, 1, 1, 1, 1, Activation::kClamp, true},
+    {"depthwise strip", 1, 40, 40, 3, 30, 3, 1, 1, 40, 0, 1, 0, 1, ScalarFunction::kRelu, true},
+    {"depthwise 5x5, stride 2", 1, 23, 23, 9, 11, 5, 2, 1, 23, 2, 2, 2, 2, ScalarFunction::kClamp},
+    {"residual", 2, 32, 33, 7, 10, 3, 1, 1, 1, 1, 1, 1, 1, ScalarFunction::kClamp, true},
 };
 
 struct Problem {
@@ -123,7 +124,7 @@ Problem MakeProblem(const Case& c, std::mt19937_64& random) {
   param.dilate_h = param.dilate_w = c.dilation;
   param.pad_h = c.top, param.pad_w = c.left, param.pad_h_end = c.bottom, param.pad_w_end = c.right;
   param.nonlineMode = c.activation;
-  if (c.activation == Activation::kClamp) param.lo = 0.25, param.hi = 1.5;
+  if (c.activation == ScalarFunction::kClamp) param.parameters = {0.25, 1.5};
   Shape filter{c.out / c.groups, c.in / c.groups, c.window, c.window};
   if (c.groups > 1) {
     param.sparse = SparseMode::kGroup;

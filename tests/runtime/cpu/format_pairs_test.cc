@@ -38,9 +38,9 @@ std::vector<Case> Cases(int64_t channels) {
        true},
       {"pool", std::make_shared<const PoolingForward>(pool), {}, true},
       {"batch norm", std::make_shared<const BatchNorm>(BatchNormParam{}), {each, each, each, each}},
-      {"relu", std::make_shared<const Elemwise>(ElemwiseParam{ElemwiseMode::kRelu}), {}},
+      {"relu", std::make_shared<const Elemwise>(ElemwiseParam{ScalarFunction::kRelu}), {}},
       {"scale",
-       std::make_shared<const Elemwise>(ElemwiseParam{ElemwiseMode::kMul}),
+       std::make_shared<const Elemwise>(ElemwiseParam{ScalarFunction::kMul}),
        {{1, channels, 1, 1}}},
       {"conversion", std::make_shared<const TypeCvt>(TypeCvtParam{DType::kFloat32}), {}},
   };

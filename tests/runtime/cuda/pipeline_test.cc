@@ -30,9 +30,9 @@ Graph Network() {
   const int other = make.Input("other", {1, 4, 6, 6});
   for (int i = 0; i < 4; ++i) {
     y = make.Add<ConvolutionForward>(padded, {y, filter});
-    y = make.Add<Elemwise>({ElemwiseMode::kFuseAddRelu}, {y, other});
+    y = make.Add<Elemwise>({ScalarFunction::kFuseAddRelu}, {y, other});
   }
-  make.Output(make.Add<Elemwise>({ElemwiseMode::kTanh}, {y}, "image"));
+  make.Output(make.Add<Elemwise>({ScalarFunction::kTanh}, {y}, "image"));
   make.Output(make.Add<PoolingForward>(
       {.mode = PoolingMode::kAverage, .window_h = 6, .window_w = 6}, {y}, "mean"));
   return std::move(make).Build();

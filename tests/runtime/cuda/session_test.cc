@@ -38,9 +38,9 @@ Graph Network(uint64_t seed) {
   ConvolutionParam padded;
   padded.pad_h = padded.pad_w = 1;
   int y = make.Add<ConvolutionForward>(padded, {x, weights({16, 3, 3, 3})}, "stem");
-  y = make.Add<Elemwise>({ElemwiseMode::kRelu}, {y}, "relu");
+  y = make.Add<Elemwise>({ScalarFunction::kRelu}, {y}, "relu");
   int z = make.Add<ConvolutionForward>(padded, {y, weights({16, 16, 3, 3})}, "conv");
-  z = make.Add<Elemwise>({ElemwiseMode::kFuseAddRelu}, {z, y}, "sum");
+  z = make.Add<Elemwise>({ScalarFunction::kFuseAddRelu}, {z, y}, "sum");
   make.Output(z);
   z = make.Add<PoolingForward>({.mode = PoolingMode::kAverage, .window_h = 12, .window_w = 12}, {z},
                                "pool");
@@ -215,7 +215,7 @@ TEST_F(CudaSession, ViewsThatKernelsCannotTakeAreCopies) {
     param.idx = {0};
     const int part = make.Add<Subtensor>(
         param, {x, make.Constant(Int32Vector({row})), make.Constant(Int32Vector({row + 1}))});
-    make.Output(make.Add<Elemwise>({ElemwiseMode::kNegate}, {part}));
+    make.Output(make.Add<Elemwise>({ScalarFunction::kNegate}, {part}));
   }
   const std::shared_ptr<const Executable> executable =
       Value(Executable::Compile(std::move(make).Build(), OnGpu()));

@@ -120,10 +120,10 @@ TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
     return make.Add<ConvolutionForward>(
         padded, {input, make.Constant(RandomTensor(random, {8, 8, 3, 3}))}, name);
   };
-  const int start = make.Add<Elemwise>(ElemwiseParam{.mode = ElemwiseMode::kExp}, {x}, "start");
+  const int start = make.Add<Elemwise>(ElemwiseParam{.mode = ScalarFunction::kExp}, {x}, "start");
   const int first = convolution(start, "first"), second = convolution(first, "second");
   make.Output(
-      make.Add<Elemwise>(ElemwiseParam{.mode = ElemwiseMode::kMul}, {second, start}, "mul"));
+      make.Add<Elemwise>(ElemwiseParam{.mode = ScalarFunction::kMul}, {second, start}, "mul"));
   KernelRecord record;
   const std::vector<TunedProblem> problems =
       Value(Autotune(std::move(make).Build(), OnGpu(), {}, record));

@@ -31,11 +31,11 @@ class LifetimesTest : public ::testing::Test {
     auto op = std::make_shared<Host2DeviceCopy>(InputParam{DType::kFloat32, {1, 16, n, n}});
     return (*builder_.Add(op, {}, options))[0];
   }
-  int Unary(ElemwiseMode mode, int x) {
+  int Unary(ScalarFunction mode, int x) {
     return Add(std::make_shared<Elemwise>(ElemwiseParam{.mode = mode}), {x});
   }
   int Sum(int a, int b) {
-    return Add(std::make_shared<Elemwise>(ElemwiseParam{.mode = ElemwiseMode::kAdd}), {a, b});
+    return Add(std::make_shared<Elemwise>(ElemwiseParam{.mode = ScalarFunction::kAdd}), {a, b});
   }
   void Output(int x) { Add(std::make_shared<OutputCallback>(NoParam{}), {x}); }
 
@@ -62,9 +62,9 @@ class LifetimesTest : public ::testing::Test {
 };
 
 TEST_F(LifetimesTest, AChainOfElementwiseOperatorsNeedsOneTensor) {
-  const int a = Unary(ElemwiseMode::kExp, Input("x", 4));
-  const int b = Unary(ElemwiseMode::kRelu, a);
-  const int c = Unary(ElemwiseMode::kTanh, b);
+  const int a = Unary(ScalarFunction::kExp, Input("x", 4));
+  const int b = Unary(ScalarFunction::kRelu, a);
+  const int c = Unary(ScalarFunction::kTanh, b);
   Output(c);
   Finish();
   EXPECT_EQ(model_.storages[model_.views[c].storage].pool, Pool::kOutput);
@@ -75,19 +75,19 @@ TEST_F(LifetimesTest, AChainOfElementwiseOperatorsNeedsOneTensor) {
 }
 
 TEST_F(LifetimesTest, WithoutInplaceEachOutputHasItsOwnMemory) {
-  const int a = Unary(ElemwiseMode::kExp, Input("x", 4));
-  const int b = Unary(ElemwiseMode::kRelu, a);
-  Output(Unary(ElemwiseMode::kTanh, b));
+  const int a = Unary(ScalarFunction::kExp, Input("x", 4));
+  const int b = Unary(ScalarFunction::kRelu, a);
+  Output(Unary(ScalarFunction::kTanh, b));
   Finish({.inplace = false});
   EXPECT_EQ(lifetimes_.num_overwrites, 0);
   EXPECT_EQ(Arena(), 2 * 64 * 16);
 }
 
 TEST_F(LifetimesTest, AnInputThatIsReadLaterIsNotOverwritten) {
-  const int a = Unary(ElemwiseMode::kExp, Input("x", 4));
-  const int b = Unary(ElemwiseMode::kRelu, a);
+  const int a = Unary(ScalarFunction::kExp, Input("x", 4));
+  const int b = Unary(ScalarFunction::kRelu, a);
   const int c = Sum(a, b);
-  Output(Unary(ElemwiseMode::kTanh, c));
+  Output(Unary(ScalarFunction::kTanh, c));
   Finish();
   ASSERT_EQ(lifetimes_.num_overwrites, 1);  // c over a or b, never b over a
   const memory::Inside& inside = lifetimes_.problem.inside[0];
@@ -96,7 +96,7 @@ TEST_F(LifetimesTest, AnInputThatIsReadLaterIsNotOverwritten) {
 }
 
 TEST_F(LifetimesTest, TheCallersInputIsNeverOverwritten) {
-  Output(Unary(ElemwiseMode::kRelu, Unary(ElemwiseMode::kExp, Input("x", 4))));
+  Output(Unary(ScalarFunction::kRelu, Unary(ScalarFunction::kExp, Input("x", 4))));
   Finish();
   for (const auto& candidates : model_.overwrites) {
     for (const Overwrite& overwrite : candidates) {
@@ -107,10 +107,10 @@ TEST_F(LifetimesTest, TheCallersInputIsNeverOverwritten) {
 
 TEST_F(LifetimesTest, PartsOfAConcatenationAreMadeInPlace) {
   const int x = Input("x", 4);
-  const int a = Unary(ElemwiseMode::kExp, x);
-  const int b = Unary(ElemwiseMode::kTanh, x);
+  const int a = Unary(ScalarFunction::kExp, x);
+  const int b = Unary(ScalarFunction::kTanh, x);
   const int joined = Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {a, b});
-  Output(Unary(ElemwiseMode::kRelu, joined));
+  Output(Unary(ScalarFunction::kRelu, joined));
   Finish();
   ASSERT_EQ(lifetimes_.problem.inside.size(), 2u);
   EXPECT_EQ(lifetimes_.problem.inside[0].offset, 0);
@@ -121,10 +121,10 @@ TEST_F(LifetimesTest, PartsOfAConcatenationAreMadeInPlace) {
 TEST_F(LifetimesTest, PartsOfAConcatenationNeedNotBeAlignedThemselves) {
   const int x = Input("x", 3);
   const int a =
-      Unary(ElemwiseMode::kExp, x);  // 576 bytes: its neighbour begins at no multiple of 512
-  const int b = Unary(ElemwiseMode::kTanh, x);
+      Unary(ScalarFunction::kExp, x);  // 576 bytes: its neighbour begins at no multiple of 512
+  const int b = Unary(ScalarFunction::kTanh, x);
   const int joined = Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {a, b});
-  Output(Unary(ElemwiseMode::kRelu, joined));
+  Output(Unary(ScalarFunction::kRelu, joined));
   Finish();
   lifetimes_ = ComputeLifetimes(graph_, model_, order_, workspace_, 512);
   EXPECT_EQ(Arena(), 2 * 576);
@@ -132,11 +132,12 @@ TEST_F(LifetimesTest, PartsOfAConcatenationNeedNotBeAlignedThemselves) {
 
 TEST_F(LifetimesTest, WhatOverwritesAPartIsOnlyAsAlignedAsThePart) {
   const int x = Input("x", 3);
-  const int a = Unary(ElemwiseMode::kExp, x);
-  const int b = Unary(ElemwiseMode::kTanh, x);
-  Output(Unary(ElemwiseMode::kTanh, Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {a, b})));
-  const int c = Unary(ElemwiseMode::kRelu, b);
-  Output(Unary(ElemwiseMode::kTanh, c));
+  const int a = Unary(ScalarFunction::kExp, x);
+  const int b = Unary(ScalarFunction::kTanh, x);
+  Output(
+      Unary(ScalarFunction::kTanh, Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {a, b})));
+  const int c = Unary(ScalarFunction::kRelu, b);
+  Output(Unary(ScalarFunction::kTanh, c));
   Finish();
   lifetimes_ = ComputeLifetimes(graph_, model_, order_, workspace_, 512);
   EXPECT_EQ(lifetimes_.num_overwrites, 1);
@@ -146,17 +147,17 @@ TEST_F(LifetimesTest, WhatOverwritesAPartIsOnlyAsAlignedAsThePart) {
 
 TEST_F(LifetimesTest, AJoinedTensorIsNotOverwrittenWhileAPartIsStillRead) {
   const int x = Input("x", 4);
-  const int a = Unary(ElemwiseMode::kExp, x);
-  const int b = Unary(ElemwiseMode::kTanh, x);
+  const int a = Unary(ScalarFunction::kExp, x);
+  const int b = Unary(ScalarFunction::kTanh, x);
   const int joined = Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {a, b});
-  const int relu = Unary(ElemwiseMode::kRelu, joined);  // would overwrite `a` with it
+  const int relu = Unary(ScalarFunction::kRelu, joined);  // would overwrite `a` with it
   Output(Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {relu, a}));
   Finish();
   EXPECT_EQ(lifetimes_.num_overwrites, 0);
 }
 
 TEST_F(LifetimesTest, OneVarHandedOutTwiceIsWrittenOnceAndCopiedOnce) {
-  const int a = Unary(ElemwiseMode::kExp, Input("x", 4));
+  const int a = Unary(ScalarFunction::kExp, Input("x", 4));
   Output(a);
   GraphBuilder::NodeOptions options;
   options.binding = "again";
@@ -171,13 +172,13 @@ TEST_F(LifetimesTest, OneVarHandedOutTwiceIsWrittenOnceAndCopiedOnce) {
 // A part that is made long before its whole is copied there, where there is room for both.
 TEST_F(LifetimesTest, APartThatWaitsNeedNotHoldThePlaceOfItsWhole) {
   const int x = Input("x", 4);
-  const int waiting = Unary(ElemwiseMode::kExp, x);
+  const int waiting = Unary(ScalarFunction::kExp, x);
   int large = Input("large", 8);
-  for (int i = 0; i < 6; ++i) large = Unary(ElemwiseMode::kTanh, large);
+  for (int i = 0; i < 6; ++i) large = Unary(ScalarFunction::kTanh, large);
   Output(large);
-  const int made = Unary(ElemwiseMode::kTanh, x);
+  const int made = Unary(ScalarFunction::kTanh, x);
   const int joined = Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {waiting, made});
-  Output(Unary(ElemwiseMode::kRelu, joined));
+  Output(Unary(ScalarFunction::kRelu, joined));
   Finish();
   ASSERT_EQ(lifetimes_.problem.inside.size(), 2u + lifetimes_.num_overwrites);
   const int64_t part = BufferOf(waiting).size, both = 3 * part;  // at the step that joins them
@@ -200,13 +201,13 @@ TEST_F(LifetimesTest, APartThatWaitsNeedNotHoldThePlaceOfItsWhole) {
 
 TEST_F(LifetimesTest, AViewKeepsItsSourceAlive) {
   const int x = Input("x", 4);
-  const int a = Unary(ElemwiseMode::kExp, x);
+  const int a = Unary(ScalarFunction::kExp, x);
   const int shape = Add(
       Operators().MakeConstant(HostTensor::FromValues<int32_t>(DType::kInt32, Shape{2}, {1, 256})),
       {});
   const int flat = Add(std::make_shared<Reshape>(ReshapeParam{}), {a, shape});
-  Output(Unary(ElemwiseMode::kTanh, x));
-  Output(Unary(ElemwiseMode::kTanh, flat));
+  Output(Unary(ScalarFunction::kTanh, x));
+  Output(Unary(ScalarFunction::kTanh, flat));
   Finish();
   EXPECT_EQ(model_.views[flat].storage, model_.views[a].storage);
   EXPECT_EQ(BufferOf(a).upper,
@@ -215,9 +216,9 @@ TEST_F(LifetimesTest, AViewKeepsItsSourceAlive) {
 }
 
 TEST_F(LifetimesTest, WorkspacesAndGuardsArePlanned) {
-  const int a = Unary(ElemwiseMode::kExp, Input("x", 4));
-  const int b = Unary(ElemwiseMode::kRelu, a);
-  Output(Unary(ElemwiseMode::kTanh, b));
+  const int a = Unary(ScalarFunction::kExp, Input("x", 4));
+  const int b = Unary(ScalarFunction::kRelu, a);
+  Output(Unary(ScalarFunction::kTanh, b));
   Finish({.inplace = false});
   workspace_[graph_.var(b).producer] = 1000;
   lifetimes_ = ComputeLifetimes(graph_, model_, order_, workspace_, 64, /*guard=*/64);

@@ -14,7 +14,7 @@ TEST(PipelineTest, OnTheHostRunsGoInOrderInOneArena) {
   cpu::RegisterDevice();
   GraphMaker make;
   int y = make.Input("x", {100});
-  for (int i = 0; i < 3; ++i) y = make.Add<Elemwise>({ElemwiseMode::kNegate}, {y});
+  for (int i = 0; i < 3; ++i) y = make.Add<Elemwise>({ScalarFunction::kNegate}, {y});
   make.Output(y);
   const auto executable = Value(Executable::Compile(std::move(make).Build(), {}));
   const std::string output = executable->graph().outputs()[0].name;

@@ -29,7 +29,7 @@ Graph Chain(int length) {
   int var = (*builder.Add(
       std::make_shared<Host2DeviceCopy>(InputParam{DType::kFloat32, {kElements}}), {}, options))[0];
   for (int i = 0; i < length; ++i) {
-    const ElemwiseMode mode = i % 2 == 0 ? ElemwiseMode::kTanh : ElemwiseMode::kExp;
+    const ScalarFunction mode = i % 2 == 0 ? ScalarFunction::kTanh : ScalarFunction::kExp;
     var = (*builder.Add(std::make_shared<Elemwise>(ElemwiseParam{.mode = mode}), {var}))[0];
   }
   options.name = "";

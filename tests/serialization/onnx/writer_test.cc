@@ -76,9 +76,9 @@ TEST(OnnxWriter, WritesValidModelsOfEverySampleGraph) {
 TEST(OnnxWriter, KeepsTheNamesOfInputsAndOutputs) {
   GraphMaker maker;
   const int x = maker.Input("data", {2, 3});
-  const int relu = maker.Add<Elemwise>({ElemwiseMode::kRelu}, {x}, "prob");
+  const int relu = maker.Add<Elemwise>({ScalarFunction::kRelu}, {x}, "prob");
   maker.Output(relu);
-  maker.Output(maker.Add<Elemwise>({ElemwiseMode::kExp}, {relu}, "exp"));
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kExp}, {relu}, "exp"));
   TempDir dir;
   ASSERT_TRUE(IsOk(WriteOnnx(std::move(maker).Build(), dir / "m.onnx")));
   const onnx::ModelProto model = ReadOnnx(dir / "m.onnx");
@@ -93,9 +93,9 @@ TEST(OnnxWriter, KeepsTheNamesOfInputsAndOutputs) {
 TEST(OnnxWriter, NamesAllThatIsUnsupportedAtOnceAndKeepsTheOldFile) {
   GraphMaker maker;
   const auto ints = [&](DType dtype) { return maker.Constant(HostTensor::Zeros(dtype, {2})); };
-  const int a = maker.Add<Elemwise>({ElemwiseMode::kRelu}, {ints(DType::kInt32)}, "first");
+  const int a = maker.Add<Elemwise>({ScalarFunction::kRelu}, {ints(DType::kInt32)}, "first");
   maker.Output(a);
-  maker.Output(maker.Add<Elemwise>({ElemwiseMode::kNegate}, {ints(DType::kInt8)}, "second"));
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kNegate}, {ints(DType::kInt8)}, "second"));
   TempDir dir;
   testing::WriteWholeFile(dir / "m.onnx", "old");
   const absl::Status status = WriteOnnx(std::move(maker).Build(), dir / "m.onnx");

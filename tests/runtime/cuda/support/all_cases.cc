@@ -20,10 +20,10 @@
 namespace ashlar::testing {
 
 void CaseList::AddElemwise() {
-  for (size_t m = 0; m < ElemwiseModeNames().size(); ++m) {
-    const ElemwiseParam param = {.mode = static_cast<ElemwiseMode>(m), .lo = -0.5, .hi = 1};
-    const bool positive = param.mode == ElemwiseMode::kLog || param.mode == ElemwiseMode::kSqrt ||
-                          param.mode == ElemwiseMode::kPow;
+  for (size_t m = 0; m < kScalarFunctionNames.size(); ++m) {
+    const ElemwiseParam param = {static_cast<ScalarFunction>(m), {-0.5, 1}};
+    const bool positive = param.mode == ScalarFunction::kLog ||
+                          param.mode == ScalarFunction::kSqrt || param.mode == ScalarFunction::kPow;
     for (const DType dtype : kReals) {
       // Whole packs, odd numbers, and operands that broadcast along each axis.
       for (const Shape& shape : {Shape{2, 16, 3, 8}, Shape{2, 3, 5, 7}}) {
@@ -33,7 +33,7 @@ void CaseList::AddElemwise() {
           HostTensor other = Tensor(dtype, others[i - 1], 0.5, 2);
           inputs.push_back(std::move(other));
         }
-        KernelCase& added = Add(ElemwiseModeNames()[m], Make<Elemwise>(param), std::move(inputs));
+        KernelCase& added = Add(kScalarFunctionNames[m], Make<Elemwise>(param), std::move(inputs));
         added.tolerance = ToleranceOf(dtype);
         AddLast(KernelCase(added), {true, false, true});
         cases_.back().formats.resize(cases_.back().inputs.size());
@@ -49,33 +49,41 @@ void CaseList::AddElemwise() {
       for (int i = 0; i < Arity(param.mode); ++i) {
         inputs.push_back(Tensor(dtype, i == 1 ? Shape{7} : Shape{3, 7}, 0, 100));
       }
-      Add(ElemwiseModeNames()[m], Make<Elemwise>({.mode = param.mode, .lo = 10, .hi = 60}),
-          std::move(inputs))
+      Add(kScalarFunctionNames[m], Make<Elemwise>({param.mode, {10, 60}}), std::move(inputs))
           .tolerance = 0;
     }
   }
   const Shape shape = {2, 8, 4, 4};
-  Add("in place", Make<Elemwise>({ElemwiseMode::kFuseAddRelu}), {Tensor(shape), Tensor(shape)})
+  Add("in place", Make<Elemwise>({ScalarFunction::kFuseAddRelu}), {Tensor(shape), Tensor(shape)})
       .in_place = 1;
-  Add("ranks", Make<Elemwise>({ElemwiseMode::kMul}), {Tensor({4, 1, 6}), Tensor({2, 1, 5, 1})});
-  Add("scalars", Make<Elemwise>({ElemwiseMode::kAdd}), {Tensor(Shape{}), Tensor(Shape{})});
-  Add("nothing", Make<Elemwise>({ElemwiseMode::kRelu}), {Tensor({3, 0})});
+  Add("ranks", Make<Elemwise>({ScalarFunction::kMul}), {Tensor({4, 1, 6}), Tensor({2, 1, 5, 1})});
+  Add("scalars", Make<Elemwise>({ScalarFunction::kAdd}), {Tensor(Shape{}), Tensor(Shape{})});
+  Add("nothing", Make<Elemwise>({ScalarFunction::kRelu}), {Tensor({3, 0})});
   HostTensor special =
       HostTensor::FromValues<float>(DType::kFloat32, {4}, {NAN, INFINITY, -INFINITY, -0.0f});
-  for (const ElemwiseMode mode :
-       {ElemwiseMode::kRelu, ElemwiseMode::kClamp, ElemwiseMode::kHSwish, ElemwiseMode::kSigmoid}) {
-    Add("special", Make<Elemwise>({.mode = mode, .lo = 0, .hi = 6}), {special});
+  for (const ScalarFunction mode : {ScalarFunction::kRelu, ScalarFunction::kClamp,
+                                    ScalarFunction::kHSwish, ScalarFunction::kSigmoid}) {
+    Add("special", Make<Elemwise>({mode, {0, 6}}), {special});
   }
-  Add("NaN second", Make<Elemwise>({ElemwiseMode::kMax}), {Tensor({4}), special});
+  Add("NaN second", Make<Elemwise>({ScalarFunction::kMax}), {Tensor({4}), special});
+  const std::vector<double> zeros = {0.0, -0.0, 0.0, -0.0}, others = {0.0, 0.0, -0.0, -0.0};
+  for (const ScalarFunction mode : {ScalarFunction::kMax, ScalarFunction::kMin}) {
+    for (const DType dtype : kReals) {
+      HostTensor a = HostTensor::Zeros(dtype, {4}), b = a;
+      for (int i = 0; i < 4; ++i) a.Set(i, zeros[i]), b.Set(i, others[i]);
+      Add("zeros", Make<Elemwise>({mode}), {a, b});
+      Add("zeros", Make<ElemwiseChain>({{static_cast<int64_t>(mode)}, {0}, {1}, {-1}}), {a, b});
+    }
+  }
 }
 
 // Random steps over operands that broadcast in every way.
 void CaseList::AddChains() {
-  constexpr ElemwiseMode kModes[] = {
-      ElemwiseMode::kRelu,   ElemwiseMode::kSigmoid,     ElemwiseMode::kTanh,
-      ElemwiseMode::kHSwish, ElemwiseMode::kAbs,         ElemwiseMode::kAdd,
-      ElemwiseMode::kSub,    ElemwiseMode::kMul,         ElemwiseMode::kMax,
-      ElemwiseMode::kMin,    ElemwiseMode::kFuseAddRelu, ElemwiseMode::kFuseMulAdd3};
+  constexpr ScalarFunction kModes[] = {
+      ScalarFunction::kRelu,   ScalarFunction::kSigmoid,     ScalarFunction::kTanh,
+      ScalarFunction::kHSwish, ScalarFunction::kAbs,         ScalarFunction::kAdd,
+      ScalarFunction::kSub,    ScalarFunction::kMul,         ScalarFunction::kMax,
+      ScalarFunction::kMin,    ScalarFunction::kFuseAddRelu, ScalarFunction::kFuseMulAdd3};
   const auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random_);
   };
@@ -93,7 +101,7 @@ void CaseList::AddChains() {
       ElemwiseChainParam param;
       const int64_t most = static_cast<int64_t>(inputs.size()) - 1;
       for (int64_t s = pick(1, static_cast<int64_t>(ElemwiseChain::kMaxSteps)); s > 0; --s) {
-        const ElemwiseMode mode = kModes[pick(0, std::size(kModes) - 1)];
+        const ScalarFunction mode = kModes[pick(0, std::size(kModes) - 1)];
         param.mode.push_back(static_cast<int64_t>(mode));
         param.a.push_back(ElemwiseChainParam::kChained);
         // No squares, which would grow without bounds.

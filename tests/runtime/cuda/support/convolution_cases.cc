@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/runtime/cuda/support/case_list.h"
+#include "tests/support/activations.h"
 
 namespace ashlar::testing {
 namespace {
@@ -76,7 +77,7 @@ void CaseList::AddDepthwise() {
 }
 
 void CaseList::AddEachConvolution(const std::vector<ConvGeometry>& geometries) {
-  int turn = 0;
+  size_t turn = 0;
   for (const ConvGeometry& g : geometries) {
     for (const DType dtype : kReals) {
       const double tolerance = ToleranceOf(dtype) * (dtype == DType::kFloat32 ? 3 : 2);
@@ -90,8 +91,8 @@ void CaseList::AddEachConvolution(const std::vector<ConvGeometry>& geometries) {
       inputs.push_back(Tensor(dtype, out));
       for (const bool z : {false, true}) {
         ConvBiasParam param = g.param;
-        param.nonlineMode = static_cast<Activation>(turn++ % 5);
-        if (param.nonlineMode == Activation::kClamp) param.hi = 1.5;
+        param.nonlineMode = Activations()[turn++ % Activations().size()];
+        if (param.nonlineMode == ScalarFunction::kClamp) param.parameters = {0, 1.5};
         KernelCase& added =
             Add(z ? "convolution, bias, z" : "convolution, bias", Make<ConvBiasForward>(param),
                 {inputs.begin(), inputs.end() - (z ? 0 : 1)});

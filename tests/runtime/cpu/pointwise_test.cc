@@ -11,30 +11,30 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int kNumModes = static_cast<int>(ElemwiseMode::kFuseMulAdd3) + 1;
+constexpr int kNumModes = static_cast<int>(kNumScalarFunctions);
 
-OperatorPtr MakeElemwise(ElemwiseMode mode) {
+OperatorPtr MakeElemwise(ScalarFunction mode) {
   return std::make_shared<const Elemwise>(ElemwiseParam{mode, -0.5, 0.5});
 }
 
-bool TakesIntegers(ElemwiseMode mode) {
+bool TakesIntegers(ScalarFunction mode) {
   const InputInfo x{{DType::kInt32, Shape{1}}};
   return MakeElemwise(mode)->Infer(std::vector<InputInfo>(Arity(mode), x)).ok();
 }
 
 // Values on which a mode is well conditioned.
-HostTensor Operand(std::mt19937_64& random, ElemwiseMode mode, DType dtype, const Shape& shape,
+HostTensor Operand(std::mt19937_64& random, ScalarFunction mode, DType dtype, const Shape& shape,
                    int input) {
-  const bool positive = mode == ElemwiseMode::kLog || mode == ElemwiseMode::kSqrt ||
-                        (mode == ElemwiseMode::kPow && input == 0) ||
-                        (mode == ElemwiseMode::kTrueDiv && input == 1);
+  const bool positive = mode == ScalarFunction::kLog || mode == ScalarFunction::kSqrt ||
+                        (mode == ScalarFunction::kPow && input == 0) ||
+                        (mode == ScalarFunction::kTrueDiv && input == 1);
   return RandomTensor(random, dtype, shape, positive ? 0.1 : -5, 5);
 }
 
 // Terms may cancel, and a sum is only as accurate as they are.
-double SmallestSum(ElemwiseMode mode) { return mode == ElemwiseMode::kFuseMulAdd3 ? 5 : 0.5; }
+double SmallestSum(ScalarFunction mode) { return mode == ScalarFunction::kFuseMulAdd3 ? 5 : 0.5; }
 
-TEST(ElementwiseTest, EveryModeOverEveryBroadcast) {
+TEST(PointwiseTest, EveryModeOverEveryBroadcast) {
   struct {
     Shape a, b, c;
     bool image;  // rank 4: also in NCHW16c
@@ -54,7 +54,7 @@ TEST(ElementwiseTest, EveryModeOverEveryBroadcast) {
   for (int mode = 0; mode < kNumModes; ++mode) {
     for (const auto& shapes : kShapes) {
       std::mt19937_64 random(mode);
-      const auto m = static_cast<ElemwiseMode>(mode);
+      const auto m = static_cast<ScalarFunction>(mode);
       KernelCase test{MakeElemwise(m)};
       const Shape* const dims[] = {&shapes.a, &shapes.b, &shapes.c};
       for (int i = 0; i < Arity(m); ++i) {
@@ -83,9 +83,9 @@ TEST(ElementwiseTest, EveryModeOverEveryBroadcast) {
   }
 }
 
-TEST(ElementwiseTest, EveryModeOverEachInputInPlace) {
+TEST(PointwiseTest, EveryModeOverEachInputInPlace) {
   for (int mode = 0; mode < kNumModes; ++mode) {
-    const auto m = static_cast<ElemwiseMode>(mode);
+    const auto m = static_cast<ScalarFunction>(mode);
     for (int over = 0; over < Arity(m); ++over) {
       for (const Format format : kFormats) {
         std::mt19937_64 random(mode);
@@ -105,9 +105,9 @@ TEST(ElementwiseTest, EveryModeOverEachInputInPlace) {
   }
 }
 
-TEST(ElementwiseTest, EveryDType) {
+TEST(PointwiseTest, EveryDType) {
   for (int mode = 0; mode < kNumModes; ++mode) {
-    const auto m = static_cast<ElemwiseMode>(mode);
+    const auto m = static_cast<ScalarFunction>(mode);
     for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kInt64, DType::kInt32,
                               DType::kInt8, DType::kUint8}) {
       if (!IsFloat(dtype) && !TakesIntegers(m)) continue;
@@ -126,7 +126,7 @@ TEST(ElementwiseTest, EveryDType) {
   }
 }
 
-TEST(ElementwiseTest, AccurateAtTheEndsOfTheRange) {
+TEST(PointwiseTest, AccurateAtTheEndsOfTheRange) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> values = {0, -0.f, 1, -1, kInfinity, -kInfinity, kNaN};
@@ -140,10 +140,10 @@ TEST(ElementwiseTest, AccurateAtTheEndsOfTheRange) {
   std::reverse(values.begin(), values.end());
   const HostTensor y = HostTensor::FromValues<float>(DType::kFloat32, {size}, values);
   for (int mode = 0; mode < kNumModes; ++mode) {
-    const auto m = static_cast<ElemwiseMode>(mode);
+    const auto m = static_cast<ScalarFunction>(mode);
     // A sum is only as accurate as its largest term; these are in EveryModeOverEveryBroadcast.
-    if (m == ElemwiseMode::kFuseMulAdd3) continue;
-    if (m == ElemwiseMode::kFuseAddSigmoid || m == ElemwiseMode::kFuseAddTanh) continue;
+    if (m == ScalarFunction::kFuseMulAdd3) continue;
+    if (m == ScalarFunction::kFuseAddSigmoid || m == ScalarFunction::kFuseAddTanh) continue;
     KernelCase test{MakeElemwise(m), {x, y}};
     test.inputs.resize(Arity(m));
     test.floor = 1e-36;  // what is below is subnormal
@@ -151,10 +151,28 @@ TEST(ElementwiseTest, AccurateAtTheEndsOfTheRange) {
   }
 }
 
-TEST(ElementwiseTest, SameBitsWithAnyNumberOfThreads) {
+// The maximum of two zeros is the positive one, the minimum the negative one; the harness compares
+// signs.
+TEST(PointwiseTest, ZerosHaveSigns) {
+  std::vector<float> a, b;
+  for (int i = 0; i < 100; ++i) {
+    a.push_back(i % 2 == 0 ? 0.0f : -0.0f);
+    b.push_back(i % 4 < 2 ? 0.0f : -0.0f);
+  }
+  for (const ScalarFunction mode : {ScalarFunction::kMax, ScalarFunction::kMin}) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+      HostTensor x = HostTensor::Zeros(dtype, {100}), y = x;
+      for (int i = 0; i < 100; ++i) x.Set(i, a[i]), y.Set(i, b[i]);
+      KernelCase test{MakeElemwise(mode), {x, y}};
+      CheckKernels(test, 0);
+    }
+  }
+}
+
+TEST(PointwiseTest, SameBitsWithAnyNumberOfThreads) {
   std::mt19937_64 random(1);
   const HostTensor x = RandomTensor(random, DType::kFloat32, {100003}, -3, 3);
-  KernelCase test{MakeElemwise(ElemwiseMode::kTanh), {x}};
+  KernelCase test{MakeElemwise(ScalarFunction::kTanh), {x}};
   const auto one = CheckKernels(test, 2e-6);
   test.threads = 3;
   const auto three = CheckKernels(test, 2e-6);
