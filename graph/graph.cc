@@ -4,11 +4,6 @@
 
 namespace ashlar {
 
-absl::Span<const int> Graph::value_outputs(const OperatorNode& node) const {
-  absl::Span<const int> outputs = node.outputs;
-  return node.op->has_workspace() ? outputs.first(outputs.size() - 1) : outputs;
-}
-
 std::vector<TensorType> Graph::InputTypes(const OperatorNode& node) const {
   std::vector<TensorType> types;
   types.reserve(node.inputs.size());
@@ -18,7 +13,8 @@ std::vector<TensorType> Graph::InputTypes(const OperatorNode& node) const {
 
 std::vector<TensorType> Graph::OutputTypes(const OperatorNode& node) const {
   std::vector<TensorType> types;
-  for (int var : value_outputs(node)) types.push_back(vars_[var].type);
+  types.reserve(node.outputs.size());
+  for (int var : node.outputs) types.push_back(vars_[var].type);
   return types;
 }
 
@@ -33,16 +29,25 @@ std::vector<InputInfo> Graph::InputInfos(const OperatorNode& node) const {
   return infos;
 }
 
-const HostTensor* Graph::constant(int var) const {
-  return nodes_[vars_[var].producer].op->constant();
+bool Graph::HasWeights(const OperatorNode& node) const {
+  if (node.op->role() != Role::kCompute) return false;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (constant(node.inputs[i]) != nullptr &&
+        node.op->input_use(static_cast<int>(i)) == InputUse::kDeviceValue) {
+      return node.op->Computation(SiteOf(node)) > 0;
+    }
+  }
+  return false;
 }
 
 Graph Graph::WithoutConstantData(absl::Span<const int> vars, const OperatorTable& operators) const {
   Graph graph = *this;
   for (int var : vars) {
     const TensorType& type = vars_[var].type;
-    graph.nodes_[vars_[var].producer].op =
-        operators.MakeConstant(HostTensor::ShapeOnly(type.dtype, type.shape));
+    OperatorNode& node = graph.nodes_[vars_[var].producer];
+    node.constant =
+        std::make_shared<const HostTensor>(HostTensor::ShapeOnly(type.dtype, type.shape));
+    node.op = operators.MakeConstant(*node.constant);
   }
   return graph;
 }

@@ -3,6 +3,7 @@
 #define ASHLAR_GRAPH_GRAPH_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,26 +18,21 @@
 
 namespace ashlar {
 
-// MegEngine's var flags that Ashlar uses; the bit numbers are MegEngine's.
-enum VarFlag : uint32_t {
-  kNoSysMemAlloc = 1 << 0,        // the caller supplies the storage
-  kNoSysStaticMemAlloc = 1 << 2,  // escapes to the caller
-  kNoMemReclaim = 1 << 3,         // kept after its last reader
-  kVolatileContent = 1 << 4,      // scratch: a workspace
-  kAllowEmptyShape = 1 << 5,
-  kPersistentDeviceValue = 1 << 6,  // there before the operator runs: weights
-  kDisallowRtForceDynamicMemAlloc = 1 << 7,
-};
-
 // One value. Made by exactly one operator node.
 struct Var {
   int id = 0;  // from the graph's one counter, shared with operators; stable across passes
   std::string name;
   TensorType type;
   CompNode comp_node;
-  uint32_t flags = 0;
   int producer = 0;      // index into Graph::nodes()
   int output_index = 0;  // among the outputs of the producer
+};
+
+// The scratch that another program lists among an operator's outputs. It is no var here: Ashlar's
+// kernels state their own.
+struct RecordedWorkspace {
+  int id = 0;         // from the same counter
+  int64_t bytes = 0;  // 0 where the size is not known
 };
 
 struct OperatorNode {
@@ -44,10 +40,16 @@ struct OperatorNode {
   std::string name;
   OperatorPtr op;
   std::vector<int> inputs;   // indices into Graph::vars()
-  std::vector<int> outputs;  // the last one is the workspace where op->has_workspace()
+  std::vector<int> outputs;  // as Operator::Infer lists them
   int priority = 0;
   std::string
       binding;  // the caller's name for a Role::kInput or kOutput node, stable across passes
+  std::shared_ptr<const HostTensor> constant;  // the value of a Role::kConstant node, else null
+  std::optional<RecordedWorkspace> recorded_workspace;
+
+  // What its workspace goes by in plans, beside the ids of vars.
+  int workspace_id() const { return recorded_workspace ? recorded_workspace->id : id; }
+  std::string workspace_name() const { return name + ":workspace"; }
 };
 
 // A var that the caller binds, under its name.
@@ -71,15 +73,18 @@ class Graph {
 
   // Nodes that read a var, ascending; a node that reads it twice is listed once.
   const std::vector<int>& readers(int var) const { return readers_[var]; }
-  // Outputs of a node that are values: without the workspace.
-  absl::Span<const int> value_outputs(const OperatorNode& node) const;
   std::vector<TensorType> InputTypes(const OperatorNode& node) const;
   // With the values that are constants or that the node needs as InputUse::kHostValue.
   std::vector<InputInfo> InputInfos(const OperatorNode& node) const;
-  std::vector<TensorType> OutputTypes(const OperatorNode& node) const;  // without the workspace
+  std::vector<TensorType> OutputTypes(const OperatorNode& node) const;
+  OwnedSite SiteOf(const OperatorNode& node) const { return {InputInfos(node), OutputTypes(node)}; }
+
+  // Whether a node computes with weights: it has operations, and a constant that it reads on the
+  // device. Their FLOPs are those that budgets are about.
+  bool HasWeights(const OperatorNode& node) const;
 
   // The value of a var whose producer is a constant, else null.
-  const HostTensor* constant(int var) const;
+  const HostTensor* constant(int var) const { return nodes_[vars_[var].producer].constant.get(); }
   // The value of a constant, or of a var that a node needs as InputUse::kHostValue; else null.
   const HostTensor* host_value(int var) const;
   // One more than the largest id in use.
@@ -109,9 +114,8 @@ class GraphBuilder {
     std::vector<std::string> output_names;
     std::vector<Format> output_formats;  // empty: kDefault
     int priority = 0;
-    // What another program recorded as the size of the workspace: the shape of that var. Ashlar's
-    // kernels state their own.
-    int64_t workspace_bytes = 0;
+    // Its id comes from the counter, right behind the outputs', where it is below 0.
+    std::optional<RecordedWorkspace> recorded_workspace;
     std::string binding;  // empty: the node's name (inputs), the input var's name (outputs)
   };
 

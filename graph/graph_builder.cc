@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "graph/graph.h"
 #include "graph/naming.h"
@@ -10,21 +11,6 @@ namespace {
 
 std::string Describe(const OperatorNode& node) {
   return absl::StrCat(node.name.substr(0, 200), " (", node.op->type(), ", ", node.id, ")");
-}
-
-uint32_t FlagsOf(const Operator& op, int output) {
-  switch (op.role()) {
-    case Role::kInput:
-      return output == 0 ? kNoSysMemAlloc : kNoSysMemAlloc | kAllowEmptyShape;
-    case Role::kConstant:
-      return kNoMemReclaim | kAllowEmptyShape | kPersistentDeviceValue |
-             kDisallowRtForceDynamicMemAlloc;
-    case Role::kOutput:
-      return kNoSysMemAlloc | kAllowEmptyShape;
-    case Role::kCompute:
-      return op.allows_empty_output() ? uint32_t{kAllowEmptyShape} : 0;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -48,10 +34,6 @@ absl::StatusOr<std::vector<int>> GraphBuilder::Add(OperatorPtr op, std::vector<i
           absl::StrCat(node.op->type(), " ", node.id, ": input ", i, " is no var made before it"));
     }
     const Var& var = graph_.vars_[input];
-    if (var.flags & kVolatileContent) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(node.op->type(), " ", node.id, ": input ", i, " is a workspace"));
-    }
     const HostTensor* value = graph_.constant(input);
     if (node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue) {
       value = StaticValue(input);
@@ -66,8 +48,6 @@ absl::StatusOr<std::vector<int>> GraphBuilder::Add(OperatorPtr op, std::vector<i
 
   absl::StatusOr<std::vector<TensorType>> types = node.op->Infer(infos);
   if (!types.ok()) return Annotate(types.status(), Describe(node));
-  const size_t num_values = types->size();
-  if (node.op->has_workspace()) types->push_back({DType::kByte, Shape{options.workspace_bytes}});
   if (!options.output_ids.empty() && options.output_ids.size() != types->size()) {
     return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": ", options.output_ids.size(),
                                                    " output ids, expected ", types->size()));
@@ -82,43 +62,44 @@ absl::StatusOr<std::vector<int>> GraphBuilder::Add(OperatorPtr op, std::vector<i
     if (absl::Status status = Shape::Make(var.type.shape.dims()).status(); !status.ok()) {
       return Annotate(status, Describe(node));
     }
-    const bool workspace = i == num_values;
-    if (!workspace && i < options.output_formats.size()) {
-      var.type.format = options.output_formats[i];
-    }
+    if (i < options.output_formats.size()) var.type.format = options.output_formats[i];
     if (var.type.format != Format::kDefault && var.type.shape.rank() != 4) {
       return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": output ", i, " is ",
                                                      var.type.ToString(), ", expected rank 4"));
     }
     if (i < options.output_names.size()) {
       var.name = options.output_names[i];
-    } else if (workspace) {
-      var.name = absl::StrCat(node.name, ":workspace");
-    } else if (num_values > 1 && node.op->role() == Role::kCompute) {
+    } else if (types->size() > 1 && node.op->role() == Role::kCompute) {
       var.name = absl::StrCat(node.name, ":o", i);
     } else {
       var.name = node.name;
     }
     var.comp_node = comp_node_;
-    var.flags =
-        workspace ? kVolatileContent | kAllowEmptyShape : FlagsOf(*node.op, static_cast<int>(i));
     var.producer = node_index;
     var.output_index = static_cast<int>(i);
     node.outputs.push_back(static_cast<int>(graph_.vars_.size()));
     graph_.vars_.push_back(std::move(var));
     graph_.readers_.emplace_back();
   }
+  if (options.recorded_workspace) {
+    node.recorded_workspace = options.recorded_workspace;
+    int& id = node.recorded_workspace->id;
+    if (id < 0) id = graph_.next_id_;
+    graph_.next_id_ = std::max(graph_.next_id_, id + 1);
+  }
   for (int input : node.inputs) {
     std::vector<int>& readers = graph_.readers_[input];
     if (readers.empty() || readers.back() != node_index) readers.push_back(node_index);
   }
-  if (node.op->role() == Role::kInput) {
+  if (node.op->role() == Role::kConstant) {
+    ASHLAR_ASSIGN_OR_RETURN(std::vector<HostTensor> value, node.op->Evaluate({}));
+    node.constant = std::make_shared<const HostTensor>(std::move(value[0]));
+  } else if (node.op->role() == Role::kInput) {
     node.binding = options.binding.empty() ? node.name : options.binding;
     graph_.inputs_.push_back({node.binding, node.outputs[0], node_index});
   } else if (node.op->role() == Role::kOutput) {
     const int value = node.inputs[0];
     node.binding = options.binding.empty() ? graph_.vars_[value].name : options.binding;
-    graph_.vars_[value].flags |= kNoSysStaticMemAlloc;
     graph_.outputs_.push_back({node.binding, value, node_index});
   }
   std::vector<int> outputs = node.outputs;
@@ -134,6 +115,11 @@ absl::StatusOr<Graph> GraphBuilder::Build() && {
   for (const OperatorNode& node : graph_.nodes_) {
     if (!ids.insert(node.id).second) {
       return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": id used twice"));
+    }
+    if (node.recorded_workspace && !ids.insert(node.recorded_workspace->id).second) {
+      return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": the id ",
+                                                     node.recorded_workspace->id,
+                                                     " of its workspace is used twice"));
     }
   }
   for (const Var& var : graph_.vars_) {

@@ -27,8 +27,9 @@ std::string ConstantName(const HostTensor& value) {
 
 std::string AutomaticName(const Operator& op, absl::Span<const std::string> input_names, int id) {
   std::string name;
-  if (const HostTensor* constant = op.constant()) {
-    name = ConstantName(*constant);
+  if (op.role() == Role::kConstant) {
+    const absl::StatusOr<std::vector<HostTensor>> value = op.Evaluate({});
+    name = value.ok() ? ConstantName((*value)[0]) : op.base_name();
   } else {
     name = op.base_name();
     for (size_t i = 0; i < input_names.size(); ++i) {

@@ -37,28 +37,22 @@ GraphBuilder::NodeOptions GraphRewriter::Identity(const OperatorNode& node) cons
     options.output_names.push_back(var.name);
     options.output_formats.push_back(var.type.format);
   }
+  if (node.recorded_workspace) {
+    options.recorded_workspace = RecordedWorkspace{.id = node.recorded_workspace->id};
+  }
   return options;
 }
 
 absl::Status GraphRewriter::Copy(const OperatorNode& node) {
   GraphBuilder::NodeOptions options = Identity(node);
-  if (node.op->has_workspace()) {
-    options.workspace_bytes = source_.var(node.outputs.back()).type.bytes();
-  }
+  options.recorded_workspace = node.recorded_workspace;
   return Add(node, node.op, MapAll(node.inputs), std::move(options));
 }
 
 absl::Status GraphRewriter::Substitute(const OperatorNode& node, OperatorPtr op,
                                        std::vector<int> new_inputs) {
   GraphBuilder::NodeOptions options = Identity(node);
-  if (op->has_workspace() != node.op->has_workspace()) {
-    // One more output or one less: the ids of the values stay, that of the workspace is new.
-    const size_t values = source_.value_outputs(node).size();
-    options.output_ids.resize(values);
-    options.output_names.resize(values);
-    options.output_formats.resize(values);
-    if (op->has_workspace()) options.output_ids.push_back(builder_.graph().next_id());
-  }
+  options.recorded_workspace.reset();
   return Add(node, std::move(op), std::move(new_inputs), std::move(options));
 }
 
@@ -66,8 +60,7 @@ absl::Status GraphRewriter::Add(const OperatorNode& node, OperatorPtr op,
                                 std::vector<int> new_inputs, GraphBuilder::NodeOptions options) {
   ASHLAR_ASSIGN_OR_RETURN(std::vector<int> outputs,
                           builder_.Add(std::move(op), std::move(new_inputs), std::move(options)));
-  const size_t common = std::min(outputs.size(), node.outputs.size());
-  for (size_t i = 0; i < common; ++i) Replace(node.outputs[i], outputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) Replace(node.outputs[i], outputs[i]);
   return absl::OkStatus();
 }
 

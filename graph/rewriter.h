@@ -21,12 +21,13 @@ class GraphRewriter {
   // From now on `new_var` stands for `source_var`.
   void Replace(int source_var, int new_var) { map_[source_var] = new_var; }
 
-  // Options that keep id, names, formats, priority and binding of a source node.
+  // Options that keep id, names, formats, priority and binding of a source node, and the id of its
+  // recorded workspace, whose size is that of the operator as it was.
   GraphBuilder::NodeOptions Identity(const OperatorNode& node) const;
   // The node itself, with mapped inputs.
   absl::Status Copy(const OperatorNode& node);
-  // Adds `op` in the place of `node`: its outputs keep the node's ids, names and formats. The
-  // number of outputs must be the same but for a workspace, whose recorded size is dropped.
+  // Adds `op`, which has as many outputs, in the place of `node`: they keep the node's ids, names
+  // and formats. What was recorded of a workspace is dropped.
   absl::Status Substitute(const OperatorNode& node, OperatorPtr op, std::vector<int> new_inputs);
 
   const Graph& source() const { return source_; }

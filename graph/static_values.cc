@@ -48,7 +48,7 @@ const HostTensor* StaticValues::Find(const Graph& graph, int var) {
 }
 
 std::vector<HostTensor> StaticValues::Evaluate(const Graph& graph, const OperatorNode& node) {
-  if (const HostTensor* constant = node.op->constant()) {
+  if (const HostTensor* constant = node.constant.get()) {
     if (!constant->has_data()) return {};
     Cover(*constant);
     return {*constant};
@@ -67,12 +67,12 @@ std::vector<HostTensor> StaticValues::Evaluate(const Graph& graph, const Operato
     }
   }
   int64_t bytes = evaluated_bytes_, operations = operations_;
-  const std::vector<TensorType> outputs = graph.OutputTypes(node);
-  for (const TensorType& type : outputs) {
+  const OwnedSite site = graph.SiteOf(node);
+  for (const TensorType& type : site.outputs) {
     bytes += type.bytes();
     operations += type.shape.num_elements();
   }
-  operations += node.op->Computation(graph.InputTypes(node), outputs);
+  operations += node.op->Computation(site);
   if (bytes > kFreeBytes + kBytesPerConstantByte * covered_bytes_ || operations > kMaxOperations) {
     return {};
   }

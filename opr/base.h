@@ -12,9 +12,10 @@
 
 namespace ashlar {
 
-// `P` lists its fields with Visit (graph/params.h).
-template <typename P>
-class OperatorWithParam : public Operator {
+// `P` lists its fields with Visit (graph/params.h). `Base` answers what a family of operators has
+// in common.
+template <typename P, typename Base = Operator>
+class OperatorWithParam : public Base {
  public:
   using Param = P;
   explicit OperatorWithParam(P param) : param_(std::move(param)) {}
@@ -24,6 +25,17 @@ class OperatorWithParam : public Operator {
  private:
   P param_;
 };
+
+// What every operator with parameters has: its names here (graph/operator.h), inference and
+// evaluation in its .cc file.
+#define ASHLAR_OPERATOR(type_name, automatic_name)                                      \
+  using OperatorWithParam::OperatorWithParam;                                           \
+  absl::string_view type() const override { return type_name; }                         \
+  std::string base_name() const override { return automatic_name; }                     \
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs)     \
+      const override;                                                                   \
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(absl::Span<const HostTensor> inputs) \
+      const override;
 
 struct NoParam {
   template <typename V>

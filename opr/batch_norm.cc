@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "opr/aliasing.h"
 #include "opr/checks.h"
 
 namespace ashlar {
@@ -72,11 +73,7 @@ absl::StatusOr<std::vector<HostTensor>> BatchNorm::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-std::vector<int> BatchNorm::WritableForward(absl::Span<const TensorType> inputs,
-                                            absl::Span<const TensorType> outputs) const {
-  if (inputs[kX] == outputs[0]) return {kX};
-  return {};
-}
+Aliasing BatchNorm::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
 
 std::optional<ChannelAffine> BatchNorm::AsChannelAffine(absl::Span<const InputInfo> inputs) const {
   for (int i = kScale; i <= kVariance; ++i) {
@@ -86,20 +83,19 @@ std::optional<ChannelAffine> BatchNorm::AsChannelAffine(absl::Span<const InputIn
                       *inputs[kVariance].value, param().epsilon);
 }
 
-std::optional<std::vector<Region>> BatchNorm::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
-  if (output[1] != Range{0, outputs[0].shape[1]}) return std::nullopt;  // they have all channels
+std::optional<std::vector<Region>> BatchNorm::InputRegions(const Region& output,
+                                                           const Site& site) const {
+  if (output[1] != Range{0, site.outputs[0].shape[1]})
+    return std::nullopt;  // they have all channels
   std::vector<Region> regions = {output};
   for (int i = kScale; i <= kVariance; ++i) {
-    regions.push_back(WholeRegion(inputs[i].type.shape));
+    regions.push_back(WholeRegion(site.inputs[i].type.shape));
   }
   return regions;
 }
 
 std::optional<Region> BatchNorm::OutputRegion(int input, const Region& region,
-                                              absl::Span<const InputInfo> /*inputs*/,
-                                              absl::Span<const TensorType> /*outputs*/) const {
+                                              const Site& /*site*/) const {
   return input == kX ? std::optional<Region>(region) : std::nullopt;
 }
 

@@ -22,23 +22,15 @@ class BatchNorm final : public OperatorWithParam<BatchNormParam> {
  public:
   static constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4;
 
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "BatchNorm"; }
-  std::string base_name() const override { return "batch_norm"; }
-  FormatRule format_rule(absl::Span<const TensorType>) const override {
-    return FormatRule::kFollow;
+  ASHLAR_OPERATOR("BatchNorm", "batch_norm")
+  StorageRules storage_rules(const Site&) const override {
+    return {FormatRule::kFollow, PrecisionRule::kFloat32};
   }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
+  std::optional<std::vector<Region>> InputRegions(const Region& output,
+                                                  const Site& site) const override;
   std::optional<Region> OutputRegion(int input, const Region& region,
-                                     absl::Span<const InputInfo> inputs,
-                                     absl::Span<const TensorType> outputs) const override;
-  std::vector<int> WritableForward(absl::Span<const TensorType> inputs,
-                                   absl::Span<const TensorType> outputs) const override;
+                                     const Site& site) const override;
+  Aliasing aliasing(const Site& site) const override;
   std::optional<ChannelAffine> AsChannelAffine(absl::Span<const InputInfo> inputs) const override;
 };
 

@@ -3,18 +3,18 @@
 #include <cstring>
 #include <utility>
 
-#include "opr/regions.h"
 #include "opr/strided.h"
 
 namespace ashlar {
 
-FormatRule Concat::format_rule(absl::Span<const TensorType> inputs) const {
-  FormatRule rule = FormatRule::kUniform;
-  for (const TensorType& input : inputs) {
-    if (input.shape.rank() != 4) return FormatRule::kDefaultOnly;
-    if (input.shape[1] % kChannelBlock != 0) rule = FormatRule::kUniformUnpadded;
+StorageRules Concat::storage_rules(const Site& site) const {
+  StorageRules rules = {FormatRule::kUniform, PrecisionRule::kFollow};
+  for (const InputInfo& input : site.inputs) {
+    const Shape& shape = input.type.shape;
+    if (shape.rank() != 4) return {FormatRule::kDefaultOnly, PrecisionRule::kFollow};
+    if (shape[1] % kChannelBlock != 0) rules.format = FormatRule::kUniformUnpadded;
   }
-  return rule;
+  return rules;
 }
 
 absl::StatusOr<std::vector<TensorType>> Concat::Infer(absl::Span<const InputInfo> inputs) const {
@@ -61,44 +61,31 @@ absl::StatusOr<std::vector<HostTensor>> Concat::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-int64_t Concat::Computation(absl::Span<const TensorType>,
-                            absl::Span<const TensorType> outputs) const {
-  return outputs[0].shape.num_elements();
+int64_t Concat::Computation(const Site& site) const { return site.outputs[0].shape.num_elements(); }
+
+std::optional<int> Concat::AxisOf(const Site& site) const {
+  return AxisIn(param().axis, site.outputs[0].shape);
 }
 
-std::optional<int64_t> Concat::PlaceInput(int input, absl::Span<const TensorType> inputs,
-                                          absl::Span<const TensorType> outputs) const {
-  const TensorType& output = outputs[0];
-  if (inputs[input].format != output.format) return std::nullopt;
-  absl::StatusOr<int> axis = NormalizeAxis(param().axis, output.shape.rank());
-  if (!axis.ok()) return std::nullopt;
+Aliasing Concat::aliasing(const Site& site) const {
+  Aliasing aliasing;
+  const TensorType& output = site.outputs[0];
+  const std::optional<int> axis = AxisOf(site);
+  if (!axis) return aliasing;
   const StorageGrid grid = GridOf(output);
-  const StorageGrid part = GridOf(inputs[input]);
   std::vector<int64_t> start(grid.dims.rank(), 0);
-  for (int i = 0; i < input; ++i) {
-    const bool whole =
-        !IsBlocked(output.format) || *axis != 1 || inputs[i].shape[1] % kChannelBlock == 0;
-    if (!whole) return std::nullopt;  // this input would begin within a block of channels
-    start[*axis] += GridOf(inputs[i]).dims[*axis];
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    const TensorType& input = site.inputs[i].type;
+    const StorageGrid part = GridOf({input.dtype, input.shape, output.format});
+    const int64_t offset = ContiguousOffset(grid, start, part.dims.dims());
+    if (input.format == output.format && offset >= 0) {
+      aliasing.placements.push_back({.output = 0, .input = static_cast<int>(i), .offset = offset});
+    }
+    // What follows would begin within a block of channels.
+    if (IsBlocked(output.format) && *axis == 1 && input.shape[1] % kChannelBlock != 0) break;
+    start[*axis] += part.dims[*axis];
   }
-  const int64_t offset = ContiguousOffset(grid, start, part.dims.dims());
-  return offset < 0 ? std::nullopt : std::optional<int64_t>(offset);
-}
-
-std::optional<std::vector<Region>> Concat::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
-  const absl::StatusOr<int> axis = NormalizeAxis(param().axis, outputs[0].shape.rank());
-  if (!axis.ok()) return std::nullopt;
-  return RegionsAcross(output, *axis, inputs, outputs);
-}
-
-std::optional<Region> Concat::OutputRegion(int /*input*/, const Region& region,
-                                           absl::Span<const InputInfo> /*inputs*/,
-                                           absl::Span<const TensorType> outputs) const {
-  const absl::StatusOr<int> axis = NormalizeAxis(param().axis, outputs[0].shape.rank());
-  if (!axis.ok()) return std::nullopt;
-  return OutputRegionAcross(region, *axis, outputs[0]);
+  return aliasing;
 }
 
 }  // namespace ashlar

@@ -1,10 +1,10 @@
 #include "opr/conv_bias.h"
 
+#include "opr/aliasing.h"
 #include "opr/checks.h"
 #include "opr/conv_fusion.h"
 #include "opr/conv_reference.h"
 #include "opr/elemwise.h"
-#include "opr/regions.h"
 
 namespace ashlar {
 
@@ -61,60 +61,43 @@ absl::StatusOr<std::vector<HostTensor>> ConvBiasForward::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-int64_t ConvBiasForward::Computation(absl::Span<const TensorType> inputs,
-                                     absl::Span<const TensorType> outputs) const {
-  const int64_t convolution = ConvolutionForward(param()).Computation(inputs.first(kBias), outputs);
+int64_t ConvBiasForward::Computation(const Site& site) const {
+  const int64_t convolution =
+      ConvolutionForward(param()).Computation({site.inputs.first(kBias), site.outputs});
   // MegEngine counts the bias only where there is no z.
-  if (inputs.size() != 3) return convolution;
+  if (site.inputs.size() != 3) return convolution;
   int64_t sum;
-  const bool overflow = __builtin_add_overflow(convolution, outputs[0].shape.num_elements(), &sum);
+  const bool overflow =
+      __builtin_add_overflow(convolution, site.outputs[0].shape.num_elements(), &sum);
   return overflow ? convolution : sum;
 }
 
-std::vector<int> ConvBiasForward::WritableForward(absl::Span<const TensorType> inputs,
-                                                  absl::Span<const TensorType> outputs) const {
-  if (inputs.size() > kZ && inputs[kZ] == outputs[0]) return {kZ};
-  return {};
+Aliasing ConvBiasForward::aliasing(const Site& site) const { return OverwritesInput(kZ, site); }
+
+std::optional<Replacement> ConvBiasForward::Absorb(absl::Span<const InputInfo> inputs,
+                                                   const Consumer& consumer) const {
+  return FuseConsumer(param(), inputs, consumer);
 }
 
-std::optional<Replacement> ConvBiasForward::Absorb(
-    const Operator& consumer, int via, absl::Span<const InputInfo> inputs,
-    absl::Span<const InputInfo> consumer_inputs) const {
-  return FuseConsumer(param(), inputs, consumer, via, consumer_inputs);
-}
-
-std::optional<Replacement> ConvBiasForward::AbsorbAffine(const ChannelAffine& affine,
-                                                         absl::Span<const InputInfo> inputs) const {
+std::optional<Replacement> ConvBiasForward::AbsorbAffine(absl::Span<const InputInfo> inputs,
+                                                         const ChannelAffine& affine) const {
   return FoldAffine(param(), inputs, affine);
 }
 
-std::optional<std::vector<Region>> ConvBiasForward::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
-  std::optional<std::vector<Region>> regions =
-      ConvolutionForward(param()).InputRegions(output, inputs.first(kBias), outputs);
-  if (!regions) return std::nullopt;
-  regions->push_back(WholeRegion(inputs[kBias].type.shape));
-  if (inputs.size() > kZ) regions->push_back(output);
+std::optional<std::vector<Region>> ConvBiasForward::InputRegions(const Region& output,
+                                                                 const Site& site) const {
+  std::optional<std::vector<Region>> regions = WindowOperator::InputRegions(output, site);
+  if (regions && site.inputs.size() > kZ) (*regions)[kZ] = output;
   return regions;
 }
 
 std::optional<Region> ConvBiasForward::OutputRegion(int input, const Region& region,
-                                                    absl::Span<const InputInfo> inputs,
-                                                    absl::Span<const TensorType> outputs) const {
-  if (input == kZ) return region;
-  return ConvolutionForward(param()).OutputRegion(input, region, inputs, outputs);
+                                                    const Site& site) const {
+  return input == kZ ? region : WindowOperator::OutputRegion(input, region, site);
 }
 
-std::optional<Replacement> ConvBiasForward::AtRegion(
-    const Region& output, absl::Span<const Region> given, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> /*outputs*/) const {
-  const absl::StatusOr<ConvolutionGeometry> geometry =
-      InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type);
-  if (!geometry.ok()) return std::nullopt;
-  ConvBiasParam at = param();
-  PadForRegion(output, given[kSrc], geometry->h, geometry->w, at);
-  return Replacement{std::make_shared<const ConvBiasForward>(at), OwnOperands(inputs.size())};
+absl::StatusOr<WindowAxes> ConvBiasForward::WindowsOf(absl::Span<const InputInfo> inputs) const {
+  return InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type);
 }
 
 }  // namespace ashlar

@@ -22,40 +22,27 @@ struct ConvBiasParam : ConvolutionParam {
 
 // nonlineMode(convolution(src, filter) + bias + z). Inputs: src, filter, bias [1, oc, 1, 1] and
 // optionally z, of the output's shape. Output: [N, oc, oh, ow].
-class ConvBiasForward final : public OperatorWithParam<ConvBiasParam> {
+class ConvBiasForward final : public OperatorWithParam<ConvBiasParam, WindowOperator> {
  public:
   static constexpr int kSrc = 0, kFilter = 1, kBias = 2, kZ = 3;
 
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "ConvBiasForward"; }
-  std::string base_name() const override { return "conv_bias"; }
-  PrecisionRule precision_rule() const override { return PrecisionRule::kLow; }
-  bool has_workspace() const override { return true; }
-  FormatRule format_rule(absl::Span<const TensorType>) const override {
-    return FormatRule::kBlocked;
-  }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  int64_t Computation(absl::Span<const TensorType> inputs,
-                      absl::Span<const TensorType> outputs) const override;
-  std::vector<int> WritableForward(absl::Span<const TensorType> inputs,
-                                   absl::Span<const TensorType> outputs) const override;
-  std::optional<Replacement> Absorb(const Operator& consumer, int via,
-                                    absl::Span<const InputInfo> inputs,
-                                    absl::Span<const InputInfo> consumer_inputs) const override;
-  std::optional<Replacement> AbsorbAffine(const ChannelAffine& affine,
-                                          absl::Span<const InputInfo> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
+  ASHLAR_OPERATOR("ConvBiasForward", "conv_bias")
+  int64_t Computation(const Site& site) const override;
+  Aliasing aliasing(const Site& site) const override;
+  std::optional<Replacement> Absorb(absl::Span<const InputInfo> inputs,
+                                    const Consumer& consumer) const override;
+  std::optional<Replacement> AbsorbAffine(absl::Span<const InputInfo> inputs,
+                                          const ChannelAffine& affine) const override;
+  std::optional<std::vector<Region>> InputRegions(const Region& output,
+                                                  const Site& site) const override;
   std::optional<Region> OutputRegion(int input, const Region& region,
-                                     absl::Span<const InputInfo> inputs,
-                                     absl::Span<const TensorType> outputs) const override;
-  bool CropsInput(int input) const override { return input == kSrc; }
-  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
-                                      absl::Span<const InputInfo> inputs,
-                                      absl::Span<const TensorType> outputs) const override;
+                                     const Site& site) const override;
+
+ protected:
+  absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;
+  OperatorPtr WithPadding(const WindowPadding& padding) const override {
+    return Padded(*this, padding);
+  }
 };
 
 }  // namespace ashlar

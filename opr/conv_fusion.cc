@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "opr/operands.h"
 #include "opr/per_channel.h"
 
 namespace ashlar {
@@ -29,15 +30,11 @@ std::optional<Tail> AsTail(const Operator& op) {
   return Tail{row.adds, activation};
 }
 
-Operand FromProducer(int input) { return {Operand::From::kProducer, input, HostTensor()}; }
-Operand FromConsumer(int input) { return {Operand::From::kConsumer, input, HostTensor()}; }
-Operand Constant(HostTensor value) { return {Operand::From::kConstant, 0, std::move(value)}; }
-
 Operand BiasConstant(absl::Span<const double> values) {
   const int64_t channels = static_cast<int64_t>(values.size());
   HostTensor bias = HostTensor::Zeros(DType::kFloat32, Shape{1, channels, 1, 1});
   std::copy(values.begin(), values.end(), bias.mutable_data<float>().begin());
-  return Constant(std::move(bias));
+  return ConstantOperand(std::move(bias));
 }
 
 // The values of the bias, zeros where there is none; nullopt where they are not known.
@@ -74,9 +71,8 @@ std::optional<std::vector<Operand>> AddendsWith(absl::Span<const InputInfo> inpu
 
 std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
                                         absl::Span<const InputInfo> inputs,
-                                        const Operator& consumer, int via,
-                                        absl::Span<const InputInfo> consumer_inputs) {
-  const std::optional<Tail> tail = AsTail(consumer);
+                                        const Consumer& consumer) {
+  const std::optional<Tail> tail = AsTail(consumer.op);
   if (!tail || param.nonlineMode != ScalarFunction::kIdentity ||
       inputs[kFilter].type.dtype != DType::kFloat32) {
     return std::nullopt;
@@ -86,7 +82,7 @@ std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
   if (!geometry.ok()) return std::nullopt;
   const Shape output = geometry->output();
   const std::optional<std::vector<Operand>> addends =
-      tail->adds ? AddendsWith(inputs, output, consumer_inputs[1 - via], 1 - via)
+      tail->adds ? AddendsWith(inputs, output, consumer.inputs[1 - consumer.via], 1 - consumer.via)
                  : Addends(inputs, output[1]);
   if (!addends) return std::nullopt;
 
@@ -127,7 +123,7 @@ std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
     for (double scale : affine.scale) {
       for (int64_t i = 0; i < weights; ++i) *to++ = static_cast<float>(*from++ * scale);
     }
-    result.operands[kFilter] = Constant(std::move(scaled));
+    result.operands[kFilter] = ConstantOperand(std::move(scaled));
   }
   return result;
 }

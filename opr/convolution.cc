@@ -5,7 +5,6 @@
 #include "opr/checks.h"
 #include "opr/conv_fusion.h"
 #include "opr/conv_reference.h"
-#include "opr/regions.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -33,20 +32,10 @@ absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& par
         "input has ", src.shape[1], " channels, filter expects ", geometry.in_channels,
         " x groups(", geometry.groups, ") = ", geometry.groups * geometry.in_channels));
   }
-  const WindowAxis h{.input = src.shape[2],
-                     .window = filter.shape[first + 2],
-                     .stride = param.stride_h,
-                     .dilation = param.dilate_h,
-                     .pad_begin = param.pad_h,
-                     .pad_end = param.pad_h_end};
-  const WindowAxis w{.input = src.shape[3],
-                     .window = filter.shape[first + 3],
-                     .stride = param.stride_w,
-                     .dilation = param.dilate_w,
-                     .pad_begin = param.pad_w,
-                     .pad_end = param.pad_w_end};
-  ASHLAR_ASSIGN_OR_RETURN(geometry.h, CompleteWindowAxis(h, "h"));
-  ASHLAR_ASSIGN_OR_RETURN(geometry.w, CompleteWindowAxis(w, "w"));
+  ASHLAR_ASSIGN_OR_RETURN(
+      static_cast<WindowAxes&>(geometry),
+      WindowAxesOf(src.shape, param, {filter.shape[first + 2], filter.shape[first + 3]},
+                   {param.dilate_h, param.dilate_w}));
   ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
   return geometry;
 }
@@ -74,57 +63,27 @@ absl::StatusOr<std::vector<HostTensor>> ConvolutionForward::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-int64_t ConvolutionForward::Computation(absl::Span<const TensorType> inputs,
-                                        absl::Span<const TensorType> outputs) const {
+int64_t ConvolutionForward::Computation(const Site& site) const {
   // Per output element and output channel: one multiply and one add for each weight.
   const absl::StatusOr<ConvolutionGeometry> geometry =
-      InferConvolution(param(), inputs[0], inputs[1]);
+      InferConvolution(param(), site.inputs[0].type, site.inputs[1].type);
   if (!geometry.ok()) return 0;
-  return SaturatingProduct({outputs[0].shape.num_elements(), geometry->h.window, geometry->w.window,
-                            geometry->in_channels, 2});
+  return SaturatingProduct({site.outputs[0].shape.num_elements(), geometry->h.window,
+                            geometry->w.window, geometry->in_channels, 2});
 }
 
-std::optional<Replacement> ConvolutionForward::Absorb(
-    const Operator& consumer, int via, absl::Span<const InputInfo> inputs,
-    absl::Span<const InputInfo> consumer_inputs) const {
-  return FuseConsumer(ConvBiasParam{param()}, inputs, consumer, via, consumer_inputs);
+std::optional<Replacement> ConvolutionForward::Absorb(absl::Span<const InputInfo> inputs,
+                                                      const Consumer& consumer) const {
+  return FuseConsumer(ConvBiasParam{param()}, inputs, consumer);
 }
 
-std::optional<Replacement> ConvolutionForward::AbsorbAffine(
-    const ChannelAffine& affine, absl::Span<const InputInfo> inputs) const {
+std::optional<Replacement> ConvolutionForward::AbsorbAffine(absl::Span<const InputInfo> inputs,
+                                                            const ChannelAffine& affine) const {
   return FoldAffine(ConvBiasParam{param()}, inputs, affine);
 }
 
-std::optional<std::vector<Region>> ConvolutionForward::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
-  const absl::StatusOr<ConvolutionGeometry> geometry =
-      InferConvolution(param(), inputs[0].type, inputs[1].type);
-  if (!geometry.ok()) return std::nullopt;
-  std::optional<Region> src = WindowInputRegion(output, inputs[0].type.shape, outputs[0].shape[1],
-                                                geometry->h, geometry->w);
-  if (!src) return std::nullopt;
-  return std::vector<Region>{*std::move(src), WholeRegion(inputs[1].type.shape)};
-}
-
-std::optional<Region> ConvolutionForward::OutputRegion(int input, const Region& region,
-                                                       absl::Span<const InputInfo> inputs,
-                                                       absl::Span<const TensorType> outputs) const {
-  const absl::StatusOr<ConvolutionGeometry> geometry =
-      InferConvolution(param(), inputs[0].type, inputs[1].type);
-  if (!geometry.ok() || input != 0) return std::nullopt;
-  return WindowOutputRegion(region, outputs[0].shape[1], geometry->h, geometry->w);
-}
-
-std::optional<Replacement> ConvolutionForward::AtRegion(
-    const Region& output, absl::Span<const Region> given, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> /*outputs*/) const {
-  const absl::StatusOr<ConvolutionGeometry> geometry =
-      InferConvolution(param(), inputs[0].type, inputs[1].type);
-  if (!geometry.ok()) return std::nullopt;
-  ConvolutionParam at = param();
-  PadForRegion(output, given[0], geometry->h, geometry->w, at);
-  return Replacement{std::make_shared<const ConvolutionForward>(at), OwnOperands(inputs.size())};
+absl::StatusOr<WindowAxes> ConvolutionForward::WindowsOf(absl::Span<const InputInfo> inputs) const {
+  return InferConvolution(param(), inputs[0].type, inputs[1].type);
 }
 
 }  // namespace ashlar

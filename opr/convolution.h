@@ -2,9 +2,8 @@
 #ifndef ASHLAR_OPR_CONVOLUTION_H_
 #define ASHLAR_OPR_CONVOLUTION_H_
 
-#include "opr/base.h"
 #include "opr/param_enums.h"
-#include "opr/window.h"
+#include "opr/window_operator.h"
 
 namespace ashlar {
 
@@ -29,11 +28,7 @@ struct ConvolutionParam {
     v("format", format, kImageFormatNames);
     v("sparse", sparse, kSparseNames);
     v("mode", mode, kModeNames);
-    v("stride_h", stride_h);
-    v("stride_w", stride_w);
-    v("pad_h", pad_h);
-    v("pad_w", pad_w);
-    v.Optional("pad_h_end", pad_h_end, kSamePadding);
+    VisitSteps(v, *this);
     v.Optional("pad_w_end", pad_w_end, kSamePadding);
     v("dilate_h", dilate_h);
     v("dilate_w", dilate_w);
@@ -41,12 +36,11 @@ struct ConvolutionParam {
 };
 
 // What parameters and shapes say together. Padding is resolved: no kSamePadding is left.
-struct ConvolutionGeometry {
+struct ConvolutionGeometry : WindowAxes {
   int64_t batch = 0;
   int64_t groups = 1;
   int64_t in_channels = 0;   // of a group
   int64_t out_channels = 0;  // of a group
-  WindowAxis h, w;
 
   Shape output() const { return {batch, groups * out_channels, h.output, w.output}; }
 };
@@ -59,36 +53,20 @@ absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& par
                                                      const TensorType& filter);
 
 // Inputs: src, filter. Output: [N, oc, oh, ow].
-class ConvolutionForward final : public OperatorWithParam<ConvolutionParam> {
+class ConvolutionForward final : public OperatorWithParam<ConvolutionParam, WindowOperator> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "ConvolutionForward"; }
-  std::string base_name() const override { return "conv"; }
-  PrecisionRule precision_rule() const override { return PrecisionRule::kLow; }
-  bool has_workspace() const override { return true; }
-  FormatRule format_rule(absl::Span<const TensorType>) const override {
-    return FormatRule::kBlocked;
+  ASHLAR_OPERATOR("ConvolutionForward", "conv")
+  int64_t Computation(const Site& site) const override;
+  std::optional<Replacement> Absorb(absl::Span<const InputInfo> inputs,
+                                    const Consumer& consumer) const override;
+  std::optional<Replacement> AbsorbAffine(absl::Span<const InputInfo> inputs,
+                                          const ChannelAffine& affine) const override;
+
+ protected:
+  absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;
+  OperatorPtr WithPadding(const WindowPadding& padding) const override {
+    return Padded(*this, padding);
   }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  int64_t Computation(absl::Span<const TensorType> inputs,
-                      absl::Span<const TensorType> outputs) const override;
-  std::optional<Replacement> Absorb(const Operator& consumer, int via,
-                                    absl::Span<const InputInfo> inputs,
-                                    absl::Span<const InputInfo> consumer_inputs) const override;
-  std::optional<Replacement> AbsorbAffine(const ChannelAffine& affine,
-                                          absl::Span<const InputInfo> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
-  std::optional<Region> OutputRegion(int input, const Region& region,
-                                     absl::Span<const InputInfo> inputs,
-                                     absl::Span<const TensorType> outputs) const override;
-  bool CropsInput(int input) const override { return input == 0; }
-  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
-                                      absl::Span<const InputInfo> inputs,
-                                      absl::Span<const TensorType> outputs) const override;
 };
 
 }  // namespace ashlar

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "opr/aliasing.h"
 
 namespace ashlar {
 
@@ -53,28 +54,25 @@ absl::StatusOr<std::vector<HostTensor>> Dimshuffle::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-int64_t Dimshuffle::Computation(absl::Span<const TensorType>,
-                                absl::Span<const TensorType> outputs) const {
-  return outputs[0].shape.num_elements();
+int64_t Dimshuffle::Computation(const Site& site) const {
+  return site.outputs[0].shape.num_elements();
 }
 
-std::optional<View> Dimshuffle::ReadonlyForward(absl::Span<const InputInfo> inputs,
-                                                absl::Span<const TensorType> outputs) const {
-  const TensorType& x = inputs[0].type;
-  if (x.format != Format::kDefault || outputs[0].format != Format::kDefault) return std::nullopt;
+Aliasing Dimshuffle::aliasing(const Site& site) const {
+  const TensorType& x = site.inputs[0].type;
+  if (x.format != Format::kDefault || site.outputs[0].format != Format::kDefault) return {};
   int64_t last = -1;  // the axes of more than one element must stay in order
   for (int64_t axis : param().pattern) {
     if (axis < 0 || x.shape[static_cast<int>(axis)] == 1) continue;
-    if (axis < last) return std::nullopt;
+    if (axis < last) return {};
     last = axis;
   }
-  return View{};
+  return ViewOfInput();
 }
 
-std::optional<std::vector<Region>> Dimshuffle::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> /*outputs*/) const {
-  Region region = WholeRegion(inputs[0].type.shape);
+std::optional<std::vector<Region>> Dimshuffle::InputRegions(const Region& output,
+                                                            const Site& site) const {
+  Region region = WholeRegion(site.inputs[0].type.shape);
   for (size_t i = 0; i < param().pattern.size(); ++i) {
     if (param().pattern[i] >= 0) region[param().pattern[i]] = output[i];
   }

@@ -20,22 +20,14 @@ struct DimshuffleParam {
 
 class Dimshuffle final : public OperatorWithParam<DimshuffleParam> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "Dimshuffle"; }
-  std::string base_name() const override { return "dimshuffle"; }
-  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
-  bool allows_empty_output() const override { return true; }
-  InferRule value_rule(int num_inputs) const override { return InferRule::ValuesOf(num_inputs); }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
-  int64_t Computation(absl::Span<const TensorType> inputs,
-                      absl::Span<const TensorType> outputs) const override;
-  std::optional<View> ReadonlyForward(absl::Span<const InputInfo> inputs,
-                                      absl::Span<const TensorType> outputs) const override;
+  ASHLAR_OPERATOR("Dimshuffle", "dimshuffle")
+  StorageRules storage_rules(const Site&) const override {
+    return {FormatRule::kDefaultOnly, PrecisionRule::kFollow};
+  }
+  std::optional<std::vector<Region>> InputRegions(const Region& output,
+                                                  const Site& site) const override;
+  int64_t Computation(const Site& site) const override;
+  Aliasing aliasing(const Site& site) const override;
 
   // The strides that walk an input with the strides `input` in the order of the output.
   Strides Permuted(const Strides& input) const;

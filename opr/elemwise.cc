@@ -6,7 +6,6 @@
 
 #include "opr/elemwise_chain.h"
 #include "opr/per_channel.h"
-#include "opr/regions.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -17,16 +16,12 @@ double Apply(const ElemwiseParam& param, double a, double b, double c) {
   return Apply(param.mode, arguments[0], arguments[1], arguments[2]);
 }
 
-std::string Elemwise::base_name() const { return RowOf(param().mode).name; }
-
-PrecisionRule Elemwise::precision_rule() const {
-  return RowOf(param().mode).in_float32 ? PrecisionRule::kFloat32 : PrecisionRule::kFollow;
+PrecisionRule PrecisionOf(ScalarFunction function) {
+  return RowOf(function).in_float32 ? PrecisionRule::kFloat32 : PrecisionRule::kFollow;
 }
 
-FormatRule Elemwise::format_rule(absl::Span<const TensorType> inputs) const {
-  const bool fits = std::all_of(inputs.begin(), inputs.end(),
-                                [](const TensorType& type) { return type.shape.rank() <= 4; });
-  return fits ? FormatRule::kFollow : FormatRule::kDefaultOnly;
+StorageRules Elemwise::storage_rules(const Site& site) const {
+  return {PointwiseOperator::storage_rules(site).format, PrecisionOf(param().mode)};
 }
 
 absl::StatusOr<TensorType> BroadcastInputs(absl::Span<const InputInfo> inputs) {
@@ -90,19 +85,9 @@ absl::StatusOr<std::vector<HostTensor>> Elemwise::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-int64_t Elemwise::Computation(absl::Span<const TensorType> inputs,
-                              absl::Span<const TensorType> outputs) const {
-  const int64_t operations = std::max<int64_t>(static_cast<int64_t>(inputs.size()), 2) - 1;
-  return outputs[0].shape.num_elements() * operations;
-}
-
-std::vector<int> Elemwise::WritableForward(absl::Span<const TensorType> inputs,
-                                           absl::Span<const TensorType> outputs) const {
-  std::vector<int> writable;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] == outputs[0]) writable.push_back(static_cast<int>(i));
-  }
-  return writable;
+int64_t Elemwise::Computation(const Site& site) const {
+  const int64_t operations = std::max<int64_t>(static_cast<int64_t>(site.inputs.size()), 2) - 1;
+  return site.outputs[0].shape.num_elements() * operations;
 }
 
 std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInfo> inputs) const {
@@ -158,22 +143,9 @@ std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInf
   }
 }
 
-std::optional<Replacement> Elemwise::Chain(const Operator& consumer, int via,
-                                           absl::Span<const InputInfo> inputs,
-                                           absl::Span<const InputInfo> consumer_inputs) const {
-  return ChainElemwise(*this, consumer, via, inputs, consumer_inputs);
-}
-
-std::optional<std::vector<Region>> Elemwise::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> /*outputs*/) const {
-  return BroadcastRegions(output, inputs);
-}
-
-std::optional<Region> Elemwise::OutputRegion(int input, const Region& region,
-                                             absl::Span<const InputInfo> inputs,
-                                             absl::Span<const TensorType> outputs) const {
-  return BroadcastOutputRegion(region, inputs[input].type, outputs[0]);
+std::optional<Replacement> Elemwise::Chain(absl::Span<const InputInfo> inputs,
+                                           const Consumer& consumer) const {
+  return ChainElemwise(*this, inputs, consumer);
 }
 
 }  // namespace ashlar

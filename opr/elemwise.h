@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_ELEMWISE_H_
 #define ASHLAR_OPR_ELEMWISE_H_
 
-#include "opr/base.h"
+#include "opr/pointwise.h"
 #include "opr/scalar_functions.h"
 
 namespace ashlar {
@@ -22,36 +22,20 @@ struct ElemwiseParam {
   }
 };
 
+// Sums and exponentials stay in Float32.
+PrecisionRule PrecisionOf(ScalarFunction function);
 // What a function means for numbers; arguments beyond its arity are ignored.
 double Apply(const ElemwiseParam& param, double a, double b = 0, double c = 0);
 
 // The inputs broadcast to the output's shape (trailing dimensions aligned) and have its dtype.
-class Elemwise final : public OperatorWithParam<ElemwiseParam> {
+class Elemwise final : public OperatorWithParam<ElemwiseParam, PointwiseOperator> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "Elemwise"; }
-  std::string base_name() const override;
-  PrecisionRule precision_rule() const override;
-  FormatRule format_rule(absl::Span<const TensorType> inputs) const override;
-  bool allows_empty_output() const override { return true; }
-  InferRule value_rule(int num_inputs) const override { return InferRule::ValuesOf(num_inputs); }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
-  std::optional<Region> OutputRegion(int input, const Region& region,
-                                     absl::Span<const InputInfo> inputs,
-                                     absl::Span<const TensorType> outputs) const override;
-  int64_t Computation(absl::Span<const TensorType> inputs,
-                      absl::Span<const TensorType> outputs) const override;
-  std::vector<int> WritableForward(absl::Span<const TensorType> inputs,
-                                   absl::Span<const TensorType> outputs) const override;
+  ASHLAR_OPERATOR("Elemwise", RowOf(param().mode).name)
+  StorageRules storage_rules(const Site& site) const override;
+  int64_t Computation(const Site& site) const override;
   std::optional<ChannelAffine> AsChannelAffine(absl::Span<const InputInfo> inputs) const override;
-  std::optional<Replacement> Chain(const Operator& consumer, int via,
-                                   absl::Span<const InputInfo> inputs,
-                                   absl::Span<const InputInfo> consumer_inputs) const override;
+  std::optional<Replacement> Chain(absl::Span<const InputInfo> inputs,
+                                   const Consumer& consumer) const override;
 };
 
 // What inputs of one dtype broadcast to; InvalidArgument, naming the input, where they do not.

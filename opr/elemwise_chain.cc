@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "opr/regions.h"
+#include "opr/operands.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -111,12 +111,9 @@ absl::Status CheckSteps(const ElemwiseChainParam& param, int64_t inputs) {
 
 }  // namespace
 
-PrecisionRule ElemwiseChain::precision_rule() const {
-  return Elemwise(ElemwiseParam{.mode = ModeOf(param(), param().steps() - 1)}).precision_rule();
-}
-
-FormatRule ElemwiseChain::format_rule(absl::Span<const TensorType> inputs) const {
-  return Elemwise(ElemwiseParam()).format_rule(inputs);
+StorageRules ElemwiseChain::storage_rules(const Site& site) const {
+  return {PointwiseOperator::storage_rules(site).format,
+          PrecisionOf(ModeOf(param(), param().steps() - 1))};
 }
 
 absl::StatusOr<std::vector<TensorType>> ElemwiseChain::Infer(
@@ -171,48 +168,29 @@ absl::StatusOr<std::vector<HostTensor>> ElemwiseChain::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-std::optional<std::vector<Region>> ElemwiseChain::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> /*outputs*/) const {
-  return BroadcastRegions(output, inputs);
-}
-
-std::optional<Region> ElemwiseChain::OutputRegion(int input, const Region& region,
-                                                  absl::Span<const InputInfo> inputs,
-                                                  absl::Span<const TensorType> outputs) const {
-  return BroadcastOutputRegion(region, inputs[input].type, outputs[0]);
-}
-
-int64_t ElemwiseChain::Computation(absl::Span<const TensorType> /*inputs*/,
-                                   absl::Span<const TensorType> outputs) const {
+int64_t ElemwiseChain::Computation(const Site& site) const {
   int64_t operations = 0;
   for (size_t s = 0; s < param().steps(); ++s) {
     operations += std::max(Arity(ModeOf(param(), s)), 2) - 1;
   }
-  return outputs[0].shape.num_elements() * operations;
+  return site.outputs[0].shape.num_elements() * operations;
 }
 
-std::vector<int> ElemwiseChain::WritableForward(absl::Span<const TensorType> inputs,
-                                                absl::Span<const TensorType> outputs) const {
-  return Elemwise(ElemwiseParam()).WritableForward(inputs, outputs);
+std::optional<Replacement> ElemwiseChain::Chain(absl::Span<const InputInfo> inputs,
+                                                const Consumer& consumer) const {
+  return ChainElemwise(*this, inputs, consumer);
 }
 
-std::optional<Replacement> ElemwiseChain::Chain(const Operator& consumer, int via,
-                                                absl::Span<const InputInfo> inputs,
-                                                absl::Span<const InputInfo> consumer_inputs) const {
-  return ChainElemwise(*this, consumer, via, inputs, consumer_inputs);
-}
-
-std::optional<Replacement> ChainElemwise(const Operator& producer, const Operator& consumer,
-                                         int via, absl::Span<const InputInfo> inputs,
-                                         absl::Span<const InputInfo> consumer_inputs) {
+std::optional<Replacement> ChainElemwise(const Operator& producer,
+                                         absl::Span<const InputInfo> inputs,
+                                         const Consumer& consumer) {
   std::optional<Steps> first = AsProducer(producer, inputs.size());
-  std::optional<Steps> second = AsConsumer(consumer, via, consumer_inputs.size());
+  std::optional<Steps> second = AsConsumer(consumer.op, consumer.via, consumer.inputs.size());
   if (!first || !second) return std::nullopt;
   // Nothing is computed more often than before.
-  const absl::StatusOr<std::vector<TensorType>> output = consumer.Infer(consumer_inputs);
+  const absl::StatusOr<std::vector<TensorType>> output = consumer.op.Infer(consumer.inputs);
   if (!output.ok() ||
-      (*output)[0] != TensorType{DType::kFloat32, consumer_inputs[via].type.shape} ||
+      (*output)[0] != TensorType{DType::kFloat32, consumer.inputs[consumer.via].type.shape} ||
       first->operands.size() + second->operands.size() > ElemwiseChain::kMaxInputs ||
       first->param.steps() + second->param.steps() > ElemwiseChain::kMaxSteps) {
     return std::nullopt;

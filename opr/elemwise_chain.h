@@ -26,41 +26,24 @@ struct ElemwiseChainParam {
 
 // Floats of one dtype that broadcast to the output's shape. Values between two steps are not
 // rounded to the dtype. No model has such a node: it is made by a pass, for devices that run it.
-class ElemwiseChain final : public OperatorWithParam<ElemwiseChainParam> {
+class ElemwiseChain final : public OperatorWithParam<ElemwiseChainParam, PointwiseOperator> {
  public:
   static constexpr size_t kMaxInputs = 7, kMaxSteps = 12;
 
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "ElemwiseChain"; }
-  std::string base_name() const override { return "chain"; }
+  ASHLAR_OPERATOR("ElemwiseChain", "chain")
   // That of the last step: what is before it is never stored.
-  PrecisionRule precision_rule() const override;
-  FormatRule format_rule(absl::Span<const TensorType> inputs) const override;
-  bool allows_empty_output() const override { return true; }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
-  std::optional<Region> OutputRegion(int input, const Region& region,
-                                     absl::Span<const InputInfo> inputs,
-                                     absl::Span<const TensorType> outputs) const override;
-  int64_t Computation(absl::Span<const TensorType> inputs,
-                      absl::Span<const TensorType> outputs) const override;
-  std::vector<int> WritableForward(absl::Span<const TensorType> inputs,
-                                   absl::Span<const TensorType> outputs) const override;
-  std::optional<Replacement> Chain(const Operator& consumer, int via,
-                                   absl::Span<const InputInfo> inputs,
-                                   absl::Span<const InputInfo> consumer_inputs) const override;
+  StorageRules storage_rules(const Site& site) const override;
+  int64_t Computation(const Site& site) const override;
+  std::optional<Replacement> Chain(absl::Span<const InputInfo> inputs,
+                                   const Consumer& consumer) const override;
 };
 
-// Operator::Chain of Elemwise and of ElemwiseChain: `producer` and the Elemwise or ElemwiseChain
+// FusionRules::Chain of Elemwise and of ElemwiseChain: `producer` and the Elemwise or ElemwiseChain
 // that reads it. The producer's output has the shape of the consumer's; Float32 only, as casts come
 // later.
-std::optional<Replacement> ChainElemwise(const Operator& producer, const Operator& consumer,
-                                         int via, absl::Span<const InputInfo> inputs,
-                                         absl::Span<const InputInfo> consumer_inputs);
+std::optional<Replacement> ChainElemwise(const Operator& producer,
+                                         absl::Span<const InputInfo> inputs,
+                                         const Consumer& consumer);
 
 }  // namespace ashlar
 

@@ -19,14 +19,8 @@ struct GetVarShapeParam {
 // An Int32 vector of x's dimensions, or of the one that is asked for. Reads no element of x.
 class GetVarShape final : public OperatorWithParam<GetVarShapeParam> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "GetVarShape"; }
-  std::string base_name() const override { return "shape_of"; }
+  ASHLAR_OPERATOR("GetVarShape", "shape_of")
   InputUse input_use(int) const override { return InputUse::kShape; }
-  InferRule value_rule(int num_inputs) const override { return shape_rule(num_inputs); }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
 };
 
 }  // namespace ashlar

@@ -19,9 +19,8 @@ absl::StatusOr<std::vector<HostTensor>> InputOperator::Evaluate(
   return absl::FailedPreconditionError(absl::StrCat(type(), " has no value before a run"));
 }
 
-int64_t Host2DeviceCopy::Computation(absl::Span<const TensorType>,
-                                     absl::Span<const TensorType> outputs) const {
-  return outputs[0].shape.num_elements();
+int64_t Host2DeviceCopy::Computation(const Site& site) const {
+  return site.outputs[0].shape.num_elements();
 }
 
 absl::StatusOr<std::vector<TensorType>> InputCallback::Infer(

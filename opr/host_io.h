@@ -33,9 +33,7 @@ class Host2DeviceCopy final : public InputOperator {
   using InputOperator::InputOperator;
   absl::string_view type() const override { return "Host2DeviceCopy"; }
   std::string base_name() const override { return "h2d"; }
-  InferRule value_rule(int) const override { return {InferRule::Source::kMutable, {}}; }
-  int64_t Computation(absl::Span<const TensorType> inputs,
-                      absl::Span<const TensorType> outputs) const override;
+  int64_t Computation(const Site& site) const override;
 };
 
 // Two outputs: the tensor and an empty Byte marker.

@@ -13,7 +13,6 @@ class ImmutableTensor final : public Operator {
   std::string base_name() const override { return "const"; }
   ParamList params() const override { return {}; }
   Role role() const override { return Role::kConstant; }
-  const HostTensor* constant() const override { return &value_; }
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
   absl::StatusOr<std::vector<HostTensor>> Evaluate(
       absl::Span<const HostTensor> inputs) const override;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "opr/checks.h"
-#include "opr/regions.h"
 
 namespace ashlar {
 
@@ -46,18 +45,6 @@ absl::StatusOr<std::vector<HostTensor>> LRN::Evaluate(absl::Span<const HostTenso
     }
   }
   return std::vector<HostTensor>{std::move(output)};
-}
-
-std::optional<std::vector<Region>> LRN::InputRegions(const Region& output,
-                                                     absl::Span<const InputInfo> inputs,
-                                                     absl::Span<const TensorType> outputs) const {
-  return RegionsAcross(output, 1, inputs, outputs);
-}
-
-std::optional<Region> LRN::OutputRegion(int /*input*/, const Region& region,
-                                        absl::Span<const InputInfo> /*inputs*/,
-                                        absl::Span<const TensorType> outputs) const {
-  return OutputRegionAcross(region, 1, outputs[0]);
 }
 
 }  // namespace ashlar

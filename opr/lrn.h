@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_LRN_H_
 #define ASHLAR_OPR_LRN_H_
 
-#include "opr/base.h"
+#include "opr/row_wise.h"
 
 namespace ashlar {
 
@@ -25,24 +25,15 @@ struct LRNParam {
 // y[c] = x[c] / (bias + alpha / size * sum of x[i]^2)^beta for the channels i in
 // [c - floor((size - 1) / 2), c + ceil((size - 1) / 2)] that exist. Input and output: [N, C, H, W],
 // floats; sums of 16-bit floats are in Float32.
-class LRN final : public OperatorWithParam<LRNParam> {
+class LRN final : public OperatorWithParam<LRNParam, AxisOperator> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "LRN"; }
-  std::string base_name() const override { return "lrn"; }
-  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
-  FormatRule format_rule(absl::Span<const TensorType>) const override {
-    return FormatRule::kBlocked;
+  ASHLAR_OPERATOR("LRN", "lrn")
+  StorageRules storage_rules(const Site&) const override {
+    return {FormatRule::kBlocked, PrecisionRule::kFollow};
   }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
-  std::optional<Region> OutputRegion(int input, const Region& region,
-                                     absl::Span<const InputInfo> inputs,
-                                     absl::Span<const TensorType> outputs) const override;
+
+ protected:
+  std::optional<int> AxisOf(const Site&) const override { return 1; }
 };
 
 }  // namespace ashlar

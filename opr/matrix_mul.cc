@@ -4,7 +4,6 @@
 
 #include "opr/checks.h"
 #include "opr/matrix_mul_bias.h"
-#include "opr/regions.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -123,25 +122,22 @@ absl::StatusOr<std::vector<HostTensor>> MatrixMul::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-int64_t MatrixMul::Computation(absl::Span<const TensorType> inputs,
-                               absl::Span<const TensorType> outputs) const {
-  const Shape& a = inputs[0].shape;
+int64_t MatrixMul::Computation(const Site& site) const {
+  const Shape& a = site.inputs[0].type.shape;
   const int64_t k = a[a.rank() - (param().transposeA ? 2 : 1)];
-  return SaturatingProduct({outputs[0].shape.num_elements(), k, 2});
+  return SaturatingProduct({site.outputs[0].shape.num_elements(), k, 2});
 }
 
-std::optional<Replacement> MatrixMul::Chain(const Operator& consumer, int via,
-                                            absl::Span<const InputInfo> inputs,
-                                            absl::Span<const InputInfo> consumer_inputs) const {
-  return ChainBias(param(), consumer, via, inputs, consumer_inputs);
+std::optional<Replacement> MatrixMul::Chain(absl::Span<const InputInfo> inputs,
+                                            const Consumer& consumer) const {
+  return ChainBias(param(), inputs, consumer);
 }
 
-std::optional<std::vector<Region>> MatrixMul::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
-  const Shape &a = inputs[0].type.shape, &b = inputs[1].type.shape;
-  const int rank = outputs[0].shape.rank();
-  if (output[rank - 1] != Range{0, outputs[0].shape[rank - 1]}) return std::nullopt;
+std::optional<std::vector<Region>> MatrixMul::InputRegions(const Region& output,
+                                                           const Site& site) const {
+  const Shape &a = site.inputs[0].type.shape, &b = site.inputs[1].type.shape;
+  const int rank = site.outputs[0].shape.rank();
+  if (output[rank - 1] != Range{0, site.outputs[0].shape[rank - 1]}) return std::nullopt;
   // The rows of A that make those of the output; of a batch, its own dimensions.
   std::vector<Region> regions = {WholeRegion(a), WholeRegion(b)};
   const Shape* const shapes[] = {&a, &b};

@@ -45,22 +45,15 @@ absl::StatusOr<MatrixMulGeometry> InferMatrixMul(const MatrixMulParam& param, co
 // Output: [..., m, n].
 class MatrixMul final : public OperatorWithParam<MatrixMulParam> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "MatrixMul"; }
-  std::string base_name() const override { return "matrix_mul"; }
-  PrecisionRule precision_rule() const override { return PrecisionRule::kLow; }
-  bool has_workspace() const override { return true; }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
-  int64_t Computation(absl::Span<const TensorType> inputs,
-                      absl::Span<const TensorType> outputs) const override;
-  std::optional<Replacement> Chain(const Operator& consumer, int via,
-                                   absl::Span<const InputInfo> inputs,
-                                   absl::Span<const InputInfo> consumer_inputs) const override;
+  ASHLAR_OPERATOR("MatrixMul", "matrix_mul")
+  StorageRules storage_rules(const Site&) const override {
+    return {FormatRule::kDefaultOnly, PrecisionRule::kLow};
+  }
+  std::optional<std::vector<Region>> InputRegions(const Region& output,
+                                                  const Site& site) const override;
+  int64_t Computation(const Site& site) const override;
+  std::optional<Replacement> Chain(absl::Span<const InputInfo> inputs,
+                                   const Consumer& consumer) const override;
 };
 
 }  // namespace ashlar

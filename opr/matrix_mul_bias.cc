@@ -4,7 +4,7 @@
 
 #include "opr/checks.h"
 #include "opr/elemwise.h"
-#include "opr/regions.h"
+#include "opr/operands.h"
 
 namespace ashlar {
 namespace {
@@ -52,24 +52,21 @@ absl::StatusOr<std::vector<HostTensor>> MatrixMulBias::Evaluate(
   return outputs;
 }
 
-std::optional<std::vector<Region>> MatrixMulBias::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
+std::optional<std::vector<Region>> MatrixMulBias::InputRegions(const Region& output,
+                                                               const Site& site) const {
   std::optional<std::vector<Region>> regions =
-      MatrixMul(param()).InputRegions(output, inputs.first(2), outputs);
-  if (regions) regions->push_back(WholeRegion(inputs[kBias].type.shape));
+      MatrixMul(param()).InputRegions(output, {site.inputs.first(2), site.outputs});
+  if (regions) regions->push_back(WholeRegion(site.inputs[kBias].type.shape));
   return regions;
 }
 
-int64_t MatrixMulBias::Computation(absl::Span<const TensorType> inputs,
-                                   absl::Span<const TensorType> outputs) const {
-  return MatrixMul(param()).Computation(inputs, outputs);
+int64_t MatrixMulBias::Computation(const Site& site) const {
+  return MatrixMul(param()).Computation(site);
 }
 
-std::optional<Replacement> MatrixMulBias::Chain(
-    const Operator& consumer, int /*via*/, absl::Span<const InputInfo> inputs,
-    absl::Span<const InputInfo> /*consumer_inputs*/) const {
-  const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer);
+std::optional<Replacement> MatrixMulBias::Chain(absl::Span<const InputInfo> inputs,
+                                                const Consumer& consumer) const {
+  const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer.op);
   if (elemwise == nullptr || elemwise->param().mode != ScalarFunction::kRelu || param().relu) {
     return std::nullopt;
   }
@@ -78,17 +75,16 @@ std::optional<Replacement> MatrixMulBias::Chain(
   return Replacement{std::make_shared<const MatrixMulBias>(with_relu), OwnOperands(inputs.size())};
 }
 
-std::optional<Replacement> ChainBias(const MatrixMulParam& param, const Operator& consumer, int via,
-                                     absl::Span<const InputInfo> inputs,
-                                     absl::Span<const InputInfo> consumer_inputs) {
-  const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer);
+std::optional<Replacement> ChainBias(const MatrixMulParam& param,
+                                     absl::Span<const InputInfo> inputs, const Consumer& consumer) {
+  const auto* elemwise = dynamic_cast<const Elemwise*>(&consumer.op);
   if (elemwise == nullptr) return std::nullopt;
   const ScalarRow& row = RowOf(elemwise->param().mode);
   const bool relu = row.of_sum == ScalarFunction::kRelu;
   if (!row.adds || (!relu && row.of_sum != ScalarFunction::kIdentity)) return std::nullopt;
   // The sum has the product's shape where the bias has no more dimensions than it.
-  const InputInfo& addend = consumer_inputs[1 - via];
-  const Shape& product = consumer_inputs[via].type.shape;
+  const InputInfo& addend = consumer.inputs[1 - consumer.via];
+  const Shape& product = consumer.inputs[consumer.via].type.shape;
   if (addend.type.shape.rank() > product.rank()) return std::nullopt;
   std::optional<HostTensor> bias = PerColumn(addend, product[product.rank() - 1]);
   if (!bias) return std::nullopt;
@@ -96,7 +92,7 @@ std::optional<Replacement> ChainBias(const MatrixMulParam& param, const Operator
   static_cast<MatrixMulParam&>(fused) = param;
   fused.relu = relu;
   Replacement result{std::make_shared<const MatrixMulBias>(fused), OwnOperands(inputs.size())};
-  result.operands.push_back({Operand::From::kConstant, 0, *std::move(bias)});
+  result.operands.push_back(ConstantOperand(*std::move(bias)));
   return result;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "opr/checks.h"
-#include "opr/regions.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -41,18 +40,8 @@ absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const Te
   PoolingGeometry geometry;
   geometry.batch = src.shape[0];
   geometry.channels = src.shape[1];
-  const WindowAxis h{.input = src.shape[2],
-                     .window = param.window_h,
-                     .stride = param.stride_h,
-                     .pad_begin = param.pad_h,
-                     .pad_end = param.pad_h_end};
-  const WindowAxis w{.input = src.shape[3],
-                     .window = param.window_w,
-                     .stride = param.stride_w,
-                     .pad_begin = param.pad_w,
-                     .pad_end = param.pad_w_end};
-  ASHLAR_ASSIGN_OR_RETURN(geometry.h, CompleteWindowAxis(h, "h"));
-  ASHLAR_ASSIGN_OR_RETURN(geometry.w, CompleteWindowAxis(w, "w"));
+  ASHLAR_ASSIGN_OR_RETURN(static_cast<WindowAxes&>(geometry),
+                          WindowAxesOf(src.shape, param, {param.window_h, param.window_w}));
   ASHLAR_RETURN_IF_ERROR(CheckWindowsTouchInput(geometry.h, "h"));
   ASHLAR_RETURN_IF_ERROR(CheckWindowsTouchInput(geometry.w, "w"));
   ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
@@ -89,40 +78,13 @@ absl::StatusOr<std::vector<HostTensor>> PoolingForward::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-int64_t PoolingForward::Computation(absl::Span<const TensorType> /*inputs*/,
-                                    absl::Span<const TensorType> outputs) const {
-  return SaturatingProduct({outputs[0].shape.num_elements(), param().window_h, param().window_w});
+int64_t PoolingForward::Computation(const Site& site) const {
+  return SaturatingProduct(
+      {site.outputs[0].shape.num_elements(), param().window_h, param().window_w});
 }
 
-// Divisors follow from windows and padding: the padding that AtRegion leaves lies at the borders of
-// the whole image.
-std::optional<std::vector<Region>> PoolingForward::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
-  const absl::StatusOr<PoolingGeometry> geometry = InferPooling(param(), inputs[0].type);
-  if (!geometry.ok()) return std::nullopt;
-  std::optional<Region> src = WindowInputRegion(output, inputs[0].type.shape, outputs[0].shape[1],
-                                                geometry->h, geometry->w);
-  if (!src) return std::nullopt;
-  return std::vector<Region>{*std::move(src)};
-}
-
-std::optional<Region> PoolingForward::OutputRegion(int /*input*/, const Region& region,
-                                                   absl::Span<const InputInfo> inputs,
-                                                   absl::Span<const TensorType> outputs) const {
-  const absl::StatusOr<PoolingGeometry> geometry = InferPooling(param(), inputs[0].type);
-  if (!geometry.ok()) return std::nullopt;
-  return WindowOutputRegion(region, outputs[0].shape[1], geometry->h, geometry->w);
-}
-
-std::optional<Replacement> PoolingForward::AtRegion(
-    const Region& output, absl::Span<const Region> given, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> /*outputs*/) const {
-  const absl::StatusOr<PoolingGeometry> geometry = InferPooling(param(), inputs[0].type);
-  if (!geometry.ok()) return std::nullopt;
-  PoolingParam at = param();
-  PadForRegion(output, given[0], geometry->h, geometry->w, at);
-  return Replacement{std::make_shared<const PoolingForward>(at), OwnOperands(1)};
+absl::StatusOr<WindowAxes> PoolingForward::WindowsOf(absl::Span<const InputInfo> inputs) const {
+  return InferPooling(param(), inputs[0].type);
 }
 
 }  // namespace ashlar

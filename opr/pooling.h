@@ -2,9 +2,8 @@
 #ifndef ASHLAR_OPR_POOLING_H_
 #define ASHLAR_OPR_POOLING_H_
 
-#include "opr/base.h"
 #include "opr/param_enums.h"
-#include "opr/window.h"
+#include "opr/window_operator.h"
 
 namespace ashlar {
 
@@ -30,20 +29,14 @@ struct PoolingParam {
     v("mode", mode, kNames);
     v("window_h", window_h);
     v("window_w", window_w);
-    v("stride_h", stride_h);
-    v("stride_w", stride_w);
-    v("pad_h", pad_h);
-    v("pad_w", pad_w);
-    v.Optional("pad_h_end", pad_h_end, kSamePadding);
-    v.Optional("pad_w_end", pad_w_end, kSamePadding);
+    VisitSteps(v, *this);
   }
 };
 
 // What parameters and shape say together. Padding is resolved: no kSamePadding is left.
-struct PoolingGeometry {
+struct PoolingGeometry : WindowAxes {
   int64_t batch = 0;
   int64_t channels = 0;
-  WindowAxis h, w;
 
   Shape output() const { return {batch, channels, h.output, w.output}; }
 };
@@ -53,31 +46,19 @@ struct PoolingGeometry {
 absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const TensorType& src);
 
 // Input: src. Output: [N, C, oh, ow].
-class PoolingForward final : public OperatorWithParam<PoolingParam> {
+class PoolingForward final : public OperatorWithParam<PoolingParam, WindowOperator> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "PoolingForward"; }
-  std::string base_name() const override { return "pooling"; }
-  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
-  bool has_workspace() const override { return true; }
-  FormatRule format_rule(absl::Span<const TensorType>) const override {
-    return FormatRule::kBlocked;
+  ASHLAR_OPERATOR("PoolingForward", "pooling")
+  StorageRules storage_rules(const Site&) const override {
+    return {FormatRule::kBlocked, PrecisionRule::kFollow};
   }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  int64_t Computation(absl::Span<const TensorType> inputs,
-                      absl::Span<const TensorType> outputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
-  std::optional<Region> OutputRegion(int input, const Region& region,
-                                     absl::Span<const InputInfo> inputs,
-                                     absl::Span<const TensorType> outputs) const override;
-  bool CropsInput(int input) const override { return input == 0; }
-  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
-                                      absl::Span<const InputInfo> inputs,
-                                      absl::Span<const TensorType> outputs) const override;
+  int64_t Computation(const Site& site) const override;
+
+ protected:
+  absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;
+  OperatorPtr WithPadding(const WindowPadding& padding) const override {
+    return Padded(*this, padding);
+  }
 };
 
 }  // namespace ashlar

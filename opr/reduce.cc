@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "opr/host_value.h"
-#include "opr/regions.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -32,14 +31,6 @@ constexpr Gathering kGatherings[] = {
 };
 
 }  // namespace
-
-std::string Reduce::base_name() const {
-  return absl::StrCat("reduce", static_cast<int>(param().mode));
-}
-
-InferRule Reduce::value_rule(int /*num_inputs*/) const {
-  return {InferRule::Source::kInputs, {{0, true}, {InferRule::kOwnOutput, false}}};
-}
 
 absl::StatusOr<Shape> Reduce::TargetShape(absl::Span<const InputInfo> inputs) const {
   const Shape& x = inputs[0].type.shape;
@@ -104,18 +95,13 @@ absl::StatusOr<std::vector<HostTensor>> Reduce::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-int64_t Reduce::Computation(absl::Span<const TensorType> inputs,
-                            absl::Span<const TensorType>) const {
-  return inputs[0].shape.num_elements();
+int64_t Reduce::Computation(const Site& site) const {
+  return site.inputs[0].type.shape.num_elements();
 }
 
-std::optional<std::vector<Region>> Reduce::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
+std::optional<int> Reduce::AxisOf(const Site& site) const {
   if (param().axis == kNoAxis) return std::nullopt;  // to a shape that is fixed
-  const absl::StatusOr<int> axis = NormalizeAxis(param().axis, outputs[0].shape.rank());
-  if (!axis.ok()) return std::nullopt;
-  return RegionsAcross(output, *axis, inputs, outputs);
+  return AxisIn(param().axis, site.outputs[0].shape);
 }
 
 }  // namespace ashlar

@@ -3,7 +3,7 @@
 #define ASHLAR_OPR_REDUCE_H_
 
 #include "opr/axis.h"
-#include "opr/base.h"
+#include "opr/row_wise.h"
 
 namespace ashlar {
 
@@ -27,24 +27,16 @@ struct ReduceParam {
 
 // Inputs: x, and with axis kNoAxis the shape of the output, one that broadcasts to x's; it is an
 // integer vector known before the run. With an axis, the output has size 1 there.
-class Reduce final : public OperatorWithParam<ReduceParam> {
+class Reduce final : public OperatorWithParam<ReduceParam, AxisOperator> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "Reduce"; }
-  std::string base_name() const override;
+  ASHLAR_OPERATOR("Reduce", absl::StrCat("reduce", static_cast<int>(param().mode)))
   InputUse input_use(int input) const override {
     return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
   }
-  bool has_workspace() const override { return true; }
-  InferRule value_rule(int num_inputs) const override;
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
-  int64_t Computation(absl::Span<const TensorType> inputs,
-                      absl::Span<const TensorType> outputs) const override;
+  int64_t Computation(const Site& site) const override;
+
+ protected:
+  std::optional<int> AxisOf(const Site& site) const override;
 
  private:
   absl::StatusOr<Shape> TargetShape(absl::Span<const InputInfo> inputs) const;

@@ -1,6 +1,6 @@
 #include "opr/relayout_format.h"
 
-#include "opr/regions.h"
+#include "opr/aliasing.h"
 
 namespace ashlar {
 
@@ -21,31 +21,19 @@ absl::StatusOr<std::vector<HostTensor>> RelayoutFormat::Evaluate(
   return std::vector<HostTensor>{inputs[0]};  // host tensors are row-major in any case
 }
 
-std::optional<View> RelayoutFormat::ReadonlyForward(absl::Span<const InputInfo> inputs,
-                                                    absl::Span<const TensorType> outputs) const {
-  if (inputs[0].type.format == outputs[0].format) return View{};
+Aliasing RelayoutFormat::aliasing(const Site& site) const {
+  const Format from = site.inputs[0].type.format, to = site.outputs[0].format;
+  if (from == to) return ViewOfInput();
   // With whole channel blocks of single pixels all formats lie the same way; the blocked ones do
   // with one block or one row.
-  const Shape& shape = inputs[0].type.shape;
-  const bool blocked = IsBlocked(inputs[0].type.format) && IsBlocked(outputs[0].format);
+  const Shape& shape = site.inputs[0].type.shape;
   const bool pixels = shape[1] % kChannelBlock == 0 && shape[2] * shape[3] == 1;
-  const bool same = blocked && (shape[1] <= kChannelBlock || shape[2] == 1);
+  const bool same =
+      IsBlocked(from) && IsBlocked(to) && (shape[1] <= kChannelBlock || shape[2] == 1);
   // Without blocks they differ in where the channels stand.
-  const bool plain = !IsBlocked(inputs[0].type.format) && !IsBlocked(outputs[0].format) &&
-                     (shape[1] == 1 || shape[2] * shape[3] == 1);
-  return pixels || same || plain ? std::optional<View>(View{}) : std::nullopt;
-}
-
-std::optional<std::vector<Region>> RelayoutFormat::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> /*outputs*/) const {
-  return BroadcastRegions(output, inputs);
-}
-
-std::optional<Region> RelayoutFormat::OutputRegion(int input, const Region& region,
-                                                   absl::Span<const InputInfo> inputs,
-                                                   absl::Span<const TensorType> outputs) const {
-  return BroadcastOutputRegion(region, inputs[input].type, outputs[0]);
+  const bool plain =
+      !IsBlocked(from) && !IsBlocked(to) && (shape[1] == 1 || shape[2] * shape[3] == 1);
+  return pixels || same || plain ? ViewOfInput() : Aliasing();
 }
 
 }  // namespace ashlar

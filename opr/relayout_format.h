@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_RELAYOUT_FORMAT_H_
 #define ASHLAR_OPR_RELAYOUT_FORMAT_H_
 
-#include "opr/base.h"
+#include "opr/pointwise.h"
 
 namespace ashlar {
 
@@ -16,23 +16,13 @@ struct RelayoutFormatParam {
   }
 };
 
-class RelayoutFormat final : public OperatorWithParam<RelayoutFormatParam> {
+class RelayoutFormat final : public OperatorWithParam<RelayoutFormatParam, PointwiseOperator> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "RelayoutFormat"; }
-  std::string base_name() const override { return "relayout"; }
-  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
-  std::optional<Region> OutputRegion(int input, const Region& region,
-                                     absl::Span<const InputInfo> inputs,
-                                     absl::Span<const TensorType> outputs) const override;
-  std::optional<View> ReadonlyForward(absl::Span<const InputInfo> inputs,
-                                      absl::Span<const TensorType> outputs) const override;
+  ASHLAR_OPERATOR("RelayoutFormat", "relayout")
+  StorageRules storage_rules(const Site&) const override {
+    return {FormatRule::kDefaultOnly, PrecisionRule::kFollow};
+  }
+  Aliasing aliasing(const Site& site) const override;
 };
 
 }  // namespace ashlar

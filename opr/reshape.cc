@@ -1,8 +1,9 @@
 #include "opr/reshape.h"
 
 #include "absl/strings/str_join.h"
+#include "opr/aliasing.h"
 #include "opr/host_value.h"
-#include "opr/regions.h"
+#include "opr/operands.h"
 
 namespace ashlar {
 
@@ -54,37 +55,32 @@ absl::StatusOr<std::vector<HostTensor>> Reshape::Evaluate(
   return std::vector<HostTensor>{inputs[0].Reshaped(target)};
 }
 
-std::optional<View> Reshape::ReadonlyForward(absl::Span<const InputInfo> inputs,
-                                             absl::Span<const TensorType> outputs) const {
+Aliasing Reshape::aliasing(const Site& site) const {
   const bool row_major =
-      inputs[0].type.format == Format::kDefault && outputs[0].format == Format::kDefault;
-  return row_major ? std::optional<View>(View{}) : std::nullopt;
+      site.inputs[0].type.format == Format::kDefault && site.outputs[0].format == Format::kDefault;
+  return row_major ? ViewOfInput() : Aliasing();
 }
 
 // Where the first dimension stays what it is, it can be cut.
-std::optional<std::vector<Region>> Reshape::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
-  const Shape &x = inputs[0].type.shape, &y = outputs[0].shape;
+std::optional<std::vector<Region>> Reshape::InputRegions(const Region& output,
+                                                         const Site& site) const {
+  const Shape &x = site.inputs[0].type.shape, &y = site.outputs[0].shape;
   if (x.rank() == 0 || y.rank() == 0 || x[0] != y[0]) return std::nullopt;
   Region whole = WholeRegion(y);
   whole[0] = output[0];
   if (output != whole) return std::nullopt;
   Region region = WholeRegion(x);
   region[0] = output[0];
-  return std::vector<Region>{region, WholeRegion(inputs[1].type.shape)};
+  return std::vector<Region>{region, WholeRegion(site.inputs[1].type.shape)};
 }
 
 std::optional<Replacement> Reshape::AtRegion(const Region& output,
                                              absl::Span<const Region> /*given*/,
-                                             absl::Span<const InputInfo> /*inputs*/,
-                                             absl::Span<const TensorType> /*outputs*/) const {
+                                             const Site& /*site*/) const {
   const Shape target = ShapeOf(output);
-  Replacement at{std::make_shared<const Reshape>(ReshapeParam()), OwnOperands(2)};
-  at.operands[1].from = Operand::From::kConstant;
-  at.operands[1].constant =
-      HostTensor::FromValues<int64_t>(DType::kInt64, {target.rank()}, target.dims());
-  return at;
+  HostTensor dims = HostTensor::FromValues<int64_t>(DType::kInt64, {target.rank()}, target.dims());
+  return Replacement{std::make_shared<const Reshape>(ReshapeParam()),
+                     {FromProducer(0), ConstantOperand(std::move(dims))}};
 }
 
 }  // namespace ashlar

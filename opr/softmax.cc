@@ -5,7 +5,6 @@
 
 #include "opr/axis.h"
 #include "opr/checks.h"
-#include "opr/regions.h"
 #include "opr/type_cvt.h"
 
 namespace ashlar {
@@ -45,26 +44,8 @@ absl::StatusOr<std::vector<HostTensor>> Softmax::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-std::vector<int> Softmax::WritableForward(absl::Span<const TensorType> inputs,
-                                          absl::Span<const TensorType> outputs) const {
-  if (inputs[0] == outputs[0]) return {0};
-  return {};
-}
-
-std::optional<std::vector<Region>> Softmax::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
-  const absl::StatusOr<int> axis = NormalizeAxis(param().axis, outputs[0].shape.rank());
-  if (!axis.ok()) return std::nullopt;
-  return RegionsAcross(output, *axis, inputs, outputs);
-}
-
-std::optional<Region> Softmax::OutputRegion(int /*input*/, const Region& region,
-                                            absl::Span<const InputInfo> /*inputs*/,
-                                            absl::Span<const TensorType> outputs) const {
-  const absl::StatusOr<int> axis = NormalizeAxis(param().axis, outputs[0].shape.rank());
-  if (!axis.ok()) return std::nullopt;
-  return OutputRegionAcross(region, *axis, outputs[0]);
+std::optional<int> Softmax::AxisOf(const Site& site) const {
+  return AxisIn(param().axis, site.outputs[0].shape);
 }
 
 }  // namespace ashlar

@@ -2,7 +2,7 @@
 #ifndef ASHLAR_OPR_SOFTMAX_H_
 #define ASHLAR_OPR_SOFTMAX_H_
 
-#include "opr/base.h"
+#include "opr/row_wise.h"
 
 namespace ashlar {
 
@@ -17,22 +17,12 @@ struct SoftmaxParam {
 
 // exp(x - max) / sum of exp(x - max), maximum and sum along the axis. Input: floats of any shape of
 // rank 1 or more. Output: Float32, whatever the input's dtype.
-class Softmax final : public OperatorWithParam<SoftmaxParam> {
+class Softmax final : public OperatorWithParam<SoftmaxParam, RowWiseOperator> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "Softmax"; }
-  std::string base_name() const override { return "softmax"; }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
-  std::optional<Region> OutputRegion(int input, const Region& region,
-                                     absl::Span<const InputInfo> inputs,
-                                     absl::Span<const TensorType> outputs) const override;
-  std::vector<int> WritableForward(absl::Span<const TensorType> inputs,
-                                   absl::Span<const TensorType> outputs) const override;
+  ASHLAR_OPERATOR("Softmax", "softmax")
+
+ protected:
+  std::optional<int> AxisOf(const Site& site) const override;
 };
 
 }  // namespace ashlar

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "opr/aliasing.h"
 #include "opr/axis.h"
 #include "opr/host_value.h"
 #include "opr/strided.h"
@@ -104,20 +105,6 @@ absl::StatusOr<std::vector<AxisRange>> Subtensor::Ranges(absl::Span<const InputI
   return ranges;
 }
 
-InferRule Subtensor::shape_rule(int num_inputs) const {
-  InferRule rule{InferRule::Source::kInputs, {{0, false}}};
-  int next = 1;
-  for (size_t row = 0; row < param().axis.size(); ++row) {
-    for (const std::vector<int64_t>* given : {&param().begin, &param().end, &param().step}) {
-      if (row < given->size() && (*given)[row] != 0 && next < num_inputs) {
-        rule.deps.push_back({next++, true});
-      }
-    }
-    if (row < param().idx.size() && param().idx[row] != 0) ++next;
-  }
-  return rule;
-}
-
 absl::StatusOr<std::vector<TensorType>> Subtensor::Infer(absl::Span<const InputInfo> inputs) const {
   ASHLAR_ASSIGN_OR_RETURN(std::vector<AxisRange> ranges, Ranges(inputs));
   Shape shape;
@@ -150,51 +137,49 @@ absl::StatusOr<std::vector<HostTensor>> Subtensor::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-std::optional<View> Subtensor::ReadonlyForward(absl::Span<const InputInfo> inputs,
-                                               absl::Span<const TensorType> outputs) const {
-  const TensorType& x = inputs[0].type;
-  if (x.format != outputs[0].format) return std::nullopt;
-  absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(inputs);
-  if (!ranges.ok()) return std::nullopt;
+Aliasing Subtensor::aliasing(const Site& site) const {
+  const TensorType& x = site.inputs[0].type;
+  if (x.format != site.outputs[0].format) return {};
+  absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(site.inputs);
+  if (!ranges.ok()) return {};
   std::vector<int64_t> start, count;
   for (const AxisRange& range : *ranges) {
-    if (range.step != 1) return std::nullopt;
+    if (range.step != 1) return {};
     start.push_back(range.start);
     count.push_back(range.count);
   }
   if (IsBlocked(x.format)) {  // from channels to channel blocks
     const bool whole = count[1] % kChannelBlock == 0 || start[1] + count[1] == x.shape[1];
-    if (start[1] % kChannelBlock != 0 || !whole) return std::nullopt;
+    if (start[1] % kChannelBlock != 0 || !whole) return {};
     start[1] /= kChannelBlock;
     count[1] = ChannelBlocks(count[1]);
   }
   const int64_t offset = ContiguousOffset(GridOf(x), start, count);
-  return offset < 0 ? std::nullopt : std::optional<View>(View{0, offset});
+  return offset < 0 ? Aliasing() : ViewOfInput(offset);
 }
 
 // Axes that it takes as they are can be cut, as the bounds of the others stay.
-std::optional<std::vector<Region>> Subtensor::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> outputs) const {
-  const absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(inputs);
+std::optional<std::vector<Region>> Subtensor::InputRegions(const Region& output,
+                                                           const Site& site) const {
+  const absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(site.inputs);
   if (!ranges.ok()) return std::nullopt;
-  Region region = WholeRegion(inputs[0].type.shape);
+  Region region = WholeRegion(site.inputs[0].type.shape);
   int next = 0;  // dimension of the output
   for (size_t axis = 0; axis < ranges->size(); ++axis) {
     const AxisRange& range = (*ranges)[axis];
     if (range.dropped) continue;
-    const bool uncut = output[next] == Range{0, outputs[0].shape[next]};
+    const bool uncut = output[next] == Range{0, site.outputs[0].shape[next]};
     const bool listed = std::any_of(param().axis.begin(), param().axis.end(), [&](int64_t a) {
       return a == static_cast<int64_t>(axis) ||
-             a + inputs[0].type.shape.rank() == static_cast<int64_t>(axis);
+             a + site.inputs[0].type.shape.rank() == static_cast<int64_t>(axis);
     });
     if (!uncut && listed) return std::nullopt;
     if (!listed) region[axis] = output[next];
     ++next;
   }
   std::vector<Region> regions = {region};
-  for (size_t i = 1; i < inputs.size(); ++i) {
-    regions.push_back(WholeRegion(inputs[i].type.shape));
+  for (size_t i = 1; i < site.inputs.size(); ++i) {
+    regions.push_back(WholeRegion(site.inputs[i].type.shape));
   }
   return regions;
 }

@@ -47,25 +47,17 @@ StridedView ViewOf(absl::Span<const AxisRange> ranges, const Strides& input);
 // the ends are clipped; an idx must be inside.
 class Subtensor final : public OperatorWithParam<SubtensorParam> {
  public:
-  using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "Subtensor"; }
-  std::string base_name() const override { return "subtensor"; }
-  PrecisionRule precision_rule() const override { return PrecisionRule::kFollow; }
+  ASHLAR_OPERATOR("Subtensor", "subtensor")
+  StorageRules storage_rules(const Site&) const override {
+    return {FormatRule::kDefaultOnly, PrecisionRule::kFollow};
+  }
   InputUse input_use(int input) const override {
     return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
   }
-  // The shape follows from that of x and from the bounds, but from no idx.
-  InferRule shape_rule(int num_inputs) const override;
-  InferRule value_rule(int num_inputs) const override { return InferRule::ValuesOf(num_inputs); }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-  std::optional<View> ReadonlyForward(absl::Span<const InputInfo> inputs,
-                                      absl::Span<const TensorType> outputs) const override;
+  Aliasing aliasing(const Site& site) const override;
 
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override;
+  std::optional<std::vector<Region>> InputRegions(const Region& output,
+                                                  const Site& site) const override;
 
   // One range for each axis of x; needs the values of the bounds.
   absl::StatusOr<std::vector<AxisRange>> Ranges(absl::Span<const InputInfo> inputs) const;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "opr/regions.h"
+#include "opr/aliasing.h"
 
 namespace ashlar {
 
@@ -25,21 +25,8 @@ absl::StatusOr<std::vector<HostTensor>> TypeCvt::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-std::optional<View> TypeCvt::ReadonlyForward(absl::Span<const InputInfo> inputs,
-                                             absl::Span<const TensorType> outputs) const {
-  return inputs[0].type == outputs[0] ? std::optional<View>(View{}) : std::nullopt;
-}
-
-std::optional<std::vector<Region>> TypeCvt::InputRegions(
-    const Region& output, absl::Span<const InputInfo> inputs,
-    absl::Span<const TensorType> /*outputs*/) const {
-  return BroadcastRegions(output, inputs);
-}
-
-std::optional<Region> TypeCvt::OutputRegion(int input, const Region& region,
-                                            absl::Span<const InputInfo> inputs,
-                                            absl::Span<const TensorType> outputs) const {
-  return BroadcastOutputRegion(region, inputs[input].type, outputs[0]);
+Aliasing TypeCvt::aliasing(const Site& site) const {
+  return site.inputs[0].type == site.outputs[0] ? ViewOfInput() : Aliasing();
 }
 
 }  // namespace ashlar

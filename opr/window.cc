@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "graph/status.h"
-
 namespace ashlar {
 namespace {
 
@@ -23,18 +21,6 @@ Range WindowAxis::Needed(const Range& outputs) const {
   if (!clipped.empty()) return clipped;
   const int64_t nearest = std::clamp<int64_t>(clipped.begin, 0, input - 1);
   return {nearest, nearest + 1};
-}
-
-std::optional<Region> WindowInputRegion(const Region& output, const Shape& input,
-                                        int64_t output_channels, const WindowAxis& h,
-                                        const WindowAxis& w) {
-  if (output[1] != Range{0, output_channels}) return std::nullopt;
-  return Region{output[0], {0, input[1]}, h.Needed(output[2]), w.Needed(output[3])};
-}
-
-Region WindowOutputRegion(const Region& region, int64_t output_channels, const WindowAxis& h,
-                          const WindowAxis& w) {
-  return {region[0], {0, output_channels}, h.Touching(region[2]), w.Touching(region[3])};
 }
 
 absl::StatusOr<WindowAxis> CompleteWindowAxis(WindowAxis axis, absl::string_view suffix) {

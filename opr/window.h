@@ -2,14 +2,15 @@
 #ifndef ASHLAR_OPR_WINDOW_H_
 #define ASHLAR_OPR_WINDOW_H_
 
+#include <array>
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/region.h"
 #include "graph/shape.h"
+#include "graph/status.h"
 
 namespace ashlar {
 
@@ -55,27 +56,46 @@ struct WindowAxis {
   }
 };
 
-// Regions of an image operator that slides windows (dimensions 2 and 3), and is the same for all
-// images; channels are not cut.
-std::optional<Region> WindowInputRegion(const Region& output, const Shape& input,
-                                        int64_t output_channels, const WindowAxis& h,
-                                        const WindowAxis& w);
-Region WindowOutputRegion(const Region& region, int64_t output_channels, const WindowAxis& h,
-                          const WindowAxis& w);
+// Both spatial axes of an image.
+struct WindowAxes {
+  WindowAxis h, w;
+};
 
-// Sets the padding of `param` to that of WindowAxis::PadBefore and PadBehind.
-template <typename Param>
-void PadForRegion(const Region& output, const Region& given, const WindowAxis& h,
-                  const WindowAxis& w, Param& param) {
-  param.pad_h = h.PadBefore(output[2], given[2]);
-  param.pad_h_end = h.PadBehind(output[2], given[2]);
-  param.pad_w = w.PadBefore(output[3], given[3]);
-  param.pad_w_end = w.PadBehind(output[3], given[3]);
+struct WindowPadding {
+  int64_t h_begin = 0, h_end = 0, w_begin = 0, w_end = 0;
+};
+
+// Strides and padding, as parameters of a window operator (graph/params.h).
+template <typename V, typename Param>
+void VisitSteps(V& v, Param& param) {
+  v("stride_h", param.stride_h);
+  v("stride_w", param.stride_w);
+  v("pad_h", param.pad_h);
+  v("pad_w", param.pad_w);
+  v.Optional("pad_h_end", param.pad_h_end, kSamePadding);
+  v.Optional("pad_w_end", param.pad_w_end, kSamePadding);
 }
 
 // Completes `axis` (all but `output` given; pad_end may be kSamePadding). Errors name the
 // parameters by `suffix`, "h" or "w": "stride_h is 0, expected at least 1".
 absl::StatusOr<WindowAxis> CompleteWindowAxis(WindowAxis axis, absl::string_view suffix);
+
+// Both axes of an image [N, C, H, W], with the strides and padding of `param`. `window` and
+// `dilation` are {h, w}.
+template <typename Param>
+absl::StatusOr<WindowAxes> WindowAxesOf(const Shape& image, const Param& param,
+                                        std::array<int64_t, 2> window,
+                                        std::array<int64_t, 2> dilation = {1, 1}) {
+  ASHLAR_ASSIGN_OR_RETURN(
+      const WindowAxis h,
+      CompleteWindowAxis(
+          {image[2], window[0], param.stride_h, dilation[0], param.pad_h, param.pad_h_end}, "h"));
+  ASHLAR_ASSIGN_OR_RETURN(
+      const WindowAxis w,
+      CompleteWindowAxis(
+          {image[3], window[1], param.stride_w, dilation[1], param.pad_w, param.pad_w_end}, "w"));
+  return WindowAxes{h, w};
+}
 
 // InvalidArgument where a window lies wholly in the padding, so that it has no element to reduce.
 absl::Status CheckWindowsTouchInput(const WindowAxis& axis, absl::string_view suffix);

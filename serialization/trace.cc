@@ -43,8 +43,7 @@ absl::StatusOr<Json> ChromeTrace(const PlannedGraph& planned, const std::vector<
     }
     const Kernel* kernel = planned.kernels[index].get();
     if (kernel == nullptr) continue;  // nothing was executed
-    const Footprint footprint =
-        FootprintOf(*node.op, graph.InputTypes(node), graph.OutputTypes(node));
+    const Footprint footprint = FootprintOf(*node.op, graph.SiteOf(node));
     events.push_back({{"name", node.name},
                       {"cat", std::string(node.op->type())},
                       {"ph", "X"},

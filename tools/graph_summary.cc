@@ -13,8 +13,7 @@ GraphSummary Summarize(const Graph& graph) {
         break;
       case Role::kCompute: {
         summary.num_operators++;
-        const Footprint footprint =
-            FootprintOf(*node.op, graph.InputTypes(node), graph.OutputTypes(node));
+        const Footprint footprint = FootprintOf(*node.op, graph.SiteOf(node));
         if (__builtin_add_overflow(summary.computation, footprint.computation,
                                    &summary.computation)) {
           summary.computation = INT64_MAX;

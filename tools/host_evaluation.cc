@@ -20,7 +20,7 @@ absl::StatusOr<NamedTensors> EvaluateOnHost(
         values[node.outputs[0]] = inputs.at(node.binding);
         break;
       case Role::kConstant:
-        values[node.outputs[0]] = *node.op->constant();
+        values[node.outputs[0]] = *node.constant;
         break;
       case Role::kOutput:
         outputs.emplace_back(node.binding, values[node.inputs[0]]);

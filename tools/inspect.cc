@@ -104,8 +104,7 @@ class InspectCommand final : public Command {
     std::map<std::string, Footprint> footprints;
     for (const OperatorNode& node : graph.nodes()) {
       if (node.op->role() != Role::kCompute) continue;
-      const Footprint footprint =
-          FootprintOf(*node.op, graph.InputTypes(node), graph.OutputTypes(node));
+      const Footprint footprint = FootprintOf(*node.op, graph.SiteOf(node));
       Footprint& total = footprints[std::string(node.op->type())];
       total.memory += footprint.memory;
       total.computation += footprint.computation;
@@ -122,8 +121,7 @@ class InspectCommand final : public Command {
     Table table({">id", "name", "type", "output", ">computation", "parameters"});
     for (const OperatorNode& node : graph.nodes()) {
       if (node.op->role() != Role::kCompute) continue;
-      const Footprint footprint =
-          FootprintOf(*node.op, graph.InputTypes(node), graph.OutputTypes(node));
+      const Footprint footprint = FootprintOf(*node.op, graph.SiteOf(node));
       table.AddRow({absl::StrCat(node.id), FormatName(node.name, 48), std::string(node.op->type()),
                     graph.var(node.outputs[0]).type.ToString(), FormatFlops(footprint.computation),
                     FormatName(ToString(node.op->params()), 200)});

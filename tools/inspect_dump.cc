@@ -59,10 +59,10 @@ PlannedBuffers BuffersOf(const PlannedGraph& planned, const std::string& title) 
   buffers.problem.problem = planned.lifetimes.problem;
   buffers.result = planned.plan;
   buffers.title = title;
-  for (int var : VarsOfBuffers(planned)) {
-    buffers.problem.ids.push_back(absl::StrCat(planned.graph.var(var).id));
-    buffers.names.push_back(planned.graph.var(var).name);
+  for (const memory::Buffer& buffer : planned.lifetimes.problem.buffers) {
+    buffers.problem.ids.push_back(absl::StrCat(buffer.id));
   }
+  buffers.names = NamesOfBuffers(planned);
   return buffers;
 }
 

@@ -18,7 +18,7 @@ class Recorder final : public RunListener {
   void OnStepEnd(int step) override {
     const OperatorNode& node = planned_.graph.node(planned_.schedule.order[step]);
     if (node.op->role() != Role::kCompute) return;
-    for (int var : planned_.graph.value_outputs(node)) Record(var);
+    for (int var : node.outputs) Record(var);
   }
 
   bool reads_memory() const override { return true; }

@@ -12,12 +12,14 @@ bool LiveAt(const memory::Buffer& buffer, int64_t step) {
 
 // Bytes of a var that only repeat others: all that an operator which moves data makes, but for what
 // was made in its place.
-int64_t CopiedBytes(const PlannedGraph& planned, const Var& var) {
+int64_t CopiedBytes(const PlannedGraph& planned, int index) {
+  const Var& var = planned.graph.var(index);
   static constexpr absl::string_view kMoving[] = {"Concat", "RelayoutFormat", "Subtensor"};
   const absl::string_view type = planned.graph.node(var.producer).op->type();
   if (std::find(std::begin(kMoving), std::end(kMoving), type) == std::end(kMoving)) return 0;
   int64_t bytes = var.type.bytes();
   for (const Placement& placement : planned.model.placements[var.producer]) {
+    if (planned.model.storages[placement.outer].owner != index) continue;
     bytes -= planned.model.storages[placement.inner].bytes;
   }
   return bytes;
@@ -40,17 +42,18 @@ std::vector<int> BuffersAtPeak(const memory::Problem& problem, int64_t step) {
   return live;
 }
 
-std::vector<int> VarsOfBuffers(const PlannedGraph& planned) {
-  std::vector<int> vars(planned.lifetimes.problem.buffers.size(), 0);
+std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned) {
+  const Graph& graph = planned.graph;
+  std::vector<std::string> names(planned.lifetimes.problem.buffers.size());
   for (size_t s = 0; s < planned.model.storages.size(); ++s) {
     const int buffer = planned.lifetimes.storage_buffer[s];
-    if (buffer >= 0) vars[buffer] = planned.model.storages[s].owner;
+    if (buffer >= 0) names[buffer] = graph.var(planned.model.storages[s].owner).name;
   }
-  for (size_t n = 0; n < planned.graph.nodes().size(); ++n) {
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
     const int buffer = planned.lifetimes.workspace_buffer[n];
-    if (buffer >= 0) vars[buffer] = planned.graph.node(static_cast<int>(n)).outputs.back();
+    if (buffer >= 0) names[buffer] = graph.node(static_cast<int>(n)).workspace_name();
   }
-  return vars;
+  return names;
 }
 
 PeakReport ExaminePeak(const PlannedGraph& planned, int first_added_id) {
@@ -58,15 +61,19 @@ PeakReport ExaminePeak(const PlannedGraph& planned, int first_added_id) {
   const int64_t step = planned.plan.bottleneck_step;
   if (planned.schedule.order.empty()) return report;
   report.bottleneck_node = planned.schedule.order[step];
-  const std::vector<int> vars = VarsOfBuffers(planned);
+  std::vector<int> owners(planned.lifetimes.problem.buffers.size(), -1);  // vars
+  for (size_t s = 0; s < planned.model.storages.size(); ++s) {
+    const int buffer = planned.lifetimes.storage_buffer[s];
+    if (buffer >= 0) owners[buffer] = planned.model.storages[s].owner;
+  }
   for (int buffer : BuffersAtPeak(planned.lifetimes.problem, step)) {
-    const int64_t bytes = planned.lifetimes.problem.buffers[buffer].size;
-    const Var& var = planned.graph.var(vars[buffer]);
-    if ((var.flags & kVolatileContent) != 0) {
-      report.workspace_bytes += bytes;
-    } else if (planned.graph.node(var.producer).id >= first_added_id) {
-      report.copies_bytes += CopiedBytes(planned, var);
+    if (owners[buffer] < 0) {
+      report.workspace_bytes += planned.lifetimes.problem.buffers[buffer].size;
+      continue;
     }
+    const Var& var = planned.graph.var(owners[buffer]);
+    if (planned.graph.node(var.producer).id < first_added_id) continue;
+    report.copies_bytes += CopiedBytes(planned, owners[buffer]);
   }
   return report;
 }

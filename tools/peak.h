@@ -3,6 +3,7 @@
 #define ASHLAR_TOOLS_PEAK_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "memory/buffer.h"
@@ -14,8 +15,8 @@ namespace ashlar {
 // another live one is left out. Indices into the plan's problem.
 std::vector<int> BuffersAtPeak(const memory::Problem& problem, int64_t step);
 
-// For each buffer of the plan the var that it was made for.
-std::vector<int> VarsOfBuffers(const PlannedGraph& planned);
+// For each buffer of the plan the name of the var, or of the workspace, that it was made for.
+std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned);
 
 struct PeakReport {
   int bottleneck_node = -1;  // in the planned graph; -1 if nothing runs

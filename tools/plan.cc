@@ -11,6 +11,7 @@
 #include "runtime/measure/time_prediction.h"
 #include "runtime/plan/tiled_plan.h"
 #include "serialization/file_writer.h"
+#include "serialization/megengine/conventions.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
@@ -166,8 +167,8 @@ class PlanCommand final : public Command {
     bool wanted = false;
     for (size_t i = 0; i < planned.workspace.size(); ++i) {
       if (planned.workspace[i] > 0) return absl::OkStatus();
-      wanted = wanted || (planned.model.scheduled[i] &&
-                          planned.graph.node(static_cast<int>(i)).op->has_workspace());
+      const Operator& op = *planned.graph.node(static_cast<int>(i)).op;
+      wanted = wanted || (planned.model.scheduled[i] && ConventionsOf(op.type()).has_workspace);
     }
     if (!wanted) return absl::OkStatus();
     return UsageError(absl::StrCat("--workspace recorded: ", model_.path,
@@ -196,10 +197,10 @@ class PlanCommand final : public Command {
     planned.problem.problem = graph->lifetimes.problem;
     planned.result = graph->plan;
     planned.title = model_.path;
-    for (int var : VarsOfBuffers(*graph)) {
-      planned.problem.ids.push_back(absl::StrCat(graph->graph.var(var).id));
-      planned.names.push_back(graph->graph.var(var).name);
+    for (const memory::Buffer& buffer : planned.problem.problem.buffers) {
+      planned.problem.ids.push_back(absl::StrCat(buffer.id));
     }
+    planned.names = NamesOfBuffers(*graph);
     const std::string table = absl::StrCat(
         PoolTable(model_.path, *graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
         ScratchLine(*graph), "\n", PeakTable(planned), "\n",

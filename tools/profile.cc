@@ -50,10 +50,10 @@ std::vector<Row> RowsByNode(const PlannedGraph& planned, const std::vector<StepT
     const int index = planned.schedule.order[step];
     const OperatorNode& node = planned.graph.node(index);
     if (planned.kernels[index] == nullptr) continue;
-    rows.push_back(
-        {node.name, std::string(node.op->type()), planned.kernels[index]->implementation(), 1,
-         (times[step].end - times[step].start) * 1000,
-         FootprintOf(*node.op, planned.graph.InputTypes(node), planned.graph.OutputTypes(node))});
+    rows.push_back({node.name, std::string(node.op->type()),
+                    planned.kernels[index]->implementation(), 1,
+                    (times[step].end - times[step].start) * 1000,
+                    FootprintOf(*node.op, planned.graph.SiteOf(node))});
   }
   return rows;
 }

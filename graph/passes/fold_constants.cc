@@ -8,14 +8,13 @@
 namespace ashlar {
 namespace {
 
-// The input whose bytes, under the same type, are the node's only value.
+// The input whose bytes, under the same type, are the node's only output.
 std::optional<int> IdentityOf(const Graph& graph, const OperatorNode& node) {
-  const std::vector<TensorType> outputs = graph.OutputTypes(node);
-  if (node.op->role() != Role::kCompute || outputs.size() != 1) return std::nullopt;
-  const std::optional<View> view = node.op->ReadonlyForward(graph.InputInfos(node), outputs);
-  if (!view.has_value() || view->offset != 0) return std::nullopt;
-  const int input = node.inputs[view->input];
-  if (graph.var(input).type != outputs[0]) return std::nullopt;
+  if (node.op->role() != Role::kCompute || node.outputs.size() != 1) return std::nullopt;
+  const std::vector<Aliasing::View> views = node.op->aliasing(graph.SiteOf(node)).views;
+  if (views.empty() || views[0].offset != 0) return std::nullopt;
+  const int input = node.inputs[views[0].input];
+  if (graph.var(input).type != graph.var(node.outputs[0]).type) return std::nullopt;
   return input;
 }
 
@@ -28,7 +27,7 @@ absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& ope
 
   GraphRewriter rewriter(graph);
   for (const OperatorNode& node : graph.nodes()) {
-    const absl::Span<const int> values = graph.value_outputs(node);
+    const std::vector<int>& values = node.outputs;
     if (node.op->role() == Role::kCompute && values.size() == 1 &&
         graph.var(values[0]).type.format == Format::kDefault) {
       const HostTensor* value = original.builder().StaticValue(original.Map(values[0]));

@@ -63,7 +63,7 @@ absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operato
     }
     if (!total) continue;
     const std::optional<Replacement> replacement =
-        merger.op(head).AbsorbAffine(*total, merger.InputInfos(head));
+        merger.op(head).AbsorbAffine(merger.InputInfos(head), *total);
     if (!replacement) continue;
     if (replaced) TellReplaced(graph, head, *replacement, replaced);
     merger.Merge(run, *replacement);

@@ -8,10 +8,9 @@
 namespace ashlar {
 namespace {
 
-// Operator::Absorb or Operator::Chain.
-using Rule = std::optional<Replacement> (Operator::*)(
-    const Operator& consumer, int via, absl::Span<const InputInfo> inputs,
-    absl::Span<const InputInfo> consumer_inputs) const;
+// FusionRules::Absorb or FusionRules::Chain.
+using Rule = std::optional<Replacement> (FusionRules::*)(absl::Span<const InputInfo> inputs,
+                                                         const Consumer& consumer) const;
 
 // Merges `consumer` into one of its producers; false if none takes it. The latest producer is asked
 // first: of two convolutions that are added, it takes the result of the other as an operand.
@@ -29,7 +28,7 @@ bool MergeIntoProducer(NodeMerger& merger, Rule rule, int consumer) {
             [](const Edge& a, const Edge& b) { return a.producer > b.producer; });
   for (const Edge& edge : edges) {
     const std::optional<Replacement> replacement = (merger.op(edge.producer).*rule)(
-        merger.op(consumer), edge.input, merger.InputInfos(edge.producer), infos);
+        merger.InputInfos(edge.producer), {merger.op(consumer), edge.input, infos});
     if (!replacement) continue;
     merger.Merge({edge.producer, consumer}, *replacement);
     return true;
@@ -49,11 +48,11 @@ absl::StatusOr<Graph> MergeAll(const Graph& graph, const OperatorTable& operator
 }  // namespace
 
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators) {
-  return MergeAll(graph, operators, &Operator::Absorb);
+  return MergeAll(graph, operators, &FusionRules::Absorb);
 }
 
 absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators) {
-  return MergeAll(graph, operators, &Operator::Chain);
+  return MergeAll(graph, operators, &FusionRules::Chain);
 }
 
 }  // namespace ashlar

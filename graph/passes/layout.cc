@@ -1,4 +1,5 @@
 // Images inside the graph lie in the device's format; RelayoutFormat stands at the borders.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -46,7 +47,7 @@ class LayoutAssigner {
     GraphBuilder::NodeOptions options = rewriter_.Identity(node);
     options.output_formats.clear();
     if (blocked) {
-      for (int output : rewriter_.source().value_outputs(node)) {
+      for (int output : node.outputs) {
         const bool image = IsImage(rewriter_.source().var(output).type);
         options.output_formats.push_back(image ? image_format_ : Format::kDefault);
       }
@@ -61,7 +62,7 @@ class LayoutAssigner {
   // Whether the node is to make its images in the image format.
   bool WantsBlocks(const OperatorNode& node, const std::vector<int>& inputs) {
     if (node.op->role() != Role::kCompute || inputs.empty()) return false;
-    if (!IsImage(rewriter_.source().var(node.outputs[0]).type)) return false;
+    if (!MakesImages(node)) return false;
     const FormatRule rule = Rule(node);
     if (rule == FormatRule::kBlocked) return true;
     if (rule == FormatRule::kDefaultOnly) return false;
@@ -104,7 +105,7 @@ class LayoutAssigner {
   // where it follows them.
   std::optional<Format> WantedFormat(const OperatorNode& node, const TensorType& type, int i) {
     if (node.op->role() != Role::kCompute) return Format::kDefault;
-    if (!IsImage(rewriter_.source().var(node.outputs[0]).type)) return Format::kDefault;
+    if (!MakesImages(node)) return Format::kDefault;
     switch (Rule(node)) {
       case FormatRule::kDefaultOnly:
         return Format::kDefault;
@@ -122,7 +123,9 @@ class LayoutAssigner {
     if (!IsImage(type)) return type.format;
     const FormatRule rule = Rule(node);
     bool convert = !constant;
-    const bool whole = type.shape == rewriter_.source().var(node.outputs[0]).type.shape;
+    const bool whole = std::any_of(node.outputs.begin(), node.outputs.end(), [&](int output) {
+      return type.shape == rewriter_.source().var(output).type.shape;
+    });
     if (rule == FormatRule::kUniform || rule == FormatRule::kUniformUnpadded) {
       convert = true;
     } else if (rule == FormatRule::kBlocked && i > 0) {
@@ -135,8 +138,14 @@ class LayoutAssigner {
     return convert ? image_format_ : type.format;
   }
 
+  // Whether one of the outputs is an image.
+  bool MakesImages(const OperatorNode& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](int output) { return IsImage(rewriter_.source().var(output).type); });
+  }
+
   FormatRule Rule(const OperatorNode& node) {
-    return node.op->format_rule(rewriter_.source().InputTypes(node));
+    return node.op->storage_rules(rewriter_.source().SiteOf(node)).format;
   }
 
   // The var in a format: itself, or the relayout of it that all its readers share.

@@ -35,8 +35,9 @@ std::vector<InputInfo> NodeMerger::InputInfos(int node) const {
 
 int NodeMerger::SoleProducer(int node, int input) const {
   const int var = nodes_[node].inputs[input].var;
-  if (var < 0 || reads_[var] != 1 || source_.var(var).output_index != 0) return -1;
-  return source_.var(var).producer;
+  if (var < 0 || reads_[var] != 1) return -1;
+  const int producer = source_.var(var).producer;
+  return source_.node(producer).outputs.size() == 1 ? producer : -1;
 }
 
 void NodeMerger::Merge(absl::Span<const int> chain, const Replacement& replacement) {
@@ -64,21 +65,14 @@ void NodeMerger::Merge(absl::Span<const int> chain, const Replacement& replaceme
   nodes_[chain.back()] = std::move(merged);
 }
 
-GraphBuilder::NodeOptions NodeMerger::OptionsOf(GraphRewriter& rewriter, int node) const {
+GraphBuilder::NodeOptions NodeMerger::OptionsOf(const GraphRewriter& rewriter, int node) const {
   const OperatorNode& first = source_.node(nodes_[node].first);
   const OperatorNode& last = source_.node(node);
   GraphBuilder::NodeOptions options = rewriter.Identity(last);
   options.name = first.name;
   options.id = first.id;
   options.priority = first.priority;
-  const size_t values = source_.value_outputs(last).size();
-  options.output_ids.resize(values);
-  options.output_names.resize(values);
-  options.output_formats.resize(values);
-  if (nodes_[node].op->has_workspace()) {
-    options.output_ids.push_back(first.op->has_workspace() ? source_.var(first.outputs.back()).id
-                                                           : rewriter.builder().graph().next_id());
-  }
+  options.recorded_workspace = rewriter.Identity(first).recorded_workspace;
   return options;
 }
 
@@ -103,7 +97,7 @@ absl::StatusOr<Graph> NodeMerger::Finish(const OperatorTable& operators) && {
     }
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs,
                             builder.Add(nodes_[i].op, std::move(inputs), OptionsOf(rewriter, i)));
-    const absl::Span<const int> replaced = source_.value_outputs(source_.node(i));
+    const std::vector<int>& replaced = source_.node(i).outputs;
     for (size_t k = 0; k < replaced.size(); ++k) rewriter.Replace(replaced[k], outputs[k]);
   }
   return std::move(rewriter).Finish();

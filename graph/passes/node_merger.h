@@ -22,12 +22,12 @@ class NodeMerger {
   const Operator& op(int node) const { return *nodes_[node].op; }
   std::vector<InputInfo> InputInfos(int node) const;
 
-  // The node whose output 0 is input `input` of `node` and nothing else, or -1.
+  // The node whose only output is input `input` of `node` and nothing else, or -1.
   int SoleProducer(int node, int input) const;
 
   // Puts `replacement` in the place of `chain`, each node of which reads its predecessor alone. Its
   // operands are inputs of the first (producer) and last (consumer) of them. It keeps the first's
-  // name and id, and the last's output vars.
+  // name, id and recorded workspace, but for its size, and the last's output vars.
   void Merge(absl::Span<const int> chain, const Replacement& replacement);
 
   absl::StatusOr<Graph> Finish(const OperatorTable& operators) &&;
@@ -45,7 +45,7 @@ class NodeMerger {
   };
 
   void CountReads(const Node& node, int change);
-  GraphBuilder::NodeOptions OptionsOf(GraphRewriter& rewriter, int node) const;
+  GraphBuilder::NodeOptions OptionsOf(const GraphRewriter& rewriter, int node) const;
 
   const Graph& source_;
   std::vector<Node> nodes_;

@@ -21,7 +21,7 @@ struct PassContext {
   const OperatorTable& operators;
   Format image_format = Format::kNCHW16c;  // of images inside the graph; kDefault: as they come
   DType precision = DType::kFloat32;       // or Float16, BFloat16
-  bool chains = false;                     // the device runs what Operator::Chain makes
+  bool chains = false;                     // the device runs what FusionRules::Chain makes
   ReplacedListener replaced;               // may be empty
 };
 

@@ -53,7 +53,7 @@ class PrecisionAssigner {
 
   bool IsLow(const OperatorNode& node, const std::vector<int>& inputs) {
     if (node.op->role() != Role::kCompute) return false;
-    switch (node.op->precision_rule()) {
+    switch (node.op->storage_rules(source().SiteOf(node)).precision) {
       case PrecisionRule::kFloat32:
         return false;
       case PrecisionRule::kLow:

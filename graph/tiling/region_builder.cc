@@ -14,35 +14,27 @@ bool IsImage(const TensorType& type) {
 }  // namespace
 
 RegionBuilder::RegionBuilder(const Graph& source, const OperatorTable& operators)
-    : rewriter_(source), operators_(operators), infos_(source.nodes().size()) {}
+    : rewriter_(source), operators_(operators), sites_(source.nodes().size()) {}
 
-const RegionBuilder::NodeInfos& RegionBuilder::Infos(int node) {
-  NodeInfos& infos = infos_[node];
-  if (!infos.known) {
-    infos = {true, source().InputInfos(source().node(node)),
-             source().OutputTypes(source().node(node))};
-  }
-  return infos;
+const OwnedSite& RegionBuilder::SiteOf(int node) {
+  std::optional<OwnedSite>& site = sites_[node];
+  if (!site) site = source().SiteOf(source().node(node));
+  return *site;
 }
 
 absl::StatusOr<std::vector<Region>> RegionBuilder::InputRegions(int node, const Region& region) {
   const OperatorNode& n = source().node(node);
-  const NodeInfos& infos = Infos(node);
-  if (infos.outputs.size() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(n.name, " (", n.op->type(), ", ", n.id,
-                                                   ") has several outputs and cannot be tiled"));
-  }
-  if (std::optional<std::vector<Region>> regions =
-          n.op->InputRegions(region, infos.inputs, infos.outputs)) {
+  const OwnedSite& site = SiteOf(node);
+  if (std::optional<std::vector<Region>> regions = n.op->InputRegions(region, site)) {
     return *std::move(regions);
   }
-  if (!IsWhole(region, infos.outputs[0].shape)) {
+  if (!IsWhole(region, site.outputs[0].shape)) {
     return absl::InvalidArgumentError(absl::StrCat(
         n.name, " (", n.op->type(), ", ", n.id, ") does not make a part of its output, ",
-        ToString(region), " of ", infos.outputs[0].shape.ToString(), ", from a part of its input"));
+        ToString(region), " of ", site.outputs[0].shape.ToString(), ", from a part of its input"));
   }
   std::vector<Region> whole;
-  for (const InputInfo& input : infos.inputs) whole.push_back(WholeRegion(input.type.shape));
+  for (const InputInfo& input : site.inputs) whole.push_back(WholeRegion(input.type.shape));
   return whole;
 }
 
@@ -159,31 +151,30 @@ absl::StatusOr<Piece> RegionBuilder::Join(absl::Span<const Piece> pieces, int ax
 }
 
 Format RegionBuilder::OutputFormat(int node, absl::Span<const int> inputs, bool rows) {
-  const NodeInfos& infos = Infos(node);
-  const TensorType& output = infos.outputs[0];
+  const OwnedSite& site = SiteOf(node);
+  const TensorType& output = site.outputs[0];
   if (output.format != Format::kNCHW16c) return output.format;
   if (rows) return Format::kNHCW16c;
   const auto in_rows = [&](size_t i) { return TypeOf(inputs[i]).format == Format::kNHCW16c; };
-  const std::vector<TensorType> types = TypesOf(infos.inputs);
   const Operator& op = *source().node(node).op;
   // Convolutions, pools and LRN read one format and make another; other operators follow.
-  if (op.format_rule(types) != FormatRule::kBlocked) {
+  if (op.storage_rules(site).format != FormatRule::kBlocked) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (in_rows(i)) return Format::kNHCW16c;
     }
     return output.format;
   }
   // What is added in place keeps its format.
-  for (int input : op.WritableForward(types, infos.outputs)) {
-    if (in_rows(static_cast<size_t>(input))) return Format::kNHCW16c;
+  for (const Aliasing::Overwrite& overwrite : op.aliasing(site).overwrites) {
+    if (in_rows(static_cast<size_t>(overwrite.input))) return Format::kNHCW16c;
   }
   return output.format;
 }
 
-absl::Status RegionBuilder::Unify(const OperatorNode& node, Format format,
-                                  std::vector<int>& inputs) {
+absl::Status RegionBuilder::Unify(int node, Format format, std::vector<int>& inputs) {
   if (!IsBlocked(format)) return absl::OkStatus();
-  if (node.op->format_rule(source().InputTypes(node)) != FormatRule::kUniform) {
+  const StorageRules rules = source().node(node).op->storage_rules(SiteOf(node));
+  if (rules.format != FormatRule::kUniform) {
     return absl::OkStatus();
   }
   for (int& input : inputs) {
@@ -205,14 +196,12 @@ absl::Status RegionBuilder::Unify(const OperatorNode& node, Format format,
 absl::StatusOr<std::vector<int>> RegionBuilder::AddWhole(const OperatorNode& node,
                                                          absl::Span<const int> inputs) {
   GraphBuilder::NodeOptions options = rewriter_.Identity(node);
-  if (node.op->has_workspace()) {
-    options.workspace_bytes = source().var(node.outputs.back()).type.bytes();
-  }
+  options.recorded_workspace = node.recorded_workspace;
   std::vector<int> operands(inputs.begin(), inputs.end());
   const int index = source().var(node.outputs[0]).producer;
-  if (node.op->role() == Role::kCompute && Infos(index).outputs.size() == 1) {
+  if (node.op->role() == Role::kCompute && node.outputs.size() == 1) {
     options.output_formats[0] = OutputFormat(index, operands, /*rows=*/false);
-    ASHLAR_RETURN_IF_ERROR(Unify(node, options.output_formats[0], operands));
+    ASHLAR_RETURN_IF_ERROR(Unify(index, options.output_formats[0], operands));
   }
   return builder().Add(node.op, std::move(operands), std::move(options));
 }
@@ -221,7 +210,7 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
                                              absl::Span<const Piece> pieces, bool rows,
                                              absl::string_view part) {
   const OperatorNode& n = source().node(node);
-  const NodeInfos& infos = Infos(node);
+  const OwnedSite& site = SiteOf(node);
   ASHLAR_ASSIGN_OR_RETURN(std::vector<Region> given, InputRegions(node, region));
   std::vector<int> inputs;
   for (size_t i = 0; i < n.inputs.size(); ++i) {
@@ -238,9 +227,9 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
     inputs.push_back(piece.var);
   }
   const Format format = OutputFormat(node, inputs, rows);
-  ASHLAR_RETURN_IF_ERROR(Unify(n, format, inputs));
+  ASHLAR_RETURN_IF_ERROR(Unify(node, format, inputs));
   OperatorPtr op = n.op;
-  if (std::optional<Replacement> at = n.op->AtRegion(region, given, infos.inputs, infos.outputs)) {
+  if (std::optional<Replacement> at = n.op->AtRegion(region, given, site)) {
     op = at->op;
     std::vector<int> operands;
     for (Operand& operand : at->operands) {
@@ -264,6 +253,7 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
   options.name = absl::StrCat(n.name, part);
   options.priority = n.priority;
   options.output_formats = {format};
+  if (n.recorded_workspace) options.recorded_workspace = RecordedWorkspace{.id = -1};
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs,
                           builder().Add(std::move(op), std::move(inputs), std::move(options)));
   return Piece{outputs[0], region};

@@ -3,6 +3,7 @@
 #ifndef ASHLAR_GRAPH_TILING_REGION_BUILDER_H_
 #define ASHLAR_GRAPH_TILING_REGION_BUILDER_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,15 +30,14 @@ class RegionBuilder {
   RegionBuilder(const Graph& source, const OperatorTable& operators);
 
   const Graph& source() const { return rewriter_.source(); }
-  const std::vector<InputInfo>& inputs(int node) { return Infos(node).inputs; }
-  const std::vector<TensorType>& outputs(int node) { return Infos(node).outputs; }
+  Site site(int node) { return SiteOf(node); }
 
-  // What `node` needs of its inputs for a region of output 0, where it computes in parts.
+  // What `node` needs of its inputs for a region of its one output, where it computes in parts.
   absl::StatusOr<std::vector<Region>> InputRegions(int node, const Region& region);
 
   // The node as it is; its outputs.
   absl::StatusOr<std::vector<int>> AddWhole(const OperatorNode& node, absl::Span<const int> inputs);
-  // The node for a region of output 0; `pieces` are of its inputs and hold what it needs. With
+  // The node for a region of its output; `pieces` are of its inputs and hold what it needs. With
   // `rows` it makes images in rows (NHCW16c) where it made them in blocks. `part` is appended to
   // the name.
   absl::StatusOr<Piece> AddPart(int node, const Region& region, absl::Span<const Piece> pieces,
@@ -57,28 +57,22 @@ class RegionBuilder {
   absl::StatusOr<Graph> Finish() && { return std::move(rewriter_).Finish(); }
 
  private:
-  struct NodeInfos {
-    bool known = false;
-    std::vector<InputInfo> inputs;
-    std::vector<TensorType> outputs;
-  };
-
-  const NodeInfos& Infos(int node);
+  const OwnedSite& SiteOf(int node);
   const TensorType& TypeOf(int new_var) { return builder().graph().var(new_var).type; }
   GraphBuilder& builder() { return rewriter_.builder(); }
   // A region of a piece that lies in it without gaps.
   bool IsRun(const Piece& piece, const Region& region);
-  // The format in which output 0 is made of these inputs.
+  // The format in which the one output is made of these inputs.
   Format OutputFormat(int node, absl::Span<const int> inputs, bool rows);
   // Inputs in one format, where the operator wants that (FormatRule::kUniform).
-  absl::Status Unify(const OperatorNode& node, Format format, std::vector<int>& inputs);
+  absl::Status Unify(int node, Format format, std::vector<int>& inputs);
   absl::StatusOr<int> AddOperator(OperatorPtr op, std::vector<int> inputs, std::string name,
                                   Format format);
   absl::StatusOr<int> Integer(int64_t value);
 
   GraphRewriter rewriter_;
   const OperatorTable& operators_;
-  std::vector<NodeInfos> infos_;                           // by node
+  std::vector<std::optional<OwnedSite>> sites_;            // by node
   absl::flat_hash_map<int64_t, int> integers_;             // constants, by value
   absl::flat_hash_map<int, Piece> values_;                 // by var of the source
   absl::flat_hash_map<int, OperatorPtr> concats_;          // by axis

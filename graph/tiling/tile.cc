@@ -108,7 +108,7 @@ class Tiler {
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<Region> needed, b_.InputRegions(node, region));
     const OperatorPtr& op = b_.source().node(node).op;
     TiledOperator tiled{node, region, needed.empty() ? Region() : needed[0], op};
-    if (auto at = op->AtRegion(region, needed, b_.inputs(node), b_.outputs(node))) {
+    if (auto at = op->AtRegion(region, needed, b_.site(node))) {
       tiled.op = at->op;
     }
     (*record_)[part_].operators.push_back(std::move(tiled));
@@ -261,8 +261,8 @@ class Tiler {
       for (size_t k = 0; k < n.inputs.size(); ++k) {
         const auto region = reached.find(n.inputs[k]);
         if (region == reached.end()) continue;
-        const std::optional<Region> output = n.op->OutputRegion(static_cast<int>(k), region->second,
-                                                                b_.inputs(node), b_.outputs(node));
+        const std::optional<Region> output =
+            n.op->OutputRegion(static_cast<int>(k), region->second, b_.site(node));
         if (!output) {
           return absl::InvalidArgumentError(absl::StrCat(
               n.name, " (", n.op->type(), ", ", n.id, ") does not say what a part of it reaches"));

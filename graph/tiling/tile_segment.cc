@@ -39,6 +39,10 @@ absl::StatusOr<std::vector<int>> NodesBetween(const Graph& graph, const TileSegm
       return absl::InvalidArgumentError(absl::StrCat(TextOf(segment), ": ", graph.node(node).name,
                                                      " is not computed and cannot be tiled"));
     }
+    if (graph.node(node).outputs.size() > 1) {
+      return absl::InvalidArgumentError(absl::StrCat(TextOf(segment), ": ", graph.node(node).name,
+                                                     " has several outputs and cannot be tiled"));
+    }
     between.push_back(node);
   }
   std::reverse(between.begin(), between.end());
@@ -128,7 +132,7 @@ absl::StatusOr<TileItems> FindSegments(const Graph& graph, absl::Span<const Tile
       segment_of[node] = index;
     }
     for (int node : segment.nodes) {
-      for (int var : graph.value_outputs(graph.node(node))) {
+      for (int var : graph.node(node).outputs) {
         const std::vector<int>& readers = graph.readers(var);
         if (std::any_of(readers.begin(), readers.end(),
                         [&](int reader) { return segment_of[reader] != index; })) {

@@ -100,12 +100,13 @@ class GuardListener final : public RunListener {
     for (size_t s = 0; s < planned.model.storages.size(); ++s) {
       const int buffer = planned.lifetimes.storage_buffer[s];
       if (buffer >= 0)
-        Add(buffer, planned.model.storages[s].bytes, planned.model.storages[s].owner);
+        Add(buffer, planned.model.storages[s].bytes,
+            planned.graph.var(planned.model.storages[s].owner).name);
     }
     for (size_t n = 0; n < planned.graph.nodes().size(); ++n) {
       const int buffer = planned.lifetimes.workspace_buffer[n];
-      const int node = static_cast<int>(n);
-      if (buffer >= 0) Add(buffer, planned.workspace[n], planned.graph.node(node).outputs.back());
+      if (buffer < 0) continue;
+      Add(buffer, planned.workspace[n], planned.graph.node(static_cast<int>(n)).workspace_name());
     }
   }
 
@@ -120,8 +121,7 @@ class GuardListener final : public RunListener {
       if (step < guard.lower || step >= guard.upper || !IsChanged(guard)) continue;
       const OperatorNode& node = planned_.graph.node(planned_.schedule.order[step]);
       overruns_.push_back(absl::StrCat(node.name, " (", node.op->type(), ", ", node.id,
-                                       ") wrote behind the chunk of ",
-                                       planned_.graph.var(guard.var).name));
+                                       ") wrote behind the chunk of ", guard.chunk));
       Fill(guard);
     }
   }
@@ -139,7 +139,7 @@ class GuardListener final : public RunListener {
     uint8_t* begin;
     int64_t bytes;
     int64_t lower, upper;  // steps
-    int var;
+    std::string chunk;     // the var, or whose workspace
   };
 
   void Fill(const Guard& guard) { status_.Update(device_.Fill(guard.begin, kGuard, guard.bytes)); }
@@ -151,11 +151,11 @@ class GuardListener final : public RunListener {
     return highest.ok() && *highest > 0;
   }
 
-  void Add(int index, int64_t used, int var) {
+  void Add(int index, int64_t used, std::string chunk) {
     const memory::Buffer& buffer = planned_.lifetimes.problem.buffers[index];
     if (buffer.size <= used) return;  // placed inside another chunk: no guard
     guards_.push_back({arena_ + planned_.plan.plan.offsets[index] + used, buffer.size - used,
-                       buffer.lower, buffer.upper, var});
+                       buffer.lower, buffer.upper, std::move(chunk)});
   }
 
   static constexpr uint8_t kGuard = 0xA5;

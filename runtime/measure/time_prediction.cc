@@ -85,7 +85,7 @@ void Bind(const PlannedGraph& planned, const Memory& memory, Sample& sample) {
     sample.inputs.push_back(read ? AddressOf(planned, memory, node.inputs[i], sample.node, input)
                                  : nullptr);
   }
-  for (int var : graph.value_outputs(node)) {
+  for (int var : node.outputs) {
     sample.outputs.push_back(AddressOf(planned, memory, var, sample.node, -1));
   }
   if (const int64_t offset = planned.WorkspaceOffset(sample.node); offset >= 0) {

@@ -20,7 +20,7 @@ std::vector<GraphCut> FindCuts(const Graph& graph, absl::Span<const int> order) 
   for (size_t i = 0; i < order.size(); ++i) {
     const OperatorNode& node = graph.node(order[i]);
     if (node.op->role() == Role::kConstant || node.op->role() == Role::kOutput) continue;
-    const bool single = until <= static_cast<int>(i) && graph.value_outputs(node).size() == 1;
+    const bool single = until <= static_cast<int>(i) && node.outputs.size() == 1;
     for (int var : node.outputs) {
       for (int reader : graph.readers(var)) until = std::max(until, position[reader]);
     }
@@ -62,20 +62,17 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
         return absl::InvalidArgumentError(
             absl::StrCat(node.name, " reads ", graph.var(var).name, " from before the cut"));
       }
-      ASHLAR_ASSIGN_OR_RETURN(added, builder.Add(graph.node(graph.var(var).producer).op, {},
-                                                 {.name = graph.var(var).name,
-                                                  .id = {},
-                                                  .output_ids = {},
-                                                  .output_names = {},
-                                                  .output_formats = {},
-                                                  .binding = {}}));
+      GraphBuilder::NodeOptions constant;
+      constant.name = graph.var(var).name;
+      ASHLAR_ASSIGN_OR_RETURN(
+          added, builder.Add(graph.node(graph.var(var).producer).op, {}, std::move(constant)));
       map[var] = added[0];
       inputs.push_back(added[0]);
     }
     GraphBuilder::NodeOptions same;
     same.name = node.name;
     same.id = node.id;
-    for (int var : graph.value_outputs(node)) {
+    for (int var : node.outputs) {
       same.output_formats.push_back(graph.var(var).type.format);
     }
     ASHLAR_ASSIGN_OR_RETURN(added, builder.Add(node.op, std::move(inputs), std::move(same)));

@@ -33,12 +33,11 @@ absl::StatusOr<std::vector<int64_t>> LiveBytesByNode(const Graph& graph, const S
   return live;
 }
 
-std::vector<int64_t> RecordedWorkspace(const Graph& graph, const StorageModel& model) {
+std::vector<int64_t> RecordedBytes(const Graph& graph, const StorageModel& model) {
   std::vector<int64_t> bytes(graph.nodes().size(), 0);
   for (size_t i = 0; i < bytes.size(); ++i) {
     const OperatorNode& node = graph.node(static_cast<int>(i));
-    if (!model.scheduled[i] || !node.op->has_workspace()) continue;
-    bytes[i] = graph.var(node.outputs.back()).type.bytes();
+    if (model.scheduled[i] && node.recorded_workspace) bytes[i] = node.recorded_workspace->bytes;
   }
   return bytes;
 }
@@ -138,7 +137,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   // Order with the least scratch, then the kernels that fit under that order's peak.
   const bool recorded = options.workspace == WorkspaceSource::kRecorded;
   const std::vector<int64_t> least =
-      recorded ? RecordedWorkspace(g, model) : LeastWorkspace(candidates);
+      recorded ? RecordedBytes(g, model) : LeastWorkspace(candidates);
   if (in_given_order) {
     planned->schedule = ScheduleAsGiven(g, model, least);
   } else {

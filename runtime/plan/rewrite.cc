@@ -41,9 +41,8 @@ int CountOperators(const Graph& graph) {
 double WeightFlops(const Graph& graph) {
   double flops = 0;
   for (const OperatorNode& node : graph.nodes()) {
-    if (node.op->role() != Role::kCompute || !node.op->has_workspace()) continue;
-    flops +=
-        static_cast<double>(node.op->Computation(graph.InputTypes(node), graph.OutputTypes(node)));
+    if (graph.HasWeights(node))
+      flops += static_cast<double>(node.op->Computation(graph.SiteOf(node)));
   }
   return flops;
 }

@@ -80,7 +80,7 @@ absl::StatusOr<double> MeasureFlops(Device& device, int threads) {
   const KernelArgs args{inputs, outputs, base + 2 * image.bytes() + filter_bytes + 4096};
   ASHLAR_ASSIGN_OR_RETURN(const double ms,
                           LeastTime(4, [&] { return kernel.Run(args, state.get()); }));
-  return static_cast<double>(op.Computation(request.inputs, request.outputs)) / ms;
+  return static_cast<double>(op.Computation(OwnedSite{{{image}, {filter}, {bias}}, {image}})) / ms;
 }
 
 }  // namespace
@@ -115,19 +115,20 @@ double EstimateOperator(const Graph& graph, const StorageModel& model, int index
       weights += static_cast<double>(size);
     }
   }
-  const TensorType& output = graph.var(node.outputs[0]).type;
-  bytes += static_cast<double>(output.bytes());
-  if (!model.placements[index].empty()) {
+  double made = 0;
+  for (int storage : model.writes[index]) {
+    made += static_cast<double>(model.storages[storage].bytes);
+  }
+  bytes += made;
+  double flops = 0;
+  if (model.placements[index].empty()) {
+    flops = static_cast<double>(node.op->Computation(graph.SiteOf(node)));
+  } else {
     // What was made in its place is not copied.
-    bytes = 2.0 * static_cast<double>(output.bytes());
+    bytes = 2.0 * made;
     for (const Placement& placement : model.placements[index]) {
       bytes -= 2.0 * static_cast<double>(model.storages[placement.inner].bytes);
     }
-  }
-  double flops = 0;
-  if (node.op->has_workspace()) {
-    flops =
-        static_cast<double>(node.op->Computation(graph.InputTypes(node), graph.OutputTypes(node)));
   }
   return speed.kernel_ms +
          std::max(share * flops / speed.flops,

@@ -1,6 +1,9 @@
 #include "runtime/schedule/arena.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
 
 namespace ashlar {
 namespace {
@@ -39,8 +42,7 @@ ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
     : parts_(model.storages.size()),
       trees_of_(graph.nodes().size()),
       workspace_(workspace.begin(), workspace.end()),
-      overwrite_needs_(graph.nodes().size()),
-      overwrite_bytes_(graph.nodes().size(), 0),
+      overwrites_(graph.nodes().size()),
       progress_(graph.nodes().size(), Progress::kPending),
       covered_(model.storages.size()) {
   const std::vector<Place> places = FindPlaces(model);
@@ -64,22 +66,20 @@ ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
       }
     }
     SortUnique(trees_of_[node]);
-    if (model.overwrites[node].empty()) continue;
-    const int output = model.views[graph.node(static_cast<int>(node)).outputs[0]].storage;
-    if (places[output].parent >= 0) continue;  // its address is bound already
-    overwrite_bytes_[node] = parts_[output].bytes;
     for (const Overwrite& candidate : model.overwrites[node]) {
+      const int made = candidate.made;
+      if (places[made].parent >= 0) continue;  // its address is bound already
       const int64_t begin = places[candidate.storage].offset + candidate.offset;
       std::vector<int> needs;
       for (int s : trees_[tree_of[candidate.storage]]) {
         const int64_t bottom = places[s].offset;
-        if (bottom >= begin + parts_[output].bytes || bottom + parts_[s].bytes <= begin) continue;
+        if (bottom >= begin + parts_[made].bytes || bottom + parts_[s].bytes <= begin) continue;
         needs.push_back(parts_[s].producer);
         needs.insert(needs.end(), parts_[s].readers.begin(), parts_[s].readers.end());
       }
       SortUnique(needs);
       needs.erase(std::remove(needs.begin(), needs.end(), static_cast<int>(node)), needs.end());
-      overwrite_needs_[node].push_back(std::move(needs));
+      overwrites_[node].push_back({made, candidate.storage, std::move(needs)});
     }
   }
 }
@@ -104,14 +104,23 @@ int64_t ArenaSimulator::LiveBytes(const Tree& tree, int running) const {
   return bytes;
 }
 
-bool ArenaSimulator::Overwrites(int node) const {
-  for (const std::vector<int>& needs : overwrite_needs_[node]) {
-    if (std::none_of(needs.begin(), needs.end(),
-                     [&](int other) { return progress_[other] == Progress::kPending; })) {
-      return true;
+int64_t ArenaSimulator::OverwrittenBytes(int node) const {
+  const std::vector<Candidate>& candidates = overwrites_[node];
+  int64_t bytes = 0;
+  absl::InlinedVector<const Candidate*, 2> taken;
+  for (const Candidate& candidate : candidates) {
+    const bool is_free = std::none_of(taken.begin(), taken.end(), [&](const Candidate* other) {
+      return other->made == candidate.made || other->storage == candidate.storage;
+    });
+    if (!is_free || std::any_of(candidate.needs.begin(), candidate.needs.end(), [&](int other) {
+          return progress_[other] == Progress::kPending;
+        })) {
+      continue;
     }
+    taken.push_back(&candidate);
+    bytes += parts_[candidate.made].bytes;
   }
-  return false;
+  return bytes;
 }
 
 int64_t ArenaSimulator::Run(int node) {
@@ -124,7 +133,7 @@ int64_t ArenaSimulator::Run(int node) {
   }
   progress_[node] = Progress::kRun;
   for (int tree : trees_of_[node]) after += LiveBytes(trees_[tree], -1);
-  if (Overwrites(node)) during -= overwrite_bytes_[node];
+  during -= OverwrittenBytes(node);
   const int64_t step = live_ + during - before + workspace_[node];
   live_ += after - before;
   return step;

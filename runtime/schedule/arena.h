@@ -58,21 +58,25 @@ class ArenaSimulator {
     int parent = -1;  // the storage that it is placed in
     std::vector<int> readers;
   };
+  // Storage `made` may overwrite `storage` where the nodes `needs` have run.
+  struct Candidate {
+    int made = 0, storage = 0;
+    std::vector<int> needs;
+  };
   using Tree = std::vector<int>;  // storages, each after the one that it is placed in
 
   bool IsLive(const Part& part) const;
   // Live bytes of a tree; what `running` makes counts as live too (-1: no node runs).
   int64_t LiveBytes(const Tree& tree, int running) const;
-  bool Overwrites(int node) const;
+  // Bytes of what `node` makes that then lie where dead memory was.
+  int64_t OverwrittenBytes(int node) const;
 
-  std::vector<Part> parts_;                 // by storage
-  std::vector<Tree> trees_;                 // those in the arena
-  std::vector<std::vector<int>> trees_of_;  // by node: trees that it reads or writes
-  std::vector<int64_t> workspace_;          // by node
-  // By node, for each candidate to be overwritten: the other nodes that must have run.
-  std::vector<std::vector<std::vector<int>>> overwrite_needs_;
-  std::vector<int64_t> overwrite_bytes_;  // by node: of output 0
-  std::vector<Progress> progress_;        // by node
+  std::vector<Part> parts_;                         // by storage
+  std::vector<Tree> trees_;                         // those in the arena
+  std::vector<std::vector<int>> trees_of_;          // by node: trees that it reads or writes
+  std::vector<int64_t> workspace_;                  // by node
+  std::vector<std::vector<Candidate>> overwrites_;  // by node: of each output the best first
+  std::vector<Progress> progress_;                  // by node
   int64_t live_ = 0;
   mutable std::vector<char> covered_;  // by storage: LiveBytes has counted it or its parent
 };

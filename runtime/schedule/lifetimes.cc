@@ -118,7 +118,7 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
   for (int node : order) {
     if (workspace[node] == 0) continue;
     Buffer buffer;
-    buffer.id = graph.var(graph.node(node).outputs.back()).id;
+    buffer.id = graph.node(node).workspace_id();
     buffer.lower = step[node];
     buffer.upper = buffer.lower + 1;
     buffer.size = workspace[node];
@@ -150,10 +150,9 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
   }
   std::vector<bool> overwritten(buffers.size(), false);
   for (int node : order) {
-    if (model.overwrites[node].empty()) continue;
-    const int output = result.storage_buffer[model.views[graph.node(node).outputs[0]].storage];
-    if (inner_taken[output]) continue;  // already has its place
     for (const Overwrite& candidate : model.overwrites[node]) {
+      const int output = result.storage_buffer[candidate.made];
+      if (inner_taken[output]) continue;  // already has its place
       const int target = result.storage_buffer[candidate.storage];
       if (overwritten[target] || !shared.DeadBy(buffers, target, candidate.offset,
                                                 buffers[output].size, buffers[output].lower + 1)) {
@@ -162,7 +161,6 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
       overwritten[target] = true;
       relate(output, target, candidate.offset);
       ++result.num_overwrites;
-      break;
     }
   }
   AlignBuffers(alignment, result.problem);

@@ -13,7 +13,8 @@ namespace ashlar {
 
 // Lifetimes follow MegEngine: [step of the producer, last reader's step + 1), unread: one step;
 // steps are positions in the order. Buffers of the problem are the arena's storages, in their
-// order, then the workspaces that have bytes, by step; a buffer's id is the owner var's id.
+// order, then the workspaces that have bytes, by step; a buffer's id is the owner var's id, or
+// OperatorNode::workspace_id.
 //
 // An output overwrites a dying input where StorageModel allows it: the first candidate all of whose
 // memory is dead after this step. It is then an Inside relation, as is a placement.

@@ -57,28 +57,30 @@ class Builder {
       AddUnique(model_.reads[index], storage);
       AddUnique(model_.storages[storage].readers, index);
     }
-    const absl::Span<const int> outputs = graph_.value_outputs(node);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const Var& var = graph_.var(outputs[i]);
-      if (var.type.bytes() == 0) continue;
-      if (i == 0 && Forward(node)) continue;
-      model_.views[outputs[i]] = {static_cast<int>(model_.storages.size()), 0};
+    if (node.op->role() == Role::kCompute) {
+      aliasing_[index] = node.op->aliasing(graph_.SiteOf(node));
+      if (options_.views) AddViews(node, aliasing_[index].views);
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const int output = node.outputs[i];
+      const Var& var = graph_.var(output);
+      if (var.type.bytes() == 0 || model_.views[output].storage >= 0) continue;
+      model_.views[output] = {static_cast<int>(model_.storages.size()), 0};
       model_.writes[index].push_back(static_cast<int>(model_.storages.size()));
       model_.storages.push_back(
-          {outputs[i], var.type.bytes(), PoolOf(node, static_cast<int>(i)), index, -1, {}});
+          {output, var.type.bytes(), PoolOf(node, static_cast<int>(i)), index, -1, {}});
     }
   }
 
-  // Output 0 as a view of an input.
-  bool Forward(const OperatorNode& node) {
-    if (!options_.views || node.op->role() != Role::kCompute) return false;
-    const std::optional<View> view =
-        node.op->ReadonlyForward(graph_.InputInfos(node), graph_.OutputTypes(node));
-    if (!view.has_value()) return false;
-    const VarView source = model_.views[node.inputs[view->input]];
-    if (source.storage < 0 || !IsAligned(source.offset + view->offset)) return false;
-    model_.views[node.outputs[0]] = {source.storage, source.offset + view->offset};
-    return true;
+  // Outputs that are views of inputs.
+  void AddViews(const OperatorNode& node, const std::vector<Aliasing::View>& views) {
+    for (const Aliasing::View& view : views) {
+      const VarView source = model_.views[node.inputs[view.input]];
+      const int output = node.outputs[view.output];
+      if (source.storage < 0 || !IsAligned(source.offset + view.offset)) continue;
+      if (graph_.var(output).type.bytes() == 0) continue;
+      model_.views[output] = {source.storage, source.offset + view.offset};
+    }
   }
 
   bool IsAligned(int64_t offset) const { return offset % options_.view_alignment == 0; }
@@ -105,51 +107,48 @@ class Builder {
            graph_.var(var).type.bytes() == model_.storages[view.storage].bytes;
   }
 
-  // The storage that output 0 of a node begins, or -1.
-  int OwnOutput(int index) const {
-    const OperatorNode& node = graph_.node(index);
-    const int storage = model_.views[node.outputs[0]].storage;
+  // The storage in the arena that an output of a node begins, or -1.
+  int OwnOutput(int index, int output) const {
+    const int storage = model_.views[graph_.node(index).outputs[output]].storage;
     if (storage < 0 || model_.storages[storage].producer != index) return -1;
     return model_.storages[storage].pool == Pool::kArena ? storage : -1;
   }
 
   void AddOverwrites(int index) {
-    if (OwnOutput(index) < 0) return;
     const OperatorNode& node = graph_.node(index);
-    for (int input : node.op->WritableForward(graph_.InputTypes(node), graph_.OutputTypes(node))) {
-      const int var = node.inputs[input];
-      const VarView view = model_.views[var];
-      if (view.storage < 0 || model_.storages[view.storage].pool != Pool::kArena) continue;
+    for (const Aliasing::Overwrite& overwrite : aliasing_[index].overwrites) {
+      const int made = OwnOutput(index, overwrite.output);
+      const VarView view = model_.views[node.inputs[overwrite.input]];
+      if (made < 0 || view.storage < 0 || model_.storages[view.storage].pool != Pool::kArena)
+        continue;
       // Another input in the same storage would be overwritten while it is read.
       int uses = 0;
       for (int other : node.inputs) uses += model_.views[other].storage == view.storage;
-      if (uses == 1) model_.overwrites[index].push_back({view.storage, view.offset});
+      if (uses == 1) model_.overwrites[index].push_back({made, view.storage, view.offset});
     }
   }
 
   void AddPlacements(int index) {
-    const int outer = OwnOutput(index);
-    if (outer < 0) return;
     const OperatorNode& node = graph_.node(index);
-    const std::vector<TensorType> inputs = graph_.InputTypes(node);
-    const std::vector<TensorType> outputs = graph_.OutputTypes(node);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const std::optional<int64_t> offset =
-          node.op->PlaceInput(static_cast<int>(i), inputs, outputs);
-      const int inner = model_.views[node.inputs[i]].storage;
-      if (!offset.has_value() || inner < 0 || !CoversStorage(node.inputs[i]) ||
-          model_.storages[inner].pool != Pool::kArena || placed_[inner] || !IsAligned(*offset)) {
+    for (const Aliasing::Placement& placement : aliasing_[index].placements) {
+      const int outer = OwnOutput(index, placement.output);
+      const int var = node.inputs[placement.input];
+      const int inner = model_.views[var].storage;
+      if (outer < 0 || inner < 0 || !CoversStorage(var) ||
+          model_.storages[inner].pool != Pool::kArena || placed_[inner] ||
+          !IsAligned(placement.offset)) {
         continue;
       }
       placed_[inner] = true;
-      model_.placements[index].push_back({inner, outer, *offset});
+      model_.placements[index].push_back({inner, outer, placement.offset});
     }
   }
 
   const Graph& graph_;
   const StorageOptions options_;
   StorageModel model_;
-  std::vector<bool> placed_ = std::vector<bool>(graph_.vars().size(), false);  // by storage
+  std::vector<Aliasing> aliasing_ = std::vector<Aliasing>(graph_.nodes().size());  // by node
+  std::vector<bool> placed_ = std::vector<bool>(graph_.vars().size(), false);      // by storage
 };
 
 }  // namespace

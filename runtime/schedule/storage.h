@@ -45,8 +45,10 @@ struct Placement {
   int64_t offset = 0;
 };
 
-// Output 0 of a node may overwrite `storage` (at `offset` inside it) if it dies there.
+// Storage `made`, which begins at a node, may overwrite `storage` (at `offset` inside it) if that
+// dies there.
 struct Overwrite {
+  int made = 0;
   int storage = 0;
   int64_t offset = 0;
 };
@@ -57,7 +59,7 @@ struct StorageModel {
   std::vector<bool> scheduled;                     // by node: runs, or stands in comp_seq
   std::vector<std::vector<int>> reads;             // by node: storages, without repeats
   std::vector<std::vector<int>> writes;            // by node: storages that begin here
-  std::vector<std::vector<Overwrite>> overwrites;  // by node: candidates, best first
+  std::vector<std::vector<Overwrite>> overwrites;  // by node: of each storage the best first
   std::vector<std::vector<Placement>> placements;  // by node
 };
 

@@ -89,7 +89,7 @@ absl::Status Session::Prepare(const SessionOptions& options) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       ResolveInput(index, static_cast<int>(i), &step.inputs[i]);
     }
-    const absl::Span<const int> outputs = graph.value_outputs(node);
+    const std::vector<int>& outputs = node.outputs;
     step.outputs.resize(outputs.size(), nullptr);
     if (node.op->role() == Role::kOutput) {  // copies its input to the caller
       for (size_t i = 0; i < graph.outputs().size(); ++i) {

@@ -1,5 +1,6 @@
 #include "serialization/megengine/import.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -10,6 +11,7 @@
 
 #include "graph/status.h"
 #include "opr/table.h"
+#include "serialization/megengine/conventions.h"
 #include "serialization/megengine/seeded_weights.h"
 
 namespace ashlar {
@@ -160,15 +162,11 @@ class Importer {
     options.id = id;
     options.priority = recorded.priority;
     options.output_ids = recorded.outputs;
-    for (int output : recorded.outputs) options.output_names.push_back(VarAt(output).name);
-    if (op->has_workspace()) {
-      const std::optional<Shape>& shape = VarAt(recorded.outputs.back()).shape;
-      if (shape.has_value() && shape->rank() != 1) {
-        return Reject("workspace ", VarPlace(recorded.outputs.back()), " has the shape ",
-                      shape->ToString(), ", expected rank 1");
-      }
-      if (shape.has_value()) options.workspace_bytes = (*shape)[0];
+    if (EndsWithWorkspace(recorded)) {
+      ASHLAR_ASSIGN_OR_RETURN(options.recorded_workspace, Workspace(recorded.outputs.back()));
+      options.output_ids.pop_back();
     }
+    for (int output : options.output_ids) options.output_names.push_back(VarAt(output).name);
     std::vector<int> inputs;
     for (int input : recorded.inputs) {
       const auto made = made_.find(input);
@@ -182,6 +180,26 @@ class Importer {
       ASHLAR_RETURN_IF_ERROR(CheckRecorded(recorded.outputs[i], outputs[i]));
     }
     return absl::OkStatus();
+  }
+
+  // MegEngine lists a workspace behind the values.
+  bool EndsWithWorkspace(const DumpOperator& recorded) const {
+    if (recorded.outputs.size() < 2) return false;
+    const std::vector<std::string>& flags = VarAt(recorded.outputs.back()).flags;
+    return ConventionsOf(recorded.type).has_workspace ||
+           std::find(flags.begin(), flags.end(), "VOLATILE_CONTENT") != flags.end();
+  }
+
+  absl::StatusOr<RecordedWorkspace> Workspace(int id) const {
+    RecordedWorkspace workspace{.id = id};
+    const std::optional<Shape>& shape = VarAt(id).shape;
+    if (!shape.has_value()) return workspace;
+    if (shape->rank() != 1) {
+      return Reject("workspace ", VarPlace(id), " has the shape ", shape->ToString(),
+                    ", expected rank 1");
+    }
+    workspace.bytes = (*shape)[0];
+    return workspace;
   }
 
   absl::StatusOr<OperatorPtr> MakeOperator(const DumpOperator& recorded) {
@@ -326,7 +344,6 @@ class Importer {
   absl::Status CheckRecorded(int id, int index) {
     const DumpVar& recorded = VarAt(id);
     const Var& var = builder_.graph().var(index);
-    if (var.flags & kVolatileContent) return absl::OkStatus();
     if (recorded.shape.has_value() && *recorded.shape != var.type.shape) {
       return Reject("makes ", var.type.ToString(), ", but ", VarPlace(id), " was recorded as ",
                     recorded.shape->ToString());

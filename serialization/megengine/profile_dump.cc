@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/static_infer.h"
 #include "graph/static_values.h"
 #include "graph/status.h"
+#include "serialization/megengine/conventions.h"
+#include "serialization/megengine/static_infer.h"
 
 namespace ashlar {
 namespace {
@@ -63,53 +64,56 @@ Json Dims(const Shape& shape) {
   return Json(std::vector<int64_t>(shape.dims().begin(), shape.dims().end()));
 }
 
+// By node, the id of its workspace as a var of the dump: where MegEngine has one, or where there is
+// scratch. Those that were not recorded get new ids. Elsewhere -1.
+std::vector<int> WorkspaceIds(const PlannedGraph& planned) {
+  const Graph& graph = planned.graph;
+  std::vector<int> ids(graph.nodes().size(), -1);
+  int next_id = graph.next_id();
+  for (size_t n = 0; n < ids.size(); ++n) {
+    const OperatorNode& node = graph.node(static_cast<int>(n));
+    if (node.recorded_workspace) {
+      ids[n] = node.recorded_workspace->id;
+    } else if (ConventionsOf(node.op->type()).has_workspace || planned.workspace[n] > 0) {
+      ids[n] = next_id++;
+    }
+  }
+  return ids;
+}
+
 // Where the bytes of a var are, once there is a session.
 class Places {
  public:
   Places(const PlannedGraph& planned, const ProfileRecord& record)
-      : planned_(planned), record_(record) {
+      : planned_(planned), record_(record), weight_entry_(planned.graph.vars().size(), -1) {
     for (size_t e = 0; e < planned.weights.entries.size(); ++e) {
-      weight_entry_.resize(planned.graph.vars().size(), -1);
       const int var = planned.weights.entries[e].var;
       if (weight_entry_[var] < 0) weight_entry_[var] = static_cast<int>(e);
     }
-    weight_entry_.resize(planned.graph.vars().size(), -1);
-    workspace_of_.assign(planned.graph.vars().size(), -1);
-    for (size_t n = 0; n < planned.graph.nodes().size(); ++n) {
-      const OperatorNode& node = planned.graph.node(static_cast<int>(n));
-      if (node.op->has_workspace()) workspace_of_[node.outputs.back()] = static_cast<int>(n);
-    }
-  }
-
-  // Node whose workspace the var is, or -1.
-  int WorkspaceNode(int var) const { return workspace_of_[var]; }
-
-  // Logical bytes of storage: a workspace's is its kernel's scratch.
-  int64_t Bytes(int var) const {
-    const int node = workspace_of_[var];
-    return node >= 0 ? planned_.workspace[node] : planned_.graph.var(var).type.bytes();
   }
 
   // Address, or 0 where the var has no memory of Ashlar's.
   int64_t Address(int var) const {
-    const auto base = [](const void* pointer) { return reinterpret_cast<int64_t>(pointer); };
-    if (const int node = workspace_of_[var]; node >= 0) {
-      const int64_t offset = planned_.WorkspaceOffset(node);
-      return offset < 0 ? 0 : base(record_.arena) + offset;
-    }
-    if (const int64_t offset = planned_.ArenaOffset(var); offset >= 0) {
-      return base(record_.arena) + offset;
-    }
+    if (const int64_t offset = planned_.ArenaOffset(var); offset >= 0) return InArena(offset);
     if (weight_entry_[var] >= 0) {
-      return base(record_.weights) + planned_.weights.entries[weight_entry_[var]].offset;
+      return reinterpret_cast<int64_t>(record_.weights) +
+             planned_.weights.entries[weight_entry_[var]].offset;
     }
     return 0;
   }
+  int64_t WorkspaceAddress(int node) const {
+    const int64_t offset = planned_.WorkspaceOffset(node);
+    return offset < 0 ? 0 : InArena(offset);
+  }
 
  private:
+  int64_t InArena(int64_t offset) const {
+    return reinterpret_cast<int64_t>(record_.arena) + offset;
+  }
+
   const PlannedGraph& planned_;
   const ProfileRecord& record_;
-  std::vector<int> weight_entry_, workspace_of_;  // by var
+  std::vector<int> weight_entry_;  // by var
 };
 
 Json TagJson(const Graph& graph, const InferTag& tag, Json result) {
@@ -144,10 +148,66 @@ Json ValueJson(const Graph& graph, int index, InferType type, StaticValues& valu
   return list;
 }
 
-Json VarJson(const PlannedGraph& planned, const Places& places, int index, const InferTags& tags,
-             StaticValues& values) {
+// A var of the graph or a workspace, as a dump has it.
+struct WrittenVar {
+  int id = 0;
+  std::string name;
+  CompNode comp_node;
+  uint32_t flags = 0;
+  TensorType type;
+  int64_t address = 0;  // 0: no memory of Ashlar's
+  int chunk = -1;       // the id of the var that owns its chunk; -1: no chunk
+  int64_t offset = 0;   // in the chunk, bytes
+  int forwarded = -1;   // the id of the input that it is a view of
+  InferTag shape = {}, value = {};
+  Json value_result = nullptr;
+
+  bool owns_chunk() const { return chunk == id; }
+};
+
+WrittenVar VarOfGraph(const PlannedGraph& planned, const Places& places, int index, uint32_t flags,
+                      const InferTags& tags, StaticValues& values) {
   const Graph& graph = planned.graph;
   const Var& var = graph.var(index);
+  WrittenVar written{.id = var.id,
+                     .name = var.name,
+                     .comp_node = var.comp_node,
+                     .flags = flags,
+                     .type = var.type,
+                     .address = places.Address(index),
+                     .shape = tags.shape,
+                     .value = tags.value,
+                     .value_result = ValueJson(graph, index, tags.value.type, values)};
+  const VarView view = planned.model.views[index];
+  if (view.storage < 0) return written;
+  const int owner = planned.model.storages[view.storage].owner;
+  written.chunk = graph.var(owner).id;
+  written.offset = view.offset;
+  if (owner == index) return written;
+  for (int input : graph.node(var.producer).inputs) {
+    if (planned.model.views[input].storage != view.storage) continue;
+    written.forwarded = graph.var(input).id;
+    break;
+  }
+  return written;
+}
+
+WrittenVar VarOfWorkspace(const PlannedGraph& planned, const Places& places, int index, int id,
+                          const std::vector<InferTags>& tags) {
+  const OperatorNode& node = planned.graph.node(index);
+  return {.id = id,
+          .name = node.workspace_name(),
+          .comp_node = planned.graph.var(node.outputs[0]).comp_node,
+          .flags = kWorkspaceFlags,
+          .type = {DType::kByte, Shape{planned.workspace[index]}},
+          .address = places.WorkspaceAddress(index),
+          .chunk = id,
+          .shape = WorkspaceShapeTag(node, tags)};
+}
+
+std::string ChunkId(int owner_id) { return absl::StrCat("chk", owner_id); }
+
+Json VarJson(const Graph& graph, const WrittenVar& var) {
   Json flags = Json::array();
   for (const FlagName& flag : kFlagNames) {
     if (var.flags & flag.flag) flags.push_back(flag.name);
@@ -157,61 +217,50 @@ Json VarJson(const PlannedGraph& planned, const Places& places, int index, const
                {"name", var.name},
                {"comp_node", var.comp_node.ToString()},
                {"flag", flags}};
-  const int64_t address = places.Address(index);
-  json["dev_ptr"] = address == 0 ? Json(nullptr) : Json(address);
-  json["prev_dev_ptr"] = address;
-  if (address != 0) json["prev_dev_ptr_end"] = address + places.Bytes(index);
-
-  const bool workspace = places.WorkspaceNode(index) >= 0;
-  const VarView view = planned.model.views[index];
-  if (!workspace && view.storage < 0) {
-    json["mem_plan"] = nullptr;
-  } else {
-    const int owner = workspace ? index : planned.model.storages[view.storage].owner;
-    const Shape shape = workspace ? Shape{places.Bytes(index)} : var.type.shape;
-    const auto strides = ContiguousStrides(shape);
-    json["mem_plan"] = {{"mem_chunk_id", absl::StrCat("chk", graph.var(owner).id)},
-                        {"offset_byte", workspace ? 0 : view.offset},
+  json["dev_ptr"] = var.address == 0 ? Json(nullptr) : Json(var.address);
+  json["prev_dev_ptr"] = var.address;
+  if (var.address != 0) json["prev_dev_ptr_end"] = var.address + var.type.bytes();
+  json["mem_plan"] = nullptr;
+  if (var.chunk >= 0) {
+    const auto strides = ContiguousStrides(var.type.shape);
+    json["mem_plan"] = {{"mem_chunk_id", ChunkId(var.chunk)},
+                        {"offset_byte", var.offset},
                         {"layout",
-                         {{"shape", Dims(shape)},
+                         {{"shape", Dims(var.type.shape)},
                           {"stride", std::vector<int64_t>(strides.begin(), strides.end())},
                           {"dtype", std::string(Name(var.type.dtype))}}}};
   }
-  Json forwarded = nullptr;
-  if (!workspace && view.storage >= 0 && planned.model.storages[view.storage].owner != index) {
-    for (int input : graph.node(var.producer).inputs) {
-      if (planned.model.views[input].storage == view.storage) {
-        forwarded = absl::StrCat(graph.var(input).id);
-        break;
-      }
-    }
-  }
-  json["mem_readonly_fwd_src"] = forwarded;
+  json["mem_readonly_fwd_src"] =
+      var.forwarded < 0 ? Json(nullptr) : Json(absl::StrCat(var.forwarded));
   json["force_update_src"] = nullptr;
-  Json shape_result = nullptr;
-  if (tags.shape.type != InferType::kNoDesc) {
-    shape_result = Dims(workspace ? Shape{places.Bytes(index)} : var.type.shape);
-  }
+  const bool has_shape = var.shape.type != InferType::kNoDesc;
   json["static_infer_tags"] = {
-      {"SHAPE", TagJson(graph, tags.shape, std::move(shape_result))},
-      {"VALUE", TagJson(graph, tags.value, ValueJson(graph, index, tags.value.type, values))}};
+      {"SHAPE", TagJson(graph, var.shape, has_shape ? Dims(var.type.shape) : Json(nullptr))},
+      {"VALUE", TagJson(graph, var.value, var.value_result)}};
   return json;
 }
 
-Json FootprintJson(const Graph& graph, const OperatorNode& node) {
-  const std::vector<TensorType> inputs = graph.InputTypes(node);
-  const std::vector<TensorType> outputs = graph.OutputTypes(node);
-  const Footprint footprint = FootprintOf(*node.op, inputs, outputs);
+Json ChunkJson(const WrittenVar& owner) {
+  return {{"node_type", "mem_chunk"},
+          {"id", ChunkId(owner.id)},
+          {"size", owner.type.bytes()},
+          {"owner_var", absl::StrCat(owner.id)},
+          {"dev_ptr", owner.address == 0 ? Json(nullptr) : Json(owner.address)}};
+}
+
+Json FootprintJson(const Graph& graph, const OperatorNode& node, absl::Span<const uint32_t> flags) {
+  const OwnedSite site = graph.SiteOf(node);
+  const Footprint footprint = FootprintOf(*node.op, site);
   Json in_shapes = Json::array(), out_shapes = Json::array();
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
     const bool on_device = node.op->input_use(static_cast<int>(i)) == InputUse::kDeviceValue;
-    in_shapes.push_back(on_device ? Dims(inputs[i].shape) : Json::array());
+    in_shapes.push_back(on_device ? Dims(site.inputs[i].type.shape) : Json::array());
   }
   // MegEngine takes the footprint before it knows the shape of what the caller supplies.
   int64_t unknown = 0;
-  for (int output : graph.value_outputs(node)) {
+  for (int output : node.outputs) {
     const Var& var = graph.var(output);
-    const bool known = (var.flags & kNoSysMemAlloc) == 0;
+    const bool known = (flags[output] & kNoSysMemAlloc) == 0;
     out_shapes.push_back(known ? Dims(var.type.shape) : Json::array());
     if (!known) unknown += var.type.shape.num_elements() * SizeOf(var.type.dtype);
   }
@@ -252,6 +301,8 @@ Json GraphDump(const PlannedGraph& planned, const ProfileRecord& record) {
   const Graph& graph = planned.graph;
   const Places places(planned, record);
   const std::vector<InferTags> tags = ComputeInferTags(graph);
+  const std::vector<uint32_t> flags = FlagsOfVars(graph);
+  const std::vector<int> workspaces = WorkspaceIds(planned);
   const std::vector<int> depth_first = DepthFirstNumbers(graph, planned.model.scheduled);
   StaticValues values;
   std::vector<int> position(graph.nodes().size(), -1);
@@ -271,30 +322,26 @@ Json GraphDump(const PlannedGraph& planned, const ProfileRecord& record) {
                                        : planned.schedule.input_update_time[position[n]];
       extra["dfs_step_num"] = depth_first[n];
     }
+    Json outputs = Ids(graph, node.outputs);
+    if (workspaces[n] >= 0) outputs.push_back(absl::StrCat(workspaces[n]));
     operators[absl::StrCat(node.id)] = {
         {"node_type", "operator"},
         {"id", absl::StrCat(node.id)},
         {"name", node.name},
         {"type", std::string(node.op->type())},
         {"input", Ids(graph, node.inputs)},
-        {"output", Ids(graph, node.outputs)},
+        {"output", outputs},
         {"extra", extra},
         {"waiting_spec", position[n] >= 0 ? Json::object() : Json(nullptr)}};
+    const auto write = [&](const WrittenVar& var) {
+      vars[absl::StrCat(var.id)] = VarJson(graph, var);
+      if (var.owns_chunk()) chunks[ChunkId(var.id)] = ChunkJson(var);
+    };
     for (int output : node.outputs) {
-      const Var& var = graph.var(output);
-      vars[absl::StrCat(var.id)] = VarJson(planned, places, output, tags[output], values);
-      const VarView view = planned.model.views[output];
-      const bool owner =
-          places.WorkspaceNode(output) >= 0 ||
-          (view.storage >= 0 && planned.model.storages[view.storage].owner == output);
-      if (!owner) continue;
-      const int64_t address = places.Address(output);
-      const std::string id = absl::StrCat("chk", var.id);
-      chunks[id] = {{"node_type", "mem_chunk"},
-                    {"id", id},
-                    {"size", places.Bytes(output)},
-                    {"owner_var", absl::StrCat(var.id)},
-                    {"dev_ptr", address == 0 ? Json(nullptr) : Json(address)}};
+      write(VarOfGraph(planned, places, output, flags[output], tags[output], values));
+    }
+    if (workspaces[n] >= 0) {
+      write(VarOfWorkspace(planned, places, static_cast<int>(n), workspaces[n], tags));
     }
   }
   return {{"comp_seq", comp_seq}, {"operator", operators}, {"var", vars}, {"mem_chunk", chunks}};
@@ -307,20 +354,20 @@ Json MemoryReport(const PlannedGraph& planned, const std::optional<Measurement>&
                              ? -1
                              : planned.schedule.order[static_cast<size_t>(plan.bottleneck_step)];
   Json chunks = Json::object();
-  const auto add = [&](int var, int buffer) {
+  const auto add = [&](int owner_id, int buffer) {
     if (buffer < 0) return;
     const memory::Buffer& b = planned.lifetimes.problem.buffers[buffer];
-    chunks[absl::StrCat("chk", graph.var(var).id)] = {{"offset", plan.plan.offsets[buffer]},
-                                                      {"size", b.size},
-                                                      {"time_begin", b.lower},
-                                                      {"time_end", b.upper}};
+    chunks[ChunkId(owner_id)] = {{"offset", plan.plan.offsets[buffer]},
+                                 {"size", b.size},
+                                 {"time_begin", b.lower},
+                                 {"time_end", b.upper}};
   };
   for (size_t s = 0; s < planned.model.storages.size(); ++s) {
-    add(planned.model.storages[s].owner, planned.lifetimes.storage_buffer[s]);
+    add(graph.var(planned.model.storages[s].owner).id, planned.lifetimes.storage_buffer[s]);
   }
-  for (size_t n = 0; n < graph.nodes().size(); ++n) {
-    const OperatorNode& node = graph.node(static_cast<int>(n));
-    if (!node.outputs.empty()) add(node.outputs.back(), planned.lifetimes.workspace_buffer[n]);
+  const std::vector<int> workspaces = WorkspaceIds(planned);
+  for (size_t n = 0; n < workspaces.size(); ++n) {
+    add(workspaces[n], planned.lifetimes.workspace_buffer[n]);
   }
   const auto pool = [](int64_t bytes, const PoolMeasurement* measurement) {
     Json json = {{"planned_bytes", bytes}};
@@ -350,6 +397,7 @@ Json ProfileDump(const PlannedGraph& planned, const ProfileRecord& record) {
   const Graph& graph = planned.graph;
   const std::string comp_node = planned.options.comp_node.ToString();
   Json device = Json::object(), host = Json::object(), footprints = Json::object();
+  const std::vector<uint32_t> flags = FlagsOfVars(graph);
   double now = 0;  // what does not run takes no time, where it stands
   for (size_t i = 0; i < planned.schedule.order.size(); ++i) {
     const OperatorNode& node = graph.node(planned.schedule.order[i]);
@@ -361,7 +409,7 @@ Json ProfileDump(const PlannedGraph& planned, const ProfileRecord& record) {
     const StepTime& at_host = i < record.host_steps.size() ? record.host_steps[i] : time;
     const double start = ToMicroseconds(at_host.start), end = ToMicroseconds(at_host.end);
     host[id] = {{"main", {{"start", start}, {"kern", start}, {"end", end}}}};
-    footprints[id] = FootprintJson(graph, node);
+    footprints[id] = FootprintJson(graph, node, flags);
   }
   return {{"graph_exec", GraphDump(planned, record)},
           {"profiler",

@@ -61,6 +61,11 @@ class GraphReader {
     }
     pooled_constants_ = true;
     ASHLAR_ASSIGN_OR_RETURN(packed.graph, Read(*index.model()));
+    for (PackedWeight& weight : packed.weights) {
+      // Whoever takes the pool finds that -1 is none of its vars.
+      const auto var = static_cast<size_t>(weight.var);
+      weight.var = var < vars_.size() ? vars_[var] : -1;
+    }
     return packed;
   }
 
@@ -71,6 +76,7 @@ class GraphReader {
       return Reject("field next_id is ", model.next_id(), ", expected 0 to ", kMaxId);
     }
     GraphBuilder builder(*comp_node, model.next_id());
+    vars_.clear();
     for (size_t i = 0; i < model.nodes()->size(); ++i) {
       const fbs::Node& node = *model.nodes()->Get(i);
       if (absl::Status status = ReadNode(node, builder); !status.ok()) {
@@ -207,16 +213,17 @@ class GraphReader {
     return types;
   }
 
-  absl::StatusOr<std::vector<int>> ReadInputs(const fbs::Node& node, size_t vars_made) {
+  absl::StatusOr<std::vector<int>> ReadInputs(const fbs::Node& node) {
     std::vector<int> inputs;
     ASHLAR_RETURN_IF_ERROR(Spend(sizeof(uint32_t) * Count(node.inputs())));
     for (size_t i = 0; i < Count(node.inputs()); ++i) {
       const uint32_t input = node.inputs()->Get(i);
-      if (input >= vars_made) {
-        return Reject("input ", i, " is var ", input, ", but only ", vars_made,
+      if (input >= vars_.size()) {
+        return Reject("input ", i, " is var ", input, ", but only ", vars_.size(),
                       " are made before it");
       }
-      inputs.push_back(static_cast<int>(input));
+      if (vars_[input] == kWorkspace) return Reject("input ", i, " is a workspace");
+      inputs.push_back(vars_[input]);
     }
     return inputs;
   }
@@ -234,15 +241,23 @@ class GraphReader {
       options.binding = node.binding()->str();
     }
 
-    ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, ReadOutputs(node, options));
-    ASHLAR_ASSIGN_OR_RETURN(std::vector<int> inputs,
-                            ReadInputs(node, builder.graph().vars().size()));
+    ASHLAR_ASSIGN_OR_RETURN(std::vector<TensorType> types, ReadOutputs(node, options));
+    ASHLAR_ASSIGN_OR_RETURN(std::vector<int> inputs, ReadInputs(node));
     ASHLAR_ASSIGN_OR_RETURN(OperatorPtr op, ReadOperator(node, types[0]));
-    if (op->has_workspace() && types.back().shape.rank() == 1) {
-      options.workspace_bytes = types.back().shape[0];
+    // Bytes beside values of another dtype are scratch: no operator makes both.
+    if (op->role() == Role::kCompute && types[0].dtype != DType::kByte &&
+        types.back().dtype == DType::kByte && types.back().shape.rank() == 1) {
+      options.recorded_workspace = {options.output_ids.back(), types.back().shape[0]};
+      types.pop_back();
+      options.output_ids.pop_back();
+      options.output_names.pop_back();
+      options.output_formats.pop_back();
     }
+    const bool workspace = options.recorded_workspace.has_value();
     ASHLAR_ASSIGN_OR_RETURN(std::vector<int> outputs,
                             builder.Add(std::move(op), std::move(inputs), std::move(options)));
+    vars_.insert(vars_.end(), outputs.begin(), outputs.end());
+    if (workspace) vars_.push_back(kWorkspace);
     for (size_t i = 0; i < outputs.size(); ++i) {
       const TensorType& inferred = builder.graph().var(outputs[i]).type;
       if (inferred == types[i]) continue;
@@ -252,7 +267,10 @@ class GraphReader {
     return absl::OkStatus();
   }
 
+  static constexpr int kWorkspace = -1;
+
   int64_t unread_bytes_;
+  std::vector<int> vars_;          // by index in the file: var of the graph, or kWorkspace
   bool pooled_constants_ = false;  // may be without a value
   absl::Span<const uint8_t> weights_;
   std::shared_ptr<const void> owner_;

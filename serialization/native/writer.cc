@@ -97,32 +97,54 @@ Offset<fbs::Var> EncodeVar(FlatBufferBuilder& builder, const Var& var) {
       static_cast<fbs::Format>(var.type.format), builder.CreateVector(dims.data(), dims.size()));
 }
 
+// By var, its index in the file, where recorded workspaces stand among the outputs.
+std::vector<uint32_t> FileIndices(const Graph& graph) {
+  std::vector<uint32_t> indices(graph.vars().size());
+  uint32_t next = 0;
+  for (const OperatorNode& node : graph.nodes()) {
+    for (int output : node.outputs) indices[output] = next++;
+    next += node.recorded_workspace.has_value();
+  }
+  return indices;
+}
+
 Offset<fbs::Node> EncodeNode(FlatBufferBuilder& builder, const Graph& graph,
-                             const OperatorNode& node, WeightPool& weights) {
+                             const OperatorNode& node, absl::Span<const uint32_t> indices,
+                             WeightPool& weights) {
   std::vector<Offset<fbs::Param>> params;
   for (const auto& [name, value] : node.op->params()) {
     params.push_back(EncodeParam(builder, name, value));
   }
   std::vector<Offset<fbs::Var>> outputs;
   for (int output : node.outputs) outputs.push_back(EncodeVar(builder, graph.var(output)));
+  if (const std::optional<RecordedWorkspace>& workspace = node.recorded_workspace) {
+    Var var;
+    var.id = workspace->id;
+    var.name = node.workspace_name();
+    var.type = {DType::kByte, Shape{workspace->bytes}};
+    outputs.push_back(EncodeVar(builder, var));
+  }
+  std::vector<uint32_t> inputs;
+  for (int input : node.inputs) inputs.push_back(indices[input]);
   fbs::Extent value;
-  const HostTensor* constant = node.op->constant();
+  const HostTensor* constant = node.constant.get();
   const bool stored = constant != nullptr && constant->has_data();
   if (stored) value = weights.Place(BytesOf(*constant));
   const absl::string_view type = node.op->type();
-  return fbs::CreateNode(
-      builder, node.id, builder.CreateString(node.name),
-      builder.CreateString(type.data(), type.size()), builder.CreateVector(params),
-      builder.CreateVector(std::vector<uint32_t>(node.inputs.begin(), node.inputs.end())),
-      builder.CreateVector(outputs), node.priority, builder.CreateString(node.binding),
-      stored ? &value : nullptr, constant != nullptr && !stored);
+  return fbs::CreateNode(builder, node.id, builder.CreateString(node.name),
+                         builder.CreateString(type.data(), type.size()),
+                         builder.CreateVector(params), builder.CreateVector(inputs),
+                         builder.CreateVector(outputs), node.priority,
+                         builder.CreateString(node.binding), stored ? &value : nullptr,
+                         constant != nullptr && !stored);
 }
 
 Offset<fbs::Model> EncodeGraph(FlatBufferBuilder& builder, const Graph& graph,
                                WeightPool& weights) {
+  const std::vector<uint32_t> indices = FileIndices(graph);
   std::vector<Offset<fbs::Node>> nodes;
   for (const OperatorNode& node : graph.nodes()) {
-    nodes.push_back(EncodeNode(builder, graph, node, weights));
+    nodes.push_back(EncodeNode(builder, graph, node, indices, weights));
   }
   const std::string comp_node =
       (graph.vars().empty() ? CompNode() : graph.var(0).comp_node).ToString();
@@ -132,10 +154,11 @@ Offset<fbs::Model> EncodeGraph(FlatBufferBuilder& builder, const Graph& graph,
 
 Offset<fbs::Packed> EncodePacked(FlatBufferBuilder& builder, const PackedModel& packed,
                                  WeightPool& weights) {
+  const std::vector<uint32_t> indices = FileIndices(packed.graph);
   std::vector<Offset<fbs::PackedWeight>> parts;
   for (const PackedWeight& weight : packed.weights) {
     parts.push_back(fbs::CreatePackedWeight(
-        builder, static_cast<uint32_t>(weight.var), builder.CreateString(weight.key),
+        builder, indices[weight.var], builder.CreateString(weight.key),
         static_cast<uint64_t>(weight.offset), static_cast<uint64_t>(weight.bytes)));
   }
   const auto model = EncodeGraph(builder, packed.graph, weights);
@@ -154,7 +177,7 @@ absl::Status CheckWritable(const Graph& graph, bool pooled) {
     }
   }
   for (const OperatorNode& node : graph.nodes()) {
-    const HostTensor* constant = node.op->constant();
+    const HostTensor* constant = node.constant.get();
     if (constant != nullptr && !constant->has_data() && !pooled) {
       return absl::InvalidArgumentError(
           absl::StrCat(node.name.substr(0, 200), " (", node.id, "): a constant without data"));

@@ -79,7 +79,7 @@ absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const Elemw
   }
 }
 
-absl::StatusOr<std::string> OnnxElemwise(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxElemwise(OnnxEmitter& emitter) {
   const ElemwiseParam& param = emitter.op<Elemwise>().param();
   ASHLAR_RETURN_IF_ERROR(CheckElemwiseType(param.mode, emitter.output_type().dtype));
   std::vector<std::string> inputs;
@@ -87,7 +87,7 @@ absl::StatusOr<std::string> OnnxElemwise(OnnxEmitter& emitter) {
   return OnnxScalarFunction(emitter, param, inputs);
 }
 
-absl::StatusOr<std::string> OnnxMatrixMul(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxMatrixMul(OnnxEmitter& emitter) {
   const MatrixMulParam& param = emitter.op<MatrixMul>().param();
   if (emitter.input_type(0).shape.rank() == 2 && emitter.input_type(1).shape.rank() == 2) {
     return emitter.Add(
@@ -99,7 +99,7 @@ absl::StatusOr<std::string> OnnxMatrixMul(OnnxEmitter& emitter) {
   return emitter.Add("MatMul", {a, b});
 }
 
-absl::StatusOr<std::string> OnnxReduce(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxReduce(OnnxEmitter& emitter) {
   const Shape& from = emitter.input_type(0).shape;
   const Shape& to = emitter.output_type().shape;
   const ReduceMode mode = emitter.op<Reduce>().param().mode;
@@ -121,7 +121,7 @@ absl::StatusOr<std::string> OnnxReduce(OnnxEmitter& emitter) {
   return emitter.Add("Reshape", {value, emitter.Ints({to.dims().begin(), to.dims().end()})});
 }
 
-absl::StatusOr<std::string> OnnxSoftmax(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxSoftmax(OnnxEmitter& emitter) {
   std::string input = emitter.input(0);
   // There the output has the dtype of the input.
   const DType dtype = emitter.output_type().dtype;
@@ -131,7 +131,7 @@ absl::StatusOr<std::string> OnnxSoftmax(OnnxEmitter& emitter) {
   return emitter.Add("Softmax", {input}, {{"axis", emitter.op<Softmax>().param().axis}});
 }
 
-absl::StatusOr<std::string> OnnxTypeCvt(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxTypeCvt(OnnxEmitter& emitter) {
   return emitter.Add("Cast", {emitter.input(0)},
                      {{"to", int64_t{OnnxType(emitter.output_type().dtype)}}});
 }

@@ -71,11 +71,11 @@ absl::StatusOr<std::string> Conv(OnnxEmitter& emitter, const ConvolutionParam& p
 
 }  // namespace
 
-absl::StatusOr<std::string> OnnxConvolution(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxConvolution(OnnxEmitter& emitter) {
   return Conv(emitter, emitter.op<ConvolutionForward>().param(), "");
 }
 
-absl::StatusOr<std::string> OnnxConvBias(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxConvBias(OnnxEmitter& emitter) {
   const ConvBiasParam& param = emitter.op<ConvBiasForward>().param();
   const std::string bias = emitter.input(ConvBiasForward::kBias, {emitter.output_type().shape[1]});
   ASHLAR_ASSIGN_OR_RETURN(std::string value, Conv(emitter, param, bias));
@@ -86,7 +86,7 @@ absl::StatusOr<std::string> OnnxConvBias(OnnxEmitter& emitter) {
   return OnnxScalarFunction(emitter, ActivationParam(param), {value});
 }
 
-absl::StatusOr<std::string> OnnxPooling(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter) {
   const PoolingParam& param = emitter.op<PoolingForward>().param();
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry,
                           InferPooling(param, emitter.input_type(0)));
@@ -98,7 +98,7 @@ absl::StatusOr<std::string> OnnxPooling(OnnxEmitter& emitter) {
   return emitter.Add("AveragePool", {emitter.input(0)}, attributes);
 }
 
-absl::StatusOr<std::string> OnnxBatchNorm(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxBatchNorm(OnnxEmitter& emitter) {
   const Shape channels = {emitter.output_type().shape[1]};
   std::vector<std::string> inputs = {emitter.input(BatchNorm::kX)};
   for (const int i :
@@ -109,7 +109,7 @@ absl::StatusOr<std::string> OnnxBatchNorm(OnnxEmitter& emitter) {
   return emitter.Add("BatchNormalization", inputs, {{"epsilon", static_cast<float>(epsilon)}});
 }
 
-absl::StatusOr<std::string> OnnxLrn(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxLrn(OnnxEmitter& emitter) {
   const LRNParam& param = emitter.op<LRN>().param();
   return emitter.Add("LRN", {emitter.input(0)},
                      {{"size", param.size},
@@ -118,6 +118,6 @@ absl::StatusOr<std::string> OnnxLrn(OnnxEmitter& emitter) {
                       {"bias", static_cast<float>(param.bias)}});
 }
 
-absl::StatusOr<std::string> OnnxRelayout(OnnxEmitter& emitter) { return emitter.input(0); }
+absl::StatusOr<OnnxValues> OnnxRelayout(OnnxEmitter& emitter) { return emitter.input(0); }
 
 }  // namespace ashlar

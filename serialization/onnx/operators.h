@@ -3,6 +3,7 @@
 #define ASHLAR_SERIALIZATION_ONNX_OPERATORS_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,7 +25,7 @@ class OnnxEmitter {
   }
   size_t num_inputs() const { return node_.inputs.size(); }
   const TensorType& input_type(int i) const { return graph_.var(node_.inputs[i]).type; }
-  const TensorType& output_type() const { return graph_.var(node_.outputs[0]).type; }
+  const TensorType& output_type(int i = 0) const { return graph_.var(node_.outputs[i]).type; }
   const HostTensor* constant(int i) const { return graph_.constant(node_.inputs[i]); }
   std::vector<InputInfo> infos() const { return graph_.InputInfos(node_); }
 
@@ -50,29 +51,35 @@ class OnnxEmitter {
   OnnxModel& model_;
 };
 
-// Adds nodes that compute output 0 and returns its value; Unimplemented says what ONNX lacks.
-using OnnxFunction = absl::StatusOr<std::string> (*)(OnnxEmitter& emitter);
+// The values of an operator's outputs, in their order: most often one.
+struct OnnxValues : std::vector<std::string> {
+  using vector::vector;
+  OnnxValues(std::string value) { push_back(std::move(value)); }
+};
+
+// Adds nodes that compute the outputs; Unimplemented says what ONNX lacks.
+using OnnxFunction = absl::StatusOr<OnnxValues> (*)(OnnxEmitter& emitter);
 
 // Null for a type that has no counterpart.
 OnnxFunction FindOnnxFunction(absl::string_view operator_type);
 
 // The families, each in a file of its own.
-absl::StatusOr<std::string> OnnxBatchNorm(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxConcat(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxConvBias(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxConvolution(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxDimshuffle(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxElemwise(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxGetVarShape(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxLrn(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxMatrixMul(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxPooling(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxReduce(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxRelayout(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxReshape(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxSoftmax(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxSubtensor(OnnxEmitter& emitter);
-absl::StatusOr<std::string> OnnxTypeCvt(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxBatchNorm(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxConcat(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxConvBias(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxConvolution(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxDimshuffle(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxElemwise(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxGetVarShape(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxLrn(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxMatrixMul(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxReduce(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxRelayout(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxReshape(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxSoftmax(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxSubtensor(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxTypeCvt(OnnxEmitter& emitter);
 
 // A scalar function of the inputs: an Elemwise, or the activation of a ConvBiasForward.
 absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const ElemwiseParam& param,

@@ -11,7 +11,7 @@
 
 namespace ashlar {
 
-absl::StatusOr<std::string> OnnxReshape(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxReshape(OnnxEmitter& emitter) {
   const Shape& shape = emitter.output_type().shape;
   if (shape.num_elements() == 0) {
     return absl::UnimplementedError(absl::StrCat("to the empty shape ", shape.ToString()));
@@ -20,7 +20,7 @@ absl::StatusOr<std::string> OnnxReshape(OnnxEmitter& emitter) {
                      {emitter.input(0), emitter.Ints({shape.dims().begin(), shape.dims().end()})});
 }
 
-absl::StatusOr<std::string> OnnxDimshuffle(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxDimshuffle(OnnxEmitter& emitter) {
   const std::vector<int64_t>& pattern = emitter.op<Dimshuffle>().param().pattern;
   std::vector<int64_t> kept, added, dropped;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -48,7 +48,7 @@ absl::StatusOr<std::string> OnnxDimshuffle(OnnxEmitter& emitter) {
   return value;
 }
 
-absl::StatusOr<std::string> OnnxSubtensor(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxSubtensor(OnnxEmitter& emitter) {
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges,
                           emitter.op<Subtensor>().Ranges(emitter.infos()));
   const Shape& shape = emitter.input_type(0).shape;
@@ -77,13 +77,13 @@ absl::StatusOr<std::string> OnnxSubtensor(OnnxEmitter& emitter) {
   return value;
 }
 
-absl::StatusOr<std::string> OnnxConcat(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxConcat(OnnxEmitter& emitter) {
   std::vector<std::string> inputs;
   for (size_t i = 0; i < emitter.num_inputs(); ++i) inputs.push_back(emitter.input(i));
   return emitter.Add("Concat", inputs, {{"axis", emitter.op<Concat>().param().axis}});
 }
 
-absl::StatusOr<std::string> OnnxGetVarShape(OnnxEmitter& emitter) {
+absl::StatusOr<OnnxValues> OnnxGetVarShape(OnnxEmitter& emitter) {
   const int64_t axis = emitter.op<GetVarShape>().param().axis;
   std::string value = emitter.Add("Shape", {emitter.input(0)});
   if (axis != kNoAxis) value = emitter.Add("Gather", {value, emitter.Ints({axis})});

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -36,16 +37,18 @@ absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph) {
   const std::vector<bool> needed = NeededVars(graph);
   std::vector<std::string> problems;
   for (const OperatorNode& node : graph.nodes()) {
-    if (node.op->role() != Role::kCompute || !needed[node.outputs[0]]) continue;
+    const bool is_needed = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                       [&](int output) { return needed[output]; });
+    if (node.op->role() != Role::kCompute || !is_needed) continue;
     OnnxEmitter emitter(graph, node, model);
     const OnnxFunction function = FindOnnxFunction(node.op->type());
-    absl::StatusOr<std::string> value = absl::UnimplementedError("no counterpart");
-    if (function != nullptr) value = function(emitter);
-    if (value.ok()) {
-      model.Bind(node.outputs[0], *value);
+    absl::StatusOr<OnnxValues> values = absl::UnimplementedError("no counterpart");
+    if (function != nullptr) values = function(emitter);
+    if (values.ok()) {
+      for (size_t i = 0; i < node.outputs.size(); ++i) model.Bind(node.outputs[i], (*values)[i]);
     } else {
       problems.push_back(absl::StrCat(node.name.substr(0, 200), " (", node.op->type(), ", ",
-                                      node.id, "): ", value.status().message()));
+                                      node.id, "): ", values.status().message()));
     }
   }
   if (problems.empty()) return std::move(model).Finish();
@@ -56,7 +59,7 @@ absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph) {
 int64_t ConstantBytes(const Graph& graph) {
   int64_t bytes = 0;
   for (const OperatorNode& node : graph.nodes()) {
-    if (const HostTensor* constant = node.op->constant()) bytes += constant->bytes();
+    if (node.constant != nullptr) bytes += node.constant->bytes();
   }
   return bytes;
 }

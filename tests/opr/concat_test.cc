@@ -22,7 +22,7 @@ TEST(Concat, RandomParts) {
     const Shape first = RandomShape(random, 1, 4, 4);
     const int axis = static_cast<int>(Pick(random, 0, first.rank() - 1));
     std::vector<HostTensor> inputs;
-    std::vector<TensorType> types;
+    std::vector<InputInfo> infos;
     Shape shape = first;
     shape[axis] = 0;
     for (int64_t n = Pick(random, 1, 4); n > 0; --n) {
@@ -30,7 +30,7 @@ TEST(Concat, RandomParts) {
       part[axis] = Pick(random, 0, 3);
       shape[axis] += part[axis];
       inputs.push_back(RandomTensor(random, dtype, part, -100, 100));
-      types.push_back({dtype, part});
+      infos.push_back({{dtype, part}});
     }
     const OperatorPtr op = MakeConcat(Pick(random, 0, 1) ? axis : axis - first.rank());
     const HostTensor y = Evaluate(*op, inputs);
@@ -46,7 +46,7 @@ TEST(Concat, RandomParts) {
     // Where an input has a place in the output, its bytes must be there.
     for (size_t i = 0; i < inputs.size(); ++i) {
       const std::optional<int64_t> place =
-          op->PlaceInput(static_cast<int>(i), types, {{dtype, shape}});
+          PlaceOf(*op, static_cast<int>(i), {infos, {{dtype, shape}}});
       if (!place || inputs[i].bytes() == 0) continue;
       EXPECT_EQ(0, std::memcmp(static_cast<const char*>(y.raw()) + *place, inputs[i].raw(),
                                inputs[i].bytes()));
@@ -60,46 +60,54 @@ TensorType Image(Shape shape, Format format = Format::kNCHW16c) {
 
 TEST(Concat, PlacesInputsThatAreOneRun) {
   const TensorType a{DType::kFloat32, {2, 3}}, b{DType::kFloat32, {4, 3}};
-  EXPECT_EQ(MakeConcat(0)->PlaceInput(1, {a, b}, {{DType::kFloat32, {6, 3}}}), 24);
+  EXPECT_EQ(PlaceOf(*MakeConcat(0), 1, {{{a}, {b}}, {{DType::kFloat32, {6, 3}}}}), 24);
   const TensorType c{DType::kFloat32, {2, 5}};
-  EXPECT_FALSE(MakeConcat(1)->PlaceInput(1, {a, c}, {{DType::kFloat32, {2, 8}}}));
+  EXPECT_FALSE(PlaceOf(*MakeConcat(1), 1, {{{a}, {c}}, {{DType::kFloat32, {2, 8}}}}));
   const TensorType row{DType::kFloat32, {1, 3}}, row5{DType::kFloat32, {1, 5}};
-  EXPECT_EQ(MakeConcat(1)->PlaceInput(1, {row, row5}, {{DType::kFloat32, {1, 8}}}), 12);
+  EXPECT_EQ(PlaceOf(*MakeConcat(1), 1, {{{row}, {row5}}, {{DType::kFloat32, {1, 8}}}}), 12);
 }
 
 TEST(Concat, PlacesWholeChannelBlocks) {
   const TensorType one = Image({1, 16, 2, 2}), two = Image({1, 32, 2, 2});
-  EXPECT_EQ(MakeConcat(1)->PlaceInput(1, {one, two}, {Image({1, 48, 2, 2})}), 16 * 4 * 4);
+  EXPECT_EQ(PlaceOf(*MakeConcat(1), 1, {{{one}, {two}}, {Image({1, 48, 2, 2})}}), 16 * 4 * 4);
   const TensorType part = Image({1, 8, 2, 2});
-  EXPECT_EQ(MakeConcat(1)->PlaceInput(1, {one, part}, {Image({1, 24, 2, 2})}), 16 * 4 * 4);
-  EXPECT_FALSE(MakeConcat(1)->PlaceInput(1, {part, one}, {Image({1, 24, 2, 2})}));
+  EXPECT_EQ(PlaceOf(*MakeConcat(1), 1, {{{one}, {part}}, {Image({1, 24, 2, 2})}}), 16 * 4 * 4);
+  EXPECT_FALSE(PlaceOf(*MakeConcat(1), 1, {{{part}, {one}}, {Image({1, 24, 2, 2})}}));
   const TensorType batch = Image({2, 16, 2, 2});
-  EXPECT_FALSE(MakeConcat(1)->PlaceInput(1, {batch, batch}, {Image({2, 32, 2, 2})}));
-  EXPECT_EQ(MakeConcat(0)->PlaceInput(1, {one, batch}, {Image({3, 16, 2, 2})}), 16 * 4 * 4);
+  EXPECT_FALSE(PlaceOf(*MakeConcat(1), 1, {{{batch}, {batch}}, {Image({2, 32, 2, 2})}}));
+  EXPECT_EQ(PlaceOf(*MakeConcat(0), 1, {{{one}, {batch}}, {Image({3, 16, 2, 2})}}), 16 * 4 * 4);
   // One block of one image: rows are contiguous.
-  EXPECT_EQ(MakeConcat(2)->PlaceInput(1, {one, one}, {Image({1, 16, 4, 2})}), 16 * 4 * 4);
-  EXPECT_FALSE(MakeConcat(2)->PlaceInput(1, {two, two}, {Image({1, 32, 4, 2})}));
+  EXPECT_EQ(PlaceOf(*MakeConcat(2), 1, {{{one}, {one}}, {Image({1, 16, 4, 2})}}), 16 * 4 * 4);
+  EXPECT_FALSE(PlaceOf(*MakeConcat(2), 1, {{{two}, {two}}, {Image({1, 32, 4, 2})}}));
   // Rows are contiguous in any case, and blocks of channels are not.
   const TensorType rows = Image({1, 32, 2, 2}, Format::kNHCW16c);
-  EXPECT_EQ(MakeConcat(2)->PlaceInput(1, {rows, rows}, {Image({1, 32, 4, 2}, Format::kNHCW16c)}),
-            32 * 4 * 4);
+  EXPECT_EQ(
+      PlaceOf(*MakeConcat(2), 1, {{{rows}, {rows}}, {Image({1, 32, 4, 2}, Format::kNHCW16c)}}),
+      32 * 4 * 4);
   EXPECT_FALSE(
-      MakeConcat(1)->PlaceInput(1, {rows, rows}, {Image({1, 64, 2, 2}, Format::kNHCW16c)}));
+      PlaceOf(*MakeConcat(1), 1, {{{rows}, {rows}}, {Image({1, 64, 2, 2}, Format::kNHCW16c)}}));
   // Channels last, whatever their number: rows of an image are contiguous, channels are not.
   const TensorType last = Image({1, 3, 2, 5}, Format::kNHWC);
-  EXPECT_EQ(MakeConcat(2)->PlaceInput(1, {last, last}, {Image({1, 3, 4, 5}, Format::kNHWC)}),
+  EXPECT_EQ(PlaceOf(*MakeConcat(2), 1, {{{last}, {last}}, {Image({1, 3, 4, 5}, Format::kNHWC)}}),
             2 * 5 * 3 * 4);
-  EXPECT_FALSE(MakeConcat(1)->PlaceInput(1, {last, last}, {Image({1, 6, 2, 5}, Format::kNHWC)}));
-  EXPECT_FALSE(MakeConcat(1)->PlaceInput(0, {Image({1, 16, 2, 2}, Format::kDefault), two},
-                                         {Image({1, 48, 2, 2})}));
+  EXPECT_FALSE(
+      PlaceOf(*MakeConcat(1), 1, {{{last}, {last}}, {Image({1, 6, 2, 5}, Format::kNHWC)}}));
+  EXPECT_FALSE(
+      PlaceOf(*MakeConcat(1), 0,
+              {{{Image({1, 16, 2, 2}, Format::kDefault)}, {two}}, {Image({1, 48, 2, 2})}}));
 }
 
 TEST(Concat, WorksInBlocksOfWholeOnesOnly) {
-  EXPECT_EQ(MakeConcat(1)->format_rule({Image({1, 16, 2, 2}), Image({1, 64, 2, 2})}),
+  EXPECT_EQ(MakeConcat(1)
+                ->storage_rules(OwnedSite{{{Image({1, 16, 2, 2})}, {Image({1, 64, 2, 2})}}, {}})
+                .format,
             FormatRule::kUniform);
-  EXPECT_EQ(MakeConcat(1)->format_rule({Image({1, 24, 2, 2}), Image({1, 64, 2, 2})}),
+  EXPECT_EQ(MakeConcat(1)
+                ->storage_rules(OwnedSite{{{Image({1, 24, 2, 2})}, {Image({1, 64, 2, 2})}}, {}})
+                .format,
             FormatRule::kUniformUnpadded);
-  EXPECT_EQ(MakeConcat(0)->format_rule({{DType::kFloat32, {2, 16}}}), FormatRule::kDefaultOnly);
+  EXPECT_EQ(MakeConcat(0)->storage_rules(OwnedSite{{{{DType::kFloat32, {2, 16}}}}, {}}).format,
+            FormatRule::kDefaultOnly);
 }
 
 TEST(Concat, RefusesWhatDoesNotJoin) {

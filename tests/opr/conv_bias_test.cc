@@ -57,17 +57,21 @@ TEST(ConvBias, EvaluatesItsDefinition) {
 TEST(ConvBias, CountsTheBiasOnlyWithoutZ) {
   const TensorType src{DType::kFloat32, {2, 3, 5, 5}}, filter{DType::kFloat32, {4, 3, 1, 1}},
       bias{DType::kFloat32, {1, 4, 1, 1}}, output{DType::kFloat32, {2, 4, 5, 5}};
-  EXPECT_EQ(MakeConvBias()->Computation({src, filter, bias}, {output}), 200 * 3 * 2 + 200);
-  EXPECT_EQ(MakeConvBias()->Computation({src, filter, bias, output}, {output}), 200 * 3 * 2);
+  EXPECT_EQ(MakeConvBias()->Computation(OwnedSite{{{src}, {filter}, {bias}}, {output}}),
+            200 * 3 * 2 + 200);
+  EXPECT_EQ(MakeConvBias()->Computation(OwnedSite{{{src}, {filter}, {bias}, {output}}, {output}}),
+            200 * 3 * 2);
 }
 
 TEST(ConvBias, OverwritesZ) {
   const TensorType src{DType::kFloat32, {2, 4, 5, 5}}, filter{DType::kFloat32, {4, 4, 1, 1}},
       bias{DType::kFloat32, {1, 4, 1, 1}};
-  EXPECT_TRUE(MakeConvBias()->WritableForward({src, filter, bias}, {src}).empty());
-  EXPECT_EQ(MakeConvBias()->WritableForward({src, filter, bias, src}, {src}), std::vector<int>{3});
+  EXPECT_TRUE(OverwrittenBy(*MakeConvBias(), {{{src}, {filter}, {bias}}, {src}}).empty());
+  EXPECT_EQ(OverwrittenBy(*MakeConvBias(), {{{src}, {filter}, {bias}, {src}}, {src}}),
+            std::vector<int>{3});
   const TensorType blocked{DType::kFloat32, {2, 4, 5, 5}, Format::kNCHW16c};
-  EXPECT_TRUE(MakeConvBias()->WritableForward({src, filter, bias, blocked}, {src}).empty());
+  EXPECT_TRUE(
+      OverwrittenBy(*MakeConvBias(), {{{src}, {filter}, {bias}, {blocked}}, {src}}).empty());
 }
 
 TEST(ConvBias, RefusesWhatItCannotCompute) {

@@ -37,13 +37,13 @@ TEST(Convolution, PaddingLargerThanTheKernelGivesZeros) {
 TEST(Convolution, CountsMultiplicationsAndAdditions) {
   const ConvolutionForward dense(ConvolutionParam{.pad_h = 1, .pad_w = 1});
   const TensorType src{DType::kFloat32, {1, 64, 56, 56}};
-  EXPECT_EQ(dense.Computation({src, {DType::kFloat32, {32, 64, 3, 3}}},
-                              {{DType::kFloat32, {1, 32, 56, 56}}}),
+  EXPECT_EQ(dense.Computation(OwnedSite{{{src}, {{DType::kFloat32, {32, 64, 3, 3}}}},
+                                        {{DType::kFloat32, {1, 32, 56, 56}}}}),
             int64_t{32} * 56 * 56 * 3 * 3 * 64 * 2);
   const ConvolutionForward grouped(
       ConvolutionParam{.sparse = SparseMode::kGroup, .pad_h = 1, .pad_w = 1});
-  EXPECT_EQ(grouped.Computation({src, {DType::kFloat32, {32, 1, 2, 3, 3}}},
-                                {{DType::kFloat32, {1, 32, 56, 56}}}),
+  EXPECT_EQ(grouped.Computation(OwnedSite{{{src}, {{DType::kFloat32, {32, 1, 2, 3, 3}}}},
+                                          {{DType::kFloat32, {1, 32, 56, 56}}}}),
             int64_t{32} * 56 * 56 * 3 * 3 * 2 * 2);
 }
 

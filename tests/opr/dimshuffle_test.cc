@@ -49,7 +49,7 @@ TEST(Dimshuffle, RandomPatterns) {
     EXPECT_TRUE(Near(y, expected, 0));
     // Where it says that it is a view, the bytes must be those of the input.
     const TensorType x_type{dtype, x.shape()}, y_type{dtype, y.shape()};
-    if (MakeDimshuffle(pattern)->ReadonlyForward({{x_type}}, {y_type})) {
+    if (ViewOf(*MakeDimshuffle(pattern), {{{x_type}}, {y_type}})) {
       EXPECT_TRUE(Near(y, Values(x), 0));
     }
   }
@@ -59,15 +59,14 @@ TEST(Dimshuffle, IsAViewWhenOnlyAxesOfSizeOneMove) {
   const TensorType x{DType::kFloat32, {2, 1, 3}};
   const auto view = [&](std::vector<int64_t> pattern) {
     const OperatorPtr op = MakeDimshuffle(std::move(pattern));
-    return op->ReadonlyForward({{x}}, *op->Infer({{x}})).has_value();
+    return ViewOf(*op, {{{x}}, *op->Infer({{x}})}).has_value();
   };
   EXPECT_TRUE(view({0, 1, 2}));
   EXPECT_TRUE(view({1, 0, 2}));
   EXPECT_TRUE(view({0, 2, -1}));
   EXPECT_FALSE(view({2, 1, 0}));
   TensorType image{DType::kFloat32, {1, 16, 2, 2}, Format::kNCHW16c};
-  EXPECT_FALSE(
-      MakeDimshuffle({1, 2, 3})->ReadonlyForward({{image}}, {{DType::kFloat32, {16, 2, 2}}}));
+  EXPECT_FALSE(ViewOf(*MakeDimshuffle({1, 2, 3}), {{{image}}, {{DType::kFloat32, {16, 2, 2}}}}));
 }
 
 TEST(Dimshuffle, RefusesWhatItCannotCompute) {

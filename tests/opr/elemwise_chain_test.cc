@@ -51,7 +51,7 @@ TEST(ElemwiseChain, AppliesItsStepsInDouble) {
 TEST(ElemwiseChain, IsMadeAgainFromItsParameters) {
   const OperatorPtr made = Value(Operators().Make("ElemwiseChain", ElemwiseChain(kSwish).params()));
   EXPECT_EQ(ToString(made->params()), ToString(ElemwiseChain(kSwish).params()));
-  EXPECT_EQ(made->Computation({}, {{DType::kFloat32, {10}}}), 30);
+  EXPECT_EQ(made->Computation(OwnedSite{{}, {{DType::kFloat32, {10}}}}), 30);
 }
 
 TEST(ElemwiseChain, RefusesWhatIsNoChain) {

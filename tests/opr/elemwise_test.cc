@@ -229,20 +229,22 @@ TEST(ElemwiseTest, Rejects) {
 
 TEST(ElemwiseTest, CountsOperations) {
   const TensorType x{DType::kFloat32, {10, 512, 28, 28}}, bias{DType::kFloat32, {1, 512, 1, 1}};
-  EXPECT_EQ(Elemwise({ScalarFunction::kRelu}).Computation({x}, {x}), 4014080);
-  const Footprint footprint = FootprintOf(Elemwise({ScalarFunction::kFuseAddRelu}), {bias, x}, {x});
+  EXPECT_EQ(Elemwise({ScalarFunction::kRelu}).Computation(OwnedSite{{{x}}, {x}}), 4014080);
+  const Footprint footprint =
+      FootprintOf(Elemwise({ScalarFunction::kFuseAddRelu}), OwnedSite{{{bias}, {x}}, {x}});
   EXPECT_EQ(footprint.computation, 4014080);  // operator 619 of MegEngine's dump
   EXPECT_EQ(footprint.memory, 32114688);
-  EXPECT_EQ(Elemwise({ScalarFunction::kFuseMulAdd3}).Computation({x, x, x}, {x}), 2 * 4014080);
+  EXPECT_EQ(Elemwise({ScalarFunction::kFuseMulAdd3}).Computation(OwnedSite{{{x}, {x}, {x}}, {x}}),
+            2 * 4014080);
 }
 
 TEST(ElemwiseTest, OverwritesInputsOfTheOutputsTypeOnly) {
   const Elemwise add({ScalarFunction::kAdd});
   const TensorType x{DType::kFloat32, {1, 32, 2, 2}}, bias{DType::kFloat32, {1, 32, 1, 1}};
   const TensorType blocked{DType::kFloat32, {1, 32, 2, 2}, Format::kNCHW16c};
-  EXPECT_EQ(add.WritableForward({x, x}, {x}), (std::vector<int>{0, 1}));
-  EXPECT_EQ(add.WritableForward({bias, x}, {x}), (std::vector<int>{1}));
-  EXPECT_EQ(add.WritableForward({x, blocked}, {blocked}), (std::vector<int>{1}));
+  EXPECT_EQ(OverwrittenBy(add, {{{x}, {x}}, {x}}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(OverwrittenBy(add, {{{bias}, {x}}, {x}}), (std::vector<int>{1}));
+  EXPECT_EQ(OverwrittenBy(add, {{{x}, {blocked}}, {blocked}}), (std::vector<int>{1}));
 }
 
 TEST(ElemwiseTest, ParametersTravel) {

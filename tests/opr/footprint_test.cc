@@ -59,7 +59,7 @@ TEST(Footprint, IsThatOfMegEngine) {
     const auto outputs = (*op)->Infer(infos);
     ASSERT_TRUE(outputs.ok()) << outputs.status();
     EXPECT_EQ(*outputs, TypesOf(footprint["out_shapes"]));
-    const Footprint actual = FootprintOf(**op, inputs, *outputs);
+    const Footprint actual = FootprintOf(**op, OwnedSite{infos, *outputs});
     EXPECT_EQ(actual.memory, footprint["memory"].get<int64_t>());
     EXPECT_EQ(actual.computation, footprint["computation"].get<int64_t>());
     total->second.memory += actual.memory;

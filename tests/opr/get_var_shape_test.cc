@@ -20,9 +20,10 @@ TEST(GetVarShape, ReadsNoElement) {
   EXPECT_TRUE(Near(Evaluate(*MakeGetVarShape(-1), {x}), {7}, 0));
   EXPECT_EQ(Evaluate(*MakeGetVarShape(), {HostTensor::ShapeOnly(DType::kInt8, {})}).shape(),
             Shape{0});
-  EXPECT_EQ(
-      FootprintOf(*MakeGetVarShape(), {{DType::kFloat32, {1000}}}, {{DType::kInt32, {1}}}).memory,
-      4);
+  EXPECT_EQ(FootprintOf(*MakeGetVarShape(),
+                        OwnedSite{{{{DType::kFloat32, {1000}}}}, {{DType::kInt32, {1}}}})
+                .memory,
+            4);
 }
 
 TEST(GetVarShape, RefusesWhatItCannotCompute) {

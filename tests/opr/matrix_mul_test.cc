@@ -77,12 +77,13 @@ TEST(MatrixMul, EvaluatesItsDefinition) {
 
 TEST(MatrixMul, CountsMultiplicationsAndAdditions) {
   const auto type = [](Shape shape) { return TensorType{DType::kFloat32, shape}; };
-  EXPECT_EQ(MakeMatrixMul(false, true)
-                ->Computation({type({10, 2048}), type({1000, 2048})}, {type({10, 1000})}),
-            40960000);
   EXPECT_EQ(
-      MakeMatrixMul(true, false)->Computation({type({5, 4, 3}), type({4, 7})}, {type({5, 3, 7})}),
-      2 * 5 * 3 * 4 * 7);
+      MakeMatrixMul(false, true)
+          ->Computation(OwnedSite{{{type({10, 2048})}, {type({1000, 2048})}}, {type({10, 1000})}}),
+      40960000);
+  EXPECT_EQ(MakeMatrixMul(true, false)
+                ->Computation(OwnedSite{{{type({5, 4, 3})}, {type({4, 7})}}, {type({5, 3, 7})}}),
+            2 * 5 * 3 * 4 * 7);
 }
 
 TEST(MatrixMul, RefusesWhatItCannotCompute) {

@@ -166,7 +166,6 @@ TEST(Reduce, NamesAndParameters) {
   EXPECT_EQ(MakeReduce(ReduceMode::kMean, 1)->base_name(), "reduce5");
   EXPECT_EQ(ToString(MakeReduce(ReduceMode::kMax, 1)->params()),
             "mode=MAX axis=1 data_type=DEFAULT");
-  EXPECT_TRUE(MakeReduce(ReduceMode::kMax, 1)->has_workspace());
   EXPECT_TRUE(IsOk(Operators().Make("Reduce", MakeReduce(ReduceMode::kMax, 1)->params()).status()));
 }
 

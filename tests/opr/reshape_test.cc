@@ -78,14 +78,15 @@ TEST(Reshape, IsAViewOfRowMajorTensors) {
   const InputInfo shape{{DType::kInt32, {2}}, &target};
   const TensorType y{DType::kFloat32, {2, 16}};
   TensorType x{DType::kFloat32, {2, 16, 1, 1}};
-  EXPECT_TRUE(Reshape(ReshapeParam()).ReadonlyForward({{x}, shape}, {y}));
+  EXPECT_TRUE(ViewOf(Reshape(ReshapeParam()), {{{x}, shape}, {y}}));
   x.format = Format::kNCHW16c;
-  EXPECT_FALSE(Reshape(ReshapeParam()).ReadonlyForward({{x}, shape}, {y}));
+  EXPECT_FALSE(ViewOf(Reshape(ReshapeParam()), {{{x}, shape}, {y}}));
 }
 
 TEST(Reshape, ItsTargetIsNoDeviceInput) {
   const TensorType x{DType::kFloat32, {10, 2048, 1, 1}}, y{DType::kFloat32, {10, 2048}};
-  const Footprint footprint = FootprintOf(Reshape({1}), {x, {DType::kInt32, {2}}}, {y});
+  const Footprint footprint =
+      FootprintOf(Reshape({1}), OwnedSite{{{x}, {{DType::kInt32, {2}}}}, {y}});
   EXPECT_EQ(footprint.memory, 163840);  // operator 840 of MegEngine's dump
   EXPECT_EQ(footprint.computation, 0);
 }

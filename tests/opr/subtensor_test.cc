@@ -101,8 +101,8 @@ TEST(Subtensor, RandomCuts) {
     EXPECT_TRUE(Near(y, expected, 0));
     // Where it says that it is a view, the bytes must be there.
     const std::vector<HostTensor> inputs = InputsOf(x, cuts);
-    const std::optional<View> view =
-        Subtensor(ParamOf(cuts)).ReadonlyForward(InfosOf(inputs), {{dtype, shape}});
+    const std::optional<Aliasing::View> view =
+        testing::ViewOf(Subtensor(ParamOf(cuts)), {InfosOf(inputs), {{dtype, shape}}});
     if (view && y.num_elements() > 0) {
       EXPECT_EQ(view->input, 0);
       EXPECT_EQ(0,
@@ -160,14 +160,14 @@ TEST(Subtensor, RefusesWhatItCannotCompute) {
       FailsWith(Subtensor({{0}, {}, {0}, {0}, {0}}).Infer({x_info}).status(), "differ in length"));
 }
 
-std::optional<View> ViewOf(const TensorType& x, const std::vector<Cut>& cuts) {
+std::optional<Aliasing::View> ViewOf(const TensorType& x, const std::vector<Cut>& cuts) {
   const std::vector<HostTensor> inputs = InputsOf(HostTensor::ShapeOnly(x.dtype, x.shape), cuts);
   std::vector<InputInfo> infos = InfosOf(inputs);
   infos[0] = {x};
   const Subtensor op(ParamOf(cuts));
   TensorType y = (*op.Infer(infos))[0];
   if (y.shape.rank() == 4) y.format = x.format;
-  return op.ReadonlyForward(infos, {y});
+  return testing::ViewOf(op, {infos, {y}});
 }
 
 TEST(Subtensor, IsAViewOfOneRun) {

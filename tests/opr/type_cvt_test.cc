@@ -60,10 +60,10 @@ TEST(TypeCvt, IsAViewOfItsOwnType) {
   const TensorType f{DType::kFloat32, {1, 16, 2, 2}}, h{DType::kFloat16, {1, 16, 2, 2}};
   TensorType blocked = f;
   blocked.format = Format::kNCHW16c;
-  EXPECT_TRUE(TypeCvt({DType::kFloat32}).ReadonlyForward({{f}}, {f}));
-  EXPECT_TRUE(TypeCvt({DType::kFloat32}).ReadonlyForward({{blocked}}, {blocked}));
-  EXPECT_FALSE(TypeCvt({DType::kFloat32}).ReadonlyForward({{blocked}}, {f}));
-  EXPECT_FALSE(TypeCvt({DType::kFloat16}).ReadonlyForward({{f}}, {h}));
+  EXPECT_TRUE(ViewOf(TypeCvt({DType::kFloat32}), {{{f}}, {f}}));
+  EXPECT_TRUE(ViewOf(TypeCvt({DType::kFloat32}), {{{blocked}}, {blocked}}));
+  EXPECT_FALSE(ViewOf(TypeCvt({DType::kFloat32}), {{{blocked}}, {f}}));
+  EXPECT_FALSE(ViewOf(TypeCvt({DType::kFloat16}), {{{f}}, {h}}));
 }
 
 }  // namespace

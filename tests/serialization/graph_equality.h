@@ -22,8 +22,8 @@ inline void ExpectSameGraph(const Graph& a, const Graph& b) {
   for (size_t i = 0; i < a.vars().size(); ++i) {
     const Var &x = a.var(i), &y = b.var(i);
     SCOPED_TRACE(x.name);
-    EXPECT_EQ(std::tie(x.id, x.name, x.type, x.flags, x.producer, x.output_index),
-              std::tie(y.id, y.name, y.type, y.flags, y.producer, y.output_index));
+    EXPECT_EQ(std::tie(x.id, x.name, x.type, x.producer, x.output_index),
+              std::tie(y.id, y.name, y.type, y.producer, y.output_index));
     EXPECT_EQ(x.comp_node, y.comp_node);
     EXPECT_EQ(a.readers(i), b.readers(i));
   }
@@ -34,7 +34,12 @@ inline void ExpectSameGraph(const Graph& a, const Graph& b) {
               std::tie(y.id, y.name, y.inputs, y.outputs, y.priority, y.binding));
     EXPECT_EQ(x.op->type(), y.op->type());
     EXPECT_EQ(x.op->params(), y.op->params());
-    ExpectSameConstant(x.op->constant(), y.op->constant());
+    ExpectSameConstant(x.constant.get(), y.constant.get());
+    ASSERT_EQ(x.recorded_workspace.has_value(), y.recorded_workspace.has_value());
+    if (x.recorded_workspace) {
+      EXPECT_EQ(x.recorded_workspace->id, y.recorded_workspace->id);
+      EXPECT_EQ(x.recorded_workspace->bytes, y.recorded_workspace->bytes);
+    }
   }
   for (const auto& [x, y] :
        {std::tie(a.inputs(), b.inputs()), std::tie(a.outputs(), b.outputs())}) {

@@ -36,6 +36,28 @@ void ExpectRejected(const std::vector<Rejection>& rejections) {
   }
 }
 
+std::optional<Aliasing::View> ViewOf(const Operator& op, const OwnedSite& site) {
+  for (const Aliasing::View& view : op.aliasing(site).views) {
+    if (view.output == 0) return view;
+  }
+  return std::nullopt;
+}
+
+std::vector<int> OverwrittenBy(const Operator& op, const OwnedSite& site) {
+  std::vector<int> inputs;
+  for (const Aliasing::Overwrite& overwrite : op.aliasing(site).overwrites) {
+    if (overwrite.output == 0) inputs.push_back(overwrite.input);
+  }
+  return inputs;
+}
+
+std::optional<int64_t> PlaceOf(const Operator& op, int input, const OwnedSite& site) {
+  for (const Aliasing::Placement& placement : op.aliasing(site).placements) {
+    if (placement.output == 0 && placement.input == input) return placement.offset;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(
     const Graph& graph, const absl::flat_hash_map<std::string, HostTensor>& inputs) {
   std::vector<HostTensor> values(graph.vars().size());

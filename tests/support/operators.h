@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct Rejection {
   std::string message;
 };
 void ExpectRejected(const std::vector<Rejection>& rejections);
+
+// What an operator says of aliasing: the view that output 0 is, the inputs that output 0 may
+// overwrite, best first, and the offset at which an input may lie in output 0.
+std::optional<Aliasing::View> ViewOf(const Operator& op, const OwnedSite& site);
+std::vector<int> OverwrittenBy(const Operator& op, const OwnedSite& site);
+std::optional<int64_t> PlaceOf(const Operator& op, int input, const OwnedSite& site);
 
 // The outputs of a graph in their order, every node evaluated on the host.
 absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(

@@ -177,7 +177,7 @@ TileSpec RandomTiles(std::mt19937_64& random, const Graph& graph) {
   // Parts are as many as the smallest image that leaves the segment has rows and columns.
   Shape least = graph.var(graph.outputs().back().var).type.shape;
   for (const Var& var : graph.vars()) {
-    const bool constant = graph.node(var.producer).op->constant() != nullptr;
+    const bool constant = graph.node(var.producer).constant != nullptr;
     if (var.type.shape.rank() != 4 || constant) continue;
     for (int axis = 2; axis < 4; ++axis) least[axis] = std::min(least[axis], var.type.shape[axis]);
   }
@@ -201,7 +201,7 @@ absl::StatusOr<std::vector<HostTensor>> Evaluate(const Graph& graph, const HostT
   std::vector<HostTensor> values(graph.vars().size());
   for (const OperatorNode& node : graph.nodes()) {
     if (node.op->role() == Role::kInput) values[node.outputs[0]] = input;
-    if (const HostTensor* constant = node.op->constant()) values[node.outputs[0]] = *constant;
+    if (node.constant != nullptr) values[node.outputs[0]] = *node.constant;
     if (node.op->role() != Role::kCompute) continue;
     std::vector<HostTensor> inputs;
     for (int var : node.inputs) inputs.push_back(values[var]);

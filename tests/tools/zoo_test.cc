@@ -37,7 +37,7 @@ std::map<std::string, int> CountOperators(const Graph& graph) {
 int64_t CountParameters(const Graph& graph) {
   int64_t count = 0;
   for (const OperatorNode& node : graph.nodes()) {
-    const HostTensor* value = node.op->constant();
+    const HostTensor* value = node.constant.get();
     if (value == nullptr || value->dtype() != DType::kFloat32) continue;
     if (node.name.find(".running_") == std::string::npos) count += value->num_elements();
   }
@@ -48,7 +48,7 @@ int64_t CountFlops(const Graph& graph) {
   int64_t flops = 0;
   for (const OperatorNode& node : graph.nodes()) {
     if (node.op->type() != "ConvolutionForward" && node.op->type() != "MatrixMul") continue;
-    flops += FootprintOf(*node.op, graph.InputTypes(node), graph.OutputTypes(node)).computation;
+    flops += FootprintOf(*node.op, graph.SiteOf(node)).computation;
   }
   return flops;
 }
@@ -150,7 +150,7 @@ TEST(ZooWeightsTest, DependOnTheSeedAlone) {
     const Graph graph = Value(BuildResNet18(options));
     for (const OperatorNode& node : graph.nodes()) {
       if (node.name == "layer4.1.conv2.weight") {
-        const absl::Span<const float> data = node.op->constant()->data<float>();
+        const absl::Span<const float> data = node.constant->data<float>();
         return std::vector<float>(data.begin(), data.end());
       }
     }

@@ -55,10 +55,12 @@ OperatorPtr MakeElemwise(ScalarFunction mode) {
 NetworkBuilder::NetworkBuilder(const ZooOptions& options)
     : options_(options), random_(options.seed) {}
 
-int NetworkBuilder::AddNode(OperatorPtr op, std::vector<int> inputs, const std::string& name) {
+int NetworkBuilder::AddNode(OperatorPtr op, std::vector<int> inputs, const std::string& name,
+                            Scratch scratch) {
   if (!status_.ok()) return 0;
   GraphBuilder::NodeOptions options;
   options.name = name;
+  if (scratch == Scratch::kNumbered) options.recorded_workspace = RecordedWorkspace{.id = -1};
   absl::StatusOr<std::vector<int>> outputs =
       builder_.Add(std::move(op), std::move(inputs), std::move(options));
   if (!outputs.ok()) {
@@ -129,7 +131,8 @@ int NetworkBuilder::Convolution(const std::string& name, const Feature& x,
   param.stride_h = param.stride_w = conv.stride;
   param.pad_h = param.pad_w = conv.padding;
   const int filter = Constant(name + ".weight", Filters(filter_shape, taps, norm));
-  return AddNode(std::make_shared<const ConvolutionForward>(param), {x.var, filter}, name);
+  return AddNode(std::make_shared<const ConvolutionForward>(param), {x.var, filter}, name,
+                 Scratch::kNumbered);
 }
 
 Feature NetworkBuilder::ConvBatchNorm(const std::string& name, const std::string& norm_name,
@@ -191,8 +194,8 @@ Feature NetworkBuilder::LocalResponseNorm(const std::string& name, const Feature
 }
 
 Feature NetworkBuilder::Pool(const std::string& name, const Feature& x, const PoolingParam& param) {
-  return {AddNode(std::make_shared<const PoolingForward>(param), {x.var}, name), x.mean,
-          x.variance};
+  return {AddNode(std::make_shared<const PoolingForward>(param), {x.var}, name, Scratch::kNumbered),
+          x.mean, x.variance};
 }
 
 Feature NetworkBuilder::MaxPool(const std::string& name, const Feature& x, int64_t window,
@@ -265,7 +268,8 @@ Feature NetworkBuilder::FullyConnected(const std::string& name, const Feature& x
   param.transposeB = true;
   const int weight = Constant(name + ".weight",
                               Filters({classes, features}, features, gain / std::sqrt(x.variance)));
-  const int product = AddNode(std::make_shared<const MatrixMul>(param), {x.var, weight}, name);
+  const int product =
+      AddNode(std::make_shared<const MatrixMul>(param), {x.var, weight}, name, Scratch::kNumbered);
   const int bias = Vector(name + ".bias", {classes}, 0, gain * kSpread);
   return {AddNode(MakeElemwise(ScalarFunction::kAdd), {product, bias}, name + ".add_bias"), 0,
           gain * gain};

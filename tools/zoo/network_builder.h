@@ -82,7 +82,11 @@ class NetworkBuilder {
   absl::StatusOr<Graph> Finish(const std::string& output, const Feature& x) &&;
 
  private:
-  int AddNode(OperatorPtr op, std::vector<int> inputs, const std::string& name);
+  // Ids are those that MegEngine would give: with one for the scratch var of a convolution, pooling
+  // or product.
+  enum class Scratch { kNone, kNumbered };
+  int AddNode(OperatorPtr op, std::vector<int> inputs, const std::string& name,
+              Scratch scratch = Scratch::kNone);
   int Constant(const std::string& name, HostTensor value);
   int IntegerConstant(const std::string& name, int64_t value);
   // Filters of `taps` weights each, every one with mean 0 and the given Euclidean norm.

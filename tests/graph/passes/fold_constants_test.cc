@@ -55,7 +55,6 @@ TEST_F(FoldConstantsTest, ShapeSubgraphLeavesItsTarget) {
   EXPECT_TRUE(Near(*after.constant(reshape.inputs[1]), {2, -1}, 0));
   EXPECT_EQ(constant.id, target_var.id);
   EXPECT_EQ(constant.name, "target");
-  EXPECT_TRUE(constant.flags & kPersistentDeviceValue);
 }
 
 TEST_F(FoldConstantsTest, ArithmeticOnConstants) {

@@ -73,7 +73,7 @@ TEST_F(FoldScaleTest, FoldsARunOfAffineOperators) {
   const Graph after = Fold(y);
   EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
   EXPECT_EQ(after.vars().size(),
-            1u + 2 + 2 + 1);  // x, filter and bias, output and workspace, marker
+            1u + 2 + 1 + 1);  // x, filter and bias, output, marker
 }
 
 TEST_F(FoldScaleTest, FoldsIntoGroupsAndIntoABias) {

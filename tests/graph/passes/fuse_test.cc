@@ -52,7 +52,8 @@ TEST_F(FuseTest, BiasAndActivation) {
   const int conv = Conv(x_, 3, 4, "conv");
   const int relu =
       Elem(ScalarFunction::kRelu, {Elem(ScalarFunction::kAdd, {Bias(4), conv})}, "relu");
-  const Var conv_var = make_.var(conv), relu_var = make_.var(relu);
+  const Var relu_var = make_.var(relu);
+  const int conv_id = make_.var(conv).id - 1;
   const Graph after = FuseTo(relu);
   EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
   const OperatorNode& node = Producer(after, after.outputs()[0].var);
@@ -60,7 +61,7 @@ TEST_F(FuseTest, BiasAndActivation) {
   EXPECT_EQ(node.name, "conv");
   EXPECT_EQ(after.var(node.outputs[0]).id, relu_var.id);
   EXPECT_EQ(after.var(node.outputs[0]).name, "relu");
-  EXPECT_EQ(after.var(node.outputs[1]).id, conv_var.id + 1);  // the workspace
+  EXPECT_EQ(node.id, conv_id);
 }
 
 TEST_F(FuseTest, EveryActivation) {

@@ -75,7 +75,7 @@ TEST(TileTest, LinesComputeNothingTwice) {
       int64_t sum = 0;
       for (const OperatorNode& node : g.nodes()) {
         if (node.op->type() != "ConvBiasForward") continue;
-        sum += node.op->Computation(g.InputTypes(node), g.OutputTypes(node));
+        sum += node.op->Computation(g.SiteOf(node));
       }
       return sum;
     };
@@ -121,15 +121,13 @@ class WrongDivisor final : public Operator {
   absl::StatusOr<std::vector<HostTensor>> Evaluate(absl::Span<const HostTensor> i) const override {
     return pool_.Evaluate(i);
   }
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override {
-    return pool_.InputRegions(output, inputs, outputs);
+  std::optional<std::vector<Region>> InputRegions(const Region& output,
+                                                  const Site& site) const override {
+    return pool_.InputRegions(output, site);
   }
   std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
-                                      absl::Span<const InputInfo> inputs,
-                                      absl::Span<const TensorType> outputs) const override {
-    std::optional<Replacement> at = pool_.AtRegion(output, given, inputs, outputs);
+                                      const Site& site) const override {
+    std::optional<Replacement> at = pool_.AtRegion(output, given, site);
     PoolingParam param = static_cast<const PoolingForward&>(*at->op).param();
     param.mode = PoolingMode::kAverage;
     at->op = std::make_shared<const PoolingForward>(param);
@@ -153,17 +151,15 @@ class NoHalo final : public Operator {
   absl::StatusOr<std::vector<HostTensor>> Evaluate(absl::Span<const HostTensor> i) const override {
     return conv_.Evaluate(i);
   }
-  std::optional<std::vector<Region>> InputRegions(
-      const Region& output, absl::Span<const InputInfo> inputs,
-      absl::Span<const TensorType> outputs) const override {
-    std::optional<std::vector<Region>> regions = conv_.InputRegions(output, inputs, outputs);
+  std::optional<std::vector<Region>> InputRegions(const Region& output,
+                                                  const Site& site) const override {
+    std::optional<std::vector<Region>> regions = conv_.InputRegions(output, site);
     (*regions)[0][2] = output[2];
     return regions;
   }
   std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
-                                      absl::Span<const InputInfo> inputs,
-                                      absl::Span<const TensorType> outputs) const override {
-    return conv_.AtRegion(output, given, inputs, outputs);
+                                      const Site& site) const override {
+    return conv_.AtRegion(output, given, site);
   }
 
  private:

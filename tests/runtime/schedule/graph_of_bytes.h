@@ -21,9 +21,7 @@ namespace ashlar::testing {
 struct TestNode {
   Role role = Role::kCompute;
   std::vector<int64_t> output_bytes = {};
-  std::vector<int> writable = {};           // inputs that output 0 may overwrite
-  std::optional<View> view = std::nullopt;  // what output 0 is a view of
-  std::vector<int64_t> place_offsets = {};  // where each input may lie in output 0; empty: nowhere
+  Aliasing aliasing = {};
   int64_t workspace = 0;
 };
 
@@ -40,21 +38,13 @@ class TestOperator final : public Operator {
     return types;
   }
   absl::StatusOr<std::vector<HostTensor>> Evaluate(absl::Span<const HostTensor>) const override {
-    return absl::UnimplementedError("a test operator has no value");
+    if (node_.role != Role::kConstant) {
+      return absl::UnimplementedError("a test operator has no value");
+    }
+    return std::vector<HostTensor>{
+        HostTensor::ShapeOnly(DType::kByte, Shape{node_.output_bytes[0]})};
   }
-  std::optional<View> ReadonlyForward(absl::Span<const InputInfo>,
-                                      absl::Span<const TensorType>) const override {
-    return node_.view;
-  }
-  std::vector<int> WritableForward(absl::Span<const TensorType>,
-                                   absl::Span<const TensorType>) const override {
-    return node_.writable;
-  }
-  std::optional<int64_t> PlaceInput(int input, absl::Span<const TensorType>,
-                                    absl::Span<const TensorType>) const override {
-    if (node_.place_offsets.empty()) return std::nullopt;
-    return node_.place_offsets[input];
-  }
+  Aliasing aliasing(const Site&) const override { return node_.aliasing; }
 
  private:
   const TestNode node_;
@@ -80,21 +70,26 @@ class TestGraph {
   // Of the size of input `over`, which it may overwrite.
   int InPlace(std::vector<int> inputs, int over = 0) {
     const int64_t bytes = Bytes(inputs[over]);
-    return Add({.output_bytes = {bytes}, .writable = {over}}, std::move(inputs));
+    return Add(
+        {.output_bytes = {bytes}, .aliasing = {.overwrites = {{.output = 0, .input = over}}}},
+        std::move(inputs));
   }
   // A concatenation in which the inputs may be placed.
   int Concat(std::vector<int> inputs) {
     TestNode node;
     int64_t bytes = 0;
-    for (int input : inputs) {
-      node.place_offsets.push_back(bytes);
-      bytes += Bytes(input);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      node.aliasing.placements.push_back(
+          {.output = 0, .input = static_cast<int>(i), .offset = bytes});
+      bytes += Bytes(inputs[i]);
     }
     node.output_bytes = {bytes};
     return Add(std::move(node), std::move(inputs));
   }
   int ViewOf(int input, int64_t offset, int64_t bytes) {
-    return Add({.output_bytes = {bytes}, .view = View{0, offset}}, {input});
+    return Add({.output_bytes = {bytes},
+                .aliasing = {.views = {{.output = 0, .input = 0, .offset = offset}}}},
+               {input});
   }
   void Output(int var) { Add({.role = Role::kOutput, .output_bytes = {0}}, {var}); }
 

@@ -116,7 +116,7 @@ int ConvBias(TestGraph& g, int64_t bytes, int x, int64_t filter_bytes, std::opti
   std::vector<int> inputs = {x, g.Constant(filter_bytes)};
   TestNode node = {.output_bytes = {bytes}};
   if (z.has_value()) {
-    node.writable = {2};
+    node.aliasing.overwrites = {{.output = 0, .input = 2}};
     inputs.push_back(*z);
   }
   return g.Add(std::move(node), std::move(inputs));

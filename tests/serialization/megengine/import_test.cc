@@ -73,11 +73,11 @@ TEST(MegEngineImport, NativeFileKeepsRecordedWorkspaces) {
   testing::ExpectSameGraph(again, graph);
   int64_t total = 0, largest = 0;
   int workspaces = 0;
-  for (const Var& var : again.vars()) {
-    if (!(var.flags & kVolatileContent)) continue;
+  for (const OperatorNode& node : again.nodes()) {
+    if (!node.recorded_workspace) continue;
     ++workspaces;
-    total += var.type.bytes();
-    largest = std::max(largest, var.type.bytes());
+    total += node.recorded_workspace->bytes;
+    largest = std::max(largest, node.recorded_workspace->bytes);
   }
   EXPECT_EQ(workspaces, 58);
   EXPECT_EQ(total, 91683840);

@@ -1,6 +1,6 @@
-// Static inference tags: what is known of a var before anything runs, and from what.
-#ifndef ASHLAR_GRAPH_STATIC_INFER_H_
-#define ASHLAR_GRAPH_STATIC_INFER_H_
+// MegEngine's static inference tags: what is known of a var before anything runs, and from what.
+#ifndef ASHLAR_SERIALIZATION_MEGENGINE_STATIC_INFER_H_
+#define ASHLAR_SERIALIZATION_MEGENGINE_STATIC_INFER_H_
 
 #include <vector>
 
@@ -31,6 +31,9 @@ struct InferTags {
 // describes is MISSING_INP, and so on downstream.
 std::vector<InferTags> ComputeInferTags(const Graph& graph);
 
+// The SHAPE of a node's workspace, which follows from those of all inputs and of output 0.
+InferTag WorkspaceShapeTag(const OperatorNode& node, const std::vector<InferTags>& tags);
+
 }  // namespace ashlar
 
-#endif  // ASHLAR_GRAPH_STATIC_INFER_H_
+#endif  // ASHLAR_SERIALIZATION_MEGENGINE_STATIC_INFER_H_

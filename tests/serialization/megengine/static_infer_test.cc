@@ -1,4 +1,4 @@
-#include "graph/static_infer.h"
+#include "serialization/megengine/static_infer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,8 @@
 #include "opr/get_var_shape.h"
 #include "opr/reduce.h"
 #include "opr/subtensor.h"
+#include "opr/table.h"
+#include "serialization/megengine/conventions.h"
 #include "tests/support/graph_maker.h"
 
 namespace ashlar {
@@ -58,7 +60,6 @@ TEST(StaticInfer, TagsFollowFromWhatOperatorsRegister) {
       {joined, "CONST" + v(by_index, "s") + v(from, "s"),
        "CONST" + v(by_index, "v") + v(from, "v")},
       {reduced, "CONST" + v(relu, "s"), "RT_STATIC" + v(relu, "v") + v(reduced, "s")},
-      {reduced + 1, "CONST" + v(relu, "s") + v(reduced, "s"), "NO_DESC"},  // the workspace
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(graph.var(c.var).name);
@@ -66,6 +67,17 @@ TEST(StaticInfer, TagsFollowFromWhatOperatorsRegister) {
     EXPECT_EQ(Text(tags[c.var].value), c.value);
   }
   EXPECT_EQ(graph.var(by_index).type.shape, Shape{1});
+  EXPECT_EQ(Text(WorkspaceShapeTag(graph.node(graph.var(reduced).producer), tags)),
+            "CONST" + v(relu, "s") + v(reduced, "s"));
+}
+
+TEST(MegEngineConventions, NameTypesOfTheTable) {
+  EXPECT_TRUE(ConventionsOf("Reduce").has_workspace);
+  EXPECT_TRUE(ConventionsOf("Reshape").allows_empty_outputs);
+  EXPECT_FALSE(ConventionsOf("Softmax").has_workspace);
+  int known = 0;
+  for (const OperatorRow& row : OperatorRows()) known += *ConventionsOf(row.type).type != 0;
+  EXPECT_EQ(known, 15);
 }
 
 // A tag that nobody describes makes everything behind it unknown.

@@ -1,0 +1,35 @@
+// The place where an operator stands in a graph: what it reads there and what it makes.
+#ifndef ASHLAR_GRAPH_SITE_H_
+#define ASHLAR_GRAPH_SITE_H_
+
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/shape.h"
+#include "graph/tensor.h"
+
+namespace ashlar {
+
+// An input as shape inference sees it. `value` is null where the value is not known statically.
+struct InputInfo {
+  TensorType type;
+  const HostTensor* value = nullptr;
+};
+
+// Outputs are those that Operator::Infer finds, in the formats in which they are stored.
+struct Site {
+  absl::Span<const InputInfo> inputs;
+  absl::Span<const TensorType> outputs;
+};
+
+// A Site with the lists that it points into.
+struct OwnedSite {
+  std::vector<InputInfo> inputs;
+  std::vector<TensorType> outputs;
+
+  operator Site() const { return {inputs, outputs}; }
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_SITE_H_

@@ -1,0 +1,34 @@
+// In which formats and dtypes an operator's tensors may be stored.
+#ifndef ASHLAR_GRAPH_STORAGE_RULES_H_
+#define ASHLAR_GRAPH_STORAGE_RULES_H_
+
+namespace ashlar {
+
+// Images are rank-4 tensors of floats; the image format is the device's choice: NCHW16c, NHCW16c or
+// NHWC. Where a rule puts outputs in the image format, it does so with each output that is an
+// image.
+enum class FormatRule {
+  kDefaultOnly,  // every input and output row-major
+  kBlocked,  // best in the image format: outputs, input 0 and inputs of an output's shape; where
+             // that is blocked, input 0 may be row-major if it has less than a block of channels
+  kFollow,   // pointwise: outputs in the image format where an input is; row-major operands,
+             // whatever they broadcast, may stay so
+  kUniform,  // row-major throughout, or the image format throughout
+  kUniformUnpadded,  // kUniform where the image format pads nothing (NHWC), else kDefaultOnly
+};
+
+// What becomes of an operator's Float32 tensors where a model is to run in 16-bit floats.
+enum class PrecisionRule {
+  kFloat32,  // they stay: sums and exponentials, whose range or precision 16 bits have not
+  kLow,      // 16 bits, with sums in Float32: what it wins pays for casts
+  kFollow,   // 16 bits where one of its inputs has them
+};
+
+struct StorageRules {
+  FormatRule format = FormatRule::kDefaultOnly;
+  PrecisionRule precision = PrecisionRule::kFloat32;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_STORAGE_RULES_H_

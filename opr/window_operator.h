@@ -1,0 +1,47 @@
+// What operators that slide a window over images have in common: convolution and pooling. Input 0
+// is the image [N, C, H, W]; images are independent, channels are not cut. One that is new gives
+// parameters, inference, evaluation, its operations, the windows, and itself with other padding.
+#ifndef ASHLAR_OPR_WINDOW_OPERATOR_H_
+#define ASHLAR_OPR_WINDOW_OPERATOR_H_
+
+#include <memory>
+
+#include "opr/base.h"
+#include "opr/window.h"
+
+namespace ashlar {
+
+class WindowOperator : public Operator {
+ public:
+  StorageRules storage_rules(const Site& site) const override;
+  // All of each input but input 0.
+  std::optional<std::vector<Region>> InputRegions(const Region& output,
+                                                  const Site& site) const override;
+  // Of input 0.
+  std::optional<Region> OutputRegion(int input, const Region& region,
+                                     const Site& site) const override;
+  bool CropsInput(int input) const override { return input == 0; }
+  // Divisors of means follow from windows and padding: the padding that is left lies at the borders
+  // of the whole image.
+  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
+                                      const Site& site) const override;
+
+ protected:
+  virtual absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const = 0;
+  virtual OperatorPtr WithPadding(const WindowPadding& padding) const = 0;
+};
+
+// The WithPadding of an operator whose parameters have pad_h, pad_h_end, pad_w and pad_w_end.
+template <typename Op>
+OperatorPtr Padded(const Op& op, const WindowPadding& padding) {
+  typename Op::Param param = op.param();
+  param.pad_h = padding.h_begin;
+  param.pad_h_end = padding.h_end;
+  param.pad_w = padding.w_begin;
+  param.pad_w_end = padding.w_end;
+  return std::make_shared<const Op>(std::move(param));
+}
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_WINDOW_OPERATOR_H_

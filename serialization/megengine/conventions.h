@@ -1,0 +1,50 @@
+// What MegEngine has about operators and vars that Ashlar needs for dumps alone: a scratch var
+// among the outputs, flags, and what static inference follows from.
+#ifndef ASHLAR_SERIALIZATION_MEGENGINE_CONVENTIONS_H_
+#define ASHLAR_SERIALIZATION_MEGENGINE_CONVENTIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "graph/graph.h"
+
+namespace ashlar {
+
+// What the VALUE of an output is inferred from.
+enum class ValueInference {
+  kNone,
+  kMutable,      // given with each run
+  kInputValues,  // the values of all inputs
+  kInputShapes,  // what its shape is inferred from
+  kReduced,      // the value of input 0 and the output's own shape
+};
+
+struct OperatorConventions {
+  const char* type;
+  bool has_workspace = false;         // as its last output
+  bool allows_empty_outputs = false;  // VarFlag kAllowEmptyShape
+  ValueInference value = ValueInference::kNone;
+};
+
+// All false and kNone for types that MegEngine does not have.
+const OperatorConventions& ConventionsOf(absl::string_view operator_type);
+
+// The bit numbers are MegEngine's.
+enum VarFlag : uint32_t {
+  kNoSysMemAlloc = 1 << 0,        // the caller supplies the storage
+  kNoSysStaticMemAlloc = 1 << 2,  // escapes to the caller
+  kNoMemReclaim = 1 << 3,         // kept after its last reader
+  kVolatileContent = 1 << 4,      // scratch: a workspace
+  kAllowEmptyShape = 1 << 5,
+  kPersistentDeviceValue = 1 << 6,  // there before the operator runs: weights
+  kDisallowRtForceDynamicMemAlloc = 1 << 7,
+};
+inline constexpr uint32_t kWorkspaceFlags = kVolatileContent | kAllowEmptyShape;
+
+// The flags of a graph's vars, by var.
+std::vector<uint32_t> FlagsOfVars(const Graph& graph);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_MEGENGINE_CONVENTIONS_H_
