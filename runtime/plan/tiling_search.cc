@@ -245,11 +245,23 @@ class Search {
     return entry->second;
   }
 
+  // Whether every operator up to a cut makes a part of the batch from a part of its inputs: one
+  // that does not, or that has several outputs, ends what is executed in parts.
+  bool SplitsBatch(size_t last) {
+    const auto [entry, is_new] = splits_batch_.try_emplace(last);
+    if (is_new) {
+      const TileSegment halves{IdOf(cuts_[0]), IdOf(cuts_[last]), TileKind::kBatch, 2, 1, {}};
+      entry->second = Tile(graph_, {{halves}}, order_, Operators()).ok();
+    }
+    return entry->second;
+  }
+
   // Splits the batch into `parts` up to each cut in turn.
   void TryParts(int64_t parts) {
     const int64_t images = images_ / parts;
     for (size_t last = 1; last < cuts_.size(); ++last) {
       if (parts == 1 && last + 1 < cuts_.size()) continue;
+      if (parts > 1 && !SplitsBatch(last)) break;
       // What is behind the cut, for all images.
       double rest_ms = 0;
       int64_t rest_bytes = 0;
@@ -324,6 +336,7 @@ class Search {
   std::vector<GraphCut> cuts_;
   std::map<std::pair<size_t, size_t>, std::vector<Option>> options_;  // by two cuts
   std::map<std::pair<size_t, int64_t>, Option> whole_;                // by cut and images
+  std::map<size_t, bool> splits_batch_;                               // by cut
   std::vector<Tiling> found_;
 };
 
