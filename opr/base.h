@@ -30,7 +30,8 @@ class OperatorWithParam : public Base {
 // evaluation in its .cc file.
 #define ASHLAR_OPERATOR(type_name, automatic_name)                                      \
   using OperatorWithParam::OperatorWithParam;                                           \
-  absl::string_view type() const override { return type_name; }                         \
+  static constexpr absl::string_view kType = type_name;                                 \
+  absl::string_view type() const override { return kType; }                             \
   std::string base_name() const override { return automatic_name; }                     \
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs)     \
       const override;                                                                   \
@@ -42,13 +43,18 @@ struct NoParam {
   void Visit(V&) {}
 };
 
-// The `make` of a table row.
+// An operator from its parameters; defined in each operator's file.
 template <typename Op>
-absl::StatusOr<OperatorPtr> MakeFromParams(const ParamList& params) {
-  auto param = FromParams<typename Op::Param>(params);
-  if (!param.ok()) return param.status();
-  return std::make_shared<const Op>(*std::move(param));
-}
+absl::StatusOr<OperatorPtr> MakeOperator(const ParamList& params);
+
+// The definition for operators whose parameters say all.
+#define ASHLAR_MAKE_FROM_PARAMS(Op)                                       \
+  template <>                                                             \
+  absl::StatusOr<OperatorPtr> MakeOperator<Op>(const ParamList& params) { \
+    auto param = FromParams<Op::Param>(params);                           \
+    if (!param.ok()) return param.status();                               \
+    return std::make_shared<const Op>(*std::move(param));                 \
+  }
 
 // InvalidArgument unless there are `expected` inputs.
 inline absl::Status CheckInputCount(absl::Span<const InputInfo> inputs, size_t expected) {

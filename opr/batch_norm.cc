@@ -6,6 +6,8 @@
 #include "opr/checks.h"
 
 namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(BatchNorm)
+
 namespace {
 
 constexpr const char* kInputNames[] = {"x", "scale", "bias", "mean", "variance"};

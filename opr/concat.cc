@@ -7,6 +7,8 @@
 
 namespace ashlar {
 
+ASHLAR_MAKE_FROM_PARAMS(Concat)
+
 StorageRules Concat::storage_rules(const Site& site) const {
   StorageRules rules = {FormatRule::kUniform, PrecisionRule::kFollow};
   for (const InputInfo& input : site.inputs) {

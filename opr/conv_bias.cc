@@ -8,6 +8,8 @@
 
 namespace ashlar {
 
+ASHLAR_MAKE_FROM_PARAMS(ConvBiasForward)
+
 absl::StatusOr<std::vector<TensorType>> ConvBiasForward::Infer(
     absl::Span<const InputInfo> inputs) const {
   if (inputs.size() != 4) ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 3));

@@ -9,6 +9,8 @@
 
 namespace ashlar {
 
+ASHLAR_MAKE_FROM_PARAMS(ConvolutionForward)
+
 absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& param,
                                                      const TensorType& src,
                                                      const TensorType& filter) {

@@ -7,6 +7,8 @@
 
 namespace ashlar {
 
+ASHLAR_MAKE_FROM_PARAMS(Dimshuffle)
+
 absl::StatusOr<std::vector<TensorType>> Dimshuffle::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));

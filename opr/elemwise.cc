@@ -9,6 +9,8 @@
 #include "opr/strided.h"
 
 namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(Elemwise)
+
 double Apply(const ElemwiseParam& param, double a, double b, double c) {
   double arguments[] = {a, b, c};
   const ScalarRow& row = RowOf(param.mode);

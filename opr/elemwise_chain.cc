@@ -8,6 +8,8 @@
 #include "opr/strided.h"
 
 namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(ElemwiseChain)
+
 namespace {
 
 constexpr int64_t kChained = ElemwiseChainParam::kChained;

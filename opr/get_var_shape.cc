@@ -4,6 +4,8 @@
 #include <utility>
 
 namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(GetVarShape)
+
 namespace {
 
 absl::StatusOr<std::vector<int32_t>> Dimensions(const GetVarShapeParam& param, const Shape& x) {

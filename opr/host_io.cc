@@ -1,6 +1,10 @@
 #include "opr/host_io.h"
 
 namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(OutputCallback)
+ASHLAR_MAKE_FROM_PARAMS(InputCallback)
+ASHLAR_MAKE_FROM_PARAMS(Host2DeviceCopy)
+
 namespace {
 
 TensorType Marker() { return {DType::kByte, Shape{0}}; }

@@ -31,7 +31,8 @@ class InputOperator : public OperatorWithParam<InputParam> {
 class Host2DeviceCopy final : public InputOperator {
  public:
   using InputOperator::InputOperator;
-  absl::string_view type() const override { return "Host2DeviceCopy"; }
+  static constexpr absl::string_view kType = "Host2DeviceCopy";
+  absl::string_view type() const override { return kType; }
   std::string base_name() const override { return "h2d"; }
   int64_t Computation(const Site& site) const override;
 };
@@ -40,7 +41,8 @@ class Host2DeviceCopy final : public InputOperator {
 class InputCallback final : public InputOperator {
  public:
   using InputOperator::InputOperator;
-  absl::string_view type() const override { return "InputCallback"; }
+  static constexpr absl::string_view kType = "InputCallback";
+  absl::string_view type() const override { return kType; }
   std::string base_name() const override { return "input_callback"; }
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
 };
@@ -49,7 +51,8 @@ class InputCallback final : public InputOperator {
 class OutputCallback final : public OperatorWithParam<NoParam> {
  public:
   using OperatorWithParam::OperatorWithParam;
-  absl::string_view type() const override { return "OutputCallback"; }
+  static constexpr absl::string_view kType = "OutputCallback";
+  absl::string_view type() const override { return kType; }
   std::string base_name() const override { return "output_callback"; }
   Role role() const override { return Role::kOutput; }
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;

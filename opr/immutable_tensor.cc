@@ -2,6 +2,12 @@
 
 namespace ashlar {
 
+// A constant's value does not travel as a parameter: loaders make it with MakeConstant.
+template <>
+absl::StatusOr<OperatorPtr> MakeOperator<ImmutableTensor>(const ParamList&) {
+  return absl::InvalidArgumentError("a constant needs its value");
+}
+
 absl::StatusOr<std::vector<TensorType>> ImmutableTensor::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 0));

@@ -9,7 +9,8 @@ namespace ashlar {
 class ImmutableTensor final : public Operator {
  public:
   explicit ImmutableTensor(HostTensor value) : value_(std::move(value)) {}
-  absl::string_view type() const override { return "ImmutableTensor"; }
+  static constexpr absl::string_view kType = "ImmutableTensor";
+  absl::string_view type() const override { return kType; }
   std::string base_name() const override { return "const"; }
   ParamList params() const override { return {}; }
   Role role() const override { return Role::kConstant; }

@@ -7,6 +7,8 @@
 
 namespace ashlar {
 
+ASHLAR_MAKE_FROM_PARAMS(LRN)
+
 absl::StatusOr<std::vector<TensorType>> LRN::Infer(absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
   ASHLAR_RETURN_IF_ERROR(CheckImage("input", inputs[0].type));

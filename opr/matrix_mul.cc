@@ -7,6 +7,8 @@
 #include "opr/saturating_product.h"
 
 namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(MatrixMul)
+
 namespace {
 
 // Strides of an operand's matrices over the dimensions of `batch`, which its own broadcast to.

@@ -7,6 +7,8 @@
 #include "opr/operands.h"
 
 namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(MatrixMulBias)
+
 namespace {
 
 // A constant that is one value for each of `columns` along the last dimension, as a vector.

@@ -6,6 +6,8 @@
 #include "opr/saturating_product.h"
 
 namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(PoolingForward)
+
 namespace {
 
 // The part of output o's window that lies inside the image.

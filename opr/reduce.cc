@@ -8,6 +8,8 @@
 #include "opr/strided.h"
 
 namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(Reduce)
+
 namespace {
 
 // How a mode gathers values: it starts with `initial`, then takes each in.

@@ -4,6 +4,8 @@
 
 namespace ashlar {
 
+ASHLAR_MAKE_FROM_PARAMS(RelayoutFormat)
+
 absl::StatusOr<std::vector<TensorType>> RelayoutFormat::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));

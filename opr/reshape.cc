@@ -7,6 +7,8 @@
 
 namespace ashlar {
 
+ASHLAR_MAKE_FROM_PARAMS(Reshape)
+
 absl::StatusOr<Shape> Reshape::TargetShape(absl::Span<const InputInfo> inputs) const {
   ASHLAR_ASSIGN_OR_RETURN(std::vector<int64_t> dims, IntegerVector(inputs[1], "the target shape"));
   const Shape& x = inputs[0].type.shape;

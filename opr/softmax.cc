@@ -9,6 +9,8 @@
 
 namespace ashlar {
 
+ASHLAR_MAKE_FROM_PARAMS(Softmax)
+
 absl::StatusOr<std::vector<TensorType>> Softmax::Infer(absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
   ASHLAR_RETURN_IF_ERROR(CheckFloat("input", inputs[0].type));

@@ -10,6 +10,8 @@
 #include "opr/strided.h"
 
 namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(Subtensor)
+
 namespace {
 
 // A bound as Python takes it: from the end where negative, clipped to [low, high].

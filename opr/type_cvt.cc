@@ -6,6 +6,8 @@
 
 namespace ashlar {
 
+ASHLAR_MAKE_FROM_PARAMS(TypeCvt)
+
 absl::StatusOr<std::vector<TensorType>> TypeCvt::Infer(absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
   const TensorType& x = inputs[0].type;

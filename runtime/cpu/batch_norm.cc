@@ -78,7 +78,7 @@ void Run(const Problem& problem, const KernelArgs& args) {
   ParallelFor(problem.threads, problem.images * problem.rows * problem.blocks, grain, run);
 }
 
-absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
+absl::StatusOr<KernelList> MakeBatchNorm(const BatchNorm& op, const KernelRequest& request) {
   const TensorType &x = request.inputs[BatchNorm::kX], &y = request.outputs[0];
   if (IsBlocked(x.format) != IsBlocked(y.format)) {
     return absl::UnimplementedError(
@@ -99,7 +99,7 @@ absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
     }
   }
   problem.blocks = (problem.channels + problem.lanes - 1) / problem.lanes;
-  problem.epsilon = static_cast<const BatchNorm&>(*request.op).param().epsilon;
+  problem.epsilon = op.param().epsilon;
   problem.threads = request.threads;
   problem.isa = request.processor.isa;
   return OnlyKernel(absl::StrCat("batch_norm:", Name(request.processor.isa)),
@@ -109,7 +109,7 @@ absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
 }  // namespace
 
 void RegisterBatchNormKernels(KernelRegistry& registry) {
-  registry.Register("BatchNorm", MakeBatchNorm);
+  registry.Register<BatchNorm>(MakeBatchNorm, {DType::kFloat32});
 }
 
 }  // namespace ashlar::cpu

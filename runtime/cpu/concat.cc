@@ -39,11 +39,9 @@ void CopyPart(const Part& part, int64_t count, int64_t pitch, int threads, char*
               });
 }
 
-absl::StatusOr<KernelList> MakeConcat(const KernelRequest& request) {
+absl::StatusOr<KernelList> MakeConcat(const Concat& op, const KernelRequest& request) {
   const TensorType& output = request.outputs[0];
-  ASHLAR_ASSIGN_OR_RETURN(
-      const int axis,
-      NormalizeAxis(static_cast<const Concat&>(*request.op).param().axis, output.shape.rank()));
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, output.shape.rank()));
   int64_t count = 1, pitch = 0;
   std::vector<Part> parts;
   for (const TensorType& input : request.inputs) {
@@ -69,6 +67,6 @@ absl::StatusOr<KernelList> MakeConcat(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterConcatKernels(KernelRegistry& registry) { registry.Register("Concat", MakeConcat); }
+void RegisterConcatKernels(KernelRegistry& registry) { registry.Register<Concat>(MakeConcat); }
 
 }  // namespace ashlar::cpu

@@ -4,22 +4,28 @@
 
 #include "runtime/device/kernel.h"
 
+// A family is a file that registers the kernels of operators which share code.
+#define ASHLAR_CPU_FAMILIES(FAMILY) \
+  FAMILY(BatchNorm)                 \
+  FAMILY(Concat)                    \
+  FAMILY(Convolution)               \
+  FAMILY(Lrn)                       \
+  FAMILY(MatrixMul)                 \
+  FAMILY(Movement)                  \
+  FAMILY(Pointwise)                 \
+  FAMILY(Pooling)                   \
+  FAMILY(Reduce)                    \
+  FAMILY(Relayout)                  \
+  FAMILY(Softmax)                   \
+  FAMILY(TypeCvt)
+
 namespace ashlar::cpu {
 
 void RegisterKernels(KernelRegistry& registry);
 
-void RegisterBatchNormKernels(KernelRegistry& registry);
-void RegisterConcatKernels(KernelRegistry& registry);
-void RegisterConvolutionKernels(KernelRegistry& registry);
-void RegisterLrnKernels(KernelRegistry& registry);
-void RegisterMatrixMulKernels(KernelRegistry& registry);
-void RegisterMovementKernels(KernelRegistry& registry);
-void RegisterPointwiseKernels(KernelRegistry& registry);
-void RegisterPoolingKernels(KernelRegistry& registry);
-void RegisterReduceKernels(KernelRegistry& registry);
-void RegisterRelayoutKernels(KernelRegistry& registry);
-void RegisterSoftmaxKernels(KernelRegistry& registry);
-void RegisterTypeCvtKernels(KernelRegistry& registry);
+#define ASHLAR_FAMILY(Name) void Register##Name##Kernels(KernelRegistry& registry);
+ASHLAR_CPU_FAMILIES(ASHLAR_FAMILY)
+#undef ASHLAR_FAMILY
 
 }  // namespace ashlar::cpu
 

@@ -193,8 +193,8 @@ std::unique_ptr<Kernel> OwnLrn(const KernelRequest& request, const LRNParam& par
       0, relative_time);
 }
 
-absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
-  const LRNParam& param = static_cast<const LRN&>(*request.op).param();
+absl::StatusOr<KernelList> MakeLrn(const LRN& op, const KernelRequest& request) {
+  const LRNParam& param = op.param();
   KernelList kernels;
   // oneDNN centres its window; an even one lies elsewhere here.
   if (request.at_hand && param.size % 2 == 1 && !IsBlocked(request.inputs[0].format) &&
@@ -220,6 +220,8 @@ absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterLrnKernels(KernelRegistry& registry) { registry.Register("LRN", MakeLrn); }
+void RegisterLrnKernels(KernelRegistry& registry) {
+  registry.Register<LRN>(MakeLrn, {DType::kFloat32});
+}
 
 }  // namespace ashlar::cpu

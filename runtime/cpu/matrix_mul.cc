@@ -133,8 +133,8 @@ absl::Status AddOneDnnKernels(const KernelRequest& request, const MatrixMulParam
   });
 }
 
-absl::StatusOr<KernelList> MakeMatrixMul(const KernelRequest& request) {
-  const MatrixMulParam& param = static_cast<const MatrixMul&>(*request.op).param();
+absl::StatusOr<KernelList> MakeMatrixMul(const MatrixMul& op, const KernelRequest& request) {
+  const MatrixMulParam& param = op.param();
   ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry geometry,
                           InferMatrixMul(param, request.inputs[0], request.inputs[kB]));
   KernelList kernels;
@@ -152,7 +152,7 @@ absl::StatusOr<KernelList> MakeMatrixMul(const KernelRequest& request) {
 }  // namespace
 
 void RegisterMatrixMulKernels(KernelRegistry& registry) {
-  registry.Register("MatrixMul", MakeMatrixMul);
+  registry.Register<MatrixMul>(MakeMatrixMul, {DType::kFloat32});
 }
 
 }  // namespace ashlar::cpu

@@ -4,6 +4,9 @@
 
 #include "graph/status.h"
 #include "opr/dimshuffle.h"
+#include "opr/get_var_shape.h"
+#include "opr/host_io.h"
+#include "opr/reshape.h"
 #include "opr/subtensor.h"
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/kernels.h"
@@ -68,13 +71,12 @@ absl::StatusOr<KernelList> MakeBlockedSubtensor(const KernelRequest& request,
   });
 }
 
-absl::StatusOr<KernelList> MakeSubtensor(const KernelRequest& request) {
+absl::StatusOr<KernelList> MakeSubtensor(const Subtensor& op, const KernelRequest& request) {
   std::vector<InputInfo> infos;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     infos.push_back({request.inputs[i], request.host_values[i]});
   }
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges,
-                          static_cast<const Subtensor&>(*request.op).Ranges(infos));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(infos));
   if (IsBlocked(request.inputs[0].format) || IsBlocked(request.outputs[0].format)) {
     return MakeBlockedSubtensor(request, ranges);
   }
@@ -82,8 +84,7 @@ absl::StatusOr<KernelList> MakeSubtensor(const KernelRequest& request) {
   return StridedCopy(request, view.base, std::move(view.strides));
 }
 
-absl::StatusOr<KernelList> MakeDimshuffle(const KernelRequest& request) {
-  const Dimshuffle& op = static_cast<const Dimshuffle&>(*request.op);
+absl::StatusOr<KernelList> MakeDimshuffle(const Dimshuffle& op, const KernelRequest& request) {
   return StridedCopy(request, 0, op.Permuted(ContiguousStrides(request.inputs[0].shape)));
 }
 
@@ -100,11 +101,11 @@ absl::StatusOr<KernelList> MakeGetVarShape(const KernelRequest& request) {
 }  // namespace
 
 void RegisterMovementKernels(KernelRegistry& registry) {
-  registry.Register("Dimshuffle", MakeDimshuffle);
-  registry.Register("GetVarShape", MakeGetVarShape);
-  registry.Register("OutputCallback", MakePlainCopy);
-  registry.Register("Reshape", MakePlainCopy);
-  registry.Register("Subtensor", MakeSubtensor);
+  registry.Register<Dimshuffle>(MakeDimshuffle);
+  registry.Register<GetVarShape>(MakeGetVarShape);
+  registry.Register<OutputCallback>(MakePlainCopy);
+  registry.Register<Reshape>(MakePlainCopy);
+  registry.Register<Subtensor>(MakeSubtensor);
 }
 
 }  // namespace ashlar::cpu

@@ -88,8 +88,8 @@ void RunAsDouble(const RowLoop<kOperands>& loop, int arity, int threads, LoadRow
   });
 }
 
-absl::StatusOr<KernelList> MakeElemwise(const KernelRequest& request) {
-  const ElemwiseParam param = static_cast<const Elemwise&>(*request.op).param();
+absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest& request) {
+  const ElemwiseParam param = op.param();
   const TensorType output = request.outputs[0];
   const int arity = Arity(param.mode), threads = request.threads;
   const auto loops = LoopsOver<kOperands>(output, request.inputs, threads);
@@ -114,7 +114,7 @@ absl::StatusOr<KernelList> MakeElemwise(const KernelRequest& request) {
 }  // namespace
 
 void RegisterPointwiseKernels(KernelRegistry& registry) {
-  registry.Register("Elemwise", MakeElemwise);
+  registry.Register<Elemwise>(MakeElemwise);
 }
 
 }  // namespace ashlar::cpu

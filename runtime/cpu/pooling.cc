@@ -90,8 +90,8 @@ absl::Status AddOneDnnKernels(const KernelRequest& request, const PoolingGeometr
   });
 }
 
-absl::StatusOr<KernelList> MakePooling(const KernelRequest& request) {
-  const PoolingParam& param = static_cast<const PoolingForward&>(*request.op).param();
+absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelRequest& request) {
+  const PoolingParam& param = op.param();
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(param, request.inputs[0]));
   const bool planes = !IsBlocked(request.inputs[0].format) && !IsBlocked(request.outputs[0].format);
   const bool small_window = geometry.h.window * geometry.w.window <= kLargestOneDnnWindow;
@@ -107,7 +107,7 @@ absl::StatusOr<KernelList> MakePooling(const KernelRequest& request) {
 }  // namespace
 
 void RegisterPoolingKernels(KernelRegistry& registry) {
-  registry.Register("PoolingForward", MakePooling);
+  registry.Register<PoolingForward>(MakePooling, {DType::kFloat32});
 }
 
 }  // namespace ashlar::cpu

@@ -149,8 +149,8 @@ void Run(const Reduction& r, int threads, const KernelArgs& args) {
   });
 }
 
-absl::StatusOr<KernelList> MakeReduce(const KernelRequest& request) {
-  const ReduceMode mode = static_cast<const Reduce&>(*request.op).param().mode;
+absl::StatusOr<KernelList> MakeReduce(const Reduce& op, const KernelRequest& request) {
+  const ReduceMode mode = op.param().mode;
   const TensorType& input = request.inputs[0];
   const TensorType& output = request.outputs[0];
   Reduction r;
@@ -179,6 +179,6 @@ absl::StatusOr<KernelList> MakeReduce(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterReduceKernels(KernelRegistry& registry) { registry.Register("Reduce", MakeReduce); }
+void RegisterReduceKernels(KernelRegistry& registry) { registry.Register<Reduce>(MakeReduce); }
 
 }  // namespace ashlar::cpu

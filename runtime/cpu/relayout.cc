@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/status.h"
+#include "opr/relayout_format.h"
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -88,7 +89,7 @@ absl::StatusOr<KernelList> MakeRelayout(const KernelRequest& request) {
 }  // namespace
 
 void RegisterRelayoutKernels(KernelRegistry& registry) {
-  registry.Register("RelayoutFormat", MakeRelayout);
+  registry.Register<RelayoutFormat>(MakeRelayout);
 }
 
 }  // namespace ashlar::cpu

@@ -56,11 +56,9 @@ void Columns(const float* x, float* y, int64_t lanes, int64_t length, int64_t st
   }
 }
 
-absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
+absl::StatusOr<KernelList> MakeSoftmax(const Softmax& op, const KernelRequest& request) {
   const Shape& shape = request.outputs[0].shape;
-  ASHLAR_ASSIGN_OR_RETURN(
-      const int axis,
-      NormalizeAxis(static_cast<const Softmax&>(*request.op).param().axis, shape.rank()));
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, shape.rank()));
   const int64_t length = shape[axis];
   const int64_t step = ContiguousStrides(shape)[axis];
   const int64_t outer = shape.num_elements() / (length * step);
@@ -96,6 +94,8 @@ absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterSoftmaxKernels(KernelRegistry& registry) { registry.Register("Softmax", MakeSoftmax); }
+void RegisterSoftmaxKernels(KernelRegistry& registry) {
+  registry.Register<Softmax>(MakeSoftmax, {DType::kFloat32});
+}
 
 }  // namespace ashlar::cpu

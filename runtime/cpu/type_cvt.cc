@@ -31,6 +31,6 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterTypeCvtKernels(KernelRegistry& registry) { registry.Register("TypeCvt", MakeTypeCvt); }
+void RegisterTypeCvtKernels(KernelRegistry& registry) { registry.Register<TypeCvt>(MakeTypeCvt); }
 
 }  // namespace ashlar::cpu

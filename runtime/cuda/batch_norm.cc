@@ -2,6 +2,7 @@
 #include "opr/batch_norm.h"
 
 #include "graph/status.h"
+#include "runtime/cuda/batch_norm_code.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/walk.h"
@@ -9,7 +10,7 @@
 namespace ashlar::cuda {
 namespace {
 
-absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
+absl::StatusOr<KernelList> MakeBatchNorm(const BatchNorm& op, const KernelRequest& request) {
   ASHLAR_RETURN_IF_ERROR(CheckSameFormat(request));
   const TensorType& x = request.inputs[BatchNorm::kX];
   BatchNormParams params;
@@ -17,7 +18,7 @@ absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
   params.extents =
       ExtentsOf(x.format == Format::kDefault ? Shape{x.shape[0], channels, pixels / x.shape[0]}
                                              : Shape{pixels, channels, 1});
-  params.epsilon = static_cast<float>(static_cast<const BatchNorm&>(*request.op).param().epsilon);
+  params.epsilon = static_cast<float>(op.param().epsilon);
   return OnlyLaunch("batch_norm", [params](const KernelArgs& args, void* stream) {
     const auto input = [&](int i) { return static_cast<const float*>(args.inputs[i]); };
     BatchNormParams bound = params;
@@ -33,8 +34,8 @@ absl::StatusOr<KernelList> MakeBatchNorm(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterBatchNormKernels(KernelRegistry& registry) {
-  registry.Register("BatchNorm", MakeBatchNorm);
+void RegisterBatchNormKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<BatchNorm>(MakeBatchNorm, {DType::kFloat32});
 }
 
 }  // namespace ashlar::cuda

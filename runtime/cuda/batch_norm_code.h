@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "runtime/cuda/index.h"
+#include "runtime/cuda/launch.h"
 
 namespace ashlar::cuda {
 
@@ -17,6 +18,7 @@ struct BatchNormParams {
               *variance = nullptr;
   float* out = nullptr;
 };
+LaunchError Launch(const BatchNormParams& params, void* stream);
 
 ASHLAR_HD void BatchNormAt(const BatchNormParams& p, int64_t number) {
   int64_t rest = number;

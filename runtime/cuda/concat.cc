@@ -14,11 +14,9 @@ namespace ashlar::cuda {
 namespace {
 
 // Inputs that the plan made in their place are left alone.
-absl::StatusOr<KernelList> MakeConcat(const KernelRequest& request) {
+absl::StatusOr<KernelList> MakeConcat(const Concat& op, const KernelRequest& request) {
   const TensorType& output = request.outputs[0];
-  ASHLAR_ASSIGN_OR_RETURN(
-      const int axis,
-      NormalizeAxis(static_cast<const Concat&>(*request.op).param().axis, output.shape.rank()));
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, output.shape.rank()));
   const Strides strides = StridesOver(output, output.shape);
   std::vector<CopyPart> parts;
   std::vector<int> owners;
@@ -66,6 +64,8 @@ absl::StatusOr<KernelList> MakeConcat(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterConcatKernels(KernelRegistry& registry) { registry.Register("Concat", MakeConcat); }
+void RegisterConcatKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<Concat>(MakeConcat);
+}
 
 }  // namespace ashlar::cuda

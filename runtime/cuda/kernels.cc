@@ -3,17 +3,9 @@
 namespace ashlar::cuda {
 
 void RegisterKernels(KernelRegistry& registry, const LibraryKernels& libraries) {
-  RegisterBatchNormKernels(registry);
-  RegisterConcatKernels(registry);
-  RegisterConvolutionKernels(registry, libraries);
-  RegisterLrnKernels(registry);
-  RegisterMatrixMulKernels(registry, libraries);
-  RegisterMovementKernels(registry);
-  RegisterPointwiseKernels(registry);
-  RegisterPoolingKernels(registry);
-  RegisterReduceKernels(registry);
-  RegisterRelayoutKernels(registry);
-  RegisterSoftmaxKernels(registry);
+#define ASHLAR_FAMILY(Name) Register##Name##Kernels(registry, libraries);
+  ASHLAR_CUDA_FAMILIES(ASHLAR_FAMILY)
+#undef ASHLAR_FAMILY
 }
 
 }  // namespace ashlar::cuda

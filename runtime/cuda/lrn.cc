@@ -4,14 +4,15 @@
 #include "graph/status.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/lrn_code.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
 namespace {
 
-absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
+absl::StatusOr<KernelList> MakeLrn(const LRN& op, const KernelRequest& request) {
   ASHLAR_RETURN_IF_ERROR(CheckSameFormat(request));
-  const LRNParam& param = static_cast<const LRN&>(*request.op).param();
+  const LRNParam& param = op.param();
   const TensorType& image = request.outputs[0];
   LrnParams params;
   params.extents = ImageExtents(image, 1);
@@ -29,6 +30,8 @@ absl::StatusOr<KernelList> MakeLrn(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterLrnKernels(KernelRegistry& registry) { registry.Register("LRN", MakeLrn); }
+void RegisterLrnKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<LRN>(MakeLrn, kFloats);
+}
 
 }  // namespace ashlar::cuda

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "runtime/cuda/launch.h"
 #include "runtime/cuda/window.h"
 
 namespace ashlar::cuda {
@@ -20,6 +21,7 @@ struct LrnParams {
   const void* in = nullptr;
   void* out = nullptr;
 };
+LaunchError Launch(const LrnParams& params, void* stream);
 
 // base^beta. The usual exponent is 3/4, for which two roots cost a fraction of a power.
 ASHLAR_HD float LrnPower(float base, float beta) {

@@ -5,6 +5,7 @@
 #include "opr/matrix_mul_bias.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/matrix_mul_code.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
@@ -14,9 +15,9 @@ namespace {
 constexpr double kDirectSlowdown = 20;
 
 // One thread an element of the output.
-absl::StatusOr<std::unique_ptr<Kernel>> DirectMatrixMul(const KernelRequest& request,
+absl::StatusOr<std::unique_ptr<Kernel>> DirectMatrixMul(const MatrixMulBiasParam& param,
+                                                        const KernelRequest& request,
                                                         double relative_time) {
-  const MatrixMulBiasParam param = ProductParam(*request.op);
   ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry geometry,
                           InferMatrixMul(param, request.inputs[0], request.inputs[1]));
   MatrixParams params;
@@ -49,29 +50,29 @@ absl::StatusOr<std::unique_ptr<Kernel>> DirectMatrixMul(const KernelRequest& req
       relative_time);
 }
 
+// A MatrixMul is a MatrixMulBias without ReLU.
+const MatrixMulBiasParam& ParamOf(const MatrixMulBias& op) { return op.param(); }
+MatrixMulBiasParam ParamOf(const MatrixMul& op) { return {op.param()}; }
+
 }  // namespace
 
-MatrixMulBiasParam ProductParam(const Operator& op) {
-  if (op.type() == "MatrixMulBias") return static_cast<const MatrixMulBias&>(op).param();
-  MatrixMulBiasParam param;
-  static_cast<MatrixMulParam&>(param) = static_cast<const MatrixMul&>(op).param();
-  return param;
-}
-
 void RegisterMatrixMulKernels(KernelRegistry& registry, const LibraryKernels& libraries) {
-  const auto product =
-      [library = libraries.matrix_mul](const KernelRequest& request) -> absl::StatusOr<KernelList> {
+  const auto product = [library = libraries.matrix_mul](
+                           const auto& op,
+                           const KernelRequest& request) -> absl::StatusOr<KernelList> {
+    const MatrixMulBiasParam param = ParamOf(op);
     KernelList kernels;
     if (library) {
-      ASHLAR_ASSIGN_OR_RETURN(kernels, library(request));
+      ASHLAR_ASSIGN_OR_RETURN(kernels, library(param, request));
     }
-    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> direct,
-                            DirectMatrixMul(request, kernels.empty() ? 1.0 : kDirectSlowdown));
+    ASHLAR_ASSIGN_OR_RETURN(
+        std::unique_ptr<Kernel> direct,
+        DirectMatrixMul(param, request, kernels.empty() ? 1.0 : kDirectSlowdown));
     kernels.push_back(std::move(direct));
     return kernels;
   };
-  registry.Register("MatrixMul", product);
-  registry.Register("MatrixMulBias", product);
+  registry.Register<MatrixMul>(product, kFloats);
+  registry.Register<MatrixMulBias>(product, kFloats);
 }
 
 }  // namespace ashlar::cuda

@@ -4,6 +4,7 @@
 
 #include "opr/scalar_functions.h"
 #include "runtime/cuda/index.h"
+#include "runtime/cuda/launch.h"
 
 namespace ashlar::cuda {
 
@@ -18,6 +19,7 @@ struct MatrixParams {
   const void *a = nullptr, *b = nullptr, *bias = nullptr;  // bias: or null
   void* out = nullptr;
 };
+LaunchError Launch(const MatrixParams& params, void* stream);
 
 ASHLAR_HD void MatrixAt(const MatrixParams& p, int64_t number) {
   const int64_t column = number % p.n, row = number / p.n % p.m;

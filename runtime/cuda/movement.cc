@@ -4,28 +4,30 @@
 
 #include "graph/status.h"
 #include "opr/dimshuffle.h"
+#include "opr/get_var_shape.h"
+#include "opr/host_io.h"
+#include "opr/reshape.h"
 #include "opr/subtensor.h"
 #include "runtime/cuda/copy.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/pointwise.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
 namespace {
 
-absl::StatusOr<KernelList> MakeSubtensor(const KernelRequest& request) {
+absl::StatusOr<KernelList> MakeSubtensor(const Subtensor& op, const KernelRequest& request) {
   std::vector<InputInfo> infos;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     infos.push_back({request.inputs[i], request.host_values[i]});
   }
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges,
-                          static_cast<const Subtensor&>(*request.op).Ranges(infos));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(infos));
   StridedView view = ViewOf(ranges, StridesOver(request.inputs[0], request.inputs[0].shape));
   return StridedCopy(request, view.base, std::move(view.strides));
 }
 
-absl::StatusOr<KernelList> MakeDimshuffle(const KernelRequest& request) {
-  const Dimshuffle& op = static_cast<const Dimshuffle&>(*request.op);
+absl::StatusOr<KernelList> MakeDimshuffle(const Dimshuffle& op, const KernelRequest& request) {
   return StridedCopy(request, 0,
                      op.Permuted(StridesOver(request.inputs[0], request.inputs[0].shape)));
 }
@@ -48,12 +50,12 @@ absl::StatusOr<KernelList> MakeGetVarShape(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterMovementKernels(KernelRegistry& registry) {
-  registry.Register("Dimshuffle", MakeDimshuffle);
-  registry.Register("GetVarShape", MakeGetVarShape);
-  registry.Register("OutputCallback", PlainCopy);
-  registry.Register("Reshape", PlainCopy);
-  registry.Register("Subtensor", MakeSubtensor);
+void RegisterMovementKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<Dimshuffle>(MakeDimshuffle);
+  registry.Register<GetVarShape>(MakeGetVarShape);
+  registry.Register<OutputCallback>(PlainCopy);
+  registry.Register<Reshape>(PlainCopy);
+  registry.Register<Subtensor>(MakeSubtensor);
 }
 
 }  // namespace ashlar::cuda

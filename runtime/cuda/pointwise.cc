@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "opr/elemwise_chain.h"
+#include "opr/type_cvt.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/pointwise_chain.h"
@@ -76,8 +77,8 @@ LaunchError LaunchChain(ChainParams params, const KernelArgs& args, void* stream
 
 namespace {
 
-absl::StatusOr<KernelList> MakeElemwise(const KernelRequest& request) {
-  const ElemwiseParam& param = static_cast<const Elemwise&>(*request.op).param();
+absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest& request) {
+  const ElemwiseParam& param = op.param();
   if (request.outputs[0].shape.num_elements() == 0) return NoLaunch();
   const ChainParams params = MakeChain(request.outputs[0], request.inputs, {StepOf(param)});
   return OnlyLaunch(
@@ -85,8 +86,9 @@ absl::StatusOr<KernelList> MakeElemwise(const KernelRequest& request) {
       [params](const KernelArgs& args, void* stream) { return LaunchChain(params, args, stream); });
 }
 
-absl::StatusOr<KernelList> MakeElemwiseChain(const KernelRequest& request) {
-  const ElemwiseChainParam& param = static_cast<const ElemwiseChain&>(*request.op).param();
+absl::StatusOr<KernelList> MakeElemwiseChain(const ElemwiseChain& op,
+                                             const KernelRequest& request) {
+  const ElemwiseChainParam& param = op.param();
   if (request.outputs[0].shape.num_elements() == 0) return NoLaunch();
   static_assert(ElemwiseChainParam::kChained == ChainStep::kChained);
   std::vector<ChainStep> steps(param.steps());
@@ -127,10 +129,10 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterPointwiseKernels(KernelRegistry& registry) {
-  registry.Register("Elemwise", MakeElemwise);
-  registry.Register("ElemwiseChain", MakeElemwiseChain);
-  registry.Register("TypeCvt", MakeTypeCvt);
+void RegisterPointwiseKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<Elemwise>(MakeElemwise);
+  registry.Register<ElemwiseChain>(MakeElemwiseChain);
+  registry.Register<TypeCvt>(MakeTypeCvt);
 }
 
 }  // namespace ashlar::cuda

@@ -7,6 +7,7 @@
 
 #include "opr/scalar_functions.h"
 #include "runtime/cuda/index.h"
+#include "runtime/cuda/launch.h"
 #include "runtime/cuda/scalar.h"
 
 namespace ashlar::cuda {
@@ -47,6 +48,7 @@ struct ChainParams {
   const void* in[kMaxInputs] = {};
   void* out = nullptr;
 };
+LaunchError Launch(const ChainParams& params, void* stream);
 
 template <typename Real, typename Load>
 ASHLAR_HD Real Argument(const ChainStep& step, int8_t index, Real chained, const Load& load) {
@@ -130,6 +132,7 @@ struct ConvertParams {
   const void* in = nullptr;
   void* out = nullptr;
 };
+LaunchError Launch(const ConvertParams& params, void* stream);
 
 template <typename Real>
 ASHLAR_HD void ConvertAt(const ConvertParams& p, int64_t number) {
@@ -158,6 +161,7 @@ struct CopyParams {
   const void* in[kMaxParts] = {};
   void* out = nullptr;
 };
+LaunchError Launch(const CopyParams& params, void* stream);
 
 template <typename Word>
 ASHLAR_HD void CopyAt(const CopyParams& p, int part, int64_t number) {
@@ -173,6 +177,7 @@ struct WriteParams {
   int32_t values[kMaxRank] = {};
   int32_t* out = nullptr;
 };
+LaunchError Launch(const WriteParams& params, void* stream);
 ASHLAR_HD void WriteAt(const WriteParams& p, int number) { p.out[number] = p.values[number]; }
 
 }  // namespace ashlar::cuda

@@ -4,6 +4,7 @@
 #include "graph/status.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/pooling_code.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
@@ -41,8 +42,8 @@ void ShareWork(const TensorType& src, const TensorType& dst, const PoolingGeomet
   }
 }
 
-absl::StatusOr<KernelList> MakePooling(const KernelRequest& request) {
-  const PoolingParam& param = static_cast<const PoolingForward&>(*request.op).param();
+absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelRequest& request) {
+  const PoolingParam& param = op.param();
   const TensorType &src = request.inputs[0], &dst = request.outputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(param, src));
   static_assert(static_cast<int>(PoolKind::kAverageInside) ==
@@ -63,8 +64,8 @@ absl::StatusOr<KernelList> MakePooling(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterPoolingKernels(KernelRegistry& registry) {
-  registry.Register("PoolingForward", MakePooling);
+void RegisterPoolingKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<PoolingForward>(MakePooling, kFloats);
 }
 
 }  // namespace ashlar::cuda

@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_POOLING_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_POOLING_CODE_H_
 
+#include "runtime/cuda/launch.h"
 #include "runtime/cuda/window.h"
 
 namespace ashlar::cuda {
@@ -23,6 +24,7 @@ struct PoolParams {
   const void* in = nullptr;
   void* out = nullptr;
 };
+LaunchError Launch(const PoolParams& params, void* stream);
 
 // The fold of two values, which hands a NaN on.
 ASHLAR_HD float PoolTwo(PoolKind kind, float a, float b) {

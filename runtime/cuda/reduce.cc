@@ -4,6 +4,7 @@
 #include "graph/status.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/reduce_code.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
@@ -14,8 +15,8 @@ static_assert(static_cast<int>(FoldKind::kMean) == static_cast<int>(ReduceMode::
 // A team is worth its while for this many elements a result.
 constexpr int64_t kTeamElements = 64;
 
-absl::StatusOr<KernelList> MakeReduce(const KernelRequest& request) {
-  const ReduceMode mode = static_cast<const Reduce&>(*request.op).param().mode;
+absl::StatusOr<KernelList> MakeReduce(const Reduce& op, const KernelRequest& request) {
+  const ReduceMode mode = op.param().mode;
   const TensorType &input = request.inputs[0], &output = request.outputs[0];
   if (output.shape.num_elements() == 0) return NoLaunch();
   ReduceParams params;
@@ -51,6 +52,8 @@ absl::StatusOr<KernelList> MakeReduce(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterReduceKernels(KernelRegistry& registry) { registry.Register("Reduce", MakeReduce); }
+void RegisterReduceKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<Reduce>(MakeReduce);
+}
 
 }  // namespace ashlar::cuda

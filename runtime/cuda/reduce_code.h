@@ -4,6 +4,7 @@
 
 #include "runtime/cuda/fold.h"
 #include "runtime/cuda/index.h"
+#include "runtime/cuda/launch.h"
 
 namespace ashlar::cuda {
 
@@ -18,6 +19,7 @@ struct ReduceParams {
   const void* in = nullptr;
   void* out = nullptr;
 };
+LaunchError Launch(const ReduceParams& params, void* stream);
 
 template <typename Real, typename Team>
 ASHLAR_HD void ReduceAt(const ReduceParams& p, int64_t number, const Team& team) {

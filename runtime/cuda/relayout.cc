@@ -1,4 +1,5 @@
 // RelayoutFormat.
+#include "opr/relayout_format.h"
 #include "runtime/cuda/copy.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/transpose.h"
@@ -20,8 +21,8 @@ absl::StatusOr<KernelList> MakeRelayout(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterRelayoutKernels(KernelRegistry& registry) {
-  registry.Register("RelayoutFormat", MakeRelayout);
+void RegisterRelayoutKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<RelayoutFormat>(MakeRelayout);
 }
 
 }  // namespace ashlar::cuda

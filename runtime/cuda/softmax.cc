@@ -5,16 +5,15 @@
 #include "opr/axis.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/softmax_code.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
 namespace {
 
-absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
+absl::StatusOr<KernelList> MakeSoftmax(const Softmax& op, const KernelRequest& request) {
   const Shape& shape = request.outputs[0].shape;
-  ASHLAR_ASSIGN_OR_RETURN(
-      const int axis,
-      NormalizeAxis(static_cast<const Softmax&>(*request.op).param().axis, shape.rank()));
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, shape.rank()));
   SoftmaxParams params;
   params.length = shape[axis];
   params.step = ContiguousStrides(shape)[axis];
@@ -25,6 +24,8 @@ absl::StatusOr<KernelList> MakeSoftmax(const KernelRequest& request) {
 
 }  // namespace
 
-void RegisterSoftmaxKernels(KernelRegistry& registry) { registry.Register("Softmax", MakeSoftmax); }
+void RegisterSoftmaxKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<Softmax>(MakeSoftmax, kFloats);
+}
 
 }  // namespace ashlar::cuda

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "runtime/cuda/fold.h"
+#include "runtime/cuda/launch.h"
 
 namespace ashlar::cuda {
 
@@ -16,6 +17,7 @@ struct SoftmaxParams {
   const void* in = nullptr;
   float* out = nullptr;
 };
+LaunchError Launch(const SoftmaxParams& params, void* stream);
 
 template <typename From, typename Team>
 ASHLAR_HD void SoftmaxAt(const SoftmaxParams& p, int64_t row, const Team& team) {

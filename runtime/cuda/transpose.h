@@ -7,6 +7,7 @@
 
 #include "graph/shape.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/transpose_code.h"
 
 namespace ashlar::cuda {
 

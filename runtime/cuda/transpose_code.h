@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "runtime/cuda/launch.h"
 #include "runtime/cuda/scalar.h"
 
 namespace ashlar::cuda {
@@ -18,6 +19,7 @@ struct TransposeParams {
   const void* in = nullptr;
   void* out = nullptr;
 };
+LaunchError Launch(const TransposeParams& params, void* stream);
 
 template <typename To, typename From>
 ASHLAR_HD To Converted(From value) {

@@ -1,6 +1,10 @@
 #include "runtime/device/kernel.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace ashlar {
 
@@ -11,6 +15,22 @@ void KernelRegistry::Register(absl::string_view type, KernelFactory factory) {
 const KernelFactory* KernelRegistry::Find(absl::string_view type) const {
   const auto it = factories_.find(std::string(type));
   return it == factories_.end() ? nullptr : &it->second;
+}
+
+absl::Status KernelRegistry::CheckDTypes(const KernelRequest& request,
+                                         const std::vector<DType>& dtypes) {
+  for (size_t i = 0; !dtypes.empty() && i < request.inputs.size(); ++i) {
+    const TensorType& type = request.inputs[i];
+    if (request.op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue ||
+        std::find(dtypes.begin(), dtypes.end(), type.dtype) != dtypes.end()) {
+      continue;
+    }
+    const auto append = [](std::string* out, DType dtype) { absl::StrAppend(out, Name(dtype)); };
+    return absl::UnimplementedError(absl::StrCat("input ", i, " is ", type.ToString(),
+                                                 "; the kernels of this device take ",
+                                                 absl::StrJoin(dtypes, ", ", append)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace ashlar

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -111,10 +113,29 @@ using KernelFactory = std::function<absl::StatusOr<KernelList>(const KernelReque
 class KernelRegistry {
  public:
   void Register(absl::string_view type, KernelFactory factory);
+  // `make`, called with the operator as what it is and the request, or with the request alone.
+  // Where `dtypes` are given, requests with another one on the device are refused.
+  template <typename Op, typename Make>
+  void Register(const Make& make, std::vector<DType> dtypes = {}) {
+    Register(Op::kType,
+             [make, dtypes = std::move(dtypes)](
+                 const KernelRequest& request) -> absl::StatusOr<KernelList> {
+               if (absl::Status status = CheckDTypes(request, dtypes); !status.ok()) return status;
+               if constexpr (std::is_invocable_v<Make, const Op&, const KernelRequest&>) {
+                 return make(static_cast<const Op&>(*request.op), request);
+               } else {
+                 return make(request);
+               }
+             });
+  }
   // Null where the device has no kernel for the type.
   const KernelFactory* Find(absl::string_view type) const;
 
  private:
+  // Unimplemented where an input that is read on the device has none of the dtypes, if there are
+  // any.
+  static absl::Status CheckDTypes(const KernelRequest& request, const std::vector<DType>& dtypes);
+
   std::map<std::string, KernelFactory, std::less<>> factories_;
 };
 

@@ -65,9 +65,8 @@ void AddWinogradConvolutions(const ConvProblem& problem, double worthwhile, Kern
 }
 
 template <typename Op>
-absl::StatusOr<KernelList> ConvolutionKernels(const KernelRequest& request) {
-  ASHLAR_ASSIGN_OR_RETURN(ConvProblem problem,
-                          ReadConvolution(request, ParamOf(static_cast<const Op&>(*request.op))));
+absl::StatusOr<KernelList> ConvolutionKernels(const Op& op, const KernelRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(ConvProblem problem, ReadConvolution(request, ParamOf(op)));
   KernelList kernels;
   if (PanelConvolutionFits(problem)) {
     AddPanelConvolutions(problem, kernels);
@@ -105,8 +104,8 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
 }
 
 void RegisterConvolutionKernels(KernelRegistry& registry) {
-  registry.Register("ConvolutionForward", ConvolutionKernels<ConvolutionForward>);
-  registry.Register("ConvBiasForward", ConvolutionKernels<ConvBiasForward>);
+  registry.Register<ConvolutionForward>(ConvolutionKernels<ConvolutionForward>, {DType::kFloat32});
+  registry.Register<ConvBiasForward>(ConvolutionKernels<ConvBiasForward>, {DType::kFloat32});
 }
 
 }  // namespace ashlar::cpu

@@ -41,12 +41,11 @@ ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
 
 }  // namespace
 
-absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request) {
+absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
+                                            const ConvBiasParam& param) {
   const std::vector<TensorType>& inputs = request.inputs;
   ConvProblem problem;
-  problem.param = request.op->type() == "ConvBiasForward"
-                      ? ParamOf(static_cast<const ConvBiasForward&>(*request.op))
-                      : ParamOf(static_cast<const ConvolutionForward&>(*request.op));
+  problem.param = param;
   problem.src = inputs[kSrc];
   problem.filter = inputs[kFilter];
   problem.dst = request.outputs[0];
@@ -66,8 +65,9 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request) {
 
 void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& libraries) {
   const auto make = [library = libraries.convolution](
+                        const auto& op,
                         const KernelRequest& request) -> absl::StatusOr<KernelList> {
-    ASHLAR_ASSIGN_OR_RETURN(const ConvProblem problem, ReadConvolution(request));
+    ASHLAR_ASSIGN_OR_RETURN(const ConvProblem problem, ReadConvolution(request, ParamOf(op)));
     KernelList kernels;
     if (library) {
       ASHLAR_ASSIGN_OR_RETURN(kernels, LibraryConvolutions(problem, library));
@@ -78,8 +78,8 @@ void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& 
     kernels.push_back(MakeDirectConvolution(problem, kernels.empty() ? 1.0 : kDirectSlowdown));
     return kernels;
   };
-  registry.Register("ConvBiasForward", make);
-  registry.Register("ConvolutionForward", make);
+  registry.Register<ConvBiasForward>(make, kFloats);
+  registry.Register<ConvolutionForward>(make, kFloats);
 }
 
 }  // namespace ashlar::cuda

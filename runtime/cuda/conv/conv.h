@@ -34,7 +34,9 @@ struct ConvProblem {
   int64_t src_offset_bytes() const { return src_offset * SizeOf(src.dtype); }
 };
 
-absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request);
+// `param` is that of request.op.
+absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
+                                            const ConvBiasParam& param);
 
 // A kernel of our own: slow, for what libraries refuse.
 std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double relative_time);

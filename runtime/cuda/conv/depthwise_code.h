@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_DEPTHWISE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_DEPTHWISE_CODE_H_
 
+#include "runtime/cuda/launch.h"
 #include "runtime/cuda/pointwise.h"
 #include "runtime/cuda/window.h"
 
@@ -27,6 +28,7 @@ struct DepthwiseParams {
   const void* filter = nullptr;                             // [R, S, C]
   void* out = nullptr;
 };
+LaunchError Launch(const DepthwiseParams& params, void* stream);
 
 template <typename T, int kPack>
 ASHLAR_HD void AddTo(float (&sums)[kPack], const T* data) {

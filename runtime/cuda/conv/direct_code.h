@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_DIRECT_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_DIRECT_CODE_H_
 
+#include "runtime/cuda/launch.h"
 #include "runtime/cuda/pointwise.h"
 #include "runtime/cuda/window.h"
 
@@ -21,6 +22,7 @@ struct DirectConvParams {
   const void *in = nullptr, *filter = nullptr, *bias = nullptr, *z = nullptr;  // bias, z: or null
   void* out = nullptr;
 };
+LaunchError Launch(const DirectConvParams& params, void* stream);
 
 template <typename T>
 ASHLAR_HD void DirectConvAt(const DirectConvParams& p, int64_t number) {

@@ -76,7 +76,9 @@ class CudaDevice final : public Device {
     RegisterKernels(
         kernels_,
         {[&library](const ConvProblem& problem) { return CudnnConvolutions(problem, library); },
-         [&library](const KernelRequest& request) { return CublasMatrixMuls(request, library); }});
+         [&library](const MatrixMulBiasParam& param, const KernelRequest& request) {
+           return CublasMatrixMuls(param, request, library);
+         }});
     return absl::OkStatus();
   }
 

@@ -129,8 +129,8 @@ absl::Status MakeOperation(const Product& product, Operation& operation) {
 }
 
 // Null for batches that the library cannot walk.
-absl::StatusOr<std::shared_ptr<const Product>> MakeProduct(const KernelRequest& request) {
-  const MatrixMulBiasParam param = ProductParam(*request.op);
+absl::StatusOr<std::shared_ptr<const Product>> MakeProduct(const MatrixMulBiasParam& param,
+                                                           const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry g,
                           InferMatrixMul(param, request.inputs[0], request.inputs[1]));
   Shape batch = g.batch;
@@ -246,8 +246,8 @@ absl::Status SetPreference(int64_t limit, DType output, Preference& preference) 
 // Where no device is there to ask about.
 class PlannedMatrixMul final : public Kernel {
  public:
-  explicit PlannedMatrixMul(const KernelRequest& request)
-      : name_(Name(request.inputs.size() > MatrixMulBias::kBias, ProductParam(*request.op).relu)) {}
+  PlannedMatrixMul(const MatrixMulBiasParam& param, const KernelRequest& request)
+      : name_(Name(request.inputs.size() > MatrixMulBias::kBias, param.relu)) {}
   std::string implementation() const override { return name_; }
   absl::Status Run(const KernelArgs&, KernelState*) const override {
     return absl::FailedPreconditionError("this product was planned without a device");
@@ -259,14 +259,16 @@ class PlannedMatrixMul final : public Kernel {
 
 }  // namespace
 
-absl::StatusOr<KernelList> CublasMatrixMuls(const KernelRequest& request,
+absl::StatusOr<KernelList> CublasMatrixMuls(const MatrixMulBiasParam& param,
+                                            const KernelRequest& request,
                                             const LibraryDevice& device) {
   KernelList kernels;
   if (device.cublas == nullptr) {
-    kernels.push_back(std::make_unique<PlannedMatrixMul>(request));
+    kernels.push_back(std::make_unique<PlannedMatrixMul>(param, request));
     return kernels;
   }
-  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Product> product, MakeProduct(request));
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Product> product,
+                          MakeProduct(param, request));
   if (product == nullptr) return kernels;
   const int most = request.policy.all_candidates ? kAllCandidates : kByHeuristics;
   std::set<std::string> known;  // what needs no scratch is an answer to both limits

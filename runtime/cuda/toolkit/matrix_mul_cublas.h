@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_MATRIX_MUL_CUBLAS_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_MATRIX_MUL_CUBLAS_H_
 
+#include "opr/matrix_mul_bias.h"
 #include "runtime/cuda/toolkit/library_device.h"
 #include "runtime/device/kernel.h"
 
@@ -10,7 +11,8 @@ namespace ashlar::cuda {
 // The algorithms that the library's heuristics name, with scratch and without, best first. Empty
 // where it takes no such product: batches whose matrices are not one stride apart. Without a device
 // one kernel without scratch stands for all; it can be planned with, but not run.
-absl::StatusOr<KernelList> CublasMatrixMuls(const KernelRequest& request,
+absl::StatusOr<KernelList> CublasMatrixMuls(const MatrixMulBiasParam& param,
+                                            const KernelRequest& request,
                                             const LibraryDevice& device);
 
 }  // namespace ashlar::cuda

@@ -1,4 +1,5 @@
-// Stands for the toolkit's header where device code is compiled for the host: what kernels.cu uses
+// Stands for the toolkit's header where device code is compiled for the host: what the
+// .cu files use
 // of the language and of the runtime's launches.
 #ifndef ASHLAR_TESTS_RUNTIME_CUDA_EMULATION_INCLUDE_CUDA_RUNTIME_H_
 #define ASHLAR_TESTS_RUNTIME_CUDA_EMULATION_INCLUDE_CUDA_RUNTIME_H_

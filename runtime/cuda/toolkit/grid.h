@@ -1,0 +1,80 @@
+// What launches of our own kernels share: grids, loops over them, the threads of a block as a team.
+// For the device's compiler only.
+#ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_GRID_H_
+#define ASHLAR_RUNTIME_CUDA_TOOLKIT_GRID_H_
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "runtime/cuda/launch.h"
+#include "runtime/cuda/scalar.h"
+
+namespace ashlar::cuda {
+
+inline constexpr int kThreads = 256;
+inline constexpr int64_t kMaxBlocks = int64_t{1} << 30;
+
+template <typename... Taken, typename... Given>
+LaunchError Start(void (*kernel)(Taken...), dim3 blocks, dim3 threads, void* stream,
+                  const Given&... given) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.stream = static_cast<cudaStream_t>(stream);
+  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, given...);
+  if (error == cudaSuccess) return nullptr;
+  static_cast<void>(cudaGetLastError());  // or the next call would report it once more
+  return cudaGetErrorString(error);
+}
+
+// Blocks for so many threads in a grid-stride loop.
+inline unsigned Blocks(int64_t threads) {
+  return static_cast<unsigned>(std::min((threads + kThreads - 1) / kThreads, kMaxBlocks));
+}
+
+template <typename Index>
+__device__ Index FirstIndex() {
+  return static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+#define ASHLAR_GRID_LOOP(i, count)                                                         \
+  for (int64_t i = FirstIndex<int64_t>(), grid_step = int64_t{1} * gridDim.x * blockDim.x; \
+       i < (count); i += grid_step)
+
+// The threads of a block. `shared` has a place for each warp; All is called by all threads.
+template <typename Real>
+struct Block {
+  Real* shared;
+  __device__ int rank() const { return threadIdx.x; }
+  __device__ int size() const { return blockDim.x; }
+  template <typename Combine>
+  __device__ Real All(Real value, Combine combine) const {
+    for (int distance = 16; distance > 0; distance /= 2) {
+      value = combine(value, __shfl_xor_sync(0xffffffffu, value, distance));
+    }
+    const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    __syncthreads();  // the last call's values are read
+    if (threadIdx.x % 32 == 0) shared[warp] = value;
+    __syncthreads();
+    value = shared[0];
+    for (int w = 1; w < warps; ++w) value = combine(value, shared[w]);
+    return value;
+  }
+};
+
+inline bool IsReal(Scalar dtype) {
+  return dtype == Scalar::kFloat32 || dtype == Scalar::kFloat16 || dtype == Scalar::kBFloat16;
+}
+
+// The call's result for a value of the type that stands for the dtype.
+template <typename Call>
+LaunchError WithReal(Scalar dtype, const Call& call) {
+  if (dtype == Scalar::kFloat16) return call(Half());
+  if (dtype == Scalar::kBFloat16) return call(BFloat16());
+  return call(float());
+}
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_TOOLKIT_GRID_H_
