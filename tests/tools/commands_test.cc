@@ -358,6 +358,21 @@ TEST_F(CommandsTest, AProcessorIsNamedByOptionOrEnvironment) {
   }
 }
 
+TEST_F(CommandsTest, APlanForAProcessorIsTheSameOnEveryMachine) {
+  for (const std::string options :
+       {"avx512/48K/2M", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1M", "baseline/32K/256K",
+        "avx2/32K/512K --passes none", "avx512/48K/2M --memory-budget min"}) {
+    SCOPED_TRACE(options);
+    const std::string command = "plan model.ash --no-autotune --json --processor " + options;
+    const json here = Ashlar(command).Json();
+    const ScopedVariable lesser("DNNL_MAX_CPU_ISA", "SSE41");
+    const json there = Ashlar(command).Json();
+    for (const char* key : {"processor", "pools", "arena", "tile", "workspaces", "comp_seq"}) {
+      EXPECT_EQ(here.at(key), there.at(key)) << key;
+    }
+  }
+}
+
 TEST_F(CommandsTest, APlanForALesserProcessorRunsAndForAGreaterOneDoesNot) {
   EXPECT_EQ(Ashlar("compare model.ash --quiet --processor baseline/32K/256K").exit_code, 0);
   EXPECT_EQ(Ashlar("verify model.ash --quiet --processor baseline/32K/256K").exit_code, 0);

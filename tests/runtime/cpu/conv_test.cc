@@ -369,5 +369,28 @@ TEST(ConvTest, PoliciesLeaveTheDirectKernels) {
   }
 }
 
+// oneDNN looks at the machine at hand, on which a plan for a named processor must not depend.
+TEST(ConvTest, KernelsForANamedProcessorAreOurOwn) {
+  const ConvBiasForward op{ConvBiasParam()};
+  KernelRequest request;
+  request.op = &op;
+  request.inputs = {{DType::kFloat32, {1, 32, 9, 9}},
+                    {DType::kFloat32, {32, 32, 1, 1}},
+                    {DType::kFloat32, {1, 32, 1, 1}}};
+  request.outputs = {{DType::kFloat32, {1, 32, 9, 9}}};
+  request.constant = {false, true, true};
+  request.at_hand = false;
+  KernelRegistry registry;
+  RegisterConvolutionKernels(registry);
+  for (const Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
+    request.processor.isa = isa;
+    const absl::StatusOr<KernelList> kernels = (*registry.Find(op.type()))(request);
+    ASSERT_TRUE(kernels.ok()) << kernels.status();
+    ASSERT_EQ(kernels->size(), 1u);
+    EXPECT_EQ(kernels->front()->implementation(), absl::StrCat("direct:", Name(isa)));
+    EXPECT_EQ(kernels->front()->workspace_bytes(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace ashlar::cpu
