@@ -43,7 +43,7 @@ ASHLAR_FORMULA T Clamp(T a, U lo, U hi) {
 
 template <typename U, typename T>
 ASHLAR_FORMULA T HSwish(T a) {
-  return a < -3 ? 0 : a > 3 ? a : a * (a + 3) * (U(1) / 6);
+  return a * (Clamp(a + 3, U(0), U(6)) * (U(1) / 6));
 }
 
 // IEEE 754-2019's maximum: of two zeros the positive one, of a NaN and a number the NaN.
