@@ -130,9 +130,7 @@ class BenchCommand final : public Command {
     AddParsed(app, "--warmup", warmup_, ParseCountOrDuration, "N|TIME",
               "runs or time before measuring (default 200ms)")
         ->group("Measurement");
-    app.add_option("--iterations", iterations_, "at least so many runs (default 10)")
-        ->option_text("N")
-        ->check(WholeNumber(1, 1 << 30))
+    AddNumber(app, "--iterations", iterations_, 1, 1 << 30, "at least so many runs (default 10)")
         ->group("Measurement");
     AddParsed(app, "--duration", duration_, ParseDuration, "TIME",
               "and at least this long (default 0s)")

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
+#include "tools/parse.h"
 
 namespace ashlar {
 namespace {
@@ -22,11 +22,8 @@ double Ratio(double difference, double scale) {
 }  // namespace
 
 absl::StatusOr<Metric> ParseMetric(absl::string_view name) {
-  if (name == "elemwise") return Metric::kElementwise;
-  if (name == "max") return Metric::kMax;
-  if (name == "nmse") return Metric::kNmse;
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", name.substr(0, 40), "' is not elemwise, max or nmse"));
+  return ParseName<Metric>(
+      name, {{"elemwise", Metric::kElementwise}, {"max", Metric::kMax}, {"nmse", Metric::kNmse}});
 }
 
 Difference Compare(const HostTensor& actual, const HostTensor& reference,

@@ -35,6 +35,16 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target,
   return app.add_option_function<std::string>(name, store, help)->option_text(metavar);
 }
 
+// Checks of an option's text, whose messages name what was given and what is expected.
+CLI::Validator WholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
+
+// An option for a whole number from `least` to `most`.
+template <typename T>
+CLI::Option* AddNumber(CLI::App& app, const std::string& name, T& target, int64_t least,
+                       int64_t most, const std::string& help) {
+  return app.add_option(name, target, help)->option_text("N")->check(WholeNumber(least, most));
+}
+
 // An option that may be given several times, each with one value.
 CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                          const std::string& metavar, const std::string& help);
@@ -53,8 +63,6 @@ int DefaultThreads();
 
 void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags);
 
-// Checks of an option's text, whose messages name what was given and what is expected.
-CLI::Validator WholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
 CLI::Validator NonNegativeReal();
 
 // The variable of the environment that names the processor to plan for, where no option does.

@@ -96,4 +96,12 @@ absl::StatusOr<bool> ParseSwitch(absl::string_view text) {
   return Expected(text, "on or off");
 }
 
+absl::Status NoneOf(absl::string_view text, absl::Span<const absl::string_view> names) {
+  std::string list(names[0]);
+  for (size_t i = 1; i < names.size(); ++i) {
+    absl::StrAppend(&list, i + 1 < names.size() ? ", " : " or ", names[i]);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("'", text.substr(0, 40), "' is not ", list));
+}
+
 }  // namespace ashlar

@@ -3,12 +3,15 @@
 #define ASHLAR_TOOLS_PARSE_H_
 
 #include <cstdint>
+#include <initializer_list>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "graph/shape.h"
 
 namespace ashlar {
@@ -33,6 +36,21 @@ absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text);
 
 // "on" or "off".
 absl::StatusOr<bool> ParseSwitch(absl::string_view text);
+
+// Says that the text is none of the names.
+absl::Status NoneOf(absl::string_view text, absl::Span<const absl::string_view> names);
+
+// The value of the name that the text is.
+template <typename T>
+absl::StatusOr<T> ParseName(absl::string_view text,
+                            std::initializer_list<std::pair<absl::string_view, T>> values) {
+  std::vector<absl::string_view> names;
+  for (const auto& [name, value] : values) {
+    if (text == name) return value;
+    names.push_back(name);
+  }
+  return NoneOf(text, names);
+}
 
 }  // namespace ashlar
 

@@ -43,10 +43,8 @@ std::string CheckPlanners(const std::string& list) {
 }
 
 absl::StatusOr<WorkspaceSource> ParseWorkspace(absl::string_view name) {
-  if (name == "kernel") return WorkspaceSource::kKernel;
-  if (name == "recorded") return WorkspaceSource::kRecorded;
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", name.substr(0, 40), "' is not kernel or recorded"));
+  return ParseName<WorkspaceSource>(
+      name, {{"kernel", WorkspaceSource::kKernel}, {"recorded", WorkspaceSource::kRecorded}});
 }
 
 class PlanCommand final : public Command {

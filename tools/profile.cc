@@ -21,6 +21,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
+#include "tools/parse.h"
 #include "tools/table.h"
 
 namespace ashlar {
@@ -29,11 +30,8 @@ namespace {
 enum class SortBy { kTime, kMemory, kOrder };
 
 absl::StatusOr<SortBy> ParseSortBy(absl::string_view name) {
-  if (name == "time") return SortBy::kTime;
-  if (name == "memory") return SortBy::kMemory;
-  if (name == "order") return SortBy::kOrder;
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", name.substr(0, 40), "' is not time, memory or order"));
+  return ParseName<SortBy>(
+      name, {{"time", SortBy::kTime}, {"memory", SortBy::kMemory}, {"order", SortBy::kOrder}});
 }
 
 // A row of the table: one step, or all steps of one operator type.
@@ -93,13 +91,10 @@ class ProfileCommand final : public Command {
         ->option_text("op|node")
         ->check(CLI::IsMember({"op", "node"}))
         ->group("Profile");
-    app.add_option("--top", top_, "rows to show (default 20; 0: all)")
-        ->option_text("N")
-        ->check(WholeNumber(0, 1 << 30))
+    AddNumber(app, "--top", top_, 0, 1 << 30, "rows to show (default 20; 0: all)")
         ->group("Profile");
-    app.add_option("--warmup", warmup_, "runs before the one that is recorded (default 2)")
-        ->option_text("N")
-        ->check(WholeNumber(0, 1 << 30))
+    AddNumber(app, "--warmup", warmup_, 0, 1 << 30,
+              "runs before the one that is recorded (default 2)")
         ->group("Profile");
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);

@@ -26,17 +26,13 @@ class RunCommand final : public Command {
     app.add_option("-o,--output", output_, "all outputs, each under its name")
         ->option_text("OUT.npz")
         ->group("Outputs");
-    app.add_option("--top", top_, "best classes of each image (default 5; 0: none)")
-        ->option_text("N")
-        ->check(WholeNumber(0, 1 << 30))
+    AddNumber(app, "--top", top_, 0, 1 << 30, "best classes of each image (default 5; 0: none)")
         ->group("Outputs");
     app.add_option("--labels", labels_, "names of the classes, one a line")
         ->option_text("FILE")
         ->group("Outputs");
     AddExecutionFlags(app, execution_);
-    app.add_option("--iterations", iterations_, "how often to run (default 1)")
-        ->option_text("N")
-        ->check(WholeNumber(1, 1 << 30))
+    AddNumber(app, "--iterations", iterations_, 1, 1 << 30, "how often to run (default 1)")
         ->group("Execution");
     AddPlanningFlags(app, planning_);
   }

@@ -27,9 +27,8 @@ class VerifyCommand final : public Command {
     AddModelFlags(app, model_);
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
-    app.add_option("--runs", measure_.runs, "runs to count heap calls of, and one (default 3)")
-        ->option_text("N")
-        ->check(WholeNumber(2, 1 << 20))
+    AddNumber(app, "--runs", measure_.runs, 2, 1 << 20,
+              "runs to count heap calls of, and one (default 3)")
         ->group("Measurement");
     AddParsed(app, "--understate", understate_, ParseSize, "SIZE",
               "negative control: claim a chunk smaller than it is; exit 4")

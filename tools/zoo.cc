@@ -33,12 +33,9 @@ class ZooCommand final : public Command {
     app.add_option("-o,--output", output_, "the model file to write")
         ->required()
         ->option_text("FILE.ash");
-    app.add_option("--batch", options_.batch, "images at a time (default 1)")
-        ->option_text("N")
-        ->check(WholeNumber(1, 1 << 20));
-    app.add_option("--image", options_.image, "height and width in pixels (default 224)")
-        ->option_text("N")
-        ->check(WholeNumber(1, 1 << 20));
+    AddNumber(app, "--batch", options_.batch, 1, 1 << 20, "images at a time (default 1)");
+    AddNumber(app, "--image", options_.image, 1, 1 << 20,
+              "height and width in pixels (default 224)");
     app.add_option("--seed", options_.seed, "of the weights (default 0)")
         ->option_text("N")
         ->check(WholeNumber(0));

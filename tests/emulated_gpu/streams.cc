@@ -70,6 +70,14 @@ bool Exists(const Call& call, const std::set<T*>& all, T* one, const char* kind)
   return false;
 }
 
+// It is gone even where the call says that it failed.
+template <typename T>
+cudaError_t Destroy(const Call& call, std::set<T*>& all, T* one) {
+  all.erase(one);
+  delete one;
+  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+}
+
 // Whether the thread may wait for the stream: spoils the capture where not.
 bool MayWait(const Call& call, CUstream_st* stream) {
   if (!stream->capturing) return true;
@@ -266,9 +274,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   const Call call("cudaGraphDestroy");
   if (!Exists(call, graphs, graph, "graph")) return Failed(cudaErrorInvalidValue);
-  graphs.erase(graph);
-  delete graph;
-  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+  return Destroy(call, graphs, graph);
 }
 
 // What was launched is done all the same: the runtime says so.
@@ -277,9 +283,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   if (!Exists(call, executables, executable, "executable graph")) {
     return Failed(cudaErrorInvalidValue);
   }
-  executables.erase(executable);
-  delete executable;
-  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+  return Destroy(call, executables, executable);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
@@ -293,9 +297,7 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   const Call call("cudaEventDestroy");
   if (!Exists(call, events, event, "event")) return Failed(cudaErrorInvalidResourceHandle);
-  events.erase(event);
-  delete event;
-  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+  return Destroy(call, events, event);
 }
 
 // A captured event stands for a place in the graph, and says nothing to the host; one that is

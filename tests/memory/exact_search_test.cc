@@ -15,6 +15,7 @@ namespace {
 using testing::BruteForce;
 using testing::RandomProblem;
 using testing::Variety;
+using testing::VarietyOf;
 
 // What is found is a plan within the capacity.
 void ExpectFits(const Problem& problem, const Instance& instance, const std::vector<int64_t>& bases,
@@ -25,22 +26,12 @@ void ExpectFits(const Problem& problem, const Instance& instance, const std::vec
   EXPECT_LE(plan.arena, capacity);
 }
 
-Variety VarietyOf(uint32_t seed) {
-  return {.buffers = 3 + static_cast<int>(seed % 4),
-          .steps = 3 + seed % 7,
-          .largest = 2 + seed % 4,
-          .alignments = (seed & 8) != 0,
-          .fixed = (seed & 16) != 0,
-          .relations = (seed & 32) != 0,
-          .zero_sizes = (seed & 64) != 0};
-}
-
 // Fits at the smallest arena, and proves that nothing fits below, whatever the order of choices.
 TEST(ExactSearchTest, CompleteOnSmallProblems) {
   int complete = 0;
   for (uint32_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const Problem problem = RandomProblem(seed, VarietyOf(seed));
+    const Problem problem = RandomProblem(seed, VarietyOf(seed, 3 + static_cast<int>(seed % 4)));
     const auto instance = Instance::Create(problem);
     ASSERT_TRUE(instance.ok());
     if (!ExactSearch::Accepts(*instance)) continue;
@@ -69,7 +60,7 @@ TEST(ExactSearchTest, CompleteOnSmallProblems) {
 TEST(OrderSearchTest, CompleteOnSmallProblems) {
   for (uint32_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const Problem problem = RandomProblem(seed, VarietyOf(seed));
+    const Problem problem = RandomProblem(seed, VarietyOf(seed, 3 + static_cast<int>(seed % 4)));
     const auto instance = Instance::Create(problem);
     ASSERT_TRUE(instance.ok());
     OrderSearch search(*instance);

@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 using testing::MakeProblem;
 using testing::RandomProblem;
 using testing::Variety;
+using testing::VarietyOf;
 
 // The same on every machine: limited by nodes, not by time.
 PlanResult PlanWith(const Problem& problem, const std::string& planner, int64_t nodes = 3000) {
@@ -132,13 +133,7 @@ TEST(PlannerTest, SumsNearTheLimitDoNotOverflow) {
 TEST(PlannerTest, RandomSmallProblemsAgainstBruteForce) {
   for (uint32_t seed = 0; seed < 10000; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    const Variety variety{.buffers = 2 + static_cast<int>(seed % 5),
-                          .steps = 3 + seed % 7,
-                          .largest = 2 + seed % 4,
-                          .alignments = (seed & 8) != 0,
-                          .fixed = (seed & 16) != 0,
-                          .relations = (seed & 32) != 0,
-                          .zero_sizes = (seed & 64) != 0};
+    const Variety variety = VarietyOf(seed, 2 + static_cast<int>(seed % 5));
     const Problem problem = RandomProblem(seed, variety);
     const int64_t smallest = BruteForce(problem).SmallestArena();
     for (const auto& planner : Planners()) {

@@ -28,6 +28,17 @@ struct Variety {
   bool zero_sizes = false;
 };
 
+// Small problems of every kind, by the bits of the seed.
+inline Variety VarietyOf(uint32_t seed, int buffers) {
+  return {.buffers = buffers,
+          .steps = 3 + seed % 7,
+          .largest = 2 + seed % 4,
+          .alignments = (seed & 8) != 0,
+          .fixed = (seed & 16) != 0,
+          .relations = (seed & 32) != 0,
+          .zero_sizes = (seed & 64) != 0};
+}
+
 inline Problem RandomProblem(uint32_t seed, const Variety& variety) {
   std::mt19937 random(seed);
   const auto draw = [&](int64_t low, int64_t high) {

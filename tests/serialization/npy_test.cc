@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "tests/serialization/bad_files.h"
 #include "tests/serialization/files.h"
 
 namespace ashlar {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::ReadWholeFile;
 using testing::TempDir;
 
@@ -89,12 +89,7 @@ TEST(ReadNpy, RefusesBadFiles) {
   const std::string six(6 * 4, '\0');
   const std::string good = Npy(Dictionary("<f4", "(2, 3)"), six);
   ASSERT_TRUE(Parse(good).ok());
-  struct Case {
-    const char* name;
-    std::string file;
-    const char* message;
-  };
-  const Case cases[] = {
+  const std::vector<testing::BadFile> files = {
       {"empty", "", "not a .npy"},
       {"wrong magic", "PK\x03\x04" + good, "not a .npy"},
       {"version 9", Npy(Dictionary("<f4", "(2, 3)"), six, 9), "version 9.0"},
@@ -121,13 +116,8 @@ TEST(ReadNpy, RefusesBadFiles) {
       {"short payload", good.substr(0, good.size() - 1), "23 bytes of elements"},
       {"long payload", good + "x", "25 bytes of elements"},
   };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.name);
-    const absl::Status status = Parse(c.file).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(status.message()), HasSubstr(c.message));
-    EXPECT_THAT(std::string(status.message()), HasSubstr("x.npy"));
-  }
+  testing::ExpectRefused(files, "x.npy",
+                         [](const std::string& content) { return Parse(content).status(); });
 }
 
 TEST(ReadNpy, RefusesEveryTruncationAndSurvivesEveryFlip) {

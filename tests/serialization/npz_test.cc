@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
+#include "tests/serialization/bad_files.h"
 #include "tests/serialization/files.h"
 
 namespace ashlar {
@@ -63,12 +64,7 @@ TEST(Npz, RefusesBadArchives) {
     std::string bad = good;
     return bad.replace(at, bytes.size(), bytes);
   };
-  struct Case {
-    const char* name;
-    std::string file;
-    const char* message;
-  };
-  const Case cases[] = {
+  const std::vector<testing::BadFile> files = {
       {"empty", "", "no end record"},
       {"not a zip", std::string(100, 'x'), "no end record"},
       {"compressed", edit(directory + 10, "\x08"), "compressed (method 8)"},
@@ -92,13 +88,8 @@ TEST(Npz, RefusesBadArchives) {
       {"shared content", edit(second + 42, std::string(4, '\0')), "no header of its own"},
       {"no array inside", edit(good.find("NUMPY"), "numpy"), "CRC-32"},
   };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.name);
-    const absl::Status status = Parse(c.file).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_THAT(std::string(status.message()), HasSubstr(c.message));
-    EXPECT_THAT(std::string(status.message()), HasSubstr("x.npz"));
-  }
+  testing::ExpectRefused(files, "x.npz",
+                         [](const std::string& content) { return Parse(content).status(); });
 }
 
 TEST(Npz, RefusesEntriesThatShareBytes) {

@@ -59,4 +59,14 @@ std::vector<double> Values(const HostTensor& tensor) {
   return values;
 }
 
+double LargestDifference(const HostTensor& got, const HostTensor& want) {
+  double worst = 0, largest = 0;
+  for (int64_t i = 0; i < want.num_elements(); ++i) {
+    const double difference = std::abs(got.At(i) - want.At(i));
+    if (!(difference <= worst)) worst = difference;
+    largest = std::max(largest, std::abs(want.At(i)));
+  }
+  return worst / largest;
+}
+
 }  // namespace ashlar::testing

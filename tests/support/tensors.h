@@ -28,6 +28,9 @@ HostTensor RandomTensor(std::mt19937_64& random, const Shape& shape, double low 
 
 std::vector<double> Values(const HostTensor& tensor);
 
+// The largest difference of two tensors over the largest value of `want`; NaN differs.
+double LargestDifference(const HostTensor& got, const HostTensor& want);
+
 }  // namespace ashlar::testing
 
 #endif  // ASHLAR_TESTS_SUPPORT_TENSORS_H_

@@ -49,14 +49,6 @@ absl::Status Inference::RunAnew(const PlanningOptions& options) {
   return Run(*session);
 }
 
-double Inference::Error() const {
-  double worst = 0, largest = 0;
-  for (int64_t i = 0; i < expected_.num_elements(); ++i) {
-    const double difference = std::abs(output_.At(i) - expected_.At(i));
-    if (!(difference <= worst)) worst = difference;
-    largest = std::max(largest, std::abs(expected_.At(i)));
-  }
-  return worst / largest;
-}
+double Inference::Error() const { return LargestDifference(output_, expected_); }
 
 }  // namespace ashlar::testing

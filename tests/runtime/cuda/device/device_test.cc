@@ -225,17 +225,6 @@ TEST_F(CudaDevice, Tf32RoundsOperandsOnly) {
   }
 }
 
-// The largest difference over the largest value.
-double Difference(const HostTensor& got, const HostTensor& want) {
-  double worst = 0, largest = 0;
-  for (int64_t i = 0; i < want.num_elements(); ++i) {
-    const double difference = std::abs(got.At(i) - want.At(i));
-    if (!(difference <= worst)) worst = difference;
-    largest = std::max(largest, std::abs(want.At(i)));
-  }
-  return worst / largest;
-}
-
 TEST_F(CudaDevice, ModelsOfTheZooGiveTheReferencesOutputs) {
   std::mt19937_64 random(21);
   for (const ZooModel& model : ZooModels()) {
@@ -268,7 +257,7 @@ TEST_F(CudaDevice, ModelsOfTheZooGiveTheReferencesOutputs) {
       for (int run = 0; run < 2; ++run) {  // step by step, then replayed
         ASSERT_TRUE(IsOk(session->Run()));
         for (size_t i = 0; i < expected.size(); ++i) {
-          EXPECT_LE(Difference(outputs[i], expected[i]), tolerance) << "run " << run;
+          EXPECT_LE(LargestDifference(outputs[i], expected[i]), tolerance) << "run " << run;
         }
       }
     }
@@ -311,7 +300,7 @@ TEST_F(CudaDevice, TiledGivesTheSameAsUntiled) {
     options.budget = MemoryBudget{.bytes = arena * percent / 100};
     const std::vector<HostTensor> tiled = RunOn(graph, options);
     for (size_t i = 0; i < whole.size(); ++i) {
-      EXPECT_LE(Difference(tiled[i], whole[i]), 1e-3) << percent;
+      EXPECT_LE(LargestDifference(tiled[i], whole[i]), 1e-3) << percent;
     }
   }
 }
@@ -328,7 +317,7 @@ TEST_F(CudaDevice, TuningFindsAKernelForEachConvolution) {
   tuned.record = std::make_shared<const KernelRecord>(record);
   const Graph graph = Value(BuildResNet18(kTiny));
   const std::vector<HostTensor> before = RunOn(graph, Options()), after = RunOn(graph, tuned);
-  EXPECT_LE(Difference(after[0], before[0]), 1e-3);
+  EXPECT_LE(LargestDifference(after[0], before[0]), 1e-3);
 }
 
 // Whatever overlaps: in one arena, and with one each.
@@ -364,9 +353,9 @@ TEST_F(CudaDevice, RunsInFlightGiveTheSameAsOneByOne) {
     EXPECT_TRUE(IsOk(pipeline->recording_status()));
     if (expected.empty()) expected = outputs;
     for (size_t run = 0; run < kRuns; ++run) {
-      EXPECT_LE(Difference(outputs[run], expected[run]), 1e-5) << "run " << run;
+      EXPECT_LE(LargestDifference(outputs[run], expected[run]), 1e-5) << "run " << run;
     }
-    EXPECT_GT(Difference(outputs[0], outputs[1]), 1e-5) << "the images differ, too";
+    EXPECT_GT(LargestDifference(outputs[0], outputs[1]), 1e-5) << "the images differ, too";
   }
 }
 
