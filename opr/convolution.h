@@ -29,7 +29,6 @@ struct ConvolutionParam {
     v("sparse", sparse, kSparseNames);
     v("mode", mode, kModeNames);
     VisitSteps(v, *this);
-    v.Optional("pad_w_end", pad_w_end, kSamePadding);
     v("dilate_h", dilate_h);
     v("dilate_w", dilate_w);
   }
