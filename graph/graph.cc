@@ -2,7 +2,13 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace ashlar {
+
+std::string Describe(const OperatorNode& node, size_t longest_name) {
+  return absl::StrCat(node.name.substr(0, longest_name), " (", node.op->type(), ", ", node.id, ")");
+}
 
 std::vector<TensorType> Graph::InputTypes(const OperatorNode& node) const {
   std::vector<TensorType> types;

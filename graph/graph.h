@@ -2,6 +2,7 @@
 #ifndef ASHLAR_GRAPH_GRAPH_H_
 #define ASHLAR_GRAPH_GRAPH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -51,6 +52,11 @@ struct OperatorNode {
   int workspace_id() const { return recorded_workspace ? recorded_workspace->id : id; }
   std::string workspace_name() const { return name + ":workspace"; }
 };
+
+// What messages call a node: "conv[3] (ConvBiasForward, 17)". Where the name comes from a file that
+// nobody has checked, it is cut at `longest_name` characters.
+std::string Describe(const OperatorNode& node, size_t longest_name = std::string::npos);
+inline constexpr size_t kLongestUncheckedName = 200;
 
 // A var that the caller binds, under its name.
 struct Binding {

@@ -7,14 +7,6 @@
 #include "graph/status.h"
 
 namespace ashlar {
-namespace {
-
-std::string Describe(const OperatorNode& node) {
-  return absl::StrCat(node.name.substr(0, 200), " (", node.op->type(), ", ", node.id, ")");
-}
-
-}  // namespace
-
 GraphBuilder::GraphBuilder(CompNode comp_node, int next_id) : comp_node_(comp_node) {
   graph_.next_id_ = next_id;
 }
@@ -47,9 +39,10 @@ absl::StatusOr<std::vector<int>> GraphBuilder::Add(OperatorPtr op, std::vector<i
   node.inputs = std::move(inputs);
 
   absl::StatusOr<std::vector<TensorType>> types = node.op->Infer(infos);
-  if (!types.ok()) return Annotate(types.status(), Describe(node));
+  if (!types.ok()) return Annotate(types.status(), Describe(node, kLongestUncheckedName));
   if (!options.output_ids.empty() && options.output_ids.size() != types->size()) {
-    return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": ", options.output_ids.size(),
+    return absl::InvalidArgumentError(absl::StrCat(Describe(node, kLongestUncheckedName), ": ",
+                                                   options.output_ids.size(),
                                                    " output ids, expected ", types->size()));
   }
   graph_.next_id_ = std::max(graph_.next_id_, node.id + 1);
@@ -60,12 +53,13 @@ absl::StatusOr<std::vector<int>> GraphBuilder::Add(OperatorPtr op, std::vector<i
     graph_.next_id_ = std::max(graph_.next_id_, var.id + 1);
     var.type = (*types)[i];
     if (absl::Status status = Shape::Make(var.type.shape.dims()).status(); !status.ok()) {
-      return Annotate(status, Describe(node));
+      return Annotate(status, Describe(node, kLongestUncheckedName));
     }
     if (i < options.output_formats.size()) var.type.format = options.output_formats[i];
     if (var.type.format != Format::kDefault && var.type.shape.rank() != 4) {
-      return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": output ", i, " is ",
-                                                     var.type.ToString(), ", expected rank 4"));
+      return absl::InvalidArgumentError(absl::StrCat(Describe(node, kLongestUncheckedName),
+                                                     ": output ", i, " is ", var.type.ToString(),
+                                                     ", expected rank 4"));
     }
     if (i < options.output_names.size()) {
       var.name = options.output_names[i];
@@ -114,11 +108,12 @@ absl::StatusOr<Graph> GraphBuilder::Build() && {
   std::set<int> ids;
   for (const OperatorNode& node : graph_.nodes_) {
     if (!ids.insert(node.id).second) {
-      return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": id used twice"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(Describe(node, kLongestUncheckedName), ": id used twice"));
     }
     if (node.recorded_workspace && !ids.insert(node.recorded_workspace->id).second) {
-      return absl::InvalidArgumentError(absl::StrCat(Describe(node), ": the id ",
-                                                     node.recorded_workspace->id,
+      return absl::InvalidArgumentError(absl::StrCat(Describe(node, kLongestUncheckedName),
+                                                     ": the id ", node.recorded_workspace->id,
                                                      " of its workspace is used twice"));
     }
   }

@@ -30,8 +30,7 @@ absl::StatusOr<NamedTensors> EvaluateOnHost(
         for (int input : node.inputs) operands.push_back(values[input]);
         absl::StatusOr<std::vector<HostTensor>> results = node.op->Evaluate(operands);
         if (!results.ok()) {
-          return Annotate(results.status(),
-                          absl::StrCat(node.name, " (", node.op->type(), ", ", node.id, ")"));
+          return Annotate(results.status(), Describe(node));
         }
         for (size_t o = 0; o < results->size(); ++o) {
           ASHLAR_RETURN_IF_ERROR(visit(graph.var(node.outputs[o]), (*results)[o]));

@@ -29,9 +29,9 @@ absl::StatusOr<std::vector<Region>> RegionBuilder::InputRegions(int node, const 
     return *std::move(regions);
   }
   if (!IsWhole(region, site.outputs[0].shape)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        n.name, " (", n.op->type(), ", ", n.id, ") does not make a part of its output, ",
-        ToString(region), " of ", site.outputs[0].shape.ToString(), ", from a part of its input"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(n), " does not make a part of its output, ", ToString(region), " of ",
+                     site.outputs[0].shape.ToString(), ", from a part of its input"));
   }
   std::vector<Region> whole;
   for (const InputInfo& input : site.inputs) whole.push_back(WholeRegion(input.type.shape));

@@ -264,8 +264,8 @@ class Tiler {
         const std::optional<Region> output =
             n.op->OutputRegion(static_cast<int>(k), region->second, b_.site(node));
         if (!output) {
-          return absl::InvalidArgumentError(absl::StrCat(
-              n.name, " (", n.op->type(), ", ", n.id, ") does not say what a part of it reaches"));
+          return absl::InvalidArgumentError(
+              absl::StrCat(Describe(n), " does not say what a part of it reaches"));
         }
         sum = Hull(sum, *output);
       }

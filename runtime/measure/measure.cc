@@ -120,8 +120,7 @@ class GuardListener final : public RunListener {
     for (const Guard& guard : guards_) {
       if (step < guard.lower || step >= guard.upper || !IsChanged(guard)) continue;
       const OperatorNode& node = planned_.graph.node(planned_.schedule.order[step]);
-      overruns_.push_back(absl::StrCat(node.name, " (", node.op->type(), ", ", node.id,
-                                       ") wrote behind the chunk of ", guard.chunk));
+      overruns_.push_back(absl::StrCat(Describe(node), " wrote behind the chunk of ", guard.chunk));
       Fill(guard);
     }
   }

@@ -104,7 +104,7 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
     const OperatorNode& node = graph.node(static_cast<int>(i));
-    const std::string where = absl::StrCat(node.name, " (", node.op->type(), ", ", node.id, ")");
+    const std::string where = Describe(node);
     KernelRequest request = RequestFor(graph, node, threads, policy);
     request.processor = processor.value_or(device.processor());
     request.at_hand = !processor.has_value();
@@ -164,8 +164,7 @@ absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> ident
     for (const std::shared_ptr<const Kernel>& kernel : candidates[i]) {
       if (KernelIdentity(graph, node, *kernel) == identities[i]) kept.push_back(kernel);
     }
-    const std::string where =
-        absl::StrCat(node.name.substr(0, 200), " (", node.op->type(), ", ", node.id, ")");
+    const std::string where = Describe(node, kLongestUncheckedName);
     if (candidates[i].empty() != identities[i].empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
           where, identities[i].empty() ? " has to run, and no kernel is named for it"

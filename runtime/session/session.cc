@@ -241,7 +241,7 @@ absl::Status Session::Loop(Listener& listener) {
     if (step.kernel != nullptr) {
       if (absl::Status status = step.kernel->Run(step.args, step.state.get()); !status.ok()) {
         const OperatorNode& node = planned.graph.node(planned.schedule.order[i]);
-        return Annotate(status, absl::StrCat(node.name, " (", node.op->type(), ", ", node.id, ")"));
+        return Annotate(status, Describe(node));
       }
     }
     listener.OnStepEnd(static_cast<int>(i));

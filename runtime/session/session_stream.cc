@@ -10,11 +10,6 @@
 namespace ashlar {
 namespace {
 
-std::string Where(const PlannedGraph& planned, size_t position) {
-  const OperatorNode& node = planned.graph.node(planned.schedule.order[position]);
-  return absl::StrCat(node.name, " (", node.op->type(), ", ", node.id, ")");
-}
-
 // Marks before and after a step.
 int MarkBefore(size_t position) { return static_cast<int>(2 * position); }
 int MarkAfter(size_t position) { return static_cast<int>(2 * position + 1); }
@@ -78,9 +73,10 @@ absl::Status Session::EnqueueCopiesOut() {
 }
 
 absl::Status Session::EnqueueSteps(RunListener* listener, bool marked) {
+  const PlannedGraph& planned = executable_->planned();
   for (size_t i = 0; i < steps_.size(); ++i) {
     if (absl::Status status = EnqueueStep(i, listener, marked); !status.ok()) {
-      return Annotate(status, Where(executable_->planned(), i));
+      return Annotate(status, Describe(planned.graph.node(planned.schedule.order[i])));
     }
   }
   return absl::OkStatus();

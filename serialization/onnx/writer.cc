@@ -47,8 +47,8 @@ absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph) {
     if (values.ok()) {
       for (size_t i = 0; i < node.outputs.size(); ++i) model.Bind(node.outputs[i], (*values)[i]);
     } else {
-      problems.push_back(absl::StrCat(node.name.substr(0, 200), " (", node.op->type(), ", ",
-                                      node.id, "): ", values.status().message()));
+      problems.push_back(
+          absl::StrCat(Describe(node, kLongestUncheckedName), ": ", values.status().message()));
     }
   }
   if (problems.empty()) return std::move(model).Finish();
