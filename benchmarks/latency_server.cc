@@ -21,7 +21,7 @@
 #include "graph/tiling/tile_spec.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device_library.h"
-#include "runtime/session/session.h"
+#include "runtime/session/bind_tensors.h"
 #include "serialization/kernel_record_file.h"
 #include "serialization/native/reader.h"
 #include "serialization/npy.h"
@@ -29,20 +29,19 @@
 namespace ashlar {
 namespace {
 
-absl::Status Serve(const std::string& model, const PlanningOptions& options,
+absl::Status Serve(const std::string& model, const PlanRequest& request,
                    const std::string& input_path, const std::string& output_path) {
   ASHLAR_ASSIGN_OR_RETURN(Graph graph, ReadModel(model));
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                          Executable::Compile(std::move(graph), options));
+                          Executable::Compile(std::move(graph), request));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(executable));
   ASHLAR_ASSIGN_OR_RETURN(const HostTensor input, ReadNpy(input_path));
   const Graph& compiled = executable->graph();
-  const Binding& output = compiled.outputs()[0];
-  HostTensor result = HostTensor::Zeros(DType::kFloat32, compiled.var(output.var).type.shape);
   Device& device = *executable->planned().device;
   const std::string& input_name = compiled.inputs()[0].name;
-  ASHLAR_RETURN_IF_ERROR(session->BindInput(input_name, input.raw(), input.bytes()));
-  ASHLAR_RETURN_IF_ERROR(session->BindOutput(output.name, result.mutable_raw(), result.bytes()));
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs,
+                          BindTensors(*session, {{input_name, input}}));
+  const HostTensor& result = outputs[0];
   for (int i = 0; i < 3; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
   ASHLAR_RETURN_IF_ERROR(WriteNpy(result, output_path));
   std::unique_ptr<DeviceMemory> resident_input, resident_output;
@@ -52,8 +51,8 @@ absl::Status Serve(const std::string& model, const PlanningOptions& options,
     ASHLAR_RETURN_IF_ERROR(device.CopyIn(resident_input->data(), input.raw(), input.bytes()));
     ASHLAR_RETURN_IF_ERROR(
         session->BindDeviceInput(input_name, resident_input->data(), input.bytes()));
-    ASHLAR_RETURN_IF_ERROR(
-        session->BindDeviceOutput(output.name, resident_output->data(), result.bytes()));
+    ASHLAR_RETURN_IF_ERROR(session->BindDeviceOutput(compiled.outputs()[0].name,
+                                                     resident_output->data(), result.bytes()));
     for (int i = 0; i < 3; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
   }
   std::cout << "ready" << std::endl;
@@ -71,25 +70,27 @@ absl::Status Serve(const std::string& model, const PlanningOptions& options,
   return absl::OkStatus();
 }
 
-absl::Status ReadWord(const std::string& word, PlanningOptions& options) {
+absl::Status ReadWord(const std::string& word, PlanRequest& request) {
   if (word == "fp32") return absl::OkStatus();
-  if (word == "exact") return options.kernels.exact = true, absl::OkStatus();
-  if (word == "memory") return options.kernels.least_memory = true, absl::OkStatus();
-  if (word == "tf32") return options.kernels.allow_tf32 = true, absl::OkStatus();
-  if (word == "fp16") return options.precision = DType::kFloat16, absl::OkStatus();
-  if (word == "bf16") return options.precision = DType::kBFloat16, absl::OkStatus();
+  if (word == "exact") return request.means.kernels.exact = true, absl::OkStatus();
+  if (word == "memory") return request.means.kernels.least_memory = true, absl::OkStatus();
+  if (word == "tf32") return request.means.kernels.allow_tf32 = true, absl::OkStatus();
+  if (word == "fp16") return request.wishes.precision = DType::kFloat16, absl::OkStatus();
+  if (word == "bf16") return request.wishes.precision = DType::kBFloat16, absl::OkStatus();
   if (word == "tuned") {
-    ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
-    ASHLAR_ASSIGN_OR_RETURN(KernelRecord record,
-                            LoadKernelRecord(DefaultKernelRecordPath(), device->measured_as(device->processor())));
-    options.record = std::make_shared<const KernelRecord>(std::move(record));
+    ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(request.wishes.comp_node));
+    ASHLAR_ASSIGN_OR_RETURN(
+        KernelRecord record,
+        LoadKernelRecord(DefaultKernelRecordPath(), device->measured_as(device->processor())));
+    request.means.record = std::make_shared<const KernelRecord>(std::move(record));
     return absl::OkStatus();
   }
   if (absl::StartsWith(word, "tile=")) {
-    ASHLAR_ASSIGN_OR_RETURN(options.tiles, TileSpec::Parse(absl::string_view(word).substr(5)));
+    ASHLAR_ASSIGN_OR_RETURN(request.wishes.tiles,
+                            TileSpec::Parse(absl::string_view(word).substr(5)));
     return absl::OkStatus();
   }
-  ASHLAR_ASSIGN_OR_RETURN(options.comp_node, CompNode::Parse(word));
+  ASHLAR_ASSIGN_OR_RETURN(request.wishes.comp_node, CompNode::Parse(word));
   return absl::OkStatus();
 }
 
@@ -101,13 +102,13 @@ int main(int argc, char** argv) {
     std::cerr << "usage: latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [WORD...]\n";
     return 2;
   }
-  ashlar::PlanningOptions options;
-  options.threads = std::atoi(argv[2]);
+  ashlar::PlanRequest request;
+  request.wishes.threads = std::atoi(argv[2]);
   ashlar::cpu::RegisterDevice();
   ashlar::RegisterDeviceLibrary(ashlar::CompNode::Type::kGpu, "libashlar_cuda.so");
   absl::Status status;
-  for (int i = 5; i < argc; ++i) status.Update(ashlar::ReadWord(argv[i], options));
-  if (status.ok()) status = ashlar::Serve(argv[1], options, argv[3], argv[4]);
+  for (int i = 5; i < argc; ++i) status.Update(ashlar::ReadWord(argv[i], request));
+  if (status.ok()) status = ashlar::Serve(argv[1], request, argv[3], argv[4]);
   if (status.ok()) return 0;
   std::cerr << "error: " << status.message() << "\n";
   return 1;

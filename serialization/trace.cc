@@ -26,7 +26,7 @@ absl::StatusOr<Json> ChromeTrace(const PlannedGraph& planned, const std::vector<
                           memory::LiveProfile(planned.lifetimes.problem));
   Json events = Json::array();
   events.push_back(Metadata("process_name", "ashlar"));
-  events.push_back(Metadata("thread_name", planned.options.comp_node.ToString()));
+  events.push_back(Metadata("thread_name", planned.wishes.comp_node.ToString()));
   size_t next = 0;
   double last = 0;
   for (size_t i = 0; i < steps.size(); ++i) {

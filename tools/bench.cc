@@ -47,12 +47,7 @@ class Load {
     load.inputs_ = std::move(inputs);
     ASHLAR_ASSIGN_OR_RETURN(load.pipeline_, Pipeline::Create(executable, options));
     load.slots_.resize(static_cast<size_t>(options.in_flight));
-    for (Slot& slot : load.slots_) {
-      for (const Binding& binding : load.graph_->outputs()) {
-        const TensorType& type = load.graph_->var(binding.var).type;
-        slot.outputs.push_back(HostTensor::Zeros(type.dtype, type.shape));
-      }
-    }
+    for (Slot& slot : load.slots_) slot.outputs = OutputTensors(*load.graph_);
     return load;
   }
 
@@ -71,16 +66,7 @@ class Load {
     if (pipeline_->next() == nullptr) ASHLAR_RETURN_IF_ERROR(WaitForOne(latencies));
     Slot& slot = slots_[started_++ % slots_.size()];
     slot.start = Clock::now();
-    Session& session = *pipeline_->next();
-    for (const Binding& binding : graph_->inputs()) {
-      const HostTensor& tensor = inputs_.at(binding.name);
-      ASHLAR_RETURN_IF_ERROR(session.BindInput(binding.name, tensor.raw(), tensor.bytes()));
-    }
-    for (size_t i = 0; i < slot.outputs.size(); ++i) {
-      HostTensor& tensor = slot.outputs[i];
-      ASHLAR_RETURN_IF_ERROR(
-          session.BindOutput(graph_->outputs()[i].name, tensor.mutable_raw(), tensor.bytes()));
-    }
+    ASHLAR_RETURN_IF_ERROR(BindTensors(*pipeline_->next(), inputs_, slot.outputs));
     ASHLAR_RETURN_IF_ERROR(pipeline_->Start());
     return overlaps() ? absl::OkStatus() : WaitForOne(latencies);
   }
@@ -164,7 +150,7 @@ class BenchCommand final : public Command {
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(
         std::shared_ptr<const Executable> executable,
-        CompileModel(std::move(model), ToPlanningOptions(execution_, planning_, console), console));
+        CompileModel(std::move(model), ToPlanRequest(execution_, planning_, console), console));
     ASHLAR_ASSIGN_OR_RETURN(Load load,
                             Load::Create(std::move(executable), pipeline_, std::move(inputs)));
     Report report;

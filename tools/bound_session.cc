@@ -8,11 +8,11 @@
 namespace ashlar {
 
 absl::StatusOr<std::unique_ptr<BoundSession>> BoundSession::Create(Model model,
-                                                                   const PlanningOptions& options,
+                                                                   const PlanRequest& request,
                                                                    InputTensors inputs,
                                                                    Console& console) {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                          CompileModel(std::move(model), options, console));
+                          CompileModel(std::move(model), request, console));
   return Bind(std::move(executable), std::move(inputs));
 }
 
@@ -28,17 +28,10 @@ absl::StatusOr<std::unique_ptr<BoundSession>> BoundSession::Bind(
   std::unique_ptr<BoundSession> bound(new BoundSession());
   bound->inputs_ = std::move(inputs);
   ASHLAR_ASSIGN_OR_RETURN(bound->session_, Session::Create(executable));
-  const Graph& graph = executable->graph();
-  for (const Binding& binding : graph.inputs()) {
-    const HostTensor& tensor = bound->inputs_.at(binding.name);
-    ASHLAR_RETURN_IF_ERROR(bound->session_->BindInput(binding.name, tensor.raw(), tensor.bytes()));
-  }
-  for (const Binding& binding : graph.outputs()) {
-    const TensorType& type = graph.var(binding.var).type;
-    HostTensor tensor = HostTensor::Zeros(type.dtype, type.shape);
-    ASHLAR_RETURN_IF_ERROR(
-        bound->session_->BindOutput(binding.name, tensor.mutable_raw(), tensor.bytes()));
-    bound->outputs_.emplace_back(binding.name, std::move(tensor));
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs,
+                          BindTensors(*bound->session_, bound->inputs_));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    bound->outputs_.emplace_back(executable->graph().outputs()[i].name, std::move(outputs[i]));
   }
   return bound;
 }

@@ -19,7 +19,7 @@ class BoundSession {
  public:
   // Plans and packs `model`, whose file's pages are then let go.
   static absl::StatusOr<std::unique_ptr<BoundSession>> Create(Model model,
-                                                              const PlanningOptions& options,
+                                                              const PlanRequest& request,
                                                               InputTensors inputs,
                                                               Console& console);
 

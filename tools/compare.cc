@@ -124,7 +124,7 @@ class CompareCommand final : public Command {
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<BoundSession> session,
-        BoundSession::Create(model, ToPlanningOptions(execution_, planning_, console), inputs,
+        BoundSession::Create(model, ToPlanRequest(execution_, planning_, console), inputs,
                              console));
     console.Progress("running");
     LayerValues values;
@@ -174,7 +174,7 @@ class CompareCommand final : public Command {
     }
     if (app_->count("--processor-b") > 0) planning.processor = planning_b_.processor;
     if (app_->count("--planner-b") > 0) planning.planner = planning_b_.planner;
-    if (app_->count("--scheduler-b") > 0) planning.scheduler = planning_b_.scheduler;
+    if (app_->count("--scheduler-b") > 0) planning.order = planning_b_.order;
     if (app_->count("--passes-b") > 0) planning.passes = planning_b_.passes;
     if (app_->count("--inplace-b") > 0) planning.inplace = planning_b_.inplace;
     if (app_->count("--align-b") > 0) planning.align = planning_b_.align;
@@ -193,9 +193,9 @@ class CompareCommand final : public Command {
     return {execution, planning};
   }
 
-  PlanningOptions OtherOptions(Console& console) const {
+  PlanRequest OtherRequest(Console& console) const {
     const auto [execution, planning] = OtherFlags();
-    return ToPlanningOptions(execution, planning, console);
+    return ToPlanRequest(execution, planning, console);
   }
 
   // The reference's outputs; compares layers on the way.
@@ -203,7 +203,7 @@ class CompareCommand final : public Command {
                                          LayerComparer& layers, Console& console) const {
     if (HasOtherPlan()) {
       ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<BoundSession> other,
-                              BoundSession::Create(model, OtherOptions(console), inputs, console));
+                              BoundSession::Create(model, OtherRequest(console), inputs, console));
       console.Progress("running the other plan");
       if (layers_ != "all") {
         ASHLAR_RETURN_IF_ERROR(other->Run());

@@ -77,7 +77,7 @@ class ConvertCommand final : public Command {
     execution.threads = DefaultThreads();
     ASHLAR_ASSIGN_OR_RETURN(
         std::shared_ptr<const Executable> executable,
-        Executable::Compile(model.graph, ToPlanningOptions(execution, planning_, console)));
+        Executable::Compile(model.graph, ToPlanRequest(execution, planning_, console)));
     const PackedModel packed = Executable::ToPacked(std::move(executable));
     console.Progress(absl::StrCat("writing ", output_));
     ASHLAR_RETURN_IF_ERROR(WriteModel(model.graph, packed, output_));

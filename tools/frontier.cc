@@ -62,18 +62,17 @@ absl::Status MeasureTimes(BoundSession& session, FrontierPoint& point) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph,
-                                                           const PlanningOptions& options,
+absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const PlanRequest& request,
                                                            const InputTensors& inputs,
                                                            Console& console) {
   console.Progress("searching tiles");
   ASHLAR_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<PlannedGraph>> plans,
-                          PlanFrontier(std::move(graph), options));
+                          PlanFrontier(std::move(graph), request));
   std::vector<FrontierPoint> points;
   for (std::unique_ptr<PlannedGraph>& plan : plans) {
     console.Progress(absl::StrCat("measuring ", points.size() + 1, " of ", plans.size()));
     FrontierPoint point;
-    point.tiles = plan->options.tiles.ToString();
+    point.tiles = plan->wishes.tiles.ToString();
     point.arena_bytes = plan->plan.plan.arena;
     point.extra_flops_ratio = plan->extra_flops_ratio;
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> session,

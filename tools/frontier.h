@@ -22,8 +22,7 @@ struct FrontierPoint {
 };
 
 // Plans the frontier of a model, and predicts and measures each point (the median of some runs).
-absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph,
-                                                           const PlanningOptions& options,
+absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const PlanRequest& request,
                                                            const InputTensors& inputs,
                                                            Console& console);
 

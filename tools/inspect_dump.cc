@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
+#include "runtime/plan/plan_graph.h"
 #include "serialization/file_writer.h"
 #include "serialization/megengine/import.h"
 #include "serialization/megengine/recording_summary.h"
@@ -21,28 +22,28 @@ namespace {
 constexpr int64_t kRecordedAlignment = 512;  // of CUDA's comp node
 
 // The problem that MegEngine had: its order, its workspaces, its alignment, no rewrites.
-PlanningOptions RecordedProblem(const std::optional<Processor>& processor, bool inplace) {
-  PlanningOptions options;
-  options.processor = processor;
-  options.threads = DefaultThreads();
-  options.passes = "none";
-  options.scheduler = "megengine";
-  options.workspace = WorkspaceSource::kRecorded;
-  options.alignment = kRecordedAlignment;
-  options.inplace = inplace;
-  return options;
+PlanRequest RecordedProblem(const std::optional<Processor>& processor, bool inplace) {
+  PlanRequest request;
+  request.wishes.processor = processor;
+  request.wishes.threads = DefaultThreads();
+  request.means.passes = "none";
+  request.means.order = Order::kMegEngine;
+  request.means.workspace = WorkspaceSource::kRecorded;
+  request.means.inplace = inplace;
+  request.checks.alignment = kRecordedAlignment;
+  return request;
 }
 
 struct Row {
   const char* name;  // in the document
   const char* title;
-  PlanningOptions options;
+  PlanRequest request;
 };
 
 std::vector<Row> Rows(const std::optional<Processor>& processor) {
-  PlanningOptions own;
-  own.processor = processor;
-  own.threads = DefaultThreads();
+  PlanRequest own;
+  own.wishes.processor = processor;
+  own.wishes.threads = DefaultThreads();
   return {{"recorded_problem", "recorded problem, in-place off", RecordedProblem(processor, false)},
           {"recorded_problem_inplace", "recorded problem, in-place on",
            RecordedProblem(processor, true)},
@@ -136,14 +137,14 @@ absl::Status InspectDump(const InspectDumpFlags& flags, Console& console) {
   for (const Row& plan : Rows(processor)) {
     console.Progress(absl::StrCat("planning: ", plan.title));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned,
-                            PlanGraph(*graph, plan.options));
+                            PlanGraph(*graph, plan.request));
     const memory::PlanResult& result = planned->plan;
     row(plan.title, result.plan.arena, absl::StrCat(result.lower_bound));
     document["plans"][plan.name] = {{"arena_bytes", result.plan.arena},
                                     {"lower_bound_bytes", result.lower_bound},
                                     {"proof", std::string(memory::ProofName(result.proof))}};
-    if (!flags.own_plan.empty() && plan.options.workspace == WorkspaceSource::kRecorded &&
-        plan.options.inplace) {
+    const Means& means = plan.request.means;
+    if (!flags.own_plan.empty() && means.workspace == WorkspaceSource::kRecorded && means.inplace) {
       ASHLAR_RETURN_IF_ERROR(
           WritePlan(flags.own_plan, BuffersOf(*planned, flags.path + ", planned")));
     }

@@ -30,14 +30,13 @@ class Recorder final : public RunListener {
 
  private:
   void Record(int index) {
-    const VarView view = planned_.model.views[index];
-    if (view.storage < 0) return;
-    const Storage& storage = planned_.model.storages[view.storage];
+    const std::optional<Location> location = planned_.Locate(index);
+    if (!location.has_value()) return;
     const char* data = nullptr;
-    if (storage.pool == Pool::kArena) {
-      data = arena_ + planned_.ArenaOffset(index);
-    } else if (storage.pool == Pool::kOutput) {
-      data = static_cast<const char*>(session_.output_data(storage.binding)) + view.offset;
+    if (location->pool == Pool::kArena) {
+      data = arena_ + location->offset;
+    } else if (location->pool == Pool::kOutput) {
+      data = static_cast<const char*>(session_.output_data(location->binding)) + location->offset;
     } else {
       return;
     }

@@ -5,6 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "runtime/measure/process_memory.h"
+#include "runtime/plan/plan_graph.h"
 #include "serialization/megengine/import.h"
 #include "tools/exit_code.h"
 #include "tools/input_shapes.h"
@@ -61,24 +63,22 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console) {
   return model;
 }
 
-PlanningOptions LettingGo(PlanningOptions options, const Model& model) {
-  if (model.file.mapping != nullptr) {
-    options.done_with = [mapping = model.file.mapping](const HostTensor& constant) {
-      mapping->DropResidentPages(constant.raw(), constant.bytes());
-    };
-  }
-  return options;
+ReplacedListener LettingGoOf(const Model& model) {
+  if (model.file.mapping == nullptr) return nullptr;
+  return [mapping = model.file.mapping](const HostTensor& constant) {
+    mapping->DropResidentPages(constant.raw(), constant.bytes());
+  };
 }
 
 namespace {
 
 // What the file holds packed; null, with a note that says why, where it does not suit.
 absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(Model& model,
-                                                             const PlanningOptions& options,
+                                                             const PlanRequest& request,
                                                              Console& console) {
   if (!model.packed.has_value()) return std::shared_ptr<const Executable>();
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      Executable::FromPacked(*std::move(model.packed), options);
+      Executable::FromPacked(*std::move(model.packed), request);
   if (!absl::IsFailedPrecondition(executable.status())) return executable;
   console.Note(
       absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
@@ -87,28 +87,29 @@ absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(Model& model,
 
 }  // namespace
 
-absl::StatusOr<ModelPlan> PlanAsItRuns(Model model, const PlanningOptions& options,
-                                       Console& console) {
+absl::StatusOr<ModelPlan> PlanAsItRuns(Model model, const PlanRequest& request, Console& console) {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> packed,
-                          FromPacked(model, options, console));
+                          FromPacked(model, request, console));
   if (packed != nullptr) return ModelPlan{{packed, &packed->planned()}, true};
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanGraph(std::move(model.graph), options));
+                          PlanGraph(std::move(model.graph), request));
   return ModelPlan{std::move(planned), false};
 }
 
 absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
-                                                               const PlanningOptions& options,
+                                                               const PlanRequest& request,
                                                                Console& console) {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> packed,
-                          FromPacked(model, options, console));
+                          FromPacked(model, request, console));
   if (packed != nullptr) return packed;
   console.Progress("planning and packing weights");
+  const ReplacedListener letting_go = LettingGoOf(model);
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanGraph(std::move(model.graph), LettingGo(options, model)));
+                          PlanGraph(std::move(model.graph), request, letting_go));
   ASHLAR_RETURN_IF_ERROR(planned->ready());
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      Executable::FromPlan(std::move(planned));
+      Executable::FromPlan(std::move(planned), {.done_with = letting_go});
+  ReturnFreedMemory();
   if (model.file.mapping != nullptr) model.file.mapping->DropResidentPages();
   return executable;
 }

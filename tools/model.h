@@ -29,9 +29,8 @@ bool HasEnding(const std::string& path, absl::string_view ending);
 // kUsage.
 absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console);
 
-// The options, and that passes and packing let go of those pages of the model's file that they have
-// read.
-PlanningOptions LettingGo(PlanningOptions options, const Model& model);
+// Lets go of those pages of the model's file that passes and packing have read.
+ReplacedListener LettingGoOf(const Model& model);
 
 struct ModelPlan {
   std::shared_ptr<const PlannedGraph> planned;
@@ -39,13 +38,12 @@ struct ModelPlan {
 };
 
 // The plan that CompileModel would make.
-absl::StatusOr<ModelPlan> PlanAsItRuns(Model model, const PlanningOptions& options,
-                                       Console& console);
+absl::StatusOr<ModelPlan> PlanAsItRuns(Model model, const PlanRequest& request, Console& console);
 
 // The model ready to run: its packed weights as they are where they suit, else packed now, with a
 // note that says why. The pages of the file are let go where they are not needed any more.
 absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
-                                                               const PlanningOptions& options,
+                                                               const PlanRequest& request,
                                                                Console& console);
 
 }  // namespace ashlar

@@ -175,7 +175,9 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
       ->option_text("NAME")
       ->check(CheckPlanner)
       ->group(group);
-  app.add_option("--scheduler" + suffix, flags.scheduler, "memory (least peak) or megengine")
+  const auto set_order = [&flags](const std::string& name) { flags.order = *ParseOrder(name); };
+  app.add_option_function<std::string>("--scheduler" + suffix, set_order,
+                                       "memory (least peak) or megengine")
       ->option_text("NAME")
       ->check(CLI::IsMember({"memory", "megengine"}))
       ->group(group);
@@ -254,23 +256,24 @@ absl::Status CheckEnding(absl::string_view option, const std::string& path,
                                  endings.back(), " file"));
 }
 
-PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning,
-                                  Console& console) {
-  PlanningOptions options;
-  options.comp_node = execution.device;
-  options.processor = planning.processor;
-  options.threads = execution.threads;
-  options.precision = execution.precision;
-  options.passes = planning.passes;
-  options.scheduler = planning.scheduler;
-  options.planner.planner = planning.planner;
-  options.planner.limits.time = planning.plan_time;
-  options.inplace = planning.inplace;
-  options.kernels = {.exact = planning.exact,
-                     .least_memory = planning.prefer_memory,
-                     .allow_tf32 = execution.allow_tf32};
-  options.extra_scratch = planning.extra_scratch;
-  options.alignment = planning.align;
+PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& planning,
+                          Console& console) {
+  PlanRequest request;
+  auto& [wishes, means, checks] = request;
+  wishes.comp_node = execution.device;
+  wishes.processor = planning.processor;
+  wishes.threads = execution.threads;
+  wishes.precision = execution.precision;
+  means.passes = planning.passes;
+  means.order = planning.order;
+  means.planner.planner = planning.planner;
+  means.planner.limits.time = planning.plan_time;
+  means.inplace = planning.inplace;
+  means.kernels = {.exact = planning.exact,
+                   .least_memory = planning.prefer_memory,
+                   .allow_tf32 = execution.allow_tf32};
+  means.extra_workspace = planning.extra_scratch;
+  checks.alignment = planning.align;
   if (planning.autotune && !planning.record.empty()) {
     // A record only saves time: one that cannot be read is as none, as for a device that is not
     // there.
@@ -281,16 +284,16 @@ PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const Plannin
     absl::StatusOr<KernelRecord> record =
         name.empty() ? KernelRecord() : LoadKernelRecord(planning.record, name);
     if (record.ok()) {
-      options.record = std::make_shared<KernelRecord>(*std::move(record));
+      means.record = std::make_shared<KernelRecord>(*std::move(record));
     } else {
       console.Note(absl::StrCat("kernels by the table: ", record.status().message()));
     }
   }
-  options.tiles = planning.tiles;
+  wishes.tiles = planning.tiles;
   if (planning.memory_budget >= 0) {
-    options.budget = MemoryBudget{planning.memory_budget, planning.max_extra_flops, false};
+    wishes.budget = MemoryBudget{planning.memory_budget, planning.max_extra_flops, false};
   }
-  return options;
+  return request;
 }
 
 void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {

@@ -16,7 +16,7 @@
 #include "graph/comp_node.h"
 #include "memory/planner.h"
 #include "runtime/device/processor.h"
-#include "runtime/plan/planned_graph.h"
+#include "runtime/plan/plan_request.h"
 #include "tools/console.h"
 
 namespace ashlar {
@@ -74,7 +74,7 @@ absl::StatusOr<std::optional<Processor>> DefaultProcessor();
 struct PlanningFlags {
   std::optional<Processor> processor;  // from DefaultProcessor; nullopt: this machine's
   std::string planner = "auto";
-  std::string scheduler = "memory";
+  Order order = Order::kLeastPeak;
   std::string passes = "all";
   bool inplace = true;
   bool prefer_memory = false;
@@ -106,8 +106,8 @@ absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags&
 absl::Status CheckEnding(absl::string_view option, const std::string& path,
                          absl::Span<const absl::string_view> endings);
 
-PlanningOptions ToPlanningOptions(const ExecutionFlags& execution, const PlanningFlags& planning,
-                                  Console& console);
+PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& planning,
+                          Console& console);
 
 // The model file, and shapes for its inputs that replace those in the file.
 struct ModelFlags {

@@ -176,18 +176,18 @@ class PlanCommand final : public Command {
   absl::Status PlanModel(Console& console) {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     const int first_added_id = model.graph.next_id();
-    PlanningOptions options = ToPlanningOptions(execution_, planning_, console);
-    options.planner.limits = limits();
-    options.measure_passes = true;
-    options.workspace = workspace_;
-    if (options.budget) options.budget->find_smallest = true;
+    PlanRequest request = ToPlanRequest(execution_, planning_, console);
+    request.means.planner.limits = limits();
+    request.means.workspace = workspace_;
+    request.checks.measure_passes = true;
+    if (request.wishes.budget) request.wishes.budget->find_smallest = true;
     console.Progress("planning");
     const Graph original = tile_info_.empty() ? Graph() : model.graph;
     const std::string packed_under = model.packed ? model.packed->options : "";
     if (workspace_ == WorkspaceSource::kRecorded) model.packed.reset();
-    ASHLAR_ASSIGN_OR_RETURN(const ModelPlan made, PlanAsItRuns(std::move(model), options, console));
+    ASHLAR_ASSIGN_OR_RETURN(const ModelPlan made, PlanAsItRuns(std::move(model), request, console));
     const PlannedGraph* const graph = made.planned.get();
-    if (!tile_info_.empty()) ASHLAR_RETURN_IF_ERROR(WriteTileInfo(original, graph->options));
+    if (!tile_info_.empty()) ASHLAR_RETURN_IF_ERROR(WriteTileInfo(original, *graph));
     ASHLAR_RETURN_IF_ERROR(CheckRecordedWorkspaces(*graph));
     const PeakReport peak = ExaminePeak(*graph, first_added_id);
 
@@ -212,21 +212,22 @@ class PlanCommand final : public Command {
     return CheckBudget(*graph);
   }
 
-  absl::Status WriteTileInfo(Graph graph, const PlanningOptions& options) const {
-    ASHLAR_ASSIGN_OR_RETURN(const std::vector<TiledPart> parts, DescribeTiledGraph(graph, options));
+  absl::Status WriteTileInfo(Graph graph, const PlannedGraph& planned) const {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<TiledPart> parts,
+                            DescribeTiledGraph(graph, planned.wishes, planned.means));
     Json document;
     document["schema_version"] = 1;
-    document["tile"] = options.tiles.ToString();
+    document["tile"] = planned.wishes.tiles.ToString();
     document["tiles"] = TileInfo(graph, parts);
     return WriteFile(tile_info_, document.dump(1) + "\n");
   }
 
   absl::Status CheckBudget(const PlannedGraph& planned) const {
-    if (!planned.options.budget || planned.options.budget->bytes == 0) return absl::OkStatus();
-    if (planned.plan.plan.arena <= planned.options.budget->bytes) return absl::OkStatus();
+    if (!planned.wishes.budget || planned.wishes.budget->bytes == 0) return absl::OkStatus();
+    if (planned.plan.plan.arena <= planned.wishes.budget->bytes) return absl::OkStatus();
     return WithExitCode(
         absl::ResourceExhaustedError(absl::StrCat(
-            model_.path, " does not fit: --memory-budget is ", planned.options.budget->bytes,
+            model_.path, " does not fit: --memory-budget is ", planned.wishes.budget->bytes,
             " bytes, the smallest that would do is ", planned.smallest_budget)),
         ExitCode::kDoesNotFit);
   }
@@ -237,7 +238,7 @@ class PlanCommand final : public Command {
                             MakeInputs(model.graph, InputFlags(), execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(
         const std::vector<FrontierPoint> points,
-        MeasureFrontier(model.graph, ToPlanningOptions(execution_, planning_, console), inputs,
+        MeasureFrontier(model.graph, ToPlanRequest(execution_, planning_, console), inputs,
                         console));
     console.Print(FrontierTable(points));
     if (!output_.empty()) {
@@ -274,11 +275,11 @@ class PlanCommand final : public Command {
       ASHLAR_ASSIGN_OR_RETURN(const double ms, PredictTime(planned));
       document["predicted_ms"] = ms;
     }
-    document["tile"] = planned.options.tiles.ToString();
-    document["prefer"] = planned.options.kernels.least_memory ? "memory" : "speed";
-    if (planned.options.budget && planned.options.budget->bytes > 0) {
-      document["budget_bytes"] = planned.options.budget->bytes;
-      document["fits"] = r.plan.arena <= planned.options.budget->bytes;
+    document["tile"] = planned.wishes.tiles.ToString();
+    document["prefer"] = planned.means.kernels.least_memory ? "memory" : "speed";
+    if (planned.wishes.budget && planned.wishes.budget->bytes > 0) {
+      document["budget_bytes"] = planned.wishes.budget->bytes;
+      document["fits"] = r.plan.arena <= planned.wishes.budget->bytes;
       document["smallest_budget_bytes"] = planned.smallest_budget;
     }
     document["plan_ms"] = planned.plan_ms;

@@ -14,7 +14,7 @@ constexpr size_t kTensorsShown = 8;
 
 // The kernel that has the node's scratch; null where its size is a recorded one.
 const Kernel* ScratchOwner(const PlannedGraph& planned, int node) {
-  const bool recorded = planned.options.workspace == WorkspaceSource::kRecorded;
+  const bool recorded = planned.means.workspace == WorkspaceSource::kRecorded;
   return recorded ? nullptr : planned.kernels[node].get();
 }
 
@@ -42,7 +42,7 @@ std::string PoolTable(const std::string& path, const PlannedGraph& planned) {
       planned.device->is_host() ? absl::StrCat(" (", planned.processor().ToString(), ")") : "";
   return absl::StrFormat(
       "%s on %s%s, %d threads: %d steps, planned in %s, of which the memory %s\n\n%s", path,
-      planned.options.comp_node.ToString(), processor, planned.options.threads,
+      planned.wishes.comp_node.ToString(), processor, planned.wishes.threads,
       planned.schedule.order.size(), FormatMilliseconds(planned.plan_ms),
       FormatMilliseconds(planned.plan.total_ms), table.ToText());
 }
@@ -79,7 +79,7 @@ Json ScratchDocument(const PlannedGraph& planned) {
     scratch.push_back({{"operator", planned.graph.node(node).name},
                        {"kernel", kernel == nullptr ? Json() : Json(kernel->implementation())},
                        {"bytes", planned.workspace[node]},
-                       {"offset", planned.WorkspaceOffset(node)}});
+                       {"offset", planned.LocateWorkspace(node)->offset}});
   }
   return scratch;
 }
@@ -115,13 +115,13 @@ std::string PassTable(const std::vector<PassReport>& passes) {
 
 std::string TileLines(const PlannedGraph& planned) {
   std::string text;
-  if (!planned.options.tiles.empty()) {
-    absl::StrAppend(&text, "\ntiles: --tile '", planned.options.tiles.ToString(), "'",
-                    planned.options.kernels.least_memory ? " --prefer memory" : "", ", ",
+  if (!planned.wishes.tiles.empty()) {
+    absl::StrAppend(&text, "\ntiles: --tile '", planned.wishes.tiles.ToString(), "'",
+                    planned.means.kernels.least_memory ? " --prefer memory" : "", ", ",
                     FormatPercent(planned.extra_flops_ratio), " extra FLOPs\n");
   }
-  if (planned.options.budget && planned.options.budget->bytes > 0) {
-    absl::StrAppend(&text, "budget ", planned.options.budget->bytes,
+  if (planned.wishes.budget && planned.wishes.budget->bytes > 0) {
+    absl::StrAppend(&text, "budget ", planned.wishes.budget->bytes,
                     " bytes, the smallest that would do ", planned.smallest_budget, "\n");
   }
   if (!planned.spared.empty()) {

@@ -127,15 +127,15 @@ class ProfileCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
-    const PlanningOptions options = ToPlanningOptions(execution_, planning_, console);
+    const PlanRequest request = ToPlanRequest(execution_, planning_, console);
     std::optional<Measurement> measured;
     if (!dump_.empty()) {
       console.Progress("measuring memory");
-      ASHLAR_ASSIGN_OR_RETURN(measured, Measure(model.graph, options, inputs, {.runs = 2}));
+      ASHLAR_ASSIGN_OR_RETURN(measured, Measure(model.graph, request, inputs, {.runs = 2}));
     }
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<BoundSession> session,
-        BoundSession::Create(std::move(model), options, std::move(inputs), console));
+        BoundSession::Create(std::move(model), request, std::move(inputs), console));
     console.Progress("profiling");
     const PlannedGraph& planned = session->planned();
     for (int64_t i = 0; i < warmup_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());

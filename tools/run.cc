@@ -56,7 +56,7 @@ class RunCommand final : public Command {
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<BoundSession> session,
-        BoundSession::Create(std::move(model), ToPlanningOptions(execution_, planning_, console),
+        BoundSession::Create(std::move(model), ToPlanRequest(execution_, planning_, console),
                              std::move(inputs), console));
     console.Progress("running");
     const auto start = std::chrono::steady_clock::now();

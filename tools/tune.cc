@@ -48,12 +48,12 @@ class TuneCommand final : public Command {
     const std::string processor =
         device->measured_as(planning_.processor.value_or(device->processor()));
     ASHLAR_ASSIGN_OR_RETURN(KernelRecord record, LoadKernelRecord(planning_.record, processor));
-    const PlanningOptions options = ToPlanningOptions(execution_, planning_, console);
+    const PlanRequest request = ToPlanRequest(execution_, planning_, console);
     KernelRecord fresh = anew_ ? KernelRecord() : record;
     console.Progress("timing kernels");
     const auto start = std::chrono::steady_clock::now();
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<TunedProblem> problems,
-                            Autotune(model.graph, options, tune_, fresh));
+                            Autotune(model.graph, request, tune_, fresh));
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (auto& [key, choice] : fresh.choices) record.choices[key] = std::move(choice);

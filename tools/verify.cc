@@ -42,21 +42,23 @@ class VerifyCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
-    PlanningOptions options = LettingGo(ToPlanningOptions(execution_, planning_, console), model);
-    options.understate_bytes = understate_;
+    PlanRequest request = ToPlanRequest(execution_, planning_, console);
+    request.checks.understate_bytes = understate_;
+    measure_.done_with = LettingGoOf(model);
     measure_.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
     console.Progress("running and measuring");
     model.packed.reset();
     ASHLAR_ASSIGN_OR_RETURN(Measurement measurement,
-                            Measure(std::move(model.graph), options, inputs, measure_));
+                            Measure(std::move(model.graph), request, inputs, measure_));
     // The same tiles: with guards, others would be found for a budget, or none.
-    options = measurement.options;
-    options.understate_bytes = 0;
+    request.wishes = measurement.wishes;
+    request.means = measurement.means;
+    request.checks.understate_bytes = 0;
     console.Progress("running with guard bytes");
     // Loaded anew, so that while measuring nothing held the weights a second time.
     ASHLAR_ASSIGN_OR_RETURN(model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(measurement.overruns,
-                            CheckGuards(std::move(model.graph), options, inputs));
+                            CheckGuards(std::move(model.graph), request, inputs));
     measurement.ok = measurement.ok && measurement.overruns.empty();
     return Show(measurement, console);
   }

@@ -8,8 +8,9 @@
 
 #include "graph/status.h"
 #include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/session/bind_tensors.h"
 #include "runtime/session/profiler.h"
-#include "runtime/session/session.h"
 
 namespace ashlar {
 namespace {
@@ -74,40 +75,28 @@ KernelRecord RecordOfPass(const std::vector<TunedProblem>& problems, size_t pass
   return record;
 }
 
-// The caller's tensors of a session. Inputs are random: how fast a device works depends on them.
-struct Tensors {
-  std::vector<HostTensor> inputs, outputs;
-};
-
-absl::Status Bind(Session& session, Tensors& tensors) {
-  const Graph& graph = session.executable().graph();
+// Random inputs: how fast a device works depends on them.
+InputTensors RandomInputs(const Graph& graph) {
+  InputTensors inputs;
   std::mt19937_64 random(0);
   std::uniform_real_distribution<double> uniform(0, 1);
   for (const Binding& input : graph.inputs()) {
     const TensorType& type = graph.var(input.var).type;
-    tensors.inputs.push_back(HostTensor::Zeros(type.dtype, type.shape));
-    HostTensor& tensor = tensors.inputs.back();
+    HostTensor tensor = HostTensor::Zeros(type.dtype, type.shape);
     for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.Set(i, uniform(random));
-    ASHLAR_RETURN_IF_ERROR(session.BindInput(input.name, tensor.raw(), tensor.bytes()));
+    inputs[input.name] = std::move(tensor);
   }
-  for (const Binding& output : graph.outputs()) {
-    const TensorType& type = graph.var(output.var).type;
-    tensors.outputs.push_back(HostTensor::Zeros(type.dtype, type.shape));
-    HostTensor& tensor = tensors.outputs.back();
-    ASHLAR_RETURN_IF_ERROR(session.BindOutput(output.name, tensor.mutable_raw(), tensor.bytes()));
-  }
-  return absl::OkStatus();
+  return inputs;
 }
 
 // Runs the network with one kernel for each problem, and notes what they took.
-absl::Status RunPass(const Graph& graph, const PlanningOptions& options, int runs,
-                     Problems& found) {
+absl::Status RunPass(const Graph& graph, const PlanRequest& request, int runs, Problems& found) {
   ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
-                          Executable::Compile(graph, options));
+                          Executable::Compile(graph, request));
   const PlannedGraph& planned = executable->planned();
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(executable));
-  Tensors tensors;
-  ASHLAR_RETURN_IF_ERROR(Bind(*session, tensors));
+  const InputTensors inputs = RandomInputs(executable->graph());
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> outputs, BindTensors(*session, inputs));
   const std::vector<int>& order = planned.schedule.order;
   std::vector<double> least(order.size(), 1e30);
   for (int run = 0; run < runs; ++run) {
@@ -160,42 +149,41 @@ void Choose(int threads, TunedProblem& problem, KernelRecord& record) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanningOptions options,
+absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanRequest request,
                                                    const TuneOptions& tune, KernelRecord& record) {
   const Clock::time_point start = Clock::now();
-  // The passes are run once: their result is planned anew for each trial.
-  options.record = nullptr;
-  options.kernels.all_candidates = true;
-  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, options));
+  auto& [wishes, means, checks] = request;
+  means.record = nullptr;
+  means.kernels.all_candidates = true;
+  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, request));
   const Graph& rewritten = planned->graph;
-  options.passes = "none";
-  if (!options.tiles.empty() || options.budget) {
-    // The parts follow each other as they lie in the graph; they are not to be cut again.
-    options.scheduler = "megengine";
-    options.tiles = TileSpec();
-    options.budget.reset();
-  }
+  // The passes have run: their result is planned anew for each trial. Tiles follow each other as
+  // they stand in it, and are not to be cut again.
+  means.passes = "none";
+  if (wishes.tiled()) means.order = Order::kAsGiven;
+  wishes.tiles = TileSpec();
+  wishes.budget.reset();
   ASHLAR_ASSIGN_OR_RETURN(const KernelCandidates candidates,
-                          FindKernels(rewritten, planned->model, *planned->device,
-                                      options.processor, options.threads, options.kernels));
+                          FindKernels(rewritten, planned->model, *planned->device, wishes.processor,
+                                      wishes.threads, means.kernels));
   // Families stay so that results do not depend on the number of threads; elsewhere all are tried.
   const KernelRecord none;
-  Problems found = FindProblems(
-      rewritten, KernelKeys(rewritten, planned->model, options.threads, options.kernels),
-      candidates, planned->device->is_host() ? record : none);
+  Problems found =
+      FindProblems(rewritten, KernelKeys(rewritten, planned->model, wishes.threads, means.kernels),
+                   candidates, planned->device->is_host() ? record : none);
   size_t passes = 0;
   for (const TunedProblem& problem : found.problems) {
     passes = std::max(passes, problem.trials.size());
   }
   for (size_t pass = 0; pass < passes; ++pass) {
     if (std::chrono::duration<double>(Clock::now() - start).count() > tune.seconds) break;
-    options.record =
-        std::make_shared<KernelRecord>(RecordOfPass(found.problems, pass, options.threads));
+    means.record =
+        std::make_shared<KernelRecord>(RecordOfPass(found.problems, pass, wishes.threads));
     // What is expected to be best has to run; of the others some may be refused only now.
-    const absl::Status status = RunPass(rewritten, options, tune.runs, found);
+    const absl::Status status = RunPass(rewritten, request, tune.runs, found);
     if (pass == 0) ASHLAR_RETURN_IF_ERROR(status);
   }
-  for (TunedProblem& problem : found.problems) Choose(options.threads, problem, record);
+  for (TunedProblem& problem : found.problems) Choose(wishes.threads, problem, record);
   return std::move(found.problems);
 }
 

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "runtime/plan/kernel_record.h"
-#include "runtime/plan/planned_graph.h"
+#include "runtime/plan/plan_request.h"
 
 namespace ashlar {
 
@@ -34,7 +34,7 @@ struct TunedProblem {
 // come from memory as they do in use: a kernel timed alone would find them in a cache. Only
 // candidates whose scratch the plan has room for are tried. What was chosen goes into `record`,
 // whose families, where it has one for a problem, stay on the host.
-absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanningOptions options,
+absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanRequest request,
                                                    const TuneOptions& tune, KernelRecord& record);
 
 }  // namespace ashlar

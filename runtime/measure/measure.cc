@@ -12,6 +12,7 @@
 #include "graph/status.h"
 #include "runtime/device/changed_bytes.h"
 #include "runtime/measure/guarded_memory.h"
+#include "runtime/plan/plan_graph.h"
 #include "runtime/session/session.h"
 
 namespace ashlar {
@@ -98,15 +99,14 @@ class GuardListener final : public RunListener {
   GuardListener(const PlannedGraph& planned, void* arena)
       : planned_(planned), device_(*planned.device), arena_(static_cast<uint8_t*>(arena)) {
     for (size_t s = 0; s < planned.model.storages.size(); ++s) {
-      const int buffer = planned.lifetimes.storage_buffer[s];
-      if (buffer >= 0)
-        Add(buffer, planned.model.storages[s].bytes,
-            planned.graph.var(planned.model.storages[s].owner).name);
+      const int owner = planned.model.storages[s].owner;
+      Add(planned.lifetimes.storage_buffer[s], planned.Locate(owner),
+          planned.graph.var(owner).name);
     }
     for (size_t n = 0; n < planned.graph.nodes().size(); ++n) {
-      const int buffer = planned.lifetimes.workspace_buffer[n];
-      if (buffer < 0) continue;
-      Add(buffer, planned.workspace[n], planned.graph.node(static_cast<int>(n)).workspace_name());
+      const int node = static_cast<int>(n);
+      Add(planned.lifetimes.workspace_buffer[n], planned.LocateWorkspace(node),
+          planned.graph.node(node).workspace_name());
     }
   }
 
@@ -150,11 +150,13 @@ class GuardListener final : public RunListener {
     return highest.ok() && *highest > 0;
   }
 
-  void Add(int index, int64_t used, std::string chunk) {
+  void Add(int index, const std::optional<Location>& location, std::string chunk) {
+    if (index < 0 || !location.has_value()) return;  // not in the arena
     const memory::Buffer& buffer = planned_.lifetimes.problem.buffers[index];
+    const int64_t used = location->bytes;
     if (buffer.size <= used) return;  // placed inside another chunk: no guard
-    guards_.push_back({arena_ + planned_.plan.plan.offsets[index] + used, buffer.size - used,
-                       buffer.lower, buffer.upper, std::move(chunk)});
+    guards_.push_back({arena_ + location->offset + used, buffer.size - used, buffer.lower,
+                       buffer.upper, std::move(chunk)});
   }
 
   static constexpr uint8_t kGuard = 0xA5;
@@ -170,8 +172,8 @@ class GuardListener final : public RunListener {
 // The device's free memory at one moment.
 class FreeBytes {
  public:
-  explicit FreeBytes(const PlanningOptions& options) {
-    const absl::StatusOr<Device*> device = OpenDevice(options.comp_node);
+  explicit FreeBytes(const CompNode& comp_node) {
+    const absl::StatusOr<Device*> device = OpenDevice(comp_node);
     if (device.ok()) state_ = (*device)->memory();
   }
   bool known() const { return state_.has_value(); }
@@ -189,24 +191,28 @@ int64_t Sum(const std::vector<int64_t>& values) {
 
 }  // namespace
 
-absl::StatusOr<Measurement> Measure(Graph graph, const PlanningOptions& options,
+absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request,
                                     const InputTensors& inputs, const MeasureOptions& measure) {
   Measurement result;
+  const CompNode& comp_node = request.wishes.comp_node;
   result.rss_before = ReadResidentSet().current;
-  const FreeBytes at_start(options);
+  const FreeBytes at_start(comp_node);
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanGraph(std::move(graph), options));
-  const FreeBytes planned_only(options);
-  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                          Executable::FromPlan(std::move(planned), /*measure_weights=*/true));
+                          PlanGraph(std::move(graph), request, measure.done_with));
+  const FreeBytes planned_only(comp_node);
+  ASHLAR_ASSIGN_OR_RETURN(
+      std::shared_ptr<const Executable> executable,
+      Executable::FromPlan(std::move(planned), {.measure = true, .done_with = measure.done_with}));
+  ReturnFreedMemory();
   const PlannedGraph& plan = executable->planned();
-  result.options = plan.options;
-  result.options.budget.reset();
+  result.wishes = plan.wishes;
+  result.wishes.budget.reset();
+  result.means = plan.means;
   Device& device = *plan.device;
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
-      Session::Create(executable, {.arena_slack = kArenaSlack + options.understate_bytes}));
-  const FreeBytes created(options);
+      Session::Create(executable, {.arena_slack = kArenaSlack + request.checks.understate_bytes}));
+  const FreeBytes created(comp_node);
   const FaultHandler handler(measure.exit_code_on_fault);
   GuardedTensors tensors;
   ASHLAR_RETURN_IF_ERROR(tensors.Bind(*session, inputs));
@@ -250,7 +256,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanningOptions& options,
   if (at_start.known()) {
     const int64_t asked = session->device_bytes() + executable->weights_bytes();
     const int64_t taken = planned_only.bytes() - created.bytes();
-    result.device = {asked, taken, at_start.bytes() - FreeBytes(options).bytes() - taken};
+    result.device = {asked, taken, at_start.bytes() - FreeBytes(comp_node).bytes() - taken};
   }
   result.ok = true;
   for (const PoolMeasurement* pool :
@@ -264,11 +270,11 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanningOptions& options,
   return result;
 }
 
-absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanningOptions options,
+absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanRequest request,
                                                      const InputTensors& inputs) {
-  options.guard_bytes = 64;
+  request.checks.guard_bytes = 64;
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                          Executable::Compile(std::move(graph), options));
+                          Executable::Compile(std::move(graph), request));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(executable));
   const FaultHandler handler(MeasureOptions().exit_code_on_fault);
   GuardedTensors tensors;

@@ -10,15 +10,14 @@
 #define ASHLAR_RUNTIME_MEASURE_MEASURE_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/tensor.h"
 #include "runtime/measure/heap_counter.h"
 #include "runtime/measure/process_memory.h"
+#include "runtime/session/bind_tensors.h"
 #include "runtime/session/executable.h"
 
 namespace ashlar {
@@ -30,7 +29,10 @@ struct PoolMeasurement {
 };
 
 struct Measurement {
-  PlanningOptions options;  // with the tiles that were found for a budget, and without the budget
+  // Of the plan, with the tiles that were found for a budget and without the budget: with these it
+  // can be made again.
+  Wishes wishes;
+  Means means;
   PoolMeasurement arena, weights, input, output;
   HeapCounts heap;         // of the second and later runs together
   int runs_counted = 0;    // how many those were
@@ -51,19 +53,17 @@ struct MeasureOptions {
   int runs = 3;  // at least 2
   // An access outside of a guarded tensor ends the process with this code and a message.
   int exit_code_on_fault = 4;
+  ReplacedListener done_with = nullptr;  // Executable::Compile
 };
-
-// Tensors for all inputs of the graph, by binding name.
-using InputTensors = std::map<std::string, HostTensor>;
 
 // Compiles and runs the graph with measuring means; never fails for a mere excess (see `ok`).
 // Overruns are not looked for here: CheckGuards does.
-absl::StatusOr<Measurement> Measure(Graph graph, const PlanningOptions& options,
+absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request,
                                     const InputTensors& inputs, const MeasureOptions& measure = {});
 
 // Plans with guard bytes behind every chunk, runs once and names the operators after whose step a
 // guard was changed ("conv[3] (ConvBiasForward, 17) wrote behind chunk of conv[3]").
-absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanningOptions options,
+absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanRequest request,
                                                      const InputTensors& inputs);
 
 }  // namespace ashlar

@@ -1,5 +1,7 @@
 #include "runtime/measure/process_memory.h"
 
+#include <malloc.h>
+
 #include <cinttypes>
 #include <cstdio>
 
@@ -18,5 +20,7 @@ ResidentSet ReadResidentSet() {
   std::fclose(file);
   return result;
 }
+
+void ReturnFreedMemory() { malloc_trim(0); }
 
 }  // namespace ashlar

@@ -44,22 +44,20 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> Written(Device& device, int64_t by
   return memory;
 }
 
-// Where a var lies; `node` reads it as its input `input` (-1: makes it).
-char* AddressOf(const PlannedGraph& planned, const Memory& memory, int var, int node, int input) {
-  const VarView view = planned.model.views[var];
-  if (view.storage < 0) return nullptr;
-  const Storage& storage = planned.model.storages[view.storage];
-  switch (storage.pool) {
+void* AddressOf(const Memory& memory, const std::optional<Location>& location) {
+  if (!location.has_value()) return nullptr;
+  const auto in = [&](const DeviceMemory& pool) {
+    return static_cast<char*>(pool.data()) + location->offset;
+  };
+  switch (location->pool) {
     case Pool::kArena:
-      return static_cast<char*>(memory.arena->data()) + planned.ArenaOffset(var);
-    case Pool::kWeights: {
-      const WeightEntry& entry = planned.weights.entries[planned.weights.by_input[node][input]];
-      return static_cast<char*>(memory.weights->data()) + entry.offset + view.offset;
-    }
+      return in(*memory.arena);
+    case Pool::kWeights:
+      return in(*memory.weights);
     case Pool::kInput:
-      return static_cast<char*>(memory.inputs->data()) + view.offset;
+      return in(*memory.inputs);
     case Pool::kOutput:
-      return static_cast<char*>(memory.outputs->data()) + view.offset;
+      return in(*memory.outputs);
   }
   return nullptr;
 }
@@ -70,27 +68,20 @@ int64_t BytesInPlace(const PlannedGraph& planned, int node) {
   for (const Placement& placement : planned.model.placements[node]) {
     const Storage& part = planned.model.storages[placement.inner];
     const Storage& whole = planned.model.storages[placement.outer];
-    const int64_t place = planned.ArenaOffset(whole.owner) + placement.offset;
-    if (planned.ArenaOffset(part.owner) == place) bytes += part.bytes;
+    const int64_t place = planned.Locate(whole.owner)->offset + placement.offset;
+    if (planned.Locate(part.owner)->offset == place) bytes += part.bytes;
   }
   return bytes;
 }
 
 void Bind(const PlannedGraph& planned, const Memory& memory, Sample& sample) {
-  const Graph& graph = planned.graph;
-  const OperatorNode& node = graph.node(sample.node);
+  const OperatorNode& node = planned.graph.node(sample.node);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const int input = static_cast<int>(i);
-    const bool read = node.op->input_use(input) == InputUse::kDeviceValue;
-    sample.inputs.push_back(read ? AddressOf(planned, memory, node.inputs[i], sample.node, input)
-                                 : nullptr);
+    sample.inputs.push_back(
+        AddressOf(memory, planned.LocateInput(sample.node, static_cast<int>(i))));
   }
-  for (int var : node.outputs) {
-    sample.outputs.push_back(AddressOf(planned, memory, var, sample.node, -1));
-  }
-  if (const int64_t offset = planned.WorkspaceOffset(sample.node); offset >= 0) {
-    sample.workspace = static_cast<char*>(memory.arena->data()) + offset;
-  }
+  for (int var : node.outputs) sample.outputs.push_back(AddressOf(memory, planned.Locate(var)));
+  sample.workspace = AddressOf(memory, planned.LocateWorkspace(sample.node));
 }
 
 }  // namespace
@@ -169,7 +160,7 @@ absl::StatusOr<std::unique_ptr<TimePrediction>> TimePrediction::Create(
     ++samples[it->second].count;
   }
   Device& device = *planned.device;
-  device.UseThreads(planned.options.threads);
+  device.UseThreads(planned.wishes.threads);
   Memory& memory = prediction->samples_->memory;
   ASHLAR_ASSIGN_OR_RETURN(memory.arena, Written(device, planned.plan.plan.arena));
   ASHLAR_ASSIGN_OR_RETURN(memory.weights, Written(device, planned.weights.bytes));
@@ -208,7 +199,7 @@ absl::StatusOr<double> PredictTime(const PlannedGraph& planned) {
   if (!planned.ready().ok()) {
     ASHLAR_ASSIGN_OR_RETURN(
         const ProcessorSpeed speed,
-        SpeedOf(*planned.device, planned.options.processor, planned.options.threads));
+        SpeedOf(*planned.device, planned.wishes.processor, planned.wishes.threads));
     return EstimateTime(planned.graph, planned.model, speed);
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TimePrediction> prediction,

@@ -22,7 +22,7 @@ namespace ashlar {
 using KernelCandidates = std::vector<std::vector<std::shared_ptr<const Kernel>>>;
 
 // Unimplemented, naming the node, where the device has no kernel. `processor` as in
-// PlanningOptions; `record` may be null.
+// Wishes; `record` may be null.
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
                                              Device& device,
                                              const std::optional<Processor>& processor, int threads,

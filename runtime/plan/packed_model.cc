@@ -10,12 +10,13 @@ constexpr int kLayouts = 2;
 
 }  // namespace
 
-std::string PackingOptions(const PlanningOptions& options) {
-  return absl::StrCat(
-      "layouts ", kLayouts, ", passes ", options.passes, options.kernels.exact ? ", exact" : "",
-      options.kernels.least_memory ? ", least memory" : "", options.inplace ? "" : ", no views",
-      options.tiles.empty() ? "" : ", in parts", options.precision == DType::kFloat32 ? "" : ", ",
-      options.precision == DType::kFloat32 ? "" : Name(options.precision));
+std::string PackingOptions(const Wishes& wishes, const Means& means) {
+  const bool single = wishes.precision == DType::kFloat32;
+  return absl::StrCat("layouts ", kLayouts, ", passes ", means.passes,
+                      means.kernels.exact ? ", exact" : "",
+                      means.kernels.least_memory ? ", least memory" : "",
+                      means.inplace ? "" : ", no views", wishes.tiles.empty() ? "" : ", in parts",
+                      single ? "" : ", ", single ? "" : Name(wishes.precision));
 }
 
 std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan) {
@@ -26,24 +27,24 @@ std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan) {
   return weights;
 }
 
-absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
-                            const PlanningOptions& options) {
+absl::Status CheckPackedFor(const PackedModel& packed, const Device& device, const Wishes& wishes,
+                            const Means& means) {
   if (!device.is_host()) {
     return absl::FailedPreconditionError(
         absl::StrCat("packed weights are for the CPU, not for ", device.comp_node().ToString()));
   }
-  const Processor processor = options.processor.value_or(device.processor());
+  const Processor processor = wishes.processor.value_or(device.processor());
   if (packed.processor != Name(processor.isa)) {
     return absl::FailedPreconditionError(
         absl::StrCat("weights are packed for '", packed.processor.substr(0, 64),
                      "', the plan is for '", processor.ToString(), "'"));
   }
-  if (const std::string expected = PackingOptions(options); packed.options != expected) {
+  if (const std::string expected = PackingOptions(wishes, means); packed.options != expected) {
     return absl::FailedPreconditionError(absl::StrCat("weights are packed under '",
                                                       packed.options.substr(0, 200),
                                                       "', asked for is '", expected, "'"));
   }
-  if (!options.tiles.empty() || options.budget) {
+  if (wishes.tiled()) {
     return absl::FailedPreconditionError("weights are packed for a graph that is not in parts");
   }
   return absl::OkStatus();

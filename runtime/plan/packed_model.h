@@ -34,17 +34,17 @@ struct PackedModel {
   int64_t pool_bytes = 0;
 };
 
-// Those of the options that decide how a graph is rewritten and which weights its kernels want, in
-// words: models packed under others cannot stand in for each other.
-std::string PackingOptions(const PlanningOptions& options);
+// What of a request decides how a graph is rewritten and which weights its kernels want, in words:
+// models packed under others cannot stand in for each other.
+std::string PackingOptions(const Wishes& wishes, const Means& means);
 
 // The weights of a plan, as PackedModel has them.
 std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan);
 
 // FailedPrecondition, saying what differs, where the model was packed for another processor or
 // under other options.
-absl::Status CheckPackedFor(const PackedModel& packed, const Device& device,
-                            const PlanningOptions& options);
+absl::Status CheckPackedFor(const PackedModel& packed, const Device& device, const Wishes& wishes,
+                            const Means& means);
 
 }  // namespace ashlar
 

@@ -2,30 +2,24 @@
 
 #include <utility>
 
-#include "graph/passes/pass.h"
 #include "graph/status.h"
 #include "opr/table.h"
 
 namespace ashlar {
 namespace {
 
-// The bytes that the activations of a graph need at least, under the options' order.
-absl::StatusOr<int64_t> ActivationBytes(const Graph& graph, const PlanningOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const StorageOptions storage, StorageFor(options));
-  const StorageModel model = BuildStorageModel(graph, storage);
+// The bytes that the activations of a graph need at least, in the order of `means`.
+int64_t ActivationBytes(const Graph& graph, const Device& device, const Means& means) {
+  const StorageModel model = BuildStorageModel(graph, StorageOn(device, means.inplace));
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
-  ASHLAR_ASSIGN_OR_RETURN(const Schedule schedule,
-                          ScheduleByName(options.scheduler, graph, model, no_workspace));
-  return schedule.peak_bytes;
+  return ScheduleNodes(means.order, graph, model, no_workspace).peak_bytes;
 }
 
 }  // namespace
 
-absl::StatusOr<StorageOptions> StorageFor(const PlanningOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
-  return StorageOptions{.inplace = options.inplace,
-                        .views = options.inplace,
-                        .view_alignment = device->tensor_alignment()};
+StorageOptions StorageOn(const Device& device, bool inplace) {
+  return StorageOptions{
+      .inplace = inplace, .views = inplace, .view_alignment = device.tensor_alignment()};
 }
 
 int CountOperators(const Graph& graph) {
@@ -47,19 +41,14 @@ double WeightFlops(const Graph& graph) {
   return flops;
 }
 
-absl::StatusOr<bool> WholeLiesOtherwise(const PlanningOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
-  return device->leaves_images(options.precision, options.kernels);
-}
-
-absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& options,
-                                            bool in_parts) {
-  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(options.comp_node));
-  const bool left = !in_parts && device->leaves_images(options.precision, options.kernels);
+absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const Wishes& wishes, const Means& means,
+                                            const RewriteOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
+  const bool left = !options.tiled && device->leaves_images(wishes.precision, means.kernels);
   const PassContext context = {Operators(), left ? Format::kDefault : device->image_format(),
-                               options.precision, device->runs_chains(), options.done_with};
+                               wishes.precision, device->runs_chains(), options.replaced};
   std::vector<PassReport> reports;
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(options.passes));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(means.passes));
   for (const Pass& pass : passes) {
     if (pass.applies != nullptr && !pass.applies(context)) continue;
     PassReport report;
@@ -67,19 +56,14 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& 
     report.operators_before = CountOperators(graph);
     if (options.measure_passes) {
       // The graph before a pass is the graph after the one before it.
-      if (reports.empty()) {
-        ASHLAR_ASSIGN_OR_RETURN(report.arena_bytes_before, ActivationBytes(graph, options));
-      } else {
-        report.arena_bytes_before = reports.back().arena_bytes_after;
-      }
+      report.arena_bytes_before = reports.empty() ? ActivationBytes(graph, *device, means)
+                                                  : reports.back().arena_bytes_after;
     }
     absl::StatusOr<Graph> rewritten = pass.run(graph, context);
     if (!rewritten.ok()) return Annotate(rewritten.status(), absl::StrCat("pass ", pass.name));
     graph = *std::move(rewritten);
     report.operators_after = CountOperators(graph);
-    if (options.measure_passes) {
-      ASHLAR_ASSIGN_OR_RETURN(report.arena_bytes_after, ActivationBytes(graph, options));
-    }
+    if (options.measure_passes) report.arena_bytes_after = ActivationBytes(graph, *device, means);
     reports.push_back(std::move(report));
   }
   return RewrittenGraph{std::move(graph), std::move(reports)};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/passes/pass.h"
 #include "runtime/plan/planned_graph.h"
 
 namespace ashlar {
@@ -14,15 +15,18 @@ struct RewrittenGraph {
   std::vector<PassReport> passes;
 };
 
-// Runs the passes that the options name. `in_parts`: for tiles, which are views where images lie in
-// the device's format.
-absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const PlanningOptions& options,
-                                            bool in_parts);
-// Whether images lie otherwise in a graph that is executed whole.
-absl::StatusOr<bool> WholeLiesOtherwise(const PlanningOptions& options);
+struct RewriteOptions {
+  bool tiled = false;  // for tiles, which are views where images lie in the device's format
+  bool measure_passes = false;  // Checks
+  ReplacedListener replaced = nullptr;
+};
 
-// How tensors share memory on the options' device.
-absl::StatusOr<StorageOptions> StorageFor(const PlanningOptions& options);
+// Runs the passes that `means` name.
+absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const Wishes& wishes, const Means& means,
+                                            const RewriteOptions& options = {});
+
+// How tensors share memory on a device. `inplace`: Means.
+StorageOptions StorageOn(const Device& device, bool inplace);
 
 // Scheduled operators, without constants.
 int CountOperators(const Graph& graph);

@@ -6,6 +6,8 @@
 #include "graph/status.h"
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
+#include "runtime/plan/stages.h"
+#include "runtime/plan/tiling_search.h"
 
 namespace ashlar {
 namespace {
@@ -20,11 +22,11 @@ constexpr double kNear = 0.85;  // points of a frontier, whose arenas differ by 
 constexpr double kPlacementsPerMillisecond = 400;
 
 // The order of the graph as it is, which tiles follow.
-absl::StatusOr<Schedule> OrderOf(const Graph& graph, const PlanningOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const StorageOptions storage, StorageFor(options));
-  const StorageModel model = BuildStorageModel(graph, storage);
+absl::StatusOr<Schedule> OrderOf(const Graph& graph, const Wishes& wishes, const Means& means) {
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
+  const StorageModel model = BuildStorageModel(graph, StorageOn(*device, means.inplace));
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
-  return ScheduleByName(options.scheduler, graph, model, no_workspace);
+  return ScheduleNodes(means.order, graph, model, no_workspace);
 }
 
 // A planner that stops by counting, so that a spec has the same plan on every machine and whatever
@@ -39,13 +41,13 @@ memory::PlanOptions CountedPlanner(memory::PlanOptions planner) {
   return planner;
 }
 
+// Tiles the graph and plans it in the order in which the tiles stand; `order` is of the graph
+// before.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanSpec(const RewrittenGraph& rewritten,
                                                        const Schedule& order, const TileSpec& spec,
-                                                       PlanningOptions options) {
-  options.tiles = spec;
-  if (spec.empty()) return PlanRewritten(rewritten, options, /*in_given_order=*/false);
-  const memory::PlanOptions planner = options.planner;
-  options.planner = CountedPlanner(planner);
+                                                       PlanRequest request) {
+  request.wishes.tiles = spec;
+  if (spec.empty()) return PlanRewritten(rewritten, request, ArrangementOf(request.means));
   PassReport report;
   report.name = "tile";
   report.operators_before = CountOperators(rewritten.graph);
@@ -56,38 +58,42 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanSpec(const RewrittenGraph& rew
   const double flops = WeightFlops(rewritten.graph), all = WeightFlops(tiled.graph);
   tiled.passes = rewritten.passes;
   tiled.passes.push_back(std::move(report));
-  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanRewritten(std::move(tiled), options, /*in_given_order=*/true));
-  planned->options.planner = planner;
+  ASHLAR_ASSIGN_OR_RETURN(
+      std::unique_ptr<PlannedGraph> planned,
+      PlanRewritten(std::move(tiled), request,
+                    {{}, Order::kAsGiven, CountedPlanner(request.means.planner)}));
   planned->passes.back().arena_bytes_after = planned->schedule.peak_bytes;
   planned->extra_flops_ratio = flops > 0 ? all / flops - 1 : 0;
   return planned;
 }
 
 absl::StatusOr<std::vector<Tiling>> Search(const RewrittenGraph& rewritten, const Schedule& order,
-                                           const PlanningOptions& options) {
+                                           const Wishes& wishes) {
   TilingLimits limits;
-  if (options.budget) limits.max_extra_flops = options.budget->max_extra_flops;
-  ASHLAR_ASSIGN_OR_RETURN(Device * device, OpenDevice(options.comp_node));
+  if (wishes.budget) limits.max_extra_flops = wishes.budget->max_extra_flops;
+  ASHLAR_ASSIGN_OR_RETURN(Device * device, OpenDevice(wishes.comp_node));
   ASHLAR_ASSIGN_OR_RETURN(const ProcessorSpeed speed,
-                          SpeedOf(*device, options.processor, options.threads));
+                          SpeedOf(*device, wishes.processor, wishes.threads));
   return SearchTilings(rewritten.graph, order.order, limits, speed);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& rewritten,
-                                                        const PlanningOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(rewritten.graph, options));
-  return PlanSpec(rewritten, order, options.tiles, options);
+                                                        const PlanRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(const Schedule order,
+                          OrderOf(rewritten.graph, request.wishes, request.means));
+  return PlanSpec(rewritten, order, request.wishes.tiles, request);
 }
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(
-    const RewrittenGraph& rewritten, const PlanningOptions& options,
+    const RewrittenGraph& rewritten, const PlanRequest& request,
     std::unique_ptr<PlannedGraph> whole) {
-  ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(rewritten.graph, options));
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings, Search(rewritten, order, options));
-  const int64_t budget = options.budget->bytes;
+  ASHLAR_ASSIGN_OR_RETURN(const Schedule order,
+                          OrderOf(rewritten.graph, request.wishes, request.means));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
+                          Search(rewritten, order, request.wishes));
+  const int64_t budget = request.wishes.budget->bytes;
   std::unique_ptr<PlannedGraph> found, smallest;
   if (whole != nullptr && whole->plan.plan.arena <= budget) {
     found = std::move(whole);
@@ -95,9 +101,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(
     smallest = std::move(whole);
   }
   // First with the fastest kernels, then with those that need little scratch.
-  PlanningOptions sparing = options;
-  sparing.kernels.least_memory = true;
-  for (const PlanningOptions& attempt : {options, sparing}) {
+  PlanRequest sparing = request;
+  sparing.means.kernels.least_memory = true;
+  for (const PlanRequest& attempt : {request, sparing}) {
     if (found != nullptr) break;
     double excess = 1;  // of plans over what the search expects
     int attempts = 0;
@@ -114,7 +120,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(
       excess = static_cast<double>(arena) / static_cast<double>(tiling.arena_bytes);
     }
   }
-  if (found != nullptr && !options.budget->find_smallest) return found;
+  if (found != nullptr && !request.wishes.budget->find_smallest) return found;
   // The last ones are the smallest, but for alignment.
   const size_t first = tilings.size() - std::min<size_t>(tilings.size(), 2);
   for (size_t i = tilings.size(); i-- > first;) {
@@ -125,7 +131,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(
     }
   }
   const int64_t least = smallest->plan.plan.arena;
-  if (found == nullptr && (budget == 0 || least <= budget || options.budget->find_smallest)) {
+  if (found == nullptr &&
+      (budget == 0 || least <= budget || request.wishes.budget->find_smallest)) {
     found = std::move(smallest);
   }
   if (found == nullptr) {
@@ -137,21 +144,24 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(
   return found;
 }
 
-absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph,
-                                                          const PlanningOptions& options) {
+absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph, const Wishes& wishes,
+                                                          const Means& means) {
   ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
-                          RewriteGraph(std::move(graph), options, /*in_parts=*/true));
+                          RewriteGraph(std::move(graph), wishes, means, {.tiled = true}));
   graph = std::move(rewritten.graph);
-  ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(graph, options));
-  return DescribeTiles(graph, options.tiles, order.order, Operators());
+  ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(graph, wishes, means));
+  return DescribeTiles(graph, wishes.tiles, order.order, Operators());
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
-    Graph graph, const PlanningOptions& options) {
+    Graph graph, const PlanRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph rewritten,
-                          RewriteGraph(std::move(graph), options, /*in_parts=*/true));
-  ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(rewritten.graph, options));
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings, Search(rewritten, order, options));
+                          RewriteGraph(std::move(graph), request.wishes, request.means,
+                                       {true, request.checks.measure_passes}));
+  ASHLAR_ASSIGN_OR_RETURN(const Schedule order,
+                          OrderOf(rewritten.graph, request.wishes, request.means));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
+                          Search(rewritten, order, request.wishes));
   std::vector<std::unique_ptr<PlannedGraph>> plans;
   int64_t last = 0;
   for (const Tiling& tiling : tilings) {
@@ -160,7 +170,7 @@ absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
     if (!plans.empty() && near && &tiling != &tilings.back()) continue;
     last = tiling.arena_bytes;
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                            PlanSpec(rewritten, order, tiling.spec, options));
+                            PlanSpec(rewritten, order, tiling.spec, request));
     if (!plans.empty() && planned->plan.plan.arena >= plans.back()->plan.plan.arena) continue;
     plans.push_back(std::move(planned));
   }

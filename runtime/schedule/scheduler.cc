@@ -18,11 +18,35 @@ Schedule ScheduleAsGiven(const Graph& graph, const StorageModel& model,
   return schedule;
 }
 
-absl::StatusOr<Schedule> ScheduleByName(absl::string_view name, const Graph& graph,
-                                        const StorageModel& model,
-                                        absl::Span<const int64_t> workspace) {
-  if (name == "megengine") return ScheduleMegEngine(graph, model, workspace);
-  if (name == "memory") return ScheduleMemory(graph, model, workspace);
+Schedule ScheduleNodes(Order order, const Graph& graph, const StorageModel& model,
+                       absl::Span<const int64_t> workspace) {
+  switch (order) {
+    case Order::kLeastPeak:
+      return ScheduleMemory(graph, model, workspace);
+    case Order::kMegEngine:
+      return ScheduleMegEngine(graph, model, workspace);
+    case Order::kAsGiven:
+      return ScheduleAsGiven(graph, model, workspace);
+  }
+  return {};
+}
+
+absl::string_view Name(Order order) {
+  switch (order) {
+    case Order::kLeastPeak:
+      return "memory";
+    case Order::kMegEngine:
+      return "megengine";
+    case Order::kAsGiven:
+      return "as given";
+  }
+  return "";
+}
+
+absl::StatusOr<Order> ParseOrder(absl::string_view name) {
+  for (const Order order : {Order::kLeastPeak, Order::kMegEngine}) {
+    if (name == Name(order)) return order;
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("unknown scheduler '", name, "'; expected memory or megengine"));
 }

@@ -44,10 +44,20 @@ Schedule ScheduleMemory(const Graph& graph, const StorageModel& model,
 Schedule ScheduleAsGiven(const Graph& graph, const StorageModel& model,
                          absl::Span<const int64_t> workspace);
 
-// "megengine" or "memory"; InvalidArgument for other names.
-absl::StatusOr<Schedule> ScheduleByName(absl::string_view name, const Graph& graph,
-                                        const StorageModel& model,
-                                        absl::Span<const int64_t> workspace);
+// Which of these orders is wanted.
+enum class Order {
+  kLeastPeak,  // ScheduleMemory
+  kMegEngine,  // ScheduleMegEngine
+  kAsGiven,    // ScheduleAsGiven
+};
+
+Schedule ScheduleNodes(Order order, const Graph& graph, const StorageModel& model,
+                       absl::Span<const int64_t> workspace);
+
+// What users call them: "memory", "megengine"; the order as given comes of rewrites alone.
+absl::string_view Name(Order order);
+// InvalidArgument for other names.
+absl::StatusOr<Order> ParseOrder(absl::string_view name);
 
 // The peak of any order, found by way of lifetimes and the planners' lower bound: a check on the
 // schedulers, which share no code with it.

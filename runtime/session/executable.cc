@@ -1,7 +1,5 @@
 #include "runtime/session/executable.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "opr/table.h"
 #include "runtime/device/changed_bytes.h"
 #include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/plan_graph.h"
 
 namespace ashlar {
 namespace {
@@ -48,7 +47,7 @@ absl::Status Pack(const PlannedGraph& planned, void* pool) {
 
 // Packs into the pool and drops from the graph what is packed, bit by bit, so that hardly more than
 // one copy of the weights is in memory at a time.
-absl::Status MoveIntoPool(PlannedGraph& planned, void* pool) {
+absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const ReplacedListener& done_with) {
   const std::vector<bool> ends = EndsConstant(planned);
   std::vector<int> packed;
   int64_t waiting = 0;
@@ -62,7 +61,7 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool) {
     ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, *planned.device, pool));
     if (!ends[i]) continue;
     const HostTensor& value = *planned.graph.constant(entry.var);
-    if (planned.options.done_with) planned.options.done_with(value);
+    if (done_with) done_with(value);
     packed.push_back(entry.var);
     waiting += value.bytes();
     if (waiting >= kDropBytes) drop();
@@ -87,57 +86,52 @@ class BorrowedMemory final : public DeviceMemory {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Executable>> Executable::Compile(
-    Graph graph, const PlanningOptions& options) {
+    Graph graph, const PlanRequest& request, const ReplacedListener& done_with) {
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanGraph(std::move(graph), options));
-  return FromPlan(std::move(planned));
+                          PlanGraph(std::move(graph), request, done_with));
+  return FromPlan(std::move(planned), {.done_with = done_with});
 }
 
 absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
-    std::unique_ptr<PlannedGraph> planned, bool measure_weights) {
-  if (planned->options.workspace != WorkspaceSource::kKernel) {
+    std::unique_ptr<PlannedGraph> planned, const PackOptions& options) {
+  if (planned->means.workspace != WorkspaceSource::kKernel) {
     return absl::InvalidArgumentError(
         "a plan with recorded workspaces cannot be run: kernels need their own");
   }
   Device& device = *planned->device;
   ASHLAR_RETURN_IF_ERROR(device.ready());
   auto executable = std::make_shared<Executable>();
-  planned->device->UseThreads(planned->options.threads);
-  const int64_t slack = measure_weights ? kMeasureSlack : 0;
+  planned->device->UseThreads(planned->wishes.threads);
+  const int64_t slack = options.measure ? kMeasureSlack : 0;
   ASHLAR_ASSIGN_OR_RETURN(executable->weights_,
                           planned->device->Allocate(planned->weights.bytes + slack));
   DeviceMemory& pool = *executable->weights_;
   // Twice, with complementary patterns: a byte that equals one of them differs from the other.
   constexpr uint8_t kPattern = 0xA5, kComplement = 0x5A;
   int64_t written = -1;
-  if (measure_weights) {
+  if (options.measure) {
     ASHLAR_RETURN_IF_ERROR(device.Fill(pool.data(), kPattern, pool.bytes()));
     ASHLAR_RETURN_IF_ERROR(Pack(*planned, pool.data()));
     ASHLAR_ASSIGN_OR_RETURN(written, HighestChangedOn(device, pool.data(), pool.bytes(), kPattern));
     ASHLAR_RETURN_IF_ERROR(device.Fill(pool.data(), kComplement, pool.bytes()));
   }
-  ASHLAR_RETURN_IF_ERROR(MoveIntoPool(*planned, pool.data()));
-  if (measure_weights) {
+  ASHLAR_RETURN_IF_ERROR(MoveIntoPool(*planned, pool.data(), options.done_with));
+  if (options.measure) {
     ASHLAR_ASSIGN_OR_RETURN(const int64_t again,
                             HighestChangedOn(device, pool.data(), pool.bytes(), kComplement));
     written = std::max(written, again);
   }
   executable->weights_written_ = written;
-  planned->options.done_with = nullptr;
-  malloc_trim(0);  // what folding left behind goes back to the system
   executable->planned_ = std::move(planned);
   return std::shared_ptr<const Executable>(std::move(executable));
 }
 
 absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
-    PackedModel packed, const PlanningOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(options.comp_node));
-  ASHLAR_RETURN_IF_ERROR(CheckPackedFor(packed, *device, options));
-  PlanningOptions rest = options;
-  rest.passes = "none";  // they have run
-  rest.kept_kernels = std::move(packed.kernels);
+    PackedModel packed, const PlanRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(request.wishes.comp_node));
+  ASHLAR_RETURN_IF_ERROR(CheckPackedFor(packed, *device, request.wishes, request.means));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanGraph(std::move(packed.graph), rest));
+                          PlanWithKernels(std::move(packed.graph), packed.kernels, request));
   if (planned->weights.bytes > packed.pool_bytes ||
       PackedWeightsOf(planned->weights) != packed.weights) {
     return absl::FailedPreconditionError(
@@ -145,7 +139,6 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
                      packed.pool_bytes, " bytes; kernels want ", planned->weights.entries.size(),
                      " of ", planned->weights.bytes, ", or others"));
   }
-  planned->options = options;
   auto executable = std::make_shared<Executable>();
   executable->weights_ =
       std::make_unique<BorrowedMemory>(std::move(packed.owner), packed.pool, packed.pool_bytes);
@@ -157,7 +150,7 @@ PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
   const PlannedGraph& planned = executable->planned();
   PackedModel packed;
   packed.processor = std::string(Name(planned.processor().isa));
-  packed.options = PackingOptions(planned.options);
+  packed.options = PackingOptions(planned.wishes, planned.means);
   packed.graph = planned.graph;
   for (size_t i = 0; i < planned.kernels.size(); ++i) {
     const Kernel* const kernel = planned.kernels[i].get();

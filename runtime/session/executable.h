@@ -5,27 +5,37 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "graph/passes/pass.h"
 #include "runtime/plan/packed_model.h"
+#include "runtime/plan/plan_request.h"
 #include "runtime/plan/planned_graph.h"
 
 namespace ashlar {
+
+struct PackOptions {
+  // Pack the pool into memory larger than planned, and measure what is written.
+  bool measure = false;
+  // Told of each constant whose data was read for the last time: what is read from a file can leave
+  // memory then. May be empty.
+  ReplacedListener done_with = nullptr;
+};
 
 // Immutable and shared by sessions.
 class Executable {
  public:
   // Plans the graph and packs its weights. The graph's own copy of a packed constant is dropped:
-  // pass the graph by move, and weights are in memory once.
-  static absl::StatusOr<std::shared_ptr<const Executable>> Compile(Graph graph,
-                                                                   const PlanningOptions& options);
-  // The same from a plan made before. With `measure_weights` the pool is packed into memory larger
-  // than planned, and what was written is measured.
+  // pass the graph by move, and weights are in memory once. `done_with` hears of constants that
+  // passes replace, too.
+  static absl::StatusOr<std::shared_ptr<const Executable>> Compile(
+      Graph graph, const PlanRequest& request, const ReplacedListener& done_with = nullptr);
+  // The same from a plan made before.
   static absl::StatusOr<std::shared_ptr<const Executable>> FromPlan(
-      std::unique_ptr<PlannedGraph> planned, bool measure_weights = false);
+      std::unique_ptr<PlannedGraph> planned, const PackOptions& options = {});
 
   // From weights packed before, which are used where they lie. FailedPrecondition where they do not
-  // suit the device or the options, or are not what the kernels of this version want.
-  static absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(
-      PackedModel packed, const PlanningOptions& options);
+  // suit the device or the request, or are not what the kernels of this version want.
+  static absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(PackedModel packed,
+                                                                      const PlanRequest& request);
   // This one's graph, kernels and weights.
   static PackedModel ToPacked(std::shared_ptr<const Executable> executable);
 

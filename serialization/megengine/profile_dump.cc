@@ -85,25 +85,19 @@ std::vector<int> WorkspaceIds(const PlannedGraph& planned) {
 class Places {
  public:
   Places(const PlannedGraph& planned, const ProfileRecord& record)
-      : planned_(planned), record_(record), weight_entry_(planned.graph.vars().size(), -1) {
-    for (size_t e = 0; e < planned.weights.entries.size(); ++e) {
-      const int var = planned.weights.entries[e].var;
-      if (weight_entry_[var] < 0) weight_entry_[var] = static_cast<int>(e);
-    }
-  }
+      : planned_(planned), record_(record) {}
 
   // Address, or 0 where the var has no memory of Ashlar's.
   int64_t Address(int var) const {
-    if (const int64_t offset = planned_.ArenaOffset(var); offset >= 0) return InArena(offset);
-    if (weight_entry_[var] >= 0) {
-      return reinterpret_cast<int64_t>(record_.weights) +
-             planned_.weights.entries[weight_entry_[var]].offset;
-    }
-    return 0;
+    const std::optional<Location> location = planned_.Locate(var);
+    if (!location.has_value()) return 0;
+    if (location->pool == Pool::kArena) return InArena(location->offset);
+    if (location->pool != Pool::kWeights) return 0;
+    return reinterpret_cast<int64_t>(record_.weights) + location->offset;
   }
   int64_t WorkspaceAddress(int node) const {
-    const int64_t offset = planned_.WorkspaceOffset(node);
-    return offset < 0 ? 0 : InArena(offset);
+    const std::optional<Location> location = planned_.LocateWorkspace(node);
+    return location.has_value() ? InArena(location->offset) : 0;
   }
 
  private:
@@ -113,7 +107,6 @@ class Places {
 
   const PlannedGraph& planned_;
   const ProfileRecord& record_;
-  std::vector<int> weight_entry_;  // by var
 };
 
 Json TagJson(const Graph& graph, const InferTag& tag, Json result) {
@@ -382,7 +375,7 @@ Json MemoryReport(const PlannedGraph& planned, const std::optional<Measurement>&
           {"lower_bound_bytes", plan.lower_bound},
           {"proof", std::string(memory::ProofName(plan.proof))},
           {"planner", plan.plan.planner},
-          {"scheduler", planned.options.scheduler},
+          {"scheduler", std::string(Name(planned.means.order))},
           {"bottleneck_step", plan.bottleneck_step},
           {"bottleneck_operator", bottleneck < 0 ? "" : graph.node(bottleneck).name},
           {"pools",
@@ -395,7 +388,7 @@ Json MemoryReport(const PlannedGraph& planned, const std::optional<Measurement>&
 
 Json ProfileDump(const PlannedGraph& planned, const ProfileRecord& record) {
   const Graph& graph = planned.graph;
-  const std::string comp_node = planned.options.comp_node.ToString();
+  const std::string comp_node = planned.wishes.comp_node.ToString();
   Json device = Json::object(), host = Json::object(), footprints = Json::object();
   const std::vector<uint32_t> flags = FlagsOfVars(graph);
   double now = 0;  // what does not run takes no time, where it stands

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/plan/kernel_record.h"
-#include "runtime/session/session.h"
+#include "runtime/session/bind_tensors.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
@@ -20,20 +20,12 @@ struct Inference {
 };
 
 // Runs a graph with one input, whose passes have run.
-inline Inference Infer(const Graph& graph, PlanningOptions options, const HostTensor& input) {
-  options.passes = "none";
-  auto executable = Value(Executable::Compile(graph, options));
+inline Inference Infer(const Graph& graph, PlanRequest request, const HostTensor& input) {
+  request.means.passes = "none";
+  auto executable = Value(Executable::Compile(graph, request));
   auto session = Value(Session::Create(executable));
-  EXPECT_TRUE(session->BindInput(graph.inputs()[0].name, input.raw(), input.bytes()).ok());
   Inference result;
-  for (const Binding& output : graph.outputs()) {
-    result.outputs.push_back(HostTensor::Zeros(DType::kFloat32, graph.var(output.var).type.shape));
-  }
-  for (size_t i = 0; i < result.outputs.size(); ++i) {
-    HostTensor& output = result.outputs[i];
-    const std::string& name = graph.outputs()[i].name;
-    EXPECT_TRUE(session->BindOutput(name, output.mutable_raw(), output.bytes()).ok());
-  }
+  result.outputs = Value(BindTensors(*session, {{graph.inputs()[0].name, input}}));
   EXPECT_TRUE(session->Run().ok());
   const PlannedGraph& planned = executable->planned();
   for (size_t i = 0; i < planned.kernels.size(); ++i) {

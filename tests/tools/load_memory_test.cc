@@ -48,9 +48,9 @@ TEST_F(LoadMemoryTest, WeightsAreInMemoryOnceWhileTheyArePacked) {
   ModelFlags flags;
   flags.path = Path("tower.ash");
   Model model = Value(LoadModel(flags, console));
-  PlanningOptions options;
-  options.kernels.least_memory = true;
-  const auto executable = Value(CompileModel(std::move(model), options, console));
+  PlanRequest request;
+  request.means.kernels.least_memory = true;
+  const auto executable = Value(CompileModel(std::move(model), request, console));
   EXPECT_GE(executable->planned().weights.bytes, kWeights);
   // One layer in two forms, and what waits to be dropped.
   EXPECT_LT(ReadResidentSet().peak - before, kWeights + kWeights / 2);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/plan_graph.h"
 #include "runtime/plan/planned_graph.h"
 #include "tests/support/status.h"
 #include "tools/zoo/zoo.h"
@@ -48,8 +49,8 @@ class MemoryGoldenTest : public ::testing::TestWithParam<Golden> {
   static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
 
-void Check(const Graph& graph, const PlanningOptions& options, int64_t least, int64_t most) {
-  const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(graph, options));
+void Check(const Graph& graph, const PlanRequest& request, int64_t least, int64_t most) {
+  const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(graph, request));
   const memory::PlanResult& plan = planned->plan;
   EXPECT_GE(plan.plan.arena, least);
   EXPECT_LE(plan.plan.arena, most);
@@ -64,16 +65,16 @@ TEST_P(MemoryGoldenTest, TheArenaIsThePromisedOneAndMeetsItsLowerBound) {
     if (std::string(model.name) != golden.model) continue;
     const Graph exported = Value(model.build(golden.options));
     // Rewrites are the same for all processors; they need not run for each.
-    const Graph rewritten = Value(PlanGraph(exported, PlanningOptions()))->graph;
+    const Graph rewritten = Value(PlanGraph(exported, PlanRequest()))->graph;
     for (const std::optional<absl::string_view>& processor : kProcessors) {
       for (const int threads : {1, 2}) {
         SCOPED_TRACE(absl::StrCat(processor.value_or("this processor"), ", threads ", threads));
-        PlanningOptions options;
-        if (processor) options.processor = Value(Processor::Parse(*processor));
-        options.threads = threads;
-        options.passes = "none";
-        Check(exported, options, golden.arena, golden.exported);
-        Check(rewritten, options, golden.arena, golden.arena);
+        PlanRequest request;
+        if (processor) request.wishes.processor = Value(Processor::Parse(*processor));
+        request.wishes.threads = threads;
+        request.means.passes = "none";
+        Check(exported, request, golden.arena, golden.exported);
+        Check(rewritten, request, golden.arena, golden.arena);
       }
     }
   }
@@ -94,13 +95,13 @@ TEST_P(MegEnginesOrderTest, NoModelNeedsMoreThanInMegEnginesOrder) {
   for (const ZooModel& model : ZooModels()) {
     for (const char* passes : {"none", "all"}) {
       SCOPED_TRACE(::testing::Message() << model.name << ", passes " << passes);
-      PlanningOptions options;
-      options.threads = GetParam();
-      options.passes = passes;
-      const auto memory = PlanGraph(*model.build({}), options);
+      PlanRequest request;
+      request.wishes.threads = GetParam();
+      request.means.passes = passes;
+      const auto memory = PlanGraph(*model.build({}), request);
       ASSERT_TRUE(memory.ok()) << memory.status();
-      options.scheduler = "megengine";
-      const auto megengine = PlanGraph(*model.build({}), options);
+      request.means.order = Order::kMegEngine;
+      const auto megengine = PlanGraph(*model.build({}), request);
       ASSERT_TRUE(megengine.ok()) << megengine.status();
       EXPECT_LE((*memory)->schedule.peak_bytes, (*megengine)->schedule.peak_bytes);
       EXPECT_LE((*memory)->plan.plan.arena, (*megengine)->plan.plan.arena);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "serialization/native/format.h"
 #include "serialization/native/reader.h"
@@ -70,11 +71,9 @@ class PackedModelTest : public CommandTest {
 
 HostTensor RunOnce(const std::shared_ptr<const Executable>& executable, const HostTensor& input) {
   std::unique_ptr<Session> session = Value(Session::Create(executable));
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, {2, 10});
-  EXPECT_TRUE(IsOk(session->BindInput("data", input.raw(), input.bytes())));
-  EXPECT_TRUE(IsOk(session->BindOutput("prob", output.mutable_raw(), output.bytes())));
+  const std::vector<HostTensor> outputs = Value(BindTensors(*session, {{"data", input}}));
   EXPECT_TRUE(IsOk(session->Run()));
-  return output;
+  return outputs[0];
 }
 
 TEST_F(PackedModelTest, IsUsedWhereItLiesAndComputesTheSame) {

@@ -19,9 +19,9 @@ constexpr int64_t kBatch = 3;
 
 std::shared_ptr<const Executable> CompileFor(int threads) {
   cpu::RegisterDevice();
-  PlanningOptions options;
-  options.threads = threads;
-  return Value(Executable::Compile(SmallModel(kBatch), options));
+  PlanRequest request;
+  request.wishes.threads = threads;
+  return Value(Executable::Compile(SmallModel(kBatch), request));
 }
 
 HostTensor Input() {

@@ -60,20 +60,21 @@ TEST_P(TiledModelsTest, ComputesTheSameInAllTiles) {
     if (std::string(model.name) != each.name) continue;
     graph = Value(each.build({.batch = 2, .image = model.image, .headless = model.headless}));
   }
-  PlanningOptions options;
-  options.planner.limits.time = absl::ZeroDuration();
-  graph = std::move(Value(RewriteGraph(std::move(graph), options, /*in_parts=*/true)).graph);
+  PlanRequest request;
+  request.means.planner.limits.time = absl::ZeroDuration();
+  graph = std::move(
+      Value(RewriteGraph(std::move(graph), request.wishes, request.means, {.tiled = true})).graph);
   std::mt19937_64 random(1);
   const HostTensor input =
       testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
   for (const bool exact : {true, false}) {
-    options.kernels.exact = exact;
-    options.tiles = {};
-    const Inference whole = Infer(graph, options, input);
+    request.means.kernels.exact = exact;
+    request.wishes.tiles = {};
+    const Inference whole = Infer(graph, request, input);
     for (const std::string& tiles : AllTiles(graph)) {
       SCOPED_TRACE(absl::StrCat(model.name, exact ? " exact " : " ", tiles));
-      options.tiles = Value(TileSpec::Parse(tiles));
-      const Inference tiled = Infer(graph, options, input);
+      request.wishes.tiles = Value(TileSpec::Parse(tiles));
+      const Inference tiled = Infer(graph, request, input);
       EXPECT_LE(RelativeError(tiled.outputs[0], whole.outputs[0]), 1e-4);
       if (exact) {
         EXPECT_TRUE(SameKernels(whole, tiled));

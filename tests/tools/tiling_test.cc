@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/status.h"
@@ -33,13 +35,10 @@ class TilingTest : public ::testing::Test {
 HostTensor Infer(std::unique_ptr<PlannedGraph> planned, const HostTensor& input) {
   auto executable = Value(Executable::FromPlan(std::move(planned)));
   auto session = Value(Session::Create(executable));
-  const Graph& graph = executable->graph();
-  const Binding& output = graph.outputs()[0];
-  HostTensor result = HostTensor::Zeros(DType::kFloat32, graph.var(output.var).type.shape);
-  EXPECT_TRUE(session->BindInput(graph.inputs()[0].name, input.raw(), input.bytes()).ok());
-  EXPECT_TRUE(session->BindOutput(output.name, result.mutable_raw(), result.bytes()).ok());
+  const std::vector<HostTensor> outputs =
+      Value(BindTensors(*session, {{executable->graph().inputs()[0].name, input}}));
   EXPECT_TRUE(session->Run().ok());
-  return result;
+  return outputs[0];
 }
 
 // In the least memory that there is a plan for, and in about half of what it takes otherwise.
@@ -57,16 +56,16 @@ TEST_F(TilingTest, EveryModelComputesTheSameInLessMemory) {
     std::mt19937_64 random(1);
     const HostTensor input =
         testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
-    PlanningOptions options;
+    PlanRequest options;
     std::unique_ptr<PlannedGraph> whole = Value(PlanGraph(graph, options));
     const int64_t arena = whole->plan.plan.arena;
     const HostTensor expected = Infer(std::move(whole), input);
     for (const int64_t budget : {int64_t{0}, arena / 2}) {
-      options.budget = MemoryBudget{budget};
+      options.wishes.budget = MemoryBudget{budget};
       absl::StatusOr<std::unique_ptr<PlannedGraph>> tiled = PlanGraph(graph, options);
       ASSERT_TRUE(tiled.ok()) << tiled.status();
       EXPECT_LE((*tiled)->plan.plan.arena, arena / 2);
-      const std::string tiles = (*tiled)->options.tiles.ToString();
+      const std::string tiles = (*tiled)->wishes.tiles.ToString();
       EXPECT_LE(RelativeError(Infer(*std::move(tiled), input), expected), 1e-4) << tiles;
     }
   }
@@ -88,10 +87,10 @@ TEST_F(TilingTest, BudgetsAreMetWithoutMoreWork) {
   };
   for (const Promise& promise : promises) {
     SCOPED_TRACE(::testing::Message() << promise.model << " in " << promise.bytes);
-    PlanningOptions options;
-    options.tiles = Value(TileSpec::Parse(promise.tiles));
-    if (options.tiles.empty()) {
-      options.budget = MemoryBudget{promise.bytes, /*max_extra_flops=*/0};
+    PlanRequest options;
+    options.wishes.tiles = Value(TileSpec::Parse(promise.tiles));
+    if (options.wishes.tiles.empty()) {
+      options.wishes.budget = MemoryBudget{promise.bytes, /*max_extra_flops=*/0};
     }
     const auto planned = PlanGraph(Build(promise.model, promise.options), options);
     ASSERT_TRUE(planned.ok()) << planned.status();

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "tests/support/operators.h"
 #include "tests/support/tensors.h"
@@ -34,17 +35,17 @@ struct Variant {
   const char* name;
   int threads;
   const char* passes;
-  const char* scheduler;
+  Order order;
   bool inplace;
 };
 
 const Variant kVariants[] = {
-    {"default, 1 thread", 1, "all", "memory", true},
-    {"default, 2 threads", 2, "all", "memory", true},
-    {"unfused", 1, "none", "memory", true},
-    {"row-major", 1, "fold_constants,fold_scale,fuse", "memory", true},
-    {"not in place", 1, "all", "memory", false},
-    {"MegEngine's order", 1, "all", "megengine", true},
+    {"default, 1 thread", 1, "all", Order::kLeastPeak, true},
+    {"default, 2 threads", 2, "all", Order::kLeastPeak, true},
+    {"unfused", 1, "none", Order::kLeastPeak, true},
+    {"row-major", 1, "fold_constants,fold_scale,fuse", Order::kLeastPeak, true},
+    {"not in place", 1, "all", Order::kLeastPeak, false},
+    {"MegEngine's order", 1, "all", Order::kMegEngine, true},
 };
 
 class ZooNumbersTest : public ::testing::TestWithParam<Case> {
@@ -53,24 +54,21 @@ class ZooNumbersTest : public ::testing::TestWithParam<Case> {
 };
 
 HostTensor Infer(const Graph& graph, const Variant& variant, const HostTensor& input) {
-  PlanningOptions options;
-  options.threads = variant.threads;
-  options.passes = variant.passes;
-  options.scheduler = variant.scheduler;
-  options.inplace = variant.inplace;
-  auto executable = Executable::Compile(graph, options);
+  PlanRequest request;
+  request.wishes.threads = variant.threads;
+  request.means.passes = variant.passes;
+  request.means.order = variant.order;
+  request.means.inplace = variant.inplace;
+  auto executable = Executable::Compile(graph, request);
   EXPECT_TRUE(executable.ok()) << executable.status();
   if (!executable.ok()) return HostTensor();
   auto session = Session::Create(*executable);
   EXPECT_TRUE(session.ok()) << session.status();
   if (!session.ok()) return HostTensor();
-  const Binding& output = graph.outputs()[0];
-  HostTensor result = HostTensor::Zeros(DType::kFloat32, graph.var(output.var).type.shape);
-  EXPECT_TRUE((*session)->BindInput("data", input.raw(), input.bytes()).ok());
-  EXPECT_TRUE((*session)->BindOutput(output.name, result.mutable_raw(), result.bytes()).ok());
+  const std::vector<HostTensor> outputs = *BindTensors(**session, {{"data", input}});
   const absl::Status status = (*session)->Run();
   EXPECT_TRUE(status.ok()) << status;
-  return result;
+  return outputs[0];
 }
 
 // For a batch of two.

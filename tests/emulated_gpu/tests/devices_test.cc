@@ -12,10 +12,10 @@ namespace {
 TEST(EmulatedDevices, ASessionRunsOnAThreadThatMeansAnotherDevice) {
   Inference inference;
   EmulatedGpu().machine().devices = 2;
-  PlanningOptions options = OnEmulatedGpu();
-  options.comp_node.device = 1;
+  PlanRequest request = OnEmulatedGpu();
+  request.wishes.comp_node.device = 1;
   const std::unique_ptr<Session> session =
-      Value(Session::Create(Value(inference.Compile(options))));
+      Value(Session::Create(Value(inference.Compile(request))));
   // A new thread's device is the first one.
   std::thread([&] { EXPECT_TRUE(IsOk(inference.Run(*session))); }).join();
   EXPECT_LE(inference.Error(), 1e-4);

@@ -19,9 +19,9 @@ bool OnlyReports(const std::string& function) {
 }
 
 // What a run of everything calls, and how often.
-std::map<std::string, int64_t> CallsOf(Inference& inference, const PlanningOptions& options) {
+std::map<std::string, int64_t> CallsOf(Inference& inference, const PlanRequest& request) {
   const std::map<std::string, int64_t> before = EmulatedGpu().calls();
-  EXPECT_TRUE(IsOk(inference.RunAnew(options)));
+  EXPECT_TRUE(IsOk(inference.RunAnew(request)));
   std::map<std::string, int64_t> calls = EmulatedGpu().calls();
   for (const auto& [function, count] : before) {
     if ((calls[function] -= count) == 0 || OnlyReports(function)) calls.erase(function);
@@ -37,21 +37,21 @@ std::map<std::string, int64_t> Live() {
 }
 
 TEST(EmulatedFailures, EachCallMayFailOnceAndAllCanBeTriedAgain) {
-  const PlanningOptions options = OnEmulatedGpu(DType::kFloat16);
+  const PlanRequest request = OnEmulatedGpu(DType::kFloat16);
   constexpr double kTolerance = 2e-2;
   emulated::Control& gpu = EmulatedGpu();
   Inference first(1);
-  ASSERT_TRUE(IsOk(first.RunAnew(options)));
+  ASSERT_TRUE(IsOk(first.RunAnew(request)));
   const std::map<std::string, int64_t> live = Live();
   int64_t batch = 1;  // another where engines are chosen, which are known from then on
   Inference inference(++batch);
   int reported = 0;
-  for (const auto& [function, count] : CallsOf(inference, options)) {
+  for (const auto& [function, count] : CallsOf(inference, request)) {
     for (const int64_t call : std::set<int64_t>{1, count}) {
       SCOPED_TRACE(absl::StrCat(function, ", call ", call, " of ", count));
       if (absl::StartsWith(function, "cudnnBackend")) inference = Inference(++batch);
       gpu.Fail(function, call);
-      const absl::Status status = inference.RunAnew(options);
+      const absl::Status status = inference.RunAnew(request);
       EXPECT_TRUE(gpu.failed());
       if (status.ok()) {  // another engine was taken, or it was at the end
         EXPECT_LE(inference.Error(), kTolerance);
@@ -67,7 +67,7 @@ TEST(EmulatedFailures, EachCallMayFailOnceAndAllCanBeTriedAgain) {
         }
       }
       EXPECT_EQ(Live(), live);
-      ASSERT_TRUE(IsOk(inference.RunAnew(options)));
+      ASSERT_TRUE(IsOk(inference.RunAnew(request)));
       EXPECT_LE(inference.Error(), kTolerance);
     }
   }

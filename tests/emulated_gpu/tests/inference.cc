@@ -12,11 +12,11 @@
 
 namespace ashlar::testing {
 
-PlanningOptions OnEmulatedGpu(DType precision) {
-  PlanningOptions options;
-  options.comp_node = kEmulatedGpu;
-  options.precision = precision;
-  return options;
+PlanRequest OnEmulatedGpu(DType precision) {
+  PlanRequest request;
+  request.wishes.comp_node = kEmulatedGpu;
+  request.wishes.precision = precision;
+  return request;
 }
 
 Inference::Inference(int64_t batch) : graph_(SmallModel(batch)) {
@@ -28,8 +28,8 @@ Inference::Inference(int64_t batch) : graph_(SmallModel(batch)) {
 }
 
 absl::StatusOr<std::shared_ptr<const Executable>> Inference::Compile(
-    const PlanningOptions& options) const {
-  return Executable::Compile(Graph(graph_), options);
+    const PlanRequest& request) const {
+  return Executable::Compile(Graph(graph_), request);
 }
 
 absl::Status Inference::Run(Session& session, int runs) {
@@ -43,8 +43,8 @@ absl::Status Inference::Run(Session& session, int runs) {
   return absl::OkStatus();
 }
 
-absl::Status Inference::RunAnew(const PlanningOptions& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable, Compile(options));
+absl::Status Inference::RunAnew(const PlanRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable, Compile(request));
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create(executable));
   return Run(*session);
 }

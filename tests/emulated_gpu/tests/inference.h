@@ -10,7 +10,7 @@
 
 namespace ashlar::testing {
 
-PlanningOptions OnEmulatedGpu(DType precision = DType::kFloat32);
+PlanRequest OnEmulatedGpu(DType precision = DType::kFloat32);
 
 // SmallModel with its input, output and what the reference gives. Convolutions of another batch are
 // other problems to the library.
@@ -19,11 +19,11 @@ class Inference {
   explicit Inference(int64_t batch = 2);
   const Graph& graph() const { return graph_; }
   absl::StatusOr<std::shared_ptr<const Executable>> Compile(
-      const PlanningOptions& options = OnEmulatedGpu()) const;
+      const PlanRequest& request = OnEmulatedGpu()) const;
   // Binds and runs: first step by step, then as a recording.
   absl::Status Run(Session& session, int runs = 2);
   // All of it: compiles, makes a session, runs.
-  absl::Status RunAnew(const PlanningOptions& options = OnEmulatedGpu());
+  absl::Status RunAnew(const PlanRequest& request = OnEmulatedGpu());
   // The largest difference of the last output, over the largest value.
   double Error() const;
 

@@ -10,6 +10,8 @@
 
 #include "graph/status.h"
 #include "opr/conv_bias.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "tests/emulated_gpu/tests/emulated_gpu.h"
 #include "tests/support/graph_maker.h"
@@ -24,11 +26,11 @@ namespace {
 constexpr char kPreparation[] = "(preparation of an engine)",
                kCompilation[] = "(compilation of an engine)";
 
-PlanningOptions Options(DType precision) {
-  PlanningOptions options;
-  options.comp_node = kEmulatedGpu;
-  options.precision = precision;
-  return options;
+PlanRequest Options(DType precision) {
+  PlanRequest request;
+  request.wishes.comp_node = kEmulatedGpu;
+  request.wishes.precision = precision;
+  return request;
 }
 
 int64_t Calls(const std::string& function) {
@@ -59,12 +61,12 @@ Graph Convolutions(const std::vector<int64_t>& channels) {
 
 TEST(Planning, EnginesArePreparedOnce) {
   OpenEmulated();
-  const PlanningOptions options = Options(DType::kFloat16);
-  const std::unique_ptr<PlannedGraph> first = Value(PlanGraph(Convolutions({8, 24}), options));
+  const PlanRequest request = Options(DType::kFloat16);
+  const std::unique_ptr<PlannedGraph> first = Value(PlanGraph(Convolutions({8, 24}), request));
   const int64_t prepared = Calls(kPreparation), alive = EmulatedGpu().live()["cuDNN descriptors"];
   EXPECT_GT(prepared, 0);
   for (int turn = 0; turn < 3; ++turn) {
-    const std::unique_ptr<PlannedGraph> again = Value(PlanGraph(Convolutions({8, 24}), options));
+    const std::unique_ptr<PlannedGraph> again = Value(PlanGraph(Convolutions({8, 24}), request));
     EXPECT_EQ(Calls(kPreparation), prepared);
     EXPECT_EQ(EmulatedGpu().live()["cuDNN descriptors"], alive);
     for (size_t i = 0; i < first->kernels.size(); ++i) {
@@ -158,12 +160,9 @@ TEST(Planning, ThreadsPlanAndRunTheSameConvolutions) {
         EXPECT_TRUE(IsOk(PlanGraph(Convolutions({8, own}), Options(DType::kFloat32)).status()));
         const std::unique_ptr<Session> session = Value(Session::Create(
             Value(Executable::Compile(Graph(graph), Options(DType::kFloat32))), {.record = false}));
-        HostTensor output = HostTensor::Zeros(DType::kFloat32, expected.shape());
-        EXPECT_TRUE(IsOk(session->BindInput("data", image.raw(), image.bytes())));
-        EXPECT_TRUE(IsOk(
-            session->BindOutput(graph.outputs()[0].name, output.mutable_raw(), output.bytes())));
+        const std::vector<HostTensor> outputs = Value(BindTensors(*session, {{"data", image}}));
         for (int run = 0; run < 5; ++run) EXPECT_TRUE(IsOk(session->Run()));
-        EXPECT_TRUE(Near(output, expected, 1e-4)) << "thread " << thread;
+        EXPECT_TRUE(Near(outputs[0], expected, 1e-4)) << "thread " << thread;
       }
     });
   }

@@ -11,6 +11,7 @@
 #include "opr/elemwise.h"
 #include "opr/pooling.h"
 #include "runtime/measure/heap_counter.h"
+#include "runtime/session/bind_tensors.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"
@@ -48,13 +49,7 @@ struct Tensors {
     outputs.push_back(HostTensor::Zeros(DType::kFloat32, {1, 4, 1, 1}));
   }
   void Bind(Session& session) {
-    EXPECT_TRUE(IsOk(session.BindInput("data", data.raw(), data.bytes())));
-    EXPECT_TRUE(IsOk(session.BindInput("other", other.raw(), other.bytes())));
-    const std::vector<Binding>& bindings = session.executable().graph().outputs();
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      EXPECT_TRUE(
-          IsOk(session.BindOutput(bindings[i].name, outputs[i].mutable_raw(), outputs[i].bytes())));
-    }
+    EXPECT_TRUE(IsOk(BindTensors(session, {{"data", data}, {"other", other}}, outputs)));
   }
   ::testing::AssertionResult Right() const {
     static const Graph* const graph = new Graph(Network());
@@ -77,8 +72,8 @@ class CudaPipeline : public ::testing::Test {
     device_.fault = nullptr;
   }
   static std::shared_ptr<const Executable> Compiled() {
-    PlanningOptions options;
-    options.comp_node = {CompNode::Type::kGpu, 0, 0};
+    PlanRequest options;
+    options.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
     return Value(Executable::Compile(Network(), options));
   }
   static std::unique_ptr<Pipeline> Make(const PipelineOptions& options) {

@@ -15,6 +15,7 @@
 #include "opr/subtensor.h"
 #include "runtime/measure/measure.h"
 #include "runtime/measure/time_prediction.h"
+#include "runtime/plan/plan_graph.h"
 #include "runtime/session/profiler.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"
@@ -59,18 +60,18 @@ std::vector<HostTensor> Expected(uint64_t seed) {
   return Value(EvaluateGraph(Network(1), {{"data", Image(seed)}}));
 }
 
-PlanningOptions OnGpu(DType precision = DType::kFloat32) {
-  PlanningOptions options;
-  options.comp_node = {CompNode::Type::kGpu, 0, 0};
-  options.precision = precision;
-  return options;
+PlanRequest OnGpu(DType precision = DType::kFloat32) {
+  PlanRequest request;
+  request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
+  request.wishes.precision = precision;
+  return request;
 }
 
 class CudaSession : public ::testing::Test {
  protected:
-  std::unique_ptr<Session> Make(const PlanningOptions& options = OnGpu(),
+  std::unique_ptr<Session> Make(const PlanRequest& request = OnGpu(),
                                 const SessionOptions& session = {}) {
-    return Value(Session::Create(Value(Executable::Compile(Network(1), options)), session));
+    return Value(Session::Create(Value(Executable::Compile(Network(1), request)), session));
   }
 
   // Host tensors for the outputs, bound.
@@ -312,9 +313,9 @@ TEST_F(CudaSession, VerifyMeasuresTheDevicesMemory) {
 }
 
 TEST_F(CudaSession, AnUnderstatedPlanIsFoundOut) {
-  PlanningOptions options = OnGpu();
-  options.understate_bytes = 1024;
-  const Measurement measurement = Value(Measure(Network(1), options, {{"data", Image(71)}}));
+  PlanRequest request = OnGpu();
+  request.checks.understate_bytes = 1024;
+  const Measurement measurement = Value(Measure(Network(1), request, {{"data", Image(71)}}));
   EXPECT_FALSE(measurement.ok);
   EXPECT_GT(measurement.arena.actual_bytes, measurement.arena.planned_bytes);
 }
@@ -333,8 +334,8 @@ TEST_F(CudaSession, WhatDoesNotFitIsFoundAtPlanning) {
       status, absl::StrCat("gpu0:0 has ", device_.capacity, " bytes, ", arena + weights + tensors,
                            " are needed: arena ", arena, ", weights ", weights)));
   // In parts it fits, with the budget that the message names.
-  PlanningOptions parts = OnGpu();
-  parts.budget = MemoryBudget{.bytes = arena - 1};
+  PlanRequest parts = OnGpu();
+  parts.wishes.budget = MemoryBudget{.bytes = arena - 1};
   EXPECT_TRUE(FailsWith(status, absl::StrCat("the arena may have ", arena - 1)));
   EXPECT_TRUE(IsOk(PlanGraph(Network(1), parts).status()));
   device_.capacity = capacity;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/measure/measure.h"
+#include "runtime/plan/plan_graph.h"
 #include "runtime/plan/rewrite.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/runtime/cuda/support/kernel_check.h"
@@ -15,11 +16,11 @@
 namespace ashlar::testing {
 namespace {
 
-PlanningOptions OnGpu() {
-  PlanningOptions options;
-  options.comp_node = {CompNode::Type::kGpu, 0, 0};
-  options.planner.limits.time = absl::ZeroDuration();
-  return options;
+PlanRequest OnGpu() {
+  PlanRequest request;
+  request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
+  request.means.planner.limits.time = absl::ZeroDuration();
+  return request;
 }
 
 class CudaTiles : public ::testing::Test {
@@ -32,14 +33,15 @@ TEST_F(CudaTiles, AnyGraphInAnyTilesComputesTheSame) {
   for (uint64_t seed = 0; seed < 120; ++seed) {
     std::mt19937_64 random(seed);
     const Graph reference = RandomImageGraph(random, /*joins=*/seed % 2 == 1, /*max_channels=*/12);
-    PlanningOptions options = OnGpu();
-    const Graph graph = std::move(Value(RewriteGraph(reference, options, /*in_parts=*/true)).graph);
+    PlanRequest request = OnGpu();
+    const Graph graph = std::move(
+        Value(RewriteGraph(reference, request.wishes, request.means, {.tiled = true})).graph);
     const TileSpec tiles = RandomTiles(random, graph);
     const HostTensor input = RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << " tiles " << tiles.ToString());
-    const Inference whole = Infer(graph, options, input);
-    options.tiles = tiles;
-    const Inference tiled = Infer(graph, options, input);
+    const Inference whole = Infer(graph, request, input);
+    request.wishes.tiles = tiles;
+    const Inference tiled = Infer(graph, request, input);
     const std::vector<HostTensor> expected = Value(Evaluate(reference, input));
     for (size_t i = 0; i < expected.size(); ++i) {
       SCOPED_TRACE(::testing::Message() << "output " << i);
@@ -52,19 +54,22 @@ TEST_F(CudaTiles, AnyGraphInAnyTilesComputesTheSame) {
 TEST_F(CudaTiles, NoRunLeavesItsPlan) {
   for (uint64_t seed = 500; seed < 520; ++seed) {
     std::mt19937_64 random(seed);
-    PlanningOptions options = OnGpu();
-    const Graph graph = std::move(
-        Value(RewriteGraph(RandomImageGraph(random, true, 12), options, /*in_parts=*/true)).graph);
-    options.tiles = RandomTiles(random, graph);
-    options.passes = "none";
-    SCOPED_TRACE(::testing::Message() << "seed " << seed << " tiles " << options.tiles.ToString());
+    PlanRequest request = OnGpu();
+    const Graph graph =
+        std::move(Value(RewriteGraph(RandomImageGraph(random, true, 12), request.wishes,
+                                     request.means, {.tiled = true}))
+                      .graph);
+    request.wishes.tiles = RandomTiles(random, graph);
+    request.means.passes = "none";
+    SCOPED_TRACE(::testing::Message()
+                 << "seed " << seed << " tiles " << request.wishes.tiles.ToString());
     const Binding& binding = graph.inputs()[0];
     const InputTensors inputs = {
         {binding.name, RandomTensor(random, graph.var(binding.var).type.shape)}};
-    const Measurement measured = Value(Measure(graph, options, inputs));
+    const Measurement measured = Value(Measure(graph, request, inputs));
     EXPECT_TRUE(measured.ok);
     EXPECT_LE(measured.arena.actual_bytes, measured.arena.planned_bytes);
-    EXPECT_TRUE(Value(CheckGuards(graph, options, inputs)).empty());
+    EXPECT_TRUE(Value(CheckGuards(graph, request, inputs)).empty());
   }
 }
 
@@ -80,34 +85,35 @@ TEST_F(CudaTiles, WholeImagesMayLieOtherwise) {
   std::mt19937_64 random(3);
   const Graph graph = RandomImageGraph(random, /*joins=*/true, /*max_channels=*/12);
   const HostTensor input = RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
-  PlanningOptions options = OnGpu();
-  const std::unique_ptr<PlannedGraph> whole = Value(PlanGraph(Graph(graph), options));
+  PlanRequest request = OnGpu();
+  const std::unique_ptr<PlannedGraph> whole = Value(PlanGraph(Graph(graph), request));
   EXPECT_FALSE(HasImagesIn(whole->graph, Format::kNHWC));
   const std::vector<HostTensor> expected = Value(Evaluate(graph, input));
   const int64_t arena = whole->plan.plan.arena;
-  const auto check = [&](const PlanningOptions& asked) {
+  const auto check = [&](const PlanRequest& asked) {
     const Inference got = Infer(graph, asked, input);
     for (size_t i = 0; i < expected.size(); ++i) {
       EXPECT_LE(RelativeError(got.outputs[i], expected[i]), 1e-4);
     }
   };
-  PlanningOptions in_parts = options;
-  in_parts.tiles = RandomTiles(random, Value(RewriteGraph(graph, options, true)).graph);
-  SCOPED_TRACE(in_parts.tiles.ToString());
+  PlanRequest in_parts = request;
+  in_parts.wishes.tiles = RandomTiles(
+      random, Value(RewriteGraph(graph, request.wishes, request.means, {.tiled = true})).graph);
+  SCOPED_TRACE(in_parts.wishes.tiles.ToString());
   EXPECT_TRUE(HasImagesIn(Value(PlanGraph(Graph(graph), in_parts))->graph, Format::kNHWC));
   check(in_parts);
   for (const bool find_smallest : {false, true}) {
-    options.budget = MemoryBudget{.bytes = arena, .find_smallest = find_smallest};
-    const std::unique_ptr<PlannedGraph> met = Value(PlanGraph(Graph(graph), options));
+    request.wishes.budget = MemoryBudget{.bytes = arena, .find_smallest = find_smallest};
+    const std::unique_ptr<PlannedGraph> met = Value(PlanGraph(Graph(graph), request));
     EXPECT_FALSE(HasImagesIn(met->graph, Format::kNHWC));
-    check(options);
-    options.budget->bytes = 0;  // as little as can be, one way or the other
-    const std::unique_ptr<PlannedGraph> least = Value(PlanGraph(Graph(graph), options));
+    check(request);
+    request.wishes.budget->bytes = 0;  // as little as can be, one way or the other
+    const std::unique_ptr<PlannedGraph> least = Value(PlanGraph(Graph(graph), request));
     EXPECT_LE(least->plan.plan.arena, arena);
     if (find_smallest) {
       EXPECT_EQ(met->smallest_budget, least->plan.plan.arena);
     }
-    check(options);
+    check(request);
   }
   device_.leaves_whole_images = false;
 }
@@ -124,17 +130,17 @@ TEST_F(CudaTiles, ABudgetIsMetOnADeviceThatIsTooSmallForTheWhole) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     const Graph graph = RandomImageGraph(random, /*joins=*/false, /*max_channels=*/12);
-    PlanningOptions options = OnGpu();
-    const int64_t whole = needed(*Value(PlanGraph(Graph(graph), options)));
-    options.budget = MemoryBudget{};
-    const std::unique_ptr<PlannedGraph> least = Value(PlanGraph(Graph(graph), options));
+    PlanRequest request = OnGpu();
+    const int64_t whole = needed(*Value(PlanGraph(Graph(graph), request)));
+    request.wishes.budget = MemoryBudget{};
+    const std::unique_ptr<PlannedGraph> least = Value(PlanGraph(Graph(graph), request));
     if (needed(*least) >= whole) continue;
     ++met;
-    options.budget->bytes = least->plan.plan.arena;
+    request.wishes.budget->bytes = least->plan.plan.arena;
     device_.capacity = device_.allocated + whole - 1;
-    EXPECT_TRUE(IsOk(PlanGraph(Graph(graph), options).status()));
-    options.budget.reset();
-    EXPECT_TRUE(FailsWith(PlanGraph(Graph(graph), options).status(), "are needed"));
+    EXPECT_TRUE(IsOk(PlanGraph(Graph(graph), request).status()));
+    request.wishes.budget.reset();
+    EXPECT_TRUE(FailsWith(PlanGraph(Graph(graph), request).status(), "are needed"));
     device_.capacity = int64_t{1} << 40;
   }
   EXPECT_EQ(met, 3);

@@ -5,6 +5,7 @@
 #include "opr/elemwise.h"
 #include "runtime/measure/autotune.h"
 #include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/plan_graph.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/tensors.h"
@@ -54,10 +55,10 @@ class CudaTune : public ::testing::Test {
   }
   ~CudaTune() override { device_.convolution_library = nullptr; }
 
-  static PlanningOptions OnGpu() {
-    PlanningOptions options;
-    options.comp_node = {CompNode::Type::kGpu, 0, 0};
-    return options;
+  static PlanRequest OnGpu() {
+    PlanRequest request;
+    request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
+    return request;
   }
   Graph Network() {
     std::mt19937_64 random(3);
@@ -69,8 +70,8 @@ class CudaTune : public ::testing::Test {
         padded, {x, make.Constant(RandomTensor(random, {8, 8, 3, 3}))}, "conv"));
     return std::move(make).Build();
   }
-  std::string Chosen(const PlanningOptions& options) {
-    const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(Network(), options));
+  std::string Chosen(const PlanRequest& request) {
+    const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(Network(), request));
     for (const auto& kernel : planned->kernels) {
       if (kernel == nullptr) continue;
       const std::string name = kernel->implementation();
@@ -91,11 +92,11 @@ TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
   const double first = problems[0].trials[0].seconds;
   EXPECT_DOUBLE_EQ(problems[0].trials[1].seconds, first + 3);
   EXPECT_DOUBLE_EQ(problems[0].trials[2].seconds, first - 2);
-  PlanningOptions tuned = OnGpu();
-  tuned.record = std::make_shared<const KernelRecord>(record);
+  PlanRequest tuned = OnGpu();
+  tuned.means.record = std::make_shared<const KernelRecord>(record);
   EXPECT_EQ(Chosen(tuned), "fast");
   // Products of rounded operands are other problems, of which nothing is on record.
-  tuned.kernels.allow_tf32 = true;
+  tuned.means.kernels.allow_tf32 = true;
   EXPECT_EQ(Chosen(tuned), "first");
 }
 

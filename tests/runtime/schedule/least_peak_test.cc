@@ -250,15 +250,21 @@ TEST(ScheduleMemory, GraphsWithoutTasks) {
   EXPECT_TRUE(schedule.exact);
 }
 
-TEST(ScheduleByName, KnowsTwoNames) {
+TEST(ScheduleNodes, MakesTheOrderThatIsWanted) {
   const TestCase c = Inception(false);
-  const auto memory = ScheduleByName("memory", c.graph, c.model, c.workspace);
-  ASSERT_TRUE(memory.ok());
-  EXPECT_EQ(memory->order, ScheduleMemory(c.graph, c.model, c.workspace).order);
-  const auto megengine = ScheduleByName("megengine", c.graph, c.model, c.workspace);
-  ASSERT_TRUE(megengine.ok());
-  EXPECT_EQ(megengine->order, ScheduleMegEngine(c.graph, c.model, c.workspace).order);
-  const auto unknown = ScheduleByName("random", c.graph, c.model, c.workspace);
+  const auto scheduled = [&](Order order) {
+    return ScheduleNodes(order, c.graph, c.model, c.workspace).order;
+  };
+  EXPECT_EQ(scheduled(Order::kLeastPeak), ScheduleMemory(c.graph, c.model, c.workspace).order);
+  EXPECT_EQ(scheduled(Order::kMegEngine), ScheduleMegEngine(c.graph, c.model, c.workspace).order);
+  EXPECT_EQ(scheduled(Order::kAsGiven), ScheduleAsGiven(c.graph, c.model, c.workspace).order);
+}
+
+TEST(ParseOrder, KnowsTwoNames) {
+  for (const Order order : {Order::kLeastPeak, Order::kMegEngine}) {
+    EXPECT_EQ(*ParseOrder(Name(order)), order);
+  }
+  const auto unknown = ParseOrder("random");
   EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(unknown.status().message(), ::testing::HasSubstr("random"));
 }

@@ -10,6 +10,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/plan_graph.h"
 #include "tests/runtime/fake_device.h"
 
 namespace ashlar {
@@ -38,9 +39,9 @@ Graph Chain(int length) {
   return *std::move(builder).Build();
 }
 
-PlanningOptions OnFakeDevice() {
-  PlanningOptions options;
-  options.comp_node = {CompNode::Type::kGpu, 0, 0};
+PlanRequest OnFakeDevice() {
+  PlanRequest options;
+  options.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
   return options;
 }
 
@@ -111,19 +112,19 @@ TEST_F(SessionTest, ListenersHearEveryStep) {
 }
 
 TEST_F(SessionTest, AnUnknownDeviceAndAMissingKernelAreNamed) {
-  PlanningOptions options = OnFakeDevice();
+  PlanRequest options = OnFakeDevice();
   FakeDevice::Install({});
   const auto planned = PlanGraph(Chain(2), options);
   ASSERT_FALSE(planned.ok());
   EXPECT_EQ(planned.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(planned.status().message()), HasSubstr("Elemwise"));
-  options.comp_node = {CompNode::Type::kCpu, 3, 0};
+  options.wishes.comp_node = {CompNode::Type::kCpu, 3, 0};
   EXPECT_THAT(std::string(PlanGraph(Chain(2), options).status().message()), HasSubstr("cpu3:0"));
 }
 
 TEST_F(SessionTest, ScratchThatWouldRaiseThePeakGivesWayToLess) {
-  PlanningOptions options = OnFakeDevice();
-  options.inplace = false;
+  PlanRequest options = OnFakeDevice();
+  options.means.inplace = false;
   // The middle operator has two tensors live (80000 bytes), the ends have one (caller's
   // I/O).
   FakeDevice::Install({{.name = "fast", .workspace = 30000}, {.name = "lean", .time = 1.1}});
@@ -131,7 +132,7 @@ TEST_F(SessionTest, ScratchThatWouldRaiseThePeakGivesWayToLess) {
   for (const auto& [extra, middle] :
        {std::pair(0, "lean"), std::pair(29999, "lean"), std::pair(30000, "fast")}) {
     SCOPED_TRACE(extra);
-    options.extra_scratch = extra;
+    options.means.extra_workspace = extra;
     const auto planned = PlanGraph(Chain(3), options);
     ASSERT_TRUE(planned.ok()) << planned.status();
     std::vector<std::string> chosen;
@@ -148,8 +149,8 @@ TEST_F(SessionTest, ScratchThatWouldRaiseThePeakGivesWayToLess) {
 }
 
 TEST_F(SessionTest, ScratchStaysWhereLessCostsTooMuchTime) {
-  PlanningOptions options = OnFakeDevice();
-  options.inplace = false;
+  PlanRequest options = OnFakeDevice();
+  options.means.inplace = false;
   FakeDevice::Install({{.name = "fast", .workspace = 30000}, {.name = "slow", .time = 3}});
   const auto planned = PlanGraph(Chain(3), options);
   ASSERT_TRUE(planned.ok()) << planned.status();
@@ -173,8 +174,8 @@ TEST_F(SessionTest, MeasuredMemoryIsThePlannedMemory) {
 }
 
 TEST_F(SessionTest, AChunkPlannedTooSmallIsFound) {
-  PlanningOptions options;
-  options.understate_bytes = 64;
+  PlanRequest options;
+  options.checks.understate_bytes = 64;
   const auto measured = Measure(Chain(6), options, {{"data", Ramp()}});
   ASSERT_TRUE(measured.ok()) << measured.status();
   EXPECT_FALSE(measured->ok);
@@ -183,8 +184,8 @@ TEST_F(SessionTest, AChunkPlannedTooSmallIsFound) {
 
 TEST_F(SessionTest, TheOperatorThatOverrunsItsChunkIsNamed) {
   FakeDevice::Install({{.name = "bad", .overrun = 8}});
-  PlanningOptions options = OnFakeDevice();
-  options.inplace = false;
+  PlanRequest options = OnFakeDevice();
+  options.means.inplace = false;
   const Graph graph = Chain(3);
   const auto guards = CheckGuards(graph, options, {{"data", Ramp()}});
   ASSERT_TRUE(guards.ok()) << guards.status();

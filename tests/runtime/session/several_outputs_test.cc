@@ -5,6 +5,7 @@
 #include "opr/elemwise.h"
 #include "opr/table.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/plan_graph.h"
 #include "runtime/session/session.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/tensors.h"
@@ -54,7 +55,7 @@ int NodeNamed(const Graph& graph, absl::string_view name) {
 }
 
 TEST(SeveralOutputs, AreViewsThatNothingIsCopiedFor) {
-  RegisterCpuDevice();
+  cpu::RegisterDevice();
   const Shape shape = {4, 16, 4, 4};
   const auto executable = Value(Executable::Compile(WithHalves(shape), {}));
   const PlannedGraph& planned = executable->planned();
@@ -79,15 +80,15 @@ TEST(SeveralOutputs, AreViewsThatNothingIsCopiedFor) {
 
 // It ends what can be executed in parts; plans that need little memory are found around it.
 TEST(SeveralOutputs, EndATiledSegment) {
-  RegisterCpuDevice();
+  cpu::RegisterDevice();
   const Graph graph = WithHalves({4, 16, 4, 4});
   const int last = graph.node(NodeNamed(graph, "sum")).id;
   const TileSpec spec =
       Value(TileSpec::Parse(absl::StrCat(graph.node(0).id, "-", last, ":batch2")));
   EXPECT_TRUE(FailsWith(Tile(graph, spec, {}, Operators()).status(), "halves has several outputs"));
-  PlanningOptions options;
-  options.budget = MemoryBudget{};
-  EXPECT_TRUE(IsOk(PlanGraph(graph, options).status()));
+  PlanRequest request;
+  request.wishes.budget = MemoryBudget{};
+  EXPECT_TRUE(IsOk(PlanGraph(graph, request).status()));
 }
 
 }  // namespace

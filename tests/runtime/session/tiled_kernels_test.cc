@@ -31,23 +31,24 @@ struct Case {
   HostTensor input;
 };
 
-Case MakeCase(uint64_t seed, bool joins, const PlanningOptions& options) {
+Case MakeCase(uint64_t seed, bool joins, const PlanRequest& request) {
   std::mt19937_64 random(seed);
   Case c;
   c.reference = RandomImageGraph(random, joins, kMaxChannels);
-  c.graph = std::move(Value(RewriteGraph(c.reference, options, /*in_parts=*/true)).graph);
+  c.graph = std::move(
+      Value(RewriteGraph(c.reference, request.wishes, request.means, {.tiled = true})).graph);
   c.tiles = RandomTiles(random, c.graph);
   c.input = RandomTensor(random, c.graph.var(c.graph.inputs()[0].var).type.shape);
   return c;
 }
 
 // No time is spent on small arenas.
-PlanningOptions QuickPlans(bool exact, int threads) {
-  PlanningOptions options;
-  options.kernels.exact = exact;
-  options.threads = threads;
-  options.planner.limits.time = absl::ZeroDuration();
-  return options;
+PlanRequest QuickPlans(bool exact, int threads) {
+  PlanRequest request;
+  request.means.kernels.exact = exact;
+  request.wishes.threads = threads;
+  request.means.planner.limits.time = absl::ZeroDuration();
+  return request;
 }
 
 struct Kind {
@@ -66,13 +67,13 @@ TEST_P(TiledKernelsTest, AnyGraphInAnyTilesComputesTheSame) {
   constexpr int kGraphs = 300;
   int same_kernels = 0;
   for (uint64_t seed = 0; seed < kGraphs; ++seed) {
-    PlanningOptions options = QuickPlans(exact, 1 + static_cast<int>(seed % 2));
-    const Case c = MakeCase(seed, joins, options);
+    PlanRequest request = QuickPlans(exact, 1 + static_cast<int>(seed % 2));
+    const Case c = MakeCase(seed, joins, request);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << " joins " << joins << " exact " << exact
                                       << " tiles " << c.tiles.ToString());
-    const Inference whole = Infer(c.graph, options, c.input);
-    options.tiles = c.tiles;
-    const Inference tiled = Infer(c.graph, options, c.input);
+    const Inference whole = Infer(c.graph, request, c.input);
+    request.wishes.tiles = c.tiles;
+    const Inference tiled = Infer(c.graph, request, c.input);
     const bool same = exact && SameKernels(whole, tiled);
     same_kernels += same;
     const std::vector<HostTensor> expected = Value(testing::Evaluate(c.reference, c.input));
@@ -94,17 +95,17 @@ TEST_P(TiledKernelsTest, AnyGraphInAnyTilesComputesTheSame) {
 TEST_P(TiledKernelsTest, NoRunLeavesItsPlan) {
   const auto [joins, exact] = GetParam();
   for (uint64_t seed = 1000; seed < 1060; ++seed) {
-    PlanningOptions options = QuickPlans(exact, 1 + static_cast<int>(seed % 2));
-    const Case c = MakeCase(seed, joins, options);
+    PlanRequest request = QuickPlans(exact, 1 + static_cast<int>(seed % 2));
+    const Case c = MakeCase(seed, joins, request);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << " tiles " << c.tiles.ToString());
-    options.passes = "none";
-    options.tiles = c.tiles;
+    request.means.passes = "none";
+    request.wishes.tiles = c.tiles;
     const InputTensors inputs = {{c.graph.inputs()[0].name, c.input}};
-    const Measurement measured = Value(Measure(c.graph, options, inputs));
+    const Measurement measured = Value(Measure(c.graph, request, inputs));
     EXPECT_TRUE(measured.ok);
     EXPECT_LE(measured.arena.actual_bytes, measured.arena.planned_bytes);
     EXPECT_EQ(measured.heap.own_calls, 0);
-    EXPECT_TRUE(Value(CheckGuards(c.graph, options, inputs)).empty());
+    EXPECT_TRUE(Value(CheckGuards(c.graph, request, inputs)).empty());
   }
 }
 

@@ -64,12 +64,12 @@ nlohmann::json Without(const nlohmann::json& list, const nlohmann::json& element
 }
 
 // With the recorded workspaces and the alignment of CUDA.
-PlanningOptions RecordedOptions(bool inplace) {
-  PlanningOptions options;
-  options.workspace = WorkspaceSource::kRecorded;
-  options.alignment = 512;
-  options.inplace = inplace;
-  return options;
+PlanRequest RecordedOptions(bool inplace) {
+  PlanRequest request;
+  request.means.workspace = WorkspaceSource::kRecorded;
+  request.checks.alignment = 512;
+  request.means.inplace = inplace;
+  return request;
 }
 
 class RealDump : public ::testing::Test {

@@ -8,6 +8,7 @@
 #include "opr/host_io.h"
 #include "opr/reshape.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/plan_graph.h"
 #include "serialization/json_file.h"
 #include "serialization/megengine/profile_dump.h"
 #include "tests/support/graph_maker.h"
@@ -50,10 +51,10 @@ inline ProfileRecord SmallRecord(const PlannedGraph& planned) {
 }
 
 // On the CPU, unchanged, in MegEngine's order.
-inline std::unique_ptr<PlannedGraph> PlanAsRecorded(Graph graph, PlanningOptions options = {}) {
+inline std::unique_ptr<PlannedGraph> PlanAsRecorded(Graph graph, PlanRequest options = {}) {
   cpu::RegisterDevice();
-  options.passes = "none";
-  options.scheduler = "megengine";
+  options.means.passes = "none";
+  options.means.order = Order::kMegEngine;
   return Value(PlanGraph(std::move(graph), options));
 }
 

@@ -11,6 +11,8 @@
 #include "runtime/device/device_library.h"
 #include "runtime/measure/autotune.h"
 #include "runtime/measure/measure.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/session/bind_tensors.h"
 #include "runtime/session/pipeline.h"
 #include "runtime/session/session.h"
 #include "tests/runtime/cuda/support/kernel_check.h"
@@ -53,10 +55,10 @@ class CudaDevice : public CudaLibrary {
   }
 };
 
-PlanningOptions Options(DType precision = DType::kFloat32) {
-  PlanningOptions options;
-  options.comp_node = kGpu;
-  options.precision = precision;
+PlanRequest Options(DType precision = DType::kFloat32) {
+  PlanRequest options;
+  options.wishes.comp_node = kGpu;
+  options.wishes.precision = precision;
   return options;
 }
 
@@ -73,8 +75,8 @@ TEST_F(CudaLibrary, APlanNeedsNoDevice) {
        {Case{DType::kFloat32, false, Format::kDefault}, Case{DType::kFloat32, true, Format::kNHWC},
         Case{DType::kFloat16, false, Format::kNHWC},
         Case{DType::kBFloat16, false, Format::kNHWC}}) {
-    PlanningOptions options = Options(test.precision);
-    options.kernels.allow_tf32 = test.allow_tf32;
+    PlanRequest options = Options(test.precision);
+    options.means.kernels.allow_tf32 = test.allow_tf32;
     const std::unique_ptr<PlannedGraph> planned =
         Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
     EXPECT_EQ(device_->alignment(), 512);
@@ -121,8 +123,8 @@ TEST_F(CudaLibrary, ConvolutionsRunOnTensorCores) {
   for (const auto& [precision, batch] :
        {std::pair(DType::kFloat16, 1), std::pair(DType::kFloat16, 10),
         std::pair(DType::kFloat32, 10)}) {
-    PlanningOptions options = Options(precision);
-    options.kernels.allow_tf32 = true;
+    PlanRequest options = Options(precision);
+    options.means.kernels.allow_tf32 = true;
     const std::unique_ptr<PlannedGraph> planned =
         Value(PlanGraph(Value(BuildResNet18({.batch = batch})), options));
     for (const std::string& implementation : Convolutions(*planned)) {
@@ -166,8 +168,8 @@ TEST_F(CudaLibrary, PartsOfImagesRunOnTheLibraryToo) {
   }
   for (const char* kind : {"batch2", "rows2", "grid2x2"}) {
     SCOPED_TRACE(kind);
-    PlanningOptions options = Options();
-    options.tiles = Value(TileSpec::Parse(absl::StrCat("0-", last, ":", kind)));
+    PlanRequest options = Options();
+    options.wishes.tiles = Value(TileSpec::Parse(absl::StrCat("0-", last, ":", kind)));
     const std::unique_ptr<PlannedGraph> tiled =
         Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
     const std::vector<std::string> parts = Convolutions(*tiled);
@@ -179,13 +181,13 @@ TEST_F(CudaLibrary, PartsOfImagesRunOnTheLibraryToo) {
 }
 
 TEST_F(CudaLibrary, APlanFitsABudget) {
-  PlanningOptions options = Options();
+  PlanRequest options = Options();
   const int64_t whole = Value(PlanGraph(Value(BuildResNet18(kSmall)), options))->plan.plan.arena;
-  options.budget = MemoryBudget{.bytes = whole * 6 / 10};
+  options.wishes.budget = MemoryBudget{.bytes = whole * 6 / 10};
   const std::unique_ptr<PlannedGraph> planned =
       Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
   EXPECT_LE(planned->plan.plan.arena, whole * 6 / 10);
-  EXPECT_FALSE(planned->options.tiles.empty());
+  EXPECT_FALSE(planned->wishes.tiles.empty());
 }
 
 TEST_F(CudaLibrary, WithoutADeviceARunSaysWhatIsMissing) {
@@ -245,15 +247,7 @@ TEST_F(CudaDevice, ModelsOfTheZooGiveTheReferencesOutputs) {
       SCOPED_TRACE(absl::StrCat(model.name, " in ", Name(precision)));
       const std::unique_ptr<Session> session =
           Value(Session::Create(Value(Executable::Compile(Graph(graph), Options(precision)))));
-      std::vector<HostTensor> outputs;
-      for (const auto& [name, tensor] : inputs) {
-        ASSERT_TRUE(IsOk(session->BindInput(name, tensor.raw(), tensor.bytes())));
-      }
-      for (size_t i = 0; i < expected.size(); ++i) {
-        outputs.push_back(HostTensor::Zeros(DType::kFloat32, expected[i].shape()));
-        ASSERT_TRUE(IsOk(session->BindOutput(graph.outputs()[i].name, outputs[i].mutable_raw(),
-                                             outputs[i].bytes())));
-      }
+      const std::vector<HostTensor> outputs = Value(BindTensors(*session, inputs));
       for (int run = 0; run < 2; ++run) {  // step by step, then replayed
         ASSERT_TRUE(IsOk(session->Run()));
         for (size_t i = 0; i < expected.size(); ++i) {
@@ -268,25 +262,15 @@ TEST_F(CudaDevice, ModelsOfTheZooGiveTheReferencesOutputs) {
 }
 
 // Runs the model on random input; its outputs.
-std::vector<HostTensor> RunOn(const Graph& graph, const PlanningOptions& options) {
+std::vector<HostTensor> RunOn(const Graph& graph, const PlanRequest& options) {
   const std::unique_ptr<Session> session =
       Value(Session::Create(Value(Executable::Compile(Graph(graph), options))));
   std::mt19937_64 random(22);
-  std::vector<HostTensor> tensors;
-  tensors.reserve(graph.inputs().size());
+  InputTensors inputs;
   for (const Binding& binding : graph.inputs()) {
-    tensors.push_back(RandomTensor(random, graph.var(binding.var).type.shape));
-    EXPECT_TRUE(
-        IsOk(session->BindInput(binding.name, tensors.back().raw(), tensors.back().bytes())));
+    inputs[binding.name] = RandomTensor(random, graph.var(binding.var).type.shape);
   }
-  std::vector<HostTensor> outputs;
-  for (const Binding& binding : graph.outputs()) {
-    outputs.push_back(HostTensor::Zeros(DType::kFloat32, graph.var(binding.var).type.shape));
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    EXPECT_TRUE(IsOk(session->BindOutput(graph.outputs()[i].name, outputs[i].mutable_raw(),
-                                         outputs[i].bytes())));
-  }
+  std::vector<HostTensor> outputs = Value(BindTensors(*session, inputs));
   for (int run = 0; run < 2; ++run) EXPECT_TRUE(IsOk(session->Run()));
   return outputs;
 }
@@ -294,10 +278,10 @@ std::vector<HostTensor> RunOn(const Graph& graph, const PlanningOptions& options
 TEST_F(CudaDevice, TiledGivesTheSameAsUntiled) {
   const Graph graph = Value(BuildResNet18(kSmall));
   const std::vector<HostTensor> whole = RunOn(graph, Options());
-  PlanningOptions options = Options();
+  PlanRequest options = Options();
   for (const int64_t percent : {70, 40, 0}) {  // 0: as few as can be
     const int64_t arena = Value(PlanGraph(Graph(graph), Options()))->plan.plan.arena;
-    options.budget = MemoryBudget{.bytes = arena * percent / 100};
+    options.wishes.budget = MemoryBudget{.bytes = arena * percent / 100};
     const std::vector<HostTensor> tiled = RunOn(graph, options);
     for (size_t i = 0; i < whole.size(); ++i) {
       EXPECT_LE(LargestDifference(tiled[i], whole[i]), 1e-3) << percent;
@@ -313,8 +297,8 @@ TEST_F(CudaDevice, TuningFindsAKernelForEachConvolution) {
   for (const TunedProblem& problem : problems) {
     EXPECT_GT(problem.trials[static_cast<size_t>(problem.chosen)].seconds, 0) << problem.key;
   }
-  PlanningOptions tuned = Options();
-  tuned.record = std::make_shared<const KernelRecord>(record);
+  PlanRequest tuned = Options();
+  tuned.means.record = std::make_shared<const KernelRecord>(record);
   const Graph graph = Value(BuildResNet18(kTiny));
   const std::vector<HostTensor> before = RunOn(graph, Options()), after = RunOn(graph, tuned);
   EXPECT_LE(LargestDifference(after[0], before[0]), 1e-3);

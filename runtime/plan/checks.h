@@ -1,0 +1,20 @@
+// How chunks lie, and what of a plan is measured or falsified: for those who check plans.
+#ifndef ASHLAR_RUNTIME_PLAN_CHECKS_H_
+#define ASHLAR_RUNTIME_PLAN_CHECKS_H_
+
+#include <cstdint>
+
+namespace ashlar {
+
+struct Checks {
+  int64_t alignment = 0;    // of chunks, bytes; 0: the device's
+  int64_t guard_bytes = 0;  // unused bytes behind each chunk, for CheckGuards
+  // Claims that the topmost chunk is so many bytes smaller than it is: the negative control of what
+  // compares the plan with a run. The arena must then be mapped larger than planned.
+  int64_t understate_bytes = 0;
+  bool measure_passes = false;  // fill in the arena bytes of PassReport
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_CHECKS_H_

@@ -1,0 +1,35 @@
+// By what means a plan is made: passes, order, planner, kernels.
+#ifndef ASHLAR_RUNTIME_PLAN_MEANS_H_
+#define ASHLAR_RUNTIME_PLAN_MEANS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "memory/planner.h"
+#include "runtime/device/kernel.h"
+#include "runtime/plan/kernel_record.h"
+#include "runtime/schedule/scheduler.h"
+
+namespace ashlar {
+
+// Where the sizes of workspaces come from.
+enum class WorkspaceSource {
+  kKernel,    // the kernels that were chosen
+  kRecorded,  // the program that the graph came from (GraphBuilder::NodeOptions); only for planning
+};
+
+struct Means {
+  std::string passes = "all";  // SelectPasses
+  Order order = Order::kLeastPeak;
+  bool inplace = true;  // readonly and writable forwards, placements
+  memory::PlanOptions planner;
+  KernelPolicy kernels;
+  std::shared_ptr<const KernelRecord> record;  // what Autotune found out; may be null
+  WorkspaceSource workspace = WorkspaceSource::kKernel;
+  int64_t extra_workspace = 0;  // bytes by which workspaces of faster kernels may raise the arena
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_MEANS_H_

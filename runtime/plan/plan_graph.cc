@@ -1,0 +1,83 @@
+#include "runtime/plan/plan_graph.h"
+
+#include <chrono>
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/plan/stages.h"
+#include "runtime/plan/tiled_plan.h"
+
+namespace ashlar {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// ResourceExhausted where the device has less memory in all than one session needs.
+absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
+  const std::optional<MemoryState> memory = planned.device->memory();
+  if (!memory.has_value()) return absl::OkStatus();
+  const int64_t arena = planned.plan.plan.arena, weights = planned.weights.bytes;
+  const int64_t tensors = planned.input_bytes() + planned.output_bytes();
+  const int64_t needed = arena + weights + tensors;
+  if (needed <= memory->total) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      planned.device->comp_node().ToString(), " has ", memory->total, " bytes, ", needed,
+      " are needed: arena ", arena, ", weights ", weights, ", inputs and outputs ", tensors,
+      weights + tensors < memory->total
+          ? absl::StrCat("; in parts, for which a memory budget asks, the arena may have ",
+                         memory->total - weights - tensors)
+          : ""));
+}
+
+// What all plans have to stand: that the device holds a session, and how long planning took.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
+    absl::StatusOr<std::unique_ptr<PlannedGraph>> planned, Clock::time_point start) {
+  if (!planned.ok()) return planned;
+  ASHLAR_RETURN_IF_ERROR(CheckDeviceHolds(**planned));
+  (*planned)->plan_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  return planned;
+}
+
+// The plan of the whole graph where its images lie otherwise than when it is tiled: then it is none
+// of those that tiles are sought from. Else null.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWholeOtherwise(const Graph& graph,
+                                                                 const PlanRequest& request) {
+  const auto& [wishes, means, checks] = request;
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
+  if (!device->leaves_images(wishes.precision, means.kernels)) return nullptr;
+  ASHLAR_ASSIGN_OR_RETURN(
+      RewrittenGraph rewritten,
+      RewriteGraph(Graph(graph), wishes, means, {.measure_passes = checks.measure_passes}));
+  return PlanRewritten(std::move(rewritten), request, ArrangementOf(means));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request,
+                                                        const ReplacedListener& replaced) {
+  const Clock::time_point start = Clock::now();
+  const auto& [wishes, means, checks] = request;
+  std::unique_ptr<PlannedGraph> whole;
+  if (wishes.budget) {
+    ASHLAR_ASSIGN_OR_RETURN(whole, PlanWholeOtherwise(graph, request));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
+                          RewriteGraph(std::move(graph), wishes, means,
+                                       {wishes.tiled(), checks.measure_passes, replaced}));
+  return Checked(wishes.budget ? PlanWithinBudget(rewritten, request, std::move(whole))
+                 : wishes.tiled()
+                     ? PlanTiled(rewritten, request)
+                     : PlanRewritten(std::move(rewritten), request, ArrangementOf(means)),
+                 start);
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
+                                                              absl::Span<const std::string> kernels,
+                                                              const PlanRequest& request) {
+  const Clock::time_point start = Clock::now();
+  Arrangement arrangement = ArrangementOf(request.means);
+  arrangement.kernels = kernels;
+  return Checked(PlanRewritten({std::move(rewritten), {}}, request, arrangement), start);
+}
+
+}  // namespace ashlar

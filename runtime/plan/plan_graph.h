@@ -1,0 +1,32 @@
+// Plans of graphs: the driver of the stages (runtime/plan/stages.h).
+#ifndef ASHLAR_RUNTIME_PLAN_PLAN_GRAPH_H_
+#define ASHLAR_RUNTIME_PLAN_PLAN_GRAPH_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/passes/pass.h"
+#include "runtime/plan/plan_request.h"
+#include "runtime/plan/planned_graph.h"
+
+namespace ashlar {
+
+// As a whole, in the tiles that are wished for, or in those that a budget needs. `replaced` is told
+// of each constant that a pass has replaced; may be empty.
+//
+// ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met; and
+// naming what is needed and what is there where the device's memory is too small for a session.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request,
+                                                        const ReplacedListener& replaced = nullptr);
+
+// The plan of a graph whose passes have run, as a whole, with kernels chosen before: `kernels` are
+// KernelIdentity by node.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
+                                                              absl::Span<const std::string> kernels,
+                                                              const PlanRequest& request);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_PLAN_GRAPH_H_

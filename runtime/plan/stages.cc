@@ -1,0 +1,116 @@
+#include "runtime/plan/stages.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/status.h"
+#include "memory/lower_bound.h"
+#include "runtime/plan/kernel_choice.h"
+#include "runtime/schedule/ordered_plan.h"
+
+namespace ashlar {
+namespace {
+
+// Bytes live at each node's step, by node; 0 for nodes that are not scheduled.
+absl::StatusOr<std::vector<int64_t>> LiveBytesByNode(const Graph& graph, const Schedule& schedule,
+                                                     const memory::Problem& problem) {
+  std::vector<int64_t> live(graph.nodes().size(), 0);
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<memory::LiveBytes> profile,
+                          memory::LiveProfile(problem));
+  size_t next = 0;
+  int64_t bytes = 0;
+  for (size_t step = 0; step < schedule.order.size(); ++step) {
+    while (next < profile.size() && profile[next].step <= static_cast<int64_t>(step)) {
+      bytes = profile[next++].bytes;
+    }
+    live[schedule.order[step]] = bytes;
+  }
+  return live;
+}
+
+std::vector<int64_t> RecordedBytes(const Graph& graph, const StorageModel& model) {
+  std::vector<int64_t> bytes(graph.nodes().size(), 0);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const OperatorNode& node = graph.node(static_cast<int>(i));
+    if (model.scheduled[i] && node.recorded_workspace) bytes[i] = node.recorded_workspace->bytes;
+  }
+  return bytes;
+}
+
+// Stage 5: by node, the first candidate whose workspace fits under the peak of the order.
+absl::StatusOr<std::vector<std::shared_ptr<const Kernel>>> FitKernels(
+    const Graph& graph, const StorageModel& model, const KernelCandidates& candidates,
+    const Schedule& schedule, int64_t alignment, int64_t extra_workspace) {
+  const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
+  const Lifetimes bare = ComputeLifetimes(graph, model, schedule.order, no_workspace, alignment);
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<int64_t> live,
+                          LiveBytesByNode(graph, schedule, bare.problem));
+  return ChooseKernels(candidates, live, extra_workspace);
+}
+
+}  // namespace
+
+Arrangement ArrangementOf(const Means& means) { return {{}, means.order, means.planner}; }
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewritten,
+                                                            const PlanRequest& request,
+                                                            const Arrangement& arrangement) {
+  const auto& [wishes, means, checks] = request;
+  auto planned = std::make_unique<PlannedGraph>();
+  planned->wishes = wishes;
+  planned->means = means;
+  planned->passes = std::move(rewritten.passes);
+  planned->graph = std::move(rewritten.graph);
+  ASHLAR_ASSIGN_OR_RETURN(planned->device, OpenDevice(wishes.comp_node));
+  Device& device = *planned->device;
+  const int64_t alignment = checks.alignment > 0 ? checks.alignment : device.alignment();
+  const Graph& graph = planned->graph;
+
+  // 2. Storage.
+  planned->model = BuildStorageModel(graph, StorageOn(device, means.inplace));
+  const StorageModel& model = planned->model;
+
+  // 3. Kernels found.
+  KernelPolicy policy = means.kernels;
+  policy.packed_before = !arrangement.kernels.empty();
+  ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
+                          FindKernels(graph, model, device, wishes.processor, wishes.threads,
+                                      policy, means.record.get()));
+  if (!arrangement.kernels.empty()) {
+    ASHLAR_RETURN_IF_ERROR(KeepKernels(graph, arrangement.kernels, candidates));
+  }
+
+  // 4. Order, with the least workspaces.
+  const bool recorded = means.workspace == WorkspaceSource::kRecorded;
+  const std::vector<int64_t> least =
+      recorded ? RecordedBytes(graph, model) : LeastWorkspace(candidates);
+  Schedule schedule = ScheduleNodes(arrangement.order, graph, model, least);
+
+  // 5. Kernels that fit under the peak of that order.
+  ASHLAR_ASSIGN_OR_RETURN(planned->kernels, FitKernels(graph, model, candidates, schedule,
+                                                       alignment, means.extra_workspace));
+  planned->workspace = least;
+  for (size_t i = 0; i < graph.nodes().size() && !recorded; ++i) {
+    const Kernel* const kernel = planned->kernels[i].get();
+    planned->workspace[i] = kernel == nullptr ? 0 : kernel->workspace_bytes();
+    if (kernel == nullptr || kernel == candidates[i][0].get()) continue;
+    planned->spared.push_back(static_cast<int>(i));
+  }
+
+  // 6. Addresses.
+  ASHLAR_ASSIGN_OR_RETURN(
+      OrderedPlan ordered,
+      PlanInOrder(graph, model, std::move(schedule), planned->workspace,
+                  {alignment, checks.guard_bytes, arrangement.order == Order::kLeastPeak,
+                   arrangement.planner}));
+  planned->schedule = std::move(ordered.schedule);
+  planned->lifetimes = std::move(ordered.lifetimes);
+  planned->plan = std::move(ordered.plan);
+  planned->plan.plan.arena -= std::min(checks.understate_bytes, planned->plan.plan.arena);
+
+  // 7. Weights.
+  planned->weights = PlanWeights(graph, model, planned->kernels, alignment);
+  return planned;
+}
+
+}  // namespace ashlar

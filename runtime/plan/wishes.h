@@ -1,0 +1,41 @@
+// What the caller of planning wants: where a model runs, how precisely, in how much memory.
+#ifndef ASHLAR_RUNTIME_PLAN_WISHES_H_
+#define ASHLAR_RUNTIME_PLAN_WISHES_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "graph/comp_node.h"
+#include "graph/dtype.h"
+#include "graph/tiling/tile_spec.h"
+#include "runtime/device/processor.h"
+
+namespace ashlar {
+
+// A limit to the arena, for which a graph is tiled where it must be.
+struct MemoryBudget {
+  int64_t bytes = 0;  // 0: as few as can be
+  // Of the FLOPs of operators with weights: what may be computed again, as a ratio.
+  double max_extra_flops = std::numeric_limits<double>::infinity();
+  // Find the smallest budget that would do, too, and where nothing fits, return that plan.
+  bool find_smallest = false;
+};
+
+struct Wishes {
+  CompNode comp_node;
+  // What the kernels are for, and with it what the plan depends on: equal requests give equal plans
+  // on every machine, but for operators that only oneDNN computes (MatrixMul of two computed
+  // matrices). nullopt: the device's own, of which libraries may know more.
+  std::optional<Processor> processor;
+  int threads = 1;
+  DType precision = DType::kFloat32;  // Float16 or BFloat16: where PrecisionRule allows
+  TileSpec tiles;
+  std::optional<MemoryBudget> budget;  // finds `tiles`
+
+  bool tiled() const { return budget.has_value() || !tiles.empty(); }
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_WISHES_H_

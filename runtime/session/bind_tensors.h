@@ -1,0 +1,32 @@
+// All tensors of a session at once.
+#ifndef ASHLAR_RUNTIME_SESSION_BIND_TENSORS_H_
+#define ASHLAR_RUNTIME_SESSION_BIND_TENSORS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/tensor.h"
+#include "runtime/session/session.h"
+
+namespace ashlar {
+
+// Tensors for all inputs of a graph, by binding name.
+using InputTensors = std::map<std::string, HostTensor>;
+
+// Zeros for all outputs, as Graph::outputs().
+std::vector<HostTensor> OutputTensors(const Graph& graph);
+
+// Binds the tensors, whose data must stay until they are bound anew. InvalidArgument, naming it,
+// where an input has none.
+absl::Status BindTensors(Session& session, const InputTensors& inputs,
+                         std::vector<HostTensor>& outputs);
+
+// Binds these inputs and OutputTensors; returns the latter.
+absl::StatusOr<std::vector<HostTensor>> BindTensors(Session& session, const InputTensors& inputs);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_SESSION_BIND_TENSORS_H_

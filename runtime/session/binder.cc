@@ -1,0 +1,102 @@
+#include "runtime/session/binder.h"
+
+#include <string>
+
+#include "absl/strings/str_join.h"
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+// InvalidArgument where a tensor in the device's memory begins at an address that kernels cannot
+// take.
+absl::Status CheckAlignment(const Device& device, absl::string_view name, const void* data) {
+  const int64_t alignment = device.tensor_alignment();
+  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(alignment) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("'", name, "' begins at no multiple of ",
+                                                 alignment, " bytes, as tensors have to on ",
+                                                 device.comp_node().ToString()));
+}
+
+}  // namespace
+
+Binder::Binder(const Graph& graph, const Device& device)
+    : graph_(graph),
+      device_(device),
+      sides_{{"input", &graph.inputs(), {}, {}}, {"output", &graph.outputs(), {}, {}}} {
+  const int64_t alignment = device.alignment();
+  for (Bindings& side : sides_) {
+    for (const Binding& binding : *side.names) {
+      Tensor tensor;
+      tensor.bytes = graph.var(binding.var).type.bytes();
+      tensor.offset = copies_bytes_;
+      copies_bytes_ = (copies_bytes_ + tensor.bytes + alignment - 1) / alignment * alignment;
+      side.tensors.push_back(tensor);
+    }
+  }
+}
+
+void Binder::Follow(Side side, int binding, int64_t offset, const void** slot) {
+  at(side).slots.push_back({binding, offset, slot, nullptr});
+}
+
+void Binder::Follow(Side side, int binding, int64_t offset, void** slot) {
+  at(side).slots.push_back({binding, offset, nullptr, slot});
+}
+
+absl::StatusOr<int> Binder::Find(const Bindings& side, absl::string_view name,
+                                 int64_t bytes) const {
+  for (size_t i = 0; i < side.names->size(); ++i) {
+    if (name != (*side.names)[i].name) continue;
+    if (bytes == side.tensors[i].bytes) return static_cast<int>(i);
+    const TensorType& type = graph_.var((*side.names)[i].var).type;
+    return absl::InvalidArgumentError(absl::StrCat(side.kind, " '", name, "' has ", bytes,
+                                                   " bytes, expected ", type.bytes(), " for ",
+                                                   type.ToString()));
+  }
+  const auto append_name = [](std::string* out, const Binding& b) { out->append(b.name); };
+  return absl::NotFoundError(absl::StrCat("no ", side.kind, " '", name, "'; the model has: ",
+                                          absl::StrJoin(*side.names, ", ", append_name)));
+}
+
+absl::StatusOr<bool> Binder::Bind(Side side, absl::string_view name, void* data, int64_t bytes,
+                                  Memory memory) {
+  Bindings& bindings = at(side);
+  ASHLAR_ASSIGN_OR_RETURN(const int index, Find(bindings, name, bytes));
+  Tensor& tensor = bindings.tensors[index];
+  void* host = nullptr;
+  if (memory == Memory::kHost && copies_ != nullptr) {
+    host = data;
+    data = copies_ + tensor.offset;
+  } else {
+    ASHLAR_RETURN_IF_ERROR(CheckAlignment(device_, name, data));
+  }
+  const bool changed =
+      !tensor.bound || tensor.data != data || (tensor.host == nullptr) != (host == nullptr);
+  tensor.bound = true;
+  tensor.data = data;
+  tensor.host = host;
+  if (!changed) return false;
+  for (const Slot& slot : bindings.slots) {
+    if (slot.binding != index) continue;
+    char* const target = static_cast<char*>(data) + slot.offset;
+    if (slot.reader != nullptr) *slot.reader = target;
+    if (slot.writer != nullptr) *slot.writer = target;
+  }
+  return true;
+}
+
+absl::Status Binder::CheckBound() const {
+  for (const Bindings& side : sides_) {
+    for (size_t i = 0; i < side.tensors.size(); ++i) {
+      if (side.tensors[i].bound) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat(side.kind, " '", (*side.names)[i].name, "' is not bound"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,63 @@
+// Runs on the host: each kernel works where it is called.
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/device/allocation_origin.h"
+#include "runtime/session/runner.h"
+#include "runtime/session/steps.h"
+
+namespace ashlar {
+namespace {
+
+// Does nothing, at no cost.
+struct NoListener {
+  void OnRunBegin() {}
+  void OnStepBegin(int) {}
+  void OnStepEnd(int) {}
+  void OnRunEnd() {}
+};
+
+class HostRunner final : public Runner {
+ public:
+  HostRunner(const RunnerSite& site, std::vector<Step> steps)
+      : planned_(site.executable.planned()), binder_(site.binder), steps_(std::move(steps)) {}
+
+  absl::Status Start(Runner* /*previous*/) override {
+    NoListener listener;
+    return Loop(listener);
+  }
+  absl::Status Wait() override { return absl::OkStatus(); }
+  absl::Status Run(RunListener& listener) override { return Loop(listener); }
+
+ private:
+  template <typename Listener>
+  absl::Status Loop(Listener& listener) {
+    ASHLAR_RETURN_IF_ERROR(binder_.CheckBound());
+    planned_.device->UseThreads(planned_.wishes.threads);
+    const OriginScope scope(AllocationOrigin::kOwn);
+    listener.OnRunBegin();
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      listener.OnStepBegin(static_cast<int>(i));
+      if (absl::Status status = steps_[i].Run(); !status.ok()) {
+        return Annotate(status, Describe(planned_.graph.node(planned_.schedule.order[i])));
+      }
+      listener.OnStepEnd(static_cast<int>(i));
+    }
+    listener.OnRunEnd();
+    return absl::OkStatus();
+  }
+
+  const PlannedGraph& planned_;
+  const Binder& binder_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Runner>> MakeHostRunner(const RunnerSite& site) {
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<Step> steps,
+                          MakeSteps(site.executable, site.arena, nullptr, site.binder));
+  return std::make_unique<HostRunner>(site, std::move(steps));
+}
+
+}  // namespace ashlar

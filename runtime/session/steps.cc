@@ -1,0 +1,82 @@
+#include "runtime/session/steps.h"
+
+#include <utility>
+
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+class Resolver {
+ public:
+  Resolver(const Executable& executable, void* arena, Binder& binder)
+      : weights_(static_cast<const char*>(executable.weights())),
+        arena_(static_cast<char*>(arena)),
+        binder_(binder) {}
+
+  // Sets the pointer, or has it follow the caller's tensor. `Data` is const void or void.
+  template <typename Data>
+  void Resolve(const std::optional<Location>& location, Data** slot) {
+    if (!location.has_value()) return;
+    switch (location->pool) {
+      case Pool::kArena:
+        *slot = arena_ + location->offset;
+        break;
+      case Pool::kWeights:  // nothing writes to them
+        *slot = const_cast<char*>(weights_) + location->offset;
+        break;
+      case Pool::kInput:
+        binder_.Follow(Binder::Side::kInput, location->binding, location->offset, slot);
+        break;
+      case Pool::kOutput:
+        binder_.Follow(Binder::Side::kOutput, location->binding, location->offset, slot);
+        break;
+    }
+  }
+
+ private:
+  const char* const weights_;
+  char* const arena_;
+  Binder& binder_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Step>> MakeSteps(const Executable& executable, void* arena,
+                                            Stream* stream, Binder& binder) {
+  const PlannedGraph& planned = executable.planned();
+  const Graph& graph = planned.graph;
+  Resolver resolver(executable, arena, binder);
+  std::vector<Step> steps(planned.schedule.order.size());
+  for (size_t position = 0; position < steps.size(); ++position) {
+    const int index = planned.schedule.order[position];
+    const Kernel* kernel = planned.kernels[index].get();
+    if (kernel == nullptr) continue;
+    Step& step = steps[position];
+    step.kernel = kernel;
+    ASHLAR_ASSIGN_OR_RETURN(step.state, kernel->NewState());
+    const OperatorNode& node = graph.node(index);
+    step.inputs.resize(node.inputs.size(), nullptr);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      resolver.Resolve(planned.LocateInput(index, static_cast<int>(i)), &step.inputs[i]);
+    }
+    const std::vector<int>& outputs = node.outputs;
+    step.outputs.resize(outputs.size(), nullptr);
+    if (node.op->role() == Role::kOutput) {  // copies its input to the caller
+      for (size_t i = 0; i < graph.outputs().size(); ++i) {
+        if (graph.outputs()[i].node != index) continue;
+        binder.Follow(Binder::Side::kOutput, static_cast<int>(i), 0, &step.outputs[0]);
+      }
+    } else {
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        resolver.Resolve(planned.Locate(outputs[i]), &step.outputs[i]);
+      }
+    }
+    void* workspace = nullptr;
+    resolver.Resolve(planned.LocateWorkspace(index), &workspace);
+    step.args = {step.inputs, absl::MakeSpan(step.outputs), workspace, stream};
+  }
+  return steps;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,34 @@
+// The steps of a session: the kernels of a plan in its order, with the memory that they work on.
+#ifndef ASHLAR_RUNTIME_SESSION_STEPS_H_
+#define ASHLAR_RUNTIME_SESSION_STEPS_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/device/kernel.h"
+#include "runtime/session/binder.h"
+#include "runtime/session/executable.h"
+
+namespace ashlar {
+
+struct Step {
+  const Kernel* kernel = nullptr;  // null: nothing to execute
+  std::unique_ptr<KernelState> state;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  KernelArgs args;
+
+  absl::Status Run() {
+    return kernel == nullptr ? absl::OkStatus() : kernel->Run(args, state.get());
+  }
+};
+
+// By position in the order. `binder` follows the pointers to the caller's tensors; `stream` is null
+// on the host. A moved vector of steps stays valid.
+absl::StatusOr<std::vector<Step>> MakeSteps(const Executable& executable, void* arena,
+                                            Stream* stream, Binder& binder);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_SESSION_STEPS_H_

@@ -1,0 +1,228 @@
+// Runs on devices with streams: the caller's tensors are copied to the device and back, and a run
+// is handed over as one recording.
+#include <cstring>
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/device/allocation_origin.h"
+#include "runtime/session/runner.h"
+#include "runtime/session/steps.h"
+
+namespace ashlar {
+namespace {
+
+// Marks before and after a step.
+int MarkBefore(size_t position) { return static_cast<int>(2 * position); }
+int MarkAfter(size_t position) { return static_cast<int>(2 * position + 1); }
+
+// Of a session that shares its arena: the arena is free. (Profiling, which sets the marks above,
+// has the device to itself.)
+constexpr int kStepsDone = 0;
+
+class StreamRunner final : public Runner {
+ public:
+  StreamRunner(const RunnerSite& site, const StreamOptions& options)
+      : planned_(site.executable.planned()), binder_(site.binder), options_(options) {}
+  absl::Status Prepare(const RunnerSite& site);
+
+  absl::Status Start(Runner* previous) override;
+  absl::Status Wait() override;
+  absl::Status Run(RunListener& listener) override;
+  void OnRebound() override { recording_ = Recording::kNone; }
+  Stream* stream() override { return stream_.get(); }
+  int64_t tensor_bytes() const override { return tensors_->bytes(); }
+  absl::Status recording_status() const override { return recording_status_; }
+
+ private:
+  // What the stream has recorded, of the present bindings; kMarkedRun: with marks around each step.
+  enum class Recording { kNone, kRun, kMarkedRun };
+
+  void StageInputs();
+  absl::Status EnqueueCopiesIn();
+  absl::Status EnqueueCopiesOut();
+  absl::Status EnqueueSteps(RunListener* listener, bool marked = false);
+  absl::Status EnqueueStep(size_t position, RunListener* listener, bool marked);
+  absl::Status Enqueue(RunListener* listener, bool marked = false);
+  absl::Status HandOver(Runner* previous);
+  void Record(Recording what);
+  absl::Status ReplayMarked();
+  absl::Status ReportDeviceTimes(RunListener& listener);
+
+  const PlannedGraph& planned_;
+  Binder& binder_;
+  const StreamOptions options_;
+  std::vector<Step> steps_;
+  std::unique_ptr<DeviceMemory> tensors_, staging_;  // the caller's tensors, on the device and here
+  std::unique_ptr<Stream> stream_;                   // goes before the memory that it works on
+  Recording recording_ = Recording::kNone;
+  absl::Status recording_status_;  // why there is none
+};
+
+absl::Status StreamRunner::Prepare(const RunnerSite& site) {
+  Device& device = *planned_.device;
+  ASHLAR_ASSIGN_OR_RETURN(tensors_, device.Allocate(binder_.copies_bytes()));
+  ASHLAR_ASSIGN_OR_RETURN(staging_, device.AllocateStaging(binder_.copies_bytes()));
+  ASHLAR_ASSIGN_OR_RETURN(stream_, device.NewStream());
+  if (options_.shares_arena) ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(kStepsDone + 1));
+  binder_.CopyTo(tensors_->data());
+  ASHLAR_ASSIGN_OR_RETURN(steps_, MakeSteps(site.executable, site.arena, stream_.get(), binder_));
+  return absl::OkStatus();
+}
+
+absl::Status StreamRunner::EnqueueStep(size_t position, RunListener* listener, bool marked) {
+  if (listener != nullptr) listener->OnStepBegin(static_cast<int>(position));
+  if (marked) ASHLAR_RETURN_IF_ERROR(stream_->Mark(MarkBefore(position)));
+  ASHLAR_RETURN_IF_ERROR(steps_[position].Run());
+  if (marked) ASHLAR_RETURN_IF_ERROR(stream_->Mark(MarkAfter(position)));
+  if (listener != nullptr) {
+    if (listener->reads_memory()) ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+    listener->OnStepEnd(static_cast<int>(position));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamRunner::EnqueueCopiesIn() {
+  char* const device = static_cast<char*>(tensors_->data());
+  const char* const host = static_cast<char*>(staging_->data());
+  for (const Binder::Tensor& tensor : binder_.inputs()) {
+    if (tensor.host == nullptr) continue;
+    ASHLAR_RETURN_IF_ERROR(
+        stream_->CopyIn(device + tensor.offset, host + tensor.offset, tensor.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamRunner::EnqueueCopiesOut() {
+  const char* const device = static_cast<char*>(tensors_->data());
+  char* const host = static_cast<char*>(staging_->data());
+  for (const Binder::Tensor& tensor : binder_.outputs()) {
+    if (tensor.host == nullptr) continue;
+    ASHLAR_RETURN_IF_ERROR(
+        stream_->CopyOut(host + tensor.offset, device + tensor.offset, tensor.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamRunner::EnqueueSteps(RunListener* listener, bool marked) {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (absl::Status status = EnqueueStep(i, listener, marked); !status.ok()) {
+      return Annotate(status, Describe(planned_.graph.node(planned_.schedule.order[i])));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamRunner::Enqueue(RunListener* listener, bool marked) {
+  ASHLAR_RETURN_IF_ERROR(EnqueueCopiesIn());
+  ASHLAR_RETURN_IF_ERROR(EnqueueSteps(listener, marked));
+  return EnqueueCopiesOut();
+}
+
+// Everything, or where copies are not to wait for another session's steps, the steps. For a run
+// that went well step by step: if it cannot be recorded, later ones go step by step as well.
+void StreamRunner::Record(Recording what) {
+  const bool marked = what == Recording::kMarkedRun;
+  recording_ = Recording::kNone;
+  recording_status_ = stream_->BeginRecording();
+  if (recording_status_.ok()) {
+    absl::Status status =
+        options_.shares_arena ? EnqueueSteps(nullptr, marked) : Enqueue(nullptr, marked);
+    absl::Status ended = stream_->EndRecording();  // in any case: the stream stays usable
+    recording_status_ = status.ok() ? std::move(ended) : std::move(status);
+  }
+  if (recording_status_.ok()) recording_ = what;
+}
+
+void StreamRunner::StageInputs() {
+  for (const Binder::Tensor& tensor : binder_.inputs()) {
+    if (tensor.host == nullptr || tensor.bytes == 0) continue;
+    std::memcpy(static_cast<char*>(staging_->data()) + tensor.offset, tensor.host,
+                static_cast<size_t>(tensor.bytes));
+  }
+}
+
+absl::Status StreamRunner::HandOver(Runner* previous) {
+  const bool recorded = recording_ == Recording::kRun;
+  if (options_.shares_arena) {
+    ASHLAR_RETURN_IF_ERROR(EnqueueCopiesIn());
+    if (previous != nullptr) {
+      ASHLAR_RETURN_IF_ERROR(stream_->WaitForMark(*previous->stream(), kStepsDone));
+    }
+    ASHLAR_RETURN_IF_ERROR(recorded ? stream_->Replay() : EnqueueSteps(nullptr));
+    ASHLAR_RETURN_IF_ERROR(stream_->Mark(kStepsDone));
+    ASHLAR_RETURN_IF_ERROR(EnqueueCopiesOut());
+  } else {
+    ASHLAR_RETURN_IF_ERROR(recorded ? stream_->Replay() : Enqueue(nullptr));
+  }
+  if (recorded || !options_.record || !recording_status_.ok()) return absl::OkStatus();
+  // The first run goes step by step, which loads what libraries load late; later ones as a
+  // recording.
+  ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+  Record(Recording::kRun);
+  return absl::OkStatus();
+}
+
+absl::Status StreamRunner::Start(Runner* previous) {
+  ASHLAR_RETURN_IF_ERROR(binder_.CheckBound());
+  planned_.device->UseThreads(planned_.wishes.threads);
+  const OriginScope scope(AllocationOrigin::kOwn);
+  StageInputs();
+  absl::Status status = HandOver(previous);
+  // Of a run that was not handed over whole, nothing goes on; the first error says why.
+  if (!status.ok()) static_cast<void>(stream_->Wait());
+  return status;
+}
+
+absl::Status StreamRunner::Wait() {
+  ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+  for (const Binder::Tensor& tensor : binder_.outputs()) {
+    if (tensor.host == nullptr || tensor.bytes == 0) continue;
+    std::memcpy(tensor.host, static_cast<const char*>(staging_->data()) + tensor.offset,
+                static_cast<size_t>(tensor.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StreamRunner::ReportDeviceTimes(RunListener& listener) {
+  std::vector<StepTime> times(steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    ASHLAR_ASSIGN_OR_RETURN(times[i].start, stream_->SecondsBetween(0, MarkBefore(i)));
+    ASHLAR_ASSIGN_OR_RETURN(times[i].end, stream_->SecondsBetween(0, MarkAfter(i)));
+  }
+  listener.OnDeviceTimes(times);
+  return absl::OkStatus();
+}
+
+absl::Status StreamRunner::Run(RunListener& listener) {
+  ASHLAR_RETURN_IF_ERROR(binder_.CheckBound());
+  planned_.device->UseThreads(planned_.wishes.threads);
+  ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(static_cast<int>(2 * steps_.size())));
+  StageInputs();
+  const bool marked = !options_.record || listener.reads_memory() || !recording_status_.ok();
+  listener.OnRunBegin();
+  ASHLAR_RETURN_IF_ERROR(Enqueue(&listener, marked));
+  ASHLAR_RETURN_IF_ERROR(Wait());
+  listener.OnRunEnd();
+  if (steps_.empty()) return absl::OkStatus();
+  if (!marked) ASHLAR_RETURN_IF_ERROR(ReplayMarked());
+  return ReportDeviceTimes(listener);
+}
+
+// Small kernels are faster than the host hands them over: only those of a recording follow each
+// other without gaps, which marks would count.
+absl::Status StreamRunner::ReplayMarked() {
+  if (recording_ != Recording::kMarkedRun) Record(Recording::kMarkedRun);
+  ASHLAR_RETURN_IF_ERROR(recording_status_.ok() ? stream_->Replay() : Enqueue(nullptr, true));
+  return Wait();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Runner>> MakeStreamRunner(const RunnerSite& site,
+                                                         const StreamOptions& options) {
+  auto runner = std::make_unique<StreamRunner>(site, options);
+  ASHLAR_RETURN_IF_ERROR(runner->Prepare(site));
+  return runner;
+}
+
+}  // namespace ashlar
