@@ -73,7 +73,7 @@ void Improve(ArenaSimulator& arena, const TaskGraph& tasks, int index, int64_t f
 
 Schedule ScheduleMemory(const Graph& graph, const StorageModel& model,
                         absl::Span<const int64_t> workspace) {
-  const std::vector<std::vector<int>> producers = DeviceProducers(graph, model.scheduled);
+  const std::vector<std::vector<int>> producers = NodesBefore(graph, model);
   ArenaSimulator arena(graph, model, workspace);
   const TaskGraph tasks = BuildTaskGraph(model, arena, producers);
   std::vector<Segment> segments =

@@ -27,7 +27,7 @@ struct Ready {
 
 Schedule ScheduleMegEngine(const Graph& graph, const StorageModel& model,
                            absl::Span<const int64_t> workspace) {
-  const std::vector<std::vector<int>> producers = DeviceProducers(graph, model.scheduled);
+  const std::vector<std::vector<int>> producers = NodesBefore(graph, model);
   const size_t num_nodes = graph.nodes().size();
   std::vector<std::vector<int>> consumers(num_nodes);
   std::vector<size_t> waiting(num_nodes);

@@ -25,8 +25,8 @@ struct Schedule {
   std::vector<int> input_update_time;
 };
 
-// In all of these `workspace` is bytes by node; `model` was built from `graph`. Only inputs that
-// are device values count as dependencies.
+// In all of these `workspace` is bytes by node; `model` was built from `graph`. Dependencies are
+// inputs that are device values, and StorageModel::runs_before.
 
 // MegEngine's list scheduling: smaller priority first, then the larger input_update_time (finish
 // the chain at hand), then the larger operator id.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace ashlar {
 namespace {
 
@@ -152,6 +154,21 @@ class Builder {
 };
 
 }  // namespace
+
+absl::Status AddRunsBefore(const Graph& graph, RunsBefore edge, StorageModel& model) {
+  const int nodes = static_cast<int>(graph.nodes().size());
+  for (const int node : {edge.first, edge.then}) {
+    if (node >= 0 && node < nodes && model.scheduled[node]) continue;
+    return absl::InvalidArgumentError(absl::StrCat("node ", node, " of ", nodes, " does not run"));
+  }
+  if (edge.first >= edge.then) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(graph.node(edge.first)), " cannot run before ",
+                     Describe(graph.node(edge.then)), ", which stands before it in the graph"));
+  }
+  model.runs_before.push_back(edge);
+  return absl::OkStatus();
+}
 
 std::vector<bool> ScheduledNodes(const Graph& graph) {
   std::vector<bool> scheduled(graph.nodes().size(), false);

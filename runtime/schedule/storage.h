@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "graph/graph.h"
 
 namespace ashlar {
@@ -53,6 +54,13 @@ struct Overwrite {
   int64_t offset = 0;
 };
 
+// A node that has to run before another one, which reads nothing of it: a reader of a state before
+// what updates that state. Every order obeys (runtime/schedule/scheduler.h).
+struct RunsBefore {
+  int first = 0;
+  int then = 0;
+};
+
 struct StorageModel {
   std::vector<Storage> storages;
   std::vector<VarView> views;                      // by var
@@ -61,6 +69,7 @@ struct StorageModel {
   std::vector<std::vector<int>> writes;            // by node: storages that begin here
   std::vector<std::vector<Overwrite>> overwrites;  // by node: of each storage the best first
   std::vector<std::vector<Placement>> placements;  // by node
+  std::vector<RunsBefore> runs_before;             // AddRunsBefore
 };
 
 struct StorageOptions {
@@ -71,6 +80,10 @@ struct StorageOptions {
 };
 
 StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options);
+
+// InvalidArgument unless both nodes stand in comp_seq, and in the graph `first` before `then`: so
+// there are no circles, and the order as given obeys.
+absl::Status AddRunsBefore(const Graph& graph, RunsBefore edge, StorageModel& model);
 
 // Nodes that stand in comp_seq: those that an output needs the device value of, and all inputs.
 std::vector<bool> ScheduledNodes(const Graph& graph);

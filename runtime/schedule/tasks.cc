@@ -31,16 +31,16 @@ std::vector<bool> DescendsFromAll(absl::Span<const int> tasks,
 
 }  // namespace
 
-std::vector<std::vector<int>> DeviceProducers(const Graph& graph,
-                                              const std::vector<bool>& scheduled) {
+std::vector<std::vector<int>> NodesBefore(const Graph& graph, const StorageModel& model) {
   std::vector<std::vector<int>> producers(graph.nodes().size());
+  for (const RunsBefore& edge : model.runs_before) producers[edge.then].push_back(edge.first);
   for (size_t i = 0; i < producers.size(); ++i) {
-    if (!scheduled[i]) continue;
+    if (!model.scheduled[i]) continue;
     const OperatorNode& node = graph.node(static_cast<int>(i));
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const int producer = graph.var(node.inputs[k]).producer;
       if (node.op->input_use(static_cast<int>(k)) == InputUse::kDeviceValue &&
-          scheduled[producer]) {
+          model.scheduled[producer]) {
         producers[i].push_back(producer);
       }
     }

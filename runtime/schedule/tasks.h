@@ -11,9 +11,9 @@
 
 namespace ashlar {
 
-// By scheduled node: the scheduled nodes whose device values it reads, ascending, each once.
-std::vector<std::vector<int>> DeviceProducers(const Graph& graph,
-                                              const std::vector<bool>& scheduled);
+// By scheduled node: the scheduled nodes that have to run before it, as it reads their device
+// values or the model says so; ascending, each once.
+std::vector<std::vector<int>> NodesBefore(const Graph& graph, const StorageModel& model);
 
 // Tasks are the nodes whose place in the order can change the live bytes of the arena. Constants,
 // inputs, and what only reads those into the caller's memory are no tasks: their step costs

@@ -52,9 +52,7 @@ class Exhaustive {
 
   bool CanRun(const std::string& set, size_t node) const {
     if (set[node] != 0 || !case_.model.scheduled[node]) return false;
-    const std::vector<int>& inputs = case_.graph.node(static_cast<int>(node)).inputs;
-    return std::all_of(inputs.begin(), inputs.end(),
-                       [&](int var) { return set[case_.graph.var(var).producer] != 0; });
+    return MayRun(case_, set, static_cast<int>(node));
   }
 
   // Whether a node neither needs bytes of the arena nor holds any.
@@ -124,6 +122,17 @@ TEST(ScheduleExhaustive, RandomGraphsWithEverySharing) {
     SCOPED_TRACE(seed);
     const TestCase c = RandomCase(seed, 12);
     const Schedule schedule = ScheduleMemory(c.graph, c.model, c.workspace);
+    EXPECT_EQ(schedule.peak_bytes, Exhaustive(c).best());
+  }
+}
+
+TEST(ScheduleExhaustive, RandomGraphsWithHardEdges) {
+  for (uint32_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(seed);
+    TestCase c = RandomCase(seed, 11);
+    AddRandomEdges(seed, 8, c);
+    const Schedule schedule = ScheduleMemory(c.graph, c.model, c.workspace);
+    ExpectValidOrder(c, schedule.order);
     EXPECT_EQ(schedule.peak_bytes, Exhaustive(c).best());
   }
 }
