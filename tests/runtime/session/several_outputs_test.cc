@@ -40,10 +40,10 @@ class Halves final : public Operator {
 Graph WithHalves(const Shape& shape) {
   GraphMaker make;
   const int x = make.Input("x", shape);
-  const int exp = make.Add<Elemwise>({.mode = ElemwiseMode::kExp}, {x});
+  const int exp = make.Add<Elemwise>({.mode = ScalarFunction::kExp}, {x});
   const int first = make.Add(std::make_shared<const Halves>(), {exp}, "halves");
-  const int tanh = make.Add<Elemwise>({.mode = ElemwiseMode::kTanh}, {first + 1});
-  make.Output(make.Add<Elemwise>({.mode = ElemwiseMode::kAdd}, {first, tanh}, "sum"));
+  const int tanh = make.Add<Elemwise>({.mode = ScalarFunction::kTanh}, {first + 1});
+  make.Output(make.Add<Elemwise>({.mode = ScalarFunction::kAdd}, {first, tanh}, "sum"));
   return std::move(make).Build();
 }
 
