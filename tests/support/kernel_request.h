@@ -15,10 +15,14 @@ absl::StatusOr<KernelRequest> RequestOf(const Operator& op, const std::vector<Ho
                                         const std::vector<Format>& formats,
                                         const std::vector<bool>& constant);
 
+// False for convolutions and products, which libraries compute, too: theirs have zeros of any sign
+// behind a ReLU.
+bool SignsOfZerosCount(const Operator& op);
+
 // The largest error of an element over its value, or over `floor` where that is larger; a negative
-// floor stands for the root mean square of the tensor. NaN is right where it is wanted,
-// and a zero of the other sign is infinitely wrong.
-double WorstError(const HostTensor& got, const HostTensor& want, double floor = -1);
+// floor stands for the root mean square of the tensor. NaN is right where it is wanted. With
+// `signs`, a zero of the other sign is infinitely wrong.
+double WorstError(const HostTensor& got, const HostTensor& want, double floor, bool signs);
 
 }  // namespace ashlar::testing
 

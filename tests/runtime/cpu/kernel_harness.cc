@@ -208,7 +208,8 @@ KernelOutcome CheckKernel(const KernelCase& test, const Problem& problem, const 
       const HostTensor got = Load(problem.outputs[i], buffer.Copy(), &padding_is_zero);
       EXPECT_TRUE(padding_is_zero) << "the padding of output " << i << " is not zero";
       outcome.worst_error =
-          std::max(outcome.worst_error, testing::WorstError(got, problem.expected[i], test.floor));
+          std::max(outcome.worst_error, testing::WorstError(got, problem.expected[i], test.floor,
+                                                            testing::SignsOfZerosCount(*test.op)));
       outcome.outputs.resize(problem.outputs.size());
       outcome.outputs[i].assign(static_cast<const char*>(got.raw()), got.bytes());
     }

@@ -162,7 +162,9 @@ void CheckKernel(Device& device, const KernelCase& test, const Problem& problem,
       if (inputs[i] == nullptr || inputs[i].get() == &output) continue;
       EXPECT_TRUE(inputs[i]->Intact() && inputs[i]->Read() == stored[i]) << "wrote to input " << i;
     }
-    EXPECT_LE(WorstError(Loaded(output.Read(), problem.output), problem.expected), test.tolerance);
+    EXPECT_LE(WorstError(Loaded(output.Read(), problem.output), problem.expected, /*floor=*/-1,
+                         SignsOfZerosCount(*test.op)),
+              test.tolerance);
   }
 }
 
