@@ -14,7 +14,6 @@ namespace {
 
 using testing::BruteForce;
 using testing::RandomProblem;
-using testing::Variety;
 using testing::VarietyOf;
 
 // What is found is a plan within the capacity.
