@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+#include "runtime/cuda/conv/conv.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/rewrite.h"
+#include "tests/cases/kernel_check.h"
 #include "tests/runtime/cuda/emulated_device.h"
-#include "tests/runtime/cuda/support/kernel_check.h"
 #include "tests/runtime/inference.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -155,12 +157,15 @@ TEST_F(CudaTiles, ALibraryThatTakesNoPartsIsGivenCopies) {
     return kernels;
   };
   int gathered = 0, packed = 0;
-  for (const KernelCase& test : AllCases(17)) {
-    if (test.op->type() != "ConvBiasForward" && test.op->type() != "ConvolutionForward") continue;
-    for (const std::string& name : CheckKernels(device_, test)) {
-      gathered += name == "gather+direct";
-      packed += name == "direct";
-    }
+  for (const CaseFile& file : AllCaseFiles()) {
+    if (!absl::StartsWith(file.type, "Conv")) continue;
+    Cases cases(GpuScope(), 17, [&](const KernelCase& test) {
+      for (const KernelOutcome& outcome : CheckKernels(device_, test)) {
+        gathered += outcome.implementation == "gather+direct";
+        packed += outcome.implementation == "direct";
+      }
+    });
+    file.add(cases);
   }
   device_.convolution_library = nullptr;
   EXPECT_GE(gathered, 6);

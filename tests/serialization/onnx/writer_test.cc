@@ -1,16 +1,12 @@
 #include "serialization/onnx/writer.h"
 
-#include <onnx/checker.h>
-#include <onnx/onnx_pb.h>
-#include <onnx/shape_inference/implementation.h>
-
 #include <cstdlib>
 #include <filesystem>
 
 #include "gmock/gmock.h"
 #include "opr/elemwise.h"
 #include "serialization/npz.h"
-#include "tests/serialization/files.h"
+#include "tests/serialization/onnx/valid_model.h"
 #include "tests/serialization/sample_graphs.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"
@@ -20,17 +16,13 @@ namespace ashlar {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::ExpectValid;
 using testing::GraphMaker;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::ReadOnnx;
 using testing::TempDir;
 using testing::Value;
-
-onnx::ModelProto ReadOnnx(const std::string& path) {
-  onnx::ModelProto model;
-  EXPECT_TRUE(model.ParseFromString(testing::ReadWholeFile(path)));
-  return model;
-}
 
 // With ASHLAR_ONNX_CASES set to a folder, the models stay there beside inputs and the outputs of
 // host evaluation, for scripts/check_onnx.py to run them in ONNX Runtime.
@@ -61,14 +53,7 @@ TEST(OnnxWriter, WritesValidModelsOfEverySampleGraph) {
   for (const testing::SampleGraph& sample : testing::SampleGraphs()) {
     SCOPED_TRACE(sample.name);
     ASSERT_TRUE(IsOk(WriteOnnx(sample.graph, dir / "m.onnx")));
-    onnx::ModelProto model = ReadOnnx(dir / "m.onnx");
-    try {
-      onnx::checker::check_model(model);
-      onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
-                                         {/*check_type=*/true, /*error_mode=*/1});
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << error.what();
-    }
+    ExpectValid(ReadOnnx(dir / "m.onnx"));
     KeepCase(sample);
   }
 }

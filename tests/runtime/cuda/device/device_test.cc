@@ -15,7 +15,7 @@
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/pipeline.h"
 #include "runtime/session/session.h"
-#include "tests/runtime/cuda/support/kernel_check.h"
+#include "tests/cases/kernel_check.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -207,24 +207,23 @@ TEST_F(CudaLibrary, OtherStreamsAreRefused) {
 
 TEST_F(CudaDevice, KernelsComputeWhatTheirOperatorsMean) {
   constexpr uint64_t kSeed = 12;
-  for (const KernelCase& test : AllCases(kSeed)) {
-    SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
-    CheckKernels(*device_, test);
-    if (HasFatalFailure()) return;
-  }
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  ForEachCase(GpuScope(), kSeed, [&](const KernelCase& test) {
+    if (!HasFatalFailure()) CheckKernels(*device_, test);
+  });
 }
 
 TEST_F(CudaDevice, Tf32RoundsOperandsOnly) {
-  for (KernelCase test : AllCases(13)) {
+  ForEachCase(GpuScope(), 13, [&](const KernelCase& test) {
     const absl::string_view type = test.op->type();
     const bool product =
         type == "ConvBiasForward" || type == "ConvolutionForward" || type == "MatrixMul";
-    if (!product || test.inputs[0].dtype() != DType::kFloat32) continue;
-    test.policy.allow_tf32 = true;
-    test.tolerance = 2e-2;  // of sums, which an activation may leave little of
-    CheckKernels(*device_, test);
-    if (HasFatalFailure()) return;
-  }
+    if (!product || test.inputs[0].dtype() != DType::kFloat32 || HasFatalFailure()) return;
+    KernelCase rounded = test;
+    rounded.policy.allow_tf32 = true;
+    rounded.gpu_tolerance = 2e-2;  // of sums, which an activation may leave little of
+    CheckKernels(*device_, rounded);
+  });
 }
 
 TEST_F(CudaDevice, ModelsOfTheZooGiveTheReferencesOutputs) {

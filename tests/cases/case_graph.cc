@@ -1,0 +1,32 @@
+#include "tests/cases/case_graph.h"
+
+#include "tests/support/graph_maker.h"
+
+namespace ashlar::testing {
+
+CaseGraph GraphOf(const KernelCase& test) {
+  GraphMaker maker;
+  std::vector<int> inputs = {maker.Input("x", test.inputs[0].shape())};
+  for (size_t i = 1; i < test.inputs.size(); ++i) inputs.push_back(maker.Constant(test.inputs[i]));
+  const int output = maker.Add(test.op, inputs, "y");
+  maker.Output(output);
+  CaseGraph result;
+  const int input_node = maker.var(inputs[0]).producer, op_node = maker.var(output).producer;
+  result.graph = std::move(maker).Build();
+  result.input = result.graph.node(input_node).id;
+  result.op = result.graph.node(op_node).id;
+  return result;
+}
+
+void ForEachCaseGraph(uint64_t seed,
+                      const std::function<void(const KernelCase&, const CaseGraph&)>& run) {
+  ForEachCase(CpuScope(), seed, [&](const KernelCase& test) {
+    const HostTensor& x = test.inputs[0];
+    const bool again = !test.formats.empty() || test.in_place.has_value();
+    if (again || x.dtype() != DType::kFloat32 || x.num_elements() == 0) return;
+    if (test.op->role() != Role::kCompute || test.expected[0].num_elements() == 0) return;
+    run(test, GraphOf(test));
+  });
+}
+
+}  // namespace ashlar::testing

@@ -1,0 +1,104 @@
+#include "tests/cases/cases.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/status.h"
+
+namespace ashlar {
+
+#define ASHLAR_OPERATOR_ROW(Type, summary) class Type;
+#include "opr/operators.inc"
+#undef ASHLAR_OPERATOR_ROW
+
+namespace testing {
+
+#define ASHLAR_OPERATOR_ROW(Type, summary) \
+  template <>                              \
+  void AddCases<Type>(Cases & cases);
+#include "opr/operators.inc"
+#undef ASHLAR_OPERATOR_ROW
+
+// Nothing runs for them.
+template <>
+void AddCases<Host2DeviceCopy>(Cases&) {}
+template <>
+void AddCases<ImmutableTensor>(Cases&) {}
+template <>
+void AddCases<InputCallback>(Cases&) {}
+
+double ToleranceOf(DType dtype) {
+  return dtype == DType::kFloat16 ? 2e-3 : dtype == DType::kBFloat16 ? 1.6e-2 : 2e-5;
+}
+
+CaseScope CpuScope() { return {{Format::kNCHW16c, Format::kNHCW16c}, {DType::kFloat32}}; }
+
+CaseScope GpuScope() {
+  return {{Format::kNHWC}, {DType::kFloat32, DType::kFloat16, DType::kBFloat16}};
+}
+
+KernelCase Cases::WithExpected(KernelCase test) const {
+  if (!test.expected.empty()) return test;
+  if (test.op->role() == Role::kOutput) {
+    test.expected = {test.inputs[0]};
+    return test;
+  }
+  absl::StatusOr<std::vector<HostTensor>> values = test.op->Evaluate(test.inputs);
+  EXPECT_TRUE(IsOk(values.status())) << test.name;
+  if (values.ok()) test.expected = *std::move(values);
+  return test;
+}
+
+void Cases::Add(KernelCase test) { run_(WithExpected(std::move(test))); }
+
+void Cases::AddImages(const KernelCase& test, const std::vector<bool>& images) {
+  KernelCase each = WithExpected(test);
+  run_(each);
+  for (const Format format : scope_.images) {
+    each.formats.assign(test.inputs.size(), Format::kDefault);
+    for (size_t i = 0; i < images.size() && i < each.formats.size(); ++i) {
+      if (images[i]) each.formats[i] = format;
+    }
+    each.output_format = format;
+    run_(each);
+  }
+}
+
+void Cases::AddFormatPairs(const KernelCase& test, const std::vector<bool>& images,
+                           bool from_planes) {
+  KernelCase each = WithExpected(test);
+  std::vector<Format> sources = scope_.images;
+  if (from_planes && blocked() && test.inputs[0].shape()[1] < kChannelBlock) {
+    sources.push_back(Format::kDefault);
+  }
+  for (const Format from : sources) {
+    for (const Format to : scope_.images) {
+      if (from == to) continue;
+      each.formats.assign(test.inputs.size(), Format::kDefault);
+      each.formats[0] = from;
+      for (size_t i = 1; i < images.size() && i < each.formats.size(); ++i) {
+        if (images[i]) each.formats[i] = to;
+      }
+      each.output_format = to;
+      run_(each);
+    }
+  }
+}
+
+absl::Span<const CaseFile> AllCaseFiles() {
+  static constexpr CaseFile kFiles[] = {
+#define ASHLAR_OPERATOR_ROW(Type, summary) {#Type, AddCases<Type>},
+#include "opr/operators.inc"
+#undef ASHLAR_OPERATOR_ROW
+  };
+  return kFiles;
+}
+
+void ForEachCase(const CaseScope& scope, uint64_t seed, const Cases::Run& run) {
+  for (const CaseFile& file : AllCaseFiles()) {
+    Cases cases(scope, seed, run);
+    file.add(cases);
+  }
+}
+
+}  // namespace testing
+}  // namespace ashlar

@@ -1,0 +1,254 @@
+// ConvolutionForward and ConvBiasForward.
+#include "opr/convolution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "opr/conv_bias.h"
+#include "tests/cases/cases.h"
+#include "tests/support/activations.h"
+
+namespace ashlar::testing {
+namespace {
+
+struct Layer {
+  const char* name;
+  int64_t batch, in, out;  // channels over all groups
+  int64_t h, w;
+  int64_t fh, fw;
+  int64_t groups = 1;
+  ConvBiasParam param = {};
+};
+
+ConvBiasParam Window(int64_t stride, int64_t pad, int64_t dilation = 1) {
+  ConvBiasParam param;
+  param.stride_h = param.stride_w = stride;
+  param.pad_h = param.pad_w = pad;
+  param.dilate_h = param.dilate_w = dilation;
+  return param;
+}
+
+ConvBiasParam Asymmetric(int64_t stride_h, int64_t stride_w, int64_t top, int64_t left,
+                         int64_t bottom, int64_t right) {
+  ConvBiasParam param;
+  param.stride_h = stride_h, param.stride_w = stride_w;
+  param.pad_h = top, param.pad_w = left, param.pad_h_end = bottom, param.pad_w_end = right;
+  return param;
+}
+
+ConvBiasParam Dilated(ConvBiasParam param, int64_t dilate_h, int64_t dilate_w) {
+  param.dilate_h = dilate_h, param.dilate_w = dilate_w;
+  return param;
+}
+
+std::vector<Layer> Layers() {
+  return {
+      {"3x3", 2, 32, 48, 9, 10, 3, 3, 1, Window(1, 1)},
+      {"3x3 stride 2", 1, 32, 32, 15, 14, 3, 3, 1, Window(2, 1)},
+      {"3x3 without padding", 2, 16, 32, 7, 5, 3, 3, 1, Window(1, 0)},
+      {"3x3 dilated", 1, 32, 32, 13, 12, 3, 3, 1, Window(1, 2, 2)},
+      {"3x3 dilated by much, strided", 1, 16, 16, 17, 16, 3, 3, 1, Window(2, 5, 5)},
+      {"1x1", 2, 64, 32, 7, 7, 1, 1, 1, Window(1, 0)},
+      {"1x1 stride 2", 2, 64, 128, 14, 13, 1, 1, 1, Window(2, 0)},
+      {"1x1 padded", 1, 32, 32, 6, 6, 1, 1, 1, Window(1, 1)},
+      {"1x1 on one pixel", 3, 48, 32, 1, 1, 1, 1, 1, Window(1, 0)},
+      {"5x5", 1, 16, 32, 12, 11, 5, 5, 1, Window(1, 2)},
+      {"7x7", 1, 16, 16, 16, 16, 7, 7, 1, Window(1, 3)},
+      {"1x7", 1, 32, 16, 9, 9, 1, 7, 1, Asymmetric(1, 1, 0, 3, 0, 3)},
+      {"window larger than the image", 1, 16, 16, 3, 2, 7, 7, 1, Window(1, 3)},
+      {"windows wholly in the padding", 1, 16, 16, 4, 4, 3, 3, 1, Window(1, 4)},
+      {"wide rows", 1, 16, 16, 3, 150, 3, 3, 1, Window(1, 1)},
+      {"asymmetric padding", 1, 32, 16, 11, 12, 3, 3, 1, Asymmetric(2, 2, 0, 0, 1, 1)},
+      {"asymmetric in all", 1, 16, 32, 11, 17, 3, 5, 1, Asymmetric(1, 2, 2, 0, 1, 4)},
+      {"stem", 2, 3, 64, 32, 30, 7, 7, 1, Window(2, 3)},
+      {"stem of one channel", 1, 1, 32, 14, 14, 5, 5, 1, Window(1, 2)},
+      {"odd stem", 1, 5, 20, 14, 14, 3, 3, 1, Window(2, 1)},
+      {"few channels", 2, 7, 5, 9, 8, 3, 3, 1, Window(1, 1)},
+      {"few channels, 1x1", 1, 7, 5, 9, 8, 1, 1, 1, Window(1, 0)},
+      {"odd channels", 2, 17, 33, 9, 8, 3, 3, 1, Window(1, 1)},
+      {"odd channels, 1x1 stride 2", 2, 60, 44, 9, 8, 1, 1, 1, Window(2, 0)},
+      {"to one channel", 1, 32, 1, 9, 8, 3, 3, 1, Window(1, 1)},
+      {"depthwise", 2, 32, 32, 9, 8, 3, 3, 32, Window(1, 1)},
+      {"depthwise, odd", 2, 23, 23, 9, 8, 3, 3, 23, Window(2, 1)},
+      {"depthwise 5x5, dilated", 1, 16, 16, 13, 14, 5, 5, 16, Window(1, 4, 2)},
+      {"depthwise, doubling", 1, 16, 32, 9, 8, 3, 3, 16, Window(1, 1)},
+      {"groups of whole blocks", 1, 64, 32, 9, 8, 3, 3, 2, Window(1, 1)},
+      {"groups of part blocks", 1, 64, 64, 9, 8, 3, 3, 16, Window(1, 1)},
+      {"groups of a block and a half", 1, 48, 48, 9, 8, 3, 3, 2, Window(2, 1)},
+      {"odd groups", 2, 15, 25, 7, 8, 3, 3, 5, Window(1, 1)},
+      {"one group", 1, 16, 16, 7, 8, 3, 3, 0, Window(1, 1)},
+      {"few channels, many pixels", 2, 3, 16, 15, 15, 7, 7, 1, Window(2, 3)},
+      {"dilated and asymmetric", 1, 8, 8, 10, 12, 3, 5, 1,
+       Dilated(Asymmetric(1, 2, 0, 1, 0, 3), 2, 1)},
+      {"depthwise, one block", 1, 32, 32, 6, 6, 3, 3, 32, Window(1, 1)},
+      {"groups of half a block", 1, 24, 24, 6, 6, 3, 3, 3, Window(1, 1)},
+      {"5 to 7 channels", 1, 5, 7, 6, 6, 3, 3, 1, Window(1, 0)},
+      // Packs of channels and none, runs of outputs with a rest.
+      {"depthwise 5x3", 2, 16, 16, 7, 11, 5, 3, 16, Dilated(Asymmetric(2, 1, 2, 0, 2, 3), 1, 2)},
+      {"depthwise of 5", 2, 5, 5, 6, 7, 3, 3, 5, Window(1, 1)},
+  };
+}
+
+// Negative padding crops rows, columns, or both, of one image and of several, as tiles do.
+std::vector<Layer> CroppedLayers() {
+  return {
+      {"cropped rows", 1, 16, 16, 12, 9, 3, 3, 1, Asymmetric(1, 1, -3, 1, -2, 1)},
+      {"cropped in both", 2, 8, 24, 9, 14, 3, 3, 1, Asymmetric(1, 2, 1, -2, -4, -5)},
+      {"cropped depthwise", 1, 8, 8, 9, 8, 3, 3, 8, Asymmetric(1, 2, -2, 1, 0, -1)},
+  };
+}
+
+ScalarFunction AnyActivation(int64_t number) {
+  return Activations()[static_cast<size_t>(number) % Activations().size()];
+}
+
+enum class Residual { kNone, kApart, kInPlace };
+
+struct Variant {
+  ScalarFunction activation = ScalarFunction::kIdentity;
+  Residual residual = Residual::kNone;
+  bool bias = true;  // without: a ConvolutionForward
+  bool constant = true;
+  DType dtype = DType::kFloat32;
+};
+
+// The operator and its tensors; the sums are about 1.
+KernelCase CaseOf(Cases& cases, const Layer& layer, const Variant& variant) {
+  ConvBiasParam param = layer.param;
+  param.nonlineMode = variant.activation;
+  if (variant.activation == ScalarFunction::kClamp) param.parameters = {0.25, 1.5};
+  // groups 0: one group, with the dimension of groups.
+  const int64_t groups = std::max<int64_t>(1, layer.groups);
+  Shape filter{layer.out / groups, layer.in / groups, layer.fh, layer.fw};
+  if (layer.groups != 1) {
+    param.sparse = SparseMode::kGroup;
+    filter = {groups, filter[0], filter[1], filter[2], filter[3]};
+  }
+  const double scale = 3 / std::sqrt(static_cast<double>(layer.in / groups * layer.fh * layer.fw));
+  const DType dtype = variant.dtype;
+  KernelCase test;
+  test.name = layer.name;
+  test.inputs = {cases.Tensor(dtype, {layer.batch, layer.in, layer.h, layer.w}, -1, 1),
+                 cases.Tensor(dtype, filter, -scale, scale)};
+  test.constant = {false, variant.constant};
+  test.tolerance = 1e-5;  // of sums of at most a few thousand products
+  test.gpu_tolerance = ToleranceOf(dtype) * (dtype == DType::kFloat32 ? 3 : 2);
+  if (!variant.bias) {
+    test.op = Make<ConvolutionForward>(param);
+    return test;
+  }
+  test.op = Make<ConvBiasForward>(param);
+  test.inputs.push_back(cases.Tensor(dtype, {1, layer.out, 1, 1}, -1, 1));
+  test.constant.push_back(true);
+  if (variant.residual == Residual::kNone) return test;
+  const Shape output =
+      InferConvolution(param, {dtype, test.inputs[0].shape()}, {dtype, test.inputs[1].shape()})
+          ->output();
+  test.inputs.push_back(cases.Tensor(dtype, output, -1, 1));
+  test.constant.push_back(false);
+  if (variant.residual == Residual::kInPlace) test.in_place = ConvBiasForward::kZ;
+  return test;
+}
+
+// Where images lie in blocks, also behind a row-major image of few channels.
+void Add(Cases& cases, const Layer& layer, const Variant& variant) {
+  const KernelCase test = CaseOf(cases, layer, variant);
+  const std::vector<bool> images = {true, false, false, true};
+  cases.AddImages(test, images);
+  cases.AddFormatPairs(test, images, true);
+}
+
+void AddRandomLayer(Cases& cases) {
+  Layer layer{"random",          cases.Pick(1, 2),  cases.Pick(1, 40), cases.Pick(1, 40),
+              cases.Pick(1, 14), cases.Pick(1, 14), cases.Pick(1, 5),  cases.Pick(1, 5)};
+  if (cases.Pick(0, 2) == 0) {
+    layer.groups = cases.Pick(1, 8);
+    layer.in = layer.groups * cases.Pick(1, 18);
+    layer.out = layer.groups * cases.Pick(1, 18);
+  }
+  layer.param = Asymmetric(cases.Pick(1, 3), cases.Pick(1, 3), cases.Pick(0, 3), cases.Pick(0, 3),
+                           cases.Pick(0, 3), cases.Pick(0, 3));
+  layer.param = Dilated(layer.param, cases.Pick(1, 2), cases.Pick(1, 2));
+  // Enough image for the window.
+  layer.h = std::max(layer.h, layer.param.dilate_h * (layer.fh - 1) + 1);
+  layer.w = std::max(layer.w, layer.param.dilate_w * (layer.fw - 1) + 1);
+  Add(cases, layer, {AnyActivation(cases.Pick(0, 4)), static_cast<Residual>(cases.Pick(0, 2))});
+}
+
+// What is constant, or of another shape than the output, is not always in the output's format.
+void AddOperandsInOtherFormats(Cases& cases) {
+  KernelCase test = CaseOf(cases, {"other formats", 2, 20, 24, 6, 7, 3, 3, 1, Window(1, 1)},
+                           {ScalarFunction::kRelu, Residual::kApart, true, false});
+  const Format row = Format::kDefault, image = cases.scope().images[0];
+  std::vector<std::vector<Format>> operands = {{row, row, row, image}, {image, row, row, row}};
+  if (cases.blocked()) operands.push_back({image, image, image, image});
+  for (const std::vector<Format>& formats : operands) {
+    for (const Format output : {row, image}) {
+      test.formats = formats;
+      test.output_format = output;
+      cases.Add(test);
+    }
+  }
+}
+
+// What is not a number in one group stays there.
+void AddInfinityInAGroup(Cases& cases) {
+  KernelCase test = CaseOf(cases, {"groups", 1, 32, 32, 5, 5, 3, 3, 8, Window(1, 1)}, {});
+  for (int64_t i = 0; i < 4 * 25; ++i) {
+    test.inputs[0].Set(i, std::numeric_limits<double>::infinity());
+  }
+  test.floor = 1;
+  cases.AddImages(test);
+}
+
+}  // namespace
+
+template <>
+void AddCases<ConvolutionForward>(Cases& cases) {
+  for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {
+    for (const Layer& layer : layers) {
+      for (const DType dtype : cases.scope().floats) {
+        Add(cases, layer, {.bias = false, .dtype = dtype});
+      }
+    }
+  }
+}
+
+template <>
+void AddCases<ConvBiasForward>(Cases& cases) {
+  // Every geometry; with filters that are flipped, and not constant.
+  int64_t turn = 0;
+  for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {
+    for (Layer layer : layers) {
+      for (const DType dtype : cases.scope().floats) {
+        Add(cases, layer, {.dtype = dtype});
+        Add(cases, layer, {ScalarFunction::kRelu, Residual::kInPlace, true, true, dtype});
+        Add(cases, layer, {AnyActivation(turn++), Residual::kApart, true, true, dtype});
+      }
+      Add(cases, layer, {.constant = false});
+      layer.param.mode = ConvolutionMode::kConvolution;
+      for (const bool constant : {false, true}) Add(cases, layer, {.constant = constant});
+    }
+  }
+  const Layer some[] = {
+      {"3x3", 1, 32, 32, 6, 7, 3, 3, 1, Window(1, 1)},
+      {"odd 1x1", 2, 20, 37, 6, 7, 1, 1, 1, Window(1, 0)},
+      {"odd 3x3", 1, 20, 37, 6, 7, 3, 3, 1, Window(1, 1)},
+      {"few channels", 1, 6, 5, 6, 7, 3, 3, 1, Window(1, 1)},
+      {"odd depthwise", 1, 19, 19, 6, 7, 3, 3, 19, Window(1, 1)},
+      {"odd groups", 1, 20, 30, 6, 7, 3, 3, 10, Window(1, 1)},
+  };
+  for (const Layer& layer : some) {
+    for (const ScalarFunction activation : Activations()) {
+      for (const Residual residual : {Residual::kNone, Residual::kApart, Residual::kInPlace}) {
+        Add(cases, layer, {activation, residual});
+      }
+    }
+  }
+  AddOperandsInOtherFormats(cases);
+  AddInfinityInAGroup(cases);
+  for (int random = 0; random < 60; ++random) AddRandomLayer(cases);
+}
+
+}  // namespace ashlar::testing

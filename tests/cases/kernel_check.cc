@@ -1,0 +1,310 @@
+#include "tests/cases/kernel_check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/status.h"
+#include "runtime/device/allocation_origin.h"
+#include "runtime/measure/heap_counter.h"
+#include "tests/support/kernel_request.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr int64_t kGuard = 512;  // bytes on both sides of every tensor
+constexpr uint8_t kCanary = 0xa5;
+constexpr uint8_t kGarbage = 0xff;  // NaN in every floating-point dtype
+
+// The byte offset of each element of a row-major tensor in the storage of a type.
+std::vector<int64_t> Offsets(const TensorType& type) {
+  const int64_t size = SizeOf(type.dtype);
+  std::vector<int64_t> offsets(static_cast<size_t>(type.shape.num_elements()));
+  for (int64_t i = 0; i < type.shape.num_elements(); ++i) {
+    int64_t element = i;
+    if (type.format != Format::kDefault) {
+      const Shape& s = type.shape;
+      const int64_t w = i % s[3], h = i / s[3] % s[2], c = i / (s[2] * s[3]) % s[1];
+      const int64_t n = i / (s[1] * s[2] * s[3]);
+      const int64_t blocks = (s[1] + 15) / 16;
+      switch (type.format) {
+        case Format::kNHWC:
+          element = ((n * s[2] + h) * s[3] + w) * s[1] + c;
+          break;
+        case Format::kNCHW16c:
+          element = (((n * blocks + c / 16) * s[2] + h) * s[3] + w) * 16 + c % 16;
+          break;
+        case Format::kNHCW16c:
+          element = (((n * s[2] + h) * blocks + c / 16) * s[3] + w) * 16 + c % 16;
+          break;
+        case Format::kDefault:
+          break;
+      }
+    }
+    offsets[static_cast<size_t>(i)] = element * size;
+  }
+  return offsets;
+}
+
+std::vector<char> Stored(const HostTensor& tensor, const TensorType& type) {
+  std::vector<char> bytes(static_cast<size_t>(type.bytes()));
+  const int64_t size = SizeOf(type.dtype);
+  int64_t at = 0;
+  for (const int64_t offset : Offsets(type)) {
+    std::memcpy(&bytes[static_cast<size_t>(offset)], static_cast<const char*>(tensor.raw()) + at,
+                static_cast<size_t>(size));
+    at += size;
+  }
+  return bytes;
+}
+
+// The tensor in `bytes`; expects all other bytes to be zero.
+HostTensor Loaded(std::vector<char> bytes, const TensorType& type) {
+  HostTensor tensor = HostTensor::Zeros(type.dtype, type.shape);
+  const auto size = static_cast<size_t>(SizeOf(type.dtype));
+  char* to = static_cast<char*>(tensor.mutable_raw());
+  for (const int64_t offset : Offsets(type)) {
+    char* const element = &bytes[static_cast<size_t>(offset)];
+    std::memcpy(to, element, size);
+    std::memset(element, 0, size);
+    to += size;
+  }
+  EXPECT_TRUE(std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; }))
+      << "the padding of an output is not zero";
+  return tensor;
+}
+
+bool IsCanaries(const char* bytes, int64_t count) {
+  return std::all_of(bytes, bytes + count,
+                     [](char byte) { return static_cast<uint8_t>(byte) == kCanary; });
+}
+
+// Device memory between canaries, `shift` bytes behind a cache line.
+class Guarded {
+ public:
+  Guarded(Device& device, int64_t bytes, int64_t shift)
+      : device_(device),
+        bytes_(bytes),
+        shift_(shift),
+        memory_(Value(device.Allocate(bytes + 2 * kGuard + shift))) {
+    EXPECT_TRUE(IsOk(device.Fill(memory_->data(), kCanary, memory_->bytes())));
+    Clear();
+  }
+  void* data() const { return static_cast<char*>(memory_->data()) + kGuard + shift_; }
+  void Clear() { EXPECT_TRUE(IsOk(device_.Fill(data(), kGarbage, bytes_))); }
+  void Write(const std::vector<char>& bytes) {
+    EXPECT_TRUE(IsOk(device_.CopyIn(data(), bytes.data(), bytes_)));
+  }
+  std::vector<char> Read() const {
+    std::vector<char> bytes(static_cast<size_t>(bytes_));
+    EXPECT_TRUE(IsOk(device_.CopyOut(bytes.data(), data(), bytes_)));
+    return bytes;
+  }
+  bool Intact() const {
+    std::vector<char> all(static_cast<size_t>(memory_->bytes()));
+    EXPECT_TRUE(IsOk(device_.CopyOut(all.data(), memory_->data(), memory_->bytes())));
+    return IsCanaries(all.data(), kGuard + shift_) &&
+           IsCanaries(all.data() + all.size() - kGuard, kGuard);
+  }
+
+ private:
+  Device& device_;
+  const int64_t bytes_, shift_;
+  std::unique_ptr<DeviceMemory> memory_;
+};
+
+// The request of a case, and the types of what its kernels must give: of OutputCallback its tensor,
+// not its marker.
+struct Problem {
+  KernelRequest request;
+  std::vector<TensorType> outputs;
+  std::vector<HostTensor> expected;
+};
+
+absl::StatusOr<Problem> MakeProblem(const KernelCase& test, const Processor& processor) {
+  Problem problem;
+  KernelRequest& request = problem.request;
+  ASHLAR_ASSIGN_OR_RETURN(request, RequestOf(*test.op, test.inputs, test.formats, test.constant));
+  request.policy = test.policy;
+  request.processor = processor;
+  request.threads = test.threads;
+  const bool hands_over = test.op->role() == Role::kOutput;
+  if (!hands_over) {
+    for (TensorType& type : request.outputs) type.format = test.output_format;
+  }
+  problem.outputs = hands_over ? std::vector{request.inputs[0]} : request.outputs;
+  problem.expected = test.expected;
+  if (problem.expected.empty() && hands_over) problem.expected = {test.inputs[0]};
+  if (problem.expected.empty()) {
+    ASHLAR_ASSIGN_OR_RETURN(problem.expected, test.op->Evaluate(test.inputs));
+  }
+  return problem;
+}
+
+std::string Describe(const KernelCase& test, const Problem& problem, const Kernel& kernel) {
+  std::string text =
+      absl::StrCat(test.name, ": ", test.op->type(), " ", ToString(test.op->params()));
+  for (const TensorType& type : problem.request.inputs) {
+    absl::StrAppend(&text, " ", type.ToString());
+  }
+  absl::StrAppend(&text, " -> ");
+  for (const TensorType& type : problem.outputs) absl::StrAppend(&text, type.ToString(), " ");
+  return absl::StrCat(text, "by ", kernel.implementation(), ", threads ", test.threads,
+                      test.in_place ? absl::StrCat(", over input ", *test.in_place) : "",
+                      test.unaligned ? ", unaligned" : "");
+}
+
+enum class How { kAtOnce, kRecorded };
+
+void RunOnce(Device& device, const Kernel& kernel, const KernelArgs& args, KernelState* state,
+             How how, bool first) {
+  if (device.is_host()) {
+    StartHeapCounting();
+    const absl::Status status = [&] {
+      const OriginScope scope(AllocationOrigin::kOwn);
+      return kernel.Run(args, state);
+    }();
+    const HeapCounts heap = StopHeapCounting();
+    EXPECT_TRUE(IsOk(status));
+    EXPECT_TRUE(first || heap.own_calls == 0) << "allocated " << heap.own_bytes << " bytes";
+    return;
+  }
+  Stream& stream = *args.stream;
+  if (how == How::kRecorded) {
+    ASSERT_TRUE(IsOk(stream.BeginRecording()));
+  }
+  const absl::Status status = kernel.Run(args, state);
+  if (how == How::kRecorded) {
+    ASSERT_TRUE(IsOk(stream.EndRecording()));
+    ASSERT_TRUE(IsOk(stream.Replay()));
+  }
+  ASSERT_TRUE(IsOk(status));
+  ASSERT_TRUE(IsOk(stream.Wait()));
+}
+
+// The tensors of one kernel in the device's memory.
+struct Placed {
+  std::vector<std::vector<char>> stored;                  // by input, as it lies or packed
+  std::vector<std::unique_ptr<Guarded>> inputs, outputs;  // null: not read; that of in_place
+  std::vector<const void*> input_data;
+  std::vector<void*> output_data;
+};
+
+Placed Place(Device& device, const KernelCase& test, const Problem& problem, const Kernel& kernel) {
+  const std::vector<TensorType>& types = problem.request.inputs;
+  const auto shift = [&](const TensorType& type) {
+    return test.unaligned ? SizeOf(type.dtype) : 0;
+  };
+  Placed placed;
+  placed.stored.resize(types.size());
+  placed.inputs.resize(types.size());
+  placed.input_data.assign(types.size(), nullptr);
+  for (size_t i = 0; i < types.size(); ++i) {
+    const int index = static_cast<int>(i);
+    if (test.op->input_use(index) != InputUse::kDeviceValue) continue;
+    const std::optional<Packing> packing =
+        problem.request.constant[i] ? kernel.packing(index) : std::nullopt;
+    std::vector<char>& stored = placed.stored[i];
+    if (packing) {
+      const std::unique_ptr<DeviceMemory> packed =
+          Value(device.AllocateStaging(packing->bytes + kGuard));
+      char* const begin = static_cast<char*>(packed->data());
+      char* const end = begin + packing->bytes;
+      std::memset(begin, kCanary, static_cast<size_t>(packing->bytes + kGuard));
+      EXPECT_TRUE(IsOk(kernel.Pack(index, test.inputs[i], begin)));
+      EXPECT_TRUE(IsCanaries(end, kGuard)) << "packed more than was asked for";
+      stored.assign(begin, end);
+    } else {
+      stored = Stored(test.inputs[i], types[i]);
+    }
+    placed.inputs[i] = std::make_unique<Guarded>(device, static_cast<int64_t>(stored.size()),
+                                                 packing ? 0 : shift(types[i]));
+    placed.input_data[i] = placed.inputs[i]->data();
+  }
+  for (const TensorType& type : problem.outputs) {
+    const bool in_place = placed.outputs.empty() && test.in_place.has_value();
+    placed.outputs.push_back(
+        in_place ? nullptr : std::make_unique<Guarded>(device, type.bytes(), shift(type)));
+    placed.output_data.push_back(in_place
+                                     ? placed.inputs[static_cast<size_t>(*test.in_place)]->data()
+                                     : placed.outputs.back()->data());
+  }
+  return placed;
+}
+
+double ToleranceOn(const Device& device, const KernelCase& test) {
+  if (device.is_host()) return test.tolerance;
+  if (test.gpu_tolerance >= 0) return test.gpu_tolerance;
+  const DType dtype = test.inputs[0].dtype();
+  return test.tolerance == 0 && !IsFloat(dtype) ? 0 : ToleranceOf(dtype);
+}
+
+KernelOutcome CheckKernel(Device& device, const KernelCase& test, const Problem& problem,
+                          const Kernel& kernel) {
+  SCOPED_TRACE(Describe(test, problem, kernel));
+  KernelOutcome outcome{kernel.implementation(), kernel.workspace_bytes()};
+  Placed placed = Place(device, test, problem, kernel);
+  const Guarded* const over =
+      test.in_place ? placed.inputs[static_cast<size_t>(*test.in_place)].get() : nullptr;
+  Guarded workspace(device, kernel.workspace_bytes(), 0);
+  const std::unique_ptr<Stream> stream = Value(device.NewStream());
+  const std::unique_ptr<KernelState> state = Value(kernel.NewState());
+  const KernelArgs args = {placed.input_data, absl::MakeSpan(placed.output_data), workspace.data(),
+                           stream.get()};
+  const double tolerance = ToleranceOn(device, test);
+  for (int run = 0; run < (device.is_host() ? 2 : 3); ++run) {
+    for (size_t i = 0; i < placed.inputs.size(); ++i) {
+      if (placed.inputs[i] != nullptr) placed.inputs[i]->Write(placed.stored[i]);
+    }
+    for (const auto& output : placed.outputs) {
+      if (output != nullptr) output->Clear();
+    }
+    workspace.Clear();
+    RunOnce(device, kernel, args, state.get(), run == 2 ? How::kRecorded : How::kAtOnce, run == 0);
+    if (::testing::Test::HasFatalFailure()) return outcome;
+    EXPECT_TRUE(workspace.Intact()) << "wrote outside the workspace";
+    for (size_t i = 0; i < placed.inputs.size(); ++i) {
+      const Guarded* const input = placed.inputs[i].get();
+      if (input == nullptr) continue;
+      EXPECT_TRUE(input->Intact()) << "wrote outside input " << i;
+      if (input != over) {
+        EXPECT_TRUE(input->Read() == placed.stored[i]) << "wrote to input " << i;
+      }
+    }
+    outcome.outputs.clear();
+    for (size_t i = 0; i < problem.outputs.size(); ++i) {
+      const Guarded& buffer = placed.outputs[i] != nullptr ? *placed.outputs[i] : *over;
+      EXPECT_TRUE(buffer.Intact()) << "wrote outside output " << i;
+      const HostTensor got = Loaded(buffer.Read(), problem.outputs[i]);
+      EXPECT_LE(WorstError(got, problem.expected[i], test.floor, SignsOfZerosCount(*test.op)),
+                tolerance);
+      outcome.outputs.emplace_back(static_cast<const char*>(got.raw()),
+                                   static_cast<size_t>(got.bytes()));
+    }
+  }
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test) {
+  std::vector<KernelOutcome> outcomes;
+  const absl::StatusOr<Problem> problem = MakeProblem(test, device.processor());
+  EXPECT_TRUE(problem.ok()) << test.name << ": " << problem.status();
+  const KernelFactory* factory = device.kernels().Find(test.op->type());
+  EXPECT_NE(factory, nullptr) << "no kernel for " << test.op->type();
+  if (!problem.ok() || factory == nullptr) return outcomes;
+  device.UseThreads(test.threads);
+  const absl::StatusOr<KernelList> kernels = (*factory)(problem->request);
+  EXPECT_TRUE(kernels.ok()) << test.name << ": " << kernels.status();
+  if (!kernels.ok()) return outcomes;
+  EXPECT_FALSE(kernels->empty());
+  for (const std::unique_ptr<Kernel>& kernel : *kernels) {
+    outcomes.push_back(CheckKernel(device, test, *problem, *kernel));
+  }
+  return outcomes;
+}
+
+}  // namespace ashlar::testing

@@ -1,0 +1,27 @@
+#include "opr/softmax.h"
+
+#include "tests/cases/cases.h"
+
+namespace ashlar::testing {
+
+template <>
+void AddCases<Softmax>(Cases& cases) {
+  for (const Shape& shape : {Shape{10, 1000}, Shape{7}, Shape{2, 5, 70, 3}, Shape{300, 300},
+                             Shape{1, 1}, Shape{3, 40, 33}, Shape{5, 1}}) {
+    for (int64_t axis = -1; axis < shape.rank(); ++axis) {
+      for (const DType dtype : cases.scope().floats) {
+        KernelCase test{"softmax",
+                        Make<Softmax>({axis}),
+                        {dtype == DType::kFloat32 ? cases.Tensor(dtype, shape, 82, 98)
+                                                  : cases.Tensor(dtype, shape, -9, 9)}};
+        test.floor = dtype == DType::kFloat32 ? 1e-30 : -1;
+        cases.Add(test);
+        if (dtype != DType::kFloat32) continue;  // the output is, whatever the input
+        test.in_place = 0;
+        cases.Add(test);
+      }
+    }
+  }
+}
+
+}  // namespace ashlar::testing

@@ -1,0 +1,34 @@
+#include "opr/subtensor.h"
+
+#include "tests/cases/cases.h"
+#include "tests/support/shapes.h"
+
+namespace ashlar::testing {
+
+template <>
+void AddCases<Subtensor>(Cases& cases) {
+  struct {
+    SubtensorParam param;
+    std::vector<int32_t> bounds;
+  } const kRows[] = {
+      {{{1}, {1}, {1}, {0}, {0}}, {3, 9}},                        // x[:, 3:9]
+      {{{3}, {1}, {0}, {1}, {0}}, {1, 2}},                        // x[..., 1::2]
+      {{{0, 2}, {0, 0}, {1, 0}, {0, 1}, {0, 0}}, {1, -1}},        // x[:1, :, ::-1]
+      {{{1, -1}, {0, 1}, {0, 1}, {0, 0}, {1, 0}}, {-2, 2, 100}},  // x[:, -2, :, 2:100]
+      {{{0}, {0}, {0}, {0}, {1}}, {1}},                           // x[1]
+      {{{2}, {1}, {1}, {0}, {0}}, {3, 3}},                        // nothing
+      {{{1, 3, 0}, {1, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {1, 5, -1, 1}},
+  };
+  for (const auto& row : kRows) {
+    for (const DType dtype :
+         {DType::kFloat32, DType::kFloat16, DType::kInt8, DType::kInt64, DType::kBool}) {
+      KernelCase test{
+          "subtensor", Make<Subtensor>(row.param), {cases.Tensor(dtype, {2, 11, 7, 9}, -50, 50)}};
+      for (const int32_t bound : row.bounds) test.inputs.push_back(Int32Vector({bound}));
+      test.tolerance = test.gpu_tolerance = 0;
+      cases.Add(test);
+    }
+  }
+}
+
+}  // namespace ashlar::testing

@@ -1,0 +1,80 @@
+// The CPU's kernels on every case of every operator (tests/cases).
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "opr/elemwise.h"
+#include "runtime/cpu/cpu_device.h"
+#include "tests/cases/kernel_check.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+Device& CpuDevice() {
+  cpu::RegisterDevice();
+  return *Value(OpenDevice(CompNode()));
+}
+
+std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) { return info.param.type; }
+
+class CpuKernels : public ::testing::TestWithParam<CaseFile> {};
+INSTANTIATE_TEST_SUITE_P(Operators, CpuKernels, ::testing::ValuesIn(AllCaseFiles()), TypeOf);
+
+TEST_P(CpuKernels, ComputeWhatTheirOperatorMeans) {
+  constexpr uint64_t kSeed = 1;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  Device& device = CpuDevice();
+  const absl::string_view type = GetParam().type;
+  int count = 0;
+  Cases cases(CpuScope(), kSeed, [&](const KernelCase& test) {
+    if (HasFatalFailure()) return;
+    ++count;
+    KernelCase each = test;
+    for (each.threads = 1; each.threads <= 2; ++each.threads) {
+      each.unaligned = each.threads == 2;
+      for (const KernelOutcome& outcome : CheckKernels(device, each)) {
+        EXPECT_FALSE(absl::StartsWith(type, "Conv") &&
+                     absl::StrContains(outcome.implementation, "ref"))
+            << outcome.implementation;
+      }
+    }
+  });
+  if (type == "ElemwiseChain" || type == "MatrixMulBias") {  // passes make them for GPUs only
+    EXPECT_EQ(device.kernels().Find(type), nullptr);
+    return;
+  }
+  GetParam().add(cases);
+  EXPECT_EQ(count > 0, device.kernels().Find(type) != nullptr);
+}
+
+TEST(CpuKernelsTest, SameBitsWithAnyNumberOfThreads) {
+  std::mt19937_64 random(1);
+  KernelCase test{"threads",
+                  Make<Elemwise>({ScalarFunction::kTanh}),
+                  {RandomTensor(random, DType::kFloat32, {100003}, -3, 3)}};
+  const auto one = CheckKernels(CpuDevice(), test);
+  test.threads = 3;
+  const auto three = CheckKernels(CpuDevice(), test);
+  ASSERT_EQ(one.size(), three.size());
+  for (size_t i = 0; i < one.size(); ++i) {
+    EXPECT_TRUE(one[i].outputs == three[i].outputs) << one[i].implementation;
+  }
+}
+
+TEST(CpuKernelsTest, ADTypeThatKernelsDoNotTakeIsNamed) {
+  std::mt19937_64 random(1);
+  const OperatorPtr op = Make<Elemwise>({ScalarFunction::kTanh});
+  KernelRegistry registry;
+  registry.Register<Elemwise>(
+      [](const KernelRequest&) -> absl::StatusOr<KernelList> { return KernelList(); },
+      {DType::kFloat32, DType::kInt8});
+  KernelRequest request;
+  request.op = op.get();
+  request.inputs = {{DType::kFloat16, {3}}};
+  EXPECT_TRUE(FailsWith((*registry.Find("Elemwise"))(request).status(), "take Float32, Int8"));
+  request.inputs[0].dtype = DType::kInt8;
+  EXPECT_TRUE(IsOk((*registry.Find("Elemwise"))(request).status()));
+}
+
+}  // namespace
+}  // namespace ashlar::testing

@@ -1,0 +1,27 @@
+// Every case of every operator as an ONNX model: a valid one, or an error that says what ONNX
+// lacks.
+#include "serialization/onnx/writer.h"
+#include "tests/cases/case_graph.h"
+#include "tests/serialization/onnx/valid_model.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+TEST(OnnxCases, AreWrittenOrRefused) {
+  TempDir dir;
+  int written = 0;
+  ForEachCaseGraph(32, [&](const KernelCase& test, const CaseGraph& whole) {
+    SCOPED_TRACE(::testing::Message()
+                 << test.name << ": " << test.op->type() << " " << ToString(test.op->params()));
+    const absl::Status status = WriteOnnx(whole.graph, dir / "m.onnx");
+    if (status.code() == absl::StatusCode::kUnimplemented) return;
+    ASSERT_TRUE(IsOk(status));
+    ++written;
+    ExpectValid(ReadOnnx(dir / "m.onnx"));
+  });
+  EXPECT_GE(written, 100);
+}
+
+}  // namespace
+}  // namespace ashlar::testing
