@@ -34,6 +34,7 @@ struct KernelCase {
   double gpu_tolerance = -1;
   std::vector<HostTensor> expected = {};  // empty: by Operator::Evaluate
   KernelPolicy policy = {};
+  bool large = false;  // takes long where threads of a GPU are emulated, and is left out there
   int threads = 1;
   bool unaligned = false;  // tensors begin at odd elements instead of cache lines
 };
@@ -45,10 +46,11 @@ double ToleranceOf(DType dtype);
 struct CaseScope {
   std::vector<Format> images;  // the formats that images may lie in, besides row-major
   std::vector<DType> floats;   // the dtypes of operators that are mostly arithmetic
+  bool large = true;           // cases of every size
 };
 
 CaseScope CpuScope();
-CaseScope GpuScope();
+CaseScope GpuScope(bool emulated);
 
 // Makes cases for a device and hands each to a function.
 class Cases {
@@ -82,6 +84,7 @@ class Cases {
   void AddFormatPairs(const KernelCase& test, const std::vector<bool>& images, bool from_planes);
 
  private:
+  bool LeavesOut(const KernelCase& test) const { return test.large && !scope_.large; }
   KernelCase WithExpected(KernelCase test) const;
 
   const CaseScope scope_;

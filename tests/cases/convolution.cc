@@ -111,6 +111,7 @@ struct Variant {
   bool bias = true;  // without: a ConvolutionForward
   bool constant = true;
   DType dtype = DType::kFloat32;
+  bool large = false;
 };
 
 // The operator and its tensors; the sums are about 1.
@@ -129,6 +130,7 @@ KernelCase CaseOf(Cases& cases, const Layer& layer, const Variant& variant) {
   const DType dtype = variant.dtype;
   KernelCase test;
   test.name = layer.name;
+  test.large = variant.large;
   test.inputs = {cases.Tensor(dtype, {layer.batch, layer.in, layer.h, layer.w}, -1, 1),
                  cases.Tensor(dtype, filter, -scale, scale)};
   test.constant = {false, variant.constant};
@@ -159,7 +161,7 @@ void Add(Cases& cases, const Layer& layer, const Variant& variant) {
   cases.AddFormatPairs(test, images, true);
 }
 
-void AddRandomLayer(Cases& cases) {
+void AddRandomLayer(Cases& cases, bool large) {
   Layer layer{"random",          cases.Pick(1, 2),  cases.Pick(1, 40), cases.Pick(1, 40),
               cases.Pick(1, 14), cases.Pick(1, 14), cases.Pick(1, 5),  cases.Pick(1, 5)};
   if (cases.Pick(0, 2) == 0) {
@@ -173,7 +175,9 @@ void AddRandomLayer(Cases& cases) {
   // Enough image for the window.
   layer.h = std::max(layer.h, layer.param.dilate_h * (layer.fh - 1) + 1);
   layer.w = std::max(layer.w, layer.param.dilate_w * (layer.fw - 1) + 1);
-  Add(cases, layer, {AnyActivation(cases.Pick(0, 4)), static_cast<Residual>(cases.Pick(0, 2))});
+  Add(cases, layer,
+      {AnyActivation(cases.Pick(0, 4)), static_cast<Residual>(cases.Pick(0, 2)), true, true,
+       DType::kFloat32, large});
 }
 
 // What is constant, or of another shape than the output, is not always in the output's format.
@@ -226,9 +230,10 @@ void AddCases<ConvBiasForward>(Cases& cases) {
         Add(cases, layer, {ScalarFunction::kRelu, Residual::kInPlace, true, true, dtype});
         Add(cases, layer, {AnyActivation(turn++), Residual::kApart, true, true, dtype});
       }
-      Add(cases, layer, {.constant = false});
+      Add(cases, layer, {.constant = false, .large = true});
       layer.param.mode = ConvolutionMode::kConvolution;
-      for (const bool constant : {false, true}) Add(cases, layer, {.constant = constant});
+      for (const bool constant : {false, true})
+        Add(cases, layer, {.constant = constant, .large = !constant});
     }
   }
   const Layer some[] = {
@@ -248,7 +253,7 @@ void AddCases<ConvBiasForward>(Cases& cases) {
   }
   AddOperandsInOtherFormats(cases);
   AddInfinityInAGroup(cases);
-  for (int random = 0; random < 60; ++random) AddRandomLayer(cases);
+  for (int random = 0; random < 60; ++random) AddRandomLayer(cases, random >= 10);
 }
 
 }  // namespace ashlar::testing

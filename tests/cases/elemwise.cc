@@ -59,6 +59,7 @@ void AddBroadcasts(Cases& cases, ScalarFunction mode) {
       test.inputs.push_back(Operand(cases, mode, DType::kFloat32, *dims[i], i));
     }
     test.floor = SmallestSum(mode);
+    test.large = test.inputs[0].num_elements() > 100000;
     if (!shapes.image) {
       cases.Add(test);
       continue;
@@ -80,6 +81,7 @@ void AddInPlace(Cases& cases, ScalarFunction mode) {
       test.inputs.push_back(Operand(cases, mode, DType::kFloat32, shape, i));
     }
     test.in_place = over;
+    test.large = over > 0;
     test.floor = SmallestSum(mode);
     cases.AddImages(test, std::vector<bool>(test.inputs.size(), true));
   }

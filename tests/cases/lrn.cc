@@ -11,8 +11,10 @@ void AddCases<LRN>(Cases& cases) {
     for (const int64_t size : {1, 2, 3, 4, 5, 7, 16, 33, 40, 100}) {
       for (const double beta : {0.75, 1.0, 0.3}) {
         for (const DType dtype : cases.scope().floats) {
-          cases.AddImages(
-              {"lrn", Make<LRN>({size, 0.5, beta, 1.5}), {cases.Tensor(dtype, shape, -3, 3)}});
+          KernelCase test{
+              "lrn", Make<LRN>({size, 0.5, beta, 1.5}), {cases.Tensor(dtype, shape, -3, 3)}};
+          test.large = shape.num_elements() > 20000;
+          cases.AddImages(test);
         }
       }
     }

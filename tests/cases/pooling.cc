@@ -66,7 +66,7 @@ void AddSpecialValues(Cases& cases) {
   }
 }
 
-void AddRandomPool(Cases& cases) {
+void AddRandomPool(Cases& cases, bool large) {
   PoolingParam param;
   const Shape input = {cases.Pick(1, 3), cases.Pick(1, 40), cases.Pick(1, 12), cases.Pick(1, 12)};
   param.mode = kModes[cases.Pick(0, 2)];
@@ -79,7 +79,9 @@ void AddRandomPool(Cases& cases) {
   param.pad_h_end = cases.Pick(0, param.window_h - 1);
   param.pad_w_end = cases.Pick(0, param.window_w - 1);
   if (!InferPooling(param, {DType::kFloat32, input}).ok()) return;
-  cases.AddImages({"random", Make<PoolingForward>(param), {cases.Tensor(input, -1, 1)}});
+  KernelCase test{"random", Make<PoolingForward>(param), {cases.Tensor(input, -1, 1)}};
+  test.large = large;
+  cases.AddImages(test);
 }
 
 }  // namespace
@@ -90,8 +92,10 @@ void AddCases<PoolingForward>(Cases& cases) {
     for (const DType dtype : cases.scope().floats) {
       const auto add = [&](const Shape& shape, PoolingParam param) {
         param.mode = mode;
-        cases.AddImages(
-            {"pooling", Make<PoolingForward>(param), {cases.Tensor(dtype, shape, -1, 1)}});
+        KernelCase test{
+            "pooling", Make<PoolingForward>(param), {cases.Tensor(dtype, shape, -1, 1)}};
+        test.large = shape.num_elements() > 20000;
+        cases.AddImages(test);
       };
       add({2, 64, 28, 28}, Pool(3, 2, 1));     // ResNet
       add({2, 48, 7, 7}, Pool(7, 7, 0));       // global
@@ -129,8 +133,10 @@ void AddCases<PoolingForward>(Cases& cases) {
     wide.mode = mode;
     wide.window_h = 119;
     wide.window_w = 199;
-    cases.AddImages(
-        {"wide windows", Make<PoolingForward>(wide), {cases.Tensor({1, 17, 120, 200}, -1, 1)}});
+    KernelCase wide_windows{
+        "wide windows", Make<PoolingForward>(wide), {cases.Tensor({1, 17, 120, 200}, -1, 1)}};
+    wide_windows.large = true;
+    cases.AddImages(wide_windows);
     PoolingParam halving = Pool(3, 2, 1);
     halving.mode = mode;
     for (const Shape& shape :
@@ -142,7 +148,7 @@ void AddCases<PoolingForward>(Cases& cases) {
   }
   AddManyOutputs(cases);
   AddSpecialValues(cases);
-  for (int turn = 0; turn < 200; ++turn) AddRandomPool(cases);
+  for (int turn = 0; turn < 200; ++turn) AddRandomPool(cases, turn >= 20);
 }
 
 }  // namespace ashlar::testing

@@ -38,6 +38,7 @@ HostTensor Values(Cases& cases, DType dtype, const Shape& shape) {
 void Add(Cases& cases, const ReduceParam& param, std::vector<HostTensor> inputs, double tolerance) {
   KernelCase test{"reduce", Make<Reduce>(param), std::move(inputs)};
   test.tolerance = tolerance;
+  test.large = test.inputs[0].num_elements() > 5000;
   cases.Add(std::move(test));
 }
 

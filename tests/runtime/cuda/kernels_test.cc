@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "opr/table.h"
 #include "runtime/cuda/index.h"
 #include "tests/cases/kernel_check.h"
 #include "tests/runtime/cuda/emulated_device.h"
@@ -14,55 +13,62 @@
 namespace ashlar::testing {
 namespace {
 
-TEST(CudaKernels, ComputeWhatTheirOperatorsMean) {
+// Where more than one implementation is to be met, all of them.
+const std::map<std::string, std::set<std::string>>& Implementations() {
+  static const auto* const names = new std::map<std::string, std::set<std::string>>{
+      {"Elemwise", {"elementwise", "elementwise:packs", "nothing"}},
+      {"ElemwiseChain", {"chain", "chain:packs", "nothing"}},
+      {"TypeCvt", {"convert", "convert:packs", "convert:strips", "convert:tiles"}},
+      {"RelayoutFormat", {"copy", "copy:strided", "transpose:strips", "transpose:tiles"}},
+      {"ConvBiasForward",
+       {"depthwise", "depthwise/runs of 4", "depthwise:packs", "depthwise:packs/runs of 4",
+        "direct"}},
+      {"PoolingForward",
+       {"pooling", "pooling:packs2", "pooling:packs4", "pooling:packs8", "pooling:teams",
+        "pooling:teams:packs2", "pooling:teams:packs4", "pooling:teams:packs8"}},
+      {"Reduce", {"nothing", "reduce", "reduce:teams"}},
+  };
+  return *names;
+}
+
+std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) { return info.param.type; }
+
+class CudaKernels : public ::testing::TestWithParam<CaseFile> {};
+INSTANTIATE_TEST_SUITE_P(Operators, CudaKernels, ::testing::ValuesIn(AllCaseFiles()), TypeOf);
+
+TEST_P(CudaKernels, ComputeWhatTheirOperatorMeans) {
   constexpr uint64_t kSeed = 11;
-  EmulatedDevice& device = EmulatedDevice::Install();
-  std::map<std::string, std::set<std::string>> implementations;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
-  ForEachCase(GpuScope(), kSeed, [&](const KernelCase& test) {
+  EmulatedDevice& device = EmulatedDevice::Install();
+  std::set<std::string> met;
+  Cases cases(GpuScope(/*emulated=*/true), kSeed, [&](const KernelCase& test) {
     if (HasFatalFailure()) return;
     for (const KernelOutcome& outcome : CheckKernels(device, test)) {
-      implementations[std::string(test.op->type())].insert(outcome.implementation);
+      met.insert(outcome.implementation);
     }
   });
-  // Each way of doing it was met.
-  using Names = std::set<std::string>;
-  EXPECT_EQ(implementations["Elemwise"], (Names{"elementwise", "elementwise:packs", "nothing"}));
-  EXPECT_EQ(implementations["ElemwiseChain"], (Names{"chain", "chain:packs", "nothing"}));
-  EXPECT_EQ(implementations["TypeCvt"],
-            (Names{"convert", "convert:packs", "convert:strips", "convert:tiles"}));
-  EXPECT_EQ(implementations["RelayoutFormat"],
-            (Names{"copy", "copy:strided", "transpose:strips", "transpose:tiles"}));
-  EXPECT_EQ(implementations["ConvBiasForward"],
-            (Names{"depthwise", "depthwise/runs of 4", "depthwise:packs",
-                   "depthwise:packs/runs of 4", "direct"}));
-  EXPECT_EQ(implementations["PoolingForward"],
-            (Names{"pooling", "pooling:packs2", "pooling:packs4", "pooling:packs8", "pooling:teams",
-                   "pooling:teams:packs2", "pooling:teams:packs4", "pooling:teams:packs8"}));
-  EXPECT_EQ(implementations["Reduce"], (Names{"reduce", "reduce:teams"}));
-  for (const OperatorRow& row : OperatorRows()) {
-    if (absl::string_view(row.type) == "ImmutableTensor" ||
-        absl::string_view(row.type) == "Host2DeviceCopy" ||
-        absl::string_view(row.type) == "InputCallback") {
-      continue;  // nothing runs for them
-    }
-    EXPECT_FALSE(implementations[row.type].empty()) << row.type;
+  GetParam().add(cases);
+  const std::string type = GetParam().type;
+  EXPECT_EQ(!met.empty(), device.kernels().Find(type) != nullptr);
+  if (const auto it = Implementations().find(type); it != Implementations().end()) {
+    EXPECT_EQ(met, it->second);
   }
 }
 
 // What is right whichever thread of a block comes first does not race.
-TEST(CudaKernels, DoNotDependOnTheOrderOfThreads) {
+TEST_P(CudaKernels, DoNotDependOnTheOrderOfThreads) {
   constexpr uint64_t kSeed = 14;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   EmulatedDevice& device = EmulatedDevice::Install();
   SetThreadOrder(ThreadOrder::kBackward);
-  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
-  ForEachCase(GpuScope(), kSeed, [&](const KernelCase& test) {
+  Cases cases(GpuScope(/*emulated=*/true), kSeed, [&](const KernelCase& test) {
     if (!HasFatalFailure()) CheckKernels(device, test);
   });
+  GetParam().add(cases);
   SetThreadOrder(ThreadOrder::kForward);
 }
 
-TEST(CudaKernels, DivisorsDivide) {
+TEST(CudaIndices, DivisorsDivide) {
   Random random(3);
   for (int64_t value :
        {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{7}, int64_t{64}, int64_t{641}, int64_t{65537},
@@ -79,7 +85,7 @@ TEST(CudaKernels, DivisorsDivide) {
   }
 }
 
-TEST(CudaKernels, LargeIndexSpacesAreDividedToo) {
+TEST(CudaIndices, LargeIndexSpacesAreDividedToo) {
   cuda::Extents extents;
   extents.rank = 3;
   extents.sizes[0] = 5;

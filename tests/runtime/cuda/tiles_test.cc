@@ -159,7 +159,7 @@ TEST_F(CudaTiles, ALibraryThatTakesNoPartsIsGivenCopies) {
   int gathered = 0, packed = 0;
   for (const CaseFile& file : AllCaseFiles()) {
     if (!absl::StartsWith(file.type, "Conv")) continue;
-    Cases cases(GpuScope(), 17, [&](const KernelCase& test) {
+    Cases cases(GpuScope(/*emulated=*/true), 17, [&](const KernelCase& test) {
       for (const KernelOutcome& outcome : CheckKernels(device_, test)) {
         gathered += outcome.implementation == "gather+direct";
         packed += outcome.implementation == "direct";

@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "graph/status.h"
 #include "runtime/device/device_library.h"
 #include "runtime/measure/autotune.h"
@@ -48,6 +49,9 @@ class CudaLibrary : public ::testing::Test {
 
 class CudaDevice : public CudaLibrary {
  protected:
+  CaseScope Scope() const {
+    return GpuScope(absl::StrContains(device_->measured_as(device_->processor()), "Emulated"));
+  }
   void SetUp() override {
     CudaLibrary::SetUp();
     if (device_ == nullptr) return;
@@ -208,13 +212,13 @@ TEST_F(CudaLibrary, OtherStreamsAreRefused) {
 TEST_F(CudaDevice, KernelsComputeWhatTheirOperatorsMean) {
   constexpr uint64_t kSeed = 12;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
-  ForEachCase(GpuScope(), kSeed, [&](const KernelCase& test) {
+  ForEachCase(Scope(), kSeed, [&](const KernelCase& test) {
     if (!HasFatalFailure()) CheckKernels(*device_, test);
   });
 }
 
 TEST_F(CudaDevice, Tf32RoundsOperandsOnly) {
-  ForEachCase(GpuScope(), 13, [&](const KernelCase& test) {
+  ForEachCase(Scope(), 13, [&](const KernelCase& test) {
     const absl::string_view type = test.op->type();
     const bool product =
         type == "ConvBiasForward" || type == "ConvolutionForward" || type == "MatrixMul";
