@@ -130,7 +130,9 @@ KernelCase CaseOf(Cases& cases, const Layer& layer, const Variant& variant) {
   const DType dtype = variant.dtype;
   KernelCase test;
   test.name = layer.name;
-  test.large = variant.large;
+  const int64_t products = layer.batch * layer.out * layer.h * layer.w * layer.in / groups *
+                           layer.fh * layer.fw;  // about as many, where strides are 1
+  test.large = variant.large || products > 1'500'000;
   test.inputs = {cases.Tensor(dtype, {layer.batch, layer.in, layer.h, layer.w}, -1, 1),
                  cases.Tensor(dtype, filter, -scale, scale)};
   test.constant = {false, variant.constant};

@@ -209,12 +209,17 @@ TEST_F(CudaLibrary, OtherStreamsAreRefused) {
   EXPECT_TRUE(FailsWith(Open({CompNode::Type::kGpu, 0, 3}).status(), "ask for stream 0"));
 }
 
-TEST_F(CudaDevice, KernelsComputeWhatTheirOperatorsMean) {
+class CudaDeviceKernels : public CudaDevice, public ::testing::WithParamInterface<CaseFile> {};
+std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) { return info.param.type; }
+INSTANTIATE_TEST_SUITE_P(Operators, CudaDeviceKernels, ::testing::ValuesIn(AllCaseFiles()), TypeOf);
+
+TEST_P(CudaDeviceKernels, ComputeWhatTheirOperatorMeans) {
   constexpr uint64_t kSeed = 12;
   SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
-  ForEachCase(Scope(), kSeed, [&](const KernelCase& test) {
+  Cases cases(Scope(), kSeed, [&](const KernelCase& test) {
     if (!HasFatalFailure()) CheckKernels(*device_, test);
   });
+  GetParam().add(cases);
 }
 
 TEST_F(CudaDevice, Tf32RoundsOperandsOnly) {
