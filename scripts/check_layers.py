@@ -32,7 +32,7 @@ ROOMS = {
     "benchmarks": "runtime/cpu serialization/native",
     "tests/support": "opr runtime/device graph/tiling",
     "tests/support/command": "tests/support tools/zoo serialization/native",
-    "tests/cases": "tests/support",
+    "tests/cases": "runtime/measure tests/support",
     "tests/graph": "graph/passes graph/tiling tests/cases",
     "tests/opr": "tests/cases",
     "tests/memory": "memory tests/support",

@@ -34,7 +34,6 @@ constexpr CommandRow kCommands[] = {
      MakeVerifyCommand},
     {"compare", "Compare outputs with a file, the host reference or another plan",
      "  ashlar compare resnet50.ash --ref prob.npz\n"
-     "  ashlar compare resnet50.ash --layers all --fail-fast\n"
      "  ashlar compare resnet50.ash --passes-b none --inplace-b off\n"
      "  ashlar compare before.json after.json",
      MakeCompareCommand},

@@ -28,7 +28,13 @@ TEST(MegEngineImport, KeepsIdsNamesAndShapes) {
     left_out.erase(node.id);
     EXPECT_EQ(node.name, recorded.name);
     EXPECT_EQ(std::string(node.op->type()), recorded.type);
-    ASSERT_EQ(node.outputs.size(), recorded.outputs.size());
+    const size_t values = node.outputs.size();
+    ASSERT_EQ(values + (node.recorded_workspace ? 1 : 0), recorded.outputs.size());
+    if (node.recorded_workspace) {
+      const DumpVar& workspace = recording.vars.at(recorded.outputs.back());
+      EXPECT_EQ(node.recorded_workspace->id, recorded.outputs.back());
+      EXPECT_EQ(Shape{node.recorded_workspace->bytes}, workspace.shape) << workspace.name;
+    }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const Var& var = graph.var(node.outputs[i]);
       const DumpVar& recorded_var = recording.vars.at(recorded.outputs[i]);
