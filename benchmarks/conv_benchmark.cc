@@ -12,9 +12,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "benchmarks/arguments.h"
 #include "opr/conv_bias.h"
 #include "runtime/cpu/conv/onednn.h"
 #include "runtime/cpu/cpu_device.h"
@@ -171,19 +174,15 @@ double Measure(const Layer& layer, const Options& options, Device& device) {
 
 int Main(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string arg = argv[i];
-    const char* const value = i + 1 < argc ? argv[i + 1] : "";
-    if (arg == "--cold") {
-      options.cold = true;
-      continue;
-    }
-    if (arg == "--batch") options.batch = std::atoll(value);
-    if (arg == "--threads") options.threads = std::atoi(value);
-    if (arg == "--seconds") options.seconds = std::atof(value);
-    if (arg == "--layer") options.layer = value;
-    ++i;
-  }
+  CLI::App app("The convolutions of ResNet-50: GFLOP/s of every kernel, by layer.",
+               "conv_benchmark");
+  app.add_option("--batch", options.batch)->capture_default_str()->check(CLI::Range(1, 4096));
+  app.add_option("--threads", options.threads)->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_flag("--cold", options.cold, "packed weights out of the caches before each run");
+  app.add_option("--seconds", options.seconds, "for each kernel of a layer")->capture_default_str();
+  app.add_option("--layer", options.layer, "layers with this text in their name")
+      ->option_text("TEXT");
+  if (const std::optional<int> exit_code = benchmarks::Parse(app, argc, argv)) return *exit_code;
   cpu::RegisterDevice();
   Device& device = **OpenDevice(CompNode());
   double sum = 0;

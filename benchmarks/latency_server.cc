@@ -11,12 +11,14 @@
 // line with a number k on stdin, runs k times and prints the k latencies in milliseconds on one
 // line.
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "benchmarks/arguments.h"
 #include "graph/status.h"
 #include "graph/tiling/tile_spec.h"
 #include "runtime/cpu/cpu_device.h"
@@ -29,13 +31,16 @@
 namespace ashlar {
 namespace {
 
-absl::Status Serve(const std::string& model, const PlanRequest& request,
-                   const std::string& input_path, const std::string& output_path) {
-  ASHLAR_ASSIGN_OR_RETURN(Graph graph, ReadModel(model));
+struct Files {
+  std::string model, input, output;
+};
+
+absl::Status Serve(const Files& files, const PlanRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(Graph graph, ReadModel(files.model));
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                           Executable::Compile(std::move(graph), request));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(executable));
-  ASHLAR_ASSIGN_OR_RETURN(const HostTensor input, ReadNpy(input_path));
+  ASHLAR_ASSIGN_OR_RETURN(const HostTensor input, ReadNpy(files.input));
   const Graph& compiled = executable->graph();
   Device& device = *executable->planned().device;
   const std::string& input_name = compiled.inputs()[0].name;
@@ -43,7 +48,7 @@ absl::Status Serve(const std::string& model, const PlanRequest& request,
                           BindTensors(*session, {{input_name, input}}));
   const HostTensor& result = outputs[0];
   for (int i = 0; i < 3; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
-  ASHLAR_RETURN_IF_ERROR(WriteNpy(result, output_path));
+  ASHLAR_RETURN_IF_ERROR(WriteNpy(result, files.output));
   std::unique_ptr<DeviceMemory> resident_input, resident_output;
   if (!device.is_host()) {
     ASHLAR_ASSIGN_OR_RETURN(resident_input, device.Allocate(input.bytes()));
@@ -94,22 +99,29 @@ absl::Status ReadWord(const std::string& word, PlanRequest& request) {
   return absl::OkStatus();
 }
 
-}  // namespace
-}  // namespace ashlar
-
-int main(int argc, char** argv) {
-  if (argc < 5) {
-    std::cerr << "usage: latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [WORD...]\n";
-    return 2;
-  }
-  ashlar::PlanRequest request;
-  request.wishes.threads = std::atoi(argv[2]);
-  ashlar::cpu::RegisterDevice();
-  ashlar::RegisterDeviceLibrary(ashlar::CompNode::Type::kGpu, "libashlar_cuda.so");
+int Main(int argc, char** argv) {
+  Files files;
+  PlanRequest request;
+  std::vector<std::string> words;
+  CLI::App app("Runs a model when it is told to.", "latency_server");
+  app.add_option("MODEL.ash", files.model)->required();
+  app.add_option("THREADS", request.wishes.threads)->required();
+  app.add_option("INPUT.npy", files.input)->required();
+  app.add_option("OUTPUT.npy", files.output)->required();
+  app.add_option("WORD", words,
+                 "a device, such as gpu0:0; exact, memory, tile=SPEC, tf32, fp16, bf16, tuned");
+  if (const std::optional<int> exit_code = benchmarks::Parse(app, argc, argv)) return *exit_code;
+  cpu::RegisterDevice();
+  RegisterDeviceLibrary(CompNode::Type::kGpu, "libashlar_cuda.so");
   absl::Status status;
-  for (int i = 5; i < argc; ++i) status.Update(ashlar::ReadWord(argv[i], request));
-  if (status.ok()) status = ashlar::Serve(argv[1], request, argv[3], argv[4]);
+  for (const std::string& word : words) status.Update(ReadWord(word, request));
+  if (status.ok()) status = Serve(files, request);
   if (status.ok()) return 0;
   std::cerr << "error: " << status.message() << "\n";
   return 1;
 }
+
+}  // namespace
+}  // namespace ashlar
+
+int main(int argc, char** argv) { return ashlar::Main(argc, argv); }

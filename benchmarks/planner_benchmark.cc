@@ -1,6 +1,6 @@
 // Plans buffers and prints what came out:
 //   planner_benchmark [--planner=NAME] [--capacity=BYTES] [--time=MS] [--synthetic=COUNT]
-//   FILE.csv...
+//   [FILE.csv...]
 // The millisecond columns: wall time of the planner alone, wall time with bound and validation, and
 // the processor time of the latter, which other people's work on the machine disturbs least.
 
@@ -9,13 +9,13 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "benchmarks/arguments.h"
 #include "benchmarks/synthetic_buffers.h"
 #include "memory/csv.h"
 #include "memory/planner.h"
@@ -64,26 +64,17 @@ int Main(int argc, char** argv) {
   memory::PlanOptions options;
   std::vector<std::string> files;
   int64_t synthetic = 0;
-  for (int i = 1; i < argc; ++i) {
-    absl::string_view argument = argv[i];
-    double ms = 0;
-    int64_t number = 0;
-    if (absl::ConsumePrefix(&argument, "--planner=")) {
-      options.planner = std::string(argument);
-    } else if (absl::ConsumePrefix(&argument, "--capacity=") &&
-               absl::SimpleAtoi(argument, &number)) {
-      options.limits.capacity = number;
-    } else if (absl::ConsumePrefix(&argument, "--time=") && absl::SimpleAtod(argument, &ms)) {
-      options.limits.time = absl::Milliseconds(ms);
-    } else if (absl::ConsumePrefix(&argument, "--synthetic=") &&
-               absl::SimpleAtoi(argument, &synthetic)) {
-    } else if (absl::StartsWith(argument, "--")) {
-      std::fprintf(stderr, "unknown argument %s\n", argv[i]);
-      return 2;
-    } else {
-      files.push_back(argv[i]);
-    }
-  }
+  CLI::App app("Plans buffers: arena, lower bound, proof and time of each.", "planner_benchmark");
+  app.add_option("--planner", options.planner)->capture_default_str();
+  app.add_option("--capacity", options.limits.capacity, "the search ends at a plan within it")
+      ->option_text("BYTES");
+  app.add_option_function<double>(
+         "--time", [&options](double ms) { options.limits.time = absl::Milliseconds(ms); },
+         "of the search")
+      ->option_text("MS");
+  app.add_option("--synthetic", synthetic, "as many synthetic buffers")->option_text("COUNT");
+  app.add_option("FILE.csv", files, "buffers")->option_text("...");
+  if (const std::optional<int> exit_code = Parse(app, argc, argv)) return *exit_code;
   std::printf("%-34s %9s %14s %14s %9s %-34s %-13s %10s %10s %10s\n", "instance", "buffers",
               "lower bound", "arena", "ratio", "proof", "planner", "search ms", "total ms",
               "cpu ms");

@@ -3,14 +3,18 @@
 #include "benchmarks/synthetic_buffers.h"
 
 #include <cstdio>
-#include <cstdlib>
+#include <optional>
+
+#include "benchmarks/arguments.h"
 
 int main(int argc, char** argv) {
-  const int64_t count = argc > 1 ? std::atoll(argv[1]) : 1000000;
-  const uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 7;
-  if (argc > 3 || count < 0) {
-    std::fprintf(stderr, "usage: synthetic_buffers [COUNT [SEED]] > buffers.csv\n");
-    return 2;
+  int64_t count = 1000000;
+  uint64_t seed = 7;
+  CLI::App app("Writes synthetic buffers as CSV to stdout.", "synthetic_buffers");
+  app.add_option("COUNT", count)->capture_default_str()->check(CLI::Range(0, 1000000000));
+  app.add_option("SEED", seed)->capture_default_str();
+  if (const std::optional<int> exit_code = ashlar::benchmarks::Parse(app, argc, argv)) {
+    return *exit_code;
   }
   std::puts("id,lower,upper,size");
   for (const auto& b : ashlar::benchmarks::SyntheticBuffers(count, seed).buffers) {
