@@ -20,28 +20,7 @@ import sys
 import tempfile
 import time
 
-import peers
-
-ONNXRUNTIME = """
-import sys, time, resource, numpy
-model, threads, source, optimised = sys.argv[1:]
-data = numpy.load(source)
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-before, start = peak(), time.perf_counter()
-import onnxruntime
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads = int(threads)
-options.inter_op_num_threads = 1
-options.log_severity_level = 3
-if optimised == "write":
-    options.optimized_model_filepath = model + ".opt.onnx"
-if optimised == "read":
-    model += ".opt.onnx"
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-session.run(None, {session.get_inputs()[0].name: data})
-print((time.perf_counter() - start) * 1e3, peak() - before)
-"""
+import cpu_peers
 
 
 def run(command, cores):
@@ -58,23 +37,20 @@ def run(command, cores):
 
 def measure(args, folder, model, batch):
     cores = ",".join(str(core) for core in range(args.threads))
-    ash, onnx = peers.make_model(folder, model, batch)
+    ash, onnx = cpu_peers.make_model(folder, model, batch)
     packed = ash.with_suffix(".packed.ash")
-    peers.ashlar("convert", ash, "-o", packed, "--pack", *args.ashlar_options)
-    # In a process of its own: what this one has resident would be counted for its children.
-    subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(peers.ROOT / 'benchmarks')!r});"
-                    f"import peers, pathlib; peers.make_input(pathlib.Path({str(folder)!r}), {batch})"], check=True)
-    source = folder / f"input-{batch}.npy"
+    cpu_peers.ashlar("convert", ash, "-o", packed, "--pack", *args.ashlar_options)
+    source = cpu_peers.make_input(folder, batch)
 
     def ours(file):
-        return [str(peers.BUILD / "ashlar"), "run", str(file), "--input", str(source), "--threads",
+        return [str(cpu_peers.BUILD / "ashlar"), "run", str(file), "--input", str(source), "--threads",
                 str(args.threads), "--top", "1", "-o", str(folder / "out.npz"), *args.ashlar_options]
 
     def theirs(optimised):
-        return [sys.executable, "-c", ONNXRUNTIME, str(onnx), str(args.threads), str(source), optimised]
+        return cpu_peers.python("onnx_runtime.py", "cold", onnx, args.threads, source, optimised)
 
     run(theirs("write"), cores)
-    commands = {"Ashlar, packed": ours(packed), "Ashlar, unpacked": ours(ash), "ONNX Runtime": theirs("no"),
+    commands = {"Ashlar, packed": ours(packed), "Ashlar, unpacked": ours(ash), "ONNX Runtime": theirs("plain"),
                 "ONNX Runtime, pre-optimised": theirs("read")}
     rows = {name: {"ms": [], "mib": [], "whole_ms": [], "whole_mib": []} for name in commands}
     for round_number in range(args.rounds + 1):  # the first warms the page cache
@@ -99,11 +75,11 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="append the rows to a file, one a line")
     args = parser.parse_args()
 
-    print(f"{peers.machine()}, {args.threads} threads, batch {args.batch}, median of {args.rounds}\n")
+    print(f"{cpu_peers.machine()}, {args.threads} threads, batch {args.batch}, median of {args.rounds}\n")
     print("| model | system | first result ms | peak MiB | whole process ms | whole process MiB |\n"
           "|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as temporary:
-        for model in peers.ZOO if args.models == ["all"] else args.models:
+        for model in cpu_peers.ZOO if args.models == ["all"] else args.models:
             rows = measure(args, args.folder or pathlib.Path(temporary), model, args.batch)
             for name, row in rows.items():
                 print(f"| {model} | {name} | {row['ms']:.1f} | {row['mib']:.1f} | {row['whole_ms']:.1f} | "

@@ -24,6 +24,9 @@ strip --strip-unneeded "$target"/pack/*.so* 2>/dev/null || true
 (cd "$target/pack" && strip --strip-debug "${programs[@]}")
 git describe --always --dirty --exclude '*' >"$target/pack/commit"
 cp benchmarks/{versus_gpu_frameworks,gpu_peers,gpu_tables}.py benchmarks/cuda_device_run.sh "$target/"
+rm -rf "$target/peers"
+mkdir "$target/peers"
+cp benchmarks/peers/{bursts,jax_resnet50,pytorch,pytorch_limits}.py "$target/peers/"
 XZ_OPT=-2 tar -C "$target" -cJf "$target/pack.tar.xz" pack
 rm -r "$target/pack"
 # What travels together may have at most 64 MiB: this folder and the tree.

@@ -7,172 +7,26 @@ frameworks choose kernels by time, one after the other.
 """
 import json
 import os
+import pathlib
 import select
 import subprocess
 import sys
 import time
 
-TORCH = """
-import json, sys, time, torch, torchvision
-way, batch, precision = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-print("imported", flush=True)
-sys.stdin.readline()
-tf32 = precision == "tf32"
-torch.backends.cudnn.allow_tf32 = tf32
-torch.backends.cuda.matmul.allow_tf32 = tf32
-torch.backends.cudnn.benchmark = True
-torch.backends.cudnn.benchmark_limit = 0  # all kernels that cuDNN proposes
-dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
-torch.manual_seed(0)
-model = torchvision.models.resnet50().eval().cuda().to(dtype).to(memory_format=torch.channels_last)
-image = torch.randn(batch, 3, 224, 224, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
-compiled = way in ("compile", "freeze")
-with (torch.no_grad() if compiled else torch.inference_mode()):
-    call = model
-    if way == "freeze":  # normalisation folded into the filters
-        import torch._inductor.config
-        torch._inductor.config.freezing = True
-    if compiled:
-        call = torch.compile(model, mode="max-autotune")
-    for _ in range(5):
-        call(image)
-    torch.cuda.synchronize()
-    # What the choice of kernels took is given back before memory is counted.
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    if way == "graph":
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            model(image)
-        call = lambda _: graph.replay()
-    for _ in range(3):
-        call(image)
-    torch.cuda.synchronize()
-    if compiled:
-        peak, how = torch.cuda.memory_reserved(), "memory_reserved after empty_cache: replays hold a pool of their own"
-    else:
-        peak, how = torch.cuda.max_memory_allocated(), "max_memory_allocated after reset, in three runs"
-        if way == "graph":
-            how += " and the capture"
-    print("ready", json.dumps({"peak_bytes": peak, "how": how,
-                               "reserved_bytes": torch.cuda.max_memory_reserved()}), flush=True)
-    for line in sys.stdin:
-        times = []
-        for _ in range(int(line)):
-            start = time.perf_counter()
-            call(image)
-            torch.cuda.synchronize()
-            times.append((time.perf_counter() - start) * 1e3)
-        print(" ".join(f"{t:.4f}" for t in times), flush=True)
-"""
-
-JAX = """
-import json, sys, time, jax, jax.numpy as jnp
-from jax import lax
-batch, precision = int(sys.argv[1]), sys.argv[2]
-print("imported", flush=True)
-sys.stdin.readline()
-dtype = {"fp16": jnp.float16, "bf16": jnp.bfloat16}.get(precision, jnp.float32)
-exact = lax.Precision.HIGHEST if precision == "fp32" else lax.Precision.DEFAULT
-keys = iter(jax.random.split(jax.random.PRNGKey(0), 200))
-
-def weights(height, width, inputs, outputs):
-    scale = (2.0 / (height * width * inputs)) ** 0.5
-    return (jax.random.normal(next(keys), (height, width, inputs, outputs)) * scale).astype(dtype)
-
-def layer(size, inputs, outputs):
-    return weights(size, size, inputs, outputs), jnp.ones(outputs, dtype), jnp.zeros(outputs, dtype)
-
-def apply(x, parameters, stride, padding):
-    filters, scale, shift = parameters
-    y = lax.conv_general_dilated(x, filters, (stride, stride), [(padding, padding)] * 2,
-                                 dimension_numbers=("NHWC", "HWIO", "NHWC"), precision=exact)
-    return y * scale + shift
-
-blocks, inputs = [], 64
-for stage, (count, width) in enumerate([(3, 64), (4, 128), (6, 256), (3, 512)]):
-    for i in range(count):
-        block = {"a": layer(1, inputs, width), "b": layer(3, width, width), "c": layer(1, width, 4 * width)}
-        if i == 0:
-            block["d"] = layer(1, inputs, 4 * width)
-        blocks.append((block, 2 if i == 0 and stage > 0 else 1))
-        inputs = 4 * width
-parameters = {"stem": layer(7, 3, 64), "blocks": [b for b, _ in blocks],
-              "fc": weights(1, 1, 2048, 1000)[0, 0]}
-strides = [s for _, s in blocks]
-
-@jax.jit
-def model(p, x):
-    x = jax.nn.relu(apply(x, p["stem"], 2, 3))
-    x = lax.reduce_window(x, jnp.array(-jnp.inf, x.dtype), lax.max, (1, 3, 3, 1), (1, 2, 2, 1),
-                          ((0, 0), (1, 1), (1, 1), (0, 0)))
-    for block, stride in zip(p["blocks"], strides):
-        y = jax.nn.relu(apply(x, block["a"], 1, 0))
-        y = jax.nn.relu(apply(y, block["b"], stride, 1))
-        y = apply(y, block["c"], 1, 0)
-        x = jax.nn.relu(y + (apply(x, block["d"], stride, 0) if "d" in block else x))
-    x = jnp.mean(x, (1, 2), dtype=jnp.float32).astype(x.dtype)
-    return jax.nn.softmax(jnp.matmul(x, p["fc"], precision=exact).astype(jnp.float32))
-
-image = jax.random.normal(jax.random.PRNGKey(1), (batch, 224, 224, 3)).astype(dtype)
-for _ in range(5):
-    model(parameters, image).block_until_ready()
-memory = {}
-peak = (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
-if peak is not None:
-    memory = {"peak_bytes": peak, "how": "peak_bytes_in_use of the process, with its choice of kernels: no reset"}
-print("ready", json.dumps(memory), flush=True)
-for line in sys.stdin:
-    times = []
-    for _ in range(int(line)):
-        start = time.perf_counter()
-        model(parameters, image).block_until_ready()
-        times.append((time.perf_counter() - start) * 1e3)
-    print(" ".join(f"{t:.4f}" for t in times), flush=True)
-"""
-
-# What the device reaches: operations per second of a large product by precision, bytes per second of a
-# large copy; and what it is.
-LIMITS = """
-import json, torch
-
-def seconds(call, runs=10):
-    for _ in range(3):
-        call()
-    times = []
-    for _ in range(runs):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / 1e3)
-    return sorted(times)[runs // 2]
-
-flops, size = {}, 8192
-for precision in ("fp32", "tf32", "fp16", "bf16"):
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
-    a, b = (torch.randn(size, size, device="cuda", dtype=dtype) for _ in range(2))
-    flops[precision] = 2 * size ** 3 / seconds(lambda: torch.matmul(a, b))
-source = torch.randn(1 << 30, device="cuda")
-target = torch.empty_like(source)
-print(json.dumps({"flops": flops, "bytes": 2 * source.nbytes / seconds(lambda: target.copy_(source)),
-                  "device": torch.cuda.get_device_name(), "cuda": torch.version.cuda,
-                  "cudnn": torch.backends.cudnn.version()}))
-"""
+PEERS = pathlib.Path(__file__).resolve().parent / "peers"
 
 
 def peer_command(way, batch, precision):
     if way == "jax":
-        return [sys.executable, "-c", JAX, str(batch), precision]
-    return [sys.executable, "-c", TORCH, way, str(batch), precision]
+        return [sys.executable, str(PEERS / "jax_resnet50.py"), str(batch), precision]
+    return [sys.executable, str(PEERS / "pytorch.py"), way, str(batch), precision]
 
 
 def device_limits():
-    """Of the device, as LIMITS prints it; empty, with a word on stderr, where PyTorch does not run."""
+    """Of the device, as pytorch_limits.py prints it; empty, with a word on stderr, where PyTorch does not run."""
     try:
-        probe = subprocess.run([sys.executable, "-c", LIMITS], capture_output=True, text=True, timeout=120)
+        probe = subprocess.run([sys.executable, str(PEERS / "pytorch_limits.py")], capture_output=True, text=True,
+                               timeout=120)
         if probe.returncode == 0:
             return json.loads(probe.stdout)
         reason = (probe.stderr.strip().splitlines() or ["no output"])[-1]

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-import peers
+import cpu_peers
 
 COMPETITOR = "while True: pass"
 
@@ -27,10 +27,10 @@ COMPETITOR = "while True: pass"
 def compare(args, folder, model, batch, threads):
     import numpy
 
-    files, source = peers.make_model(folder, model, batch), peers.make_input(folder, batch)
+    files, source = cpu_peers.make_model(folder, model, batch), cpu_peers.make_input(folder, batch)
     names = ["ashlar"] + args.peers
     outputs = {name: folder / f"{name}.npy" for name in names}
-    servers = [peers.start(name, files, threads, source, outputs[name], args.ashlar_options) for name in names]
+    servers = [cpu_peers.start(name, files, threads, source, outputs[name], args.ashlar_options) for name in names]
     results = {name: numpy.load(path) for name, path in outputs.items()}
     processes = [server.process for server in servers]
     competitor = None
@@ -44,7 +44,7 @@ def compare(args, folder, model, batch, threads):
     ratios = {name: [] for name in args.peers}
     for round_number in range(args.rounds + 1):
         if round_number == 1:
-            busy, own, start = peers.busy_ticks(), peers.ticks_of(processes), time.monotonic()
+            busy, own, start = cpu_peers.busy_ticks(), cpu_peers.ticks_of(processes), time.monotonic()
         turn = round_number % len(servers)
         times = {server.name: server.burst(runs) for server in servers[turn:] + servers[:turn]}
         if round_number == 0:
@@ -55,8 +55,8 @@ def compare(args, folder, model, batch, threads):
             ratios[name].append(statistics.median(times["ashlar"]) / statistics.median(times[name]))
         if time.monotonic() - start > args.seconds:
             break
-    window = peers.busy_ticks() - busy
-    foreign = (window - (peers.ticks_of(processes) - own)) / max(window, 1)
+    window = cpu_peers.busy_ticks() - busy
+    foreign = (window - (cpu_peers.ticks_of(processes) - own)) / max(window, 1)
     if competitor:
         competitor.kill()
         competitor.wait()
@@ -104,12 +104,12 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="append the rows to a file, one a line")
     args = parser.parse_args()
 
-    print(f"{peers.machine()}\n")
+    print(f"{cpu_peers.machine()}\n")
     print("| model | batch | threads | peer | Ashlar ms | peer ms | ratio | quartiles | Ashlar p90 | peer p90 | "
           "others' cpu | difference |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.folder or pathlib.Path(temporary)
-        for model in peers.ZOO if args.models == ["all"] else args.models:
+        for model in cpu_peers.ZOO if args.models == ["all"] else args.models:
             for batch in args.batch:
                 for threads in args.threads:
                     row = compare(args, folder, model, batch, threads)

@@ -6,43 +6,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
+PEERS = ROOT / "benchmarks" / "peers"
 ZOO = ["resnet50", "vgg19", "mobilenet_v2", "inception_v1", "squeezenet"]
-
-# After `run` is defined: three warm-up runs, the output to a file, then a burst of runs for each line.
-SERVE = """
-for _ in range(3):
-    result = run()
-numpy.save(target, result)
-print("ready", flush=True)
-for line in sys.stdin:
-    times = []
-    for _ in range(int(line)):
-        start = time.perf_counter()
-        run()
-        times.append((time.perf_counter() - start) * 1e3)
-    print(" ".join(f"{t:.4f}" for t in times), flush=True)
-"""
-
-ONNXRUNTIME = """
-import sys, time, numpy, onnxruntime
-model, threads, source, target = sys.argv[1:]
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads = int(threads)
-options.inter_op_num_threads = 1
-session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-feed = {session.get_inputs()[0].name: numpy.load(source)}
-run = lambda: session.run(None, feed)[0]
-""" + SERVE
-
-OPENVINO = """
-import sys, time, numpy, openvino
-model, threads, source, target = sys.argv[1:]
-compiled = openvino.Core().compile_model(model, "CPU", {
-    "INFERENCE_NUM_THREADS": int(threads), "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"})
-request = compiled.create_infer_request()
-feed = [numpy.load(source)]
-run = lambda: request.infer(feed, share_inputs=True, share_outputs=True)[0]
-""" + SERVE
 
 
 class Server:
@@ -68,6 +33,11 @@ class Server:
         self.process.wait()
 
 
+def python(peer, *arguments):
+    """The command of a program in peers/."""
+    return [sys.executable, str(PEERS / peer), *map(str, arguments)]
+
+
 def start(system, files, threads, source, target, ashlar_options=()):
     """A Server for "ashlar", "onnxruntime" or "openvino"; `files` as make_model returned them."""
     cores = ",".join(str(core) for core in range(threads))
@@ -75,8 +45,8 @@ def start(system, files, threads, source, target, ashlar_options=()):
     if system == "ashlar":
         command = [str(BUILD / "latency_server"), str(files[0]), *arguments, *ashlar_options]
     else:
-        code = {"onnxruntime": ONNXRUNTIME, "openvino": OPENVINO}[system]
-        command = [sys.executable, "-c", code, str(files[1]), *arguments]
+        peer = {"onnxruntime": ["onnx_runtime.py", "bursts"], "openvino": ["open_vino.py"]}[system]
+        command = python(*peer, files[1], *arguments)
     return Server(system, command, cores)
 
 
@@ -94,12 +64,10 @@ def make_model(folder, name, batch):
 
 
 def make_input(folder, batch):
-    import numpy
-
+    """By a process of its own: what this one has resident would be counted for those that it starts."""
     path = folder / f"input-{batch}.npy"
     if not path.exists():
-        random = numpy.random.default_rng(0)
-        numpy.save(path, random.standard_normal((batch, 3, 224, 224), dtype="float32"))
+        subprocess.run(python("random_input.py", path, batch), check=True)
     return path
 
 

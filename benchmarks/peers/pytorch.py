@@ -1,0 +1,74 @@
+"""PyTorch's ResNet-50 on a GPU: pytorch.py WAY BATCH PRECISION; see bursts.py.
+
+WAY: eager, graph (a CUDA graph), compile (torch.compile), freeze (the same with normalisation folded into the filters).
+"""
+import json
+import sys
+
+import torch
+import torchvision
+
+import bursts
+
+
+def prepare(way, batch, precision):
+    """The model, compiled where that is the way, and an image."""
+    tf32 = precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = tf32
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.benchmark_limit = 0  # all kernels that cuDNN proposes
+    dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
+    torch.manual_seed(0)
+    model = torchvision.models.resnet50().eval().cuda().to(dtype).to(memory_format=torch.channels_last)
+    image = torch.randn(batch, 3, 224, 224, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
+    if way == "freeze":
+        from torch._inductor import config
+        config.freezing = True
+    if way in ("compile", "freeze"):
+        model = torch.compile(model, mode="max-autotune")
+    return model, image
+
+
+def captured(model, image):
+    """A replay of the model's CUDA graph, to be called like the model."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        model(image)
+    return lambda _: graph.replay()
+
+
+def memory(way):
+    if way in ("compile", "freeze"):
+        peak, how = torch.cuda.memory_reserved(), "memory_reserved after empty_cache: replays hold a pool of their own"
+    else:
+        peak, how = torch.cuda.max_memory_allocated(), "max_memory_allocated after reset, in three runs"
+        if way == "graph":
+            how += " and the capture"
+    return {"peak_bytes": peak, "how": how, "reserved_bytes": torch.cuda.max_memory_reserved()}
+
+
+def main(way, batch, precision):
+    bursts.await_turn()
+    call, image = prepare(way, int(batch), precision)
+    with (torch.no_grad() if way in ("compile", "freeze") else torch.inference_mode()):
+        for _ in range(5):
+            call(image)
+        torch.cuda.synchronize()
+        # What the choice of kernels took is given back before memory is counted.
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        if way == "graph":
+            call = captured(call, image)
+
+        def run():
+            call(image)
+            torch.cuda.synchronize()
+
+        for _ in range(3):
+            run()
+        bursts.serve(run, json.dumps(memory(way)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
