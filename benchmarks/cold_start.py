@@ -10,14 +10,10 @@ ended, its output written. Of the peer only what it does itself is counted: in a
 already and has loaded numpy, importing it, loading the model and the first run; and of its memory only what
 exceeds that of the process before. "whole" is the same process from exec to end, and all of its memory.
 """
-import argparse
-import json
 import os
-import pathlib
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import cpu_peers
@@ -65,22 +61,14 @@ def measure(args, folder, model, batch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--models", nargs="+", default=["resnet50"], help="of the zoo, or all")
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--ashlar-options", nargs="*", default=[], help="further words for ashlar")
-    parser.add_argument("--folder", type=pathlib.Path, help="where models are kept (default: nowhere)")
-    parser.add_argument("--json", type=pathlib.Path, help="append the rows to a file, one a line")
-    args = parser.parse_args()
+    args = cpu_peers.argument_parser(__doc__, batch=1, threads=2, rounds=7, program="ashlar").parse_args()
 
     print(f"{cpu_peers.machine()}, {args.threads} threads, batch {args.batch}, median of {args.rounds}\n")
     print("| model | system | first result ms | peak MiB | whole process ms | whole process MiB |\n"
           "|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as temporary:
-        for model in cpu_peers.ZOO if args.models == ["all"] else args.models:
-            rows = measure(args, args.folder or pathlib.Path(temporary), model, args.batch)
+    with cpu_peers.model_folder(args) as folder:
+        for model in cpu_peers.models(args):
+            rows = measure(args, folder, model, args.batch)
             for name, row in rows.items():
                 print(f"| {model} | {name} | {row['ms']:.1f} | {row['mib']:.1f} | {row['whole_ms']:.1f} | "
                       f"{row['whole_mib']:.1f} |", flush=True)
@@ -90,9 +78,7 @@ def main():
                   f"{ours['ms'] / optimised['ms']:.3f} of its pre-optimised model's; peak "
                   f"{ours['mib'] / plain['mib']:.3f} and {ours['mib'] / plain['whole_mib']:.3f} (of the whole "
                   "process)\n", flush=True)
-            if args.json:
-                with args.json.open("a") as file:
-                    file.write(json.dumps({"model": model, "batch": args.batch, "rows": rows}) + "\n")
+            cpu_peers.keep_row(args, {"model": model, "batch": args.batch, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -1,13 +1,47 @@
-"""What the side-by-side scripts share: models as files, and the systems as processes that wait for work."""
+"""What the scripts for the CPU share: arguments, models as files, and the systems as processes that wait for work."""
+import argparse
+import contextlib
+import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 PEERS = ROOT / "benchmarks" / "peers"
 ZOO = ["resnet50", "vgg19", "mobilenet_v2", "inception_v1", "squeezenet"]
+
+
+def argument_parser(description, batch, threads, rounds, program):
+    """With the arguments of every script. batch, threads: defaults, lists where several are measured; program: of
+    Ashlar's, which takes further words."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--models", nargs="+", default=["resnet50"], help="of the zoo, or all")
+    for name, default in (("--batch", batch), ("--threads", threads)):
+        parser.add_argument(name, type=int, nargs="+" if isinstance(default, list) else None, default=default)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--ashlar-options", nargs="*", default=[], help=f"further words for {program}")
+    parser.add_argument("--folder", type=pathlib.Path, help="where models are kept (default: nowhere)")
+    parser.add_argument("--json", type=pathlib.Path, help="append the rows to a file, one a line")
+    return parser
+
+
+def models(args):
+    return ZOO if args.models == ["all"] else args.models
+
+
+@contextlib.contextmanager
+def model_folder(args):
+    with tempfile.TemporaryDirectory() as temporary:
+        yield args.folder or pathlib.Path(temporary)
+
+
+def keep_row(args, row):
+    if args.json:
+        with args.json.open("a") as file:
+            file.write(json.dumps(row) + "\n")
 
 
 class Server:

@@ -10,13 +10,10 @@ in rotating order; the first round is dropped. Reported: medians and 90th percen
 median and quartiles of the per-round ratios Ashlar / peer. Processor time of others in the window is printed
 beside them. With --contended, another process computes on the same cores all the time.
 """
-import argparse
-import json
-import pathlib
+import itertools
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import cpu_peers
@@ -90,33 +87,21 @@ def print_row(row):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--models", nargs="+", default=["resnet50"], help="of the zoo, or all")
+    parser = cpu_peers.argument_parser(__doc__, batch=[1, 10], threads=[1, 2], rounds=10, program="latency_server")
     parser.add_argument("--peers", nargs="+", default=["onnxruntime"], choices=["onnxruntime", "openvino"])
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 10])
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=1e9, help="no further round after so long")
     parser.add_argument("--runs", type=int, help="runs in a burst (default: 20 / batch, at least 2)")
     parser.add_argument("--contended", action="store_true", help="beside a busy process on the same cores")
-    parser.add_argument("--ashlar-options", nargs="*", default=[], help="further words for latency_server")
-    parser.add_argument("--folder", type=pathlib.Path, help="where models are kept (default: nowhere)")
-    parser.add_argument("--json", type=pathlib.Path, help="append the rows to a file, one a line")
     args = parser.parse_args()
 
     print(f"{cpu_peers.machine()}\n")
     print("| model | batch | threads | peer | Ashlar ms | peer ms | ratio | quartiles | Ashlar p90 | peer p90 | "
           "others' cpu | difference |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = args.folder or pathlib.Path(temporary)
-        for model in cpu_peers.ZOO if args.models == ["all"] else args.models:
-            for batch in args.batch:
-                for threads in args.threads:
-                    row = compare(args, folder, model, batch, threads)
-                    print_row(row)
-                    if args.json:
-                        with args.json.open("a") as file:
-                            file.write(json.dumps(row) + "\n")
+    with cpu_peers.model_folder(args) as folder:
+        for model, batch, threads in itertools.product(cpu_peers.models(args), args.batch, args.threads):
+            row = compare(args, folder, model, batch, threads)
+            print_row(row)
+            cpu_peers.keep_row(args, row)
 
 
 if __name__ == "__main__":
