@@ -82,7 +82,7 @@ TEST(RunsBefore, AnEdgeMayRaiseThePeak) {
   g.Output(g.Compute(1, {small, little}));
   TestCase c = std::move(g).Build();
   EXPECT_EQ(ScheduleMemory(c.graph, c.model, c.workspace).peak_bytes, 120);
-  for (const auto [before, after] : {std::pair(other, small), std::pair(large, little)}) {
+  for (const auto& [before, after] : {std::pair(other, small), std::pair(large, little)}) {
     const RunsBefore edge = {c.graph.var(before).producer, c.graph.var(after).producer};
     ASSERT_TRUE(AddRunsBefore(c.graph, edge, c.model).ok());
   }
