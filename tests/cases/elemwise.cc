@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tests/cases/cases.h"
+#include "tests/support/activations.h"
 
 namespace ashlar::testing {
 namespace {
@@ -150,10 +151,7 @@ void AddCases<Elemwise>(Cases& cases) {
   }
   const auto special =
       HostTensor::FromValues<float>(DType::kFloat32, {4}, {NAN, INFINITY, -INFINITY, -0.0f});
-  for (const ScalarFunction mode : {ScalarFunction::kRelu, ScalarFunction::kClamp,
-                                    ScalarFunction::kHSwish, ScalarFunction::kSigmoid}) {
-    cases.Add(CaseOf(mode, {special}));
-  }
+  for (const ScalarFunction mode : Activations()) cases.Add(CaseOf(mode, {special}));
   cases.Add(CaseOf(ScalarFunction::kMax, {cases.Tensor({4}), special}));
   // The maximum of two zeros is the positive one, the minimum the negative one.
   for (const ScalarFunction mode : {ScalarFunction::kMax, ScalarFunction::kMin}) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "opr/elemwise.h"
 #include "tests/opr/convolution_reference.h"
 #include "tests/support/activations.h"
 #include "tests/support/operators.h"
@@ -16,20 +17,7 @@ OperatorPtr MakeConvBias(ConvBiasParam param = {}) {
 }
 
 double Activate(const ConvBiasParam& p, double x) {
-  switch (p.nonlineMode) {
-    case ScalarFunction::kIdentity:
-      return x;
-    case ScalarFunction::kRelu:
-      return std::max(x, 0.0);
-    case ScalarFunction::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case ScalarFunction::kHSwish:
-      return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
-    case ScalarFunction::kClamp:
-      return std::min(std::max(x, p.parameters[0]), p.parameters[1]);
-    default:
-      return NAN;
-  }
+  return Apply(ElemwiseParam{p.nonlineMode, p.parameters}, x);
 }
 
 TEST(ConvBias, EvaluatesItsDefinition) {

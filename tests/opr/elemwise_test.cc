@@ -74,11 +74,7 @@ const std::vector<ModeCase>& Modes() {
   return *modes;
 }
 
-ElemwiseParam ParamOf(ScalarFunction mode) {
-  ElemwiseParam param{mode};
-  if (mode == ScalarFunction::kClamp) param.parameters = {0.25, 1.5};
-  return param;
-}
+ElemwiseParam ParamOf(ScalarFunction mode) { return {mode, {0.25, 1.5}}; }
 
 // A shape that broadcasts to `shape`: leading dimensions dropped, others made 1.
 Shape Broadcastable(Random& random, const Shape& shape) {

@@ -14,6 +14,7 @@
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "tests/emulated_gpu/tests/emulated_gpu.h"
+#include "tests/support/activations.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/kernel_request.h"
 #include "tests/support/operators.h"
@@ -125,9 +126,7 @@ TEST(Planning, OnlyEnginesThatAreOfferedArePrepared) {
 }
 
 TEST(Planning, ActivationsThatNoGoodEngineTakesAreLaunchesOfTheirOwn) {
-  for (const ScalarFunction activation :
-       {ScalarFunction::kIdentity, ScalarFunction::kRelu, ScalarFunction::kClamp,
-        ScalarFunction::kSigmoid, ScalarFunction::kHSwish}) {
+  for (const ScalarFunction activation : Activations()) {
     for (const bool has_z : {false, true}) {
       ConvBiasParam param;
       param.nonlineMode = activation;
