@@ -81,7 +81,9 @@ ASHLAR_FORMULA T Maximum(T a, T b) {
   ROW(FuseAddSigmoid, Row("FUSE_ADD_SIGMOID", 2).Commutative().OfSum(F::kSigmoid), Sigmoid(a + b)) \
   ROW(FuseAddTanh, Row("FUSE_ADD_TANH", 2).Commutative().OfSum(F::kTanh), std::tanh(a + b))        \
   ROW(FuseMulAdd3, Row("FUSE_MUL_ADD3", 3).Commutative().Integers(), a * b + c)                    \
-  ROW(Identity, Row("IDENTITY", 1).Integers().Activation().Arithmetic().Onnx("Identity"), a)
+  ROW(Identity, Row("IDENTITY", 1).Integers().Activation().Arithmetic().Onnx("Identity"), a)       \
+  ROW(LeakyRelu, Row("LEAKY_RELU", 1).Parameter("alpha", 0.01).Activation().Arithmetic()           \
+                     .Onnx("LeakyRelu"), a < 0 ? a * b : a)
 // clang-format on
 
 enum class ScalarFunction : uint8_t {

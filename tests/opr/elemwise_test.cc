@@ -70,6 +70,8 @@ const std::vector<ModeCase>& Modes() {
       {ScalarFunction::kFuseMulAdd3, "FUSE_MUL_ADD3", 3, true,
        [](double a, double b, double c) { return a * b + c; }},
       {ScalarFunction::kIdentity, "IDENTITY", 1, false, [](double a, double, double) { return a; }},
+      {ScalarFunction::kLeakyRelu, "LEAKY_RELU", 1, false,
+       [](double a, double, double) { return std::fmax(a, 0) + 0.25 * std::fmin(a, 0); }},
   };
   return *modes;
 }
