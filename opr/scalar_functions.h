@@ -83,7 +83,8 @@ ASHLAR_FORMULA T Maximum(T a, T b) {
   ROW(FuseMulAdd3, Row("FUSE_MUL_ADD3", 3).Commutative().Integers(), a * b + c)                    \
   ROW(Identity, Row("IDENTITY", 1).Integers().Activation().Arithmetic().Onnx("Identity"), a)       \
   ROW(LeakyRelu, Row("LEAKY_RELU", 1).Parameter("alpha", 0.01).Activation().Arithmetic()           \
-                     .Onnx("LeakyRelu"), a < 0 ? a * b : a)
+                     .Onnx("LeakyRelu"), a < 0 ? a * b : a)                                        \
+  ROW(Erf, Row("ERF", 1).InFloat32().Onnx("Erf"), std::erf(a))
 // clang-format on
 
 enum class ScalarFunction : uint8_t {

@@ -72,6 +72,8 @@ const std::vector<ModeCase>& Modes() {
       {ScalarFunction::kIdentity, "IDENTITY", 1, false, [](double a, double, double) { return a; }},
       {ScalarFunction::kLeakyRelu, "LEAKY_RELU", 1, false,
        [](double a, double, double) { return std::fmax(a, 0) + 0.25 * std::fmin(a, 0); }},
+      {ScalarFunction::kErf, "ERF", 1, false,
+       [](double a, double, double) { return 1 - std::erfc(a); }},
   };
   return *modes;
 }
