@@ -27,6 +27,8 @@ enum class PrecisionRule {
 struct StorageRules {
   FormatRule format = FormatRule::kDefaultOnly;
   PrecisionRule precision = PrecisionRule::kFloat32;
+  bool moves = false;         // outputs repeat elements of inputs: nothing is computed
+  bool names_format = false;  // the operator's parameters say in which format its output is
 };
 
 }  // namespace ashlar

@@ -10,10 +10,13 @@ namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(Concat)
 
 StorageRules Concat::storage_rules(const Site& site) const {
-  StorageRules rules = {FormatRule::kUniform, PrecisionRule::kFollow};
+  StorageRules rules = {FormatRule::kUniform, PrecisionRule::kFollow, /*moves=*/true};
   for (const InputInfo& input : site.inputs) {
     const Shape& shape = input.type.shape;
-    if (shape.rank() != 4) return {FormatRule::kDefaultOnly, PrecisionRule::kFollow};
+    if (shape.rank() != 4) {
+      rules.format = FormatRule::kDefaultOnly;
+      return rules;
+    }
     if (shape[1] % kChannelBlock != 0) rules.format = FormatRule::kUniformUnpadded;
   }
   return rules;

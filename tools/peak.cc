@@ -1,7 +1,6 @@
 #include "tools/peak.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace ashlar {
 namespace {
@@ -14,9 +13,8 @@ bool LiveAt(const memory::Buffer& buffer, int64_t step) {
 // was made in its place.
 int64_t CopiedBytes(const PlannedGraph& planned, int index) {
   const Var& var = planned.graph.var(index);
-  static constexpr absl::string_view kMoving[] = {"Concat", "RelayoutFormat", "Subtensor"};
-  const absl::string_view type = planned.graph.node(var.producer).op->type();
-  if (std::find(std::begin(kMoving), std::end(kMoving), type) == std::end(kMoving)) return 0;
+  const OperatorNode& producer = planned.graph.node(var.producer);
+  if (!producer.op->storage_rules(planned.graph.SiteOf(producer)).moves) return 0;
   int64_t bytes = var.type.bytes();
   for (const Placement& placement : planned.model.placements[var.producer]) {
     if (planned.model.storages[placement.outer].owner != index) continue;

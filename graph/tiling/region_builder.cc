@@ -244,10 +244,8 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
     }
     inputs = std::move(operands);
   }
-  if (format == Format::kNHCW16c) {
-    // A change of format says in its parameters what it changes to.
-    OperatorPtr relayout = operators_.MakeRelayout(format);
-    if (op->type() == relayout->type()) op = std::move(relayout);
+  if (format == Format::kNHCW16c && op->storage_rules(site).names_format) {
+    op = operators_.MakeRelayout(format);
   }
   GraphBuilder::NodeOptions options;
   options.name = absl::StrCat(n.name, part);
