@@ -91,6 +91,21 @@ void AlignBuffers(int64_t alignment, memory::Problem& problem) {
   }
 }
 
+// Without the overwrites, or without the other relations of memory, that `goes` picks.
+template <typename Goes>
+Lifetimes Without(const Lifetimes& lifetimes, bool overwrites, const Goes& goes) {
+  Lifetimes result = lifetimes;
+  std::vector<Inside>& inside = result.problem.inside;
+  const auto first_overwrite = inside.end() - lifetimes.num_overwrites;
+  const auto begin = overwrites ? first_overwrite : inside.begin();
+  const auto end = overwrites ? inside.end() : first_overwrite;
+  const auto kept = std::remove_if(begin, end, goes);
+  if (overwrites) result.num_overwrites -= static_cast<int>(end - kept);
+  inside.erase(kept, end);
+  AlignBuffers(LargestAlignment(lifetimes.problem.buffers), result.problem);
+  return result;
+}
+
 }  // namespace
 
 Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
@@ -168,30 +183,21 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
 }
 
 Lifetimes WithoutNeedlessOverwrites(const Lifetimes& lifetimes, int64_t bound) {
-  Lifetimes result = lifetimes;
-  std::vector<Inside>& inside = result.problem.inside;
   const std::vector<Buffer>& buffers = lifetimes.problem.buffers;
   const Profile live(lifetimes.problem);
-  if (live.empty()) return result;
+  if (live.empty()) return lifetimes;
   const auto needless = [&](const Inside& relation) {
     // Both live in the step of the output's birth only, and no other overwrite happens in it.
     const Buffer& output = buffers[relation.inner];
     return live.At(output.lower) + output.size <= bound;
   };
-  inside.erase(std::remove_if(inside.end() - lifetimes.num_overwrites, inside.end(), needless),
-               inside.end());
-  result.num_overwrites -=
-      static_cast<int>(lifetimes.problem.inside.size()) - static_cast<int>(inside.size());
-  AlignBuffers(LargestAlignment(buffers), result.problem);
-  return result;
+  return Without(lifetimes, /*overwrites=*/true, needless);
 }
 
 Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound) {
-  Lifetimes result = lifetimes;
-  std::vector<Inside>& inside = result.problem.inside;
   const std::vector<Buffer>& buffers = lifetimes.problem.buffers;
   const Profile live(lifetimes.problem);
-  if (live.empty()) return result;
+  if (live.empty()) return lifetimes;
   std::map<int64_t, int64_t> copied;  // by step: bytes that now live there twice
   const auto waits = [&](const Inside& relation) {
     const Buffer &part = buffers[relation.inner], &whole = buffers[relation.outer];
@@ -202,10 +208,7 @@ Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound) {
     others += part.size;
     return true;
   };
-  inside.erase(std::remove_if(inside.begin(), inside.end() - lifetimes.num_overwrites, waits),
-               inside.end() - lifetimes.num_overwrites);
-  AlignBuffers(LargestAlignment(buffers), result.problem);
-  return result;
+  return Without(lifetimes, /*overwrites=*/false, waits);
 }
 
 }  // namespace ashlar

@@ -1,19 +1,12 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "graph/passes/pass.h"
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
-#include "opr/elemwise.h"
 #include "opr/get_var_shape.h"
 #include "opr/matrix_mul.h"
 #include "opr/reshape.h"
 #include "opr/subtensor.h"
 #include "opr/type_cvt.h"
-#include "tests/support/graph_maker.h"
-#include "tests/support/operators.h"
+#include "tests/graph/passes/pass_test.h"
 #include "tests/support/shapes.h"
-#include "tests/support/tensors.h"
 
 namespace ashlar::testing {
 namespace {
@@ -21,22 +14,17 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class FoldConstantsTest : public ::testing::Test {
+class FoldConstantsTest : public PassTest {
  protected:
   Graph FoldTo(int output) {
     make_.Output(output);
     const Graph before = std::move(make_).Build();
     Graph after = Value(FoldConstants(before, Operators()));
-    const HostTensor x = RandomTensor(random_, {2, 3, 4, 1});
-    const std::vector<HostTensor> expected = Value(EvaluateGraph(before, {{"x", x}}));
-    const std::vector<HostTensor> actual = Value(EvaluateGraph(after, {{"x", x}}));
-    EXPECT_TRUE(Near(actual[0], expected[0], 0));
+    ExpectSameOutputs(before, after, RandomTensor(random_, {2, 3, 4, 1}), 0);
     EXPECT_EQ(after.outputs()[0].name, before.outputs()[0].name);
     return after;
   }
 
-  std::mt19937_64 random_{5};
-  GraphMaker make_;
   int x_ = make_.Input("x", {2, 3, 4, 1});
 };
 

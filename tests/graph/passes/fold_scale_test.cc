@@ -1,13 +1,6 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "graph/passes/pass.h"
 #include "opr/batch_norm.h"
 #include "opr/conv_bias.h"
-#include "opr/elemwise.h"
-#include "tests/support/graph_maker.h"
-#include "tests/support/operators.h"
-#include "tests/support/tensors.h"
+#include "tests/graph/passes/pass_test.h"
 
 namespace ashlar::testing {
 namespace {
@@ -16,11 +9,8 @@ using ::testing::ElementsAre;
 
 constexpr ElemwiseParam kAdd{ScalarFunction::kAdd}, kMul{ScalarFunction::kMul};
 
-class FoldScaleTest : public ::testing::Test {
+class FoldScaleTest : public PassTest {
  protected:
-  int Random(const Shape& shape, double low = -1, double high = 1) {
-    return make_.Constant(RandomTensor(random_, shape, low, high));
-  }
   int Conv(int x, int64_t in_channels, int64_t out_channels) {
     return make_.Add<ConvolutionForward>({.pad_h = 1, .pad_w = 1},
                                          {x, Random({out_channels, in_channels, 3, 3})}, "conv");
@@ -37,15 +27,10 @@ class FoldScaleTest : public ::testing::Test {
     Graph after = Value(FoldScale(before, Operators(), [&](const HostTensor& constant) {
       replaced_.push_back(constant.shape());
     }));
-    const HostTensor x = RandomTensor(random_, {2, 3, 5, 6});
-    const std::vector<HostTensor> expected = Value(EvaluateGraph(before, {{"x", x}}));
-    const std::vector<HostTensor> actual = Value(EvaluateGraph(after, {{"x", x}}));
-    for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(Near(actual[i], expected[i], 1e-5));
+    ExpectSameOutputs(before, after, RandomTensor(random_, {2, 3, 5, 6}), 1e-5);
     return after;
   }
 
-  std::mt19937_64 random_{7};
-  GraphMaker make_;
   int x_ = make_.Input("x", {2, 3, 5, 6});
   std::vector<Shape> replaced_;  // of constants that Fold was told of
 };

@@ -1,40 +1,26 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "graph/passes/pass.h"
 #include "opr/conv_bias.h"
-#include "opr/elemwise.h"
 #include "opr/pooling.h"
+#include "tests/graph/passes/pass_test.h"
 #include "tests/support/activations.h"
-#include "tests/support/graph_maker.h"
-#include "tests/support/operators.h"
-#include "tests/support/tensors.h"
 
 namespace ashlar::testing {
 namespace {
 
 using ::testing::ElementsAre;
 
-class FuseTest : public ::testing::Test {
+class FuseTest : public PassTest {
  protected:
-  int Random(const Shape& shape) { return make_.Constant(RandomTensor(random_, shape)); }
   // Keeps the size of the image.
   int Conv(int x, int64_t in_channels, int64_t out_channels, const std::string& name = "") {
     return make_.Add<ConvolutionForward>({.pad_h = 1, .pad_w = 1},
                                          {x, Random({out_channels, in_channels, 3, 3})}, name);
   }
   int Bias(int64_t channels) { return Random({1, channels, 1, 1}); }
-  int Elem(ScalarFunction mode, std::vector<int> inputs, const std::string& name = "") {
-    return make_.Add<Elemwise>({mode}, std::move(inputs), name);
-  }
   Graph FuseTo(int output) {
     make_.Output(output);
     const Graph before = std::move(make_).Build();
     Graph after = Value(Fuse(before, Operators()));
-    const HostTensor x = RandomTensor(random_, {2, 3, 5, 6});
-    const std::vector<HostTensor> expected = Value(EvaluateGraph(before, {{"x", x}}));
-    const std::vector<HostTensor> actual = Value(EvaluateGraph(after, {{"x", x}}));
-    for (size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(Near(actual[i], expected[i], 1e-5));
+    ExpectSameOutputs(before, after, RandomTensor(random_, {2, 3, 5, 6}), 1e-5);
     return after;
   }
   static const OperatorNode& Producer(const Graph& graph, int var) {
@@ -44,8 +30,6 @@ class FuseTest : public ::testing::Test {
     return dynamic_cast<const ConvBiasForward&>(*node.op).param().nonlineMode;
   }
 
-  std::mt19937_64 random_{11};
-  GraphMaker make_;
   int x_ = make_.Input("x", {2, 3, 5, 6});
 };
 

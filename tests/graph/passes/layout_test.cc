@@ -1,29 +1,22 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
-#include "graph/passes/pass.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
-#include "opr/elemwise.h"
 #include "opr/get_var_shape.h"
 #include "opr/matrix_mul.h"
 #include "opr/pooling.h"
 #include "opr/reduce.h"
 #include "opr/reshape.h"
 #include "opr/type_cvt.h"
-#include "tests/support/graph_maker.h"
-#include "tests/support/operators.h"
+#include "tests/graph/passes/pass_test.h"
 #include "tests/support/shapes.h"
-#include "tests/support/tensors.h"
 
 namespace ashlar::testing {
 namespace {
 
 using ::testing::ElementsAre;
 
-class LayoutTest : public ::testing::Test {
+class LayoutTest : public PassTest {
  protected:
   int Zeros(const Shape& shape) {
     return make_.Constant(HostTensor::Zeros(DType::kFloat32, shape));
@@ -32,26 +25,13 @@ class LayoutTest : public ::testing::Test {
     const int64_t in_channels = make_.var(x).type.shape[1];
     return make_.Add<ConvolutionForward>({}, {x, Zeros({out_channels, in_channels, 1, 1})}, name);
   }
-  int Elem(ScalarFunction mode, std::vector<int> inputs, const std::string& name = "") {
-    return make_.Add<Elemwise>({mode}, std::move(inputs), name);
-  }
   Graph Assign() { return Value(AssignLayout(std::move(make_).Build(), Operators())); }
-  // The formats of a named node's output and inputs: "b" for NCHW16c, "r" for row-major.
-  static std::string Formats(const Graph& graph, const std::string& name,
-                             Format image_format = Format::kNCHW16c) {
-    for (const OperatorNode& node : graph.nodes()) {
-      if (node.name != name) continue;
-      const auto letter = [&](int var) {
-        return graph.var(var).type.format == image_format ? "b" : "r";
-      };
-      std::string text = absl::StrCat(letter(node.outputs[0]), "=");
-      for (int input : node.inputs) text += letter(input);
-      return text;
-    }
-    return "no such node";
+  // "b" for NCHW16c, "r" for row-major.
+  static void ExpectFormats(const Graph& graph, const NodeLetters& expected,
+                            Format image_format = Format::kNCHW16c) {
+    ExpectLetters(graph, expected,
+                  [&](const TensorType& type) { return type.format == image_format ? "b" : "r"; });
   }
-
-  GraphMaker make_;
 };
 
 TEST_F(LayoutTest, TheStemReadsTheRowMajorImage) {
@@ -61,8 +41,7 @@ TEST_F(LayoutTest, TheStemReadsTheRowMajorImage) {
   const Graph graph = Assign();
   EXPECT_THAT(ComputingTypes(graph),
               ElementsAre("ConvolutionForward", "ConvolutionForward", "RelayoutFormat"));
-  EXPECT_EQ(Formats(graph, "stem"), "b=rr");
-  EXPECT_EQ(Formats(graph, "next"), "b=br");
+  ExpectFormats(graph, {{"stem", "b=rr"}, {"next", "b=br"}});
   EXPECT_EQ(graph.var(graph.outputs()[0].var).type.format, Format::kDefault);
   EXPECT_EQ(graph.outputs()[0].name, "next");
 }
@@ -75,9 +54,7 @@ TEST_F(LayoutTest, WideInputsAreRelaidOnce) {
   EXPECT_THAT(ComputingTypes(graph),
               ElementsAre("RelayoutFormat", "ConvolutionForward", "ConvolutionForward", "Elemwise",
                           "RelayoutFormat"));
-  EXPECT_EQ(Formats(graph, "a"), "b=br");
-  EXPECT_EQ(Formats(graph, "b"), "b=br");
-  EXPECT_EQ(Formats(graph, "sum"), "b=bb");
+  ExpectFormats(graph, {{"a", "b=br"}, {"b", "b=br"}, {"sum", "b=bb"}});
 }
 
 TEST_F(LayoutTest, ResidualBlocksNeedNoCopies) {
@@ -91,9 +68,8 @@ TEST_F(LayoutTest, ResidualBlocksNeedNoCopies) {
   EXPECT_THAT(ComputingTypes(graph),
               ElementsAre("ConvolutionForward", "PoolingForward", "ConvolutionForward", "Elemwise",
                           "ConvBiasForward", "RelayoutFormat"));
-  EXPECT_EQ(Formats(graph, "pool"), "b=b");
-  EXPECT_EQ(Formats(graph, "relu"), "b=rb");  // the constant is read as it is
-  EXPECT_EQ(Formats(graph, "residual"), "b=brrb");
+  // The constant is read as it is.
+  ExpectFormats(graph, {{"pool", "b=b"}, {"relu", "b=rb"}, {"residual", "b=brrb"}});
 }
 
 TEST_F(LayoutTest, NothingIsBlockedWithoutNeed) {
@@ -110,16 +86,14 @@ TEST_F(LayoutTest, PointwiseOperatorsFollowTheirInputs) {
   const int b = Elem(ScalarFunction::kMul, {a, map}, "b");
   make_.Output(Elem(ScalarFunction::kFuseMulAdd3, {b, row, Zeros({1, 32, 4, 4})}, "c"));
   const Graph graph = Assign();
-  EXPECT_EQ(Formats(graph, "a"), "b=bb");
-  EXPECT_EQ(Formats(graph, "b"), "b=br");
-  EXPECT_EQ(Formats(graph, "c"), "b=brr");
+  ExpectFormats(graph, {{"a", "b=bb"}, {"b", "b=br"}, {"c", "b=brr"}});
 }
 
 TEST_F(LayoutTest, OutputsOfAnotherRankAreRowMajor) {
   const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
   const int batch = make_.Input("batch", {2, 1, 1, 1, 1});
   make_.Output(Elem(ScalarFunction::kAdd, {image, batch}, "sum"));
-  EXPECT_EQ(Formats(Assign(), "sum"), "r=rr");
+  ExpectFormats(Assign(), {{"sum", "r=rr"}});
 }
 
 TEST_F(LayoutTest, ConcatIsBlockedWhereChannelsAreWholeBlocks) {
@@ -128,8 +102,7 @@ TEST_F(LayoutTest, ConcatIsBlockedWhereChannelsAreWholeBlocks) {
   make_.Output(make_.Add<Concat>({1}, {a, wide, Zeros({1, 16, 4, 4})}, "whole"));
   make_.Output(make_.Add<Concat>({1}, {a, b}, "part"));
   const Graph graph = Assign();
-  EXPECT_EQ(Formats(graph, "whole"), "b=bbb");
-  EXPECT_EQ(Formats(graph, "part"), "r=rr");
+  ExpectFormats(graph, {{"whole", "b=bbb"}, {"part", "r=rr"}});
 }
 
 TEST_F(LayoutTest, RowMajorReadersShareOneRelayout) {
@@ -140,14 +113,14 @@ TEST_F(LayoutTest, RowMajorReadersShareOneRelayout) {
   const Graph graph = Assign();
   EXPECT_THAT(ComputingTypes(graph),
               ElementsAre("ConvolutionForward", "RelayoutFormat", "Reduce", "Reduce"));
-  EXPECT_EQ(Formats(graph, "a"), "r=r");
+  ExpectFormats(graph, {{"a", "r=r"}});
 }
 
 TEST_F(LayoutTest, ShapesAreReadInAnyFormat) {
   const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
   make_.Output(make_.Add<GetVarShape>({}, {image}, "shape"));
   const Graph graph = Assign();
-  EXPECT_EQ(Formats(graph, "shape"), "r=b");
+  ExpectFormats(graph, {{"shape", "r=b"}});
 }
 
 TEST_F(LayoutTest, AfterGlobalPoolingTheRelayoutIsAView) {
@@ -170,8 +143,7 @@ TEST_F(LayoutTest, OtherDTypesStayRowMajor) {
   const int half = make_.Add<TypeCvt>({DType::kFloat16}, {image}, "half");
   make_.Output(Elem(ScalarFunction::kRelu, {half}, "relu"));
   const Graph graph = Assign();
-  EXPECT_EQ(Formats(graph, "half"), "r=r");
-  EXPECT_EQ(Formats(graph, "relu"), "r=r");
+  ExpectFormats(graph, {{"half", "r=r"}, {"relu", "r=r"}});
 }
 
 // "b" is here what is in NHWC.
@@ -180,8 +152,8 @@ class ChannelsLastTest : public LayoutTest {
   Graph Assign() {
     return Value(AssignLayout(std::move(make_).Build(), Operators(), Format::kNHWC));
   }
-  static std::string Formats(const Graph& graph, const std::string& name) {
-    return LayoutTest::Formats(graph, name, Format::kNHWC);
+  static void ExpectFormats(const Graph& graph, const NodeLetters& expected) {
+    LayoutTest::ExpectFormats(graph, expected, Format::kNHWC);
   }
 };
 
@@ -193,22 +165,20 @@ TEST_F(ChannelsLastTest, ImagesOfFewChannelsAndOfSixteenBitsAreToo) {
   const Graph graph = Assign();
   EXPECT_THAT(ComputingTypes(graph), ElementsAre("RelayoutFormat", "ConvolutionForward", "TypeCvt",
                                                  "Elemwise", "RelayoutFormat"));
-  EXPECT_EQ(Formats(graph, "stem"), "b=br");
-  EXPECT_EQ(Formats(graph, "half"), "b=b");
-  EXPECT_EQ(Formats(graph, "relu"), "b=b");
+  ExpectFormats(graph, {{"stem", "b=br"}, {"half", "b=b"}, {"relu", "b=b"}});
 }
 
 TEST_F(ChannelsLastTest, ConcatIsWhateverTheChannels) {
   const int x = make_.Input("x", {1, 3, 4, 4});
   make_.Output(make_.Add<Concat>({1}, {Conv(x, 16), Conv(x, 5)}, "concat"));
-  EXPECT_EQ(Formats(Assign(), "concat"), "b=bb");
+  ExpectFormats(Assign(), {{"concat", "b=bb"}});
 }
 
 TEST_F(ChannelsLastTest, WhatBroadcastsStaysRowMajor) {
   const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
   const int map = make_.Input("map", {1, 1, 4, 4}), wide = make_.Input("wide", {1, 16, 4, 4});
   make_.Output(Elem(ScalarFunction::kFuseMulAdd3, {image, map, wide}, "sum"));
-  EXPECT_EQ(Formats(Assign(), "sum"), "b=brb");
+  ExpectFormats(Assign(), {{"sum", "b=brb"}});
 }
 
 // The casts of a model in 16-bit floats stand at its borders, where the formats change, too.
@@ -228,10 +198,7 @@ TEST_F(ChannelsLastTest, ConversionsChangeTheFormatToo) {
   EXPECT_THAT(ComputingTypes(graph),
               ElementsAre("TypeCvt", "ConvolutionForward", "ConvolutionForward", "Elemwise",
                           "TypeCvt", "TypeCvt", "Reduce"));
-  EXPECT_EQ(Formats(graph, "low"), "b=r");
-  EXPECT_EQ(Formats(graph, "a"), "b=br");
-  EXPECT_EQ(Formats(graph, "high"), "r=b");
-  EXPECT_EQ(Formats(graph, "summed"), "r=b");
+  ExpectFormats(graph, {{"low", "b=r"}, {"a", "b=br"}, {"high", "r=b"}, {"summed", "r=b"}});
 }
 
 TEST_F(ChannelsLastTest, ConversionsFollowWhereTheirReadersDisagree) {
@@ -245,30 +212,24 @@ TEST_F(ChannelsLastTest, ConversionsFollowWhereTheirReadersDisagree) {
   make_.Output(Conv(high, 5, "conv"));
   make_.Output(make_.Add<TypeCvt>({DType::kInt32}, {image}, "integers"));
   const Graph graph = Assign();
-  EXPECT_EQ(Formats(graph, "low"), "r=r");
-  EXPECT_EQ(Formats(graph, "high"), "b=b");
-  EXPECT_EQ(Formats(graph, "conv"), "b=br");
-  EXPECT_EQ(Formats(graph, "integers"), "r=r");
+  ExpectFormats(graph, {{"low", "r=r"}, {"high", "b=b"}, {"conv", "b=br"}, {"integers", "r=r"}});
 }
 
 TEST_F(LayoutTest, WeightsAreLeftAlone) {
   // A filter of the output's shape: 32 images of 32 channels and one pixel.
   const int x = make_.Input("x", {32, 32, 1, 1});
   make_.Output(Conv(x, 32, "conv"));
-  EXPECT_EQ(Formats(Assign(), "conv"), "b=br");
+  ExpectFormats(Assign(), {{"conv", "b=br"}});
 }
 
 TEST_F(LayoutTest, KeepsIdsNamesAndValues) {
-  std::mt19937_64 random(3);
   const int x = make_.Input("x", {2, 3, 5, 5});
-  const int filter = make_.Constant(RandomTensor(random, {17, 3, 2, 2}));
+  const int filter = Random({17, 3, 2, 2});
   const int conv = make_.Add<ConvolutionForward>({}, {x, filter}, "conv");
   make_.Output(Elem(ScalarFunction::kSigmoid, {conv}, "sigmoid"));
   const Graph before = std::move(make_).Build();
   const Graph after = Value(AssignLayout(before, Operators()));
-  const HostTensor value = RandomTensor(random, {2, 3, 5, 5});
-  EXPECT_TRUE(Near(Value(EvaluateGraph(after, {{"x", value}}))[0],
-                   Value(EvaluateGraph(before, {{"x", value}}))[0], 0));
+  ExpectSameOutputs(before, after, RandomTensor(random_, {2, 3, 5, 5}), 0);
   for (const Var& var : before.vars()) {
     EXPECT_TRUE(std::any_of(after.vars().begin(), after.vars().end(), [&](const Var& other) {
       return other.id == var.id && other.name == var.name && other.type.shape == var.type.shape;

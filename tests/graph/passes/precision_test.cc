@@ -1,12 +1,7 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
-#include "graph/passes/pass.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
-#include "opr/elemwise.h"
 #include "opr/lrn.h"
 #include "opr/matrix_mul.h"
 #include "opr/pooling.h"
@@ -14,57 +9,41 @@
 #include "opr/reshape.h"
 #include "opr/softmax.h"
 #include "opr/type_cvt.h"
-#include "tests/support/graph_maker.h"
-#include "tests/support/operators.h"
+#include "tests/graph/passes/pass_test.h"
 #include "tests/support/shapes.h"
-#include "tests/support/tensors.h"
 
 namespace ashlar::testing {
 namespace {
 
 using ::testing::ElementsAre;
 
-class PrecisionTest : public ::testing::Test {
+class PrecisionTest : public PassTest {
  protected:
-  int Weights(const Shape& shape) { return make_.Constant(RandomTensor(random_, shape)); }
   int Conv(int x, int64_t channels, const std::string& name) {
     return make_.Add<ConvolutionForward>(
-        {}, {x, Weights({channels, make_.var(x).type.shape[1], 1, 1})}, name);
+        {}, {x, Random({channels, make_.var(x).type.shape[1], 1, 1})}, name);
   }
   Graph Assign(DType precision = DType::kFloat16) {
     return Value(AssignPrecision(std::move(make_).Build(), Operators(), precision));
   }
-  // The dtypes of a named node's output and inputs: "h" for Float16, "f" for Float32, "i" others.
-  static std::string DTypes(const Graph& graph, const std::string& name) {
-    for (const OperatorNode& node : graph.nodes()) {
-      if (node.name != name) continue;
-      const auto letter = [&](int var) {
-        const DType dtype = graph.var(var).type.dtype;
-        return dtype == DType::kFloat16 ? "h" : dtype == DType::kFloat32 ? "f" : "i";
-      };
-      std::string text = absl::StrCat(letter(node.outputs[0]), "=");
-      for (int input : node.inputs) text += letter(input);
-      return text;
-    }
-    return "no such node";
+  // "h" for Float16, "f" for Float32, "i" for others.
+  static void ExpectDTypes(const Graph& graph, const NodeLetters& expected) {
+    ExpectLetters(graph, expected, [](const TensorType& type) {
+      return type.dtype == DType::kFloat16 ? "h" : type.dtype == DType::kFloat32 ? "f" : "i";
+    });
   }
-
-  GraphMaker make_;
-  std::mt19937_64 random_{5};
 };
 
 TEST_F(PrecisionTest, CastsStandAtTheBordersOnly) {
   const int x = make_.Input("x", {2, 8, 4, 4});
   const int a = Conv(x, 8, "a");
-  const int b = make_.Add<Elemwise>({ScalarFunction::kRelu}, {a}, "b");
+  const int b = Elem(ScalarFunction::kRelu, {a}, "b");
   const int c = Conv(b, 8, "c");
   make_.Output(c);
   const Graph graph = Assign();
   EXPECT_THAT(ComputingTypes(graph), ElementsAre("TypeCvt", "ConvolutionForward", "Elemwise",
                                                  "ConvolutionForward", "TypeCvt"));
-  EXPECT_EQ(DTypes(graph, "a"), "h=hh");
-  EXPECT_EQ(DTypes(graph, "b"), "h=h");
-  EXPECT_EQ(DTypes(graph, "c"), "h=hh");
+  ExpectDTypes(graph, {{"a", "h=hh"}, {"b", "h=h"}, {"c", "h=hh"}});
 }
 
 TEST_F(PrecisionTest, SoftmaxAndReductionsStayInFloat32) {
@@ -72,13 +51,11 @@ TEST_F(PrecisionTest, SoftmaxAndReductionsStayInFloat32) {
   const int a = Conv(x, 8, "a");
   const int sum = make_.Add<Reduce>({ReduceMode::kMean, 3}, {a}, "sum");
   const int flat = make_.Add<Reshape>({}, {sum, make_.Constant(Int32Vector({2, 32}))}, "flat");
-  const int product = make_.Add<MatrixMul>({}, {flat, Weights({32, 4})}, "product");
+  const int product = make_.Add<MatrixMul>({}, {flat, Random({32, 4})}, "product");
   make_.Output(make_.Add<Softmax>({}, {product}, "softmax"));
   const Graph graph = Assign();
-  EXPECT_EQ(DTypes(graph, "sum"), "f=f");
-  EXPECT_EQ(DTypes(graph, "flat"), "f=fi");
-  EXPECT_EQ(DTypes(graph, "product"), "h=hh");
-  EXPECT_EQ(DTypes(graph, "softmax"), "f=h");  // it reads 16 bits and sums in Float32
+  // Softmax reads 16 bits and sums in Float32.
+  ExpectDTypes(graph, {{"sum", "f=f"}, {"flat", "f=fi"}, {"product", "h=hh"}, {"softmax", "f=h"}});
 }
 
 TEST_F(PrecisionTest, NoCastsStandBeforeWhatTakesAnyDType) {
@@ -89,27 +66,25 @@ TEST_F(PrecisionTest, NoCastsStandBeforeWhatTakesAnyDType) {
   const Graph graph = Assign();
   EXPECT_THAT(ComputingTypes(graph),
               ElementsAre("TypeCvt", "ConvolutionForward", "TypeCvt", "TypeCvt", "Softmax"));
-  EXPECT_EQ(DTypes(graph, "integers"), "i=h");
-  EXPECT_EQ(DTypes(graph, "half"), "h=h");
-  EXPECT_EQ(DTypes(graph, "softmax"), "f=h");
+  ExpectDTypes(graph, {{"integers", "i=h"}, {"half", "h=h"}, {"softmax", "f=h"}});
 }
 
 TEST_F(PrecisionTest, OthersFollowTheirInputs) {
   const int x = make_.Input("x", {1, 8, 4, 4});
   const int image = Conv(x, 8, "image");
-  const int wide = make_.Add<Elemwise>({ScalarFunction::kTanh}, {x}, "wide");
-  const int sum = make_.Add<Elemwise>({ScalarFunction::kAdd}, {wide, image}, "sum");
+  const int wide = Elem(ScalarFunction::kTanh, {x}, "wide");
+  const int sum = Elem(ScalarFunction::kAdd, {wide, image}, "sum");
   const int pool = make_.Add<PoolingForward>({}, {sum}, "pool");
   make_.Output(make_.Add<Concat>({1}, {pool, pool}, "concat"));
   make_.Output(make_.Add<LRN>({}, {pool}, "lrn"));
-  make_.Output(make_.Add<Elemwise>({ScalarFunction::kExp}, {image}, "exp"));
+  make_.Output(Elem(ScalarFunction::kExp, {image}, "exp"));
   const Graph graph = Assign();
-  EXPECT_EQ(DTypes(graph, "wide"), "f=f");
-  EXPECT_EQ(DTypes(graph, "sum"), "h=hh");
-  EXPECT_EQ(DTypes(graph, "pool"), "h=h");
-  EXPECT_EQ(DTypes(graph, "concat"), "h=hh");
-  EXPECT_EQ(DTypes(graph, "lrn"), "h=h");
-  EXPECT_EQ(DTypes(graph, "exp"), "f=f");
+  ExpectDTypes(graph, {{"wide", "f=f"},
+                       {"sum", "h=hh"},
+                       {"pool", "h=h"},
+                       {"concat", "h=hh"},
+                       {"lrn", "h=h"},
+                       {"exp", "f=f"}});
 }
 
 TEST_F(PrecisionTest, ReadersShareACastAndConstantsAreConverted) {

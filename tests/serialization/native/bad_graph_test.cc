@@ -64,6 +64,13 @@ TEST(BadGraph, IsRefused) {
   const auto inputs = [](std::vector<uint32_t> vars) {
     return [vars](RawModel& model) { model.nodes[3].inputs = vars; };
   };
+  const auto again = [](size_t node) {
+    return [node](RawModel& model) {
+      RawNode copy = model.nodes[node];
+      copy.id = 50, copy.outputs[0].id = 51;
+      model.nodes.push_back(copy);
+    };
+  };
   ExpectRefused({
       {"input -1", inputs({0, 1, 0xffffffff}), "var 4294967295, but only 3"},
       {"input beyond the vars", inputs({0, 1, 99}), "var 99"},
@@ -95,20 +102,8 @@ TEST(BadGraph, IsRefused) {
       {"a var's largest id", [](RawModel& model) { model.nodes[3].outputs[0].id = 2147483647; },
        "id 2147483647"},
       {"negative next id", [](RawModel& model) { model.next_id = -1; }, "next_id is -1"},
-      {"two inputs of one name",
-       [](RawModel& model) {
-         RawNode again = model.nodes[0];
-         again.id = 50, again.outputs[0].id = 51;
-         model.nodes.push_back(again);
-       },
-       "two inputs are named 'data'"},
-      {"two outputs of one name",
-       [](RawModel& model) {
-         RawNode again = model.nodes[4];
-         again.id = 50, again.outputs[0].id = 51;
-         model.nodes.push_back(again);
-       },
-       "two outputs are named 'y'"},
+      {"two inputs of one name", again(0), "two inputs are named 'data'"},
+      {"two outputs of one name", again(4), "two outputs are named 'y'"},
       {"input without a name to bind", [](RawModel& model) { model.nodes[0].binding = ""; },
        "binding is missing"},
       {"operator with a name to bind", [](RawModel& model) { model.nodes[3].binding = "b"; },
