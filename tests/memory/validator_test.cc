@@ -66,12 +66,17 @@ TEST(ValidatorTest, NamesEachOtherFault) {
   EXPECT_EQ(verdict.second, 2);
 }
 
+// 1 lies in 0, at an offset, and outlives it; 2 is unrelated, and dies with 1.
+Problem OneInside(int64_t offset, int64_t lower_1, int64_t lower_2) {
+  return MakeProblem({{.id = 0, .lower = 0, .upper = 3, .size = 8},
+                      {.id = 1, .lower = lower_1, .upper = 5, .size = 4},
+                      {.id = 2, .lower = lower_2, .upper = 5, .size = 4}},
+                     {{1, 0, offset}});
+}
+
 TEST(ValidatorTest, RelatedBuffersMayOverlapButNotOthers) {
   // 0 is written in place by 1; 2 is unrelated and live with both.
-  const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 3, .size = 8},
-                                       {.id = 1, .lower = 2, .upper = 5, .size = 4},
-                                       {.id = 2, .lower = 2, .upper = 5, .size = 4}},
-                                      {{1, 0, 2}});
+  const Problem problem = OneInside(2, 2, 2);
   EXPECT_TRUE(ValidatePlan(problem, PlanOf({0, 2, 8}, 12)).ok());
   EXPECT_EQ(ValidatePlan(problem, PlanOf({0, 2, 6}, 10)).fault, Fault::kOverlap);
   // Without the relation it is an overlap.
@@ -82,10 +87,7 @@ TEST(ValidatorTest, RelatedBuffersMayOverlapButNotOthers) {
 
 TEST(ValidatorTest, BytesAreFreeOnlyWhenAllThatShareThemDied) {
   // 1 outlives 0 in half of its bytes; 2 comes when only 1 is left.
-  const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 3, .size = 8},
-                                       {.id = 1, .lower = 0, .upper = 5, .size = 4},
-                                       {.id = 2, .lower = 3, .upper = 5, .size = 4}},
-                                      {{1, 0, 4}});
+  const Problem problem = OneInside(4, 0, 3);
   EXPECT_TRUE(ValidatePlan(problem, PlanOf({0, 4, 0}, 8)).ok());
   const Verdict verdict = ValidatePlan(problem, PlanOf({0, 4, 2}, 8));
   EXPECT_EQ(verdict.fault, Fault::kOverlap);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/status.h"
@@ -15,9 +16,7 @@ namespace {
 OperatorPtr MakeConcat(int64_t axis) { return std::make_shared<const Concat>(ConcatParam{axis}); }
 
 TEST(Concat, RandomParts) {
-  for (int seed = 0; seed < 150; ++seed) {
-    SCOPED_TRACE(absl::StrCat("seed ", seed));
-    Random random(seed);
+  ForSeeds(150, [](int, Random& random) {
     const DType dtype = static_cast<DType>(Pick(random, 0, kNumDTypes - 1));
     const Shape first = RandomShape(random, 1, 4, 4);
     const int axis = static_cast<int>(Pick(random, 0, first.rank() - 1));
@@ -51,7 +50,7 @@ TEST(Concat, RandomParts) {
       EXPECT_EQ(0, std::memcmp(static_cast<const char*>(y.raw()) + *place, inputs[i].raw(),
                                inputs[i].bytes()));
     }
-  }
+  });
 }
 
 TensorType Image(Shape shape, Format format = Format::kNCHW16c) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/tensors.h"
@@ -29,9 +30,7 @@ std::vector<int64_t> RandomPattern(Random& random, const Shape& shape) {
 }
 
 TEST(Dimshuffle, RandomPatterns) {
-  for (int seed = 0; seed < 150; ++seed) {
-    SCOPED_TRACE(absl::StrCat("seed ", seed));
-    Random random(seed);
+  ForSeeds(150, [](int, Random& random) {
     const DType dtype = static_cast<DType>(Pick(random, 0, kNumDTypes - 1));
     const HostTensor x = RandomTensor(random, dtype, RandomShape(random, 0, 5, 4), -100, 100);
     const std::vector<int64_t> pattern = RandomPattern(random, x.shape());
@@ -52,7 +51,7 @@ TEST(Dimshuffle, RandomPatterns) {
     if (ViewOf(*MakeDimshuffle(pattern), {{{x_type}}, {y_type}})) {
       EXPECT_TRUE(Near(y, Values(x), 0));
     }
-  }
+  });
 }
 
 TEST(Dimshuffle, IsAViewWhenOnlyAxesOfSizeOneMove) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "opr/table.h"
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/status.h"
@@ -62,9 +63,7 @@ std::vector<double> Expected(ReduceMode mode, const HostTensor& x, const Shape& 
 }
 
 TEST(Reduce, OneAxisOfRandomShapes) {
-  for (int seed = 0; seed < 120; ++seed) {
-    SCOPED_TRACE(absl::StrCat("seed ", seed));
-    Random random(seed);
+  ForSeeds(120, [](int seed, Random& random) {
     const auto mode = static_cast<ReduceMode>(seed % 6);
     const Shape shape = RandomShape(random, 1, 5, 6);
     const int64_t axis = Pick(random, -shape.rank(), shape.rank() - 1);
@@ -74,13 +73,11 @@ TEST(Reduce, OneAxisOfRandomShapes) {
     const HostTensor actual = Evaluate(*MakeReduce(mode, axis), {x});
     EXPECT_EQ(actual.shape(), target);
     EXPECT_TRUE(Near(actual, Expected(mode, x, target), 1e-6));
-  }
+  });
 }
 
 TEST(Reduce, ToARandomShape) {
-  for (int seed = 0; seed < 120; ++seed) {
-    SCOPED_TRACE(absl::StrCat("seed ", seed));
-    Random random(seed);
+  ForSeeds(120, [](int seed, Random& random) {
     const auto mode = static_cast<ReduceMode>(seed % 6);
     const Shape shape = RandomShape(random, 1, 5, 5);
     Shape target;
@@ -92,7 +89,7 @@ TEST(Reduce, ToARandomShape) {
         Evaluate(*MakeReduce(mode), {x, Int64Vector({target.dims().begin(), target.dims().end()})});
     EXPECT_EQ(actual.shape(), target);
     EXPECT_TRUE(Near(actual, Expected(mode, x, target), 1e-6));
-  }
+  });
 }
 
 TEST(Reduce, EveryNumericDType) {

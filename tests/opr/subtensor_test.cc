@@ -7,6 +7,7 @@
 
 #include "opr/host_value.h"
 #include "opr/table.h"
+#include "tests/opr/seeds.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/status.h"
@@ -63,9 +64,7 @@ std::vector<int64_t> Taken(const Cut& cut, int64_t size) {
 }
 
 TEST(Subtensor, RandomCuts) {
-  for (int seed = 0; seed < 300; ++seed) {
-    SCOPED_TRACE(absl::StrCat("seed ", seed));
-    Random random(seed);
+  ForSeeds(300, [](int, Random& random) {
     const DType dtype = static_cast<DType>(Pick(random, 0, kNumDTypes - 1));
     const HostTensor x = RandomTensor(random, dtype, RandomShape(random, 1, 4, 5), -100, 100);
     std::vector<Cut> cuts;
@@ -108,7 +107,7 @@ TEST(Subtensor, RandomCuts) {
       EXPECT_EQ(0,
                 std::memcmp(static_cast<const char*>(x.raw()) + view->offset, y.raw(), y.bytes()));
     }
-  }
+  });
 }
 
 TEST(Subtensor, BoundsAtTheEdgeOfTheIntegers) {
@@ -193,20 +192,23 @@ TEST(Subtensor, IsAViewOfWholeChannelBlocks) {
   EXPECT_FALSE(ViewOf(one, {{2, 1, 2, {}, {}}}));
 }
 
+// Not these channels, nor columns.
+void ExpectOnlyRowsAreViews(const TensorType& image, int64_t offset_of_row_1, const Cut& channels) {
+  EXPECT_EQ(ViewOf(image, {{2, 1, 3, {}, {}}})->offset, offset_of_row_1);
+  EXPECT_FALSE(ViewOf(image, {channels}));
+  EXPECT_FALSE(ViewOf(image, {{3, 1, 2, {}, {}}}));
+}
+
 TEST(Subtensor, IsAViewOfRowsWhereTheyAreContiguous) {
   const TensorType one{DType::kFloat32, {1, 40, 3, 5}, Format::kNHCW16c};
-  EXPECT_EQ(ViewOf(one, {{2, 1, 3, {}, {}}})->offset, 48 * 5 * 4);
-  EXPECT_FALSE(ViewOf(one, {{1, 16, 32, {}, {}}}));
-  EXPECT_FALSE(ViewOf(one, {{3, 1, 2, {}, {}}}));
+  ExpectOnlyRowsAreViews(one, 48 * 5 * 4, {1, 16, 32, {}, {}});
   const TensorType two{DType::kFloat32, {2, 40, 3, 5}, Format::kNHCW16c};
   EXPECT_FALSE(ViewOf(two, {{2, 1, 3, {}, {}}}));
 }
 
 TEST(Subtensor, IsAViewOfRowsWithChannelsLast) {
   const TensorType one{DType::kFloat32, {1, 7, 3, 5}, Format::kNHWC};
-  EXPECT_EQ(ViewOf(one, {{2, 1, 3, {}, {}}})->offset, 5 * 7 * 4);
-  EXPECT_FALSE(ViewOf(one, {{1, 0, 3, {}, {}}}));
-  EXPECT_FALSE(ViewOf(one, {{3, 1, 2, {}, {}}}));
+  ExpectOnlyRowsAreViews(one, 5 * 7 * 4, {1, 0, 3, {}, {}});
 }
 
 TEST(Subtensor, KeepsOneAxisWhereRankIsAtLeastOne) {
