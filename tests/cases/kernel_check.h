@@ -2,6 +2,8 @@
 #ifndef ASHLAR_TESTS_CASES_KERNEL_CHECK_H_
 #define ASHLAR_TESTS_CASES_KERNEL_CHECK_H_
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -22,6 +24,11 @@ struct KernelOutcome {
 // run on nothing allocated but by libraries. Failures are added to the running test, with the case
 // in words.
 std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test);
+
+// The operator's type, as the name of a test of its cases.
+inline std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) {
+  return info.param.type;
+}
 
 }  // namespace ashlar::testing
 

@@ -16,7 +16,22 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-using CommandLineTest = CommandTest;
+struct UsageError {
+  const char* arguments;
+  const char* message;
+};
+
+class CommandLineTest : public CommandTest {
+ protected:
+  // The error, after a check that it is one of usage with the right message.
+  std::string ErrorOf(const UsageError& usage) {
+    const ProcessResult result = Ashlar(usage.arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.out, IsEmpty());
+    EXPECT_THAT(result.err, HasSubstr(usage.message));
+    return result.err;
+  }
+};
 
 TEST_F(CommandLineTest, EverySubcommandHasAScreenOfHelpWithExamples) {
   for (const CommandRow& row : Commands()) {
@@ -36,11 +51,7 @@ TEST_F(CommandLineTest, HelpAndVersion) {
 }
 
 TEST_F(CommandLineTest, UnknownNamesAreUsageErrorsWithTheNearestName) {
-  struct Case {
-    const char* arguments;
-    const char* message;
-  };
-  const Case cases[] = {
+  const UsageError cases[] = {
       {"run model.ash --treads 2", "unknown option --treads; did you mean --threads?"},
       {"run --treads=2", "unknown option --treads; did you mean --threads?"},
       {"plan model.ash --plannr auto --format svg", "did you mean --planner?"},
@@ -50,24 +61,17 @@ TEST_F(CommandLineTest, UnknownNamesAreUsageErrorsWithTheNearestName) {
       {"run", "MODEL"},
       {"zoo resnet18", "--output"},
   };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.arguments);
-    const ProcessResult result = Ashlar(c.arguments);
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_THAT(result.out, IsEmpty());
-    EXPECT_THAT(result.err, StartsWith("error: "));
-    EXPECT_THAT(result.err, HasSubstr(c.message));
-    EXPECT_THAT(result.err, HasSubstr("-h` lists"));
+  for (const UsageError& usage : cases) {
+    SCOPED_TRACE(usage.arguments);
+    const std::string error = ErrorOf(usage);
+    EXPECT_THAT(error, StartsWith("error: "));
+    EXPECT_THAT(error, HasSubstr("-h` lists"));
   }
 }
 
 // A wrong value is found before any work: the model need not even be there.
 TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
-  struct Case {
-    const char* arguments;
-    const char* message;
-  };
-  const Case cases[] = {
+  const UsageError cases[] = {
       {"run none.ash --threads 0", "--threads"},
       {"run none.ash --threads two", "--threads"},
       {"run none.ash --top abc", "--top: 'abc' is not a whole number from 0 to"},
@@ -117,11 +121,9 @@ TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
       {"plan none.ash --frontier --tile-info t.json", "--tile-info is about one plan"},
       {"plan none.ash --frontier --capacity 1MB", "--capacity is about one plan"},
   };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.arguments);
-    const ProcessResult result = Ashlar(c.arguments);
-    EXPECT_EQ(result.exit_code, 2);
-    EXPECT_THAT(result.err, HasSubstr(c.message));
+  for (const UsageError& usage : cases) {
+    SCOPED_TRACE(usage.arguments);
+    ErrorOf(usage);
   }
 }
 
@@ -162,11 +164,22 @@ TEST_F(CommandLineTest, DevicesHaveACanonicalForm) {
   EXPECT_THAT(gpu.err, HasSubstr("gpu1:0"));
 }
 
+// Command lines that report and write no file, and one more.
+std::vector<std::string> ReportsAnd(const char* last) {
+  return {"run model.ash",
+          "bench model.ash --iterations 2 --warmup 0",
+          "plan model.ash",
+          "inspect model.ash",
+          "ops",
+          "doctor",
+          "profile model.ash",
+          "verify model.ash",
+          "compare model.ash",
+          last};
+}
+
 TEST_F(CommandLineTest, ResultsAreOnStdoutAndNothingElse) {
-  for (const char* arguments :
-       {"run model.ash", "bench model.ash --iterations 2 --warmup 0", "plan model.ash",
-        "inspect model.ash", "ops", "doctor", "profile model.ash", "verify model.ash",
-        "compare model.ash", "zoo squeezenet --image 64 -o s.ash"}) {
+  for (const std::string& arguments : ReportsAnd("zoo squeezenet --image 64 -o s.ash")) {
     SCOPED_TRACE(arguments);
     const ProcessResult text = Ashlar(arguments);
     EXPECT_EQ(text.exit_code, 0) << text.err;
@@ -176,17 +189,13 @@ TEST_F(CommandLineTest, ResultsAreOnStdoutAndNothingElse) {
 }
 
 TEST_F(CommandLineTest, EveryDocumentHasTheCommonKeys) {
-  for (const char* arguments :
-       {"run model.ash", "bench model.ash --iterations 2 --warmup 0", "plan model.ash",
-        "inspect model.ash", "ops", "doctor", "profile model.ash", "verify model.ash",
-        "compare model.ash", "convert model.ash -o copy.ash"}) {
+  for (const std::string& arguments : ReportsAnd("convert model.ash -o copy.ash")) {
     SCOPED_TRACE(arguments);
-    const ProcessResult result = Ashlar(std::string(arguments) + " --json");
+    const ProcessResult result = Ashlar(arguments + " --json");
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const nlohmann::json document = result.Json();
     EXPECT_EQ(document["schema_version"], 1);
-    EXPECT_EQ(document["command"],
-              std::string(arguments).substr(0, std::string(arguments).find(' ')));
+    EXPECT_EQ(document["command"], arguments.substr(0, arguments.find(' ')));
     EXPECT_EQ(document["device"], "cpu0:0");
     EXPECT_GE(document["threads"], 1);
   }

@@ -15,8 +15,6 @@ Device& CpuDevice() {
   return *Value(OpenDevice(CompNode()));
 }
 
-std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) { return info.param.type; }
-
 class CpuKernels : public ::testing::TestWithParam<CaseFile> {};
 INSTANTIATE_TEST_SUITE_P(Operators, CpuKernels, ::testing::ValuesIn(AllCaseFiles()), TypeOf);
 

@@ -31,8 +31,6 @@ const std::map<std::string, std::set<std::string>>& Implementations() {
   return *names;
 }
 
-std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) { return info.param.type; }
-
 class CudaKernels : public ::testing::TestWithParam<CaseFile> {};
 INSTANTIATE_TEST_SUITE_P(Operators, CudaKernels, ::testing::ValuesIn(AllCaseFiles()), TypeOf);
 

@@ -96,6 +96,17 @@ class CudaSession : public ::testing::Test {
     }
   }
 
+  // One run for each of the seeds from `first` to before `last`.
+  void RunImages(Session& session, const std::vector<HostTensor>& outputs, uint64_t first,
+                 uint64_t last) {
+    for (uint64_t seed = first; seed < last; ++seed) {
+      const HostTensor image = Image(seed);
+      BindImage(session, image);
+      ASSERT_TRUE(IsOk(session.Run()));
+      ExpectOutputs(outputs, seed, 1e-4);
+    }
+  }
+
   EmulatedDevice& device_ = EmulatedDevice::Install();
 };
 
@@ -103,12 +114,7 @@ TEST_F(CudaSession, RunsAgainAsARecordingWithNewInputs) {
   const std::unique_ptr<Session> session = Make();
   const std::vector<HostTensor> outputs = BindOutputs(*session);
   device_.replays = 0;
-  for (uint64_t seed = 10; seed < 14; ++seed) {
-    const HostTensor image = Image(seed);
-    BindImage(*session, image);
-    ASSERT_TRUE(IsOk(session->Run()));
-    ExpectOutputs(outputs, seed, 1e-4);
-  }
+  RunImages(*session, outputs, 10, 14);
   EXPECT_EQ(device_.replays, 3) << "all runs but the first are one replay each";
 }
 
@@ -116,12 +122,7 @@ TEST_F(CudaSession, RunsWithoutRecordingToo) {
   const std::unique_ptr<Session> session = Make(OnGpu(), {.record = false});
   const std::vector<HostTensor> outputs = BindOutputs(*session);
   device_.replays = 0;
-  for (uint64_t seed = 20; seed < 22; ++seed) {
-    const HostTensor image = Image(seed);
-    BindImage(*session, image);
-    ASSERT_TRUE(IsOk(session->Run()));
-    ExpectOutputs(outputs, seed, 1e-4);
-  }
+  RunImages(*session, outputs, 20, 22);
   EXPECT_EQ(device_.replays, 0);
 }
 

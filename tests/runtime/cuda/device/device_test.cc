@@ -210,7 +210,6 @@ TEST_F(CudaLibrary, OtherStreamsAreRefused) {
 }
 
 class CudaDeviceKernels : public CudaDevice, public ::testing::WithParamInterface<CaseFile> {};
-std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) { return info.param.type; }
 INSTANTIATE_TEST_SUITE_P(Operators, CudaDeviceKernels, ::testing::ValuesIn(AllCaseFiles()), TypeOf);
 
 TEST_P(CudaDeviceKernels, ComputeWhatTheirOperatorMeans) {
