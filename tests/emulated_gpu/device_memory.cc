@@ -60,6 +60,16 @@ auto Containing(Map& map, const char* address, const Bytes& bytes) {
   return address < it->first + bytes(it->second) ? it : map.end();
 }
 
+// What speaks against an allocation of `size` bytes, whose address goes to `pointer`.
+cudaError_t AllocationError(const Call& call, const void* const* pointer, size_t size) {
+  if (call.fails()) return cudaErrorMemoryAllocation;
+  if (pointer == nullptr || size == 0) {
+    call.Misuse("no place for the address, or no bytes");
+    return cudaErrorInvalidValue;
+  }
+  return IsCapturing(call) ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+}
+
 }  // namespace
 
 DeviceWork::DeviceWork() {
@@ -96,12 +106,9 @@ using namespace ashlar::emulated;
 
 cudaError_t cudaMalloc(void** pointer, size_t size) {
   const Call call("cudaMalloc");
-  if (call.fails()) return Failed(cudaErrorMemoryAllocation);
-  if (pointer == nullptr || size == 0) {
-    call.Misuse("no place for the address, or no bytes");
-    return Failed(cudaErrorInvalidValue);
+  if (const cudaError_t error = AllocationError(call, pointer, size); error != cudaSuccess) {
+    return Failed(error);
   }
-  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
   const int64_t bytes = static_cast<int64_t>(size);
   if (bytes > FreeMemory()) return Failed(cudaErrorMemoryAllocation);
   auto block = std::make_unique<Block>();
@@ -153,12 +160,9 @@ cudaError_t cudaFree(void* pointer) {
 
 cudaError_t cudaMallocHost(void** pointer, size_t size) {
   const Call call("cudaMallocHost");
-  if (call.fails()) return Failed(cudaErrorMemoryAllocation);
-  if (pointer == nullptr || size == 0) {
-    call.Misuse("no place for the address, or no bytes");
-    return Failed(cudaErrorInvalidValue);
+  if (const cudaError_t error = AllocationError(call, pointer, size); error != cudaSuccess) {
+    return Failed(error);
   }
-  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
   *pointer = std::malloc(size);
   std::memset(*pointer, kGarbage, size);
   pinned[static_cast<char*>(*pointer)].bytes = static_cast<int64_t>(size);

@@ -20,6 +20,22 @@ cudaError_t Missing() {
   return machine.devices == 0 ? cudaErrorNoDevice : cudaSuccess;
 }
 
+struct ErrorTexts {
+  const char* name;
+  const char* meaning;
+};
+
+ErrorTexts TextsOf(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return {"cudaErrorMemoryAllocation", "out of memory"};
+    case cudaErrorUnknown:
+      return {"cudaErrorUnknown", "unknown error"};
+    default:
+      return {"another error of the emulation's", "described nowhere"};
+  }
+}
+
 }  // namespace
 
 cudaError_t Failed(cudaError_t error) { return last_error = error; }
@@ -37,26 +53,12 @@ cudaError_t cudaGetLastError() {
 
 const char* cudaGetErrorName(cudaError_t error) {
   const Call call("cudaGetErrorName");
-  switch (error) {
-    case cudaErrorMemoryAllocation:
-      return "cudaErrorMemoryAllocation";
-    case cudaErrorUnknown:
-      return "cudaErrorUnknown";
-    default:
-      return "another error of the emulation's";
-  }
+  return TextsOf(error).name;
 }
 
 const char* cudaGetErrorString(cudaError_t error) {
   const Call call("cudaGetErrorString");
-  switch (error) {
-    case cudaErrorMemoryAllocation:
-      return "out of memory";
-    case cudaErrorUnknown:
-      return "unknown error";
-    default:
-      return "described nowhere";
-  }
+  return TextsOf(error).meaning;
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
