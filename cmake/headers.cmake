@@ -15,7 +15,6 @@ function(ashlar_header_set name)
   target_precompile_headers(${name} PRIVATE ${set_HEADERS})
   target_link_libraries(${name} PRIVATE ${set_LIBRARIES})
   target_compile_options(${name} PRIVATE ${set_OPTIONS})
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # Gives a target the headers of a set. Its options must be the set's, but for the optimisation level.
