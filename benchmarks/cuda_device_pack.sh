@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:-build/release}")
 target=${2:-build/device_pack}
-programs=(ashlar latency_server runtime_cuda_device_test)
+programs=(ashlar latency_server runtime_cuda_device_test tools_gpu_test)
 cmake --build "$build" --target "${programs[@]}" ashlar_cuda
 # Results of an earlier call stay: the next one goes on with them.
 mkdir -p "$target"

@@ -55,7 +55,8 @@ libraries="$pack:$cuda:/usr/local/cuda/lib64"
 
 # Programs of the pack only: Python's own libraries are for Python.
 ashlar() { LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-120}" "$pack/ashlar" "$@"; }
-device_test() { LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-120}" "$pack/runtime_cuda_device_test" "$@"; }
+# A program of tests by name: runtime_cuda_device_test, tools_gpu_test.
+device_test() { LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-120}" "$pack/$1" "${@:2}"; }
 
 # A line for who reads along, and for the summary. Descriptor 3 is the script's stdout.
 say() { echo "$*" | tee -a "$out/summary.txt" "$out/log.txt" >&3; }
@@ -72,14 +73,21 @@ print(f["gpu0:0"]); print(*(f"{k}: {v}" for k, v in f.items() if "CUDA" in k or 
 }
 
 tests() {
-  local name suite="" status=0 output begun
+  local status=0
+  tests_of runtime_cuda_device_test || status=1
+  tests_of tools_gpu_test || status=1
+  return $status
+}
+
+tests_of() {
+  local program=$1 name suite="" status=0 output begun
   while read -r name; do
     case "$name" in
       *.) suite=$name; continue ;;
       '' | *' '*) continue ;;
     esac
     begun=$SECONDS
-    output=$(device_test --gtest_filter="$suite$name" 2>&1)
+    output=$(device_test "$program" --gtest_filter="$suite$name" 2>&1)
     case $?:$output in
       0:*'[  SKIPPED ]'*)
         # Of a device that does not answer: nothing was tested.
@@ -92,7 +100,7 @@ tests() {
       *) status=1; say "  $suite$name: FAILED"; say "$(grep -E -m 6 'Failure|error|rror:|Which|Actual|seed' <<<"$output")" ;;
     esac
     echo "$output"
-  done < <(device_test --gtest_list_tests | sed 's/^ *//; s/ *#.*//')
+  done < <(device_test "$program" --gtest_list_tests | sed 's/^ *//; s/ *#.*//')
   return $status
 }
 
@@ -163,7 +171,7 @@ sanitize() {
     local options=(--kernel-name kns=6ashlar --error-exitcode 9)
     [ $tool != memcheck ] || options+=(--report-api-errors no)
     sanitized "kernels by themselves" $tool "${options[@]}" "$pack/runtime_cuda_device_test" \
-      --gtest_filter='CudaDevice.KernelsComputeWhatTheirOperatorsMean' || status=1
+      --gtest_filter='*.ComputeWhatTheirOperatorMeans/*' || status=1
     [ "${found:-x}" = 0 ] || status=1
   done
   # Whole runs, the libraries' kernels included: what these read and write is memory that we gave them.

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "benchmarks/arguments.h"
 #include "benchmarks/synthetic_buffers.h"
 #include "memory/csv.h"
@@ -69,8 +68,11 @@ int Main(int argc, char** argv) {
   app.add_option("--capacity", options.limits.capacity, "the search ends at a plan within it")
       ->option_text("BYTES");
   app.add_option_function<double>(
-         "--time", [&options](double ms) { options.limits.time = absl::Milliseconds(ms); },
-         "of the search")
+         "--time",
+         [&options](double ms) {
+           options.limits.work = static_cast<int64_t>(ms * memory::kWorkPerMillisecond);
+         },
+         "of the search, about: it is counted")
       ->option_text("MS");
   app.add_option("--synthetic", synthetic, "as many synthetic buffers")->option_text("COUNT");
   app.add_option("FILE.csv", files, "buffers")->option_text("...");

@@ -17,7 +17,8 @@ struct Aliasing {
     int64_t offset = 0;
   };
   // The output may overwrite the input, which has as many bytes, when that dies here (MegEngine's
-  // writable forward).
+  // writable forward). An operator that names the pair guarantees that this is safe with respect to
+  // all of its outputs: no other output is still computed from bytes of the input that are gone.
   struct Overwrite {
     int output = 0, input = 0;
   };

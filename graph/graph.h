@@ -29,7 +29,7 @@ struct Var {
   int output_index = 0;  // among the outputs of the producer
 };
 
-// The scratch that another program lists among an operator's outputs. It is no var here: Ashlar's
+// The workspace that another program lists among an operator's outputs. It is no var here: Ashlar's
 // kernels state their own.
 struct RecordedWorkspace {
   int id = 0;         // from the same counter
@@ -86,7 +86,7 @@ class Graph {
   OwnedSite SiteOf(const OperatorNode& node) const { return {InputInfos(node), OutputTypes(node)}; }
 
   // Whether a node computes with weights: it has operations, and a constant that it reads on the
-  // device. Their FLOPs are those that budgets are about.
+  // device. Budgets are about their FLOPs.
   bool HasWeights(const OperatorNode& node) const;
 
   // The value of a var whose producer is a constant, else null.
@@ -134,6 +134,9 @@ class GraphBuilder {
     return Add(std::move(op), std::move(inputs), NodeOptions());
   }
   const Graph& graph() const { return graph_; }
+  // A var, and its producer where that makes nothing else, takes the place of one of another graph:
+  // its id, which nothing here may have, and its name.
+  void TakeIdentity(int var, const Graph& other, int other_var);
   // The static value of a var: constant, or computed from constants and shapes. Null if unknown.
   // The pointer lives until the next Add.
   const HostTensor* StaticValue(int var) { return values_.Find(graph_, var); }

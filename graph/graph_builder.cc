@@ -101,6 +101,20 @@ absl::StatusOr<std::vector<int>> GraphBuilder::Add(OperatorPtr op, std::vector<i
   return outputs;
 }
 
+void GraphBuilder::TakeIdentity(int var, const Graph& other, int other_var) {
+  const Var& from = other.var(other_var);
+  Var& to = graph_.vars_[var];
+  to.id = from.id;
+  to.name = from.name;
+  graph_.next_id_ = std::max(graph_.next_id_, from.id + 1);
+  const OperatorNode& maker = other.node(from.producer);
+  OperatorNode& node = graph_.nodes_[to.producer];
+  if (maker.outputs.size() != 1 || node.outputs.size() != 1) return;
+  node.id = maker.id;
+  node.name = maker.name;
+  node.priority = maker.priority;
+}
+
 absl::StatusOr<Graph> GraphBuilder::Build() && {
   if (graph_.outputs_.empty()) {
     return absl::InvalidArgumentError("the graph has no output (no OutputCallback)");

@@ -3,7 +3,7 @@
 // An Operator is a type with its parameters: immutable, shared between graphs, without ids. Passes,
 // planners and the executor ask it through this interface; concrete operators live in opr/. Types,
 // inference and evaluation every operator has; the groups of questions have headers of their own
-// and defaults that are always right: graph/{storage_rules,aliasing,fusion,tiling_rules}.h.
+// and defaults that are always right: graph/{storage_rules,aliasing,rewrite_rules,tiling_rules}.h.
 #ifndef ASHLAR_GRAPH_OPERATOR_H_
 #define ASHLAR_GRAPH_OPERATOR_H_
 
@@ -16,8 +16,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/aliasing.h"
-#include "graph/fusion.h"
 #include "graph/params.h"
+#include "graph/rewrite_rules.h"
 #include "graph/site.h"
 #include "graph/storage_rules.h"
 #include "graph/tiling_rules.h"
@@ -42,7 +42,7 @@ enum class Role {
   kOutput,    // input 0 is handed to the caller
 };
 
-class Operator : public FusionRules, public TilingRules {
+class Operator : public RewriteRules, public TilingRules {
  public:
   virtual ~Operator() = default;
 

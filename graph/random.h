@@ -1,4 +1,5 @@
-// Seeded random numbers that are the same on every machine and with every compiler.
+// Seeded random numbers that are the same on every machine and with every compiler: SplitMix64
+// (Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators").
 #ifndef ASHLAR_GRAPH_RANDOM_H_
 #define ASHLAR_GRAPH_RANDOM_H_
 
@@ -6,8 +7,7 @@
 
 namespace ashlar {
 
-// SplitMix64 (Steele, Lea, Flood 2014). Everything below is integer arithmetic and one rounding, so
-// that no mathematics library has a say in the result.
+// Integer arithmetic and one rounding, so that no mathematics library has a say in the result.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}

@@ -37,6 +37,15 @@ inline Range Hull(const Range& a, const Range& b) {
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
+// Part `index` of `count` of a range, all of a size but for what does not divide.
+inline Range PartOf(const Range& range, int64_t index, int64_t count) {
+  return {range.begin + range.size() * index / count,
+          range.begin + range.size() * (index + 1) / count};
+}
+
+// Dimensions of images that are cut.
+inline constexpr int kAxisN = 0, kAxisH = 2, kAxisW = 3;
+
 // One range for each dimension of a tensor's logical shape.
 using Region = absl::InlinedVector<Range, 4>;
 

@@ -37,7 +37,7 @@ class GraphRewriter {
   absl::StatusOr<Graph> Finish() &&;
 
  private:
-  // The new outputs stand for those of `node`.
+  // The new outputs stand for the outputs of `node`.
   absl::Status Add(const OperatorNode& node, OperatorPtr op, std::vector<int> new_inputs,
                    GraphBuilder::NodeOptions options);
 

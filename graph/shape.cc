@@ -66,6 +66,11 @@ int64_t TensorType::bytes() const {
   return elements * SizeOf(dtype);
 }
 
+bool MayBeImage(const TensorType& type, Format format) {
+  const bool dtype = IsBlocked(format) ? type.dtype == DType::kFloat32 : IsFloat(type.dtype);
+  return dtype && type.shape.rank() == 4;
+}
+
 std::string TensorType::ToString() const {
   std::string text = absl::StrCat(Name(dtype), shape.ToString());
   if (format != Format::kDefault) absl::StrAppend(&text, ":", Name(format));

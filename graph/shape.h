@@ -80,6 +80,10 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
+// Whether a tensor of this type may lie in `format`, that of a device's images: blocks of channels
+// hold Float32 of rank 4, NHWC any floats of rank 4.
+bool MayBeImage(const TensorType& type, Format format);
+
 // Elements from one image, channel (in the blocked formats: block of channels), row, pixel of a
 // tensor {N,C,H,W} to the next.
 struct ImageStrides {

@@ -16,7 +16,7 @@ struct InputInfo {
   const HostTensor* value = nullptr;
 };
 
-// Outputs are those that Operator::Infer finds, in the formats in which they are stored.
+// Outputs are what Operator::Infer finds, in the formats in which they are stored.
 struct Site {
   absl::Span<const InputInfo> inputs;
   absl::Span<const TensorType> outputs;

@@ -1,4 +1,5 @@
-// How an operator is computed in parts: one of the groups of questions that an Operator answers.
+// How an operator is tiled, that is computed region by region: one of the groups of questions that
+// an Operator answers.
 #ifndef ASHLAR_GRAPH_TILING_RULES_H_
 #define ASHLAR_GRAPH_TILING_RULES_H_
 
@@ -6,8 +7,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "graph/fusion.h"
 #include "graph/region.h"
+#include "graph/rewrite_rules.h"
 #include "graph/site.h"
 
 namespace ashlar {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "absl/time/clock.h"
 #include "memory/lifetime_index.h"
 #include "memory/lower_bound.h"
 #include "memory/online.h"
@@ -12,8 +11,8 @@
 namespace ashlar::memory {
 namespace {
 
-// A look at the clock costs as much as a small placement.
-constexpr size_t kRoundsPerLook = 1024;
+// Work, of one valley filled and, with it, of a group's place in the order.
+constexpr int64_t kValleyWork = 400;
 
 // Bytes x sections. In floating point: only an order is wanted, and the product
 // of two large numbers need not fit an integer.
@@ -85,17 +84,18 @@ std::vector<int32_t> DiveOrder(const Instance& instance, DivePriority priority) 
 }
 
 std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
-                               absl::Span<const int32_t> order, absl::Time deadline) {
+                               absl::Span<const int32_t> order, Work& work, int64_t deadline) {
   std::vector<int64_t> bases(instance.groups());
   for (int g = 0; g < instance.groups(); ++g) {
     bases[g] = instance.fixed(g) >= 0 ? instance.fixed(g) : instance.AlignUp(g, 0);
   }
   index.Fill(order);
   Skyline skyline(instance.sections(), AboveFixed(instance));
-  for (size_t left = order.size(), round = 1; left > 0; ++round) {
-    if (round % kRoundsPerLook == 0 && absl::Now() >= deadline) return {};
+  for (size_t left = order.size(); left > 0;) {
+    work.Spend(kValleyWork);
+    if (work.spent() >= deadline) return {};
     // Valleys do not depend on each other, so the lowest need not come first.
-    const Skyline::Segment valley = skyline.Valley();
+    const Skyline::Stretch valley = skyline.Valley();
     const int32_t g = index.First(valley.begin, valley.end);
     if (g < 0) {
       // Whatever reaches into this valley also stands on one of its sides.

@@ -1,15 +1,17 @@
-// Planning in one pass from the bottom: the skyline heuristic of strip packing (Burke, Kendall and
-// Whitwell 2004), for lifetimes.
+// Planning in one pass from the bottom. A variant of the skyline heuristic of Burke, Kendall and
+// Whitwell (2004, "A New Solution Heuristic for the Orthogonal Stock-Cutting Problem"), for
+// lifetimes: next comes the group with the lowest possible base, ties by a given order, where
+// theirs fits the best rectangle into the lowest segment of the skyline.
 #ifndef ASHLAR_MEMORY_DIVE_H_
 #define ASHLAR_MEMORY_DIVE_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "memory/instance.h"
 #include "memory/lifetime_index.h"
+#include "memory/work.h"
 
 namespace ashlar::memory {
 
@@ -32,11 +34,11 @@ std::vector<int32_t> DiveOrder(const Instance& instance, DivePriority priority);
 // possible base, given the skyline over its life, is lowest, ties by `order`.
 // Near-linear and O(n) memory. Groups count as their hulls filled down to the
 // base; all go above those with a fixed offset. `index` is one of the instance,
-// filled anew. Returns one base for each group, or nothing at all where it is not done by the
-// deadline.
+// filled anew. Returns one base for each group, or nothing at all where it is not done when `work`
+// has spent as much as `deadline`.
 std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
-                               absl::Span<const int32_t> order,
-                               absl::Time deadline = absl::InfiniteFuture());
+                               absl::Span<const int32_t> order, Work& work,
+                               int64_t deadline = kEndlessWork);
 
 }  // namespace ashlar::memory
 

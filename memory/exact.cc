@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "memory/dive.h"
 #include "memory/exact_search.h"
 #include "memory/order_search.h"
@@ -24,21 +23,23 @@ constexpr int kHalvings = 6;
 // The best plan so far and what may still be spent on a better one.
 class Effort {
  public:
-  Effort(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
-         Placement& placement)
+  // To the deadline of `work`.
+  Effort(const Instance& instance, int64_t lower_bound, const SearchLimits& limits, Work& work,
+         int64_t deadline, Solution& solution)
       : instance_(instance),
-        placement_(placement),
+        work_(work),
+        deadline_(deadline),
+        solution_(solution),
         good_enough_(std::max(lower_bound, limits.capacity.value_or(0))),
         bound_(good_enough_),
-        nodes_left_(limits.nodes),
-        deadline_(absl::Now() + limits.time) {}
+        nodes_left_(limits.nodes) {}
 
   // Nothing below is looked for: the wanted arena, or what a search excluded.
   int64_t bound() const { return bound_; }
-  int64_t arena() const { return placement_.arena; }
+  int64_t arena() const { return solution_.arena; }
   int64_t nodes_left() const { return std::max<int64_t>(nodes_left_, 0); }
   bool Done() const {
-    return placement_.arena <= bound_ || nodes_left_ <= 0 || absl::Now() >= deadline_;
+    return solution_.arena <= bound_ || nodes_left_ <= 0 || work_.spent() >= deadline_;
   }
 
   // One run of a search within a capacity. `next_arena`: the smallest that is left if nothing fits.
@@ -46,30 +47,31 @@ class Effort {
   SearchOutcome Run(Search& search, int64_t capacity, int64_t next_arena, double nodes,
                     const Arguments&... arguments) {
     const int64_t node_limit = std::min(static_cast<int64_t>(nodes), nodes_left_);
-    const SearchOutcome outcome = search.Run(capacity, arguments..., node_limit, deadline_);
+    const SearchOutcome outcome = search.Run(capacity, arguments..., node_limit, work_, deadline_);
     nodes_left_ -= search.nodes() + 1;
     if (outcome == SearchOutcome::kExhausted) {
-      bound_ = std::max(bound_, std::min(placement_.arena, next_arena));
+      bound_ = std::max(bound_, std::min(solution_.arena, next_arena));
     }
     if (outcome == SearchOutcome::kFound) {
       const int64_t arena = instance_.Arena(search.bases());
-      if (arena < placement_.arena) placement_ = {search.bases(), arena, "exact", 0};
+      if (arena < solution_.arena) solution_ = {search.bases(), arena, "exact", 0};
     }
     return outcome;
   }
 
   // What the searches excluded, if they were complete.
   void Prove() {
-    if (bound_ > good_enough_) placement_.proven_bound = bound_;
+    if (bound_ > good_enough_) solution_.proven_bound = bound_;
   }
 
  private:
   const Instance& instance_;
-  Placement& placement_;
+  Work& work_;
+  const int64_t deadline_;
+  Solution& solution_;
   int64_t good_enough_;
   int64_t bound_;
   int64_t nodes_left_;
-  absl::Time deadline_;
 };
 
 // Capacities at the bound, then between it and the best plan, in rounds. `run(capacity, nodes)` is
@@ -118,15 +120,14 @@ void ImproveBySearch(const Instance& instance, OrderSearch& search, Effort& effo
 }  // namespace
 
 void ImproveByExactSearch(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
-                          Placement& placement) {
+                          Work& work, Solution& solution) {
   // One in `shares` of what those before it left.
-  const absl::Time deadline = absl::Now() + limits.time;
   int64_t nodes = limits.nodes;
   const auto improve = [&](auto& search, int shares) {
     SearchLimits share = limits;
-    share.time = (deadline - absl::Now()) / shares;
+    const int64_t left = std::max<int64_t>(limits.work - work.spent(), 0);
     share.nodes = nodes / shares;
-    Effort effort(instance, lower_bound, share, placement);
+    Effort effort(instance, lower_bound, share, work, work.spent() + left / shares, solution);
     ImproveBySearch(instance, search, effort);
     nodes -= share.nodes - effort.nodes_left();
     if (search.complete()) effort.Prove();

@@ -10,19 +10,19 @@
 
 namespace ashlar::memory {
 
-// Improves `placement` by exact search, until it is as small as the lower bound
-// or the wanted capacity, or nothing smaller exists, or time is up. What was
+// Improves `solution` by exact search, until it is as small as the lower bound
+// or the wanted capacity, or nothing smaller exists, or `work` has
+// spent what the limits allow. What was
 // proved is in its proven_bound.
 //
 // Tries the bound itself first: the tighter the capacity, the more is pruned.
 // Then capacities between the bound and the best plan, by halves. A single
 // search is a gamble, so many short ones with different branching share the
-// time, in rounds that allow each more nodes than the last; only the time limit
-// makes the result depend on the machine. Where alignments differ, sizes rounded
-// to the largest have a part of the time; where ExactSearch is not complete,
+// work, in rounds that allow each more nodes than the last. Where alignments differ, sizes rounded
+// to the largest have a part of it; where ExactSearch is not complete,
 // OrderSearch has its share.
 void ImproveByExactSearch(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
-                          Placement& placement);
+                          Work& work, Solution& solution);
 
 }  // namespace ashlar::memory
 

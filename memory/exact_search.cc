@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
-
 namespace ashlar::memory {
 namespace {
 
@@ -15,7 +13,8 @@ constexpr int kMaxGroups = 8000;
 constexpr int64_t kMaxPiecesOfPins = 4'000'000;
 // Bytes; a level is twice as much, and two such sums are added.
 constexpr int64_t kMaxTotal = kMaxBytes / 8;
-constexpr int64_t kNodesPerClock = 64;
+// Work: of a choice, and of each section or remaining group looked at for it.
+constexpr int64_t kNodeWork = 100, kLookWork = 3;
 // Of room to waste against choices, by trial on many instances.
 constexpr double kWasteWeight = 20;
 constexpr int64_t kNoLevel = INT64_MAX;
@@ -47,11 +46,12 @@ bool ExactSearch::RoundingMatters(const Instance& instance) {
 }
 
 SearchOutcome ExactSearch::Run(int64_t capacity, BranchRule rule, const std::vector<int32_t>& rank,
-                               int64_t node_limit, absl::Time deadline) {
+                               int64_t node_limit, Work& work, int64_t deadline) {
   const int32_t sections = instance_.sections();
   rule_ = rule;
   rank_ = &rank;
   node_limit_ = node_limit;
+  work_ = &work;
   deadline_ = deadline;
   nodes_ = 0;
   gave_up_ = false;
@@ -70,6 +70,7 @@ SearchOutcome ExactSearch::Run(int64_t capacity, BranchRule rule, const std::vec
 // something there; had it nothing below it would have sunk. One that would leave a usable hole
 // below, on its alignment, has to wait until that is filled.
 void ExactSearch::FindCandidates(const Part& part) {
+  Spend(kLookWork * (part.end - part.begin + part.last - part.first));
   supported_[part.begin] = 0;
   for (int32_t s = part.begin; s < part.end; ++s) {
     supported_[s + 1] = supported_[s] + (2 * state_.top(s) == state_.level(s));
@@ -125,6 +126,7 @@ bool ExactSearch::HasPinBelow(const Life& life, int64_t base) const {
 // True if a remaining item fits between what stands in [begin, end) and `height`.
 bool ExactSearch::LeavesUsableHole(const Part& part, int32_t begin, int32_t end,
                                    int64_t height) const {
+  Spend(kLookWork * (part.last - part.first));
   for (int32_t k = part.first; k < part.last; ++k) {
     const Life& life = state_.life(k);
     if (life.begin < begin || life.end > end) continue;
@@ -187,6 +189,7 @@ double ExactSearch::Score(int32_t section, double options, int64_t slack) const 
 }
 
 ExactSearch::Choice ExactSearch::Choose(const Part& part) {
+  Spend(kLookWork * (part.end - part.begin));
   // The lowest candidate that ends at or before a section, or begins after it, in its valley.
   for (int32_t s = part.begin; s <= part.end; ++s) ends_before_[s] = begins_after_[s] = INT64_MAX;
   const auto note_end = [&](int32_t i) {
@@ -248,9 +251,8 @@ ExactSearch::Choice ExactSearch::Choose(const Part& part) {
 }
 
 bool ExactSearch::OutOfLimits() {
-  if (++nodes_ > node_limit_ || (nodes_ % kNodesPerClock == 0 && absl::Now() > deadline_)) {
-    gave_up_ = true;
-  }
+  Spend(kNodeWork);
+  if (++nodes_ > node_limit_ || work_->spent() > deadline_) gave_up_ = true;
   return gave_up_;
 }
 

@@ -1,14 +1,15 @@
-// Branch and bound over plans filled from the bottom. A depth-first search as MiniMalloc's
-// (Moffitt, ASPLOS 2023), with branches of its own.
+// Branch and bound over plans filled from the bottom: a depth-first search as in Moffitt 2023,
+// "MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine Learning", with
+// branches of its own.
 #ifndef ASHLAR_MEMORY_EXACT_SEARCH_H_
 #define ASHLAR_MEMORY_EXACT_SEARCH_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "memory/exact_state.h"
 #include "memory/instance.h"
+#include "memory/work.h"
 
 namespace ashlar::memory {
 
@@ -24,7 +25,7 @@ inline constexpr BranchRule kBranchRules[] = {
 enum class SearchOutcome {
   kFound,      // bases() fit the capacity.
   kExhausted,  // Nothing fits the capacity; a proof only if the search is complete.
-  kGaveUp,     // Out of nodes or time.
+  kGaveUp,     // Out of nodes or work.
 };
 
 // Looks for a plan within a capacity by filling the arena from the bottom, and
@@ -65,7 +66,7 @@ class ExactSearch {
 
   // `rank`: for each group its place in the order in which choices are tried.
   SearchOutcome Run(int64_t capacity, BranchRule rule, const std::vector<int32_t>& rank,
-                    int64_t node_limit, absl::Time deadline);
+                    int64_t node_limit, Work& work, int64_t deadline);
 
   const std::vector<int64_t>& bases() const { return state_.bases(); }
   int64_t nodes() const { return nodes_; }  // Of the last run.
@@ -84,6 +85,7 @@ class ExactSearch {
   bool Solve(Part part);
   bool SolveParts(const Part& part);
   bool FillValleys(const Part& part);
+  void Spend(int64_t units) const { work_->Spend(units); }
   void FindCandidates(const Part& part);
   bool StandsOnSomething(const Life& life, int64_t base) const;
   bool HasPinBelow(const Life& life, int64_t base) const;
@@ -101,7 +103,8 @@ class ExactSearch {
   BranchRule rule_ = BranchRule::kBalanced;
   const std::vector<int32_t>* rank_ = nullptr;
   int64_t node_limit_ = 0;
-  absl::Time deadline_;
+  Work* work_ = nullptr;
+  int64_t deadline_ = 0;
   int64_t nodes_ = 0;
   bool gave_up_ = false;
 
@@ -110,8 +113,8 @@ class ExactSearch {
   std::vector<int32_t> candidates_;
   // Those that could, were it not for a usable hole below them.
   std::vector<int32_t> waiting_;
-  // Scratch of a choice, by section: where its valley ends (0 outside of valleys), how many of the
-  // sections before it have support, and how many candidates cover it.
+  // Filled anew by each choice, by section: where its valley ends (0 outside of valleys), how many
+  // of the sections before it have support, and how many candidates cover it.
   std::vector<int32_t> valley_end_, supported_, covering_;
   std::vector<int64_t> ends_before_, begins_after_;
 };

@@ -1,4 +1,6 @@
-// The half-filled arena of ExactSearch, and the tests that end a branch.
+// The half-filled arena of ExactSearch, and the tests that end a branch: a skyline with a trail to
+// take changes back, and the bound of MiniMalloc (Moffitt 2023, "MiniMalloc: A Lightweight Memory
+// Allocator for Hardware-Accelerated Machine Learning"), by section what is there and what remains.
 #ifndef ASHLAR_MEMORY_EXACT_STATE_H_
 #define ASHLAR_MEMORY_EXACT_STATE_H_
 
@@ -84,7 +86,7 @@ class ExactState {
 
   // Whether the remaining items still connect the sections of one that has just been placed.
   bool Connected(const Part& part, int32_t item) const;
-  // Cuts a part where no remaining item lives on both sides; those with the least room first.
+  // Cuts a part where no remaining item lives on both sides; parts with the least room first.
   std::vector<Part> Split(const Part& part);
 
   const Item& item(int32_t index) const { return items_[index]; }
@@ -99,7 +101,7 @@ class ExactState {
   int64_t pin_top(int32_t s) const { return pins_[next_pin_[s]].top; }
   // The highest lowest base that the remaining groups may have.
   int64_t HighestBase(int32_t s) const { return room_ - load_[s]; }
-  // One, and one for each dead end that was found there; those before a reset count less.
+  // One, and one for each dead end that was found there; dead ends before a reset count less.
   double failures(int32_t s) const { return failures_[s]; }
 
   const std::vector<int64_t>& bases() const { return bases_; }  // By group.
@@ -160,7 +162,7 @@ class ExactState {
   std::vector<int32_t> witness_;  // An item that proved room last time.
   std::vector<double> failures_;
   std::vector<int32_t> crossing_;  // Remaining items live on both sides of its begin.
-  std::vector<int64_t> stack_;     // Scratch of StackFits.
+  std::vector<int64_t> stack_;     // Filled anew by StackFits.
   // By item.
   std::vector<Level> floor_;  // The highest level under its life, or more where that is no base.
   std::vector<char> placed_;

@@ -7,6 +7,9 @@
 namespace ashlar::memory {
 namespace {
 
+// Of one group placed, and of each rectangle that it may not overlap.
+constexpr int64_t kGroupWork = 300, kForbiddenWork = 20;
+
 // Bases that a group may not have: [low, high), exclusive.
 using Forbidden = std::pair<int64_t, int64_t>;
 
@@ -57,8 +60,11 @@ class PlacedRects {
 
 class FirstFit {
  public:
-  explicit FirstFit(const Instance& instance)
-      : instance_(instance), bases_(instance.groups(), 0), placed_(instance.sections()) {
+  FirstFit(const Instance& instance, Work& work)
+      : instance_(instance),
+        work_(work),
+        bases_(instance.groups(), 0),
+        placed_(instance.sections()) {
     for (int g = 0; g < instance.groups(); ++g) {
       if (instance.fixed(g) >= 0) {
         Settle(g, instance.fixed(g));
@@ -76,6 +82,7 @@ class FirstFit {
       });
     }
     std::sort(forbidden_.begin(), forbidden_.end());
+    work_.Spend(kGroupWork + kForbiddenWork * static_cast<int64_t>(forbidden_.size()));
     int64_t base = instance_.AlignUp(group, 0);
     for (const auto& [low, high] : forbidden_) {
       if (base <= low) break;
@@ -95,6 +102,7 @@ class FirstFit {
   }
 
   const Instance& instance_;
+  Work& work_;
   std::vector<int64_t> bases_;
   PlacedRects placed_;
   std::vector<Forbidden> forbidden_;
@@ -102,8 +110,9 @@ class FirstFit {
 
 }  // namespace
 
-std::vector<int64_t> PlaceFirstFit(const Instance& instance, absl::Span<const int32_t> order) {
-  FirstFit first_fit(instance);
+std::vector<int64_t> PlaceFirstFit(const Instance& instance, absl::Span<const int32_t> order,
+                                   Work& work) {
+  FirstFit first_fit(instance, work);
   for (int32_t g : order) first_fit.Place(g);
   return first_fit.bases();
 }

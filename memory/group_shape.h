@@ -1,4 +1,5 @@
-// The shape of a group of buffers that share bytes, as rectangles.
+// The shape of a group of buffers that share bytes, as rectangles: the union of rectangles by a
+// sweep over the sections, with a map of the ranges of bytes that are live.
 #ifndef ASHLAR_MEMORY_GROUP_SHAPE_H_
 #define ASHLAR_MEMORY_GROUP_SHAPE_H_
 

@@ -92,7 +92,7 @@ class IntervalMove {
   const Instance& instance_;
   std::vector<int64_t>& bases_;
   std::vector<int64_t> room_;
-  std::vector<int64_t> lowest_room_;              // Scratch of Insert.
+  std::vector<int64_t> lowest_room_;              // Filled anew by Insert.
   std::vector<std::vector<int32_t>> neighbours_;  // Placed, live together.
   std::vector<int32_t> rank_;                     // Position in stack_.
   std::vector<int32_t> stack_;                    // Placed, by base.

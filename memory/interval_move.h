@@ -1,4 +1,7 @@
-// MegEngine's planner INTERVAL_MOVE.
+// The planner INTERVAL_MOVE, after MegEngine's
+// src/core/impl/graph/var_node_mem_mgr/static_mem_alloc/interval_move.cpp, but here the gap that
+// raises the peak least wins, then the one that wastes or shoves least, while MegEngine's takes any
+// gap that fits before it shoves.
 #ifndef ASHLAR_MEMORY_INTERVAL_MOVE_H_
 #define ASHLAR_MEMORY_INTERVAL_MOVE_H_
 
@@ -9,7 +12,7 @@
 
 namespace ashlar::memory {
 
-// MegEngine's INTERVAL_MOVE: good and slow, O(n * pairs live together). Groups
+// Good and slow, O(n * pairs live together). Groups
 // come by longer life, earlier birth, larger size. Each goes into the gap that
 // raises the peak least, then wastes or shoves least; what is in its way moves
 // up, and so on upwards. Groups count as their hulls; all go above those with a

@@ -1,4 +1,5 @@
-// A k-d tree over lifetimes.
+// A k-d tree over lifetimes (Bentley 1975, "Multidimensional binary search trees used for
+// associative searching"), each of whose nodes keeps the lowest rank below it.
 #ifndef ASHLAR_MEMORY_LIFETIME_INDEX_H_
 #define ASHLAR_MEMORY_LIFETIME_INDEX_H_
 
@@ -11,8 +12,8 @@
 namespace ashlar::memory {
 
 // Answers "which of the groups that live entirely within these sections comes
-// first?" while groups are taken out. A k-d tree over (begin, end) that keeps
-// the lowest rank of each subtree; O(n) memory.
+// first?" while groups are taken out. The points of the tree are (begin, end);
+// O(n) memory.
 class LifetimeIndex {
  public:
   explicit LifetimeIndex(const Instance& instance);

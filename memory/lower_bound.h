@@ -1,5 +1,6 @@
-// What no plan can be smaller than: the largest sum of live bytes, with the gaps that alignment
-// forces.
+// What no plan can be smaller than: the largest sum of live bytes (the load of an instance of
+// dynamic storage allocation), found by a sweep over births and deaths, with the gaps that
+// alignment forces, which is a bound of our own.
 #ifndef ASHLAR_MEMORY_LOWER_BOUND_H_
 #define ASHLAR_MEMORY_LOWER_BOUND_H_
 

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "memory/lower_bound.h"
 
 namespace ashlar::memory {
@@ -12,8 +11,8 @@ namespace {
 
 constexpr size_t kMaxRects = 8000;
 constexpr size_t kMaxPairs = 2'000'000;
-// Pairs looked at: for the clock to be looked at, and to count as one more node.
-constexpr int64_t kPairsPerClock = 20'000;
+// Work of a pair looked at; and how many of them count as one more node.
+constexpr int64_t kPairWork = 4;
 constexpr int64_t kPairsPerNode = 2'000;
 
 // A rectangle of a group.
@@ -258,12 +257,8 @@ void OrderSearch::Spend(int64_t pairs) {
   pairs_to_node_ += pairs;
   nodes_ += pairs_to_node_ / kPairsPerNode;
   pairs_to_node_ %= kPairsPerNode;
-  pairs_to_clock_ += pairs;
-  if (pairs_to_clock_ >= kPairsPerClock) {
-    pairs_to_clock_ = 0;
-    gave_up_ = gave_up_ || absl::Now() > deadline_;
-  }
-  gave_up_ = gave_up_ || nodes_ > node_limit_;
+  work_->Spend(kPairWork * pairs);
+  gave_up_ = gave_up_ || nodes_ > node_limit_ || work_->spent() > deadline_;
 }
 
 SearchOutcome OrderSearch::Solve(const Part& part) {
@@ -284,9 +279,10 @@ SearchOutcome OrderSearch::Solve(const Part& part) {
   return SearchOutcome::kFound;
 }
 
-SearchOutcome OrderSearch::Run(int64_t capacity, int64_t node_limit, absl::Time deadline) {
+SearchOutcome OrderSearch::Run(int64_t capacity, int64_t node_limit, Work& work, int64_t deadline) {
   nodes_ = 0;
   node_limit_ = node_limit;
+  work_ = &work;
   deadline_ = deadline;
   gave_up_ = false;
   low_.resize(instance_.groups());

@@ -1,5 +1,5 @@
 // Branch and bound over which of two rectangles is below: disjunctive constraints, as in job-shop
-// scheduling (Carlier and Pinson 1989).
+// scheduling (Carlier and Pinson 1989, "An Algorithm for Solving the Job-Shop Problem").
 #ifndef ASHLAR_MEMORY_ORDER_SEARCH_H_
 #define ASHLAR_MEMORY_ORDER_SEARCH_H_
 
@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "memory/exact_search.h"
 #include "memory/instance.h"
+#include "memory/work.h"
 
 namespace ashlar::memory {
 
@@ -35,7 +35,7 @@ class OrderSearch {
   int64_t NextArena(int64_t capacity) const { return (capacity / unit_ + 1) * unit_; }
 
   // kExhausted is a proof that nothing fits.
-  SearchOutcome Run(int64_t capacity, int64_t node_limit, absl::Time deadline);
+  SearchOutcome Run(int64_t capacity, int64_t node_limit, Work& work, int64_t deadline);
 
   const std::vector<int64_t>& bases() const { return low_; }
   int64_t nodes() const { return nodes_; }  // Of the last run.
@@ -94,9 +94,10 @@ class OrderSearch {
   // Of the last run. A choice that concerns many pairs counts as several nodes.
   int64_t nodes_ = 0;
   int64_t node_limit_ = 0;
-  absl::Time deadline_;
+  Work* work_ = nullptr;
+  int64_t deadline_ = 0;
   bool gave_up_ = false;
-  int64_t pairs_to_node_ = 0, pairs_to_clock_ = 0;
+  int64_t pairs_to_node_ = 0;
 
   std::vector<int64_t> low_, high_;  // Bases, by group.
   std::vector<int8_t> order_;        // By pair.

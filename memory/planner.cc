@@ -35,10 +35,10 @@ class HeuristicPlanner : public Planner {
   absl::string_view name() const override { return name_; }
   absl::string_view description() const override { return description_; }
   int max_groups() const override { return max_groups_; }
-  Placement Solve(const Instance& instance, int64_t, const SearchLimits&) const override {
-    Placement placement{place_(instance), 0, std::string(name_), 0};
-    placement.arena = instance.Arena(placement.bases);
-    return placement;
+  Solution Solve(const Instance& instance, int64_t, const SearchLimits&) const override {
+    Solution solution{place_(instance), 0, std::string(name_), 0, 0};
+    solution.arena = instance.Arena(solution.bases);
+    return solution;
   }
 
  private:
@@ -51,7 +51,7 @@ class HeuristicPlanner : public Planner {
 // A planner that takes the best of several.
 class PortfolioPlanner : public Planner {
  public:
-  using Place = Placement (*)(const Instance&, int64_t lower_bound, const SearchLimits&);
+  using Place = Solution (*)(const Instance&, int64_t lower_bound, const SearchLimits&);
   PortfolioPlanner(absl::string_view name, absl::string_view description, Place place,
                    int max_groups = INT_MAX)
       : name_(name), description_(description), place_(place), max_groups_(max_groups) {}
@@ -59,8 +59,8 @@ class PortfolioPlanner : public Planner {
   absl::string_view name() const override { return name_; }
   absl::string_view description() const override { return description_; }
   int max_groups() const override { return max_groups_; }
-  Placement Solve(const Instance& instance, int64_t lower_bound,
-                  const SearchLimits& limits) const override {
+  Solution Solve(const Instance& instance, int64_t lower_bound,
+                 const SearchLimits& limits) const override {
     return place_(instance, lower_bound, limits);
   }
 
@@ -189,23 +189,24 @@ absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const Planner& pla
   const LowerBound bound = ComputeLowerBound(*instance);
 
   const absl::Time search_start = absl::Now();
-  const Placement placement = planner.Solve(*instance, bound.bytes, limits);
+  const Solution solution = planner.Solve(*instance, bound.bytes, limits);
   PlanResult result;
   result.search_ms = MillisecondsSince(search_start);
-  if (placement.bases.size() != static_cast<size_t>(instance->groups())) {
+  if (solution.bases.size() != static_cast<size_t>(instance->groups())) {
     return absl::InternalError(absl::StrCat("planner ", planner.name(), " placed ",
-                                            placement.bases.size(), " of ", instance->groups(),
+                                            solution.bases.size(), " of ", instance->groups(),
                                             " groups"));
   }
-  result.plan = instance->MakePlan(problem, placement.bases);
-  result.plan.planner = placement.planner;
-  result.plan.proven_bound = placement.proven_bound;
+  result.plan = instance->MakePlan(problem, solution.bases);
+  result.plan.planner = solution.planner;
+  result.plan.proven_bound = solution.proven_bound;
+  result.work = solution.work;
   result.lower_bound = bound.bytes;
   result.bottleneck_step = bound.step;
   result.bound_kind = bound.kind;
   if (const Verdict verdict = ValidatePlan(problem, result.plan); !verdict.ok()) {
     return absl::InternalError(
-        absl::StrCat("planner ", placement.planner, " made a wrong plan: ", verdict.message));
+        absl::StrCat("planner ", solution.planner, " made a wrong plan: ", verdict.message));
   }
   if (result.plan.arena == bound.bytes) {
     result.proof = Proof::kOptimal;

@@ -12,29 +12,30 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
 #include "memory/buffer.h"
 #include "memory/instance.h"
 #include "memory/lower_bound.h"
+#include "memory/work.h"
 
 namespace ashlar::memory {
 
-// How long a planner may look for something better.
+// How far a planner may look for something better. All of it is counted: the plan is the same on
+// every machine.
 struct SearchLimits {
-  absl::Duration time = absl::Milliseconds(250);
-  // Choices that exact search may try. With it and endless time the plan is the
-  // same on every machine.
+  int64_t work = 250 * kWorkPerMillisecond;
+  // Choices that exact search may try, and placements of dives.
   int64_t nodes = INT64_MAX;
   // Bytes: a plan that fits is good enough. Without it: as few as possible.
   std::optional<int64_t> capacity = std::nullopt;
 };
 
 // What a planner returns.
-struct Placement {
+struct Solution {
   std::vector<int64_t> bases;  // Bytes, one for each group of the instance.
   int64_t arena = 0;           // Bytes: the highest end of a group.
   std::string planner;         // Which one found it.
   int64_t proven_bound = 0;    // As in Plan.
+  int64_t work = 0;            // Spent on it.
 };
 
 // Finds addresses. Stateless; one object serves any number of threads. To use
@@ -50,8 +51,8 @@ class Planner {
   virtual int max_groups() const { return INT_MAX; }
   // Always finds something valid, whether or not it fits the capacity.
   // `lower_bound`: bytes; nothing smaller exists, so a planner may stop there.
-  virtual Placement Solve(const Instance& instance, int64_t lower_bound,
-                          const SearchLimits& limits) const = 0;
+  virtual Solution Solve(const Instance& instance, int64_t lower_bound,
+                         const SearchLimits& limits) const = 0;
 };
 
 // All planners, `auto` first.
@@ -78,6 +79,7 @@ struct PlanResult {
   int64_t bottleneck_step = 0;  // A step that needs as much.
   BoundKind bound_kind = BoundKind::kLiveness;
   Proof proof = Proof::kNone;
+  int64_t work = 0;      // Spent by the planner.
   double search_ms = 0;  // The planner alone.
   double total_ms = 0;   // With bound and validation.
 };

@@ -1,4 +1,6 @@
-// Planners made of others: each is asked, the best is kept.
+// Planners made of others (a portfolio of algorithms: Gomes and Selman 2001, "Algorithm
+// portfolios"): each is asked, the best is kept, and exact search (exact.h) has the time that is
+// left.
 #ifndef ASHLAR_MEMORY_PORTFOLIO_H_
 #define ASHLAR_MEMORY_PORTFOLIO_H_
 
@@ -14,19 +16,19 @@ namespace ashlar::memory {
 // smallest arena.
 
 // The best of the fast planners, then exact search within the time limit.
-Placement PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
-                           const SearchLimits& limits);
+Solution PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
+                          const SearchLimits& limits);
 
 // The better of two first fits, by size and by size times time.
-Placement PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
-                           const SearchLimits& limits);
+Solution PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
+                          const SearchLimits& limits);
 
 // The best of the dives.
-Placement PlaceByDives(const Instance& instance, int64_t lower_bound, const SearchLimits& limits);
+Solution PlaceByDives(const Instance& instance, int64_t lower_bound, const SearchLimits& limits);
 
 // The best of the dives, then exact search within the time limit.
-Placement PlaceByExactSearch(const Instance& instance, int64_t lower_bound,
-                             const SearchLimits& limits);
+Solution PlaceByExactSearch(const Instance& instance, int64_t lower_bound,
+                            const SearchLimits& limits);
 
 }  // namespace ashlar::memory
 

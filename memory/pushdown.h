@@ -1,4 +1,6 @@
-// MegEngine's planner PUSHDOWN.
+// The planner PUSHDOWN, after MegEngine's
+// src/core/impl/graph/var_node_mem_mgr/static_mem_alloc/pushdown.cpp, but its simulation of blocks
+// rounds sizes to alignments, which MegEngine's ignores.
 #ifndef ASHLAR_MEMORY_PUSHDOWN_H_
 #define ASHLAR_MEMORY_PUSHDOWN_H_
 

@@ -8,7 +8,7 @@ Skyline::Skyline(int32_t sections, int64_t level) : sections_(sections), at_(sec
   at_[0] = {sections, -1, level};
 }
 
-Skyline::Segment Skyline::Valley() {
+Skyline::Stretch Skyline::Valley() {
   while (true) {
     const Entry& entry = at_[current_];
     if (entry.previous >= 0 && at_[entry.previous].level < entry.level) {
@@ -53,21 +53,21 @@ void Skyline::Raise(int32_t begin, int32_t end, int64_t level) {
     Split(from, at);
     if (at_[at].end > end) Split(at, end);
     at_[at].level = level;
-    // Segments stay maximal: equals are joined as they arise.
+    // Stretches stay maximal: equals are joined as they arise.
     from = JoinWithPrevious(at);
     if (at_[from].end >= end) JoinWithNext(from);
     current_ = from;
   }
 }
 
-void Skyline::RaiseToNeighbour(const Segment& segment) {
-  const int32_t left = at_[segment.begin].previous;
+void Skyline::RaiseToNeighbour(const Stretch& stretch) {
+  const int32_t left = at_[stretch.begin].previous;
   int64_t level = INT64_MAX;
   if (left >= 0) level = at_[left].level;
-  if (segment.end < sections_) level = std::min(level, at_[segment.end].level);
-  at_[segment.begin].level = level;
-  JoinWithNext(segment.begin);
-  current_ = JoinWithPrevious(segment.begin);
+  if (stretch.end < sections_) level = std::min(level, at_[stretch.end].level);
+  at_[stretch.begin].level = level;
+  JoinWithNext(stretch.begin);
+  current_ = JoinWithPrevious(stretch.begin);
 }
 
 }  // namespace ashlar::memory

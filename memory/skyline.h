@@ -1,4 +1,6 @@
-// The skyline of an arena that is filled from the bottom.
+// The skyline of an arena that is filled from the bottom, as Burke, Kendall and Whitwell (2004, "A
+// New Placement Heuristic for the Orthogonal Stock-Cutting Problem") keep it: by section the
+// height, in stretches of equal level; the next place is a valley.
 #ifndef ASHLAR_MEMORY_SKYLINE_H_
 #define ASHLAR_MEMORY_SKYLINE_H_
 
@@ -7,39 +9,39 @@
 
 namespace ashlar::memory {
 
-// The height up to which each section is filled, as maximal segments of equal
+// The height up to which each section is filled, as maximal stretches of equal
 // level.
 class Skyline {
  public:
   Skyline(int32_t sections, int64_t level);
 
-  struct Segment {
+  struct Stretch {
     int32_t begin, end;
     int64_t level;
   };
-  // A segment whose neighbours are higher, found by walking down from where the
+  // A stretch whose neighbours are higher, found by walking down from where the
   // last change was; so most calls are cheap and near in memory.
-  Segment Valley();
+  Stretch Valley();
   // Lifts [begin, end) to at least `level`. The work is in proportion to the
-  // segments between it and the last change.
+  // stretches between it and the last change.
   void Raise(int32_t begin, int32_t end, int64_t level);
-  // Lifts a segment that has neighbours to the lower of them.
-  void RaiseToNeighbour(const Segment& segment);
+  // Lifts a stretch that has neighbours to the lower of them.
+  void RaiseToNeighbour(const Stretch& stretch);
 
  private:
   struct Entry {
-    int32_t end = 0;  // 0 where no segment begins.
+    int32_t end = 0;  // 0 where no stretch begins.
     int32_t previous = -1;
     int64_t level = 0;
   };
 
   void Split(int32_t begin, int32_t at);
   void JoinWithNext(int32_t begin);
-  // Returns where the segment now begins.
+  // Returns where the stretch now begins.
   int32_t JoinWithPrevious(int32_t begin);
 
   int32_t sections_;
-  int32_t current_ = 0;    // Begins a segment.
+  int32_t current_ = 0;    // Begins a stretch.
   std::vector<Entry> at_;  // By first section.
 };
 

@@ -22,12 +22,12 @@ constexpr double kShakes[] = {0.2, 0.05};
 SqueakyWheel::SqueakyWheel(const Instance& instance, int64_t target)
     : instance_(instance), target_(target), index_(instance) {}
 
-std::vector<int64_t> SqueakyWheel::Place(absl::Span<const int32_t> order,
-                                         absl::Time deadline) const {
+std::vector<int64_t> SqueakyWheel::Place(absl::Span<const int32_t> order, Work& work,
+                                         int64_t deadline) const {
   const bool holes = instance_.has_fixed() || (!instance_.all_flat() && attempts_ % 2 == 1);
   const bool first_fit = holes && instance_.groups() <= kMaxHoleGroups;
-  return first_fit ? PlaceFirstFit(instance_, order)
-                   : PlaceDive(instance_, index_, order, deadline);
+  return first_fit ? PlaceFirstFit(instance_, order, work)
+                   : PlaceDive(instance_, index_, order, work, deadline);
 }
 
 std::vector<int32_t> SqueakyWheel::Learn(const Line& line, double shake) {
@@ -47,14 +47,14 @@ std::vector<int32_t> SqueakyWheel::Learn(const Line& line, double shake) {
   return order;
 }
 
-std::vector<int64_t> SqueakyWheel::Next(absl::Time deadline) {
+std::vector<int64_t> SqueakyWheel::Next(Work& work, int64_t deadline) {
   const size_t priorities = std::size(kDivePriorities);
   const int64_t attempt = attempts_++;
-  if (attempt == 0) deadline = absl::InfiniteFuture();
+  if (attempt == 0) deadline = kEndlessWork;
   if (lines_.size() < priorities) {
     Line& line = lines_.emplace_back();
     line.order = DiveOrder(instance_, kDivePriorities[lines_.size() - 1]);
-    line.bases = Place(line.order, deadline);
+    line.bases = Place(line.order, work, deadline);
     if (line.bases.empty()) return {};
     line.arena = instance_.Arena(line.bases);
     return line.bases;
@@ -67,7 +67,7 @@ std::vector<int64_t> SqueakyWheel::Next(absl::Time deadline) {
   }
   Line& line = lines_[chosen];
   std::vector<int32_t> order = Learn(line, kShakes[attempt / 8 % std::size(kShakes)]);
-  std::vector<int64_t> bases = Place(order, deadline);
+  std::vector<int64_t> bases = Place(order, work, deadline);
   if (bases.empty()) return {};
   const int64_t arena = instance_.Arena(bases);
   if (arena <= line.arena) line = {std::move(order), bases, arena};

@@ -1,4 +1,5 @@
-// Squeaky wheel optimisation (Joslin and Clements 1999) of the order in which groups are placed.
+// "Squeaky Wheel" Optimization (Joslin and Clements 1999, under that title) of the order in which
+// groups are placed.
 #ifndef ASHLAR_MEMORY_SQUEAKY_WHEEL_H_
 #define ASHLAR_MEMORY_SQUEAKY_WHEEL_H_
 
@@ -6,17 +7,16 @@
 #include <random>
 #include <vector>
 
-#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "memory/instance.h"
 #include "memory/lifetime_index.h"
+#include "memory/work.h"
 
 namespace ashlar::memory {
 
 // Greedy placement again and again, each time with an order that learned from
 // the last: groups that ended above the target move forward, and all are shaken
-// a little ("squeaky wheel" optimisation, Joslin and Clements 1999). Starts from
-// each of the dive's priorities. Places by dives; unless there are too many
+// a little. Starts from each of the dive's priorities. Places by dives; unless there are too many
 // groups for it, by first fit where something is fixed, and by both in turn
 // where groups have overhangs.
 class SqueakyWheel {
@@ -25,9 +25,10 @@ class SqueakyWheel {
   SqueakyWheel(const Instance& instance, int64_t target);
 
   // The bases of one more attempt. The first ones are the plain priorities; the
-  // sequence is the same on every machine. Nothing where a dive was not done by the deadline, and
-  // then this was the last attempt; the very first one has no deadline.
-  std::vector<int64_t> Next(absl::Time deadline = absl::InfiniteFuture());
+  // sequence is the same on every machine. Nothing where a dive was not done when `work` had
+  // spent as much as `deadline`, and then this was the last attempt; the very first has no
+  // deadline.
+  std::vector<int64_t> Next(Work& work, int64_t deadline = kEndlessWork);
 
  private:
   // One line of attempts, by the best order it has found.
@@ -37,7 +38,7 @@ class SqueakyWheel {
     int64_t arena = INT64_MAX;
   };
 
-  std::vector<int64_t> Place(absl::Span<const int32_t> order, absl::Time deadline) const;
+  std::vector<int64_t> Place(absl::Span<const int32_t> order, Work& work, int64_t deadline) const;
   std::vector<int32_t> Learn(const Line& line, double shake);
 
   const Instance& instance_;

@@ -23,9 +23,7 @@ class BatchNorm final : public OperatorWithParam<BatchNormParam> {
   static constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4;
 
   ASHLAR_OPERATOR("BatchNorm", "batch_norm")
-  StorageRules storage_rules(const Site&) const override {
-    return {FormatRule::kFollow, PrecisionRule::kFloat32};
-  }
+  StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;
   std::optional<Region> OutputRegion(int input, const Region& region,

@@ -10,7 +10,8 @@ namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(Concat)
 
 StorageRules Concat::storage_rules(const Site& site) const {
-  StorageRules rules = {FormatRule::kUniform, PrecisionRule::kFollow, /*moves=*/true};
+  StorageRules rules = {
+      .format = FormatRule::kUniform, .precision = PrecisionRule::kFollow, .moves = true};
   for (const InputInfo& input : site.inputs) {
     const Shape& shape = input.type.shape;
     if (shape.rank() != 4) {
@@ -52,7 +53,7 @@ absl::StatusOr<std::vector<HostTensor>> Concat::Evaluate(
   HostTensor output = HostTensor::Zeros(inputs[0].dtype(), shape);
   int64_t outer = 1;
   for (int i = 0; i < axis; ++i) outer *= shape[i];
-  // Each input gives one run of bytes for each index of the axes before the one that is joined.
+  // Each input gives one stretch of bytes for each index of the axes before the one that is joined.
   const int64_t pitch = outer == 0 ? 0 : output.bytes() / outer;
   char* to = static_cast<char*>(output.mutable_raw());
   for (const HostTensor& input : inputs) {
@@ -68,15 +69,16 @@ absl::StatusOr<std::vector<HostTensor>> Concat::Evaluate(
 
 int64_t Concat::Computation(const Site& site) const { return site.outputs[0].shape.num_elements(); }
 
-std::optional<int> Concat::AxisOf(const Site& site) const {
+std::optional<Axes> Concat::AxesOf(const Site& site) const {
   return AxisIn(param().axis, site.outputs[0].shape);
 }
 
 Aliasing Concat::aliasing(const Site& site) const {
   Aliasing aliasing;
   const TensorType& output = site.outputs[0];
-  const std::optional<int> axis = AxisOf(site);
-  if (!axis) return aliasing;
+  const std::optional<Axes> axes = AxesOf(site);
+  if (!axes) return aliasing;
+  const int axis = axes->begin;
   const StorageGrid grid = GridOf(output);
   std::vector<int64_t> start(grid.dims.rank(), 0);
   for (size_t i = 0; i < site.inputs.size(); ++i) {
@@ -87,8 +89,8 @@ Aliasing Concat::aliasing(const Site& site) const {
       aliasing.placements.push_back({.output = 0, .input = static_cast<int>(i), .offset = offset});
     }
     // What follows would begin within a block of channels.
-    if (IsBlocked(output.format) && *axis == 1 && input.shape[1] % kChannelBlock != 0) break;
-    start[*axis] += part.dims[*axis];
+    if (IsBlocked(output.format) && axis == 1 && input.shape[1] % kChannelBlock != 0) break;
+    start[axis] += part.dims[axis];
   }
   return aliasing;
 }

@@ -2,7 +2,6 @@
 #ifndef ASHLAR_OPR_CONCAT_H_
 #define ASHLAR_OPR_CONCAT_H_
 
-#include "opr/axis.h"
 #include "opr/row_wise.h"
 
 namespace ashlar {
@@ -26,7 +25,7 @@ class Concat final : public OperatorWithParam<ConcatParam, AxisOperator> {
   Aliasing aliasing(const Site& site) const override;
 
  protected:
-  std::optional<int> AxisOf(const Site& site) const override;
+  std::optional<Axes> AxesOf(const Site& site) const override;
 };
 
 }  // namespace ashlar

@@ -38,6 +38,8 @@ class ConvBiasForward final : public OperatorWithParam<ConvBiasParam, WindowOper
   std::optional<Region> OutputRegion(int input, const Region& region,
                                      const Site& site) const override;
 
+  WindowPadding padding() const override { return PaddingOf(param()); }
+
  protected:
   absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;
   OperatorPtr WithPadding(const WindowPadding& padding) const override {

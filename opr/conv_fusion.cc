@@ -25,7 +25,7 @@ std::optional<Tail> AsTail(const Operator& op) {
   if (elemwise == nullptr) return std::nullopt;
   ElemwiseParam activation = elemwise->param();
   const ScalarRow& row = RowOf(activation.mode);
-  if (row.adds) activation.mode = row.of_sum;
+  if (row.adds) activation = {row.of_sum};
   if (!RowOf(activation.mode).activation) return std::nullopt;
   return Tail{row.adds, activation};
 }

@@ -13,14 +13,14 @@ inline ElemwiseParam ActivationParam(const ConvBiasParam& param) {
   return {param.nonlineMode, param.parameters};
 }
 
-// FusionRules::Absorb: an Elemwise that adds a constant per channel, adds a tensor of the output's
+// RewriteRules::Absorb: an Elemwise that adds a constant per channel, adds a tensor of the output's
 // shape (once), or applies an activation to the sum. Float32 only. `inputs` has no bias where
 // the convolution has none.
 std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
                                         absl::Span<const InputInfo> inputs,
                                         const Consumer& consumer);
 
-// FusionRules::AbsorbAffine: scale into a new filter, scale and shift into the bias. Filter and
+// RewriteRules::AbsorbAffine: scale into a new filter, scale and shift into the bias. Filter and
 // bias must be constant and Float32, and nothing may stand between the sum and the output.
 std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
                                       absl::Span<const InputInfo> inputs,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "opr/checks.h"
+#include "opr/conv_filter.h"
 #include "opr/conv_fusion.h"
 #include "opr/conv_reference.h"
 #include "opr/saturating_product.h"
@@ -14,30 +15,12 @@ ASHLAR_MAKE_FROM_PARAMS(ConvolutionForward)
 absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& param,
                                                      const TensorType& src,
                                                      const TensorType& filter) {
-  ASHLAR_RETURN_IF_ERROR(CheckImage("input", src));
-  ASHLAR_RETURN_IF_ERROR(CheckDType("filter", filter, src.dtype));
-  const bool grouped = param.sparse == SparseMode::kGroup;
-  if (filter.shape.rank() != (grouped ? 5 : 4)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("filter is ", filter.ToString(), ", expected ",
-                     grouped ? "rank 5 (groups, oc, ic, fh, fw) as sparse is GROUP"
-                             : "rank 4 (oc, ic, fh, fw)"));
-  }
-  const int first = grouped ? 1 : 0;  // the dimension of output channels
-  ConvolutionGeometry geometry;
-  geometry.batch = src.shape[0];
-  geometry.groups = grouped ? filter.shape[0] : 1;
-  geometry.out_channels = filter.shape[first];
-  geometry.in_channels = filter.shape[first + 1];
-  if (src.shape[1] != geometry.groups * geometry.in_channels) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input has ", src.shape[1], " channels, filter expects ", geometry.in_channels,
-        " x groups(", geometry.groups, ") = ", geometry.groups * geometry.in_channels));
-  }
-  ASHLAR_ASSIGN_OR_RETURN(
-      static_cast<WindowAxes&>(geometry),
-      WindowAxesOf(src.shape, param, {filter.shape[first + 2], filter.shape[first + 3]},
-                   {param.dilate_h, param.dilate_w}));
+  ASHLAR_ASSIGN_OR_RETURN(const FilterShape f,
+                          FilterShapeOf(param.sparse, FilterOrder::kOutIn, src, filter));
+  ASHLAR_ASSIGN_OR_RETURN(const WindowAxes windows, WindowAxesOf(src.shape, param, {f.h, f.w},
+                                                                 {param.dilate_h, param.dilate_w}));
+  const ConvolutionGeometry geometry = {windows, src.shape[0], f.groups, f.in_channels,
+                                        f.out_channels};
   ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
   return geometry;
 }

@@ -61,6 +61,8 @@ class ConvolutionForward final : public OperatorWithParam<ConvolutionParam, Wind
   std::optional<Replacement> AbsorbAffine(absl::Span<const InputInfo> inputs,
                                           const ChannelAffine& affine) const override;
 
+  WindowPadding padding() const override { return PaddingOf(param()); }
+
  protected:
   absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;
   OperatorPtr WithPadding(const WindowPadding& padding) const override {

@@ -22,7 +22,7 @@ class Dimshuffle final : public OperatorWithParam<DimshuffleParam> {
  public:
   ASHLAR_OPERATOR("Dimshuffle", "dimshuffle")
   StorageRules storage_rules(const Site&) const override {
-    return {FormatRule::kDefaultOnly, PrecisionRule::kFollow, /*moves=*/true};
+    return {.precision = PrecisionRule::kFollow, .moves = true};
   }
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;

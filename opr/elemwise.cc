@@ -23,7 +23,8 @@ PrecisionRule PrecisionOf(ScalarFunction function) {
 }
 
 StorageRules Elemwise::storage_rules(const Site& site) const {
-  return {PointwiseOperator::storage_rules(site).format, PrecisionOf(param().mode)};
+  return {.format = PointwiseOperator::storage_rules(site).format,
+          .precision = PrecisionOf(param().mode)};
 }
 
 absl::StatusOr<TensorType> BroadcastInputs(absl::Span<const InputInfo> inputs) {
@@ -44,7 +45,10 @@ absl::StatusOr<std::vector<TensorType>> Elemwise::Infer(absl::Span<const InputIn
   const ScalarRow& row = RowOf(param().mode);
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, row.arity));
   const DType dtype = inputs[0].type.dtype;
-  if (dtype == DType::kByte || dtype == DType::kBool || (!row.integers && !IsFloat(dtype))) {
+  const bool defined = dtype == DType::kBool   ? row.booleans
+                       : dtype == DType::kByte ? false
+                                               : row.integers || IsFloat(dtype);
+  if (!defined) {
     return absl::InvalidArgumentError(absl::StrCat(row.name, " is not defined for ", Name(dtype)));
   }
   const auto [lo, hi] = param().parameters;

@@ -7,10 +7,10 @@
 
 namespace ashlar {
 
-// A scalar function with its parameters.
+// A scalar function with its parameters, which its row gives where none are given.
 struct ElemwiseParam {
   ScalarFunction mode = ScalarFunction::kRelu;
-  ScalarParameters parameters = {0, 6};  // by number; the defaults are those of CLAMP
+  ScalarParameters parameters = DefaultsOf(mode);  // by number
 
   template <typename V>
   void Visit(V& v) {

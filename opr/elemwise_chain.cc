@@ -114,8 +114,8 @@ absl::Status CheckSteps(const ElemwiseChainParam& param, int64_t inputs) {
 }  // namespace
 
 StorageRules ElemwiseChain::storage_rules(const Site& site) const {
-  return {PointwiseOperator::storage_rules(site).format,
-          PrecisionOf(ModeOf(param(), param().steps() - 1))};
+  return {.format = PointwiseOperator::storage_rules(site).format,
+          .precision = PrecisionOf(ModeOf(param(), param().steps() - 1))};
 }
 
 absl::StatusOr<std::vector<TensorType>> ElemwiseChain::Infer(

@@ -38,9 +38,9 @@ class ElemwiseChain final : public OperatorWithParam<ElemwiseChainParam, Pointwi
                                    const Consumer& consumer) const override;
 };
 
-// FusionRules::Chain of Elemwise and of ElemwiseChain: `producer` and the Elemwise or ElemwiseChain
-// that reads it. The producer's output has the shape of the consumer's; Float32 only, as casts come
-// later.
+// RewriteRules::Chain of Elemwise and of ElemwiseChain: `producer` and the Elemwise or
+// ElemwiseChain that reads it. The producer's output has the shape of the consumer's; Float32 only,
+// as casts come later.
 std::optional<Replacement> ChainElemwise(const Operator& producer,
                                          absl::Span<const InputInfo> inputs,
                                          const Consumer& consumer);

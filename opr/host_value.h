@@ -1,4 +1,4 @@
-// Integers that operators read before the run: target shapes and bounds.
+// Numbers that operators read before the run: target shapes, bounds, scales.
 #ifndef ASHLAR_OPR_HOST_VALUE_H_
 #define ASHLAR_OPR_HOST_VALUE_H_
 
@@ -17,6 +17,9 @@ absl::StatusOr<std::vector<int64_t>> IntegerVector(const InputInfo& input, absl:
 
 // The same for exactly one element, of rank 0 or 1.
 absl::StatusOr<int64_t> IntegerScalar(const InputInfo& input, absl::string_view what);
+
+// The same for Float32, twice as many of them: pairs by axis.
+absl::StatusOr<std::vector<float>> FloatVector(const InputInfo& input, absl::string_view what);
 
 // What a host tensor is to shape inference.
 InputInfo InfoOf(const HostTensor& tensor);

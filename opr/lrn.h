@@ -29,11 +29,11 @@ class LRN final : public OperatorWithParam<LRNParam, AxisOperator> {
  public:
   ASHLAR_OPERATOR("LRN", "lrn")
   StorageRules storage_rules(const Site&) const override {
-    return {FormatRule::kBlocked, PrecisionRule::kFollow};
+    return {.format = FormatRule::kBlocked, .precision = PrecisionRule::kFollow};
   }
 
  protected:
-  std::optional<int> AxisOf(const Site&) const override { return 1; }
+  std::optional<Axes> AxesOf(const Site&) const override { return Only(1); }
 };
 
 }  // namespace ashlar

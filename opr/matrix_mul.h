@@ -47,7 +47,7 @@ class MatrixMul final : public OperatorWithParam<MatrixMulParam> {
  public:
   ASHLAR_OPERATOR("MatrixMul", "matrix_mul")
   StorageRules storage_rules(const Site&) const override {
-    return {FormatRule::kDefaultOnly, PrecisionRule::kLow};
+    return {.precision = PrecisionRule::kLow};
   }
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;

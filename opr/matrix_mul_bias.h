@@ -24,7 +24,7 @@ class MatrixMulBias final : public OperatorWithParam<MatrixMulBiasParam> {
 
   ASHLAR_OPERATOR("MatrixMulBias", "matrix_mul")
   StorageRules storage_rules(const Site&) const override {
-    return {FormatRule::kDefaultOnly, PrecisionRule::kLow};
+    return {.precision = PrecisionRule::kLow};
   }
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;
@@ -33,7 +33,7 @@ class MatrixMulBias final : public OperatorWithParam<MatrixMulBiasParam> {
                                    const Consumer& consumer) const override;
 };
 
-// FusionRules::Chain of MatrixMul: a constant added to each column, with or without a ReLU behind
+// RewriteRules::Chain of MatrixMul: a constant added to each column, with or without a ReLU behind
 // it.
 std::optional<Replacement> ChainBias(const MatrixMulParam& param,
                                      absl::Span<const InputInfo> inputs, const Consumer& consumer);

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/fusion.h"
+#include "graph/rewrite_rules.h"
 
 namespace ashlar {
 

@@ -11,7 +11,8 @@ StorageRules PointwiseOperator::storage_rules(const Site& site) const {
   const bool fits = std::all_of(site.inputs.begin(), site.inputs.end(), [](const InputInfo& input) {
     return input.type.shape.rank() <= 4;
   });
-  return {fits ? FormatRule::kFollow : FormatRule::kDefaultOnly, PrecisionRule::kFollow};
+  return {.format = fits ? FormatRule::kFollow : FormatRule::kDefaultOnly,
+          .precision = PrecisionRule::kFollow};
 }
 
 Aliasing PointwiseOperator::aliasing(const Site& site) const { return OverwritesInputs(site); }

@@ -10,28 +10,19 @@ ASHLAR_MAKE_FROM_PARAMS(PoolingForward)
 
 namespace {
 
-// The part of output o's window that lies inside the image.
-struct Inside {
-  int64_t begin, end;
-};
-
-Inside InsideOf(const WindowAxis& axis, int64_t o) {
-  return {std::max<int64_t>(axis.Origin(o), 0), std::min(axis.Origin(o) + axis.window, axis.input)};
-}
-
-float Pool(PoolingMode mode, const float* plane, int64_t width, Inside rows, Inside columns,
-           double window_elements) {
+float Pool(PoolingMode mode, const float* plane, int64_t width, const InsideTaps& rows,
+           const InsideTaps& columns, double window_elements) {
   double largest = plane[rows.begin * width + columns.begin];
   double sum = 0;
-  for (int64_t y = rows.begin; y < rows.end; ++y) {
-    for (int64_t x = columns.begin; x < columns.end; ++x) {
+  for (int64_t y = rows.begin; y < rows.end; y += rows.step) {
+    for (int64_t x = columns.begin; x < columns.end; x += columns.step) {
       const double value = plane[y * width + x];
       sum += value;
       largest = value > largest || value != value ? value : largest;  // hands a NaN on
     }
   }
   if (mode == PoolingMode::kMax) return static_cast<float>(largest);
-  const double inside = static_cast<double>(rows.end - rows.begin) * (columns.end - columns.begin);
+  const double inside = static_cast<double>(rows.count()) * static_cast<double>(columns.count());
   return static_cast<float>(sum / (mode == PoolingMode::kAverage ? window_elements : inside));
 }
 
@@ -43,7 +34,8 @@ absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const Te
   geometry.batch = src.shape[0];
   geometry.channels = src.shape[1];
   ASHLAR_ASSIGN_OR_RETURN(static_cast<WindowAxes&>(geometry),
-                          WindowAxesOf(src.shape, param, {param.window_h, param.window_w}));
+                          WindowAxesOf(src.shape, param, {param.window_h, param.window_w},
+                                       {param.dilate_h, param.dilate_w}));
   ASHLAR_RETURN_IF_ERROR(CheckWindowsTouchInput(geometry.h, "h"));
   ASHLAR_RETURN_IF_ERROR(CheckWindowsTouchInput(geometry.w, "w"));
   ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
@@ -71,8 +63,7 @@ absl::StatusOr<std::vector<HostTensor>> PoolingForward::Evaluate(
   for (int64_t nc = 0; nc < geometry.batch * geometry.channels; ++nc) {
     for (int64_t oh = 0; oh < h.output; ++oh) {
       for (int64_t ow = 0; ow < w.output; ++ow) {
-        *out++ =
-            Pool(param().mode, plane, w.input, InsideOf(h, oh), InsideOf(w, ow), window_elements);
+        *out++ = Pool(param().mode, plane, w.input, h.Inside(oh), w.Inside(ow), window_elements);
       }
     }
     plane += h.input * w.input;

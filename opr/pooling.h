@@ -21,6 +21,7 @@ struct PoolingParam {
   int64_t stride_h = 2, stride_w = 2;
   int64_t pad_h = 0, pad_w = 0;  // before the first row and column; behind the last too, unless
   int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // these say otherwise
+  int64_t dilate_h = 1, dilate_w = 1;
 
   template <typename V>
   void Visit(V& v) {
@@ -30,6 +31,8 @@ struct PoolingParam {
     v("window_h", window_h);
     v("window_w", window_w);
     VisitSteps(v, *this);
+    v.Optional("dilate_h", dilate_h, int64_t{1});
+    v.Optional("dilate_w", dilate_w, int64_t{1});
   }
 };
 
@@ -50,9 +53,11 @@ class PoolingForward final : public OperatorWithParam<PoolingParam, WindowOperat
  public:
   ASHLAR_OPERATOR("PoolingForward", "pooling")
   StorageRules storage_rules(const Site&) const override {
-    return {FormatRule::kBlocked, PrecisionRule::kFollow};
+    return {.format = FormatRule::kBlocked, .precision = PrecisionRule::kFollow};
   }
   int64_t Computation(const Site& site) const override;
+
+  WindowPadding padding() const override { return PaddingOf(param()); }
 
  protected:
   absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;

@@ -101,7 +101,7 @@ int64_t Reduce::Computation(const Site& site) const {
   return site.inputs[0].type.shape.num_elements();
 }
 
-std::optional<int> Reduce::AxisOf(const Site& site) const {
+std::optional<Axes> Reduce::AxesOf(const Site& site) const {
   if (param().axis == kNoAxis) return std::nullopt;  // to a shape that is fixed
   return AxisIn(param().axis, site.outputs[0].shape);
 }

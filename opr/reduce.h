@@ -2,7 +2,6 @@
 #ifndef ASHLAR_OPR_REDUCE_H_
 #define ASHLAR_OPR_REDUCE_H_
 
-#include "opr/axis.h"
 #include "opr/row_wise.h"
 
 namespace ashlar {
@@ -36,7 +35,7 @@ class Reduce final : public OperatorWithParam<ReduceParam, AxisOperator> {
   int64_t Computation(const Site& site) const override;
 
  protected:
-  std::optional<int> AxisOf(const Site& site) const override;
+  std::optional<Axes> AxesOf(const Site& site) const override;
 
  private:
   absl::StatusOr<Shape> TargetShape(absl::Span<const InputInfo> inputs) const;

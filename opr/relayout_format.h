@@ -20,8 +20,7 @@ class RelayoutFormat final : public OperatorWithParam<RelayoutFormatParam, Point
  public:
   ASHLAR_OPERATOR("RelayoutFormat", "relayout")
   StorageRules storage_rules(const Site&) const override {
-    return {FormatRule::kDefaultOnly, PrecisionRule::kFollow, /*moves=*/true,
-            /*names_format=*/true};
+    return {.precision = PrecisionRule::kFollow, .moves = true, .names_format = true};
   }
   Aliasing aliasing(const Site& site) const override;
 };

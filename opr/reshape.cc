@@ -3,7 +3,7 @@
 #include "absl/strings/str_join.h"
 #include "opr/aliasing.h"
 #include "opr/host_value.h"
-#include "opr/operands.h"
+#include "opr/shape_operand.h"
 
 namespace ashlar {
 
@@ -79,10 +79,7 @@ std::optional<std::vector<Region>> Reshape::InputRegions(const Region& output,
 std::optional<Replacement> Reshape::AtRegion(const Region& output,
                                              absl::Span<const Region> /*given*/,
                                              const Site& /*site*/) const {
-  const Shape target = ShapeOf(output);
-  HostTensor dims = HostTensor::FromValues<int64_t>(DType::kInt64, {target.rank()}, target.dims());
-  return Replacement{std::make_shared<const Reshape>(ReshapeParam()),
-                     {FromProducer(0), ConstantOperand(std::move(dims))}};
+  return WithShapeOf<Reshape>(output);
 }
 
 }  // namespace ashlar

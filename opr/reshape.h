@@ -22,7 +22,7 @@ class Reshape final : public OperatorWithParam<ReshapeParam> {
  public:
   ASHLAR_OPERATOR("Reshape", "reshape")
   StorageRules storage_rules(const Site&) const override {
-    return {FormatRule::kDefaultOnly, PrecisionRule::kFollow, /*moves=*/true};
+    return {.precision = PrecisionRule::kFollow, .moves = true};
   }
   InputUse input_use(int input) const override {
     return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;

@@ -8,23 +8,33 @@ namespace ashlar {
 
 std::optional<std::vector<Region>> AxisOperator::InputRegions(const Region& output,
                                                               const Site& site) const {
-  const std::optional<int> axis = AxisOf(site);
-  if (!axis || output[*axis] != Range{0, site.outputs[0].shape[*axis]}) return std::nullopt;
+  const std::optional<Axes> axes = AxesOf(site);
+  if (!axes) return std::nullopt;
+  for (int axis = axes->begin; axis < axes->end; ++axis) {
+    if (output[axis] != Range{0, site.outputs[0].shape[axis]}) return std::nullopt;
+  }
   std::vector<Region> regions;
   for (const InputInfo& input : site.inputs) {
-    Region region = output;
-    region[*axis] = {0, input.type.shape[*axis]};
+    const Shape& shape = input.type.shape;
+    Region region = WholeRegion(shape);
+    for (int axis = 0; shape.rank() == static_cast<int>(output.size()) && axis < shape.rank();
+         ++axis) {
+      if (axis < axes->begin || axis >= axes->end) region[axis] = output[axis];
+    }
     regions.push_back(std::move(region));
   }
   return regions;
 }
 
-std::optional<Region> AxisOperator::OutputRegion(int /*input*/, const Region& region,
+std::optional<Region> AxisOperator::OutputRegion(int input, const Region& region,
                                                  const Site& site) const {
-  const std::optional<int> axis = AxisOf(site);
-  if (!axis) return std::nullopt;
-  Region result = region;
-  result[*axis] = {0, site.outputs[0].shape[*axis]};
+  const std::optional<Axes> axes = AxesOf(site);
+  if (!axes) return std::nullopt;
+  Region result = WholeRegion(site.outputs[0].shape);
+  if (site.inputs[input].type.shape.rank() != site.outputs[0].shape.rank()) return result;
+  for (int axis = 0; axis < static_cast<int>(result.size()); ++axis) {
+    if (axis < axes->begin || axis >= axes->end) result[axis] = region[axis];
+  }
   return result;
 }
 

@@ -1,13 +1,14 @@
-// What operators along one axis have in common: they need what lies along it as a whole, and are
-// independent in all else. All inputs have the output's rank.
+// What operators along an axis, or along neighbouring axes, have in common: they need what lies
+// along them as a whole, and are independent in all else.
 #ifndef ASHLAR_OPR_ROW_WISE_H_
 #define ASHLAR_OPR_ROW_WISE_H_
 
+#include "opr/axis.h"
 #include "opr/base.h"
 
 namespace ashlar {
 
-// Answers regions.
+// Answers regions. Inputs of the output's rank are cut as it is; others are needed as a whole.
 class AxisOperator : public Operator {
  public:
   std::optional<std::vector<Region>> InputRegions(const Region& output,
@@ -16,13 +17,13 @@ class AxisOperator : public Operator {
                                      const Site& site) const override;
 
  protected:
-  // The axis of the output; nullopt where there is none, so that nothing can be cut.
-  virtual std::optional<int> AxisOf(const Site& site) const = 0;
+  // The axes of the output; nullopt where there are none, so that nothing can be cut.
+  virtual std::optional<Axes> AxesOf(const Site& site) const = 0;
 };
 
 // Operators that make rows of rows of the same length, such as softmax and normalisations: a row
 // may be written where it was read. One that is new gives parameters, inference, evaluation, its
-// operations and the axis.
+// operations and the axes.
 class RowWiseOperator : public AxisOperator {
  public:
   Aliasing aliasing(const Site& site) const override;

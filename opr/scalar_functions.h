@@ -46,6 +46,39 @@ ASHLAR_FORMULA T HSwish(T a) {
   return a * (Clamp(a + 3, U(0), U(6)) * (U(1) / 6));
 }
 
+template <typename T>
+ASHLAR_FORMULA T Sign(T a) {
+  return a > 0 ? 1 : a < 0 ? -1 : a;
+}
+
+template <typename T>
+ASHLAR_FORMULA T Softplus(T a) {
+  return Relu(a) + std::log1p(std::exp(-std::fabs(a)));
+}
+
+template <typename T>
+ASHLAR_FORMULA T Gelu(T a) {
+  return T(0.5) * a * (1 + std::erf(a * T(0.70710678118654752)));
+}
+
+template <typename T>
+ASHLAR_FORMULA T GeluTanh(T a) {
+  return T(0.5) * a * (1 + std::tanh(T(0.79788456080286536) * (a + T(0.044715) * a * a * a)));
+}
+
+// The quotient without its fraction, which a rounded quotient may have lost.
+template <typename T>
+ASHLAR_FORMULA T TruncDiv(T a, T b) {
+  return std::rint((a - std::fmod(a, b)) / b);
+}
+
+// The remainder of C's division, moved to the divisor's side of zero.
+template <typename T>
+ASHLAR_FORMULA T Mod(T a, T b) {
+  const T rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 // IEEE 754-2019's maximum: of two zeros the positive one, of a NaN and a number the NaN.
 template <typename T>
 ASHLAR_FORMULA T Maximum(T a, T b) {
@@ -57,7 +90,8 @@ ASHLAR_FORMULA T Maximum(T a, T b) {
 // clang-format off
 // The table. A row: the enumerator without its k, the properties (ScalarRow, below), the formula of
 // a, b and c. They are of a type T, and b and c, which may be parameters, of a type U: where the
-// properties say Arithmetic, T may be a vector of U's. Chains number the functions in this order.
+// properties say Arithmetic, T may be a vector of U's. Comparisons give 1 or 0 in the dtype of what
+// they compare. Chains number the functions in this order.
 #define ASHLAR_SCALAR_FUNCTIONS(ROW)                                                               \
   ROW(Relu, Row("RELU", 1).Integers().Activation().Arithmetic().Onnx("Relu"), Relu(a))             \
   ROW(Exp, Row("EXP", 1).InFloat32().Onnx("Exp"), std::exp(a))                                     \
@@ -72,9 +106,9 @@ ASHLAR_FORMULA T Maximum(T a, T b) {
   ROW(HSwish, Row("H_SWISH", 1).Activation().Arithmetic(), HSwish<U>(a))                           \
   ROW(Add, Row("ADD", 2).Commutative().Integers().OfSum(F::kIdentity).Onnx("Add"), a + b)          \
   ROW(Sub, Row("SUB", 2).Integers().Onnx("Sub"), a - b)                                            \
-  ROW(Mul, Row("MUL", 2).Commutative().Integers().Onnx("Mul"), a * b)                              \
+  ROW(Mul, Row("MUL", 2).Commutative().Integers().Booleans().Onnx("Mul"), a * b)                   \
   ROW(TrueDiv, Row("TRUE_DIV", 2).InFloat32().Onnx("Div"), a / b)                                  \
-  ROW(Max, Row("MAX", 2).Commutative().Integers().Onnx("Max"), Maximum(a, b))                      \
+  ROW(Max, Row("MAX", 2).Commutative().Integers().Booleans().Onnx("Max"), Maximum(a, b))           \
   ROW(Min, Row("MIN", 2).Commutative().Integers().Onnx("Min"), -Maximum(-a, -b))                   \
   ROW(Pow, Row("POW", 2).InFloat32().Onnx("Pow"), std::pow(a, b))                                  \
   ROW(FuseAddRelu, Row("FUSE_ADD_RELU", 2).Commutative().Integers().OfSum(F::kRelu), Relu(a + b))  \
@@ -84,7 +118,31 @@ ASHLAR_FORMULA T Maximum(T a, T b) {
   ROW(Identity, Row("IDENTITY", 1).Integers().Activation().Arithmetic().Onnx("Identity"), a)       \
   ROW(LeakyRelu, Row("LEAKY_RELU", 1).Parameter("alpha", 0.01).Activation().Arithmetic()           \
                      .Onnx("LeakyRelu"), a < 0 ? a * b : a)                                        \
-  ROW(Erf, Row("ERF", 1).InFloat32().Onnx("Erf"), std::erf(a))
+  ROW(Erf, Row("ERF", 1).InFloat32().Onnx("Erf"), std::erf(a))                                     \
+  ROW(Floor, Row("FLOOR", 1).Onnx("Floor"), std::floor(a))                                         \
+  ROW(Ceil, Row("CEIL", 1).Onnx("Ceil"), std::ceil(a))                                             \
+  ROW(Rint, Row("RINT", 1).Onnx("Round"), std::rint(a))                                            \
+  ROW(Sin, Row("SIN", 1).InFloat32().Onnx("Sin"), std::sin(a))                                     \
+  ROW(Cos, Row("COS", 1).InFloat32().Onnx("Cos"), std::cos(a))                                     \
+  ROW(Sign, Row("SIGN", 1).Integers().Onnx("Sign"), Sign(a))                                       \
+  ROW(TruncDiv, Row("TRUNC_DIV", 2).Integers(), TruncDiv(a, b))                                    \
+  ROW(Mod, Row("MOD", 2).Integers(), Mod(a, b))                                                    \
+  ROW(Fmod, Row("FMOD", 2).Integers(), std::fmod(a, b))                                            \
+  ROW(Equal, Row("EQ", 2).Commutative().Integers().Booleans(), a == b)                             \
+  ROW(Less, Row("LT", 2).Integers(), a < b)                                                        \
+  ROW(LessOrEqual, Row("LEQ", 2).Integers(), a <= b)                                               \
+  ROW(Select, Row("SELECT", 3).Integers().Booleans(), a != 0 ? b : c)                              \
+  ROW(Silu, Row("SILU", 1).Activation(), a * Sigmoid(a))                                           \
+  ROW(Gelu, Row("GELU", 1).InFloat32(), Gelu(a))                                                   \
+  ROW(GeluTanh, Row("GELU_TANH", 1).InFloat32(), GeluTanh(a))                                      \
+  ROW(Softplus, Row("SOFTPLUS", 1).InFloat32().Onnx("Softplus"), Softplus(a))                      \
+  ROW(Mish, Row("MISH", 1).InFloat32(), a * std::tanh(Softplus(a)))                                \
+  ROW(HardSigmoid, Row("HARD_SIGMOID", 1).Parameter("alpha", 0.2).Parameter("beta", 0.5)           \
+                       .Activation().Arithmetic().Onnx("HardSigmoid"),                             \
+      Clamp(a * b + c, U(0), U(1)))                                                                \
+  ROW(Elu, Row("ELU", 1).Parameter("alpha", 1).Onnx("Elu"), a < 0 ? b * std::expm1(a) : a)         \
+  ROW(ThresholdedRelu, Row("THRESHOLDED_RELU", 1).Parameter("alpha", 1).Arithmetic()               \
+                           .Onnx("ThresholdedRelu"), a > b ? a : 0)
 // clang-format on
 
 enum class ScalarFunction : uint8_t {
@@ -104,6 +162,7 @@ struct ScalarRow {
   double defaults[kMostParameters] = {};
   bool commutative = false;    // the first two arguments may change places
   bool integers = false;       // integers give an integer; else the function is of floats only
+  bool booleans = false;       // of Bool they give Bool: MUL is their and, MAX their or
   bool in_float32 = false;     // stays in Float32 where a model's precision is lowered
   bool arithmetic = false;     // the formula is arithmetic and comparisons, and takes vectors
   bool activation = false;     // may follow a convolution in its kernel
@@ -119,6 +178,7 @@ struct ScalarRow {
   }
   constexpr ScalarRow& Commutative() { return Set(commutative); }
   constexpr ScalarRow& Integers() { return Set(integers); }
+  constexpr ScalarRow& Booleans() { return Set(booleans); }
   constexpr ScalarRow& InFloat32() { return Set(in_float32); }
   constexpr ScalarRow& Arithmetic() { return Set(arithmetic); }
   constexpr ScalarRow& Activation() { return Set(activation); }
@@ -165,6 +225,12 @@ inline constexpr auto kScalarFunctionNames = [] {
 }();
 
 using ScalarParameters = std::array<double, ScalarRow::kMostParameters>;
+
+constexpr ScalarParameters DefaultsOf(ScalarFunction function) {
+  ScalarParameters defaults = {};  // std::to_array is none of C++17, which device compilers have
+  for (size_t i = 0; i < defaults.size(); ++i) defaults[i] = RowOf(function).defaults[i];
+  return defaults;
+}
 
 namespace formulas {
 

@@ -46,7 +46,7 @@ absl::StatusOr<std::vector<HostTensor>> Softmax::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
-std::optional<int> Softmax::AxisOf(const Site& site) const {
+std::optional<Axes> Softmax::AxesOf(const Site& site) const {
   return AxisIn(param().axis, site.outputs[0].shape);
 }
 

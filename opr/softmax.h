@@ -22,7 +22,7 @@ class Softmax final : public OperatorWithParam<SoftmaxParam, RowWiseOperator> {
   ASHLAR_OPERATOR("Softmax", "softmax")
 
  protected:
-  std::optional<int> AxisOf(const Site& site) const override;
+  std::optional<Axes> AxesOf(const Site& site) const override;
 };
 
 }  // namespace ashlar

@@ -49,7 +49,7 @@ class Subtensor final : public OperatorWithParam<SubtensorParam> {
  public:
   ASHLAR_OPERATOR("Subtensor", "subtensor")
   StorageRules storage_rules(const Site&) const override {
-    return {FormatRule::kDefaultOnly, PrecisionRule::kFollow, /*moves=*/true};
+    return {.precision = PrecisionRule::kFollow, .moves = true};
   }
   InputUse input_use(int input) const override {
     return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;

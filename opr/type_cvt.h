@@ -19,9 +19,7 @@ struct TypeCvtParam {
 class TypeCvt final : public OperatorWithParam<TypeCvtParam, PointwiseOperator> {
  public:
   ASHLAR_OPERATOR("TypeCvt", "typecvt")
-  StorageRules storage_rules(const Site&) const override {
-    return {FormatRule::kFollow, PrecisionRule::kFloat32};
-  }
+  StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
   Aliasing aliasing(const Site& site) const override;
 };
 

@@ -2,6 +2,7 @@
 #ifndef ASHLAR_OPR_WINDOW_H_
 #define ASHLAR_OPR_WINDOW_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -16,6 +17,13 @@ namespace ashlar {
 
 // In pad_h_end and pad_w_end: as much padding at the end as at the beginning.
 inline constexpr int64_t kSamePadding = std::numeric_limits<int64_t>::min();
+
+// The taps of a window that lie in the image: positions begin, begin + step, ... before end.
+struct InsideTaps {
+  int64_t begin = 0, end = 0, step = 1;
+
+  int64_t count() const { return CeilDivide(end - begin, step); }
+};
 
 // One spatial axis. Sizes in elements; output o reads the input at
 // o * stride - pad_begin + tap * dilation for tap in [0, window). Negative padding crops: windows
@@ -34,6 +42,11 @@ struct WindowAxis {
   // Where output o's first tap lies; negative in the padding.
   int64_t Origin(int64_t o) const { return o * stride - pad_begin; }
 
+  // What output o reads of the input: at least one element where CheckWindowsTouchInput says so.
+  InsideTaps Inside(int64_t o) const {
+    const int64_t first = Origin(o), skipped = first < 0 ? CeilDivide(-first, dilation) : 0;
+    return {first + skipped * dilation, std::min(first + extent(), input), dilation};
+  }
   // The input that outputs read, not clipped to it.
   Range Read(const Range& outputs) const {
     return {Origin(outputs.begin), Origin(outputs.end - 1) + extent()};

@@ -7,7 +7,7 @@
 namespace ashlar {
 
 StorageRules WindowOperator::storage_rules(const Site& /*site*/) const {
-  return {FormatRule::kBlocked, PrecisionRule::kLow};
+  return {.format = FormatRule::kBlocked, .precision = PrecisionRule::kLow};
 }
 
 std::optional<std::vector<Region>> WindowOperator::InputRegions(const Region& output,

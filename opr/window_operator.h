@@ -21,6 +21,8 @@ class WindowOperator : public Operator {
   std::optional<Region> OutputRegion(int input, const Region& region,
                                      const Site& site) const override;
   bool CropsInput(int input) const override { return input == 0; }
+  // By its parameters, the ends resolved (no kSamePadding).
+  virtual WindowPadding padding() const = 0;
   // Divisors of means follow from windows and padding: the padding that is left lies at the borders
   // of the whole image.
   std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
@@ -40,6 +42,14 @@ OperatorPtr Padded(const Op& op, const WindowPadding& padding) {
   param.pad_w = padding.w_begin;
   param.pad_w_end = padding.w_end;
   return std::make_shared<const Op>(std::move(param));
+}
+
+// The padding of such an operator.
+template <typename Param>
+WindowPadding PaddingOf(const Param& param) {
+  const auto end = [](int64_t begin, int64_t end) { return end == kSamePadding ? begin : end; };
+  return {param.pad_h, end(param.pad_h, param.pad_h_end), param.pad_w,
+          end(param.pad_w, param.pad_w_end)};
 }
 
 }  // namespace ashlar

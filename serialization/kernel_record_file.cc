@@ -1,5 +1,10 @@
 #include "serialization/kernel_record_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -50,6 +55,25 @@ absl::StatusOr<KernelRecord::Choice> ReadChoice(const JsonPlace& place) {
   return choice;
 }
 
+// Keeps other processes that write to a folder waiting, as long as they do the same. Where the
+// system cannot lock, nobody waits.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder)
+      : fd_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (fd_ >= 0 && flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FolderLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  const int fd_;
+};
+
 absl::StatusOr<KernelRecord> ReadRecord(const nlohmann::json& document,
                                         const std::string& processor) {
   KernelRecord record;
@@ -71,17 +95,27 @@ absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
   ASHLAR_ASSIGN_OR_RETURN(const nlohmann::json document, ReadDocument(path));
   absl::StatusOr<KernelRecord> record = ReadRecord(document, processor);
   if (!record.ok()) return Annotate(record.status(), path);
+  if (!record->choices.empty()) record->path = path;
   return record;
 }
 
-absl::Status SaveKernelRecord(const std::string& path, const std::string& processor,
-                              const KernelRecord& record) {
+absl::Status MergeKernelRecord(const std::string& path, const std::string& processor,
+                               const KernelRecord& record) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": its folder cannot be made: ", error.message()));
+  }
+  const FolderLock lock(folder.empty() ? "." : folder.string());
   ASHLAR_ASSIGN_OR_RETURN(nlohmann::json before, ReadDocument(path));
   nlohmann::ordered_json document;
   document["format"] = kFormat;
   document["processors"] = nlohmann::ordered_json::object();
   if (!before.is_null()) document["processors"] = before["processors"];
   nlohmann::ordered_json problems = nlohmann::ordered_json::object();
+  if (document["processors"].contains(processor)) problems = document["processors"][processor];
   for (const auto& [key, choice] : record.choices) {
     nlohmann::ordered_json variants = nlohmann::ordered_json::object();
     for (const auto& [threads, variant] : choice.variants) {
@@ -90,13 +124,6 @@ absl::Status SaveKernelRecord(const std::string& path, const std::string& proces
     problems[key] = {{"family", choice.family}, {"variants", std::move(variants)}};
   }
   document["processors"][processor] = std::move(problems);
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) {
-    return absl::UnavailableError(
-        absl::StrCat(path, ": its folder cannot be made: ", error.message()));
-  }
   return WriteJsonFile(path, document, 1);
 }
 

@@ -15,10 +15,11 @@ namespace ashlar {
 absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
                                               const std::string& processor);
 
-// Puts the record into the file in place of what it had for the processor; other processors' stay.
-// Makes the file's folder where there is none.
-absl::Status SaveKernelRecord(const std::string& path, const std::string& processor,
-                              const KernelRecord& record);
+// Puts the record's choices into the file, in place of those that it had for the same processor and
+// problems; all else stays, also what another process has put there since. Makes the file's folder
+// where there is none.
+absl::Status MergeKernelRecord(const std::string& path, const std::string& processor,
+                               const KernelRecord& record);
 
 // $ASHLAR_KERNELS, or kernels.json in the folder ashlar of the user's cache ($XDG_CACHE_HOME or
 // ~/.cache); empty where the environment names none of them.

@@ -15,6 +15,10 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::st
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot open"));
+  return Map(fd, path);
+}
+
+absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Map(int fd, const std::string& path) {
   struct stat info;
   absl::Status status;
   void* data = nullptr;

@@ -15,6 +15,8 @@ class MappedFile {
  public:
   // Regular files only. The file must not be shortened while it is mapped.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
+  // The same of an open descriptor, which is closed in any case. `path` names it in errors.
+  static absl::StatusOr<std::shared_ptr<const MappedFile>> Map(int fd, const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

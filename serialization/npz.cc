@@ -15,7 +15,7 @@
 namespace ashlar {
 namespace {
 
-// The records of APPNOTE.TXT (PKWARE) that an archive of stored entries needs, as they lie in it.
+// The records of APPNOTE.TXT (PKWARE) that an archive of arrays needs, as they lie in it.
 struct __attribute__((packed)) LocalHeader {
   uint32_t signature = 0x04034b50;
   uint16_t version = 20, flags = kUtf8, method = 0, time = 0, date = kDate;
@@ -43,6 +43,8 @@ struct __attribute__((packed)) EndRecord {
 };
 
 constexpr uint16_t kEncrypted = 1;
+constexpr uint16_t kDeflated = 8;          // a method
+constexpr uint32_t kMostInflation = 1032;  // by deflate: 258 bytes of two bits
 constexpr uint32_t kZip64 = 0xffffffff;
 constexpr absl::string_view kSuffix = ".npy";
 
@@ -132,12 +134,12 @@ class Archive {
   absl::StatusOr<absl::Span<const uint8_t>> Content(const CentralHeader& header,
                                                     absl::string_view name) {
     if (header.flags & kEncrypted) return Reject("is encrypted");
-    if (header.method != 0) {
+    if (header.method != 0 && header.method != kDeflated) {
       return Reject("is compressed (method ", header.method,
-                    "); write the archive with numpy.savez, not savez_compressed");
+                    "); numpy.savez and savez_compressed write archives that can be read");
     }
     if (header.bytes == kZip64 || header.local_offset == kZip64) return Reject("is 4 GiB or more");
-    if (header.bytes != header.compressed_bytes) {
+    if (header.method == 0 && header.bytes != header.compressed_bytes) {
       return Reject("is stored, but has ", header.compressed_bytes, " bytes for ", header.bytes);
     }
     LocalHeader local;
@@ -147,20 +149,46 @@ class Archive {
         !GetText(name_at, local.name_bytes, local_name) || local_name != name) {
       return Reject("has no header of its own at byte ", header.local_offset);
     }
-    if (!GetText(name_at + local.name_bytes + local.extra_bytes, header.bytes, text)) {
-      return Reject("of ", header.bytes, " bytes goes beyond the file of ", bytes_.size());
+    if (!GetText(name_at + local.name_bytes + local.extra_bytes, header.compressed_bytes, text)) {
+      return Reject("of ", header.compressed_bytes, " bytes goes beyond the file of ",
+                    bytes_.size());
     }
     // Entries that share bytes would let a small file grow large.
-    if (header.bytes > unread_bytes_) return Reject("overlaps others");
-    unread_bytes_ -= header.bytes;
+    if (header.compressed_bytes > unread_bytes_) return Reject("overlaps others");
+    unread_bytes_ -= header.compressed_bytes;
+    if (header.method == kDeflated) {
+      ASHLAR_RETURN_IF_ERROR(Inflate(text, header.bytes));
+      text = {inflated_.data(), inflated_.size()};
+    }
     if (const uint32_t crc = Crc32(0, text.data(), text.size()); crc != header.crc) {
       return Reject("has CRC-32 ", absl::Hex(crc), ", expected ", absl::Hex(header.crc));
     }
     return absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   }
 
+  // Fills inflated_ with the `bytes` bytes that were compressed.
+  absl::Status Inflate(absl::string_view compressed, uint32_t bytes) {
+    // More than this is nothing that deflate makes, but something that wants memory.
+    if (bytes / kMostInflation > compressed.size()) {
+      return Reject("has ", compressed.size(), " bytes for ", bytes);
+    }
+    inflated_.resize(bytes);
+    z_stream stream = {};
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Reject("cannot be decompressed");
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data()));
+    stream.avail_in = static_cast<uInt>(compressed.size());
+    stream.next_out = reinterpret_cast<Bytef*>(inflated_.data());
+    stream.avail_out = bytes;
+    const int end = inflate(&stream, Z_FINISH);
+    const bool whole = end == Z_STREAM_END && stream.avail_in == 0 && stream.avail_out == 0;
+    inflateEnd(&stream);
+    return whole ? absl::OkStatus()
+                 : Reject("is damaged: it does not decompress to ", bytes, " bytes");
+  }
+
   absl::Span<const uint8_t> bytes_;
   size_t unread_bytes_ = 0;
+  std::string inflated_;  // of the entry that is being read
 };
 
 absl::Status Write(const NamedTensors& tensors, FileWriter& file) {

@@ -17,9 +17,9 @@ namespace ashlar {
 // Arrays by name (without ".npy"), in the order of the archive.
 using NamedTensors = std::vector<std::pair<std::string, HostTensor>>;
 
-// InvalidArgument for compressed or encrypted entries (numpy.savez writes none), zip64 archives,
-// names that leave the archive ("../x"), duplicate names, a wrong CRC-32, and whatever ReadNpy
-// refuses.
+// Stored and deflated entries, as numpy.savez and savez_compressed write them. InvalidArgument for
+// other methods, encrypted entries, zip64 archives, names that leave the archive ("../x"),
+// duplicate names, a wrong CRC-32, and whatever ReadNpy refuses.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
 
 // The same on the bytes of a whole file; `name` is for messages.

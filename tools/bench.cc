@@ -15,6 +15,7 @@
 #include "tools/inputs.h"
 #include "tools/model.h"
 #include "tools/parse.h"
+#include "tools/record_use.h"
 #include "tools/statistics.h"
 #include "tools/table.h"
 
@@ -211,6 +212,7 @@ class BenchCommand final : public Command {
     std::sort(latencies.begin(), latencies.end());
     Table table({"latency", ">"});
     Json document = console.Document(execution_.device, execution_.threads);
+    document["kernel_record"] = RecordDocument(load.planned().record_use());
     document["iterations"] = latencies.size();
     document["latency_ms"] = {{"min", summary.min},   {"median", summary.median},
                               {"mean", summary.mean}, {"p90", summary.p90},
@@ -234,6 +236,7 @@ class BenchCommand final : public Command {
     table.AddRow({"peak RSS", FormatBytes(peak_rss)});
     document["peak_rss_bytes"] = peak_rss;
     console.Print(table.ToText());
+    console.Print(RecordLine(load.planned().record_use()));
     return console.Write(document);
   }
 

@@ -44,6 +44,7 @@ constexpr CommandRow kCommands[] = {
      MakeInspectCommand},
     {"convert", "Convert a model to another format, by the ending of the file",
      "  ashlar convert resnet50.ash -o resnet50.onnx\n"
+     "  ashlar convert yolo.onnx --shape images=1x3x320x320 -o yolo.ash\n"
      "  ashlar convert profile.json -o resnet50.ash",
      MakeConvertCommand},
     {"zoo", "Build a well-known network with seeded weights",
@@ -52,7 +53,8 @@ constexpr CommandRow kCommands[] = {
      MakeZooCommand},
     {"ops", "List the operators and the devices that have kernels for them",
      "  ashlar ops\n"
-     "  ashlar ops --device cpu --markdown",
+     "  ashlar ops --device cpu --markdown\n"
+     "  ashlar ops --onnx",
      MakeOpsCommand},
     {"doctor", "Describe this machine and this build, for bug reports", "  ashlar doctor",
      MakeDoctorCommand},

@@ -103,9 +103,9 @@ class CompareCommand final : public Command {
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
-    AddParsed(app, "--device-b", execution_b_.device, CompNode::Parse, "D", "device")
-        ->group(
-            "Planning of the other side: these, and all planning options with -b behind the name");
+    AddParsed(app, "--device-b", execution_b_.device, CompNode::Parse, "D",
+              "of the other side, for which all planning options have -b behind the name")
+        ->group("Planning");
     AddPlanningFlags(app, planning_b_, "-b");
   }
 

@@ -18,6 +18,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/host_processor.h"
 #include "runtime/device/device.h"
+#include "serialization/kernel_record_file.h"
 #include "tools/command.h"
 #include "tools/format.h"
 #include "tools/options.h"
@@ -100,6 +101,17 @@ std::string Build() {
   return absl::StrCat(kKind, ", g++ ", __VERSION__);
 }
 
+// Where `tune` keeps what it measured, and how much of it is for the processor.
+std::string KernelRecordFact(const absl::StatusOr<Device*>& cpu,
+                             const std::optional<Processor>& processor) {
+  const std::string path = DefaultKernelRecordPath();
+  if (path.empty() || !cpu.ok()) return "none";
+  const absl::StatusOr<KernelRecord> record =
+      LoadKernelRecord(path, (*cpu)->measured_as(processor.value_or((*cpu)->processor())));
+  if (!record.ok()) return std::string(record.status().message());
+  return absl::StrCat(path, ": ", record->choices.size(), " problems");
+}
+
 class DoctorCommand final : public Command {
  public:
   void Declare(CLI::App&) override {}
@@ -129,6 +141,7 @@ class DoctorCommand final : public Command {
         {"group limit", GroupLimit()},
         {"address limit", Limit(RLIMIT_AS)},
         {"libraries", cpu::Libraries()},
+        {"kernel record", KernelRecordFact(cpu, other)},
         {"cpu0:0", state(cpu)},
         {"gpu0:0", state(gpu)},
     };

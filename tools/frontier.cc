@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -11,10 +10,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "graph/status.h"
-#include "runtime/measure/time_prediction.h"
 #include "runtime/plan/tiled_plan.h"
 #include "tools/bound_session.h"
 #include "tools/format.h"
+#include "tools/statistics.h"
 #include "tools/table.h"
 
 namespace ashlar {
@@ -36,28 +35,17 @@ double Tick(double span) {
   return 10 * power;
 }
 
-double Median(std::vector<double> values) {
-  const auto median = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), median, values.end());
-  return *median;
-}
-
-// Predicts and measures by turns, so that both see the same of what else the machine does.
-absl::Status MeasureTimes(BoundSession& session, FrontierPoint& point) {
+// Milliseconds of a run, the median of some.
+absl::StatusOr<double> MeasureTime(BoundSession& session) {
   constexpr int kWarmup = 1, kRuns = 5;
-  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TimePrediction> prediction,
-                          TimePrediction::Create(session.planned()));
   std::vector<double> times;
   for (int i = 0; i < kWarmup + kRuns; ++i) {
-    if (i >= kWarmup) ASHLAR_RETURN_IF_ERROR(prediction->Measure());
     const auto start = std::chrono::steady_clock::now();
     ASHLAR_RETURN_IF_ERROR(session.Run());
     const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
     if (i >= kWarmup) times.push_back(ms.count());
   }
-  point.predicted_ms = prediction->milliseconds();
-  point.measured_ms = Median(std::move(times));
-  return absl::OkStatus();
+  return Summarize(std::move(times)).median;
 }
 
 }  // namespace
@@ -75,9 +63,10 @@ absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const Pl
     point.tiles = plan->wishes.tiles.ToString();
     point.arena_bytes = plan->plan.plan.arena;
     point.extra_flops_ratio = plan->extra_flops_ratio;
+    point.predicted_ms = plan->predicted_ms;
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> session,
                             BoundSession::FromPlan(std::move(plan), inputs));
-    ASHLAR_RETURN_IF_ERROR(MeasureTimes(*session, point));
+    ASHLAR_ASSIGN_OR_RETURN(point.measured_ms, MeasureTime(*session));
     points.push_back(std::move(point));
   }
   return points;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -15,10 +16,10 @@
 #include "graph/status.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device_library.h"
-#include "serialization/file_writer.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/options.h"
+#include "tools/output_files.h"
 #include "tools/suggest.h"
 
 namespace ashlar {
@@ -53,15 +54,19 @@ class HelpFormatter final : public CLI::Formatter {
 };
 
 // The command's own errors are values; what the standard library throws is that memory ran out.
-absl::Status RunCommand(Command& command, const std::string& json_file, Console& console) {
+absl::Status RunCommand(const Entry& entry, Console& console) {
+  Command& command = *entry.command;
   try {
     ASHLAR_RETURN_IF_ERROR(DefaultProcessor().status());
     ASHLAR_RETURN_IF_ERROR(command.CheckOptions());
     std::vector<std::string> files = command.OutputFiles();
-    if (json_file != "-") files.push_back(json_file);
-    for (const std::string& file : files) {
-      if (!file.empty()) ASHLAR_RETURN_IF_ERROR(CheckWritable(file));
+    if (entry.flags.json != "-") files.push_back(entry.flags.json);
+    std::vector<std::string> values;
+    for (const CLI::Option* option : entry.app->get_options()) {
+      const std::vector<std::string>& results = option->results();
+      values.insert(values.end(), results.begin(), results.end());
     }
+    ASHLAR_RETURN_IF_ERROR(CheckOutputFiles(files, std::move(values)));
     return command.Run(console);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("the host's memory does not suffice");
@@ -160,7 +165,7 @@ int Main(int argc, char** argv) {
     if (!entry.app->parsed()) continue;
     entry.flags.json = entry.json == "true" ? "-" : entry.json;
     Console console(entry.row->name, entry.flags);
-    const absl::Status status = RunCommand(*entry.command, entry.flags.json, console);
+    const absl::Status status = RunCommand(entry, console);
     const absl::Status finished = console.Finish();
     return Report(status.ok() ? finished : status);
   }

@@ -4,10 +4,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "graph/status.h"
 #include "runtime/measure/process_memory.h"
 #include "runtime/plan/plan_graph.h"
 #include "serialization/megengine/import.h"
+#include "serialization/onnx/reader.h"
 #include "tools/exit_code.h"
 #include "tools/input_shapes.h"
 #include "tools/parse.h"
@@ -27,10 +29,7 @@ absl::StatusOr<Graph> ReadDump(const std::string& path, uint64_t seed) {
   return graph;
 }
 
-}  // namespace
-
-absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console) {
-  console.Progress(absl::StrCat("reading ", flags.path));
+absl::StatusOr<InputShapes> ParseShapes(const ModelFlags& flags) {
   InputShapes shapes;
   for (const std::string& text : flags.shapes) {
     const size_t equals = text.find('=');
@@ -42,6 +41,42 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console) {
       return UsageError(absl::StrCat("--shape ", text, ": ", shape.status().message()));
     }
     shapes[text.substr(0, equals)] = *shape;
+  }
+  return shapes;
+}
+
+absl::StatusOr<Model> LoadOnnx(const ModelFlags& flags, InputShapes shapes, Console& console) {
+  OnnxReadOptions options;
+  options.shapes = std::move(shapes);
+  options.outputs = absl::StrSplit(flags.outputs, ',', absl::SkipEmpty());
+  options.follow_links = flags.follow_links;
+  options.note = [&console](const std::string& note) { console.Note(note); };
+  Model model;
+  absl::StatusOr<Graph> graph = ReadOnnx(flags.path, options, &model.data_files);
+  if (!graph.ok()) {
+    const bool usage = absl::IsFailedPrecondition(graph.status());
+    return WithExitCode(graph.status(), usage ? ExitCode::kUsage : ExitCode::kRejectedInput);
+  }
+  model.graph = *std::move(graph);
+  return model;
+}
+
+// The files that constants borrow from.
+std::vector<std::shared_ptr<const MappedFile>> FilesOf(const Model& model) {
+  std::vector<std::shared_ptr<const MappedFile>> files = model.data_files;
+  if (model.file.mapping != nullptr) files.push_back(model.file.mapping);
+  return files;
+}
+
+}  // namespace
+
+absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console) {
+  console.Progress(absl::StrCat("reading ", flags.path));
+  ASHLAR_ASSIGN_OR_RETURN(InputShapes shapes, ParseShapes(flags));
+  if (HasEnding(flags.path, ".onnx")) return LoadOnnx(flags, std::move(shapes), console);
+  if (!flags.outputs.empty()) {
+    return UsageError(
+        absl::StrCat("--outputs ", flags.outputs, ": ", flags.path, " is no .onnx file"));
   }
   Model model;
   absl::StatusOr<Graph> graph = HasEnding(flags.path, ".json")
@@ -64,9 +99,10 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console) {
 }
 
 ReplacedListener LettingGoOf(const Model& model) {
-  if (model.file.mapping == nullptr) return nullptr;
-  return [mapping = model.file.mapping](const HostTensor& constant) {
-    mapping->DropResidentPages(constant.raw(), constant.bytes());
+  std::vector<std::shared_ptr<const MappedFile>> files = FilesOf(model);
+  if (files.empty()) return nullptr;
+  return [files = std::move(files)](const HostTensor& constant) {
+    for (const auto& file : files) file->DropResidentPages(constant.raw(), constant.bytes());
   };
 }
 
@@ -110,7 +146,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
       Executable::FromPlan(std::move(planned), {.done_with = letting_go});
   ReturnFreedMemory();
-  if (model.file.mapping != nullptr) model.file.mapping->DropResidentPages();
+  for (const auto& file : FilesOf(model)) file->DropResidentPages();
   return executable;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
@@ -19,17 +20,18 @@ struct Model {
   Graph graph;
   ModelFile file;                     // what the graph's constants borrow from; nothing for a dump
   std::optional<PackedModel> packed;  // in the file; nothing where inputs got other shapes
+  std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data of an ONNX model
 };
 
 // Whether a path ends in `ending` (".csv"), in whatever case.
 bool HasEnding(const std::string& path, absl::string_view ending);
 
-// Reads a model, or a profile dump (.json), and gives its inputs the shapes that were asked for.
-// Whatever is wrong with the file is kRejectedInput; a shape that does not go with the model is
-// kUsage.
+// Reads a model (.onnx, else Ashlar's own), or a profile dump (.json), and gives its inputs the
+// shapes that were asked for. Whatever is wrong with the file, or not supported, is kRejectedInput;
+// shapes and names that do not go with the model are kUsage.
 absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console);
 
-// Lets go of those pages of the model's file that passes and packing have read.
+// Lets go of those pages of the model's files that passes and packing have read.
 ReplacedListener LettingGoOf(const Model& model);
 
 struct ModelPlan {

@@ -1,8 +1,10 @@
-// ashlar ops: operators, and the devices that have kernels for them.
+// ashlar ops: operators, and the devices that have kernels for them; operators of ONNX that come
+// in.
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
 #include "opr/table.h"
 #include "runtime/device/device.h"
+#include "serialization/onnx/supported.h"
 #include "tools/command.h"
 #include "tools/options.h"
 #include "tools/table.h"
@@ -16,10 +18,12 @@ class OpsCommand final : public Command {
     app_ = &app;
     AddParsed(app, "--device", device_, CompNode::Parse, "D",
               "the device to look at (default: cpu0:0 and gpu0:0)");
+    app.add_flag("--onnx", onnx_, "the operators of ONNX that can be read");
     app.add_flag("--markdown", markdown_, "a table for Markdown");
   }
 
   absl::Status Run(Console& console) override {
+    if (onnx_) return ListOnnx(console);
     std::vector<Column> columns;
     if (app_->count("--device") > 0) {
       ASHLAR_ASSIGN_OR_RETURN(Device * device, OpenDevice(device_));
@@ -69,12 +73,29 @@ class OpsCommand final : public Command {
     const Device* device;  // null: cannot be opened
     std::string missing;   // and why
   };
+  absl::Status ListOnnx(Console& console) const {
+    Table table({"ONNX operator", "domain", "operator sets", "at run time", "limits"});
+    Json document = console.Document(device_, DefaultThreads());
+    document["onnx"] = Json::array();
+    for (const SupportedOnnx& op : SupportedOnnxOperators()) {
+      table.AddRow({op.type, op.domain, op.operator_sets, op.at_run_time ? "yes" : "of constants",
+                    op.limits});
+      document["onnx"].push_back({{"type", op.type},
+                                  {"domain", op.domain},
+                                  {"operator_sets", op.operator_sets},
+                                  {"run_time", op.at_run_time},
+                                  {"limits", op.limits}});
+    }
+    console.Print(markdown_ ? table.ToMarkdown() : table.ToText());
+    return console.Write(document);
+  }
   static bool HasKernel(const Device& device, const char* type) {
     return device.kernels().Find(type) != nullptr;
   }
 
   const CLI::App* app_ = nullptr;
   CompNode device_;
+  bool onnx_ = false;
   bool markdown_ = false;
 };
 

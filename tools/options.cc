@@ -207,7 +207,7 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
             "alignment of chunks, bytes (default: the device's)")
       ->group(group);
   AddParsed(app, "--plan-time" + suffix, flags.plan_time, ParseDuration, "TIME",
-            "for the search of a plan that meets the bound (default 250ms)")
+            "for the search of a plan that meets the bound, counted (default 250ms)")
       ->group(group);
   AddParsed(app, "--tile" + suffix, flags.tiles, TileSpec::Parse, "SPEC",
             "execute in parts, as `plan --memory-budget` prints it")
@@ -256,6 +256,12 @@ absl::Status CheckEnding(absl::string_view option, const std::string& path,
                                  endings.back(), " file"));
 }
 
+int64_t PlanningFlags::plan_work() const {
+  const absl::Duration most =
+      absl::Milliseconds(memory::kEndlessWork / memory::kWorkPerMillisecond);
+  return absl::ToInt64Milliseconds(std::min(plan_time, most)) * memory::kWorkPerMillisecond;
+}
+
 PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& planning,
                           Console& console) {
   PlanRequest request;
@@ -267,7 +273,7 @@ PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& 
   means.passes = planning.passes;
   means.order = planning.order;
   means.planner.planner = planning.planner;
-  means.planner.limits.time = planning.plan_time;
+  means.planner.limits.work = planning.plan_work();
   means.inplace = planning.inplace;
   means.kernels = {.exact = planning.exact,
                    .least_memory = planning.prefer_memory,
@@ -300,6 +306,13 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
   app.add_option("MODEL", flags.path, what)->required()->option_text(" ");
   AddRepeated(app, "--shape", flags.shapes, "NAME=1x3x224x224", "another shape for an input")
       ->group("Model");
+  app.add_option("--outputs", flags.outputs, "values where an .onnx model is to end")
+      ->option_text("NAME,...")
+      ->group("Model");
+  // Named by the error of whoever needs it.
+  app.add_flag("--allow-external-symlinks", flags.follow_links,
+               "take weights of an .onnx model from files behind links")
+      ->group(kUnlistedGroup);
 }
 
 void AddInputFlags(CLI::App& app, InputFlags& flags) {

@@ -83,7 +83,9 @@ struct PlanningFlags {
   bool autotune = true;
   int64_t extra_scratch = 0;  // bytes
   int64_t align = 0;          // bytes; 0: the device's
-  absl::Duration plan_time = memory::SearchLimits().time;
+  absl::Duration plan_time =
+      absl::Milliseconds(memory::SearchLimits().work / memory::kWorkPerMillisecond);
+  int64_t plan_work() const;  // what it stands for
   TileSpec tiles;
   int64_t memory_budget = -1;  // bytes; 0: as few as can be; -1: none
   double max_extra_flops = std::numeric_limits<double>::infinity();
@@ -114,11 +116,13 @@ struct ModelFlags {
   std::string path;
   std::vector<std::string> shapes;  // "name=1x3x224x224"
   uint64_t weights_seed = 0;        // where the file has no weights: a profile dump
+  std::string outputs;              // of an ONNX model: names where it ends, with commas
+  bool follow_links = false;        // to its external data
 };
 
 // `what` the file may be, for the help text.
 void AddModelFlags(CLI::App& app, ModelFlags& flags,
-                   const std::string& what = "the model file (.ash)");
+                   const std::string& what = "the model file (.ash or .onnx)");
 
 // What goes into a model: files, or else random numbers.
 struct InputFlags {

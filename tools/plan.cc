@@ -8,7 +8,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
-#include "runtime/measure/time_prediction.h"
 #include "runtime/plan/tiled_plan.h"
 #include "serialization/file_writer.h"
 #include "serialization/megengine/conventions.h"
@@ -22,6 +21,7 @@
 #include "tools/peak.h"
 #include "tools/plan_picture.h"
 #include "tools/plan_report.h"
+#include "tools/record_use.h"
 #include "tools/table.h"
 #include "tools/tile_info.h"
 
@@ -51,7 +51,7 @@ class PlanCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     app_ = &app;
-    AddModelFlags(app, model_, "the model file (.ash), or buffers (.csv, or - for stdin)");
+    AddModelFlags(app, model_, "the model file (.ash or .onnx), or buffers (.csv, or - for stdin)");
     AddPlanningFlags(app, planning_);
     AddParsed(app, "--capacity", capacity_, ParseSize, "SIZE",
               "stop at the first plan that fits; exit 3 if none does")
@@ -114,7 +114,7 @@ class PlanCommand final : public Command {
   }
 
   memory::SearchLimits limits() const {
-    return {.time = planning_.plan_time, .capacity = capacity()};
+    return {.work = planning_.plan_work(), .capacity = capacity()};
   }
 
   absl::Status PlanCsv(Console& console) {
@@ -201,7 +201,7 @@ class PlanCommand final : public Command {
     planned.names = NamesOfBuffers(*graph);
     const std::string table = absl::StrCat(
         PoolTable(model_.path, *graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
-        ScratchLine(*graph), "\n", PeakTable(planned), "\n",
+        WorkspaceLine(*graph), RecordLine(graph->record_use()), "\n", PeakTable(planned), "\n",
         made.packed ? absl::StrCat("rewritten when the file was packed (",
                                    FormatName(packed_under, 200), ")\n")
                     : PassTable(graph->passes),
@@ -270,11 +270,8 @@ class PlanCommand final : public Command {
         {"copies_at_peak_bytes", peak.copies_bytes},
         {"planner", r.plan.planner}};
     document["extra_flops_ratio"] = planned.extra_flops_ratio;
-    document["predicted_ms"] = nullptr;  // known of kernels that can run
-    if (console.wants_json() && workspace_ == WorkspaceSource::kKernel) {
-      ASHLAR_ASSIGN_OR_RETURN(const double ms, PredictTime(planned));
-      document["predicted_ms"] = ms;
-    }
+    document["predicted_ms"] = planned.predicted_ms;
+    document["kernel_record"] = RecordDocument(planned.record_use());
     document["tile"] = planned.wishes.tiles.ToString();
     document["prefer"] = planned.means.kernels.least_memory ? "memory" : "speed";
     if (planned.wishes.budget && planned.wishes.budget->bytes > 0) {
@@ -292,7 +289,7 @@ class PlanCommand final : public Command {
                                     {"arena_bytes_before", pass.arena_bytes_before},
                                     {"arena_bytes_after", pass.arena_bytes_after}});
     }
-    document["workspaces"] = ScratchDocument(planned);
+    document["workspaces"] = WorkspaceDocument(planned);
     document["comp_seq"] = Json::array();
     for (int node : planned.schedule.order) {
       document["comp_seq"].push_back(planned.graph.node(node).name);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kTensorsShown = 8;
 
-// The kernel that has the node's scratch; null where its size is a recorded one.
-const Kernel* ScratchOwner(const PlannedGraph& planned, int node) {
+// The kernel that has the node's workspace; null where its size is a recorded one.
+const Kernel* WorkspaceOwner(const PlannedGraph& planned, int node) {
   const bool recorded = planned.means.workspace == WorkspaceSource::kRecorded;
   return recorded ? nullptr : planned.kernels[node].get();
 }
@@ -56,7 +56,7 @@ std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak) 
                          FormatBytes(peak.copies_bytes));
 }
 
-std::string ScratchLine(const PlannedGraph& planned) {
+std::string WorkspaceLine(const PlannedGraph& planned) {
   int count = 0, largest = -1;
   for (int node : planned.schedule.order) {
     if (planned.workspace[node] == 0) continue;
@@ -64,24 +64,24 @@ std::string ScratchLine(const PlannedGraph& planned) {
     if (largest < 0 || planned.workspace[node] > planned.workspace[largest]) largest = node;
   }
   if (largest < 0) return "";
-  const Kernel* const kernel = ScratchOwner(planned, largest);
+  const Kernel* const kernel = WorkspaceOwner(planned, largest);
   return absl::StrFormat(
       "scratch in the arena: %d operators, the most %s of %s%s\n", count,
       FormatBytes(planned.workspace[largest]), FormatName(planned.graph.node(largest).name),
       kernel == nullptr ? "" : absl::StrCat(" (", kernel->implementation(), ")"));
 }
 
-Json ScratchDocument(const PlannedGraph& planned) {
-  Json scratch = Json::array();
+Json WorkspaceDocument(const PlannedGraph& planned) {
+  Json workspaces = Json::array();
   for (int node : planned.schedule.order) {
     if (planned.workspace[node] == 0) continue;
-    const Kernel* const kernel = ScratchOwner(planned, node);
-    scratch.push_back({{"operator", planned.graph.node(node).name},
-                       {"kernel", kernel == nullptr ? Json() : Json(kernel->implementation())},
-                       {"bytes", planned.workspace[node]},
-                       {"offset", planned.LocateWorkspace(node)->offset}});
+    const Kernel* const kernel = WorkspaceOwner(planned, node);
+    workspaces.push_back({{"operator", planned.graph.node(node).name},
+                          {"kernel", kernel == nullptr ? Json() : Json(kernel->implementation())},
+                          {"bytes", planned.workspace[node]},
+                          {"offset", planned.LocateWorkspace(node)->offset}});
   }
-  return scratch;
+  return workspaces;
 }
 
 std::string PeakTable(const PlannedBuffers& planned) {

@@ -21,12 +21,12 @@ std::string PoolTable(const std::string& path, const PlannedGraph& planned);
 // The operator at the peak; empty where nothing runs.
 std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak);
 
-// How many kernels have scratch, and which has most of it; empty where none has.
-std::string ScratchLine(const PlannedGraph& planned);
+// How many kernels have workspace, and which has most of it; empty where none has.
+std::string WorkspaceLine(const PlannedGraph& planned);
 
-// The scratch of every kernel that has some: [{operator, kernel, bytes, offset}], the offset that
+// The workspace of every kernel that has some: [{operator, kernel, bytes, offset}], the offset that
 // in the arena; "kernel" is null where sizes are recorded ones.
-Json ScratchDocument(const PlannedGraph& planned);
+Json WorkspaceDocument(const PlannedGraph& planned);
 
 // The largest buffers that live at the peak.
 std::string PeakTable(const PlannedBuffers& planned);

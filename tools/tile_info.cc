@@ -3,6 +3,8 @@
 #include <array>
 #include <string>
 
+#include "opr/window_operator.h"
+
 namespace ashlar {
 namespace {
 
@@ -18,18 +20,12 @@ Range Rows(const Region& region) {
   return region.size() == 4 ? region[2] : region.empty() ? Range{} : region[0];
 }
 
-int64_t Parameter(const Operator& op, absl::string_view name, int64_t fallback) {
-  for (const auto& [key, value] : op.params()) {
-    const int64_t* number = std::get_if<int64_t>(&value);
-    if (key == name && number != nullptr) return *number;
-  }
-  return fallback;
-}
-
-// The padding of an operator's parameters; what stands behind is that before unless it is given.
+// What an operator that slides windows over images pads; others pad nothing.
 Sides PaddingOf(const Operator& op) {
-  const int64_t left = Parameter(op, "pad_w", 0), top = Parameter(op, "pad_h", 0);
-  return {left, Parameter(op, "pad_w_end", left), top, Parameter(op, "pad_h_end", top)};
+  const auto* const windows = dynamic_cast<const WindowOperator*>(&op);
+  if (windows == nullptr) return {};
+  const WindowPadding padding = windows->padding();
+  return {padding.w_begin, padding.w_end, padding.h_begin, padding.h_end};
 }
 
 Json Entry(const std::string& name, const std::string& type, const TiledPart& part,

@@ -47,7 +47,8 @@ class TuneCommand final : public Command {
     ASHLAR_RETURN_IF_ERROR(device->ready());
     const std::string processor =
         device->measured_as(planning_.processor.value_or(device->processor()));
-    ASHLAR_ASSIGN_OR_RETURN(KernelRecord record, LoadKernelRecord(planning_.record, processor));
+    ASHLAR_ASSIGN_OR_RETURN(const KernelRecord record,
+                            LoadKernelRecord(planning_.record, processor));
     const PlanRequest request = ToPlanRequest(execution_, planning_, console);
     KernelRecord fresh = anew_ ? KernelRecord() : record;
     console.Progress("timing kernels");
@@ -56,8 +57,16 @@ class TuneCommand final : public Command {
                             Autotune(model.graph, request, tune_, fresh));
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    for (auto& [key, choice] : fresh.choices) record.choices[key] = std::move(choice);
-    ASHLAR_RETURN_IF_ERROR(SaveKernelRecord(planning_.record, processor, record));
+    // What it did not change may be another process' to change meanwhile.
+    for (const auto& [key, before] : record.choices) {
+      const auto now = fresh.choices.find(key);
+      if (now == fresh.choices.end() || now->second.family != before.family ||
+          now->second.variants != before.variants) {
+        continue;
+      }
+      fresh.choices.erase(now);
+    }
+    ASHLAR_RETURN_IF_ERROR(MergeKernelRecord(planning_.record, processor, fresh));
     return Show(problems, seconds, console);
   }
 

@@ -11,6 +11,7 @@
 #include "tools/inputs.h"
 #include "tools/model.h"
 #include "tools/parse.h"
+#include "tools/record_use.h"
 #include "tools/table.h"
 
 namespace ashlar {
@@ -95,8 +96,10 @@ class VerifyCommand final : public Command {
     }
     document["rss"] = {{"before", m.rss_before}, {"after", m.rss_after}, {"peak", m.rss_peak}};
     document["overruns"] = m.overruns;
+    document["kernel_record"] = RecordDocument(m.record_use);
     document["ok"] = m.ok;
     console.Print(table.ToText());
+    console.Print(RecordLine(m.record_use));
     console.Print(absl::StrFormat(
         "\nheap in %d further runs: %d calls by Ashlar (%d bytes), %d by libraries (net %d "
         "bytes)%s\n"

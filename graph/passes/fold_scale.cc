@@ -42,8 +42,8 @@ void TellReplaced(const Graph& graph, int head, const Replacement& replacement,
 
 }  // namespace
 
-// A run of affine operators is composed in double before it is folded, so that weights are rounded
-// once and only one changed copy of them exists at a time.
+// A chain of affine operators is composed in double before it is folded, so that weights are
+// rounded once and only one changed copy of them exists at a time.
 absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators,
                                 const ReplacedListener& replaced) {
   NodeMerger merger(graph);

@@ -8,9 +8,9 @@
 namespace ashlar {
 namespace {
 
-// FusionRules::Absorb or FusionRules::Chain.
-using Rule = std::optional<Replacement> (FusionRules::*)(absl::Span<const InputInfo> inputs,
-                                                         const Consumer& consumer) const;
+// RewriteRules::Absorb or RewriteRules::Chain.
+using Rule = std::optional<Replacement> (RewriteRules::*)(absl::Span<const InputInfo> inputs,
+                                                          const Consumer& consumer) const;
 
 // Merges `consumer` into one of its producers; false if none takes it. The latest producer is asked
 // first: of two convolutions that are added, it takes the result of the other as an operand.
@@ -48,11 +48,11 @@ absl::StatusOr<Graph> MergeAll(const Graph& graph, const OperatorTable& operator
 }  // namespace
 
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators) {
-  return MergeAll(graph, operators, &FusionRules::Absorb);
+  return MergeAll(graph, operators, &RewriteRules::Absorb);
 }
 
 absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators) {
-  return MergeAll(graph, operators, &FusionRules::Chain);
+  return MergeAll(graph, operators, &RewriteRules::Chain);
 }
 
 }  // namespace ashlar

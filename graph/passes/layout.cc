@@ -24,12 +24,7 @@ class LayoutAssigner {
  private:
   const Graph& built() { return rewriter_.builder().graph(); }
   const TensorType& TypeOf(int new_var) { return built().var(new_var).type; }
-  // What may be in the image format: blocks are for Float32 only.
-  bool IsImage(const TensorType& type) const {
-    const bool dtype =
-        IsBlocked(image_format_) ? type.dtype == DType::kFloat32 : IsFloat(type.dtype);
-    return dtype && type.shape.rank() == 4;
-  }
+  bool IsImage(const TensorType& type) const { return MayBeImage(type, image_format_); }
 
   absl::Status Add(const OperatorNode& node) {
     std::vector<int> inputs = rewriter_.MapAll(node.inputs);
@@ -77,7 +72,8 @@ class LayoutAssigner {
   // it reads: a conversion to another dtype, which touches every element anyway, and all of whose
   // readers want it so. Blocks are of one dtype.
   bool Crosses(const OperatorNode& node, const std::vector<int>& inputs) {
-    if (IsBlocked(image_format_) || node.op->role() != Role::kCompute || inputs.size() != 1) {
+    if (IsBlocked(image_format_) || node.op->role() != Role::kCompute || inputs.size() != 1 ||
+        node.outputs.size() != 1) {
       return false;
     }
     const TensorType& from = TypeOf(inputs[0]);

@@ -21,7 +21,7 @@ struct PassContext {
   const OperatorTable& operators;
   Format image_format = Format::kNCHW16c;  // of images inside the graph; kDefault: as they come
   DType precision = DType::kFloat32;       // or Float16, BFloat16
-  bool chains = false;                     // the device runs what FusionRules::Chain makes
+  bool chains = false;                     // the device runs what RewriteRules::Chain makes
   ReplacedListener replaced;               // may be empty
 };
 
@@ -44,6 +44,12 @@ absl::Span<const Pass> AllPasses();
 
 // "all", "none", or a comma-separated list of names; the order is always that of AllPasses.
 absl::StatusOr<std::vector<Pass>> SelectPasses(absl::string_view list);
+
+// Whether the device has a kernel for operators of this type.
+using HasKernel = std::function<bool(const Operator& op)>;
+// Runs before all passes, whichever are asked for: operators without a kernel become what
+// RewriteRules::Compose makes of them; operators that it makes nothing of stay.
+absl::StatusOr<Graph> Compose(Graph graph, const HasKernel& has_kernel);
 
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators,

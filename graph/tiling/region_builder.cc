@@ -5,13 +5,6 @@
 #include "graph/status.h"
 
 namespace ashlar {
-namespace {
-
-bool IsImage(const TensorType& type) {
-  return type.dtype == DType::kFloat32 && type.shape.rank() == 4;
-}
-
-}  // namespace
 
 RegionBuilder::RegionBuilder(const Graph& source, const OperatorTable& operators)
     : rewriter_(source), operators_(operators), sites_(source.nodes().size()) {}
@@ -38,7 +31,7 @@ absl::StatusOr<std::vector<Region>> RegionBuilder::InputRegions(int node, const 
   return whole;
 }
 
-bool RegionBuilder::IsRun(const Piece& piece, const Region& region) {
+bool RegionBuilder::IsContiguous(const Piece& piece, const Region& region) {
   const Format format = TypeOf(piece.var).format;
   // In memory, an image's channels lie inside of its rows, or of its pixels.
   static constexpr int kRows[] = {0, 2, 1, 3}, kLast[] = {0, 2, 3, 1};
@@ -150,9 +143,9 @@ absl::StatusOr<Piece> RegionBuilder::Join(absl::Span<const Piece> pieces, int ax
   return Piece{var, region};
 }
 
-Format RegionBuilder::OutputFormat(int node, absl::Span<const int> inputs, bool rows) {
+Format RegionBuilder::OutputFormat(int node, int index, absl::Span<const int> inputs, bool rows) {
   const OwnedSite& site = SiteOf(node);
-  const TensorType& output = site.outputs[0];
+  const TensorType& output = site.outputs[index];
   if (output.format != Format::kNCHW16c) return output.format;
   if (rows) return Format::kNHCW16c;
   const auto in_rows = [&](size_t i) { return TypeOf(inputs[i]).format == Format::kNHCW16c; };
@@ -166,6 +159,7 @@ Format RegionBuilder::OutputFormat(int node, absl::Span<const int> inputs, bool 
   }
   // What is added in place keeps its format.
   for (const Aliasing::Overwrite& overwrite : op.aliasing(site).overwrites) {
+    if (overwrite.output != index) continue;
     if (in_rows(static_cast<size_t>(overwrite.input))) return Format::kNHCW16c;
   }
   return output.format;
@@ -178,7 +172,7 @@ absl::Status RegionBuilder::Unify(int node, Format format, std::vector<int>& inp
     return absl::OkStatus();
   }
   for (int& input : inputs) {
-    if (!IsImage(TypeOf(input)) || TypeOf(input).format == format) continue;
+    if (!MayBeImage(TypeOf(input), format) || TypeOf(input).format == format) continue;
     const auto [entry, is_new] = relayouts_.try_emplace({input, format}, -1);
     if (is_new) {
       const std::string name = absl::StrCat(builder().graph().var(input).name, ":relayout");
@@ -199,9 +193,14 @@ absl::StatusOr<std::vector<int>> RegionBuilder::AddWhole(const OperatorNode& nod
   options.recorded_workspace = node.recorded_workspace;
   std::vector<int> operands(inputs.begin(), inputs.end());
   const int index = source().var(node.outputs[0]).producer;
-  if (node.op->role() == Role::kCompute && node.outputs.size() == 1) {
-    options.output_formats[0] = OutputFormat(index, operands, /*rows=*/false);
-    ASHLAR_RETURN_IF_ERROR(Unify(index, options.output_formats[0], operands));
+  if (node.op->role() == Role::kCompute) {
+    std::vector<Format>& formats = options.output_formats;
+    for (size_t i = 0; i < formats.size(); ++i) {
+      formats[i] = OutputFormat(index, static_cast<int>(i), operands, /*rows=*/false);
+    }
+    // The images among the outputs are in one format.
+    const auto image = std::find_if(formats.begin(), formats.end(), IsBlocked);
+    if (image != formats.end()) ASHLAR_RETURN_IF_ERROR(Unify(index, *image, operands));
   }
   return builder().Add(node.op, std::move(operands), std::move(options));
 }
@@ -218,7 +217,7 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
       inputs.push_back(pieces[i].var);
       continue;
     }
-    if (n.op->CropsInput(static_cast<int>(i)) && !IsRun(pieces[i], given[i])) {
+    if (n.op->CropsInput(static_cast<int>(i)) && !IsContiguous(pieces[i], given[i])) {
       // The operator reads its part of the rows and columns where they are.
       given[i][2] = pieces[i].region[2];
       given[i][3] = pieces[i].region[3];
@@ -226,7 +225,7 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
     ASHLAR_ASSIGN_OR_RETURN(const Piece piece, Crop(pieces[i], given[i]));
     inputs.push_back(piece.var);
   }
-  const Format format = OutputFormat(node, inputs, rows);
+  const Format format = OutputFormat(node, 0, inputs, rows);
   ASHLAR_RETURN_IF_ERROR(Unify(node, format, inputs));
   OperatorPtr op = n.op;
   if (std::optional<Replacement> at = n.op->AtRegion(region, given, site)) {

@@ -32,7 +32,7 @@ class RegionBuilder {
   const Graph& source() const { return rewriter_.source(); }
   Site site(int node) { return SiteOf(node); }
 
-  // What `node` needs of its inputs for a region of its one output, where it computes in parts.
+  // What `node` needs of its inputs for a region of its one output, where it can be tiled.
   absl::StatusOr<std::vector<Region>> InputRegions(int node, const Region& region);
 
   // The node as it is; its outputs.
@@ -61,9 +61,9 @@ class RegionBuilder {
   const TensorType& TypeOf(int new_var) { return builder().graph().var(new_var).type; }
   GraphBuilder& builder() { return rewriter_.builder(); }
   // A region of a piece that lies in it without gaps.
-  bool IsRun(const Piece& piece, const Region& region);
-  // The format in which the one output is made of these inputs.
-  Format OutputFormat(int node, absl::Span<const int> inputs, bool rows);
+  bool IsContiguous(const Piece& piece, const Region& region);
+  // The format in which an output is made of these inputs.
+  Format OutputFormat(int node, int output, absl::Span<const int> inputs, bool rows);
   // Inputs in one format, where the operator wants that (FormatRule::kUniform).
   absl::Status Unify(int node, Format format, std::vector<int>& inputs);
   absl::StatusOr<int> AddOperator(OperatorPtr op, std::vector<int> inputs, std::string name,

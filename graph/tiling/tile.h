@@ -10,10 +10,10 @@
 
 namespace ashlar {
 
-// The graph with the segments of `spec` executed in parts: ordinary operators on regions, with
+// The graph with the segments of `spec` tiled: ordinary operators on regions, with
 // Subtensor where they read a part of a tensor and Concat where parts become one. Its nodes stand
 // in the order in which they are to run, which for the operators of one part is that of `order`
-// (nodes of `graph`, producers first; those that are missing come when they are needed).
+// (nodes of `graph`, producers first; nodes that are missing come when they are needed).
 //
 // Images in NCHW16c are made in NHCW16c inside of segments that are cut by rows, so that strips of
 // rows are contiguous; so is what adds to such an image in place.

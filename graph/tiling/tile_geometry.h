@@ -27,7 +27,7 @@ struct ReachedRegion {
 };
 
 struct TiledPart {
-  TileSegment segment;                   // without those inside
+  TileSegment segment;                   // without inner segments
   int64_t row = 0, column = 0;           // of the grid; other kinds of parts are rows
   int outer = -1;                        // the part around it: index into the list
   Region output;                         // that it makes of the segment's last operator

@@ -8,8 +8,6 @@
 namespace ashlar {
 namespace {
 
-constexpr int kHeight = 2;
-
 using Rows = absl::flat_hash_map<int, Range>;  // by var
 
 class LineScheduler {
@@ -27,13 +25,13 @@ class LineScheduler {
         return absl::InvalidArgumentError(
             absl::StrCat(graph.node(node).name, " makes no image and has no rows"));
       }
-      made_until_[region->first] = region->second[kHeight].begin;
+      made_until_[region->first] = region->second[kAxisH].begin;
     }
-    const Range& rows = total_.at(input_)[kHeight];
+    const Range& rows = total_.at(input_)[kAxisH];
     LineSchedule schedule;
     std::vector<Rows> reads;  // by step
     for (int64_t t = 0; t < count; ++t) {
-      made_until_[input_] = rows.begin + rows.size() * (t + 1) / count;
+      made_until_[input_] = PartOf(rows, t, count).end;
       schedule.steps.emplace_back();
       reads.emplace_back();
       ASHLAR_RETURN_IF_ERROR(MakeStep(schedule.steps.back(), reads.back()));
@@ -46,7 +44,7 @@ class LineScheduler {
  private:
   // The end of what can be made of a node's output with the rows that there are.
   absl::StatusOr<int64_t> ReachOf(int node, int var) {
-    const int64_t made = made_until_.at(var), end = total_.at(var)[kHeight].end;
+    const int64_t made = made_until_.at(var), end = total_.at(var)[kAxisH].end;
     // Steps grow as long as all is there, then halve.
     int64_t reached = made;
     bool grow = true;
@@ -69,14 +67,14 @@ class LineScheduler {
     const std::vector<int>& inputs = builder_.source().node(node).inputs;
     for (size_t k = 0; k < inputs.size(); ++k) {
       const auto until = made_until_.find(inputs[k]);
-      if (until != made_until_.end() && needed[k][kHeight].end > until->second) return false;
+      if (until != made_until_.end() && needed[k][kAxisH].end > until->second) return false;
     }
     return true;
   }
 
   absl::StatusOr<std::vector<Region>> NeededFor(int node, int var, const Range& rows) {
     Region region = total_.at(var);
-    region[kHeight] = rows;
+    region[kAxisH] = rows;
     return builder_.InputRegions(node, region);
   }
 
@@ -96,7 +94,7 @@ class LineScheduler {
       for (size_t k = 0; k < needed.size(); ++k) {
         const int input = node.inputs[k];
         if (input == input_ || !made_until_.contains(input)) continue;
-        reads[input] = Hull(reads[input], needed[k][kHeight]);
+        reads[input] = Hull(reads[input], needed[k][kAxisH]);
         last[input] = i;
         step.unread.erase(input);
       }

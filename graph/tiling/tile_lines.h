@@ -1,5 +1,7 @@
 // Rows in steps, each computed once: which rows every operator adds in a step, and which ones it
-// keeps for the next.
+// keeps for the next (line buffers: Alwani et al. 2016, "Fused-Layer CNN Accelerators", whose reuse
+// model it is). How far an operator gets with the rows at hand is found by galloping search in what
+// it says of regions.
 #ifndef ASHLAR_GRAPH_TILING_TILE_LINES_H_
 #define ASHLAR_GRAPH_TILING_TILE_LINES_H_
 

@@ -43,6 +43,12 @@ absl::StatusOr<std::vector<int>> NodesBetween(const Graph& graph, const TileSegm
       return absl::InvalidArgumentError(absl::StrCat(TextOf(segment), ": ", graph.node(node).name,
                                                      " has several outputs and cannot be tiled"));
     }
+    const Var& output = graph.var(graph.node(node).outputs[0]);
+    if (output.type.shape.num_elements() == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(TextOf(segment), ": ", output.name, " is ",
+                                                     output.type.ToString(),
+                                                     ", which has no parts"));
+    }
     between.push_back(node);
   }
   std::reverse(between.begin(), between.end());

@@ -1,4 +1,6 @@
-// Segments of a TileSpec, found in a graph.
+// Segments of a TileSpec, found in a graph: the nodes on the ways between two, by a sweep forwards
+// and one backwards; groups of nodes are put in order by depth-first topological sorting, which
+// finds circles.
 #ifndef ASHLAR_GRAPH_TILING_TILE_SEGMENT_H_
 #define ASHLAR_GRAPH_TILING_TILE_SEGMENT_H_
 

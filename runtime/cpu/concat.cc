@@ -1,4 +1,4 @@
-// Concat: copies of contiguous runs, except for inputs that already lie in their place.
+// Concat: copies of contiguous stretches, except for inputs that already lie in their place.
 #include "opr/concat.h"
 
 #include <algorithm>

@@ -6,17 +6,25 @@
 
 // A family is a file that registers the kernels of operators which share code.
 #define ASHLAR_CPU_FAMILIES(FAMILY) \
+  FAMILY(Attention)                 \
   FAMILY(BatchNorm)                 \
   FAMILY(Concat)                    \
   FAMILY(Convolution)               \
+  FAMILY(ConvolutionBackwardData)   \
+  FAMILY(CumSum)                    \
+  FAMILY(GridSample)                \
+  FAMILY(Indexing)                  \
   FAMILY(Lrn)                       \
   FAMILY(MatrixMul)                 \
   FAMILY(Movement)                  \
+  FAMILY(Order)                     \
+  FAMILY(Pad)                       \
   FAMILY(Pointwise)                 \
   FAMILY(Pooling)                   \
   FAMILY(Reduce)                    \
   FAMILY(Relayout)                  \
-  FAMILY(Softmax)                   \
+  FAMILY(Resize)                    \
+  FAMILY(RowWise)                   \
   FAMILY(TypeCvt)
 
 namespace ashlar::cpu {

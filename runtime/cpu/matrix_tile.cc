@@ -1,6 +1,7 @@
 #include "runtime/cpu/matrix_tile.h"
 
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/cpu/isa.h"
@@ -68,30 +69,22 @@ MatrixTileFunction TileOf(int64_t rows) {
   return TileOf<kIsa>(rows, std::make_index_sequence<kTiling<kIsa>.max_rows>());
 }
 
+// What `make` returns for the instruction set, which it gets as a std::integral_constant.
+template <typename Make>
+auto AsConstant(Isa isa, const Make& make) {
+  if (isa == Isa::kAvx512) return make(std::integral_constant<Isa, Isa::kAvx512>());
+  if (isa == Isa::kAvx2) return make(std::integral_constant<Isa, Isa::kAvx2>());
+  return make(std::integral_constant<Isa, Isa::kBaseline>());
+}
+
 }  // namespace
 
 MatrixTiling MatrixTilingFor(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx512:
-      return kTiling<Isa::kAvx512>;
-    case Isa::kAvx2:
-      return kTiling<Isa::kAvx2>;
-    case Isa::kBaseline:
-      break;
-  }
-  return kTiling<Isa::kBaseline>;
+  return AsConstant(isa, [](auto constant) { return kTiling<constant()>; });
 }
 
 MatrixTileFunction MatrixTileFor(Isa isa, int64_t rows) {
-  switch (isa) {
-    case Isa::kAvx512:
-      return TileOf<Isa::kAvx512>(rows);
-    case Isa::kAvx2:
-      return TileOf<Isa::kAvx2>(rows);
-    case Isa::kBaseline:
-      break;
-  }
-  return TileOf<Isa::kBaseline>(rows);
+  return AsConstant(isa, [rows](auto constant) { return TileOf<constant()>(rows); });
 }
 
 NarrowMatrixTileFunction NarrowMatrixTileFor(Isa isa) { return Versions<NarrowTile>::For(isa); }

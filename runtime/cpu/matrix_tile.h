@@ -1,4 +1,6 @@
-// The inner loop of matrix products: a few rows of A times a panel of B.
+// The inner loop of matrix products: a few rows of A times a packed panel of B, sums in registers
+// (the micro-kernel of Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix
+// Multiplication").
 #ifndef ASHLAR_RUNTIME_CPU_MATRIX_TILE_H_
 #define ASHLAR_RUNTIME_CPU_MATRIX_TILE_H_
 

@@ -1,16 +1,19 @@
-// Operators that move elements and compute nothing: those that the plan did not make views.
+// Operators that move elements and compute nothing, where the plan did not make them views.
 #include <cstring>
 #include <utility>
 
 #include "graph/status.h"
 #include "opr/dimshuffle.h"
+#include "opr/expand.h"
 #include "opr/get_var_shape.h"
 #include "opr/host_io.h"
 #include "opr/reshape.h"
+#include "opr/split.h"
 #include "opr/subtensor.h"
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
+#include "runtime/device/register_each.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -72,11 +75,7 @@ absl::StatusOr<KernelList> MakeBlockedSubtensor(const KernelRequest& request,
 }
 
 absl::StatusOr<KernelList> MakeSubtensor(const Subtensor& op, const KernelRequest& request) {
-  std::vector<InputInfo> infos;
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    infos.push_back({request.inputs[i], request.host_values[i]});
-  }
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(infos));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(InputInfosOf(request)));
   if (IsBlocked(request.inputs[0].format) || IsBlocked(request.outputs[0].format)) {
     return MakeBlockedSubtensor(request, ranges);
   }
@@ -86,6 +85,37 @@ absl::StatusOr<KernelList> MakeSubtensor(const Subtensor& op, const KernelReques
 
 absl::StatusOr<KernelList> MakeDimshuffle(const Dimshuffle& op, const KernelRequest& request) {
   return StridedCopy(request, 0, op.Permuted(ContiguousStrides(request.inputs[0].shape)));
+}
+
+absl::StatusOr<KernelList> MakeExpand(const KernelRequest& request) {
+  return StridedCopy(request, 0,
+                     BroadcastStrides(request.inputs[0].shape, request.outputs[0].shape));
+}
+
+// Each piece from where it begins in the input.
+absl::StatusOr<KernelList> MakeSplit(const Split& op, const KernelRequest& request) {
+  const TensorType& input = request.inputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, input.shape.rank()));
+  const Strides strides = ContiguousStrides(input.shape);
+  std::vector<std::vector<RowLoop<2>>> pieces;
+  int64_t start = 0;
+  for (const TensorType& output : request.outputs) {
+    RowLoop<2> loop;
+    loop.shape = output.shape;
+    loop.strides = {ContiguousStrides(output.shape), strides};
+    loop.base = {0, start * strides[axis]};
+    PrepareRowLoop(loop, request.threads);
+    pieces.push_back({loop});
+    start += output.shape[axis];
+  }
+  const int64_t element = SizeOf(input.dtype);
+  const int threads = request.threads;
+  return OnlyKernel("copy:strided", [=](const KernelArgs& args) {
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      if (args.outputs[i] == nullptr) continue;  // a view
+      CopyElements(pieces[i], threads, element, args.outputs[i], args.inputs[0]);
+    }
+  });
 }
 
 // A shape is known before the run.
@@ -102,9 +132,10 @@ absl::StatusOr<KernelList> MakeGetVarShape(const KernelRequest& request) {
 
 void RegisterMovementKernels(KernelRegistry& registry) {
   registry.Register<Dimshuffle>(MakeDimshuffle);
+  registry.Register<Expand>(MakeExpand);
   registry.Register<GetVarShape>(MakeGetVarShape);
-  registry.Register<OutputCallback>(MakePlainCopy);
-  registry.Register<Reshape>(MakePlainCopy);
+  RegisterEach<OutputCallback, Reshape>(registry, MakePlainCopy);
+  registry.Register<Split>(MakeSplit);
   registry.Register<Subtensor>(MakeSubtensor);
 }
 

@@ -17,7 +17,7 @@ inline constexpr int64_t kElementsPerThread = 16384;
 inline constexpr int64_t kRangesPerThread = 4;
 
 // Calls body(i, thread) for each i in [0, count), each handed out when a thread is free for it;
-// `thread` is below `threads`, and no two threads have the same at a time: for scratch that each
+// `thread` is below `threads`, and no two threads have the same at a time: for memory that each
 // has for itself. What `body` throws ends the program. For pieces of at least some ten
 // microseconds.
 template <typename Body>

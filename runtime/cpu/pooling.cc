@@ -71,8 +71,11 @@ absl::Status AddOneDnnKernels(const KernelRequest& request, const PoolingGeometr
                               PoolingMode mode, KernelList& kernels) {
   const WindowAxis& h = geometry.h;
   const WindowAxis& w = geometry.w;
-  // oneDNN does not crop.
-  if (std::min({h.pad_begin, h.pad_end, w.pad_begin, w.pad_end}) < 0) return absl::OkStatus();
+  // oneDNN does not crop, and its windows are asked for without holes.
+  if (std::min({h.pad_begin, h.pad_end, w.pad_begin, w.pad_end}) < 0 ||
+      std::max(h.dilation, w.dilation) > 1) {
+    return absl::OkStatus();
+  }
   return CallOneDnn("PoolingForward", [&] {
     const dnnl::pooling_forward::desc desc(
         dnnl::prop_kind::forward_inference, AlgorithmOf(mode), OneDnnDesc(request.inputs[0]),

@@ -10,17 +10,13 @@ namespace {
 
 constexpr int kBlock = static_cast<int>(kChannelBlock);
 
-struct Taps {
-  int64_t begin, end;  // input positions of a window inside the image
+struct Columns {
+  int64_t begin, end;  // of the output
   int64_t count() const { return end - begin; }
 };
 
-Taps TapsOf(const WindowAxis& axis, int64_t o) {
-  return {std::max<int64_t>(axis.Origin(o), 0), std::min(axis.Origin(o) + axis.window, axis.input)};
-}
-
 // Columns of the output whose windows lie wholly between the left and the right border.
-Taps InnerColumns(const WindowAxis& w) {
+Columns InnerColumns(const WindowAxis& w) {
   int64_t begin = 0, end = w.output;
   while (begin < end && w.Origin(begin) < 0) ++begin;
   while (end > begin && w.Origin(end - 1) + w.window > w.input) --end;
@@ -30,18 +26,19 @@ Taps InnerColumns(const WindowAxis& w) {
 // Any window; kLanes channels lie together. Columns [begin, end) of the row.
 template <int kLanes, bool kMax>
 void PoolColumns(const float* plane, int64_t pitch, float* output, int64_t step,
-                 const PoolingGeometry& geometry, const Taps& rows, PoolingMode mode,
-                 const Taps& part) {
+                 const PoolingGeometry& geometry, const InsideTaps& rows, PoolingMode mode,
+                 const Columns& part) {
   const WindowAxis& w = geometry.w;
   const float whole = static_cast<float>(geometry.h.window) * static_cast<float>(w.window);
   for (int64_t ow = part.begin; ow < part.end; ++ow) {
-    const Taps columns = TapsOf(w, ow);
+    const InsideTaps columns = w.Inside(ow);
     float total[kLanes];
     for (float& t : total) t = kMax ? -std::numeric_limits<float>::infinity() : 0;
-    for (int64_t y = rows.begin; y < rows.end; ++y) {
+    for (int64_t y = rows.begin; y < rows.end; y += rows.step) {
       const float* x = plane + y * pitch + columns.begin * kLanes;
       float row[kLanes] = {};
-      for (int64_t i = columns.begin; i < columns.end; ++i, x += kLanes) {
+      for (int64_t i = columns.begin; i < columns.end;
+           i += columns.step, x += columns.step * kLanes) {
 #pragma omp simd
         for (int l = 0; l < kLanes; ++l) {
           if constexpr (kMax) {
@@ -63,7 +60,7 @@ void PoolColumns(const float* plane, int64_t pitch, float* output, int64_t step,
 template <int kLanes, bool kMax>
 void PoolRow(const float* plane, int64_t pitch, float* output, int64_t step,
              const PoolingGeometry& geometry, int64_t oh, PoolingMode mode) {
-  PoolColumns<kLanes, kMax>(plane, pitch, output, step, geometry, TapsOf(geometry.h, oh), mode,
+  PoolColumns<kLanes, kMax>(plane, pitch, output, step, geometry, geometry.h.Inside(oh), mode,
                             {0, geometry.w.output});
 }
 
@@ -131,8 +128,8 @@ template <int kWindow, int kStride>
 void MaxRow(const float* plane, int64_t pitch, float* output, int64_t step,
             const PoolingGeometry& geometry, int64_t oh, PoolingMode mode) {
   const WindowAxis& w = geometry.w;
-  const Taps rows = TapsOf(geometry.h, oh);
-  Taps inner = InnerColumns(w);
+  const InsideTaps rows = geometry.h.Inside(oh);
+  Columns inner = InnerColumns(w);
   const float* const x = plane + rows.begin * pitch + w.Origin(inner.begin) * kBlock;
   float* const to = output + inner.begin * step;
   bool in_doubt = true;
@@ -167,7 +164,8 @@ PoolRowFunction AnyWindow(Isa isa, PoolingMode mode) {
 PoolRowFunction PoolRowFor(Isa isa, bool blocked, const PoolingGeometry& geometry,
                            PoolingMode mode) {
   if (!blocked) return AnyWindow<1>(isa, mode);
-  if (mode == PoolingMode::kMax && geometry.h.window == geometry.w.window) {
+  const bool dilated = geometry.h.dilation > 1 || geometry.w.dilation > 1;
+  if (mode == PoolingMode::kMax && geometry.h.window == geometry.w.window && !dilated) {
     const PoolRowFunction special = MaxRowFor(isa, geometry.w.window, geometry.w.stride);
     if (special != nullptr) return special;
   }

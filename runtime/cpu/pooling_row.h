@@ -1,4 +1,6 @@
-// The inner loops of pooling: one row of the output from the rows of the input that it covers.
+// The inner loops of pooling: one row of the output from the rows of the input that it covers, by
+// the definition, window by window; small windows of maxima share the columns that neighbours have
+// in common.
 #ifndef ASHLAR_RUNTIME_CPU_POOLING_ROW_H_
 #define ASHLAR_RUNTIME_CPU_POOLING_ROW_H_
 

@@ -1,4 +1,6 @@
-// Reduce: for each element that is kept, the elements that are folded into it, summed in double.
+// Reduce: for each element that is kept, the elements that are folded into it, in double. Where
+// kept elements are neighbours in memory, whole rows are added up at a time; where the folded ones
+// are, 16 partial results stand side by side.
 #include "opr/reduce.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// Threads that sessions share. Nothing is allocated while loops run.
+// Threads that sessions share: loops whose chunks are handed out by an atomic counter (processor
+// self-scheduling: Tang and Yew 1986, "Processor Self-Scheduling for Multiple-Nested Parallel
+// Loops"). Nothing is allocated while loops run.
 #ifndef ASHLAR_RUNTIME_CPU_THREAD_POOL_H_
 #define ASHLAR_RUNTIME_CPU_THREAD_POOL_H_
 

@@ -1,4 +1,6 @@
-// Batch normalisation. Compiles for the host and for devices.
+// Batch normalisation (Ioffe and Szegedy 2015, "Batch Normalization: Accelerating Deep Network
+// Training by Reducing Internal Covariate Shift"), one thread an element. Compiles for the host and
+// for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_BATCH_NORM_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_BATCH_NORM_CODE_H_
 

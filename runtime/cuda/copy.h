@@ -7,8 +7,8 @@
 
 #include "graph/dtype.h"
 #include "opr/strided.h"
+#include "runtime/cuda/copy_code.h"
 #include "runtime/cuda/launched_kernel.h"
-#include "runtime/cuda/pointwise.h"
 
 namespace ashlar::cuda {
 

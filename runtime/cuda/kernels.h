@@ -22,7 +22,8 @@
   FAMILY(Pooling)                    \
   FAMILY(Reduce)                     \
   FAMILY(Relayout)                   \
-  FAMILY(Softmax)
+  FAMILY(RowWise)                    \
+  FAMILY(TypeCvt)
 
 namespace ashlar::cuda {
 

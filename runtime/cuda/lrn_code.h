@@ -1,4 +1,6 @@
-// Local response normalisation. Compiles for the host and for devices.
+// Local response normalisation (Krizhevsky, Sutskever and Hinton 2012, "ImageNet Classification
+// with Deep Convolutional Neural Networks"): one thread an element, which sums the squares of its
+// window of channels. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_LRN_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_LRN_CODE_H_
 

@@ -1,4 +1,5 @@
-// Products of matrices without a library. Compiles for the host and for devices.
+// Products of matrices without a library: one thread an element of the product, which sums a row
+// times a column. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_MATRIX_MUL_CODE_H_
 

@@ -1,4 +1,4 @@
-// Operators that move elements and compute nothing: those that the plan did not make views.
+// Operators that move elements and compute nothing, where the plan did not make them views.
 #include <cstring>
 #include <utility>
 
@@ -11,7 +11,7 @@
 #include "runtime/cuda/copy.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
-#include "runtime/cuda/pointwise.h"
+#include "runtime/cuda/movement_code.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {

@@ -1,15 +1,13 @@
-// Elemwise, ElemwiseChain and TypeCvt, with every scalar function, dtype and storage format.
+// Elemwise and ElemwiseChain, with every scalar function, dtype and storage format.
 #include "runtime/cuda/pointwise.h"
 
 #include <utility>
 #include <vector>
 
 #include "opr/elemwise_chain.h"
-#include "opr/type_cvt.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/pointwise_chain.h"
-#include "runtime/cuda/transpose.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
@@ -104,35 +102,11 @@ absl::StatusOr<KernelList> MakeElemwiseChain(const ElemwiseChain& op,
       [params](const KernelArgs& args, void* stream) { return LaunchChain(params, args, stream); });
 }
 
-absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
-  const TensorType &from = request.inputs[0], &to = request.outputs[0];
-  if (to.shape.num_elements() == 0) return NoLaunch();
-  Shape shape = to.shape;
-  std::array<Strides, 2> strides = {StridesOver(to, shape), StridesOver(from, shape)};
-  OrderByMemory(shape, strides);
-  const bool alike = shape.rank() == 1 && strides[0][0] == strides[1][0];
-  const std::optional<TransposeParams> transpose = TransposeOf(from, to);
-  if (transpose && !alike) return TransposeKernel("convert", *transpose);
-  ConvertParams params;
-  params.from = ScalarOf(from.dtype);
-  params.to = ScalarOf(to.dtype);
-  const bool wide = from.dtype == DType::kFloat32 || to.dtype == DType::kFloat32;
-  if (alike && wide && from.dtype != to.dtype && IsFloat(from.dtype) && IsFloat(to.dtype) &&
-      to.shape.num_elements() % 4 == 0) {
-    params.pack = 4;
-    params.walk.extents.elements = to.shape.num_elements() / params.pack;
-  } else {
-    params.walk = MakeWalk<2>(shape, strides);
-  }
-  return OnlyLaunchOnFirst(params.pack > 1 ? "convert:packs" : "convert", params);
-}
-
 }  // namespace
 
 void RegisterPointwiseKernels(KernelRegistry& registry, const LibraryKernels&) {
   registry.Register<Elemwise>(MakeElemwise);
   registry.Register<ElemwiseChain>(MakeElemwiseChain);
-  registry.Register<TypeCvt>(MakeTypeCvt);
 }
 
 }  // namespace ashlar::cuda

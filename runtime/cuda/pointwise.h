@@ -1,5 +1,6 @@
-// Pointwise kernels: chains of scalar functions, conversions and copies. Compiles for the host and
-// for devices: the functions called ...At do the work of one thread.
+// Chains of scalar functions over tensors. Compiles for the host and for devices: the functions
+// called
+// ...At do the work of one thread.
 #ifndef ASHLAR_RUNTIME_CUDA_POINTWISE_H_
 #define ASHLAR_RUNTIME_CUDA_POINTWISE_H_
 
@@ -123,62 +124,6 @@ ASHLAR_HD void ChainPackAt(const ChainParams& p, int64_t number) {
   for (int i = 0; i < kPack; ++i) FromFloat(value[i], result.values[i]);
   *reinterpret_cast<Elements*>(static_cast<T*>(p.out) + at[0]) = result;
 }
-
-// out = in, in another dtype. Operand 0 of the walk is the output.
-struct ConvertParams {
-  Walk<2> walk;
-  Scalar from = Scalar::kFloat32, to = Scalar::kFloat32;
-  int pack = 1;  // elements of contiguous floats that a thread converts
-  const void* in = nullptr;
-  void* out = nullptr;
-};
-LaunchError Launch(const ConvertParams& params, void* stream);
-
-template <typename Real>
-ASHLAR_HD void ConvertAt(const ConvertParams& p, int64_t number) {
-  int64_t at[2];
-  Locate(p.walk, number, at);
-  StoreAs<Real>(p.to, p.out, at[0], LoadAs<Real>(p.from, p.in, at[1]));
-}
-
-template <typename From, typename To, int kPack>
-ASHLAR_HD void ConvertPackAt(const ConvertParams& p, int64_t number) {
-  const Pack<From, kPack> in = static_cast<const Pack<From, kPack>*>(p.in)[number];
-  Pack<To, kPack> out;
-  ASHLAR_UNROLL
-  for (int i = 0; i < kPack; ++i) FromFloat(ToFloat(in.values[i]), out.values[i]);
-  static_cast<Pack<To, kPack>*>(p.out)[number] = out;
-}
-
-// Copies of elements of `element` bytes (1, 2, 4, 8 or 16), from one or more tensors into one.
-// Operand 0 of a walk is the output.
-inline constexpr int kMaxParts = 6;
-struct CopyParams {
-  int parts = 0;
-  int element = 4;
-  int64_t most_elements = 0;  // of a part
-  Walk<2> walk[kMaxParts];
-  const void* in[kMaxParts] = {};
-  void* out = nullptr;
-};
-LaunchError Launch(const CopyParams& params, void* stream);
-
-template <typename Word>
-ASHLAR_HD void CopyAt(const CopyParams& p, int part, int64_t number) {
-  if (number >= p.walk[part].extents.elements) return;
-  int64_t at[2];
-  Locate(p.walk[part], number, at);
-  static_cast<Word*>(p.out)[at[0]] = static_cast<const Word*>(p.in[part])[at[1]];
-}
-
-// A few integers that are known at planning.
-struct WriteParams {
-  int count = 0;
-  int32_t values[kMaxRank] = {};
-  int32_t* out = nullptr;
-};
-LaunchError Launch(const WriteParams& params, void* stream);
-ASHLAR_HD void WriteAt(const WriteParams& p, int number) { p.out[number] = p.values[number]; }
 
 }  // namespace ashlar::cuda
 

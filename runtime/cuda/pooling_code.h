@@ -1,4 +1,5 @@
-// Pooling. Compiles for the host and for devices.
+// Pooling: one thread a pack of outputs, which folds its window; or a team of threads that share a
+// large window. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_POOLING_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_POOLING_CODE_H_
 
@@ -45,15 +46,15 @@ template <typename T, int kPack>
 ASHLAR_HD PoolWindow<T> PoolWindowOf(const PoolParams& p, int64_t number) {
   const ImagePoint point = PointOf(p.extents, p.channels_last, kPack, number);
   const Taps rows = InsideTaps(p.h, point.h), columns = InsideTaps(p.w, point.w);
-  const int64_t y = point.h * p.h.stride - p.h.pad + rows.begin;
-  const int64_t x = point.w * p.w.stride - p.w.pad + columns.begin;
+  const int64_t y = point.h * p.h.stride - p.h.pad + rows.begin * p.h.dilation;
+  const int64_t x = point.w * p.w.stride - p.w.pad + columns.begin * p.w.dilation;
   PoolWindow<T> window;
   window.first = static_cast<const T*>(p.in) + point.n * p.in_steps.n + point.c * p.in_steps.c +
                  y * p.in_steps.h + x * p.in_steps.w;
   window.rows = static_cast<int>(rows.end - rows.begin);
   window.columns = static_cast<int>(columns.end - columns.begin);
-  window.row_step = p.in_steps.h;
-  window.column_step = p.in_steps.w;
+  window.row_step = p.in_steps.h * p.h.dilation;
+  window.column_step = p.in_steps.w * p.w.dilation;
   window.out = point.n * p.out_steps.n + point.c * p.out_steps.c + point.h * p.out_steps.h +
                point.w * p.out_steps.w;
   return window;

@@ -1,4 +1,6 @@
-// Reductions. Compiles for the host and for devices.
+// Reductions: a thread or a team an output element. A team's members fold every so-many-th element
+// each; their results are joined by exchanges within warps, then across these (toolkit/grid.h).
+// Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_REDUCE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_REDUCE_CODE_H_
 

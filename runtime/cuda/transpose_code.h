@@ -1,5 +1,6 @@
-// Transposes of matrices through shared memory, in another dtype where asked for: NCHW to NHWC and
-// back. Compiles for the host and for devices: a function does the work of one thread.
+// Transposes of matrices by tiles in shared memory (Ruetsch and Micikevicius 2009, "Optimizing
+// Matrix Transpose in CUDA"), in another dtype where asked for: NCHW to NHWC and back. Compiles for
+// the host and for devices: a function does the work of one thread.
 #ifndef ASHLAR_RUNTIME_CUDA_TRANSPOSE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_TRANSPOSE_CODE_H_
 

@@ -77,7 +77,7 @@ class Device {
   virtual int64_t tensor_alignment() const { return 1; }
   // How images lie inside a graph.
   virtual Format image_format() const { return Format::kNCHW16c; }
-  // Whether those of a graph that is executed whole are better left in NCHW, as the caller has
+  // Whether images of a graph that is executed whole are better left in NCHW, as the caller has
   // them.
   virtual bool leaves_images(DType /*precision*/, const KernelPolicy& /*policy*/) const {
     return false;

@@ -24,9 +24,10 @@ class Stream;
 
 // What kernels may give up for time, and how they are to be chosen.
 struct KernelPolicy {
-  bool exact = false;         // nothing in precision: no Winograd convolution
-  bool least_memory = false;  // no memory: no weights larger than the filter, no scratch for speed
-  bool allow_tf32 = false;    // products of Float32 with operands rounded to 10 bits of fraction
+  bool exact = false;  // nothing in precision: no Winograd convolution
+  bool least_memory =
+      false;                // no memory: no weights larger than the filter, no workspace for speed
+  bool allow_tf32 = false;  // products of Float32 with operands rounded to 10 bits of fraction
   bool all_candidates = false;  // offer what may be the fastest, not only what is expected to be
   // Offer whatever weights may be packed for: they were packed before, perhaps on a processor with
   // other caches.
@@ -37,14 +38,14 @@ struct KernelPolicy {
 
 // Bytes of workspace by which no order is chosen and no further kernel is looked for. They count
 // where kernels are chosen: a plan's peak is the least that kernels of acceptable speed allow.
-inline constexpr int64_t kNegligibleScratch = 4096;
+inline constexpr int64_t kNegligibleWorkspace = 4096;
 
 // What a kernel is asked for: an operator on tensors of given types and formats.
 struct KernelRequest {
   const Operator* op = nullptr;
   std::vector<TensorType> inputs;
-  std::vector<TensorType> outputs;  // without the workspace
-  std::vector<bool> constant;       // by input: known now, so it can be packed
+  std::vector<TensorType> outputs;
+  std::vector<bool> constant;  // by input: known now, so it can be packed
   // By input: its value where Operator::input_use says kHostValue, otherwise null. Not kept.
   std::vector<const HostTensor*> host_values;
   // What the kernels are for, where they run on the host.
@@ -57,11 +58,12 @@ struct KernelRequest {
   KernelPolicy policy;
 };
 
-// Pointers of one execution. Inputs that are not read on the device are null.
+// Pointers of one execution. Inputs that are not read on the device, and outputs that are views of
+// inputs, are null.
 struct KernelArgs {
   absl::Span<const void* const> inputs;
   absl::Span<void* const> outputs;
-  void* workspace = nullptr;  // workspace_bytes() of scratch
+  void* workspace = nullptr;  // workspace_bytes() bytes
   Stream* stream = nullptr;   // what the kernel's work goes to, on devices that have streams
 };
 
@@ -85,7 +87,7 @@ class Kernel {
 
   // The implementation chosen: "jit:avx512_core", "elementwise:avx512".
   virtual std::string implementation() const = 0;
-  // Scratch bytes during Run; part of the memory plan.
+  // Workspace during Run in bytes; part of the memory plan.
   virtual int64_t workspace_bytes() const { return 0; }
   // Expected time over that of the fastest candidate for the same request that gives up nothing of
   // what KernelPolicy names; below 1 where giving up is faster still.

@@ -32,7 +32,7 @@ struct TunedProblem {
 
 // Times the candidates of each problem in `graph` inside whole passes of the network, where weights
 // come from memory as they do in use: a kernel timed alone would find them in a cache. Only
-// candidates whose scratch the plan has room for are tried. What was chosen goes into `record`,
+// candidates whose workspace the plan has room for are tried. What was chosen goes into `record`,
 // whose families, where it has one for a problem, stay on the host.
 absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanRequest request,
                                                    const TuneOptions& tune, KernelRecord& record);

@@ -208,6 +208,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request,
   result.wishes = plan.wishes;
   result.wishes.budget.reset();
   result.means = plan.means;
+  result.record_use = plan.record_use();
   Device& device = *plan.device;
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,

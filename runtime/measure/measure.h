@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/measure/heap_counter.h"
+#include "runtime/measure/heap/heap_counter.h"
 #include "runtime/measure/process_memory.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/executable.h"
@@ -33,9 +33,10 @@ struct Measurement {
   // can be made again.
   Wishes wishes;
   Means means;
+  RecordUse record_use;
   PoolMeasurement arena, weights, input, output;
   HeapCounts heap;         // of the second and later runs together
-  int runs_counted = 0;    // how many those were
+  int runs_counted = 0;    // how many these were
   int64_t rss_before = 0;  // resident bytes before the model was compiled
   int64_t rss_after = 0;   // after load and runs
   int64_t rss_peak = 0;
@@ -62,7 +63,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request,
                                     const InputTensors& inputs, const MeasureOptions& measure = {});
 
 // Plans with guard bytes behind every chunk, runs once and names the operators after whose step a
-// guard was changed ("conv[3] (ConvBiasForward, 17) wrote behind chunk of conv[3]").
+// guard was changed ("conv[3] (ConvBiasForward, 17) wrote behind the chunk of conv[3]").
 absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanRequest request,
                                                      const InputTensors& inputs);
 

@@ -8,6 +8,7 @@
 #include "graph/rewriter.h"
 #include "graph/status.h"
 #include "opr/host_io.h"
+#include "opr/table.h"
 
 namespace ashlar {
 
@@ -65,7 +66,7 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
       GraphBuilder::NodeOptions constant;
       constant.name = graph.var(var).name;
       ASHLAR_ASSIGN_OR_RETURN(
-          added, builder.Add(graph.node(graph.var(var).producer).op, {}, std::move(constant)));
+          added, builder.Add(Operators().MakeConstant(*value), {}, std::move(constant)));
       map[var] = added[0];
       inputs.push_back(added[0]);
     }

@@ -1,4 +1,5 @@
-// Where a graph hangs together by one tensor: the places at which tiled segments begin and end.
+// Where a graph hangs together by one tensor, at which tiled segments begin and end: found in one
+// sweep over the order, which keeps how far what was made before the last cut is still read.
 #ifndef ASHLAR_RUNTIME_PLAN_GRAPH_CUTS_H_
 #define ASHLAR_RUNTIME_PLAN_GRAPH_CUTS_H_
 
@@ -20,7 +21,7 @@ struct GraphCut {
 std::vector<GraphCut> FindCuts(const Graph& graph, absl::Span<const int> order);
 
 // What lies between two cuts as a graph of its own: its input is `from` for `images` images, its
-// only output `to`. Formats are those of `graph`.
+// only output `to`. Formats are as in `graph`.
 absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> order,
                                    const GraphCut& from, const GraphCut& to, int64_t images);
 

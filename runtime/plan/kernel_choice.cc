@@ -8,7 +8,7 @@
 namespace ashlar {
 namespace {
 
-// A kernel with less scratch may take this much longer than the fastest that needs none for speed
+// A kernel with less workspace may take this much longer than the fastest that needs none for speed
 // alone before memory has to give.
 constexpr double kAcceptableSlowdown = 1.25;
 
@@ -109,7 +109,7 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
     request.processor = processor.value_or(device.processor());
     request.at_hand = !processor.has_value();
     const std::string key = KeyOf(request);
-    // What is on record may be none of those that are offered first.
+    // What is on record may be none of the kernels that are offered first.
     request.policy.all_candidates |= record != nullptr && record->choices.contains(key);
     auto [it, inserted] = made.try_emplace(key);
     if (inserted) {
@@ -193,7 +193,7 @@ std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates) {
   std::vector<int64_t> least(candidates.size(), 0);
   for (size_t i = 0; i < candidates.size(); ++i) {
     const int64_t bytes = LeastWorkspaceOf(candidates[i]);
-    least[i] = bytes > kNegligibleScratch ? bytes : 0;
+    least[i] = bytes > kNegligibleWorkspace ? bytes : 0;
   }
   return least;
 }

@@ -1,4 +1,5 @@
-// Which kernels could run each node, and which one does.
+// Which kernels could run each node, and which one does: greedily, node by node, the fastest whose
+// workspace fits under the peak that the graph has anyway.
 #ifndef ASHLAR_RUNTIME_PLAN_KERNEL_CHOICE_H_
 #define ASHLAR_RUNTIME_PLAN_KERNEL_CHOICE_H_
 
@@ -43,8 +44,8 @@ std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const K
 absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
                          KernelCandidates& candidates);
 
-// By node, the workspace of the candidate that needs least, among those that are not much slower
-// than the fastest, 0 where that is negligible: what the order is chosen with.
+// By node, the workspace of the candidate that needs least, among the candidates that are not much
+// slower than the fastest, 0 where that is negligible: what the order is chosen with.
 std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates);
 
 // By node, the first candidate whose workspace fits under the peak that the graph has with the

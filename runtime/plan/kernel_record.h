@@ -22,12 +22,20 @@ class KernelRecord {
     std::map<int, std::string> variants;  // by threads: implementations of the family
   };
 
+  std::string path;  // of the file that it comes from; empty: none
   // By KernelRequestKey.
   std::map<std::string, Choice> choices;
 
   // How well an implementation suits a problem: 2 for the variant on record for so many threads, 1
   // for another of its family, else 0.
   int Preference(const std::string& key, int threads, absl::string_view implementation) const;
+};
+
+// What a plan owes to a record.
+struct RecordUse {
+  std::string path;  // KernelRecord::path; empty: there is no record
+  int problems = 0;  // different ones that the plan has kernels for
+  int answered = 0;  // of them, on record
 };
 
 }  // namespace ashlar

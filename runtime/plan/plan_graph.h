@@ -13,8 +13,8 @@
 
 namespace ashlar {
 
-// As a whole, in the tiles that are wished for, or in those that a budget needs. `replaced` is told
-// of each constant that a pass has replaced; may be empty.
+// As a whole, in the tiles that are wished for, or in the tiles that a budget needs. `replaced` is
+// told of each constant that a pass has replaced; may be empty.
 //
 // ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met; and
 // naming what is needed and what is there where the device's memory is too small for a session.

@@ -1,8 +1,10 @@
 #include "runtime/plan/planned_graph.h"
 
 #include <algorithm>
+#include <set>
 
 #include "graph/status.h"
+#include "runtime/plan/kernel_choice.h"
 
 namespace ashlar {
 namespace {
@@ -41,6 +43,18 @@ absl::Status PlannedGraph::ready() const {
                                              "; it can be planned for, not run"));
 }
 
+RecordUse PlannedGraph::record_use() const {
+  if (means.record == nullptr || means.record->path.empty()) return {};
+  RecordUse use{means.record->path, 0, 0};
+  std::set<std::string> seen;
+  for (std::string& key : KernelKeys(graph, model, wishes.threads, means.kernels)) {
+    if (key.empty() || !seen.insert(key).second) continue;
+    ++use.problems;
+    use.answered += means.record->choices.contains(key);
+  }
+  return use;
+}
+
 std::optional<Location> PlannedGraph::Locate(int var) const {
   int entry = -1;
   if (const int storage = model.views[var].storage;
@@ -57,6 +71,13 @@ std::optional<Location> PlannedGraph::LocateInput(int node, int input) const {
   const OperatorNode& reader = graph.node(node);
   if (reader.op->input_use(input) != InputUse::kDeviceValue) return std::nullopt;
   return LocateIn(*this, reader.inputs[input], weights.by_input[node][input]);
+}
+
+std::optional<Location> PlannedGraph::LocateOutput(int node, int output) const {
+  const int var = graph.node(node).outputs[output];
+  const int storage = model.views[var].storage;
+  if (storage < 0 || model.storages[storage].producer != node) return std::nullopt;
+  return Locate(var);
 }
 
 std::optional<Location> PlannedGraph::LocateWorkspace(int node) const {

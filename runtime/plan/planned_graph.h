@@ -52,11 +52,13 @@ struct PlannedGraph {
   memory::PlanResult plan;
   WeightsPlan weights;
   std::vector<PassReport> passes;
-  // FLOPs of convolutions and matrix products that the tiles compute more than once, over all of
-  // those of the graph before it was tiled.
+  // FLOPs of operators with weights (Graph::HasWeights: all that compute with a constant which they
+  // read on the device) that the tiles compute more than once, over all FLOPs of such operators in
+  // the graph before it was tiled.
   double extra_flops_ratio = 0;
   int64_t smallest_budget = 0;  // MemoryBudget::find_smallest: bytes
-  double plan_ms = 0;           // all of the above
+  double predicted_ms = 0;      // of a run, by arithmetic and traffic (EstimateTime)
+  double plan_ms = 0;           // that planning took
 
   // What the kernels are for.
   Processor processor() const { return wishes.processor.value_or(device->processor()); }
@@ -64,12 +66,18 @@ struct PlannedGraph {
   // instruction set.
   absl::Status ready() const;
 
+  // How many of the plan's kernels were chosen by `means.record`.
+  RecordUse record_use() const;
+
   // Nothing where a var has no bytes or is never on the device. A constant lies in the pool of
   // weights once for each layout that kernels want: this is the first.
   std::optional<Location> Locate(int var) const;
   // An input as its reader finds it: a constant in the layout that the reader's kernel wants.
   // Nothing where it is not read on the device.
   std::optional<Location> LocateInput(int node, int input) const;
+  // An output as the node's kernel has to write it; nothing where it is a view, which is there
+  // already.
+  std::optional<Location> LocateOutput(int node, int output) const;
   // Nothing where the node's kernel needs none.
   std::optional<Location> LocateWorkspace(int node) const;
 

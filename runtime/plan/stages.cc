@@ -6,6 +6,7 @@
 #include "graph/status.h"
 #include "memory/lower_bound.h"
 #include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/time_estimate.h"
 #include "runtime/schedule/ordered_plan.h"
 
 namespace ashlar {
@@ -37,7 +38,7 @@ std::vector<int64_t> RecordedBytes(const Graph& graph, const StorageModel& model
   return bytes;
 }
 
-// Stage 5: by node, the first candidate whose workspace fits under the peak of the order.
+// Stage 7: by node, the first candidate whose workspace fits under the peak of the order.
 absl::StatusOr<std::vector<std::shared_ptr<const Kernel>>> FitKernels(
     const Graph& graph, const StorageModel& model, const KernelCandidates& candidates,
     const Schedule& schedule, int64_t alignment, int64_t extra_workspace) {
@@ -107,6 +108,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   planned->lifetimes = std::move(ordered.lifetimes);
   planned->plan = std::move(ordered.plan);
   planned->plan.plan.arena -= std::min(checks.understate_bytes, planned->plan.plan.arena);
+
+  planned->predicted_ms =
+      EstimateTime(graph, model, SpeedOf(device, wishes.processor, wishes.threads));
 
   // 7. Weights.
   planned->weights = PlanWeights(graph, model, planned->kernels, alignment);

@@ -1,15 +1,16 @@
-// The stages of planning, each a function of its arguments alone:
+// The stages of planning, each a function of its arguments alone, numbered as in
+// docs/architecture.md:
 //
-//   1 rewrite            RewriteGraph       graph -> graph after the passes; for tiles also Tile
-//   2 storage            BuildStorageModel  graph -> which tensors can share memory
-//   3 kernels found      FindKernels        graph, storage -> by node, the candidates
-//   4 order              ScheduleNodes      graph, storage, least workspaces -> comp_seq
-//   5 kernels that fit   FitKernels         candidates, comp_seq -> by node, the kernel
-//   6 addresses          PlanInOrder        comp_seq, workspaces -> offsets (and a better comp_seq)
-//   7 weights            PlanWeights        kernels -> the pool of weights
+//   3 rewrite            RewriteGraph       graph -> graph after the passes; for tiles also Tile
+//   4 storage            BuildStorageModel  graph -> which tensors can share memory
+//   5 kernels found      FindKernels        graph, storage -> by node, the candidates
+//   6 order              ScheduleNodes      graph, storage, least workspaces -> comp_seq
+//   7 kernels that fit   FitKernels         candidates, comp_seq -> by node, the kernel
+//   8 addresses          PlanInOrder        comp_seq, workspaces -> offsets (and a better comp_seq)
+//   9 weights            PlanWeights        kernels -> the pool of weights
 //
 // PlanGraph and the other functions of plan_graph.h drive them: whole graphs, tiled ones, and what
-// fits a budget, for which stages 2 to 7 are run for several tilings.
+// fits a budget, for which stages 4 to 9 are run for several tilings.
 #ifndef ASHLAR_RUNTIME_PLAN_STAGES_H_
 #define ASHLAR_RUNTIME_PLAN_STAGES_H_
 
@@ -26,7 +27,7 @@
 
 namespace ashlar {
 
-// What a driver settles of stages 3, 4 and 6.
+// What a driver settles of stages 5, 6 and 8.
 struct Arrangement {
   absl::Span<const std::string> kernels;  // KeepKernels; empty: all candidates
   Order order = Order::kLeastPeak;
@@ -36,7 +37,7 @@ struct Arrangement {
 // What the request says of them.
 Arrangement ArrangementOf(const Means& means);
 
-// Stages 2 to 7. The plan is one of `request`, from which `arrangement` may differ.
+// Stages 4 to 9. The plan is one of `request`, from which `arrangement` may differ.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewritten,
                                                             const PlanRequest& request,
                                                             const Arrangement& arrangement);

@@ -1,6 +1,7 @@
 #include "runtime/plan/tiled_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "graph/status.h"
@@ -12,14 +13,16 @@
 namespace ashlar {
 namespace {
 
-// Plans that are made for one budget, as alignment and scratch come on top of what the search
-// expects.
-constexpr int kMaxAttempts = 4;
-
-constexpr double kNear = 0.85;  // points of a frontier, whose arenas differ by less
-
-// What a planner does of strips that live side by side.
-constexpr double kPlacementsPerMillisecond = 400;
+// Points of a frontier, whose arenas differ by less, say little.
+constexpr double kNear = 0.85;
+// Plans made for the smallest one. What they need at least is known before, so few are enough.
+constexpr int kMostSmall = 24;
+// Of them, so many are planned with all of the planner's work.
+constexpr size_t kFinalists = 2;
+// Of the planner's work, one part in so many goes to a plan that is made for comparison.
+constexpr int64_t kTryWork = 8;
+// How far the time of a plan may be from what the search, part by part, expects of its tiling.
+constexpr double kTimeError = 0.01;
 
 // The order of the graph as it is, which tiles follow.
 absl::StatusOr<Schedule> OrderOf(const Graph& graph, const Wishes& wishes, const Means& means) {
@@ -27,18 +30,6 @@ absl::StatusOr<Schedule> OrderOf(const Graph& graph, const Wishes& wishes, const
   const StorageModel model = BuildStorageModel(graph, StorageOn(*device, means.inplace));
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
   return ScheduleNodes(means.order, graph, model, no_workspace);
-}
-
-// A planner that stops by counting, so that a spec has the same plan on every machine and whatever
-// else runs there, in about the time that is allowed. Dives: exact search does not come far with
-// some thousand strips.
-memory::PlanOptions CountedPlanner(memory::PlanOptions planner) {
-  if (planner.planner != memory::PlanOptions().planner) return planner;
-  planner.planner = "dive";
-  planner.limits.nodes = static_cast<int64_t>(absl::ToDoubleMilliseconds(planner.limits.time) *
-                                              kPlacementsPerMillisecond);
-  planner.limits.time = absl::InfiniteDuration();
-  return planner;
 }
 
 // Tiles the graph and plans it in the order in which the tiles stand; `order` is of the graph
@@ -60,21 +51,110 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanSpec(const RewrittenGraph& rew
   tiled.passes.push_back(std::move(report));
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<PlannedGraph> planned,
-      PlanRewritten(std::move(tiled), request,
-                    {{}, Order::kAsGiven, CountedPlanner(request.means.planner)}));
+      PlanRewritten(std::move(tiled), request, {{}, Order::kAsGiven, request.means.planner}));
   planned->passes.back().arena_bytes_after = planned->schedule.peak_bytes;
   planned->extra_flops_ratio = flops > 0 ? all / flops - 1 : 0;
   return planned;
 }
 
-absl::StatusOr<std::vector<Tiling>> Search(const RewrittenGraph& rewritten, const Schedule& order,
-                                           const Wishes& wishes) {
-  TilingLimits limits;
-  if (wishes.budget) limits.max_extra_flops = wishes.budget->max_extra_flops;
-  ASHLAR_ASSIGN_OR_RETURN(Device * device, OpenDevice(wishes.comp_node));
-  ASHLAR_ASSIGN_OR_RETURN(const ProcessorSpeed speed,
-                          SpeedOf(*device, wishes.processor, wishes.threads));
-  return SearchTilings(rewritten.graph, order.order, limits, speed);
+// Plans of tilings of one graph, made when they are asked for. Equal questions have equal answers:
+// what fits a budget does not depend on the budget.
+class TiledPlans {
+ public:
+  static absl::StatusOr<std::unique_ptr<TiledPlans>> Create(const RewrittenGraph& rewritten,
+                                                            const PlanRequest& request) {
+    std::unique_ptr<TiledPlans> plans(new TiledPlans(rewritten, request));
+    const Wishes& wishes = request.wishes;
+    ASHLAR_ASSIGN_OR_RETURN(plans->order_, OrderOf(rewritten.graph, wishes, request.means));
+    ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
+    const ProcessorSpeed speed = SpeedOf(*device, wishes.processor, wishes.threads);
+    TilingLimits limits;
+    if (wishes.budget) limits.max_extra_flops = wishes.budget->max_extra_flops;
+    ASHLAR_ASSIGN_OR_RETURN(plans->tilings_,
+                            SearchTilings(rewritten.graph, plans->order_.order, limits, speed));
+    return plans;
+  }
+
+  const FoundTilings& tilings() const { return tilings_; }
+  // The kinds of plans of one tiling, as arguments `sparing`: one where sparing kernels are asked
+  // for.
+  std::vector<bool> kinds() const {
+    return request_.means.kernels.least_memory ? std::vector{true} : std::vector{false, true};
+  }
+
+  // With the fastest kernels, or with those that need little workspace.
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> Plan(const Tiling& tiling, bool sparing) {
+    return Plan(tiling, sparing, request_.means.planner.limits.work);
+  }
+  // The same with a part of the planner's work: for what may be none of those that are wanted.
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> Try(const Tiling& tiling, bool sparing) {
+    return Plan(tiling, sparing, request_.means.planner.limits.work / kTryWork);
+  }
+
+ private:
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> Plan(const Tiling& tiling, bool sparing,
+                                                     int64_t work) {
+    PlanRequest request = request_;
+    request.means.kernels.least_memory |= sparing;
+    request.means.planner.limits.work = work;
+    return PlanSpec(rewritten_, order_, tiling.spec, request);
+  }
+
+  TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request)
+      : rewritten_(rewritten), request_(request) {}
+
+  const RewrittenGraph& rewritten_;
+  const PlanRequest& request_;
+  Schedule order_;
+  FoundTilings tilings_;
+};
+
+// The fastest that fits; null where none does.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget, TiledPlans& plans) {
+  std::unique_ptr<PlannedGraph> fastest;
+  double enough = std::numeric_limits<double>::infinity();
+  for (const Tiling& tiling : plans.tilings().best) {
+    if (tiling.arena_bytes > budget) continue;
+    if (tiling.ms > enough) break;
+    for (const bool sparing : plans.kinds()) {
+      ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned, plans.Plan(tiling, sparing));
+      if (planned->plan.plan.arena > budget) continue;
+      if (fastest == nullptr || planned->predicted_ms < fastest->predicted_ms) {
+        fastest = std::move(planned);
+        enough = fastest->predicted_ms * (1 + kTimeError);
+      }
+      break;
+    }
+  }
+  return fastest;
+}
+
+// The smallest of all; of equals with the fastest kernels.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans) {
+  const std::vector<Tiling>& tilings = plans.tilings().smallest;
+  std::vector<std::pair<int64_t, const Tiling*>> tried;  // by arena
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const Tiling& tiling : tilings) {
+    // No plan is smaller than what lives in it at once.
+    if (tiling.arena_bytes >= least || static_cast<int>(tried.size()) == kMostSmall) break;
+    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned,
+                            plans.Try(tiling, /*sparing=*/true));
+    if (planned->plan.lower_bound >= least) continue;
+    tried.push_back({planned->plan.plan.arena, &tiling});
+    least = std::min(least, planned->plan.plan.arena);
+  }
+  std::stable_sort(tried.begin(), tried.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (tried.size() > kFinalists) tried.resize(kFinalists);
+  std::unique_ptr<PlannedGraph> smallest;
+  for (const auto& [arena, tiling] : tried) {
+    for (const bool sparing : plans.kinds()) {
+      ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned, plans.Plan(*tiling, sparing));
+      if (smallest != nullptr && planned->plan.plan.arena >= smallest->plan.plan.arena) continue;
+      smallest = std::move(planned);
+    }
+  }
+  return smallest;
 }
 
 }  // namespace
@@ -89,55 +169,27 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& re
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(
     const RewrittenGraph& rewritten, const PlanRequest& request,
     std::unique_ptr<PlannedGraph> whole) {
-  ASHLAR_ASSIGN_OR_RETURN(const Schedule order,
-                          OrderOf(rewritten.graph, request.wishes, request.means));
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
-                          Search(rewritten, order, request.wishes));
-  const int64_t budget = request.wishes.budget->bytes;
-  std::unique_ptr<PlannedGraph> found, smallest;
-  if (whole != nullptr && whole->plan.plan.arena <= budget) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans,
+                          TiledPlans::Create(rewritten, request));
+  const MemoryBudget& budget = *request.wishes.budget;
+  std::unique_ptr<PlannedGraph> found;
+  if (whole != nullptr && whole->plan.plan.arena <= budget.bytes) {
     found = std::move(whole);
-  } else {
+  } else if (budget.bytes > 0) {
+    ASHLAR_ASSIGN_OR_RETURN(found, FastestWithin(budget.bytes, *plans));
+  }
+  if (found != nullptr && !budget.find_smallest) return found;
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
+  if (whole != nullptr && whole->plan.plan.arena < smallest->plan.plan.arena) {
     smallest = std::move(whole);
   }
-  // First with the fastest kernels, then with those that need little scratch.
-  PlanRequest sparing = request;
-  sparing.means.kernels.least_memory = true;
-  for (const PlanRequest& attempt : {request, sparing}) {
-    if (found != nullptr) break;
-    double excess = 1;  // of plans over what the search expects
-    int attempts = 0;
-    for (const Tiling& tiling : tilings) {
-      if (excess * static_cast<double>(tiling.arena_bytes) > static_cast<double>(budget)) continue;
-      if (++attempts > kMaxAttempts) break;
-      ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                              PlanSpec(rewritten, order, tiling.spec, attempt));
-      const int64_t arena = planned->plan.plan.arena;
-      if (arena <= budget) {
-        found = std::move(planned);
-        break;
-      }
-      excess = static_cast<double>(arena) / static_cast<double>(tiling.arena_bytes);
-    }
-  }
-  if (found != nullptr && !request.wishes.budget->find_smallest) return found;
-  // The last ones are the smallest, but for alignment.
-  const size_t first = tilings.size() - std::min<size_t>(tilings.size(), 2);
-  for (size_t i = tilings.size(); i-- > first;) {
-    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                            PlanSpec(rewritten, order, tilings[i].spec, sparing));
-    if (smallest == nullptr || planned->plan.plan.arena < smallest->plan.plan.arena) {
-      smallest = std::move(planned);
-    }
-  }
   const int64_t least = smallest->plan.plan.arena;
-  if (found == nullptr &&
-      (budget == 0 || least <= budget || request.wishes.budget->find_smallest)) {
+  if (found == nullptr && (budget.bytes == 0 || least <= budget.bytes || budget.find_smallest)) {
     found = std::move(smallest);
   }
   if (found == nullptr) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("no plan fits the budget of ", budget,
+        absl::StrCat("no plan fits the budget of ", budget.bytes,
                      " bytes; the smallest budget that would do is ", least));
   }
   found->smallest_budget = std::min(least, found->plan.plan.arena);
@@ -158,23 +210,21 @@ absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
   ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph rewritten,
                           RewriteGraph(std::move(graph), request.wishes, request.means,
                                        {true, request.checks.measure_passes}));
-  ASHLAR_ASSIGN_OR_RETURN(const Schedule order,
-                          OrderOf(rewritten.graph, request.wishes, request.means));
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
-                          Search(rewritten, order, request.wishes));
-  std::vector<std::unique_ptr<PlannedGraph>> plans;
-  int64_t last = 0;
-  for (const Tiling& tiling : tilings) {
-    // Points that lie close together say little.
-    const bool near = static_cast<double>(tiling.arena_bytes) > kNear * static_cast<double>(last);
-    if (!plans.empty() && near && &tiling != &tilings.back()) continue;
-    last = tiling.arena_bytes;
+  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans,
+                          TiledPlans::Create(rewritten, request));
+  std::vector<std::unique_ptr<PlannedGraph>> points;
+  int64_t last = std::numeric_limits<int64_t>::max();
+  for (const Tiling& tiling : plans->tilings().best) {
+    if (static_cast<double>(tiling.arena_bytes) > kNear * static_cast<double>(last)) continue;
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                            PlanSpec(rewritten, order, tiling.spec, request));
-    if (!plans.empty() && planned->plan.plan.arena >= plans.back()->plan.plan.arena) continue;
-    plans.push_back(std::move(planned));
+                            plans->Plan(tiling, /*sparing=*/false));
+    if (planned->plan.plan.arena >= last) continue;
+    last = planned->plan.plan.arena;
+    points.push_back(std::move(planned));
   }
-  return plans;
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
+  if (smallest->plan.plan.arena < last) points.push_back(std::move(smallest));
+  return points;
 }
 
 }  // namespace ashlar

@@ -24,6 +24,10 @@ namespace {
 constexpr size_t kMaxCuts = 16;       // between which segments are tried
 constexpr int64_t kMaxStrips = 128;   // of one segment
 constexpr int64_t kFirstStrips = 32;  // at most, when it is tried for the first time
+// Over what the smallest tiling is expected to need: others that may have the smallest plan.
+constexpr double kNearlySmallest = 1.25;
+// What is slower has to be that much smaller.
+constexpr double kWorthWhile = 0.97;
 
 // One way to execute what lies between two cuts.
 struct Option {
@@ -52,6 +56,26 @@ std::vector<int> AllNodes(const Graph& graph) {
 // The largest number of strips in which an image can be made.
 int64_t Rows(const TensorType& type) { return type.shape.rank() == 4 ? type.shape[2] : 0; }
 
+// None of these is slower than another without being noticeably smaller; the fastest first, and the
+// largest.
+std::vector<Tiling> BestOf(std::vector<Tiling> tilings) {
+  std::stable_sort(tilings.begin(), tilings.end(), [](const Tiling& a, const Tiling& b) {
+    return std::pair(a.ms, a.arena_bytes) < std::pair(b.ms, b.arena_bytes);
+  });
+  const auto smallest = std::min_element(
+      tilings.begin(), tilings.end(),
+      [](const Tiling& a, const Tiling& b) { return a.arena_bytes < b.arena_bytes; });
+  std::vector<Tiling> best;
+  for (Tiling& tiling : tilings) {
+    const bool last = &tiling == &*smallest;
+    const double most =
+        best.empty() ? std::numeric_limits<double>::infinity()
+                     : static_cast<double>(best.back().arena_bytes) * (last ? 1 : kWorthWhile);
+    if (static_cast<double>(tiling.arena_bytes) < most) best.push_back(std::move(tiling));
+  }
+  return best;
+}
+
 class Search {
  public:
   Search(const Graph& graph, absl::Span<const int> order, const TilingLimits& limits,
@@ -65,7 +89,7 @@ class Search {
         all_cuts_(FindCuts(graph, order)),
         flops_(WeightFlops(graph)) {}
 
-  absl::StatusOr<std::vector<Tiling>> Run() {
+  absl::StatusOr<FoundTilings> Run() {
     Tiling whole;
     for (int64_t bytes : live_) whole.arena_bytes = std::max(whole.arena_bytes, bytes);
     whole.ms = EstimateTime(graph_, model_, speed_);
@@ -77,11 +101,10 @@ class Search {
       ChooseCuts();
       TryAllParts();
       // Segments that turned out to be of use are tried in other numbers of strips.
-      const std::vector<Tiling> best = Best();
-      RefineUsed(best);
+      RefineUsed(BestOf(found_));
       TryAllParts();
     }
-    return Best();
+    return FoundTilings{BestOf(found_), Smallest()};
   }
 
  private:
@@ -312,16 +335,23 @@ class Search {
     return tiling;
   }
 
-  // Those that nothing beats in both bytes and time.
-  std::vector<Tiling> Best() {
-    std::stable_sort(found_.begin() + 1, found_.end(), [](const Tiling& a, const Tiling& b) {
-      return std::pair(a.ms, a.arena_bytes) < std::pair(b.ms, b.arena_bytes);
+  std::vector<Tiling> Smallest() {
+    std::vector<Tiling> smallest = found_;
+    std::stable_sort(smallest.begin(), smallest.end(), [](const Tiling& a, const Tiling& b) {
+      return std::pair(a.arena_bytes, a.ms) < std::pair(b.arena_bytes, b.ms);
     });
-    std::vector<Tiling> best = {found_[0]};
-    for (size_t i = 1; i < found_.size(); ++i) {
-      if (found_[i].arena_bytes < best.back().arena_bytes) best.push_back(found_[i]);
+    const double most = kNearlySmallest * static_cast<double>(smallest[0].arena_bytes);
+    std::vector<Tiling> result;
+    for (Tiling& tiling : smallest) {
+      if (static_cast<double>(tiling.arena_bytes) > most) break;
+      // Equal in both: the same, or ends in other copies.
+      if (!result.empty() && result.back().arena_bytes == tiling.arena_bytes &&
+          result.back().ms == tiling.ms) {
+        continue;
+      }
+      result.push_back(std::move(tiling));
     }
-    return best;
+    return result;
   }
 
   const Graph& graph_;
@@ -342,9 +372,9 @@ class Search {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Tiling>> SearchTilings(const Graph& graph, absl::Span<const int> order,
-                                                  const TilingLimits& limits,
-                                                  const ProcessorSpeed& speed) {
+absl::StatusOr<FoundTilings> SearchTilings(const Graph& graph, absl::Span<const int> order,
+                                           const TilingLimits& limits,
+                                           const ProcessorSpeed& speed) {
   return Search(graph, order, limits, speed).Run();
 }
 

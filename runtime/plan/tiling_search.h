@@ -26,15 +26,22 @@ struct TilingLimits {
   double max_extra_flops = std::numeric_limits<double>::infinity();  // a ratio
 };
 
-// Tilings none of which is both larger and slower than another, the largest first; the first is
-// that of the graph as it is. `order`: of the graph as it is, producers first.
+struct FoundTilings {
+  // Of all that were looked at, among them the graph as it is: none is slower than another without
+  // being noticeably smaller; the fastest first, and the largest.
+  std::vector<Tiling> best;
+  // All that are nearly as small as the smallest, the smallest first: which of them has the
+  // smallest plan only plans tell.
+  std::vector<Tiling> smallest;
+};
+
+// `order`: of the graph as it is, producers first.
 //
 // A tiling splits the batch up to some cut (GraphCut) or not at all; inside, the cuts are ends of
 // segments, found by dynamic programming: each stays whole, or is executed in lines, rows or a grid
 // of tiles.
-absl::StatusOr<std::vector<Tiling>> SearchTilings(const Graph& graph, absl::Span<const int> order,
-                                                  const TilingLimits& limits,
-                                                  const ProcessorSpeed& speed);
+absl::StatusOr<FoundTilings> SearchTilings(const Graph& graph, absl::Span<const int> order,
+                                           const TilingLimits& limits, const ProcessorSpeed& speed);
 
 }  // namespace ashlar
 

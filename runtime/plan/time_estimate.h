@@ -5,26 +5,25 @@
 
 #include <optional>
 
-#include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "runtime/device/device.h"
 #include "runtime/schedule/storage.h"
 
 namespace ashlar {
 
-// What a processor does in a millisecond.
+// What a processor does in a millisecond, on all threads.
 struct ProcessorSpeed {
-  double flops = 1e8;         // of a convolution that keeps it busy, on all threads
-  double cache_bytes = 2e7;   // copied within the caches
-  double memory_bytes = 1e7;  // read from memory
-  double kernel_ms = 0.003;   // to begin a kernel
+  double flops = 1e7;         // of a convolution that keeps it busy
+  double second_level = 6e7;  // bytes read from or written to the second-level caches
+  double third_level = 2e7;   // and what lies behind them
+  double memory = 1e7;
+  double second_level_bytes = 1 << 20;
+  double kernel_ms = 0.003;  // to begin a kernel
 };
 
-// Of the device's own processor, where no other is given: measured with a convolution, some tens of
-// milliseconds, spent once a process and number of threads. Of a given one, and on a device with
-// memory of its own, not measured: that of its kind.
-absl::StatusOr<ProcessorSpeed> SpeedOf(Device& device, const std::optional<Processor>& processor,
-                                       int threads);
+// Of the device's own processor, where no other is given. By a table: nothing is measured.
+ProcessorSpeed SpeedOf(const Device& device, const std::optional<Processor>& processor,
+                       int threads);
 
 // Milliseconds of one operator, of whose images only a share is computed.
 double EstimateOperator(const Graph& graph, const StorageModel& model, int node,

@@ -3,9 +3,23 @@
 #include <map>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "graph/status.h"
 
 namespace ashlar {
+namespace {
+
+// Behind the `bytes` that a pool has so far.
+void Place(WeightEntry& entry, int64_t alignment, int64_t& bytes) {
+  entry.offset = (bytes + alignment - 1) / alignment * alignment;
+  bytes = entry.offset + entry.bytes;
+}
+
+absl::string_view BytesOf(const HostTensor& value) {
+  return {static_cast<const char*>(value.raw()), static_cast<size_t>(value.bytes())};
+}
+
+}  // namespace
 
 WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
@@ -39,12 +53,32 @@ WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
           known.try_emplace({entry.var, entry.key}, static_cast<int>(plan.entries.size()));
       plan.by_input[n][i] = it->second;
       if (!inserted) continue;
-      entry.offset = (plan.bytes + alignment - 1) / alignment * alignment;
-      plan.bytes = entry.offset + entry.bytes;
+      Place(entry, alignment, plan.bytes);
       plan.entries.push_back(std::move(entry));
     }
   }
   return plan;
+}
+
+void ShareWeights(absl::Span<const WeightsUser> users, int64_t alignment) {
+  // Shape and layout, then the bytes: these are compared, and not kept twice.
+  std::map<std::string, absl::flat_hash_map<absl::string_view, int64_t>> places;
+  int64_t bytes = 0;
+  for (const WeightsUser& user : users) {
+    for (WeightEntry& entry : user.plan->entries) {
+      const HostTensor& value = *user.graph->constant(entry.var);
+      auto& same = places[absl::StrCat(user.graph->var(entry.var).type.ToString(), " ", entry.key,
+                                       " ", entry.bytes)];
+      const auto [place, is_new] = same.try_emplace(BytesOf(value), 0);
+      if (is_new) {
+        Place(entry, alignment, bytes);
+        place->second = entry.offset;
+      }
+      entry.offset = place->second;
+      entry.elsewhere = !is_new;
+    }
+  }
+  for (const WeightsUser& user : users) user.plan->bytes = bytes;
 }
 
 namespace {
@@ -61,6 +95,7 @@ absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device&
 }  // namespace
 
 absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool) {
+  if (entry.elsewhere) return absl::OkStatus();
   return Annotate(
       PackInto(entry, *graph.constant(entry.var), device, static_cast<char*>(pool) + entry.offset),
       absl::StrCat("weights ", graph.var(entry.var).name));

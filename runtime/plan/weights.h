@@ -1,4 +1,6 @@
 // The weights of a comp node: one pool, every constant in the layout that its kernel wants, once.
+// Places follow each other in the order of the first reader; equal (constant, layout) share one,
+// and for several shapes equal bytes in equal layouts do (by hash, then compared).
 #ifndef ASHLAR_RUNTIME_PLAN_WEIGHTS_H_
 #define ASHLAR_RUNTIME_PLAN_WEIGHTS_H_
 
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "graph/graph.h"
 #include "runtime/device/device.h"
 #include "runtime/device/kernel.h"
@@ -23,6 +26,7 @@ struct WeightEntry {
   int64_t bytes = 0;
   std::shared_ptr<const Kernel> packer;  // null for row-major
   int packer_input = 0;
+  bool elsewhere = false;  // ShareWeights: another plan's entry packs the same bytes there
 };
 
 struct WeightsPlan {
@@ -35,6 +39,15 @@ struct WeightsPlan {
 WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
                         const std::vector<std::shared_ptr<const Kernel>>& kernels,
                         int64_t alignment);
+
+// Plans of one model at several shapes, whose weights become one pool: constants of equal bytes in
+// an equal layout get one place. Afterwards each plan's offsets and its `bytes` are that
+// pool's.
+struct WeightsUser {
+  const Graph* graph;
+  WeightsPlan* plan;
+};
+void ShareWeights(absl::Span<const WeightsUser> users, int64_t alignment);
 
 // Fills the place of one entry in the pool, `plan.bytes` at `pool` in the device's memory.
 absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool);

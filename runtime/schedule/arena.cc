@@ -71,12 +71,17 @@ ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
       if (places[made].parent >= 0) continue;  // its address is bound already
       const int64_t begin = places[candidate.storage].offset + candidate.offset;
       std::vector<int> needs;
+      bool reads_it_twice = false;  // through another storage, while it is overwritten
       for (int s : trees_[tree_of[candidate.storage]]) {
         const int64_t bottom = places[s].offset;
         if (bottom >= begin + parts_[made].bytes || bottom + parts_[s].bytes <= begin) continue;
+        const std::vector<int>& read = model.reads[node];
+        reads_it_twice |=
+            s != candidate.storage && std::find(read.begin(), read.end(), s) != read.end();
         needs.push_back(parts_[s].producer);
         needs.insert(needs.end(), parts_[s].readers.begin(), parts_[s].readers.end());
       }
+      if (reads_it_twice) continue;
       SortUnique(needs);
       needs.erase(std::remove(needs.begin(), needs.end(), static_cast<int>(node)), needs.end());
       overwrites_[node].push_back({made, candidate.storage, std::move(needs)});

@@ -1,4 +1,5 @@
-// Live arena bytes while nodes run in any order.
+// Live arena bytes while nodes run in any order, kept up to date: each step counts anew the trees
+// of placed storages that its node reads or writes, and no others.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_ARENA_H_
 #define ASHLAR_RUNTIME_SCHEDULE_ARENA_H_
 
@@ -30,7 +31,7 @@ class ArenaSimulator {
                  absl::Span<const int64_t> workspace);
 
   // Whether the place of a node in the order can matter: it reads or writes the arena, or needs
-  // scratch.
+  // workspace.
   bool Touches(int node) const { return !trees_of_[node].empty() || workspace_[node] > 0; }
 
   Progress progress(int node) const { return progress_[node]; }

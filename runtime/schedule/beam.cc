@@ -1,9 +1,10 @@
-// Beam search for the order of a segment: states of as many tasks, the best by (peak, live bytes).
+// Beam search (Lowerre 1976, "The HARPY Speech Recognition System") for the order of a segment:
+// layer by layer states of as many tasks, of which the best by (peak, live bytes) go on.
 #include <algorithm>
 #include <tuple>
 
+#include "runtime/schedule/order_walk.h"
 #include "runtime/schedule/search.h"
-#include "runtime/schedule/walk.h"
 
 namespace ashlar {
 namespace {
@@ -26,7 +27,7 @@ struct Candidate {
 
 std::vector<int> SearchByBeam(ArenaSimulator& arena, const TaskGraph& graph, int segment,
                               int64_t bound, int64_t max_effort) {
-  Walk walk(arena, graph, segment);
+  OrderWalk walk(arena, graph, segment);
   const size_t num_tasks = graph.segments[segment].size();
   std::vector<std::vector<Candidate>> candidates(num_tasks + 1);  // by number of tasks run
   const auto expand = [&](int state) {

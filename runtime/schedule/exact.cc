@@ -1,12 +1,13 @@
 // The least peak of a segment by dynamic programming over the sets of tasks that can have run (as
-// Ahn et al. 2020, SERENITY), least peak first, pruned by a bound for each task.
+// in SERENITY: Ahn et al. 2020, "Ordering Chaos: Memory-Aware Scheduling of Irregularly Wired
+// Neural Networks for Edge Devices"), least peak first, pruned by a bound for each task.
 #include <algorithm>
 #include <queue>
 #include <tuple>
 #include <utility>
 
+#include "runtime/schedule/order_walk.h"
 #include "runtime/schedule/search.h"
-#include "runtime/schedule/walk.h"
 
 namespace ashlar {
 namespace {
@@ -30,7 +31,7 @@ struct Edge {
 // budget rises to the smallest step that was over it (Dijkstra's algorithm, with the maximum in
 // place of the sum). Each set of tasks is visited once, with the least peak that it can be had at.
 // If the budget is the least peak from the start, the order is the first one depth-first.
-ExactOrder SearchWithin(Walk& walk, int64_t budget, int64_t max_effort) {
+ExactOrder SearchWithin(OrderWalk& walk, int64_t budget, int64_t max_effort) {
   std::vector<Edge> open;
   std::priority_queue<Edge> over_budget;
   const auto save = [&]() {
@@ -107,12 +108,12 @@ ExactOrder SearchExactly(ArenaSimulator& arena, const TaskGraph& graph, int segm
                          int64_t max_effort) {
   ExactOrder result;
   {
-    Walk walk(arena, graph, segment);
+    OrderWalk walk(arena, graph, segment);
     result = SearchWithin(walk, bound, max_effort);
   }
   if (result.order.empty() || result.bound == bound) return result;
   // The budget rose on the way. From the start with the right one, the order is depth-first.
-  Walk walk(arena, graph, segment);
+  OrderWalk walk(arena, graph, segment);
   ExactOrder again = SearchWithin(walk, result.bound, max_effort - result.effort);
   result.effort += again.effort;
   if (!again.order.empty()) result.order = std::move(again.order);

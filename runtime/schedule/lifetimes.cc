@@ -26,9 +26,9 @@ class SharedMemory {
   }
 
   // Whether memory [offset, offset + size) of `buffer`, seen through any buffer that shares it, is
-  // last used before `end`.
+  // last used before `end`, and none of `read`, but for `buffer` itself, lies there.
   bool DeadBy(const std::vector<Buffer>& buffers, int buffer, int64_t offset, int64_t size,
-              int64_t end) const {
+              int64_t end, absl::Span<const int> read) const {
     std::vector<std::pair<int, int64_t>> stack = {{buffer, 0}};
     std::vector<int> seen = {buffer};
     while (!stack.empty()) {
@@ -37,6 +37,8 @@ class SharedMemory {
       const Buffer& b = buffers[current];
       const bool overlaps = base < offset + size && offset < base + b.size;
       if (overlaps && b.upper > end) return false;
+      const bool is_read = std::find(read.begin(), read.end(), current) != read.end();
+      if (overlaps && is_read && current != buffer) return false;
       for (const auto& [peer, delta] : peers_[current]) {
         if (std::find(seen.begin(), seen.end(), peer) != seen.end()) continue;
         seen.push_back(peer);
@@ -165,12 +167,15 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
   }
   std::vector<bool> overwritten(buffers.size(), false);
   for (int node : order) {
+    std::vector<int> read;
+    for (int storage : model.reads[node]) read.push_back(result.storage_buffer[storage]);
     for (const Overwrite& candidate : model.overwrites[node]) {
       const int output = result.storage_buffer[candidate.made];
       if (inner_taken[output]) continue;  // already has its place
       const int target = result.storage_buffer[candidate.storage];
-      if (overwritten[target] || !shared.DeadBy(buffers, target, candidate.offset,
-                                                buffers[output].size, buffers[output].lower + 1)) {
+      if (overwritten[target] ||
+          !shared.DeadBy(buffers, target, candidate.offset, buffers[output].size,
+                         buffers[output].lower + 1, read)) {
         continue;
       }
       overwritten[target] = true;

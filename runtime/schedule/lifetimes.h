@@ -1,4 +1,6 @@
-// From an order to a planning problem: when each storage lives, and which share memory.
+// From an order to a planning problem: when each storage lives, and which share memory. Lifetimes
+// as MegEngine's src/core/impl/graph/var_node_mem_mgr/seq_mem_opt.cpp has them, by position in
+// comp_seq; overwrites are taken greedily in that order.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_LIFETIMES_H_
 #define ASHLAR_RUNTIME_SCHEDULE_LIFETIMES_H_
 
@@ -19,7 +21,8 @@ namespace ashlar {
 // An output overwrites a dying input where StorageModel allows it: the first candidate all of whose
 // memory is dead after this step. It is then an Inside relation, as is a placement.
 struct Lifetimes {
-  // Its last `num_overwrites` relations are the overwrites, those before are the placements.
+  // Its last `num_overwrites` relations are the overwrites, relations before them are the
+  // placements.
   memory::Problem problem;
   std::vector<int> storage_buffer;    // by storage: its buffer, or -1 if not in the arena
   std::vector<int> workspace_buffer;  // by node: its buffer, or -1
@@ -27,7 +30,7 @@ struct Lifetimes {
 };
 
 // `order` holds every scheduled node once; `workspace` is bytes by node; `alignment` in bytes. With
-// `guard` bytes each buffer is made that much longer, but for those placed inside another.
+// `guard` bytes each buffer is made that much longer, but for buffers placed inside another.
 Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
                            absl::Span<const int> order, absl::Span<const int64_t> workspace,
                            int64_t alignment, int64_t guard = 0);

@@ -1,5 +1,6 @@
-// MegEngine's order: Kahn's topological sort with a queue by priority and by the time at which
-// inputs are there.
+// MegEngine's order (src/core/impl/graph/topo_sort.cpp): Kahn's topological sort (1962,
+// "Topological Sorting of Large Networks") with a queue by priority and by the time at which inputs
+// are there.
 #include <queue>
 #include <tuple>
 

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "graph/status.h"
 #include "memory/lower_bound.h"
 #include "runtime/schedule/arena.h"
@@ -19,11 +18,7 @@ class Attempts {
  public:
   Attempts(const Graph& graph, const StorageModel& model, absl::Span<const int64_t> workspace,
            const OrderedPlanOptions& options)
-      : graph_(graph),
-        model_(model),
-        workspace_(workspace),
-        options_(options),
-        deadline_(absl::Now() + options.planner.limits.time) {}
+      : graph_(graph), model_(model), workspace_(workspace), options_(options) {}
 
   // Plans an order with all placements and overwrites, and if that is not enough, with fewer.
   absl::Status Try(Schedule schedule) {
@@ -75,11 +70,12 @@ class Attempts {
   OrderedPlan Take() && { return std::move(best_); }
 
  private:
-  // With half of the time that is left.
+  // With half of the work that is left.
   absl::Status PlanLatest() {
     memory::PlanOptions planner = options_.planner;
-    planner.limits.time = std::max(absl::ZeroDuration(), (deadline_ - absl::Now()) / 2);
+    planner.limits.work = std::max<int64_t>(0, (options_.planner.limits.work - spent_) / 2);
     ASHLAR_ASSIGN_OR_RETURN(latest_.plan, memory::PlanMemory(latest_.lifetimes.problem, planner));
+    spent_ += latest_.plan.work;
     if (!planned_ || latest_.plan.plan.arena < best_.plan.plan.arena) best_ = latest_;
     planned_ = true;
     return absl::OkStatus();
@@ -89,7 +85,7 @@ class Attempts {
   const StorageModel& model_;
   const absl::Span<const int64_t> workspace_;
   const OrderedPlanOptions& options_;
-  const absl::Time deadline_;
+  int64_t spent_ = 0;  // of the planner's work
   OrderedPlan latest_, best_;
   bool planned_ = false;
 };

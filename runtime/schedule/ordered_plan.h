@@ -1,4 +1,6 @@
-// Order and addresses together: what the plan of an order shows is fed back into the order.
+// Order and addresses together: what the plan of an order shows is fed back into the order. A
+// descent in rounds: where a plan rises above its bound, the bytes lost there are charged to the
+// steps, and the order is searched again.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_ORDERED_PLAN_H_
 #define ASHLAR_RUNTIME_SCHEDULE_ORDERED_PLAN_H_
 
@@ -33,8 +35,8 @@ struct OrderedPlanOptions {
 // without the placements of what waits for its whole, and without the overwrites that the bound
 // does not need, as each ties two lives to one address (without `reorder` only the first of the two
 // that there are); orders that keep clear of the steps at which the plan rose above its bound, the
-// bytes wasted there counted as scratch; MegEngine's order. The smallest arena wins, the first of
-// equals, so it is never larger than that of the given order. All share the planner's time.
+// bytes wasted there counted as workspace; MegEngine's order. The smallest arena wins, the first of
+// equals, so it is never larger than that of the given order. All share the planner's work.
 absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& model,
                                         Schedule schedule, absl::Span<const int64_t> workspace,
                                         const OrderedPlanOptions& options);

@@ -1,10 +1,7 @@
 #include "runtime/schedule/scheduler.h"
 
 #include "absl/strings/str_cat.h"
-#include "memory/instance.h"
-#include "memory/lower_bound.h"
 #include "runtime/schedule/arena.h"
-#include "runtime/schedule/lifetimes.h"
 
 namespace ashlar {
 
@@ -49,15 +46,6 @@ absl::StatusOr<Order> ParseOrder(absl::string_view name) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("unknown scheduler '", name, "'; expected memory or megengine"));
-}
-
-absl::StatusOr<int64_t> PeakOfOrder(const Graph& graph, const StorageModel& model,
-                                    absl::Span<const int> order,
-                                    absl::Span<const int64_t> workspace) {
-  const Lifetimes lifetimes = ComputeLifetimes(graph, model, order, workspace, /*alignment=*/1);
-  const absl::StatusOr<memory::Instance> instance = memory::Instance::Create(lifetimes.problem);
-  if (!instance.ok()) return instance.status();
-  return memory::ComputeLowerBound(*instance).bytes;
 }
 
 }  // namespace ashlar

@@ -59,12 +59,6 @@ absl::string_view Name(Order order);
 // InvalidArgument for other names.
 absl::StatusOr<Order> ParseOrder(absl::string_view name);
 
-// The peak of any order, found by way of lifetimes and the planners' lower bound: a check on the
-// schedulers, which share no code with it.
-absl::StatusOr<int64_t> PeakOfOrder(const Graph& graph, const StorageModel& model,
-                                    absl::Span<const int> order,
-                                    absl::Span<const int64_t> workspace);
-
 }  // namespace ashlar
 
 #endif  // ASHLAR_RUNTIME_SCHEDULE_SCHEDULER_H_

@@ -81,11 +81,13 @@ struct StorageOptions {
 
 StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options);
 
-// InvalidArgument unless both nodes stand in comp_seq, and in the graph `first` before `then`: so
-// there are no circles, and the order as given obeys.
+// An edge that every scheduler obeys besides those of inputs. Training is what adds them: an update
+// of state in place runs behind all that read the state as it was. InvalidArgument unless both
+// nodes stand in comp_seq, and in the graph `first` before `then`: so there are no circles, and the
+// order as given obeys.
 absl::Status AddRunsBefore(const Graph& graph, RunsBefore edge, StorageModel& model);
 
-// Nodes that stand in comp_seq: those that an output needs the device value of, and all inputs.
+// Nodes that stand in comp_seq: all that an output needs the device value of, and all inputs.
 std::vector<bool> ScheduledNodes(const Graph& graph);
 
 }  // namespace ashlar

@@ -1,4 +1,6 @@
-// Local search in an order: the stretches around its largest step are ordered anew, exactly.
+// Local search in an order whose neighbourhoods are windows (a large neighbourhood search: Shaw
+// 1998, "Using Constraint Programming and Local Search Methods to Solve Vehicle Routing Problems"):
+// the stretches around its largest step are ordered anew, exactly, and grow while nothing improves.
 #include <algorithm>
 
 #include "runtime/schedule/search.h"

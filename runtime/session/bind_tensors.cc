@@ -23,6 +23,10 @@ absl::Status BindTensors(Session& session, const InputTensors& inputs,
     }
     ASHLAR_RETURN_IF_ERROR(session.BindInput(binding.name, it->second.raw(), it->second.bytes()));
   }
+  if (outputs.size() > graph.outputs().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        outputs.size(), " tensors for outputs, of which there are ", graph.outputs().size()));
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
     ASHLAR_RETURN_IF_ERROR(
         session.BindOutput(graph.outputs()[i].name, outputs[i].mutable_raw(), outputs[i].bytes()));

@@ -19,8 +19,9 @@ using InputTensors = std::map<std::string, HostTensor>;
 // Zeros for all outputs, as Graph::outputs().
 std::vector<HostTensor> OutputTensors(const Graph& graph);
 
-// Binds the tensors, whose data must stay until they are bound anew. InvalidArgument, naming it,
-// where an input has none.
+// Binds the tensors, whose data must stay until they are bound anew. `outputs` are the first of
+// Graph::outputs(), in their order; others stay as they are bound. InvalidArgument, naming it,
+// where an input has none, and where there are more tensors than outputs.
 absl::Status BindTensors(Session& session, const InputTensors& inputs,
                          std::vector<HostTensor>& outputs);
 

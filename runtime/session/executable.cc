@@ -70,6 +70,15 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const ReplacedListe
   return absl::OkStatus();
 }
 
+// Whether a plan can be run here.
+absl::Status CheckRuns(const PlannedGraph& planned) {
+  if (planned.means.workspace != WorkspaceSource::kKernel) {
+    return absl::InvalidArgumentError(
+        "a plan with recorded workspaces cannot be run: kernels need their own");
+  }
+  return planned.device->ready();
+}
+
 // Memory that somebody else owns and nobody writes to.
 class BorrowedMemory final : public DeviceMemory {
  public:
@@ -94,12 +103,8 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::Compile(
 
 absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
     std::unique_ptr<PlannedGraph> planned, const PackOptions& options) {
-  if (planned->means.workspace != WorkspaceSource::kKernel) {
-    return absl::InvalidArgumentError(
-        "a plan with recorded workspaces cannot be run: kernels need their own");
-  }
+  ASHLAR_RETURN_IF_ERROR(CheckRuns(*planned));
   Device& device = *planned->device;
-  ASHLAR_RETURN_IF_ERROR(device.ready());
   auto executable = std::make_shared<Executable>();
   planned->device->UseThreads(planned->wishes.threads);
   const int64_t slack = options.measure ? kMeasureSlack : 0;
@@ -124,6 +129,36 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
   executable->weights_written_ = written;
   executable->planned_ = std::move(planned);
   return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> Executable::FromPlans(
+    std::vector<std::unique_ptr<PlannedGraph>> plans, const ReplacedListener& done_with) {
+  std::vector<std::shared_ptr<const Executable>> executables;
+  if (plans.empty()) return executables;
+  Device& device = *plans[0]->device;
+  std::vector<WeightsUser> users;
+  for (const auto& planned : plans) {
+    ASHLAR_RETURN_IF_ERROR(CheckRuns(*planned));
+    if (planned->device != &device) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("plans of ", planned->device->comp_node().ToString(), " and ",
+                       device.comp_node().ToString(), " cannot share weights"));
+    }
+    users.push_back({&planned->graph, &planned->weights});
+  }
+  ShareWeights(users, device.alignment());
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<DeviceMemory> allocated,
+                          device.Allocate(plans[0]->weights.bytes));
+  const std::shared_ptr<const DeviceMemory> pool = std::move(allocated);
+  for (auto& planned : plans) {
+    device.UseThreads(planned->wishes.threads);
+    ASHLAR_RETURN_IF_ERROR(MoveIntoPool(*planned, pool->data(), done_with));
+    auto executable = std::make_shared<Executable>();
+    executable->weights_ = std::make_unique<BorrowedMemory>(pool, pool->data(), pool->bytes());
+    executable->planned_ = std::move(planned);
+    executables.push_back(std::move(executable));
+  }
+  return executables;
 }
 
 absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(

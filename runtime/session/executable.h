@@ -3,6 +3,7 @@
 #define ASHLAR_RUNTIME_SESSION_EXECUTABLE_H_
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/passes/pass.h"
@@ -31,6 +32,13 @@ class Executable {
   // The same from a plan made before.
   static absl::StatusOr<std::shared_ptr<const Executable>> FromPlan(
       std::unique_ptr<PlannedGraph> planned, const PackOptions& options = {});
+
+  // Plans of one model at several shapes: executables in their order, with one pool of weights, in
+  // which what several of them want alike is once. InvalidArgument where the plans are of several
+  // comp nodes.
+  static absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> FromPlans(
+      std::vector<std::unique_ptr<PlannedGraph>> plans,
+      const ReplacedListener& done_with = nullptr);
 
   // From weights packed before, which are used where they lie. FailedPrecondition where they do not
   // suit the device or the request, or are not what the kernels of this version want.

@@ -44,8 +44,9 @@ class Session {
   // Executes all steps. FailedPrecondition while something is unbound. From the second run on it
   // allocates nothing.
   absl::Status Run();
-  // The same, and tells `listener` about every step of the order, those that execute nothing too.
-  // On devices with streams it runs once more for the device's times, in a recording of its own.
+  // The same, and tells `listener` about every step of the order, the steps that execute nothing
+  // too. On devices with streams it runs once more for the device's times, in a recording of its
+  // own.
   absl::Status Run(RunListener& listener);
 
   // Run in two halves, so that the host can do other things in between: Start hands a run over and

@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<Step>> MakeSteps(const Executable& executable, void* 
       }
     } else {
       for (size_t i = 0; i < outputs.size(); ++i) {
-        resolver.Resolve(planned.Locate(outputs[i]), &step.outputs[i]);
+        resolver.Resolve(planned.LocateOutput(index, static_cast<int>(i)), &step.outputs[i]);
       }
     }
     void* workspace = nullptr;

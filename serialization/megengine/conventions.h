@@ -1,4 +1,4 @@
-// What MegEngine has about operators and vars that Ashlar needs for dumps alone: a scratch var
+// What MegEngine has about operators and vars that Ashlar needs for dumps alone: a workspace var
 // among the outputs, flags, and what static inference follows from.
 #ifndef ASHLAR_SERIALIZATION_MEGENGINE_CONVENTIONS_H_
 #define ASHLAR_SERIALIZATION_MEGENGINE_CONVENTIONS_H_
@@ -35,7 +35,7 @@ enum VarFlag : uint32_t {
   kNoSysMemAlloc = 1 << 0,        // the caller supplies the storage
   kNoSysStaticMemAlloc = 1 << 2,  // escapes to the caller
   kNoMemReclaim = 1 << 3,         // kept after its last reader
-  kVolatileContent = 1 << 4,      // scratch: a workspace
+  kVolatileContent = 1 << 4,      // a workspace
   kAllowEmptyShape = 1 << 5,
   kPersistentDeviceValue = 1 << 6,  // there before the operator runs: weights
   kDisallowRtForceDynamicMemAlloc = 1 << 7,

@@ -1,4 +1,5 @@
-// How much of a line a changing set of intervals covers.
+// How much of a line a changing set of intervals covers: a segment tree whose nodes count the
+// intervals that cover them (Bentley 1977, "Solutions to Klee's rectangle problems").
 #ifndef ASHLAR_SERIALIZATION_MEGENGINE_COVERED_LENGTH_H_
 #define ASHLAR_SERIALIZATION_MEGENGINE_COVERED_LENGTH_H_
 
@@ -9,7 +10,7 @@
 
 namespace ashlar {
 
-// A segment tree over the intervals' ends; O(log n) a change.
+// The tree stands over the intervals' ends; O(log n) a change.
 class CoveredLength {
  public:
   // `ends`: all ends of intervals that will come, in any order.

@@ -65,7 +65,7 @@ Json Dims(const Shape& shape) {
 }
 
 // By node, the id of its workspace as a var of the dump: where MegEngine has one, or where there is
-// scratch. Those that were not recorded get new ids. Elsewhere -1.
+// workspace. Those that were not recorded get new ids. Elsewhere -1.
 std::vector<int> WorkspaceIds(const PlannedGraph& planned) {
   const Graph& graph = planned.graph;
   std::vector<int> ids(graph.nodes().size(), -1);

@@ -17,7 +17,8 @@ enum class WeightUse {
 // Float32 values that keep activations near variance 1 through any depth; zeros for other dtypes.
 // A tensor of rank 2 or more with several rows holds filters [outputs, ...], a rank 5 one
 // [groups, outputs, ...]: normal numbers with sum 0 in each filter, and a norm that undoes what
-// ReLU takes of the variance (He et al. 2015). Anything else is a bias: normal, deviation 0.1.
+// ReLU takes of the variance (He et al. 2015, "Delving Deep into Rectifiers"). Anything else is a
+// bias: normal, deviation 0.1.
 HostTensor SeededWeight(DType dtype, const Shape& shape, WeightUse use, uint64_t seed);
 
 }  // namespace ashlar

@@ -244,7 +244,7 @@ class GraphReader {
     ASHLAR_ASSIGN_OR_RETURN(std::vector<TensorType> types, ReadOutputs(node, options));
     ASHLAR_ASSIGN_OR_RETURN(std::vector<int> inputs, ReadInputs(node));
     ASHLAR_ASSIGN_OR_RETURN(OperatorPtr op, ReadOperator(node, types[0]));
-    // Bytes beside values of another dtype are scratch: no operator makes both.
+    // Bytes beside values of another dtype are workspace: no operator makes both.
     if (op->role() == Role::kCompute && types[0].dtype != DType::kByte &&
         types.back().dtype == DType::kByte && types.back().shape.rank() == 1) {
       options.recorded_workspace = {options.output_ids.back(), types.back().shape[0]};

@@ -1,7 +1,7 @@
-// Reads the native format (native_format.h). Nothing in the file is trusted: FlatBuffers' verifier
-// first, then every count, index, range and type here, then the graph builder's own inference,
-// whose shapes must be the recorded ones. What is allocated stays within a small multiple of the
-// file.
+// Reads the native format (format.h, model.fbs). Nothing in the file is trusted: FlatBuffers'
+// verifier first, then every count, index, range and type here, then the graph builder's own
+// inference, whose shapes must be the recorded ones. What is allocated stays within a small
+// multiple of the file.
 #ifndef ASHLAR_SERIALIZATION_NATIVE_READER_H_
 #define ASHLAR_SERIALIZATION_NATIVE_READER_H_
 

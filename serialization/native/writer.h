@@ -1,4 +1,4 @@
-// Writes a graph in the native format (native_format.h).
+// Writes a graph in the native format (format.h, model.fbs).
 #ifndef ASHLAR_SERIALIZATION_NATIVE_WRITER_H_
 #define ASHLAR_SERIALIZATION_NATIVE_WRITER_H_
 

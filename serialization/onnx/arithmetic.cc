@@ -1,4 +1,6 @@
 // Operators that compute with elements and matrices.
+#include <iterator>
+
 #include "graph/status.h"
 #include "opr/axis.h"
 #include "opr/elemwise.h"
@@ -21,23 +23,10 @@ absl::Status CheckElemwiseType(ScalarFunction function, DType dtype) {
   return absl::UnimplementedError(absl::StrCat(RowOf(function).name, " of ", Name(dtype)));
 }
 
-const char* ReduceType(ReduceMode mode) {
-  switch (mode) {
-    case ReduceMode::kSum:
-      return "ReduceSum";
-    case ReduceMode::kSumSqr:
-      return "ReduceSumSquare";
-    case ReduceMode::kProduct:
-      return "ReduceProd";
-    case ReduceMode::kMin:
-      return "ReduceMin";
-    case ReduceMode::kMax:
-      return "ReduceMax";
-    case ReduceMode::kMean:
-      return "ReduceMean";
-  }
-  return "";
-}
+// By ReduceMode.
+constexpr const char* kReductions[] = {"ReduceSum", "ReduceSumSquare", "ReduceProd",
+                                       "ReduceMin", "ReduceMax",       "ReduceMean"};
+static_assert(std::size(kReductions) == static_cast<size_t>(ReduceMode::kMean) + 1);
 
 // A matrix, or a batch of them, with the last two dimensions swapped.
 std::string Transposed(OnnxEmitter& emitter, int input) {
@@ -45,6 +34,35 @@ std::string Transposed(OnnxEmitter& emitter, int input) {
   for (size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<int64_t>(i);
   std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
   return emitter.Add("Transpose", {emitter.input(input)}, {{"perm", perm}});
+}
+
+// A comparison, whose flags become numbers.
+std::string Compared(OnnxEmitter& emitter, const char* type,
+                     const std::vector<std::string>& inputs) {
+  return emitter.Add("Cast", {emitter.Add(type, inputs)},
+                     {{"to", int64_t{OnnxType(emitter.output_type().dtype)}}});
+}
+
+// x * (1 + that) / 2
+std::string Gated(OnnxEmitter& emitter, const std::string& x, const std::string& gate) {
+  const std::string half = emitter.Add("Mul", {x, emitter.Scalar(0.5)});
+  return emitter.Add("Mul", {half, emitter.Add("Add", {gate, emitter.Scalar(1)})});
+}
+
+// Of floats; the remainder has the sign of the divisor, or the quotient no fraction.
+std::string FloatMod(OnnxEmitter& emitter, const std::vector<std::string>& inputs) {
+  const std::string rest = emitter.Add("Mod", inputs, {{"fmod", int64_t{1}}});
+  const std::string zero = emitter.Scalar(0);
+  const std::string some = emitter.Add("Not", {emitter.Add("Equal", {rest, zero})});
+  const std::string other_side = emitter.Add(
+      "Xor", {emitter.Add("Less", {rest, zero}), emitter.Add("Less", {inputs[1], zero})});
+  const std::string moved = emitter.Add("Add", {rest, inputs[1]});
+  return emitter.Add("Where", {emitter.Add("And", {some, other_side}), moved, rest});
+}
+std::string FloatTruncDiv(OnnxEmitter& emitter, const std::vector<std::string>& inputs) {
+  const std::string quotient = emitter.Add("Div", inputs);
+  const std::string size = emitter.Add("Floor", {emitter.Add("Abs", {quotient})});
+  return emitter.Add("Mul", {emitter.Add("Sign", {quotient}), size});
 }
 
 }  // namespace
@@ -63,6 +81,7 @@ absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const Elemw
     return OnnxScalarFunction(emitter, {row.of_sum}, {emitter.Add("Add", inputs)});
   }
   // Those that are several operators there, or take parameters as inputs.
+  const bool floats = IsFloat(emitter.output_type().dtype);
   switch (param.mode) {
     case ScalarFunction::kClamp:
       return emitter.Add("Clip", {inputs[0], emitter.Scalar(param.parameters[0]),
@@ -74,6 +93,42 @@ absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const Elemw
     }
     case ScalarFunction::kFuseMulAdd3:
       return emitter.Add("Add", {emitter.Add("Mul", {inputs[0], inputs[1]}), inputs[2]});
+    case ScalarFunction::kTruncDiv:
+      return floats ? FloatTruncDiv(emitter, inputs) : emitter.Add("Div", inputs);
+    case ScalarFunction::kMod:
+      return floats ? FloatMod(emitter, inputs) : emitter.Add("Mod", inputs);
+    case ScalarFunction::kFmod:
+      return emitter.Add("Mod", inputs, {{"fmod", int64_t{1}}});
+    case ScalarFunction::kEqual:
+      return Compared(emitter, "Equal", inputs);
+    case ScalarFunction::kLess:
+      return Compared(emitter, "Less", inputs);
+    case ScalarFunction::kLessOrEqual:
+      return Compared(emitter, "LessOrEqual", inputs);
+    case ScalarFunction::kSelect: {
+      const std::string flags =
+          emitter.Add("Cast", {inputs[0]}, {{"to", int64_t{OnnxType(DType::kBool)}}});
+      return emitter.Add("Where", {flags, inputs[1], inputs[2]});
+    }
+    case ScalarFunction::kSilu:
+      return emitter.Add("Mul", {inputs[0], emitter.Add("Sigmoid", inputs)});
+    case ScalarFunction::kGelu: {
+      const std::string scaled =
+          emitter.Add("Mul", {inputs[0], emitter.Scalar(0.70710678118654752)});
+      return Gated(emitter, inputs[0], emitter.Add("Erf", {scaled}));
+    }
+    case ScalarFunction::kGeluTanh: {
+      const std::string cube =
+          emitter.Add("Mul", {inputs[0], emitter.Add("Mul", {inputs[0], inputs[0]})});
+      const std::string sum =
+          emitter.Add("Add", {inputs[0], emitter.Add("Mul", {cube, emitter.Scalar(0.044715)})});
+      const std::string scaled = emitter.Add("Mul", {sum, emitter.Scalar(0.79788456080286536)});
+      return Gated(emitter, inputs[0], emitter.Add("Tanh", {scaled}));
+    }
+    case ScalarFunction::kMish: {
+      const std::string gate = emitter.Add("Tanh", {emitter.Add("Softplus", inputs)});
+      return emitter.Add("Mul", {inputs[0], gate});
+    }
     default:
       return absl::UnimplementedError(absl::StrCat("mode ", row.name));
   }
@@ -113,7 +168,8 @@ absl::StatusOr<OnnxValues> OnnxReduce(OnnxEmitter& emitter) {
   if (!axes.empty() && mode == ReduceMode::kSum) {  // its axes became an input first
     value = emitter.Add("ReduceSum", {value, emitter.Ints(axes)}, {{"keepdims", int64_t{1}}});
   } else if (!axes.empty()) {
-    value = emitter.Add(ReduceType(mode), {value}, {{"axes", axes}, {"keepdims", int64_t{1}}});
+    value = emitter.Add(kReductions[static_cast<size_t>(mode)], {value},
+                        {{"axes", axes}, {"keepdims", int64_t{1}}});
   } else if (mode == ReduceMode::kSumSqr) {
     value = emitter.Add("Mul", {value, value});
   }

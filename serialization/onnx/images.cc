@@ -6,6 +6,7 @@
 #include "opr/conv_bias.h"
 #include "opr/conv_fusion.h"
 #include "opr/convolution.h"
+#include "opr/convolution_backward_data.h"
 #include "opr/lrn.h"
 #include "opr/pooling.h"
 #include "serialization/onnx/operators.h"
@@ -46,6 +47,16 @@ HostTensor Flipped(const HostTensor& filter) {
   return flipped;
 }
 
+// Input 1 under that shape, as correlation wants it.
+absl::StatusOr<std::string> Filter(OnnxEmitter& emitter, const ConvolutionParam& param,
+                                   const Shape& shape) {
+  if (param.mode != ConvolutionMode::kConvolution) return emitter.input(1, shape);
+  if (emitter.constant(1) == nullptr) {
+    return absl::UnimplementedError("mode CONVOLUTION with a filter that is no constant");
+  }
+  return emitter.Tensor(Flipped(*emitter.constant(1)).Reshaped(shape));
+}
+
 // src * filter + bias, with an empty bias for none.
 absl::StatusOr<std::string> Conv(OnnxEmitter& emitter, const ConvolutionParam& param,
                                  const std::string& bias) {
@@ -53,15 +64,7 @@ absl::StatusOr<std::string> Conv(OnnxEmitter& emitter, const ConvolutionParam& p
                           InferConvolution(param, emitter.input_type(0), emitter.input_type(1)));
   const Shape filter_shape = {geometry.groups * geometry.out_channels, geometry.in_channels,
                               geometry.h.window, geometry.w.window};
-  std::string filter;
-  if (param.mode == ConvolutionMode::kConvolution) {
-    if (emitter.constant(1) == nullptr) {
-      return absl::UnimplementedError("mode CONVOLUTION with a filter that is no constant");
-    }
-    filter = emitter.Tensor(Flipped(*emitter.constant(1)).Reshaped(filter_shape));
-  } else {
-    filter = emitter.input(1, filter_shape);
-  }
+  ASHLAR_ASSIGN_OR_RETURN(const std::string filter, Filter(emitter, param, filter_shape));
   std::vector<OnnxAttribute> attributes = WindowAttributes(geometry.h, geometry.w);
   attributes.push_back({"group", geometry.groups});
   std::vector<std::string> inputs = {emitter.input(0), filter};
@@ -86,6 +89,30 @@ absl::StatusOr<OnnxValues> OnnxConvBias(OnnxEmitter& emitter) {
   return OnnxScalarFunction(emitter, ActivationParam(param), {value});
 }
 
+absl::StatusOr<OnnxValues> OnnxConvolutionBackwardData(OnnxEmitter& emitter) {
+  const ConvolutionParam& param = emitter.op<ConvolutionBackwardData>().param();
+  ASHLAR_ASSIGN_OR_RETURN(const BackwardDataGeometry geometry,
+                          InferBackwardData(param, emitter.input_type(0), emitter.input_type(1)));
+  const WindowAxis &h = geometry.h, &w = geometry.w;
+  // What is added behind is less than a stride there, and before nothing.
+  if (h.pad_begin < 0 || w.pad_begin < 0 || h.pad_end <= -h.stride || w.pad_end <= -w.stride) {
+    return absl::UnimplementedError("padding that adds rows or columns that nothing reaches");
+  }
+  const Shape filter_shape = {geometry.groups * geometry.in_channels, geometry.out_channels,
+                              h.window, w.window};
+  ASHLAR_ASSIGN_OR_RETURN(const std::string filter, Filter(emitter, param, filter_shape));
+  using Pair = std::vector<int64_t>;
+  return emitter.Add(
+      "ConvTranspose", {emitter.input(0), filter},
+      {{"kernel_shape", Pair{h.window, w.window}},
+       {"strides", Pair{h.stride, w.stride}},
+       {"dilations", Pair{h.dilation, w.dilation}},
+       {"pads", Pair{h.pad_begin, w.pad_begin, std::max<int64_t>(h.pad_end, 0),
+                     std::max<int64_t>(w.pad_end, 0)}},
+       {"output_padding", Pair{std::max<int64_t>(-h.pad_end, 0), std::max<int64_t>(-w.pad_end, 0)}},
+       {"group", geometry.groups}});
+}
+
 absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter) {
   const PoolingParam& param = emitter.op<PoolingForward>().param();
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry,
@@ -93,6 +120,9 @@ absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter) {
   std::vector<OnnxAttribute> attributes = WindowAttributes(geometry.h, geometry.w);
   if (param.mode == PoolingMode::kMax) {
     return emitter.Add("MaxPool", {emitter.input(0)}, attributes);
+  }
+  if (geometry.h.dilation != 1 || geometry.w.dilation != 1) {
+    return absl::UnimplementedError("a mean of windows with dilation");
   }
   attributes.push_back({"count_include_pad", int64_t{param.mode == PoolingMode::kAverage}});
   return emitter.Add("AveragePool", {emitter.input(0)}, attributes);

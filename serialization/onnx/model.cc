@@ -2,6 +2,8 @@
 
 #include <flatbuffers/util.h>
 
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 
 namespace ashlar {
@@ -9,6 +11,16 @@ namespace {
 
 constexpr int kIrVersion = 7;  // of ONNX 1.8, which brought operator set 13
 constexpr int kOperatorSet = 13;
+
+using onnx::TensorProto;
+
+// By DType.
+constexpr TensorProto::DataType kTypes[] = {
+    TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::BFLOAT16,
+    TensorProto::INT64, TensorProto::INT32,   TensorProto::INT8,
+    TensorProto::UINT8, TensorProto::UINT8,   TensorProto::BOOL,
+};
+static_assert(std::size(kTypes) == kNumDTypes);
 
 // Protobuf strings are UTF-8; a name from elsewhere may have any bytes.
 std::string ValidUtf8(absl::string_view text) {
@@ -36,6 +48,10 @@ struct AttributeSetter {
     attribute.set_type(onnx::AttributeProto::FLOAT);
     attribute.set_f(value);
   }
+  void operator()(const char* value) const {
+    attribute.set_type(onnx::AttributeProto::STRING);
+    attribute.set_s(value);
+  }
   void operator()(const std::vector<int64_t>& values) const {
     attribute.set_type(onnx::AttributeProto::INTS);
     attribute.mutable_ints()->Add(values.begin(), values.end());
@@ -44,28 +60,7 @@ struct AttributeSetter {
 
 }  // namespace
 
-onnx::TensorProto::DataType OnnxType(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return onnx::TensorProto::FLOAT;
-    case DType::kFloat16:
-      return onnx::TensorProto::FLOAT16;
-    case DType::kBFloat16:
-      return onnx::TensorProto::BFLOAT16;
-    case DType::kInt64:
-      return onnx::TensorProto::INT64;
-    case DType::kInt32:
-      return onnx::TensorProto::INT32;
-    case DType::kInt8:
-      return onnx::TensorProto::INT8;
-    case DType::kUint8:
-    case DType::kByte:
-      return onnx::TensorProto::UINT8;
-    case DType::kBool:
-      return onnx::TensorProto::BOOL;
-  }
-  return onnx::TensorProto::UNDEFINED;
-}
+onnx::TensorProto::DataType OnnxType(DType dtype) { return kTypes[static_cast<size_t>(dtype)]; }
 
 OnnxModel::OnnxModel(const Graph& graph) : graph_(graph) {
   model_.set_ir_version(kIrVersion);
@@ -148,12 +143,17 @@ std::string OnnxModel::AddNode(absl::string_view hint, const char* op_type,
 
 void OnnxModel::Bind(int var, const std::string& value) {
   auto& nodes = *model_.mutable_graph()->mutable_node();
-  if (nodes.empty() || nodes.rbegin()->output(0) != value) {
-    AddNode(graph_.var(var).name, "Identity", {value});
+  // Only what the last node makes, and nobody knows yet under another name, can be renamed.
+  const bool is_new =
+      !nodes.empty() && nodes.rbegin()->name() == value && nodes.rbegin()->output(0) == value;
+  if (!is_new) {
+    const auto bound = bound_.find(value);
+    AddNode(graph_.var(var).name, "Identity", {bound == bound_.end() ? value : bound->second});
   }
   const auto reserved = reserved_.find(var);
   const std::string name =
       reserved != reserved_.end() ? reserved->second : Unique(graph_.var(var).name);
+  bound_[nodes.rbegin()->output(0)] = name;
   nodes.rbegin()->set_output(0, name);
   values_[var] = name;
   if (reserved == reserved_.end()) {

@@ -15,7 +15,8 @@
 
 namespace ashlar {
 
-using OnnxAttribute = std::pair<const char*, std::variant<int64_t, float, std::vector<int64_t>>>;
+using OnnxAttribute =
+    std::pair<const char*, std::variant<int64_t, float, const char*, std::vector<int64_t>>>;
 
 onnx::TensorProto::DataType OnnxType(DType dtype);
 
@@ -48,10 +49,11 @@ class OnnxModel {
   const Graph& graph_;
   onnx::ModelProto model_;
   absl::flat_hash_set<std::string> names_;
-  absl::flat_hash_map<std::string, int> suffixes_;  // last one tried, by name
-  absl::flat_hash_map<int, std::string> values_;    // by var
-  absl::flat_hash_map<int, std::string> reserved_;  // names of outputs, by var
-  std::vector<std::string> output_names_;           // as Graph::outputs()
+  absl::flat_hash_map<std::string, int> suffixes_;       // last one tried, by name
+  absl::flat_hash_map<int, std::string> values_;         // by var
+  absl::flat_hash_map<std::string, std::string> bound_;  // what Bind renamed: its name since
+  absl::flat_hash_map<int, std::string> reserved_;       // names of outputs, by var
+  std::vector<std::string> output_names_;                // as Graph::outputs()
 };
 
 }  // namespace ashlar

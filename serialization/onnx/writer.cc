@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "graph/passes/pass.h"
 #include "graph/status.h"
 #include "serialization/file_writer.h"
 #include "serialization/onnx/model.h"
@@ -88,7 +89,11 @@ absl::Status WriteOnnx(const Graph& graph, const std::string& path) {
   };
   // Before the weights are copied into the message.
   if (const int64_t bytes = ConstantBytes(graph); bytes > kMaxMessageBytes) return too_large(bytes);
-  absl::StatusOr<onnx::ModelProto> model = Convert(graph);
+  // What ONNX has no operator for is made of others, where it can be.
+  ASHLAR_ASSIGN_OR_RETURN(const Graph composed, Compose(graph, [](const Operator& op) {
+                            return FindOnnxFunction(op.type()) != nullptr;
+                          }));
+  absl::StatusOr<onnx::ModelProto> model = Convert(composed);
   if (!model.ok()) return Annotate(model.status(), path);
   const size_t bytes = model->ByteSizeLong();
   if (bytes > kMaxMessageBytes) return too_large(static_cast<int64_t>(bytes));

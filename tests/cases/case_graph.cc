@@ -6,10 +6,10 @@ namespace ashlar::testing {
 
 CaseGraph GraphOf(const KernelCase& test) {
   GraphMaker maker;
-  std::vector<int> inputs = {maker.Input("x", test.inputs[0].shape())};
+  std::vector<int> inputs = {maker.Input("x", test.inputs[0].shape(), test.inputs[0].dtype())};
   for (size_t i = 1; i < test.inputs.size(); ++i) inputs.push_back(maker.Constant(test.inputs[i]));
   const int output = maker.Add(test.op, inputs, "y");
-  maker.Output(output);
+  for (size_t i = 0; i < test.expected.size(); ++i) maker.Output(output + static_cast<int>(i));
   CaseGraph result;
   const int input_node = maker.var(inputs[0]).producer, op_node = maker.var(output).producer;
   result.graph = std::move(maker).Build();
@@ -24,7 +24,7 @@ void ForEachCaseGraph(uint64_t seed,
     const HostTensor& x = test.inputs[0];
     const bool again = !test.formats.empty() || test.in_place.has_value();
     if (again || x.dtype() != DType::kFloat32 || x.num_elements() == 0) return;
-    if (test.op->role() != Role::kCompute || test.expected[0].num_elements() == 0) return;
+    if (test.op->role() != Role::kCompute) return;
     run(test, GraphOf(test));
   });
 }

@@ -13,6 +13,7 @@
 
 #include "graph/operator.h"
 #include "runtime/device/kernel.h"
+#include "tests/support/operators.h"
 #include "tests/support/tensors.h"
 
 namespace ashlar::testing {
@@ -73,9 +74,17 @@ class Cases {
   }
   // Whether images lie in blocks of channels.
   bool blocked() const { return IsBlocked(scope_.images[0]); }
+  // Whether the device is a GPU, for cases of operators that GPUs have neither kernels for nor a
+  // composition: these refuse them by name.
+  bool on_gpu() const { return !blocked(); }
 
   // Every tensor in its format.
   void Add(KernelCase test);
+  // The same, where `expected` is known by other means: the operator's own evaluation gives it,
+  // too.
+  void AddKnown(KernelCase test);
+  // Inputs that inference refuses.
+  void Reject(const std::vector<Rejection>& rejections) { ExpectRejected(rejections); }
   // Row-major, and again in each of the device's formats: inputs of rank 4 for which `images` says
   // so, and the output. Inputs behind those named are row-major.
   void AddImages(const KernelCase& test, const std::vector<bool>& images = {true});

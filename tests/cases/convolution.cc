@@ -5,29 +5,12 @@
 #include <cmath>
 #include <limits>
 
-#include "opr/conv_bias.h"
 #include "tests/cases/cases.h"
+#include "tests/cases/convolution_layer.h"
 #include "tests/support/activations.h"
 
 namespace ashlar::testing {
 namespace {
-
-struct Layer {
-  const char* name;
-  int64_t batch, in, out;  // channels over all groups
-  int64_t h, w;
-  int64_t fh, fw;
-  int64_t groups = 1;
-  ConvBiasParam param = {};
-};
-
-ConvBiasParam Window(int64_t stride, int64_t pad, int64_t dilation = 1) {
-  ConvBiasParam param;
-  param.stride_h = param.stride_w = stride;
-  param.pad_h = param.pad_w = pad;
-  param.dilate_h = param.dilate_w = dilation;
-  return param;
-}
 
 ConvBiasParam Asymmetric(int64_t stride_h, int64_t stride_w, int64_t top, int64_t left,
                          int64_t bottom, int64_t right) {

@@ -6,10 +6,7 @@ namespace ashlar::testing {
 
 template <>
 void AddCases<Dimshuffle>(Cases& cases) {
-  struct {
-    Shape input;
-    std::vector<int64_t> pattern;
-  } const kRows[] = {
+  const std::pair<Shape, std::vector<int64_t>> kRows[] = {
       {{2, 3, 4, 5}, {0, 2, 3, 1}},
       {{2, 3, 4, 5}, {3, 2, 1, 0}},
       {{300, 200}, {1, 0}},
@@ -20,11 +17,10 @@ void AddCases<Dimshuffle>(Cases& cases) {
       {{64, 1, 50, 60}, {2, 0, 3}},
       {{4, 6, 8}, {2, -1, 0, 1}},
   };
-  for (const auto& row : kRows) {
+  for (const auto& [input, pattern] : kRows) {
     for (const DType dtype : {DType::kFloat32, DType::kInt8, DType::kFloat16, DType::kInt64}) {
-      KernelCase test{"dimshuffle",
-                      Make<Dimshuffle>({row.pattern}),
-                      {cases.Tensor(dtype, row.input, -100, 100)}};
+      KernelCase test{
+          "dimshuffle", Make<Dimshuffle>({pattern}), {cases.Tensor(dtype, input, -100, 100)}};
       test.tolerance = test.gpu_tolerance = 0;
       cases.Add(test);
     }

@@ -28,6 +28,9 @@ HostTensor Operand(Cases& cases, ScalarFunction mode, DType dtype, const Shape& 
   const bool positive = mode == ScalarFunction::kLog || mode == ScalarFunction::kSqrt ||
                         (mode == ScalarFunction::kPow && input == 0) ||
                         (mode == ScalarFunction::kTrueDiv && input == 1);
+  const bool divides = mode == ScalarFunction::kTruncDiv || mode == ScalarFunction::kMod ||
+                       mode == ScalarFunction::kFmod;
+  if (divides && input == 1) return cases.Tensor(dtype, shape, 1, 5);
   return cases.Tensor(dtype, shape, positive ? 0.1 : -5, 5);
 }
 
@@ -104,11 +107,28 @@ void AddDTypes(Cases& cases, ScalarFunction mode) {
   }
 }
 
+// Numbers that are often equal, and flags.
+void AddBooleans(Cases& cases, ScalarFunction mode) {
+  if (!RowOf(mode).booleans) return;
+  for (const DType dtype : {DType::kBool, DType::kInt64, DType::kFloat32}) {
+    KernelCase test = CaseOf(mode, {});
+    for (int i = 0; i < Arity(mode); ++i) {
+      const HostTensor flags = cases.Tensor(DType::kInt8, {3, i == 1 ? 1 : 50}, 0, 1);
+      HostTensor input = HostTensor::Zeros(dtype, flags.shape());
+      for (int64_t k = 0; k < flags.num_elements(); ++k) input.Set(k, flags.At(k));
+      test.inputs.push_back(std::move(input));
+    }
+    test.tolerance = test.gpu_tolerance = 0;
+    cases.Add(test);
+  }
+}
+
 void AddEndsOfTheRange(Cases& cases, ScalarFunction mode) {
   // A sum is only as accurate as its largest term.
-  if (mode == ScalarFunction::kFuseMulAdd3 || mode == ScalarFunction::kFuseAddSigmoid ||
-      mode == ScalarFunction::kFuseAddTanh) {
-    return;
+  for (const ScalarFunction sum :
+       {ScalarFunction::kFuseMulAdd3, ScalarFunction::kFuseAddSigmoid, ScalarFunction::kFuseAddTanh,
+        ScalarFunction::kGelu, ScalarFunction::kGeluTanh, ScalarFunction::kTruncDiv}) {
+    if (mode == sum) return;
   }
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -121,7 +141,7 @@ void AddEndsOfTheRange(Cases& cases, ScalarFunction mode) {
   const auto size = static_cast<int64_t>(values.size());
   KernelCase test = CaseOf(mode, {HostTensor::FromValues<float>(DType::kFloat32, {size}, values)});
   std::reverse(values.begin(), values.end());
-  if (Arity(mode) > 1) {
+  while (static_cast<int>(test.inputs.size()) < Arity(mode)) {
     test.inputs.push_back(HostTensor::FromValues<float>(DType::kFloat32, {size}, values));
   }
   test.floor = 1e-36;  // what is below is subnormal
@@ -137,6 +157,7 @@ void AddCases<Elemwise>(Cases& cases) {
     AddBroadcasts(cases, mode);
     AddInPlace(cases, mode);
     AddDTypes(cases, mode);
+    AddBooleans(cases, mode);
     AddEndsOfTheRange(cases, mode);
   }
   for (const ScalarFunction mode :

@@ -76,6 +76,10 @@ void AddRandomPool(Cases& cases, bool large) {
   param.stride_w = cases.Pick(1, 4);
   param.pad_h = cases.Pick(0, param.window_h - 1);
   param.pad_w = cases.Pick(0, param.window_w - 1);
+  if (cases.Pick(0, 2) == 0) {
+    param.dilate_h = cases.Pick(1, 3);
+    param.dilate_w = cases.Pick(1, 3);
+  }
   param.pad_h_end = cases.Pick(0, param.window_h - 1);
   param.pad_w_end = cases.Pick(0, param.window_w - 1);
   if (!InferPooling(param, {DType::kFloat32, input}).ok()) return;
@@ -122,6 +126,11 @@ void AddCases<PoolingForward>(Cases& cases) {
                     .pad_w_end = -3});
         add(shape, {.window_h = shape[2], .window_w = shape[3]});
       }
+      PoolingParam dilated = Pool(3, 1, 2);
+      dilated.dilate_h = 2;
+      dilated.dilate_w = 3;
+      add({1, 18, 9, 10}, dilated);
+      add({1, 16, 12, 9}, dilated);
       // Numbers of windows and taps for which the threads of a GPU share the work in every way.
       for (const int64_t channels : {72, 10, 3}) add({2, channels, 7, 7}, Pool(7, 2, 0));
       add({1, 24, 11, 20},

@@ -1,5 +1,5 @@
 // Heuristics, engines and plans of the emulated cuDNN: several engines for each convolution, some
-// with scratch, some less precise than others, some that find out late that they cannot do it.
+// with workspace, some less precise than others, some that find out late that they cannot do it.
 #include <cudnn.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ cudnnStatus_t Prepare(const OperationGraph& graph, const Config& config) {
   if (!whole && (config.whole_images || TheMachine().whole_images != 0)) {
     return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
   }
-  // Tensor cores want channels in packs, and the scratch of engine 2 is for what it transposes.
+  // Tensor cores want channels in packs, and the workspace of engine 2 is for what it transposes.
   if (config.engine == 0 && (x.alignment < 16 || x.strides[1] != 1)) {
     return CUDNN_STATUS_NOT_SUPPORTED_LAYOUT;
   }

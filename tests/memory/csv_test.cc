@@ -6,12 +6,14 @@
 #include <sstream>
 
 #include "memory/planner.h"
+#include "tests/support/refused_texts.h"
 
 namespace ashlar::memory {
 namespace {
 
+using ::ashlar::testing::ExpectTextsRefused;
+using ::ashlar::testing::RefusedText;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 absl::StatusOr<CsvProblem> Read(const std::string& text) {
   std::istringstream in(text);
@@ -67,10 +69,7 @@ TEST(CsvTest, WritesWhatItReads) {
 
 TEST(CsvTest, RejectsWithLineAndColumn) {
   const std::string header = "id,lower,upper,size\n";
-  const struct {
-    std::string text;
-    const char* message;
-  } cases[] = {
+  const std::vector<RefusedText> texts = {
       {"", "no header"},
       {"\n \n", "no header"},
       {"1,2,3,4\n", "unknown column \"1\""},
@@ -104,12 +103,12 @@ TEST(CsvTest, RejectsWithLineAndColumn) {
       {std::string("id,lower,upper,size\n1,0\0,1,2\n", 29), "is not a 64-bit integer"},
       {header + std::string(1 << 21, 'x') + "\n", "longer than 1 MiB"},
   };
-  for (const auto& c : cases) {
-    const auto csv = Read(c.text);
-    EXPECT_EQ(csv.status().code(), absl::StatusCode::kInvalidArgument) << c.message;
-    EXPECT_THAT(std::string(csv.status().message()), HasSubstr(c.message));
-    EXPECT_LT(csv.status().message().size(), 300u);
-  }
+  ExpectTextsRefused(texts, [](const std::string& text) {
+    const absl::Status status = Read(text).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_LT(status.message().size(), 300u);
+    return status;
+  });
 }
 
 TEST(CsvTest, EveryCellMayBeQuoted) {

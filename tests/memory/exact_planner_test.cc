@@ -36,7 +36,7 @@ TEST(ExactPlannerTest, MeetsTheBoundOfHundredsOfBuffers) {
       const Problem problem = testing::PackedProblem(seed, c.packing);
       ASSERT_GT(problem.buffers.size(), 300u);
       const PlanOptions options = {.planner = "exact",
-                                   .limits = {.time = absl::InfiniteDuration(), .nodes = 200'000}};
+                                   .limits = {.work = kEndlessWork, .nodes = 200'000}};
       const absl::StatusOr<PlanResult> result = PlanMemory(problem, options);
       ASSERT_TRUE(result.ok()) << result.status();
       EXPECT_EQ(result->proof, Proof::kOptimal) << ProofText(*result);
@@ -69,8 +69,8 @@ TEST(ExactPlannerTest, ExcludesTheBoundOfHundredsOfBuffers) {
   Problem fixed = problem;
   fixed.buffers[first].offset = 2;
   for (const Problem& p : {problem, overhang, fixed}) {
-    const absl::StatusOr<PlanResult> result = PlanMemory(
-        p, {.planner = "exact", .limits = {.time = absl::InfiniteDuration(), .nodes = 1'000'000}});
+    const absl::StatusOr<PlanResult> result =
+        PlanMemory(p, {.planner = "exact", .limits = {.work = kEndlessWork, .nodes = 1'000'000}});
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(result->lower_bound, 6);
     EXPECT_EQ(result->plan.arena, 7);

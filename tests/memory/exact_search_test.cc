@@ -41,10 +41,11 @@ TEST(ExactSearchTest, CompleteOnSmallProblems) {
     std::vector<int32_t> rank(instance->groups());
     std::iota(rank.begin(), rank.end(), 0);
     std::mt19937 random(seed);
+    Work work;
     for (BranchRule rule : kBranchRules) {
       std::shuffle(rank.begin(), rank.end(), random);
       const auto run = [&](int64_t capacity) {
-        return search.Run(capacity, rule, rank, 100000, absl::InfiniteFuture());
+        return search.Run(capacity, rule, rank, 100000, work, kEndlessWork);
       };
       ASSERT_EQ(run(smallest), SearchOutcome::kFound);
       ExpectFits(problem, *instance, search.bases(), smallest);
@@ -63,11 +64,12 @@ TEST(OrderSearchTest, CompleteOnSmallProblems) {
     const auto instance = Instance::Create(problem);
     ASSERT_TRUE(instance.ok());
     OrderSearch search(*instance);
+    Work work;
     const int64_t smallest = BruteForce(problem).SmallestArena();
-    ASSERT_EQ(search.Run(smallest, 100000, absl::InfiniteFuture()), SearchOutcome::kFound);
+    ASSERT_EQ(search.Run(smallest, 100000, work, kEndlessWork), SearchOutcome::kFound);
     ExpectFits(problem, *instance, search.bases(), smallest);
     if (smallest == 0) continue;
-    ASSERT_EQ(search.Run(smallest - 1, 100000, absl::InfiniteFuture()), SearchOutcome::kExhausted);
+    ASSERT_EQ(search.Run(smallest - 1, 100000, work, kEndlessWork), SearchOutcome::kExhausted);
     ASSERT_LE(search.NextArena(smallest - 1), smallest);
   }
 }

@@ -25,7 +25,7 @@ using testing::VarietyOf;
 PlanResult PlanWith(const Problem& problem, const std::string& planner, int64_t nodes = 3000) {
   PlanOptions options;
   options.planner = planner;
-  options.limits = {.time = absl::InfiniteDuration(), .nodes = nodes};
+  options.limits = {.work = kEndlessWork, .nodes = nodes};
   absl::StatusOr<PlanResult> result = PlanMemory(problem, options);
   EXPECT_TRUE(result.ok()) << planner << ": " << result.status();
   return result.ok() ? *result : PlanResult{};
@@ -105,7 +105,7 @@ TEST(PlannerTest, WrongPlanOfAnyPlannerIsCaught) {
    public:
     absl::string_view name() const override { return "liar"; }
     absl::string_view description() const override { return "puts all at 0"; }
-    Placement Solve(const Instance& instance, int64_t, const SearchLimits&) const override {
+    Solution Solve(const Instance& instance, int64_t, const SearchLimits&) const override {
       return {std::vector<int64_t>(instance.groups(), 0), 4, "liar", 0};
     }
   };
@@ -158,7 +158,7 @@ TEST(PlannerTest, CapacityOutOfReach) {
     const Problem problem = RandomProblem(
         seed, {.buffers = 60, .steps = 30, .largest = 1000, .alignments = seed % 2 == 1});
     for (const char* name : {"auto", "dive", "exact"}) {
-      PlanOptions options = {name, {.time = absl::InfiniteDuration(), .nodes = 3000}};
+      PlanOptions options = {name, {.work = kEndlessWork, .nodes = 3000}};
       const absl::StatusOr<PlanResult> best = PlanMemory(problem, options);
       ASSERT_TRUE(best.ok()) << best.status();
       options.limits.capacity = (best->lower_bound + best->plan.arena) / 2;

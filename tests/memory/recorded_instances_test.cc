@@ -59,7 +59,7 @@ TEST_P(RecordedInstancesTest, ReachesItsArena) {
   const absl::StatusOr<CsvProblem> csv = ReadCsvFile(SharedData(file));
   ASSERT_TRUE(csv.ok()) << csv.status();
   PlanOptions options;
-  options.limits.time = absl::InfiniteDuration();
+  options.limits.work = kEndlessWork;
   options.limits.nodes = 600'000;
   options.limits.capacity = recorded.capacity;
   const absl::StatusOr<PlanResult> result = PlanMemory(csv->problem, options);
@@ -90,8 +90,7 @@ TEST(MiniMallocTest, FixedOffsetsOfAPlanKeepIt) {
     ASSERT_TRUE(csv.ok()) << csv.status();
     Problem problem = csv->problem;
     PlanOptions options;
-    options.limits = {
-        .time = absl::InfiniteDuration(), .nodes = 600'000, .capacity = kMiniMallocCapacity};
+    options.limits = {.work = kEndlessWork, .nodes = 600'000, .capacity = kMiniMallocCapacity};
     const absl::StatusOr<PlanResult> first = PlanMemory(problem, options);
     ASSERT_TRUE(first.ok()) << first.status();
     for (size_t i = 0; i < problem.buffers.size(); i += 20) {
@@ -118,8 +117,7 @@ TEST(MiniMallocTest, FitsItsCapacityBackwards) {
     }
     std::shuffle(problem.buffers.begin(), problem.buffers.end(), std::mt19937(1));
     PlanOptions options;
-    options.limits = {
-        .time = absl::InfiniteDuration(), .nodes = 600'000, .capacity = kMiniMallocCapacity};
+    options.limits = {.work = kEndlessWork, .nodes = 600'000, .capacity = kMiniMallocCapacity};
     const absl::StatusOr<PlanResult> result = PlanMemory(problem, options);
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_LE(result->plan.arena, kMiniMallocCapacity) << name;

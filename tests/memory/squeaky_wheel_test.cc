@@ -25,11 +25,12 @@ TEST(SqueakyWheelTest, AttemptsAreValidRepeatAndImprove) {
     const int64_t target = ComputeLowerBound(*instance).bytes;
     SqueakyWheel wheel(*instance, target);
     SqueakyWheel again(*instance, target);
+    Work work;
     int64_t plain = INT64_MAX;
     int64_t learned = INT64_MAX;
     for (size_t attempt = 0; attempt < 60; ++attempt) {
-      const std::vector<int64_t> bases = wheel.Next();
-      ASSERT_EQ(bases, again.Next());
+      const std::vector<int64_t> bases = wheel.Next(work);
+      ASSERT_EQ(bases, again.Next(work));
       const Verdict verdict = ValidatePlan(problem, instance->MakePlan(problem, bases));
       ASSERT_TRUE(verdict.ok()) << verdict.message;
       int64_t& best = attempt < std::size(kDivePriorities) ? plain : learned;
@@ -40,15 +41,16 @@ TEST(SqueakyWheelTest, AttemptsAreValidRepeatAndImprove) {
   EXPECT_GT(improved, 8);
 }
 
-// Only the first attempt is finished whatever the time.
+// Only the first attempt is finished however little work is allowed.
 TEST(SqueakyWheelTest, StopsInTheMiddleOfADive) {
   const Problem problem = testing::RandomProblem(1, {.buffers = 5000, .steps = 4000});
   const auto instance = Instance::Create(problem);
   ASSERT_TRUE(instance.ok());
   SqueakyWheel wheel(*instance, 0);
-  const std::vector<int64_t> first = wheel.Next(absl::InfinitePast());
+  Work work;
+  const std::vector<int64_t> first = wheel.Next(work, 0);
   EXPECT_TRUE(ValidatePlan(problem, instance->MakePlan(problem, first)).ok());
-  EXPECT_EQ(wheel.Next(absl::InfinitePast()), std::vector<int64_t>());
+  EXPECT_EQ(wheel.Next(work, 0), std::vector<int64_t>());
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(ConvBias, RefusesWhatItCannotCompute) {
        {src, filter, bias, {1, 4, 8, 8}},
        "z is Float32{1,4,8,8}, expected {1,4,6,6}"},
       {MakeConvBias({{}, ScalarFunction::kExp}), {src, filter, bias}, "nonlineMode is EXP"},
-      {MakeConvBias({{}, ScalarFunction::kClamp, 1, 0}),
+      {MakeConvBias({{}, ScalarFunction::kClamp, {1, 0}}),
        {src, filter, bias},
        "lo is 1, expected at most hi"},
       {MakeConvBias({{}, ScalarFunction::kClamp, NAN, 0}), {src, filter, bias}, "lo is nan"},

@@ -74,6 +74,49 @@ const std::vector<ModeCase>& Modes() {
        [](double a, double, double) { return std::fmax(a, 0) + 0.25 * std::fmin(a, 0); }},
       {ScalarFunction::kErf, "ERF", 1, false,
        [](double a, double, double) { return 1 - std::erfc(a); }},
+      {ScalarFunction::kFloor, "FLOOR", 1, false,
+       [](double a, double, double) { return -std::ceil(-a); }},
+      {ScalarFunction::kCeil, "CEIL", 1, false,
+       [](double a, double, double) { return -std::floor(-a); }},
+      {ScalarFunction::kRint, "RINT", 1, false,
+       [](double a, double, double) { return a - std::remainder(a, 1); }},
+      {ScalarFunction::kSin, "SIN", 1, false,
+       [](double a, double, double) { return std::cos(a - M_PI_2); }},
+      {ScalarFunction::kCos, "COS", 1, false,
+       [](double a, double, double) { return std::sin(a + M_PI_2); }},
+      {ScalarFunction::kSign, "SIGN", 1, false,
+       [](double a, double, double) { return static_cast<double>((a > 0) - (a < 0)); }},
+      {ScalarFunction::kTruncDiv, "TRUNC_DIV", 2, false,
+       [](double a, double b, double) { return std::trunc(a / b); }},
+      {ScalarFunction::kMod, "MOD", 2, false,
+       [](double a, double b, double) { return a - b * std::floor(a / b); }},
+      {ScalarFunction::kFmod, "FMOD", 2, false,
+       [](double a, double b, double) { return a - b * std::trunc(a / b); }},
+      {ScalarFunction::kEqual, "EQ", 2, true,
+       [](double a, double b, double) { return a <= b && a >= b ? 1.0 : 0.0; }},
+      {ScalarFunction::kLess, "LT", 2, false,
+       [](double a, double b, double) { return a >= b ? 0.0 : 1.0; }},
+      {ScalarFunction::kLessOrEqual, "LEQ", 2, false,
+       [](double a, double b, double) { return a > b ? 0.0 : 1.0; }},
+      {ScalarFunction::kSelect, "SELECT", 3, false,
+       [](double a, double b, double c) { return a < 0 || a > 0 ? b : c; }},
+      {ScalarFunction::kSilu, "SILU", 1, false,
+       [](double a, double, double) { return a * Logistic(a); }},
+      {ScalarFunction::kGelu, "GELU", 1, false,
+       [](double a, double, double) { return a * std::erfc(-a / M_SQRT2) / 2; }},
+      {ScalarFunction::kGeluTanh, "GELU_TANH", 1, false,
+       [](double a, double,
+          double) { return a * Logistic(2 * std::sqrt(2 / M_PI) * (a + 0.044715 * std::pow(a, 3))); }},
+      {ScalarFunction::kSoftplus, "SOFTPLUS", 1, false,
+       [](double a, double, double) { return std::log(1 + std::exp(a)); }},
+      {ScalarFunction::kMish, "MISH", 1, false,
+       [](double a, double, double) { return a * std::tanh(std::log(1 + std::exp(a))); }},
+      {ScalarFunction::kHardSigmoid, "HARD_SIGMOID", 1, false,
+       [](double a, double, double) { return std::fmin(std::fmax(0.25 * a + 1.5, 0), 1); }},
+      {ScalarFunction::kElu, "ELU", 1, false,
+       [](double a, double, double) { return a < 0 ? 0.25 * (std::exp(a) - 1) : a; }},
+      {ScalarFunction::kThresholdedRelu, "THRESHOLDED_RELU", 1, false,
+       [](double a, double, double) { return a <= 0.25 ? 0 : a; }},
   };
   return *modes;
 }
@@ -101,6 +144,9 @@ double AtBroadcast(const HostTensor& tensor, absl::Span<const int64_t> index) {
 HostTensor Argument(Random& random, DType dtype, const Shape& shape, ScalarFunction mode) {
   const bool positive = mode == ScalarFunction::kLog || mode == ScalarFunction::kSqrt ||
                         mode == ScalarFunction::kPow || mode == ScalarFunction::kTrueDiv;
+  const bool divides = mode == ScalarFunction::kTruncDiv || mode == ScalarFunction::kMod ||
+                       mode == ScalarFunction::kFmod;
+  if (divides) return RandomTensor(random, dtype, shape, 0.6, 60);  // none rounds to 0
   return RandomTensor(random, dtype, shape, positive ? 0.5 : -4, positive ? 3 : 4);
 }
 
@@ -189,6 +235,52 @@ TEST(ElemwiseTest, ComparisonsHandNaNOn) {
   EXPECT_EQ(Apply({ScalarFunction::kSigmoid}, 1e4), 1);
 }
 
+TEST(ElemwiseTest, RemaindersHaveTheSignThatTheirNameSays) {
+  const struct {
+    double a, b, mod, fmod, quotient;
+  } kRows[] = {{7, 3, 1, 1, 2},
+               {-7, 3, 2, -1, -2},
+               {7, -3, -2, 1, -2},
+               {-7, -3, -1, -1, 2},
+               {6, -3, 0, 0, -2}};
+  for (const auto& row : kRows) {
+    EXPECT_EQ(Apply({ScalarFunction::kMod}, row.a, row.b), row.mod);
+    EXPECT_EQ(Apply({ScalarFunction::kFmod}, row.a, row.b), row.fmod);
+    EXPECT_EQ(Apply({ScalarFunction::kTruncDiv}, row.a, row.b), row.quotient);
+  }
+}
+
+TEST(ElemwiseTest, HalvesRoundToEven) {
+  for (const auto& [a, expected] : {std::pair{0.5, 0}, {1.5, 2}, {2.5, 2}, {-1.5, -2}}) {
+    EXPECT_EQ(Apply({ScalarFunction::kRint}, a), expected);
+  }
+}
+
+TEST(ElemwiseTest, NaNEqualsNothing) {
+  for (const ScalarFunction mode :
+       {ScalarFunction::kEqual, ScalarFunction::kLess, ScalarFunction::kLessOrEqual}) {
+    EXPECT_EQ(Apply({mode}, kNaN, kNaN), 0);
+    EXPECT_EQ(Apply({mode}, 1, kNaN), 0);
+  }
+}
+
+TEST(ElemwiseTest, BooleansAreLogical) {
+  const auto flags = [](std::vector<uint8_t> values) {
+    return HostTensor::FromValues<uint8_t>(DType::kBool, {4}, values);
+  };
+  const HostTensor a = flags({0, 0, 1, 1}), b = flags({0, 1, 0, 1}), c = flags({1, 1, 0, 0});
+  const auto check = [&](ScalarFunction mode, const std::vector<HostTensor>& inputs,
+                         const std::vector<double>& expected) {
+    const HostTensor got = Evaluate(Elemwise({mode}), inputs);
+    EXPECT_EQ(got.dtype(), DType::kBool);
+    EXPECT_TRUE(Near(got, expected, 0)) << RowOf(mode).name;
+  };
+  check(ScalarFunction::kMul, {a, b}, {0, 0, 0, 1});
+  check(ScalarFunction::kMax, {a, b}, {0, 1, 1, 1});
+  check(ScalarFunction::kEqual, {a, b}, {1, 0, 0, 1});
+  check(ScalarFunction::kSelect, {a, b, c}, {1, 1, 0, 1});
+}
+
 // As IEEE 754-2019 has maximum and minimum.
 TEST(ElemwiseTest, ZerosHaveSigns) {
   for (const double a : {0.0, -0.0}) {
@@ -219,7 +311,7 @@ TEST(ElemwiseTest, Rejects) {
       {{ScalarFunction::kExp}, {{i}}, "EXP is not defined for Int32"},
       {{ScalarFunction::kRelu}, {{byte}}, "RELU is not defined for Byte"},
       {{ScalarFunction::kRelu}, {{flag}}, "RELU is not defined for Bool"},
-      {{ScalarFunction::kClamp, 1, 0}, {{f}}, "lo must not exceed hi"},
+      {{ScalarFunction::kClamp, {1, 0}}, {{f}}, "lo must not exceed hi"},
       {{ScalarFunction::kClamp, kNaN, 0}, {{f}}, "lo must not exceed hi"},
   };
   for (const auto& c : kCases) {
@@ -248,7 +340,7 @@ TEST(ElemwiseTest, OverwritesInputsOfTheOutputsTypeOnly) {
 }
 
 TEST(ElemwiseTest, ParametersTravel) {
-  const Elemwise clamp({ScalarFunction::kClamp, -1, 1});
+  const Elemwise clamp({ScalarFunction::kClamp, {-1, 1}});
   EXPECT_EQ(ToString(clamp.params()), "mode=CLAMP lo=-1 hi=1");
   EXPECT_EQ(ToString(Elemwise({ScalarFunction::kAdd}).params()), "mode=ADD");
   const OperatorPtr again = *Operators().Make("Elemwise", clamp.params());

@@ -25,8 +25,8 @@ std::vector<double> Reference(const PoolingParam& p, const HostTensor& src, cons
         int64_t inside = 0;
         for (int64_t ky = 0; ky < p.window_h; ++ky) {
           for (int64_t kx = 0; kx < p.window_w; ++kx) {
-            const int64_t y = oy * p.stride_h - p.pad_h + ky;
-            const int64_t x = ox * p.stride_w - p.pad_w + kx;
+            const int64_t y = oy * p.stride_h - p.pad_h + ky * p.dilate_h;
+            const int64_t x = ox * p.stride_w - p.pad_w + kx * p.dilate_w;
             if (y < 0 || y >= height || x < 0 || x >= width) continue;
             const double value = src.At((plane * height + y) * width + x);
             largest = std::max(largest, value);
@@ -58,6 +58,14 @@ TEST(Pooling, EvaluatesItsDefinition) {
     p.stride_w = pick(1, 5);
     p.pad_h = pick(0, p.window_h - 1);
     p.pad_w = pick(0, p.window_w - 1);
+    if (seed % 2 == 1) {
+      p.window_h = pick(1, 3);
+      p.window_w = pick(1, 3);
+      p.pad_h = pick(0, p.window_h - 1);
+      p.pad_w = pick(0, p.window_w - 1);
+      p.dilate_h = pick(1, 2);
+      p.dilate_w = pick(1, 2);
+    }
     if (pick(0, 1) == 1) p.pad_h_end = pick(0, p.window_h - 1);
     if (pick(0, 1) == 1) p.pad_w_end = pick(0, p.window_w - 1);
     const HostTensor src =
@@ -112,6 +120,10 @@ TEST(Pooling, RefusesWhatItCannotCompute) {
        "pad_h is 2 and 2 for windows of 2: one lies wholly in the padding"},
       {MakePooling({.pad_w = 0, .pad_w_end = 2}), {src}, "pad_w is 0 and 2 for windows of 2"},
       {MakePooling({.window_h = int64_t{1} << 40}), {src}, "window_h is 1099511627776"},
+      {MakePooling({.dilate_h = 0}), {src}, "dilate_h is 0, expected 1 to"},
+      {MakePooling({.stride_h = 1, .pad_h = 9, .dilate_h = 18}),
+       {src},
+       "pad_h is 9 and 9 for windows of 2: one lies wholly in the padding"},
   });
 }
 

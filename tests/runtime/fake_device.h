@@ -12,7 +12,7 @@
 
 namespace ashlar::testing {
 
-// Adds one to each float of its input; its scratch, time and overrun are as a test wants them.
+// Adds one to each float of its input; its workspace, time and overrun are as a test wants them.
 class FakeKernel final : public Kernel {
  public:
   struct Behaviour {

@@ -3,11 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "tests/serialization/files.h"
 #include "tests/support/status.h"
 
@@ -46,14 +49,48 @@ TEST_F(KernelRecordFileTest, ProcessorsKeepTheirOwn) {
     return record.ok() ? *record : KernelRecord();
   };
   ExpectEqual(load("first"), {});  // no file yet
-  ASSERT_TRUE(IsOk(SaveKernelRecord(path_, "first", Record("panel:avx2"))));
-  ASSERT_TRUE(IsOk(SaveKernelRecord(path_, "second", Record("panel:avx512"))));
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "first", Record("panel:avx2"))));
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "second", Record("panel:avx512"))));
   ExpectEqual(load("first"), Record("panel:avx2"));
   ExpectEqual(load("second"), Record("panel:avx512"));
   ExpectEqual(load("third"), {});
-  ASSERT_TRUE(IsOk(SaveKernelRecord(path_, "first", {})));
-  ExpectEqual(load("first"), {});
-  ExpectEqual(load("second"), Record("panel:avx512"));
+  EXPECT_EQ(load("second").path, path_);
+  EXPECT_EQ(load("third").path, "");
+}
+
+// Of three that wrote at once the last one's problems alone were left.
+TEST_F(KernelRecordFileTest, WhatSeveralProcessesFoundIsKept) {
+  constexpr int kProcesses = 4, kRounds = 20;
+  std::vector<pid_t> children;
+  for (int process = 0; process < kProcesses; ++process) {
+    children.push_back(fork());
+    if (children.back() > 0) continue;
+    for (int round = 0; round < kRounds; ++round) {
+      KernelRecord record;
+      record.choices[absl::StrCat("problem ", process, " ", round)] = {"f", {}};
+      if (!MergeKernelRecord(path_, "p", record).ok()) _exit(1);
+    }
+    _exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = 1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  const absl::StatusOr<KernelRecord> record = LoadKernelRecord(path_, "p");
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->choices.size(), static_cast<size_t>(kProcesses * kRounds));
+}
+
+TEST_F(KernelRecordFileTest, ALaterChoiceTakesTheEarliersPlace) {
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "p", Record("old"))));
+  KernelRecord record;
+  record.choices["problem two"] = {"new", {}};
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "p", record)));
+  const absl::StatusOr<KernelRecord> merged = LoadKernelRecord(path_, "p");
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->choices.at("problem two").family, "new");
+  EXPECT_EQ(merged->choices.at("problem \"one\"").family, "old");
 }
 
 TEST_F(KernelRecordFileTest, FilesThatAreNoRecordsAreNamedAndKept) {

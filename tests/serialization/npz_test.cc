@@ -54,6 +54,35 @@ TEST(Npz, EmptyArchive) {
   EXPECT_TRUE(read->empty());
 }
 
+// What numpy.savez_compressed writes: 40 times 1.5.
+constexpr char kDeflated[] =
+    "\x50\x4b\x03\x04\x14\x00\x00\x00\x08\x00\x00\x00\x21\x00\x30\xc9\xf2\xd8\x4c\x00"
+    "\x00\x00\x20\x01\x00\x00\x05\x00\x00\x00\x61\x2e\x6e\x70\x79\x9b\xec\x17\xea\x1b"
+    "\x10\xc9\xc8\x50\xc6\x50\xad\x9e\x92\x5a\x9c\x5c\xa4\x6e\xa5\xa0\x6e\x93\x66\xa2"
+    "\xae\xa3\xa0\x9e\x96\x5f\x54\x52\x94\x98\x17\x9f\x5f\x94\x92\x0a\x12\x77\x4b\xcc"
+    "\x29\x4e\x05\x8a\x17\x67\x24\x16\xa4\x02\xf9\x1a\x26\x06\x3a\x9a\x3a\x0a\xb5\x0a"
+    "\xe4\x03\x2e\x06\x86\x03\xf6\x83\x19\x03\x00\x50\x4b\x01\x02\x14\x03\x14\x00\x00"
+    "\x00\x08\x00\x00\x00\x21\x00\x30\xc9\xf2\xd8\x4c\x00\x00\x00\x20\x01\x00\x00\x05"
+    "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80\x01\x00\x00\x00\x00\x61\x2e\x6e"
+    "\x70\x79\x50\x4b\x05\x06\x00\x00\x00\x00\x01\x00\x01\x00\x33\x00\x00\x00\x6f\x00"
+    "\x00\x00\x00\x00";
+
+TEST(Npz, ReadsCompressedArchives) {
+  const std::string good(kDeflated, sizeof(kDeflated) - 1);
+  const NamedTensors tensors = *Parse(good);
+  ASSERT_EQ(tensors.size(), 1u);
+  EXPECT_EQ(tensors[0].first, "a");
+  ASSERT_EQ(tensors[0].second.shape(), Shape({40}));
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(tensors[0].second.At(i), 1.5);
+  for (size_t i = 0; i < good.size(); ++i) {  // damaged: an error, or the same name and values
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x10);
+    const absl::StatusOr<NamedTensors> read = Parse(bad);
+    if (!read.ok() || read->empty()) continue;
+    EXPECT_EQ((*read)[0].second.At(0), 1.5) << i;
+  }
+}
+
 TEST(Npz, RefusesBadArchives) {
   TempDir dir;
   const std::string good = GoodArchive(dir);
@@ -67,7 +96,11 @@ TEST(Npz, RefusesBadArchives) {
   const std::vector<testing::BadFile> files = {
       {"empty", "", "no end record"},
       {"not a zip", std::string(100, 'x'), "no end record"},
-      {"compressed", edit(directory + 10, "\x08"), "compressed (method 8)"},
+      {"compressed otherwise", edit(directory + 10, "\x0c"), "compressed (method 12)"},
+      {"not deflated", edit(directory + 10, "\x08"), "does not decompress"},
+      {"a bomb",
+       edit(directory + 10, std::string("\x08\0\0\0\0\0\0\0\0\0\1\0\0\0\xff\xff\xff\x7f", 18)),
+       "1 bytes for 2147483647"},
       {"encrypted", edit(directory + 8, "\x01"), "encrypted"},
       {"wrong sum", edit(directory - 1, "\x55"), "CRC-32"},
       {"leaves the archive", absl::StrReplaceAll(good, {{"ab.npy", "../x.n"}}), "leaves"},

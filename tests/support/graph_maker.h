@@ -15,11 +15,10 @@ namespace ashlar::testing {
 // Every function returns the var it makes. What is wrong with a node ends the test.
 class GraphMaker {
  public:
-  // Float32.
-  int Input(const std::string& name, const Shape& shape) {
+  int Input(const std::string& name, const Shape& shape, DType dtype = DType::kFloat32) {
     const std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
     return Add(Value(Operators().Make("Host2DeviceCopy",
-                                      {{"dtype", std::string("Float32")}, {"shape", dims}})),
+                                      {{"dtype", std::string(Name(dtype))}, {"shape", dims}})),
                {}, name);
   }
   int Constant(HostTensor value) { return Add(Operators().MakeConstant(std::move(value)), {}); }

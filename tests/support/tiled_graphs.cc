@@ -65,9 +65,9 @@ class RandomBuilder {
     if (kind == 3) return AddPooling(x);
     const int64_t channels = shape(x)[1];
     if (kind == 4) {
-      if (Chance(50)) return Add<Elemwise>({.mode = ScalarFunction::kRelu}, {x});
+      if (Chance(50)) return Add<Elemwise>({ScalarFunction::kRelu}, {x});
       const Shape operand = Chance(50) ? Shape{1, channels, 1, 1} : shape(x);
-      return Add<Elemwise>({.mode = ScalarFunction::kMul}, {x, Random(operand)});
+      return Add<Elemwise>({ScalarFunction::kMul}, {x, Random(operand)});
     }
     if (kind == 5) return Add<LRN>({}, {x});
     if (kind == 6) {
@@ -80,7 +80,7 @@ class RandomBuilder {
       const int y = vars_[i];
       if (y == x || shape(y)[2] != shape(x)[2] || shape(y)[3] != shape(x)[3]) continue;
       if (shape(y)[1] == channels && Chance(70)) {
-        return Add<Elemwise>({.mode = ScalarFunction::kAdd}, {x, y});
+        return Add<Elemwise>({ScalarFunction::kAdd}, {x, y});
       }
       return Add<Concat>({.axis = 1}, {y, x});
     }
@@ -106,7 +106,7 @@ class RandomBuilder {
     };
     if (!fits(in[2], param.pad_h, param.pad_h_end, window_h, param.dilate_h) ||
         !fits(in[3], param.pad_w, param.pad_w_end, window_w, param.dilate_w)) {
-      return Add<Elemwise>({.mode = ScalarFunction::kAbs}, {x});
+      return Add<Elemwise>({ScalarFunction::kAbs}, {x});
     }
     Shape filter;
     int64_t out = Pick(1, max_channels_);
@@ -155,7 +155,7 @@ class RandomBuilder {
     if (Chance(50)) param.pad_w_end = end(in[3], param.pad_w, param.window_w, param.stride_w);
     const PoolingForward op(param);
     if (!op.Infer(std::vector<InputInfo>{{maker_.var(x).type}}).ok()) {
-      return Add<Elemwise>({.mode = ScalarFunction::kNegate}, {x});
+      return Add<Elemwise>({ScalarFunction::kNegate}, {x});
     }
     Add<PoolingForward>(param, {x});
   }

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "runtime/cpu/cpu_device.h"
-#include "runtime/measure/heap_counter.h"
+#include "runtime/measure/heap/heap_counter.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/native/writer.h"
 #include "tests/support/command/command_process.h"

@@ -61,7 +61,7 @@ TEST_P(TiledModelsTest, ComputesTheSameInAllTiles) {
     graph = Value(each.build({.batch = 2, .image = model.image, .headless = model.headless}));
   }
   PlanRequest request;
-  request.means.planner.limits.time = absl::ZeroDuration();
+  request.means.planner.limits.work = 0;
   graph = std::move(
       Value(RewriteGraph(std::move(graph), request.wishes, request.means, {.tiled = true})).graph);
   std::mt19937_64 random(1);

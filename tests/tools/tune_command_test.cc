@@ -49,7 +49,7 @@ TEST_F(TuneCommandTest, TuneIsRememberedAndUsed) {
   std::map<std::string, std::string> wanted;
   const json tried = tuned.Json()["problems"];
   for (const json& problem : tried) {
-    // One without scratch, which fits under any peak.
+    // One without workspace, which fits under any peak.
     std::string last;
     for (const json& trial : problem["trials"]) {
       const std::string kernel = trial["kernel"];

@@ -1,7 +1,7 @@
 // The main job's proof, as a process: what ResNet-50 uses is what was planned, and no more.
 #include <gtest/gtest.h>
 
-#include "runtime/measure/heap_counter.h"
+#include "runtime/measure/heap/heap_counter.h"
 #include "tests/support/command/command_process.h"
 
 namespace ashlar::testing {

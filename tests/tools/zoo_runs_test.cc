@@ -2,7 +2,7 @@
 // planned, and the number of threads changes no bit.
 #include <gtest/gtest.h>
 
-#include "runtime/measure/heap_counter.h"
+#include "runtime/measure/heap/heap_counter.h"
 #include "tests/support/command/command_process.h"
 
 namespace ashlar::testing {

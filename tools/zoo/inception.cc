@@ -1,4 +1,5 @@
-// Inception v1 (Szegedy et al. 2015), with the names of the authors' Caffe model.
+// Inception v1 (Szegedy et al. 2015, "Going Deeper with Convolutions"), with the names of the
+// authors' Caffe model.
 #include "absl/strings/str_cat.h"
 #include "tools/zoo/network_builder.h"
 

@@ -1,4 +1,5 @@
-// MobileNetV2 (Sandler et al. 2018), width 1.0, as torchvision builds it.
+// MobileNetV2 (Sandler et al. 2018, "MobileNetV2: Inverted Residuals and Linear Bottlenecks"),
+// width 1.0, as torchvision builds it.
 #include "absl/strings/str_cat.h"
 #include "tools/zoo/network_builder.h"
 

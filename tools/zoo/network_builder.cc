@@ -45,9 +45,7 @@ Feature Rectified(int var, const Feature& x) {
 }
 
 OperatorPtr MakeElemwise(ScalarFunction mode) {
-  ElemwiseParam param;
-  param.mode = mode;
-  return std::make_shared<const Elemwise>(param);
+  return std::make_shared<const Elemwise>(ElemwiseParam{mode});
 }
 
 }  // namespace
@@ -56,11 +54,11 @@ NetworkBuilder::NetworkBuilder(const ZooOptions& options)
     : options_(options), random_(options.seed) {}
 
 int NetworkBuilder::AddNode(OperatorPtr op, std::vector<int> inputs, const std::string& name,
-                            Scratch scratch) {
+                            Workspace workspace) {
   if (!status_.ok()) return 0;
   GraphBuilder::NodeOptions options;
   options.name = name;
-  if (scratch == Scratch::kNumbered) options.recorded_workspace = RecordedWorkspace{.id = -1};
+  if (workspace == Workspace::kNumbered) options.recorded_workspace = RecordedWorkspace{.id = -1};
   absl::StatusOr<std::vector<int>> outputs =
       builder_.Add(std::move(op), std::move(inputs), std::move(options));
   if (!outputs.ok()) {
@@ -132,7 +130,7 @@ int NetworkBuilder::Convolution(const std::string& name, const Feature& x,
   param.pad_h = param.pad_w = conv.padding;
   const int filter = Constant(name + ".weight", Filters(filter_shape, taps, norm));
   return AddNode(std::make_shared<const ConvolutionForward>(param), {x.var, filter}, name,
-                 Scratch::kNumbered);
+                 Workspace::kNumbered);
 }
 
 Feature NetworkBuilder::ConvBatchNorm(const std::string& name, const std::string& norm_name,
@@ -194,8 +192,9 @@ Feature NetworkBuilder::LocalResponseNorm(const std::string& name, const Feature
 }
 
 Feature NetworkBuilder::Pool(const std::string& name, const Feature& x, const PoolingParam& param) {
-  return {AddNode(std::make_shared<const PoolingForward>(param), {x.var}, name, Scratch::kNumbered),
-          x.mean, x.variance};
+  return {
+      AddNode(std::make_shared<const PoolingForward>(param), {x.var}, name, Workspace::kNumbered),
+      x.mean, x.variance};
 }
 
 Feature NetworkBuilder::MaxPool(const std::string& name, const Feature& x, int64_t window,
@@ -268,8 +267,8 @@ Feature NetworkBuilder::FullyConnected(const std::string& name, const Feature& x
   param.transposeB = true;
   const int weight = Constant(name + ".weight",
                               Filters({classes, features}, features, gain / std::sqrt(x.variance)));
-  const int product =
-      AddNode(std::make_shared<const MatrixMul>(param), {x.var, weight}, name, Scratch::kNumbered);
+  const int product = AddNode(std::make_shared<const MatrixMul>(param), {x.var, weight}, name,
+                              Workspace::kNumbered);
   const int bias = Vector(name + ".bias", {classes}, 0, gain * kSpread);
   return {AddNode(MakeElemwise(ScalarFunction::kAdd), {product, bias}, name + ".add_bias"), 0,
           gain * gain};

@@ -41,8 +41,9 @@ class NetworkBuilder {
   // The graph's input "data".
   Feature Input(int64_t channels = 3);
 
-  // Every filter is standardised (Qiao et al. 2019): its weights sum to 0, so that outputs are
-  // centred whatever the mean of the inputs is, and different images keep different features.
+  // Every filter is standardised (Qiao et al. 2019, "Weight Standardization"): its weights sum to
+  // 0, so that outputs are centred whatever the mean of the inputs is, and different images keep
+  // different features.
   //
   // A convolution and the batch normalisation behind it. Output: mean 0, variance gain^2.
   Feature ConvBatchNorm(const std::string& name, const std::string& norm_name, const Feature& x,
@@ -82,11 +83,11 @@ class NetworkBuilder {
   absl::StatusOr<Graph> Finish(const std::string& output, const Feature& x) &&;
 
  private:
-  // Ids are those that MegEngine would give: with one for the scratch var of a convolution, pooling
-  // or product.
-  enum class Scratch { kNone, kNumbered };
+  // Ids are those that MegEngine would give: with one for the workspace var of a convolution,
+  // pooling or product.
+  enum class Workspace { kNone, kNumbered };
   int AddNode(OperatorPtr op, std::vector<int> inputs, const std::string& name,
-              Scratch scratch = Scratch::kNone);
+              Workspace workspace = Workspace::kNone);
   int Constant(const std::string& name, HostTensor value);
   int IntegerConstant(const std::string& name, int64_t value);
   // Filters of `taps` weights each, every one with mean 0 and the given Euclidean norm.

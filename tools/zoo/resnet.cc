@@ -1,4 +1,5 @@
-// ResNet (He et al. 2016), as torchvision builds it.
+// ResNet (He et al. 2016, "Deep Residual Learning for Image Recognition"), as torchvision builds
+// it.
 #include "absl/strings/str_cat.h"
 #include "tools/zoo/network_builder.h"
 

@@ -1,4 +1,5 @@
-// SqueezeNet 1.1 (Iandola et al. 2016), as torchvision builds it.
+// SqueezeNet 1.1 (Iandola et al. 2016, "SqueezeNet: AlexNet-level accuracy with 50x fewer
+// parameters"), as torchvision builds it.
 #include "absl/strings/str_cat.h"
 #include "tools/zoo/network_builder.h"
 

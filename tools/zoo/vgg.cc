@@ -1,4 +1,5 @@
-// VGG-19 (Simonyan and Zisserman 2015), configuration E.
+// VGG-19 (Simonyan and Zisserman 2015, "Very Deep Convolutional Networks for Large-Scale Image
+// Recognition"), configuration E.
 #include "absl/strings/str_cat.h"
 #include "tools/zoo/network_builder.h"
 

@@ -1,7 +1,8 @@
-// Sums are kept for 16 output channels (the lanes) of up to 32 pixels of a row, in the first-level
-// cache. Four input channels are added at a time, so that a sum is read and written once for four
-// products. Where a block of output channels belongs to several groups, each group is computed with
-// all 16 lanes, and only its own are stored.
+// The loops of direct convolution (its definition), blocked: sums are kept for 16 output channels
+// (the lanes) of up to 32 pixels of a row, in the first-level cache. Four input channels are added
+// at a time, so that a sum is read and written once for four products. Where a block of output
+// channels belongs to several groups, each group is computed with all 16 lanes, and only its own
+// are stored.
 #include "runtime/cpu/conv/direct.h"
 
 #include <algorithm>
@@ -90,8 +91,8 @@ struct Pointers {
   float* dst;
 };
 
-// Writes the filter of one segment: by run of up to kChannels input channels, tap, channel of the
-// run and lane. Lanes of other groups are zero.
+// Writes the filter of one segment: by stretch of up to kChannels input channels, tap, channel of
+// the run and lane. Lanes of other groups are zero.
 void PackSegment(const Convolution& convolution, const Segment& segment, const float* filter,
                  float* packed) {
   const ConvolutionGeometry& geometry = convolution.problem.geometry;
@@ -137,9 +138,9 @@ void AddProducts(const float* const* x, int64_t step, const float* __restrict fi
   }
 }
 
-// Adds to the sums of pixels [column, column + pixels) of output row `row` what the run of input
-// channels [begin, begin + kCount) of the group gives. `src` is the image, `filter` that of the
-// run.
+// Adds to the sums of pixels [column, column + pixels) of output row `row` what the stretch of
+// input channels [begin, begin + kCount) of the group gives. `src` is the image, `filter` that of
+// the run.
 template <int kCount>
 void AddRun(const Convolution& convolution, const Segment& segment, int64_t begin, int64_t row,
             int64_t column, int64_t pixels, const float* src, const float* filter, float* sums) {

@@ -1,4 +1,5 @@
-// Convolution by plain loops: for all that oneDNN has only reference code for.
+// Direct convolution by the plain loops of its definition, vectorised over output channels: for all
+// that oneDNN has only reference code for.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_DIRECT_H_
 #define ASHLAR_RUNTIME_CPU_CONV_DIRECT_H_
 
@@ -8,8 +9,8 @@
 
 namespace ashlar::cpu {
 
-// Takes any problem, in any format of input and output. Needs scratch only where the filter is not
-// constant: to pack it in each run.
+// Takes any problem, in any format of input and output. Needs workspace only where the filter is
+// not constant: to pack it in each run.
 std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double relative_time);
 
 }  // namespace ashlar::cpu

@@ -126,7 +126,8 @@ bool IsGemm(const dnnl::convolution_forward::primitive_desc& pd) {
 // Expected time of the `rank`th implementation over that of the fastest kernel. Measured on
 // ResNet-50's layers: only the 1x1 ones have a second, the one for all windows; it takes 2 to 16 %
 // longer at stride 1, and 5 to 25 % at stride 2, where the first copies the pixels that it reads
-// into scratch. For windows on row-major images the direct kernel takes 0.8 of the time of im2col.
+// into workspace. For windows on row-major images the direct kernel takes 0.8 of the time of
+// im2col.
 double RelativeTime(const ConvProblem& problem, size_t rank, bool gemm) {
   if (gemm && problem.geometry.groups == 1 && !problem.pointwise()) return 1.25;
   if (rank == 0) return 1.0;

@@ -1,13 +1,15 @@
-// The output is cut into tiles: up to 14 pixels of a row by a panel of up to 32 channels. A task is
-// one panel for a run of tiles whose input stays in the second-level cache while all panels pass
-// over it; inside a task a chunk of the panel's weights stays there while all tiles pass over it,
-// and the next chunk is fetched meanwhile.
+// Direct convolution with blocking for registers and caches (panel.h). The output is cut into
+// tiles: up to 14 pixels of a row by a panel of up to 32 channels. A task is one panel for a run
+// of tiles whose input stays in the second-level cache while all panels pass over it;
+// inside a task a chunk of the panel's weights stays there while all tiles pass over it, and the
+// next chunk is fetched meanwhile.
 #include "runtime/cpu/conv/panel.h"
 
 #include <algorithm>
 
 #include "graph/region.h"
 #include "runtime/cpu/conv/activation.h"
+#include "runtime/cpu/conv/tensors.h"
 #include "runtime/cpu/conv/tile.h"
 #include "runtime/cpu/parallel.h"
 
@@ -173,12 +175,7 @@ class PanelConvolution final : public Kernel {
   absl::Status Run(const KernelArgs& args, KernelState* state) const override;
 
  private:
-  struct Tensors {
-    const char *src, *weights, *z;
-    const float* bias;
-    char* dst;
-  };
-  void RunTask(const Tensors& tensors, int64_t task) const;
+  void RunTask(const ConvTensors& tensors, int64_t task) const;
   const char* InputOf(const char* src, int64_t index) const;
   void RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks, int64_t prefetch_part,
                 bool last) const;
@@ -294,7 +291,7 @@ void PanelConvolution::Activate(const ConvTile& tile, int64_t blocks, int64_t pi
 }
 
 // One panel for one run of tiles.
-void PanelConvolution::RunTask(const Tensors& tensors, int64_t task) const {
+void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task) const {
   const PanelPlan& plan = plan_;
   const int64_t all_panels = plan.groups * plan.panels;
   const int64_t panel = task % all_panels, run = task / all_panels;
@@ -357,13 +354,7 @@ void PanelConvolution::RunTask(const Tensors& tensors, int64_t task) const {
 }
 
 absl::Status PanelConvolution::Run(const KernelArgs& args, KernelState* /*state*/) const {
-  Tensors tensors;
-  tensors.src = static_cast<const char*>(args.inputs[ConvBiasForward::kSrc]);
-  tensors.weights = static_cast<const char*>(args.inputs[ConvBiasForward::kFilter]);
-  tensors.bias =
-      has_bias_ ? static_cast<const float*>(args.inputs[ConvBiasForward::kBias]) : nullptr;
-  tensors.z = has_z_ ? static_cast<const char*>(args.inputs[ConvBiasForward::kZ]) : nullptr;
-  tensors.dst = static_cast<char*>(args.outputs[0]);
+  const ConvTensors tensors = ConvTensorsOf(args, has_bias_, has_z_);
   ParallelFor(threads_, plan_.runs * plan_.groups * plan_.panels, 1,
               [&](int64_t begin, int64_t end) {
                 for (int64_t task = begin; task < end; ++task) RunTask(tensors, task);

@@ -1,4 +1,6 @@
-// Direct convolution on blocked images: panels of packed weights against tiles of pixels.
+// Direct convolution on blocked images: panels of packed weights against tiles of pixels, sums in
+// registers, after Georganas et al. 2018, "Anatomy of High-Performance Deep Learning Convolutions
+// on SIMD Architectures".
 #ifndef ASHLAR_RUNTIME_CPU_CONV_PANEL_H_
 #define ASHLAR_RUNTIME_CPU_CONV_PANEL_H_
 
@@ -29,7 +31,8 @@ bool PanelConvolutionFits(const ConvProblem& problem);
 // Bytes of input over which all panels pass before the next are read.
 inline int64_t PanelInputBytes(const Processor& processor) { return 3 * processor.l2_bytes / 8; }
 
-// Needs no scratch. Sums are added in one order, whatever the number of threads and `input_bytes`.
+// Needs no workspace. Sums are added in one order, whatever the number of threads and
+// `input_bytes`.
 std::unique_ptr<Kernel> MakePanelConvolution(const ConvProblem& problem, const ConvStrides& strides,
                                              double relative_time, int64_t input_bytes);
 

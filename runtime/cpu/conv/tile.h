@@ -47,7 +47,7 @@ struct ConvTile {
   int64_t prefetch_step, prefetch_block_step;
 
   // The sums begin with the bias, which may be null. At the end z, which may be null or `dst`, is
-  // added to them, and where `add`, what is in `dst`: sums that come in parts are more exact.
+  // added to them, and where `add`, what is in `dst`: partial sums are more exact.
   const float* bias;  // of all output channels of the tile
   const char* z;
   int64_t z_pixel_step, z_block_step;

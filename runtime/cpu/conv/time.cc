@@ -13,7 +13,7 @@ namespace {
 constexpr double kWeightBytesPerStep = 7;    // that come from memory meanwhile
 constexpr double kWeightBytesWorthStep = 8;  // larger weights have to earn their memory
 constexpr double kWinogradProduct = 1.12;    // a step in a product of matrices
-constexpr int64_t kFewPatches = 10;          // little scratch
+constexpr int64_t kFewPatches = 10;          // little workspace
 constexpr int64_t kMostPatches = 256;
 
 struct TransformTime {

@@ -11,7 +11,7 @@ namespace ashlar::cpu {
 // chosen by it does not depend on the number of threads.
 double WinogradTime(const ConvProblem& problem, int m);
 
-// Blockings for F(m x m), the fastest first. The last takes as little scratch with any number of
+// Blockings for F(m x m), the fastest first. The last takes as little workspace with any number of
 // threads as with one.
 std::vector<WinogradBlocking> WinogradBlockings(const ConvProblem& problem, int m);
 

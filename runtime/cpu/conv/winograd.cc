@@ -1,7 +1,8 @@
-// The transformed inputs of some patches, V, are (m + 2)^2 matrices of patches by input channels;
-// each is multiplied by the matrix of transformed weights that belongs to its place in the patch,
-// which gives M, of patches by output channels. The products are those of a 1x1 convolution, whose
-// pixels are patches.
+// The algorithm of Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks". The
+// transformed inputs of some patches, V, are (m + 2)^2 matrices of patches by input channels; each
+// is multiplied by the matrix of transformed weights that belongs to its place in the patch, which
+// gives M, of patches by output channels. The products are those of a 1x1 convolution, whose pixels
+// are patches.
 #include "runtime/cpu/conv/winograd.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "graph/region.h"
 #include "runtime/cpu/conv/activation.h"
+#include "runtime/cpu/conv/tensors.h"
 #include "runtime/cpu/conv/tile.h"
 #include "runtime/cpu/conv/winograd_tile.h"
 #include "runtime/cpu/parallel.h"
@@ -72,11 +74,6 @@ class WinogradConvolution final : public Kernel {
   absl::Status Run(const KernelArgs& args, KernelState* state) const override;
 
  private:
-  struct Tensors {
-    const char *src, *weights, *z;
-    const float* bias;
-    char* dst;
-  };
   struct Patch {
     int64_t image, y, x;  // of its first output pixel
   };
@@ -89,10 +86,10 @@ class WinogradConvolution final : public Kernel {
     return {index / (patches_h_ * patches_w_), index / patches_w_ % patches_h_ * m_,
             index % patches_w_ * m_};
   }
-  void TransformInput(const Tensors& tensors, Range patches, Range blocks, char* v) const;
-  void Multiply(const Tensors& tensors, int64_t patches, int64_t place, int64_t panel,
+  void TransformInput(const ConvTensors& tensors, Range patches, Range blocks, char* v) const;
+  void Multiply(const ConvTensors& tensors, int64_t patches, int64_t place, int64_t panel,
                 const char* v, char* product) const;
-  void TransformOutput(const Tensors& tensors, Range patches, Range blocks,
+  void TransformOutput(const ConvTensors& tensors, Range patches, Range blocks,
                        const char* product) const;
 
   const ConvProblem problem_;
@@ -111,7 +108,7 @@ class WinogradConvolution final : public Kernel {
   const bool together_;
   const double relative_time_;
   int64_t steps_;            // through the patches
-  int64_t slots_;            // scratch for so many steps at a time
+  int64_t slots_;            // workspace for so many steps at a time
   int64_t most_;             // patches of a step
   int64_t v_step_, m_step_;  // bytes from place to place
 };
@@ -205,7 +202,7 @@ std::pair<int, int> Inside(int64_t origin, int64_t length, int64_t limit) {
   return {static_cast<int>(begin), static_cast<int>(end)};
 }
 
-void WinogradConvolution::TransformInput(const Tensors& tensors, Range patches, Range blocks,
+void WinogradConvolution::TransformInput(const ConvTensors& tensors, Range patches, Range blocks,
                                          char* v) const {
   const int64_t count = patches.size();
   WinogradInput input;
@@ -224,7 +221,7 @@ void WinogradConvolution::TransformInput(const Tensors& tensors, Range patches, 
 }
 
 // The products of one place for one panel of output channels.
-void WinogradConvolution::Multiply(const Tensors& tensors, int64_t patches, int64_t place,
+void WinogradConvolution::Multiply(const ConvTensors& tensors, int64_t patches, int64_t place,
                                    int64_t panel, const char* v, char* product) const {
   const int64_t blocks = BlocksOf(panel), lane_bytes = blocks * kBlockBytes;
   const int64_t place_bytes = in_blocks_ * out_blocks_ * kChannelBlock * kBlockBytes;
@@ -261,7 +258,7 @@ void WinogradConvolution::Multiply(const Tensors& tensors, int64_t patches, int6
   }
 }
 
-void WinogradConvolution::TransformOutput(const Tensors& tensors, Range patches, Range blocks,
+void WinogradConvolution::TransformOutput(const ConvTensors& tensors, Range patches, Range blocks,
                                           const char* product) const {
   const int64_t count = patches.size(), channels = problem_.geometry.out_channels;
   WinogradOutput output = {};
@@ -294,18 +291,11 @@ void WinogradConvolution::TransformOutput(const Tensors& tensors, Range patches,
 }
 
 absl::Status WinogradConvolution::Run(const KernelArgs& args, KernelState* /*state*/) const {
-  Tensors tensors;
-  tensors.src = static_cast<const char*>(args.inputs[ConvBiasForward::kSrc]);
-  tensors.weights = static_cast<const char*>(args.inputs[ConvBiasForward::kFilter]);
-  tensors.bias =
-      problem_.has_bias ? static_cast<const float*>(args.inputs[ConvBiasForward::kBias]) : nullptr;
-  tensors.z =
-      problem_.z.has_value() ? static_cast<const char*>(args.inputs[ConvBiasForward::kZ]) : nullptr;
-  tensors.dst = static_cast<char*>(args.outputs[0]);
-  char* const scratch = static_cast<char*>(args.workspace);
+  const ConvTensors tensors = ConvTensorsOf(args, problem_.has_bias, problem_.z.has_value());
+  char* const workspace = static_cast<char*>(args.workspace);
   const int threads = problem_.threads;
   if (together_) {
-    char *const v = scratch, *const product = scratch + places_ * v_step_;
+    char *const v = workspace, *const product = workspace + places_ * v_step_;
     for (int64_t step = 0; step < steps_; ++step) {
       const Range patches = Part(step, steps_, patches_);
       ParallelFor(threads, in_blocks_, 1, [&](int64_t begin, int64_t end) {
@@ -323,7 +313,7 @@ absl::Status WinogradConvolution::Run(const KernelArgs& args, KernelState* /*sta
     return absl::OkStatus();
   }
   ParallelPieces(threads, steps_, [&](int64_t step, int thread) {
-    char *const v = scratch + thread * SlotBytes(), *const product = v + places_ * v_step_;
+    char *const v = workspace + thread * SlotBytes(), *const product = v + places_ * v_step_;
     const Range patches = Part(step, steps_, patches_);
     TransformInput(tensors, patches, {0, in_blocks_}, v);
     for (int64_t place = 0; place < places_; ++place) {

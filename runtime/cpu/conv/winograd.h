@@ -1,5 +1,5 @@
-// Winograd's convolution F(m x m, 3 x 3) on blocked images: fewer multiplications, for scratch and
-// larger weights.
+// Winograd's convolution F(m x m, 3 x 3) on blocked images (Lavin and Gray 2016, "Fast Algorithms
+// for Convolutional Neural Networks"): fewer multiplications, for workspace and larger weights.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_H_
 #define ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_H_
 
@@ -14,7 +14,7 @@ namespace ashlar::cpu {
 // products, output transform). Results do not depend on it.
 struct WinogradBlocking {
   int64_t patches = 14;  // at a time
-  // All threads work on the same patches; else each has its own, and its own scratch.
+  // All threads work on the same patches; else each has its own, and its own workspace.
   bool together = false;
 };
 

@@ -1,6 +1,6 @@
-// The transforms of Winograd's convolution, F(m x m, 3 x 3): one patch of m + 2 by m + 2 pixels by
-// one block of 16 channels. As conv_tile.h: plain data, code for each instruction set in its own
-// file.
+// The transforms of Winograd's convolution, F(m x m, 3 x 3) (winograd.h): one patch of m + 2 by m +
+// 2 pixels by one block of 16 channels. As tile.h: plain data, code for each instruction set in its
+// own file.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_TILE_H_
 #define ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_TILE_H_
 
@@ -36,7 +36,7 @@ struct WinogradOutput {
   int64_t z_row_step, z_column_step;
   char* dst;
   int64_t dst_row_step, dst_column_step;
-  int rows, columns;  // of the m x m outputs, those that exist
+  int rows, columns;  // of the m x m outputs, as many as exist
   ConvFinish finish;
   int channels;  // of the block that exist
 };

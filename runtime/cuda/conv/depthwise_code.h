@@ -1,4 +1,5 @@
-// Convolution of every channel with a window of its own. Compiles for the host and for devices.
+// Convolution of every channel with a window of its own, by its definition: one thread some columns
+// of a row by a pack of channels. Compiles for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_DEPTHWISE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_DEPTHWISE_CODE_H_
 

@@ -1,4 +1,5 @@
-// Convolution without a library. Compiles for the host and for devices.
+// Convolution without a library, by its definition: one thread an element of the output. Compiles
+// for the host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_DIRECT_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_DIRECT_CODE_H_
 

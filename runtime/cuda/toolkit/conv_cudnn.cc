@@ -148,10 +148,10 @@ std::vector<GraphTail> TailsOf(const ConvProblem& problem) {
   return tails;
 }
 
-void KeepLeastScratch(CudnnKernels& kernels) {
+void KeepLeastWorkspace(CudnnKernels& kernels) {
   int64_t least = kernels[0]->workspace_bytes();
   for (const auto& kernel : kernels) least = std::min(least, kernel->workspace_bytes());
-  least = std::max(least, kNegligibleScratch);
+  least = std::max(least, kNegligibleWorkspace);
   kernels.erase(
       std::remove_if(kernels.begin(), kernels.end(),
                      [&](const auto& kernel) { return kernel->workspace_bytes() > least; }),
@@ -174,7 +174,7 @@ absl::StatusOr<KernelList> CudnnConvolutions(const ConvProblem& problem,
     }
     if (!engines->empty() && engines->front().slowdown < kLastResort) break;
   }
-  if (problem.policy.least_memory && !kernels.empty()) KeepLeastScratch(kernels);
+  if (problem.policy.least_memory && !kernels.empty()) KeepLeastWorkspace(kernels);
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
     return a->relative_time() < b->relative_time();
   });

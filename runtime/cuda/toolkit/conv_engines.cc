@@ -147,7 +147,7 @@ class EngineSearch {
     for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       absl::StatusOr<std::vector<Descriptor>> configs = Configs(*graph_, mode, device_);
       if (configs.ok()) Consider(*configs, mode == CUDNN_HEUR_MODE_FALLBACK);
-      if (without_scratch_) break;  // the others are slower
+      if (without_workspace_) break;  // the others are slower
     }
     return std::move(engines_);
   }
@@ -161,7 +161,7 @@ class EngineSearch {
     bool takes_all = false;
     for (Descriptor& config : configs) {
       const bool full = engines_.size() >= limits_.engines;
-      if (full && without_scratch_) return;
+      if (full && without_workspace_) return;
       const absl::StatusOr<Traits> traits = TraitsOf(problem_, config);
       if (!traits.ok() || !traits->allowed) {
         place += place > 0;
@@ -173,18 +173,18 @@ class EngineSearch {
                               (fallback ? kFallback : 0);
       if (traits->compiled && compiled_ >= limits_.compiled) continue;
       const bool room = !full && of_engine_[traits->index] < limits_.per_engine;
-      if (!room && without_scratch_) continue;
+      if (!room && without_workspace_) continue;
       absl::StatusOr<std::string> name = NameOf(traits->index, config);
       absl::StatusOr<ConvEngine> engine = Prepare(graph_, std::move(config), device_);
       compiled_ += traits->compiled;
       lacked_memory_ |= absl::IsUnavailable(engine.status());
       if (!name.ok() || !engine.ok()) continue;
-      const bool has_scratch = engine->workspace > kNegligibleScratch;
-      if (!room && has_scratch) continue;
+      const bool has_workspace = engine->workspace > kNegligibleWorkspace;
+      if (!room && has_workspace) continue;
       engine->name = *std::move(name);
       engine->slowdown = slowdown;
       ++of_engine_[traits->index];
-      without_scratch_ |= !has_scratch;
+      without_workspace_ |= !has_workspace;
       tensor_cores_ |= traits->tensor_cores;
       engines_.push_back(*std::move(engine));
     }
@@ -197,7 +197,7 @@ class EngineSearch {
   std::vector<ConvEngine> engines_;
   std::map<int64_t, int> of_engine_;
   int compiled_ = 0;
-  bool without_scratch_ = false;
+  bool without_workspace_ = false;
   bool tensor_cores_ = false;  // some engine has them
   bool lacked_memory_ = false;
 };

@@ -16,7 +16,7 @@ namespace ashlar::cuda {
 inline constexpr double kLastResort = 1;
 
 // An engine that was prepared for a graph: to run, or, without a device, to be asked for its
-// scratch.
+// workspace.
 struct ConvEngine {
   std::shared_ptr<const ConvGraph> graph;
   std::shared_ptr<const Descriptor> config;  // what the plan refers to
@@ -29,7 +29,7 @@ struct ConvEngine {
 };
 
 // For the problem's graph with that tail: those that the library's heuristics name first and that
-// round as the problem allows, and one without scratch to speak of (kNegligibleScratch). Empty
+// round as the problem allows, and one without workspace to speak of (kNegligibleWorkspace). Empty
 // where the library takes no such graph. What was found before is not prepared again. May be called
 // by several threads.
 std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& problem,

@@ -1,5 +1,5 @@
 // Launches of copies.
-#include "runtime/cuda/pointwise.h"
+#include "runtime/cuda/copy_code.h"
 #include "runtime/cuda/toolkit/grid.h"
 
 namespace ashlar::cuda {

@@ -88,7 +88,7 @@ class CudaDevice final : public Device {
   int64_t tensor_alignment() const override { return 16; }  // packs of elements
   Format image_format() const override { return Format::kNHWC; }
   // cuDNN's kernels without tensor cores are for NCHW: around them it copies images in NHWC, in
-  // scratch of the size of both.
+  // workspace of the size of both.
   bool leaves_images(DType precision, const KernelPolicy& policy) const override {
     return precision == DType::kFloat32 && !policy.allow_tf32;
   }

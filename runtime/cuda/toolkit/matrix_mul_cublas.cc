@@ -220,7 +220,7 @@ class CublasMatrixMul final : public Kernel {
   double relative_time_;
 };
 
-// What algorithms may be: with at most `limit` bytes of scratch, for tensors as they are aligned
+// What algorithms may be: with at most `limit` bytes of workspace, for tensors as they are aligned
 // here, and with sums in Float32, which those of parts of the inner dimension need not be.
 absl::Status SetPreference(int64_t limit, DType output, Preference& preference) {
   ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulPreferenceCreate(preference.address()));
@@ -271,7 +271,7 @@ absl::StatusOr<KernelList> CublasMatrixMuls(const MatrixMulBiasParam& param,
                           MakeProduct(param, request));
   if (product == nullptr) return kernels;
   const int most = request.policy.all_candidates ? kAllCandidates : kByHeuristics;
-  std::set<std::string> known;  // what needs no scratch is an answer to both limits
+  std::set<std::string> known;  // what needs no workspace is an answer to both limits
   for (int64_t limit : kWorkspaceLimits) {
     Preference preference;
     ASHLAR_RETURN_IF_ERROR(SetPreference(limit, request.outputs[0].dtype, preference));
@@ -287,7 +287,7 @@ absl::StatusOr<KernelList> CublasMatrixMuls(const MatrixMulBiasParam& param,
       ASHLAR_ASSIGN_OR_RETURN(const std::string name, NameOf(choices[i].algo));
       // Names do not say all that algorithms differ in.
       if (!known.insert(absl::StrCat(name, " ", choices[i].workspaceSize)).second) continue;
-      const double time = 1.0 + kRankSlowdown * i;  // without scratch no slower than with it
+      const double time = 1.0 + kRankSlowdown * i;  // without workspace no slower than with it
       kernels.push_back(
           std::make_unique<CublasMatrixMul>(product, device.cublas, choices[i], name, time));
     }

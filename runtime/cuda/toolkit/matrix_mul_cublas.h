@@ -8,9 +8,9 @@
 
 namespace ashlar::cuda {
 
-// The algorithms that the library's heuristics name, with scratch and without, best first. Empty
+// The algorithms that the library's heuristics name, with workspace and without, best first. Empty
 // where it takes no such product: batches whose matrices are not one stride apart. Without a device
-// one kernel without scratch stands for all; it can be planned with, but not run.
+// one kernel without workspace stands for all; it can be planned with, but not run.
 absl::StatusOr<KernelList> CublasMatrixMuls(const MatrixMulBiasParam& param,
                                             const KernelRequest& request,
                                             const LibraryDevice& device);

@@ -1,5 +1,5 @@
 // Launches of what moves elements and copies none.
-#include "runtime/cuda/pointwise.h"
+#include "runtime/cuda/movement_code.h"
 #include "runtime/cuda/toolkit/grid.h"
 
 namespace ashlar::cuda {

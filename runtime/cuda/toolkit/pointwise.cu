@@ -1,4 +1,4 @@
-// Launches of chains of scalar functions and of conversions.
+// Launches of chains of scalar functions.
 #include "runtime/cuda/pointwise.h"
 #include "runtime/cuda/toolkit/grid.h"
 
@@ -15,17 +15,6 @@ __global__ void __launch_bounds__(kThreads) ChainPackKernel(const __grid_constan
   ASHLAR_GRID_LOOP(i, p.walk.extents.elements) ChainPackAt<T, kPack>(p, i);
 }
 
-template <typename Real>
-__global__ void __launch_bounds__(kThreads) ConvertKernel(const __grid_constant__ ConvertParams p) {
-  ASHLAR_GRID_LOOP(i, p.walk.extents.elements) ConvertAt<Real>(p, i);
-}
-
-template <typename From, typename To>
-__global__ void __launch_bounds__(kThreads)
-    ConvertPackKernel(const __grid_constant__ ConvertParams p) {
-  ASHLAR_GRID_LOOP(i, p.walk.extents.elements) ConvertPackAt<From, To, 4>(p, i);
-}
-
 }  // namespace
 
 LaunchError Launch(const ChainParams& p, void* stream) {
@@ -38,18 +27,6 @@ LaunchError Launch(const ChainParams& p, void* stream) {
   }
   return Start(IsReal(p.dtype) ? ChainKernel<float> : ChainKernel<double>, blocks, kThreads, stream,
                p);
-}
-
-LaunchError Launch(const ConvertParams& p, void* stream) {
-  auto* kernel = IsReal(p.from) && IsReal(p.to) ? ConvertKernel<float> : ConvertKernel<double>;
-  if (p.pack > 1 && p.from == Scalar::kFloat32) {
-    kernel = p.to == Scalar::kFloat16 ? ConvertPackKernel<float, Half>
-                                      : ConvertPackKernel<float, BFloat16>;
-  } else if (p.pack > 1) {
-    kernel = p.from == Scalar::kFloat16 ? ConvertPackKernel<Half, float>
-                                        : ConvertPackKernel<BFloat16, float>;
-  }
-  return Start(kernel, Blocks(p.walk.extents.elements), kThreads, stream, p);
 }
 
 }  // namespace ashlar::cuda

@@ -12,7 +12,6 @@ namespace ashlar::testing {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 class FoldConstantsTest : public PassTest {
  protected:
@@ -58,7 +57,7 @@ TEST_F(FoldConstantsTest, ArithmeticOnConstants) {
 TEST_F(FoldConstantsTest, WholeGraphOfConstants) {
   const int a = make_.Constant(RandomTensor(random_, {3, 5}));
   const Graph after = FoldTo(make_.Add<Elemwise>({ScalarFunction::kExp}, {a}));
-  EXPECT_THAT(ComputingTypes(after), IsEmpty());
+  EXPECT_THAT(ComputingTypes(after), ElementsAre());
   EXPECT_EQ(after.inputs().size(), 1u);
 }
 
@@ -72,7 +71,7 @@ TEST_F(FoldConstantsTest, IdentitiesGo) {
 
 TEST_F(FoldConstantsTest, AnOutputMayBecomeTheInputItself) {
   const Graph after = FoldTo(make_.Add<TypeCvt>({DType::kFloat32}, {x_}, "cast"));
-  EXPECT_THAT(ComputingTypes(after), IsEmpty());
+  EXPECT_THAT(ComputingTypes(after), ElementsAre());
   EXPECT_EQ(after.outputs()[0].name, "cast");
   EXPECT_EQ(after.outputs()[0].var, after.inputs()[0].var);
 }

@@ -62,7 +62,7 @@ TEST_F(FuseTest, EveryActivation) {
 }
 
 TEST_F(FuseTest, ClampKeepsItsBounds) {
-  const int clamp = make_.Add<Elemwise>({ScalarFunction::kClamp, -0.25, 0.5}, {Conv(x_, 3, 4)});
+  const int clamp = make_.Add<Elemwise>({ScalarFunction::kClamp, {-0.25, 0.5}}, {Conv(x_, 3, 4)});
   const Graph after = FuseTo(clamp);
   EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
   const auto& op =

@@ -47,8 +47,7 @@ TEST_F(PrecisionTest, CastsStandAtTheBordersOnly) {
 }
 
 TEST_F(PrecisionTest, SoftmaxAndReductionsStayInFloat32) {
-  const int x = make_.Input("x", {2, 8, 4, 4});
-  const int a = Conv(x, 8, "a");
+  const int a = Conv(make_.Input("x", {2, 8, 4, 4}), 8, "a");
   const int sum = make_.Add<Reduce>({ReduceMode::kMean, 3}, {a}, "sum");
   const int flat = make_.Add<Reshape>({}, {sum, make_.Constant(Int32Vector({2, 32}))}, "flat");
   const int product = make_.Add<MatrixMul>({}, {flat, Random({32, 4})}, "product");

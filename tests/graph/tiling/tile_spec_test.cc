@@ -1,14 +1,12 @@
 #include "graph/tiling/tile_spec.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/refused_texts.h"
 #include "tests/support/status.h"
 
 namespace ashlar {
 namespace {
-
-using ::testing::HasSubstr;
 
 TEST(TileSpecTest, TextAndSpecAreTheSame) {
   for (const char* text :
@@ -19,10 +17,7 @@ TEST(TileSpecTest, TextAndSpecAreTheSame) {
 }
 
 TEST(TileSpecTest, ErrorsSayWhereAndWhatIsExpected) {
-  const struct {
-    const char* text;
-    const char* message;
-  } cases[] = {
+  const std::vector<testing::RefusedText> texts = {
       {"x", "expected an operator's id at character 1"},
       {"1:rows2", "expected '-' at character 2"},
       {"1-2", "expected ':' at character 4"},
@@ -37,10 +32,8 @@ TEST(TileSpecTest, ErrorsSayWhereAndWhatIsExpected) {
       {"1-2:rows2;", "expected an operator's id at character 11"},
       {"1-2:batch2(1-2:batch2(1-2:batch2(1-2:batch2(1-2:rows2))))", "nested too deeply"},
   };
-  for (const auto& c : cases) {
-    SCOPED_TRACE(c.text);
-    EXPECT_THAT(std::string(TileSpec::Parse(c.text).status().message()), HasSubstr(c.message));
-  }
+  testing::ExpectTextsRefused(
+      texts, [](const std::string& text) { return TileSpec::Parse(text).status(); });
 }
 
 }  // namespace

@@ -108,62 +108,57 @@ TEST(TileTest, SegmentsOfOneGraphAreIndependent) {
   EXPECT_GT(tiled.nodes().size(), 2 * 16u + 2 * 6u);
 }
 
-// A pool whose divisor counts what lies outside of its tile as padding.
-class WrongDivisor final : public Operator {
+// An operator of the same name that does all as it does.
+template <typename Op>
+class Wrapped : public Operator {
  public:
-  explicit WrongDivisor(PoolingParam param) : pool_(param) {}
-  absl::string_view type() const override { return "PoolingForward"; }
-  std::string base_name() const override { return "pooling"; }
-  ParamList params() const override { return pool_.params(); }
+  explicit Wrapped(typename Op::Param param) : op_(param) {}
+  absl::string_view type() const override { return op_.type(); }
+  std::string base_name() const override { return op_.base_name(); }
+  ParamList params() const override { return op_.params(); }
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> i) const override {
-    return pool_.Infer(i);
+    return op_.Infer(i);
   }
   absl::StatusOr<std::vector<HostTensor>> Evaluate(absl::Span<const HostTensor> i) const override {
-    return pool_.Evaluate(i);
+    return op_.Evaluate(i);
   }
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override {
-    return pool_.InputRegions(output, site);
+    return op_.InputRegions(output, site);
   }
   std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
                                       const Site& site) const override {
-    std::optional<Replacement> at = pool_.AtRegion(output, given, site);
+    return op_.AtRegion(output, given, site);
+  }
+
+ private:
+  const Op op_;
+};
+
+// A pool whose divisor counts what lies outside of its tile as padding.
+class WrongDivisor final : public Wrapped<PoolingForward> {
+ public:
+  using Wrapped::Wrapped;
+  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
+                                      const Site& site) const override {
+    std::optional<Replacement> at = Wrapped::AtRegion(output, given, site);
     PoolingParam param = static_cast<const PoolingForward&>(*at->op).param();
     param.mode = PoolingMode::kAverage;
     at->op = std::make_shared<const PoolingForward>(param);
     return at;
   }
-
- private:
-  const PoolingForward pool_;
 };
 
 // A convolution that puts zeros where its tile ends.
-class NoHalo final : public Operator {
+class NoHalo final : public Wrapped<ConvBiasForward> {
  public:
-  explicit NoHalo(ConvBiasParam param) : conv_(param) {}
-  absl::string_view type() const override { return "ConvBiasForward"; }
-  std::string base_name() const override { return "conv_bias"; }
-  ParamList params() const override { return conv_.params(); }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> i) const override {
-    return conv_.Infer(i);
-  }
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(absl::Span<const HostTensor> i) const override {
-    return conv_.Evaluate(i);
-  }
+  using Wrapped::Wrapped;
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override {
-    std::optional<std::vector<Region>> regions = conv_.InputRegions(output, site);
+    std::optional<std::vector<Region>> regions = Wrapped::InputRegions(output, site);
     (*regions)[0][2] = output[2];
     return regions;
   }
-  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
-                                      const Site& site) const override {
-    return conv_.AtRegion(output, given, site);
-  }
-
- private:
-  const ConvBiasForward conv_;
 };
 
 TEST(TileTest, AWrongDivisorIsSeen) {
@@ -195,7 +190,7 @@ TEST(TileTest, AMissingHaloAtAJoinIsSeen) {
     std::mt19937_64 random(1);
     GraphMaker maker;
     const int input = maker.Input("x", {1, 2, 12, 5});
-    const int x = maker.Add<Elemwise>({.mode = ScalarFunction::kNegate}, {input});
+    const int x = maker.Add<Elemwise>({ScalarFunction::kNegate}, {input});
     ConvBiasParam param;
     param.pad_h = param.pad_w = 1;
     OperatorPtr op = std::make_shared<const ConvBiasForward>(param);
@@ -203,7 +198,7 @@ TEST(TileTest, AMissingHaloAtAJoinIsSeen) {
     const int filter = maker.Constant(RandomTensor(random, {2, 2, 3, 3}));
     const int bias = maker.Constant(RandomTensor(random, {1, 2, 1, 1}));
     const int y = maker.Add(op, {x, filter, bias});
-    maker.Output(maker.Add<Elemwise>({.mode = ScalarFunction::kAdd}, {y, x}));
+    maker.Output(maker.Add<Elemwise>({ScalarFunction::kAdd}, {y, x}));
     const Graph graph = std::move(maker).Build();
     const int last = graph.node(graph.var(graph.outputs()[0].var).producer).id;
     for (const char* kind : {"rows4", "lines4"}) {
@@ -217,9 +212,9 @@ TEST(TileTest, AMissingHaloAtAJoinIsSeen) {
 TEST(TileTest, WhatCannotBeTiledIsNamed) {
   GraphMaker maker;
   const int x = maker.Input("x", {2, 3, 8, 8});
-  const int y = maker.Add<Elemwise>({.mode = ScalarFunction::kRelu}, {x}, "relu");
+  const int y = maker.Add<Elemwise>({ScalarFunction::kRelu}, {x}, "relu");
   const int z = maker.Add<Softmax>({.axis = 2}, {y}, "softmax");
-  maker.Output(maker.Add<Elemwise>({.mode = ScalarFunction::kAbs}, {z}, "abs"));
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kAbs}, {z}, "abs"));
   const Graph graph = std::move(maker).Build();
   const auto id = [&](const char* name) {
     for (const OperatorNode& node : graph.nodes()) {

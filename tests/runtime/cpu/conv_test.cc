@@ -8,27 +8,15 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "opr/conv_bias.h"
 #include "runtime/cpu/host_processor.h"
 #include "runtime/cpu/kernels.h"
+#include "tests/cases/convolution_layer.h"
 
 namespace ashlar::cpu {
 namespace {
 
-struct Layer {
-  const char* name;
-  int64_t batch, in, out;  // channels over all groups
-  int64_t h, w;
-  int64_t fh, fw;
-  ConvBiasParam param = {};
-};
-
-ConvBiasParam Window(int64_t stride, int64_t pad) {
-  ConvBiasParam param;
-  param.stride_h = param.stride_w = stride;
-  param.pad_h = param.pad_w = pad;
-  return param;
-}
+using testing::Layer;
+using testing::Window;
 
 // The candidates for a layer in NCHW16c (the first layer: behind a row-major image), with constant
 // weights, bias, ReLU, and z where `residual`.
@@ -60,22 +48,22 @@ KernelList Candidates(const Layer& layer, bool residual, int threads,
   return kernels.ok() ? std::move(*kernels) : KernelList();
 }
 
-TEST(ConvTest, ResNet50NeedsNoScratch) {
+TEST(ConvTest, ResNet50NeedsNoWorkspace) {
   if (HostProcessor().isa == Isa::kBaseline)
     GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
   std::vector<std::pair<Layer, bool>> layers = {
-      {{"stem", 1, 3, 64, 224, 224, 7, 7, Window(2, 3)}, false}};
+      {{"stem", 1, 3, 64, 224, 224, 7, 7, 1, Window(2, 3)}, false}};
   int64_t in = 64, size = 56;
   for (int stage = 0; stage < 4; ++stage) {
     const int64_t middle = int64_t{64} << stage, out = 4 * middle;
     for (int64_t stride : {stage == 0 ? 1 : 2, 1}) {
       const int64_t next = size / stride;
-      layers.push_back({{"reduce", 1, in, middle, size, size, 1, 1, Window(1, 0)}, false});
-      layers.push_back({{"3x3", 1, middle, middle, size, size, 3, 3, Window(stride, 1)}, false});
+      layers.push_back({{"reduce", 1, in, middle, size, size, 1, 1, 1, Window(1, 0)}, false});
+      layers.push_back({{"3x3", 1, middle, middle, size, size, 3, 3, 1, Window(stride, 1)}, false});
       if (in != out) {
-        layers.push_back({{"shortcut", 1, in, out, size, size, 1, 1, Window(stride, 0)}, false});
+        layers.push_back({{"shortcut", 1, in, out, size, size, 1, 1, 1, Window(stride, 0)}, false});
       }
-      layers.push_back({{"expand", 1, middle, out, next, next, 1, 1, Window(1, 0)}, true});
+      layers.push_back({{"expand", 1, middle, out, next, next, 1, 1, 1, Window(1, 0)}, true});
       in = out, size = next;
     }
   }
@@ -84,10 +72,10 @@ TEST(ConvTest, ResNet50NeedsNoScratch) {
       SCOPED_TRACE(absl::StrCat(layer.name, " ", layer.in, " to ", layer.out, " of ", layer.h,
                                 ", threads ", threads));
       const KernelList kernels = Candidates(layer, residual, threads);
-      const auto free_of_scratch = [](const std::unique_ptr<Kernel>& kernel) {
+      const auto free_of_workspace = [](const std::unique_ptr<Kernel>& kernel) {
         return kernel->workspace_bytes() == 0;
       };
-      const auto free = std::find_if(kernels.begin(), kernels.end(), free_of_scratch);
+      const auto free = std::find_if(kernels.begin(), kernels.end(), free_of_workspace);
       ASSERT_NE(free, kernels.end());
       EXPECT_LE((*free)->relative_time(), 1.01);
       for (size_t i = 1; i < kernels.size(); ++i) {
@@ -101,7 +89,7 @@ TEST(ConvTest, CandidatesShareTheirPackedFilter) {
   if (HostProcessor().isa == Isa::kBaseline)
     GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
   const KernelList kernels =
-      Candidates({"shortcut", 1, 256, 512, 56, 56, 1, 1, Window(2, 0)}, false, 1);
+      Candidates({"shortcut", 1, 256, 512, 56, 56, 1, 1, 1, Window(2, 0)}, false, 1);
   ASSERT_GE(kernels.size(), 2u);
   const std::optional<Packing> first = kernels[0]->packing(ConvBiasForward::kFilter);
   const std::optional<Packing> second = kernels[1]->packing(ConvBiasForward::kFilter);
@@ -115,7 +103,7 @@ TEST(ConvTest, CandidatesShareTheirPackedFilter) {
 TEST(ConvTest, PoliciesLeaveTheDirectKernels) {
   if (HostProcessor().isa == Isa::kBaseline)
     GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
-  const Layer layer{"3x3", 1, 128, 128, 28, 28, 3, 3, Window(1, 1)};
+  const Layer layer{"3x3", 1, 128, 128, 28, 28, 3, 3, 1, Window(1, 1)};
   const auto winograd = [](const std::unique_ptr<Kernel>& kernel) {
     return absl::StartsWith(kernel->implementation(), "winograd");
   };

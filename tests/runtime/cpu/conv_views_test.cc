@@ -174,16 +174,16 @@ std::vector<float> Result(const Problem& problem, Isa isa, int threads, ImageVie
   const HostTensor& filter = problem.inputs[ConvBiasForward::kFilter];
   std::vector<float> packed(kernel->packing(ConvBiasForward::kFilter)->bytes / 4);
   EXPECT_TRUE(kernel->Pack(ConvBiasForward::kFilter, filter, packed.data()).ok());
-  // A canary stands behind the scratch.
-  std::vector<float> scratch(kernel->workspace_bytes() / 4 + 1,
-                             std::numeric_limits<float>::quiet_NaN());
-  scratch.back() = kCanary;
+  // A canary stands behind the workspace.
+  std::vector<float> workspace(kernel->workspace_bytes() / 4 + 1,
+                               std::numeric_limits<float>::quiet_NaN());
+  workspace.back() = kCanary;
   const void* inputs[] = {src.data(), packed.data(), problem.inputs[2].raw(), z_or_dst.data()};
   void* outputs[] = {dst.data()};
   const KernelArgs args{absl::MakeConstSpan(inputs, has_z ? 4 : 3), absl::MakeSpan(outputs),
-                        scratch.data()};
+                        workspace.data()};
   EXPECT_TRUE(kernel->Run(args, nullptr).ok());
-  EXPECT_EQ(scratch.back(), kCanary);
+  EXPECT_EQ(workspace.back(), kCanary);
 
   // Every value where it belongs, and nothing anywhere else.
   double square = 0, worst = 0;

@@ -42,7 +42,8 @@ TEST_P(CpuKernels, ComputeWhatTheirOperatorMeans) {
     return;
   }
   GetParam().add(cases);
-  EXPECT_EQ(count > 0, device.kernels().Find(type) != nullptr);
+  const bool composed = type == "Convolution3DForward" || type == "LSTM";  // on every device
+  EXPECT_EQ(count > 0 && !composed, device.kernels().Find(type) != nullptr);
 }
 
 TEST(CpuKernelsTest, SameBitsWithAnyNumberOfThreads) {

@@ -13,7 +13,7 @@
 
 #include "gtest/gtest.h"
 #include "runtime/cpu/parallel.h"
-#include "runtime/measure/heap_counter.h"
+#include "runtime/measure/heap/heap_counter.h"
 
 namespace ashlar::cpu {
 namespace {

@@ -1,4 +1,4 @@
-// Every case of every operator in parts: the same values as whole, by the operators' own
+// Every case of every operator tiled: the same values as whole, by the operators' own
 // evaluation.
 #include <gtest/gtest.h>
 
@@ -37,8 +37,9 @@ TEST(TiledCases, GiveTheSameAsWhole) {
       EXPECT_LE(WorstError(values[0], test.expected[0], test.floor, /*signs=*/true), 1e-6);
     }
   });
-  for (const char* type : {"BatchNorm", "ConvBiasForward", "ConvolutionForward", "Elemwise", "LRN",
-                           "PoolingForward", "TypeCvt"}) {
+  for (const char* type : {"Attention", "BatchNorm", "ConvBiasForward", "ConvolutionBackwardData",
+                           "ConvolutionForward", "Elemwise", "GridSample", "LRN", "LayerNorm",
+                           "Pad", "PoolingForward", "Resize", "TypeCvt"}) {
     EXPECT_GE(tiled[type], 5) << type;
   }
 }

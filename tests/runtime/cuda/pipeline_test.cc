@@ -10,7 +10,7 @@
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
 #include "opr/pooling.h"
-#include "runtime/measure/heap_counter.h"
+#include "runtime/measure/heap/heap_counter.h"
 #include "runtime/session/bind_tensors.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"

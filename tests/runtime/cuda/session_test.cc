@@ -14,7 +14,6 @@
 #include "opr/softmax.h"
 #include "opr/subtensor.h"
 #include "runtime/measure/measure.h"
-#include "runtime/measure/time_prediction.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/profiler.h"
 #include "tests/runtime/cuda/emulated_device.h"
@@ -293,13 +292,6 @@ TEST_F(CudaSession, ProfilesOnBothClocks) {
     busy += device.end > device.start;
   }
   EXPECT_GE(busy, 5);  // an emulated second for each launch
-}
-
-TEST_F(CudaSession, PredictsTimesOnTheDevicesClock) {
-  const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(Network(1), OnGpu()));
-  int64_t launches = 0;
-  for (const auto& kernel : planned->kernels) launches += kernel != nullptr;
-  EXPECT_GE(Value(PredictTime(*planned)), 1000.0 * static_cast<double>(launches - 2));
 }
 
 TEST_F(CudaSession, VerifyMeasuresTheDevicesMemory) {

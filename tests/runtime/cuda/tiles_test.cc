@@ -1,4 +1,4 @@
-// Graphs executed in parts on a device with images in NHWC: its kernels compiled for the host.
+// Tiled graphs on a device with images in NHWC: its kernels compiled for the host.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 PlanRequest OnGpu() {
   PlanRequest request;
   request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
-  request.means.planner.limits.time = absl::ZeroDuration();
+  request.means.planner.limits.work = 0;
   return request;
 }
 
@@ -80,8 +80,8 @@ bool HasImagesIn(const Graph& graph, Format format) {
                      [&](const Var& var) { return var.type.format == format; });
 }
 
-// What a device leaves in NCHW when it executes it whole is in its own format in parts, and a
-// budget that the whole fits is met by the whole.
+// What a device leaves in NCHW when it executes it whole is in its own format where it is tiled,
+// and a budget that the whole fits is met by the whole.
 TEST_F(CudaTiles, WholeImagesMayLieOtherwise) {
   device_.leaves_whole_images = true;
   std::mt19937_64 random(3);

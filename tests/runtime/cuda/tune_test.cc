@@ -101,8 +101,8 @@ TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
   EXPECT_EQ(Chosen(tuned), "first");
 }
 
-// Two layers of one kind, at one of which the peak has no room for the scratch of a kernel: what it
-// took at the other alone is no reason to take it.
+// Two layers of one kind, at one of which the peak has no room for the workspace of a kernel: what
+// it took at the other alone is no reason to take it.
 TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
   device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
     KernelList kernels;
@@ -122,10 +122,9 @@ TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
     return make.Add<ConvolutionForward>(
         padded, {input, make.Constant(RandomTensor(random, {8, 8, 3, 3}))}, name);
   };
-  const int start = make.Add<Elemwise>(ElemwiseParam{.mode = ScalarFunction::kExp}, {x}, "start");
+  const int start = make.Add<Elemwise>(ElemwiseParam{ScalarFunction::kExp}, {x}, "start");
   const int first = convolution(start, "first"), second = convolution(first, "second");
-  make.Output(
-      make.Add<Elemwise>(ElemwiseParam{.mode = ScalarFunction::kMul}, {second, start}, "mul"));
+  make.Output(make.Add<Elemwise>(ElemwiseParam{ScalarFunction::kMul}, {second, start}, "mul"));
   KernelRecord record;
   const std::vector<TunedProblem> problems =
       Value(Autotune(std::move(make).Build(), OnGpu(), {}, record));

@@ -44,9 +44,9 @@ TEST(KernelChoice, WorkspaceMayRaiseThePeakOnlyWhereLessOfItCostsMuch) {
   const std::vector<Case> cases = {
       {{{384, 1}, {0, 1.1}}, 100000, 0, 1},  // at the peak
       {{{384, 1}, {0, 2.0}}, 100000, 0, 0},
-      {{{kNegligibleScratch, 1}, {0, 1.1}}, 100000, 0, 1},
-      {{{kNegligibleScratch + 1, 1}, {131, 1.1}}, 100000, 0, 1},
-      {{{kNegligibleScratch + 2, 1}, {kNegligibleScratch + 1, 1.1}}, 100000, 4097, 1},
+      {{{kNegligibleWorkspace, 1}, {0, 1.1}}, 100000, 0, 1},
+      {{{kNegligibleWorkspace + 1, 1}, {131, 1.1}}, 100000, 0, 1},
+      {{{kNegligibleWorkspace + 2, 1}, {kNegligibleWorkspace + 1, 1.1}}, 100000, 4097, 1},
       {{{384, 1}, {0, 1.1}}, 99616, 0, 0},        // under the peak
       {{{384, 1}, {0, 1.1}}, 99617, 0, 1},        // a byte over it
       {{{384, 1}, {0, 2.0}}, 99617, 0, 0},        // the other is too slow

@@ -2,6 +2,7 @@
 
 #include "runtime/schedule/scheduler.h"
 #include "tests/runtime/schedule/graph_of_bytes.h"
+#include "tests/runtime/schedule/peak_of_order.h"
 
 namespace ashlar::testing {
 namespace {

@@ -1,4 +1,4 @@
-// Graphs of operators that mean nothing but have sizes, aliases and scratch.
+// Graphs of operators that mean nothing but have sizes, aliases and workspace.
 #ifndef ASHLAR_TESTS_RUNTIME_SCHEDULE_GRAPH_OF_BYTES_H_
 #define ASHLAR_TESTS_RUNTIME_SCHEDULE_GRAPH_OF_BYTES_H_
 

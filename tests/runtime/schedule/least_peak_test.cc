@@ -2,6 +2,7 @@
 #include <map>
 
 #include "runtime/schedule/scheduler.h"
+#include "tests/runtime/schedule/peak_of_order.h"
 #include "tests/runtime/schedule/random_graphs.h"
 
 namespace ashlar::testing {

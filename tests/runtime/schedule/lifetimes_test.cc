@@ -32,10 +32,10 @@ class LifetimesTest : public ::testing::Test {
     return (*builder_.Add(op, {}, options))[0];
   }
   int Unary(ScalarFunction mode, int x) {
-    return Add(std::make_shared<Elemwise>(ElemwiseParam{.mode = mode}), {x});
+    return Add(std::make_shared<Elemwise>(ElemwiseParam{mode}), {x});
   }
   int Sum(int a, int b) {
-    return Add(std::make_shared<Elemwise>(ElemwiseParam{.mode = ScalarFunction::kAdd}), {a, b});
+    return Add(std::make_shared<Elemwise>(ElemwiseParam{ScalarFunction::kAdd}), {a, b});
   }
   void Output(int x) { Add(std::make_shared<OutputCallback>(NoParam{}), {x}); }
 
@@ -222,11 +222,11 @@ TEST_F(LifetimesTest, WorkspacesAndGuardsArePlanned) {
   Finish({.inplace = false});
   workspace_[graph_.var(b).producer] = 1000;
   lifetimes_ = ComputeLifetimes(graph_, model_, order_, workspace_, 64, /*guard=*/64);
-  const int scratch = lifetimes_.workspace_buffer[graph_.var(b).producer];
-  ASSERT_GE(scratch, 0);
-  EXPECT_EQ(lifetimes_.problem.buffers[scratch].size, 1064);
-  EXPECT_EQ(lifetimes_.problem.buffers[scratch].lower, 2);
-  EXPECT_EQ(lifetimes_.problem.buffers[scratch].upper, 3);
+  const int workspace = lifetimes_.workspace_buffer[graph_.var(b).producer];
+  ASSERT_GE(workspace, 0);
+  EXPECT_EQ(lifetimes_.problem.buffers[workspace].size, 1064);
+  EXPECT_EQ(lifetimes_.problem.buffers[workspace].lower, 2);
+  EXPECT_EQ(lifetimes_.problem.buffers[workspace].upper, 3);
   EXPECT_EQ(BufferOf(a).size, 64 * 16 + 64);
 }
 

@@ -2,6 +2,7 @@
 
 #include "memory/validator.h"
 #include "tests/runtime/schedule/graph_of_bytes.h"
+#include "tests/runtime/schedule/peak_of_order.h"
 
 namespace ashlar::testing {
 namespace {
@@ -18,7 +19,7 @@ OrderedPlanOptions Options(const char* planner) {
   OrderedPlanOptions options;
   options.alignment = 16;
   options.planner.planner = planner;
-  options.planner.limits = {.time = absl::InfiniteDuration(), .nodes = 500};
+  options.planner.limits = {.work = memory::kEndlessWork, .nodes = 500};
   return options;
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/schedule/ordered_plan.h"
 #include "runtime/schedule/search.h"
 #include "runtime/schedule/tasks.h"
+#include "tests/runtime/schedule/peak_of_order.h"
 #include "tests/runtime/schedule/random_graphs.h"
 
 namespace ashlar::testing {

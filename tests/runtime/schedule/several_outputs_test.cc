@@ -3,6 +3,7 @@
 #include "runtime/schedule/lifetimes.h"
 #include "runtime/schedule/scheduler.h"
 #include "tests/runtime/schedule/graph_of_bytes.h"
+#include "tests/runtime/schedule/peak_of_order.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {

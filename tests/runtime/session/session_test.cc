@@ -11,6 +11,7 @@
 #include "runtime/measure/measure.h"
 #include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/session/bind_tensors.h"
 #include "tests/runtime/fake_device.h"
 
 namespace ashlar {
@@ -31,7 +32,7 @@ Graph Chain(int length) {
       std::make_shared<Host2DeviceCopy>(InputParam{DType::kFloat32, {kElements}}), {}, options))[0];
   for (int i = 0; i < length; ++i) {
     const ScalarFunction mode = i % 2 == 0 ? ScalarFunction::kTanh : ScalarFunction::kExp;
-    var = (*builder.Add(std::make_shared<Elemwise>(ElemwiseParam{.mode = mode}), {var}))[0];
+    var = (*builder.Add(std::make_shared<Elemwise>(ElemwiseParam{mode}), {var}))[0];
   }
   options.name = "";
   options.binding = "out";
@@ -55,6 +56,16 @@ class SessionTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
+
+TEST_F(SessionTest, MoreTensorsThanOutputsAreRefused) {
+  const auto session = Session::Create(*Executable::Compile(Chain(2), {}));
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::vector<HostTensor> outputs = {Ramp(), Ramp()};
+  const absl::Status status = BindTensors(**session, {{"data", Ramp()}}, outputs);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("2 tensors for outputs, of which there are 1"));
+}
 
 TEST_F(SessionTest, SaysWhatIsNotBoundAndWhatDoesNotFit) {
   auto session = Session::Create(*Executable::Compile(Chain(3), {}));
@@ -122,7 +133,7 @@ TEST_F(SessionTest, AnUnknownDeviceAndAMissingKernelAreNamed) {
   EXPECT_THAT(std::string(PlanGraph(Chain(2), options).status().message()), HasSubstr("cpu3:0"));
 }
 
-TEST_F(SessionTest, ScratchThatWouldRaiseThePeakGivesWayToLess) {
+TEST_F(SessionTest, WorkspaceThatWouldRaiseThePeakGivesWayToLess) {
   PlanRequest options = OnFakeDevice();
   options.means.inplace = false;
   // The middle operator has two tensors live (80000 bytes), the ends have one (caller's
@@ -148,7 +159,7 @@ TEST_F(SessionTest, ScratchThatWouldRaiseThePeakGivesWayToLess) {
   }
 }
 
-TEST_F(SessionTest, ScratchStaysWhereLessCostsTooMuchTime) {
+TEST_F(SessionTest, WorkspaceStaysWhereLessCostsTooMuchTime) {
   PlanRequest options = OnFakeDevice();
   options.means.inplace = false;
   FakeDevice::Install({{.name = "fast", .workspace = 30000}, {.name = "slow", .time = 3}});

@@ -47,7 +47,7 @@ PlanRequest QuickPlans(bool exact, int threads) {
   PlanRequest request;
   request.means.kernels.exact = exact;
   request.wishes.threads = threads;
-  request.means.planner.limits.time = absl::ZeroDuration();
+  request.means.planner.limits.work = 0;
   return request;
 }
 

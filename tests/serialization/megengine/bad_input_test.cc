@@ -7,6 +7,7 @@
 #include "serialization/megengine/import.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/megengine/small_dump.h"
+#include "tests/support/refused_texts.h"
 
 namespace ashlar {
 namespace {
@@ -117,10 +118,7 @@ TEST(BadDump, ChangesAreRefusedWithThePlace) {
 }
 
 TEST(BadDump, TextsThatAreNoDocumentOfThisKind) {
-  const struct {
-    std::string text;
-    const char* error;
-  } cases[] = {
+  const std::vector<testing::RefusedText> texts = {
       {"", "this is no JSON"},
       {"null", "the document: is null, expected an object"},
       {"{\"graph_exec\":", "byte 15: this is no JSON"},
@@ -131,10 +129,7 @@ TEST(BadDump, TextsThatAreNoDocumentOfThisKind) {
       {"[" + std::string(5 << 20, ',') + "]", "more than 4194304 values"},
       {std::string((64 << 20) + 1, ' '), "67108865 bytes, at most 67108864 are read"},
   };
-  for (const auto& c : cases) {
-    SCOPED_TRACE(c.text.substr(0, 40));
-    EXPECT_TRUE(FailsWith(Import(c.text), c.error));
-  }
+  testing::ExpectTextsRefused(texts, Import);
 }
 
 TEST(BadDump, FilesThatAreNone) {

@@ -1,7 +1,7 @@
 #include "tests/serialization/native/bad_model.h"
 
 #include "runtime/device/allocation_origin.h"
-#include "runtime/measure/heap_counter.h"
+#include "runtime/measure/heap/heap_counter.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {

@@ -13,7 +13,7 @@
 
 namespace ashlar::testing {
 
-inline onnx::ModelProto ReadOnnx(const std::string& path) {
+inline onnx::ModelProto ParseOnnx(const std::string& path) {
   onnx::ModelProto model;
   EXPECT_TRUE(model.ParseFromString(ReadWholeFile(path)));
   return model;

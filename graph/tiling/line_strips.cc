@@ -1,0 +1,89 @@
+#include "graph/tiling/line_strips.h"
+
+#include <utility>
+
+#include "graph/status.h"
+#include "graph/tiling/tile_lines.h"
+
+namespace ashlar {
+
+absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
+                           const Regions& outputs, Scope& scope, const PartStyle& style) {
+  RegionBuilder& regions = builder.regions();
+  Regions total = outputs;
+  ASHLAR_RETURN_IF_ERROR(builder.AddNeeds(segment.nodes, total));
+  if (!total.contains(segment.input) || total.at(segment.input).size() != 4) {
+    return absl::InvalidArgumentError(absl::StrCat("tile segment ", segment.spec.from, "-",
+                                                   segment.spec.to, " begins with no image"));
+  }
+  if (const int64_t rows = total.at(segment.input)[kAxisH].size(); segment.spec.count > rows) {
+    return TooManyParts(builder.source(), segment.spec, segment.spec.count, rows, "rows",
+                        segment.input);
+  }
+  ASHLAR_ASSIGN_OR_RETURN(
+      const LineSchedule lines,
+      ScheduleLines(regions, segment.nodes, segment.input, total, segment.spec.count));
+  absl::flat_hash_map<int, std::vector<Piece>> columns;
+  Scope strips(&scope);
+  absl::flat_hash_map<int, Piece> kept;  // by var: rows of the strip before
+  for (size_t t = 0; t < lines.steps.size(); ++t) {
+    const LineStep& step = lines.steps[t];
+    const int around = builder.record().Begin(segment, static_cast<int64_t>(t), 0, {});
+    const PartStyle part{true, absl::StrCat(style.part, "/", t)};
+    const auto keep = [&](int var) -> absl::Status {
+      const auto rows = step.keep.find(var);
+      if (rows == step.keep.end()) {
+        kept.erase(var);
+        return absl::OkStatus();
+      }
+      const Piece strip = strips.Find(var);
+      Region region = strip.region;
+      region[kAxisH] = rows->second;
+      // A strip that is not longer, or that nothing was added to, stays as it is.
+      const bool stays = region == strip.region || !step.made.contains(var);
+      if (stays) {
+        kept[var] = strip;
+        return absl::OkStatus();
+      }
+      ASHLAR_ASSIGN_OR_RETURN(kept[var], regions.Copy(strip, region));
+      return absl::OkStatus();
+    };
+    for (size_t i = 0; i < segment.nodes.size(); ++i) {
+      const int node = segment.nodes[i];
+      const int var = builder.source().node(node).outputs[0];
+      const auto rows = step.made.find(var);
+      if (rows == step.made.end()) continue;
+      // What this node is the last to read is kept before it, so that it may overwrite the rest.
+      for (int input : step.last_read[i]) ASHLAR_RETURN_IF_ERROR(keep(input));
+      Region region = total.at(var);
+      region[kAxisH] = rows->second;
+      ASHLAR_ASSIGN_OR_RETURN(const Piece made, builder.AddPart(node, region, strips, part));
+      if (outputs.contains(var)) columns[var].push_back(made);
+      Piece strip = made;
+      if (const auto before = kept.find(var); before != kept.end()) {
+        Region halo = before->second.region;
+        halo[kAxisH] = {lines.steps[t - 1].keep.at(var).begin, rows->second.begin};
+        ASHLAR_ASSIGN_OR_RETURN(const Piece head, regions.Crop(before->second, halo));
+        ASHLAR_ASSIGN_OR_RETURN(strip, regions.Join({head, made}, kAxisH));
+      }
+      strips.Set(var, std::move(strip));
+      if (step.unread.contains(var)) ASHLAR_RETURN_IF_ERROR(keep(var));
+    }
+    builder.record().End(around);
+  }
+  for (auto& [var, pieces] : columns) {
+    // Readers inside of the segment may have wanted more rows than those outside.
+    std::vector<Piece> wanted;
+    for (const Piece& piece : pieces) {
+      Region region = piece.region;
+      region[kAxisH] = Intersection(region[kAxisH], outputs.at(var)[kAxisH]);
+      if (region[kAxisH].empty()) continue;
+      ASHLAR_ASSIGN_OR_RETURN(Piece crop, regions.Crop(piece, region));
+      wanted.push_back(std::move(crop));
+    }
+    pieces = std::move(wanted);
+  }
+  return builder.JoinOutputs(columns, kAxisH, scope);
+}
+
+}  // namespace ashlar

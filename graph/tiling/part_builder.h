@@ -1,0 +1,82 @@
+// Operators of a segment made part by part: what every kind of tiling is written with.
+#ifndef ASHLAR_GRAPH_TILING_PART_BUILDER_H_
+#define ASHLAR_GRAPH_TILING_PART_BUILDER_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/tiling/region_builder.h"
+#include "graph/tiling/tile_record.h"
+
+namespace ashlar {
+
+// What there is while a part of a segment is made, by var of the source: its own pieces, then the
+// pieces of the parts around it.
+class Scope {
+ public:
+  explicit Scope(const Scope* outer = nullptr) : outer_(outer) {}
+
+  void Set(int var, Piece piece) { pieces_[var] = std::move(piece); }
+  bool Has(int var) const {
+    return pieces_.contains(var) || (outer_ != nullptr && outer_->Has(var));
+  }
+  const Piece& Find(int var) const {
+    const auto it = pieces_.find(var);
+    return it != pieces_.end() ? it->second : outer_->Find(var);
+  }
+
+ private:
+  const Scope* outer_;
+  absl::flat_hash_map<int, Piece> pieces_;
+};
+
+// How the operators of a part are made.
+struct PartStyle {
+  bool rows = false;  // images in rows
+  std::string part;   // appended to names
+};
+
+class PartBuilder {
+ public:
+  // `record` as TileRecord has it.
+  PartBuilder(const Graph& graph, const OperatorTable& operators, std::vector<TiledPart>* record)
+      : regions_(graph, operators), record_(regions_, record) {}
+  PartBuilder(const PartBuilder&) = delete;
+  PartBuilder& operator=(const PartBuilder&) = delete;
+
+  RegionBuilder& regions() { return regions_; }
+  TileRecord& record() { return record_; }
+  const Graph& source() const { return regions_.source(); }
+
+  // The node as it is, of what is in scope; its outputs come into scope.
+  absl::Status AddWhole(int node, Scope& scope);
+  // The node for a region of its output, of what is in scope.
+  absl::StatusOr<Piece> AddPart(int node, const Region& region, const Scope& scope,
+                                const PartStyle& style);
+
+  // Adds to `regions` what of each var has to be made by `nodes` so that there is what is in it.
+  absl::Status AddNeeds(absl::Span<const int> nodes, Regions& regions);
+
+  // By output of a segment its pieces, which continue each other along `axis`, as one in scope.
+  absl::Status JoinOutputs(const absl::flat_hash_map<int, std::vector<Piece>>& pieces, int axis,
+                           Scope& scope);
+
+  absl::StatusOr<Graph> Finish() && { return std::move(regions_).Finish(); }
+
+ private:
+  RegionBuilder regions_;
+  TileRecord record_;
+};
+
+// InvalidArgument: the segment asks for more parts than `var` has of `what` ("rows").
+absl::Status TooManyParts(const Graph& source, const TileSegment& spec, int64_t parts, int64_t size,
+                          absl::string_view what, int var);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_TILING_PART_BUILDER_H_

@@ -1,0 +1,197 @@
+#include "opr/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "opr/checks.h"
+#include "opr/composition.h"
+#include "opr/matrix_mul.h"
+#include "opr/operands.h"
+#include "opr/reduce.h"
+#include "opr/saturating_product.h"
+#include "opr/softmax.h"
+#include "opr/strided.h"
+#include "opr/type_cvt.h"
+
+namespace ashlar {
+
+ASHLAR_MAKE_FROM_PARAMS(Attention)
+
+namespace {
+
+constexpr double kHidden = -std::numeric_limits<double>::infinity();
+
+std::vector<TensorType> TypesOf(absl::Span<const InputInfo> inputs) {
+  std::vector<TensorType> types;
+  for (const InputInfo& input : inputs) types.push_back(input.type);
+  return types;
+}
+
+}  // namespace
+
+int64_t AttentionGeometry::Seen(const AttentionParam& param, int64_t i) const {
+  return param.causal ? std::clamp<int64_t>(i + param.offset + 1, 0, keys) : keys;
+}
+
+absl::StatusOr<AttentionGeometry> Attention::GeometryOf(absl::Span<const TensorType> inputs) {
+  if (inputs.size() != 3 && inputs.size() != 4) {
+    return absl::InvalidArgumentError(absl::StrCat(inputs.size(), " inputs, expected 3 or 4"));
+  }
+  static constexpr const char* kNames[] = {"queries", "keys", "values"};
+  for (int i = 0; i < 3; ++i) {
+    ASHLAR_RETURN_IF_ERROR(CheckImage(kNames[i], inputs[i]));
+    ASHLAR_RETURN_IF_ERROR(CheckDType(kNames[i], inputs[i], inputs[0].dtype));
+  }
+  const Shape &q = inputs[kQueries].shape, &k = inputs[kKeys].shape, &v = inputs[kValues].shape;
+  const bool fits = q[0] == k[0] && q[0] == v[0] && k[1] == v[1] && q[1] % k[1] == 0 &&
+                    q[3] == k[3] && k[2] == v[2];
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat("queries are ", q.ToString(), ", keys ",
+                                                   k.ToString(), ", values ", v.ToString()));
+  }
+  if (inputs.size() > kMask) {
+    const Shape scores = {q[0], q[1], q[2], k[2]};
+    ASHLAR_RETURN_IF_ERROR(CheckDType("mask", inputs[kMask], inputs[0].dtype));
+    const absl::StatusOr<Shape> both = Broadcast(inputs[kMask].shape, scores);
+    if (!both.ok() || *both != scores) {
+      return absl::InvalidArgumentError(absl::StrCat("mask is ", inputs[kMask].ToString(),
+                                                     ", which does not broadcast to ",
+                                                     scores.ToString()));
+    }
+  }
+  return AttentionGeometry{q[0], q[1], k[1], q[2], k[2], q[3], v[3]};
+}
+
+absl::StatusOr<std::vector<TensorType>> Attention::Infer(absl::Span<const InputInfo> inputs) const {
+  ASHLAR_ASSIGN_OR_RETURN(const AttentionGeometry g, GeometryOf(TypesOf(inputs)));
+  if (param().offset < -Shape::kMaxBytes || param().offset > Shape::kMaxBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("offset is ", param().offset, ", which is more than there can be keys"));
+  }
+  const Shape output = {g.batch, g.heads, g.queries, g.width};
+  ASHLAR_RETURN_IF_ERROR(Shape::Make(output.dims()).status());
+  return std::vector<TensorType>{{inputs[0].type.dtype, output}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> Attention::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
+  std::vector<TensorType> types;
+  for (const HostTensor& input : inputs) types.push_back({input.dtype(), input.shape()});
+  ASHLAR_ASSIGN_OR_RETURN(const AttentionGeometry g, GeometryOf(types));
+  HostTensor output = HostTensor::Zeros(DType::kFloat32, {g.batch, g.heads, g.queries, g.width});
+  float* out = output.mutable_data<float>().data();
+  std::vector<double> scores(static_cast<size_t>(g.keys));
+  Strides mask(4, 0);
+  if (inputs.size() > kMask) {
+    mask = BroadcastStrides(types[kMask].shape, {g.batch, g.heads, g.queries, g.keys});
+  }
+  for (int64_t row = 0; row < g.batch * g.heads * g.queries; ++row, out += g.width) {
+    const int64_t n = row / g.queries / g.heads, head = row / g.queries % g.heads;
+    const int64_t i = row % g.queries;
+    const int64_t keys = (n * g.key_heads + head / (g.heads / g.key_heads)) * g.keys;
+    const float* const q = inputs[kQueries].data<float>().data() + row * g.depth;
+    double most = kHidden, sum = 0;
+    for (int64_t j = 0; j < g.keys; ++j) {
+      const float* const k = inputs[kKeys].data<float>().data() + (keys + j) * g.depth;
+      double score = 0;
+      for (int64_t d = 0; d < g.depth; ++d) score += static_cast<double>(q[d]) * k[d];
+      score *= param().scale;
+      if (inputs.size() > kMask) {
+        score += inputs[kMask].At(n * mask[0] + head * mask[1] + i * mask[2] + j * mask[3]);
+      }
+      if (j >= g.Seen(param(), i)) score = kHidden;
+      scores[static_cast<size_t>(j)] = score;
+      most = std::max(most, score);
+    }
+    if (most == kHidden) continue;
+    std::vector<double> sums(static_cast<size_t>(g.width), 0.0);
+    for (int64_t j = 0; j < g.keys; ++j) {
+      const double weight = std::exp(scores[static_cast<size_t>(j)] - most);
+      const float* const v = inputs[kValues].data<float>().data() + (keys + j) * g.width;
+      sum += weight;
+      for (int64_t d = 0; d < g.width; ++d) sums[static_cast<size_t>(d)] += weight * v[d];
+    }
+    for (int64_t d = 0; d < g.width; ++d) {
+      out[d] = static_cast<float>(sums[static_cast<size_t>(d)] / sum);
+    }
+  }
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+int64_t Attention::Computation(const Site& site) const {
+  const absl::StatusOr<AttentionGeometry> g = GeometryOf(TypesOf(site.inputs));
+  if (!g.ok()) return 0;
+  return SaturatingProduct({g->batch, g->heads, g->queries, g->keys, g->depth + g->width, 2});
+}
+
+std::optional<std::vector<Region>> Attention::InputRegions(const Region& output,
+                                                           const Site& site) const {
+  const Shape& shape = site.outputs[0].shape;
+  if (output[1] != Range{0, shape[1]} || output[3] != Range{0, shape[3]}) return std::nullopt;
+  std::vector<Region> regions;
+  for (const InputInfo& input : site.inputs) regions.push_back(WholeRegion(input.type.shape));
+  for (int i = 0; i < kMask; ++i) regions[i][0] = output[0];
+  regions[kQueries][2] = output[2];
+  if (regions.size() > kMask) {
+    const Shape& mask = site.inputs[kMask].type.shape;
+    if (mask.rank() == 4 && mask[0] != 1) regions[kMask][0] = output[0];
+    if (mask.rank() >= 2 && mask[mask.rank() - 2] != 1) {
+      regions[kMask][mask.rank() - 2] = output[2];
+    }
+  }
+  return regions;
+}
+
+std::optional<Replacement> Attention::AtRegion(const Region& output,
+                                               absl::Span<const Region> /*given*/,
+                                               const Site& site) const {
+  AttentionParam part = param();
+  part.offset += output[2].begin;
+  return Replacement{std::make_shared<const Attention>(part), OwnOperands(site.inputs.size())};
+}
+
+absl::StatusOr<std::vector<int>> Attention::Compose(GraphBuilder& builder,
+                                                    absl::Span<const int> inputs) const {
+  using F = ScalarFunction;
+  Composition c(builder);
+  std::vector<TensorType> types;
+  for (const int input : inputs) types.push_back(c.type(input));
+  ASHLAR_ASSIGN_OR_RETURN(const AttentionGeometry g, GeometryOf(types));
+  const DType dtype = types[0].dtype;
+  const int64_t group = g.heads / g.key_heads;
+  // Heads that share their keys lie below each other: [N, key_heads, group * queries, depth].
+  const int queries =
+      c.Reshaped(inputs[kQueries], {g.batch, g.key_heads, group * g.queries, g.depth});
+  MatrixMulParam by_keys;
+  by_keys.transposeB = true;
+  int scores = c.Add<MatrixMul>(by_keys, {queries, inputs[kKeys]});
+  if (dtype != DType::kFloat32) scores = c.Add<TypeCvt>({DType::kFloat32}, {scores});
+  scores = c.Apply(F::kMul, {scores, c.Constant(DType::kFloat32, param().scale)});
+  scores = c.Reshaped(scores, {g.batch, g.heads, g.queries, g.keys});
+  if (inputs.size() > kMask) {
+    int mask = inputs[kMask];
+    if (dtype != DType::kFloat32) mask = c.Add<TypeCvt>({DType::kFloat32}, {mask});
+    scores = c.Apply(F::kAdd, {scores, mask});
+  }
+  if (param().causal) {
+    HostTensor hidden = HostTensor::Zeros(DType::kFloat32, {g.queries, g.keys});
+    for (int64_t i = 0; i < g.queries; ++i) {
+      for (int64_t j = g.Seen(param(), i); j < g.keys; ++j) hidden.Set(i * g.keys + j, kHidden);
+    }
+    scores = c.Apply(F::kAdd, {scores, c.Constant(std::move(hidden))});
+  }
+  int weights = c.Add<Softmax>({-1}, {scores});
+  if (inputs.size() > kMask || param().causal) {  // a row of which nothing is seen is NaN here
+    const int most = c.Add<Reduce>({ReduceMode::kMax, -1}, {scores});
+    const int all_hidden = c.Apply(F::kEqual, {most, c.Constant(DType::kFloat32, kHidden)});
+    weights = c.Apply(F::kSelect, {all_hidden, c.Constant(DType::kFloat32, 0), weights});
+  }
+  if (dtype != DType::kFloat32) weights = c.Add<TypeCvt>({dtype}, {weights});
+  weights = c.Reshaped(weights, {g.batch, g.key_heads, group * g.queries, g.keys});
+  const int sums = c.Add<MatrixMul>({}, {weights, inputs[kValues]});
+  return std::move(c).Finish({c.Reshaped(sums, {g.batch, g.heads, g.queries, g.width})});
+}
+
+}  // namespace ashlar

@@ -1,0 +1,57 @@
+// Attention: scaled dot products of queries with keys, whose softmax weighs the values.
+#ifndef ASHLAR_OPR_ATTENTION_H_
+#define ASHLAR_OPR_ATTENTION_H_
+
+#include "opr/regions.h"
+
+namespace ashlar {
+
+struct AttentionParam {
+  double scale = 1;     // of the products
+  bool causal = false;  // query i sees the keys up to i + offset; else all
+  int64_t offset = 0;
+
+  template <typename V>
+  void Visit(V& v) {
+    v("scale", scale);
+    v("causal", causal);
+    v.Optional("offset", offset, int64_t{0});
+  }
+};
+
+// What parameters and shapes say together.
+struct AttentionGeometry {
+  int64_t batch = 0;
+  int64_t heads = 0, key_heads = 0;  // each head of keys is that of heads / key_heads neighbours
+  int64_t queries = 0, keys = 0;
+  int64_t depth = 0, width = 0;  // of queries and keys, and of values
+
+  // How many keys query i may see.
+  int64_t Seen(const AttentionParam& param, int64_t i) const;
+};
+
+// Inputs, floats of one dtype: queries [N, heads, queries, depth], keys [N, key_heads, keys,
+// depth], values [N, key_heads, keys, width], and optionally a mask that is added to the products
+// and broadcasts to [N, heads, queries, keys]; -inf hides a key. Output: [N, heads, queries,
+// width]; zeros where all keys are hidden.
+class Attention final : public OperatorWithParam<AttentionParam> {
+ public:
+  static constexpr int kQueries = 0, kKeys = 1, kValues = 2, kMask = 3;
+
+  ASHLAR_OPERATOR("Attention", "attention")
+  StorageRules storage_rules(const Site&) const override {
+    return {.precision = PrecisionRule::kLow};
+  }
+  int64_t Computation(const Site& site) const override;
+  // Of images and of queries.
+  ASHLAR_CUTS_OUTPUT()
+  // Two products of matrices with a softmax between.
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
+
+  static absl::StatusOr<AttentionGeometry> GeometryOf(absl::Span<const TensorType> inputs);
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_ATTENTION_H_

@@ -1,0 +1,174 @@
+#include "opr/convolution3d.h"
+
+#include "opr/checks.h"
+#include "opr/composition.h"
+#include "opr/concat.h"
+#include "opr/dimshuffle.h"
+#include "opr/host_value.h"
+#include "opr/pad.h"
+#include "opr/saturating_product.h"
+
+namespace ashlar {
+
+ASHLAR_MAKE_FROM_PARAMS(Convolution3DForward)
+
+namespace {
+
+struct Geometry : ConvolutionGeometry {
+  WindowAxis d;
+
+  Shape output() const { return {batch, groups * out_channels, d.output, h.output, w.output}; }
+};
+
+ConvolutionParam OfSlices(const Convolution3DParam& p) {
+  return {.sparse = p.sparse,
+          .stride_h = p.stride_h,
+          .stride_w = p.stride_w,
+          .pad_h = p.pad_h,
+          .pad_w = p.pad_w,
+          .pad_h_end = p.pad_h_end,
+          .pad_w_end = p.pad_w_end,
+          .dilate_h = p.dilate_h,
+          .dilate_w = p.dilate_w};
+}
+
+absl::StatusOr<Geometry> GeometryOf(const Convolution3DParam& param,
+                                    absl::Span<const InputInfo> inputs) {
+  if (inputs.size() != 2 && inputs.size() != 3) {
+    return absl::InvalidArgumentError(absl::StrCat(inputs.size(), " inputs, expected 2 or 3"));
+  }
+  const TensorType& src = inputs[Convolution3DForward::kSrc].type;
+  const TensorType& filter = inputs[Convolution3DForward::kFilter].type;
+  ASHLAR_RETURN_IF_ERROR(CheckFloat("input", src));
+  ASHLAR_RETURN_IF_ERROR(CheckDType("filter", filter, src.dtype));
+  const int first = param.sparse == SparseMode::kGroup ? 1 : 0;  // the output's channels
+  if (src.shape.rank() != 5 || filter.shape.rank() != 5 + first) {
+    return absl::InvalidArgumentError(absl::StrCat("input is ", src.ToString(), ", filter ",
+                                                   filter.ToString(), ", expected rank 5 and ",
+                                                   5 + first));
+  }
+  // One slice, and the part of the filter that meets it.
+  const Shape& f = filter.shape;
+  const TensorType slice = {src.dtype, {src.shape[0], src.shape[1], src.shape[3], src.shape[4]}};
+  TensorType plane = {src.dtype, {f[first], f[first + 1], f[first + 3], f[first + 4]}};
+  if (first == 1) plane.shape = {f[0], f[1], f[2], f[4], f[5]};
+  Geometry geometry;
+  ASHLAR_ASSIGN_OR_RETURN(static_cast<ConvolutionGeometry&>(geometry),
+                          InferConvolution(OfSlices(param), slice, plane));
+  ASHLAR_ASSIGN_OR_RETURN(
+      geometry.d, CompleteWindowAxis({src.shape[2], f[first + 2], param.stride_d, param.dilate_d,
+                                      param.pad_d, param.pad_d_end},
+                                     "d"));
+  if (inputs.size() > Convolution3DForward::kBias) {
+    const TensorType& bias = inputs[Convolution3DForward::kBias].type;
+    const Shape channels = {geometry.groups * geometry.out_channels};
+    if (bias.dtype != src.dtype || bias.shape != channels) {
+      return absl::InvalidArgumentError(absl::StrCat("bias is ", bias.ToString(), ", expected ",
+                                                     TensorType{src.dtype, channels}.ToString()));
+    }
+  }
+  ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
+  return geometry;
+}
+
+// The sum at one place of one channel of the output.
+double SumAt(const Geometry& g, const float* volume, const float* filter, int64_t od, int64_t oh,
+             int64_t ow) {
+  double sum = 0;
+  for (int64_t c = 0; c < g.in_channels; ++c) {
+    for (int64_t kd = 0; kd < g.d.window; ++kd) {
+      const int64_t z = g.d.Origin(od) + kd * g.d.dilation;
+      for (int64_t kh = 0; kh < g.h.window && z >= 0 && z < g.d.input; ++kh) {
+        const int64_t y = g.h.Origin(oh) + kh * g.h.dilation;
+        for (int64_t kw = 0; kw < g.w.window && y >= 0 && y < g.h.input; ++kw) {
+          const int64_t x = g.w.Origin(ow) + kw * g.w.dilation;
+          if (x < 0 || x >= g.w.input) continue;
+          sum +=
+              static_cast<double>(volume[((c * g.d.input + z) * g.h.input + y) * g.w.input + x]) *
+              filter[((c * g.d.window + kd) * g.h.window + kh) * g.w.window + kw];
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TensorType>> Convolution3DForward::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_ASSIGN_OR_RETURN(const Geometry geometry, GeometryOf(param(), inputs));
+  return std::vector<TensorType>{{inputs[kSrc].type.dtype, geometry.output()}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> Convolution3DForward::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  if (inputs[kSrc].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
+  ASHLAR_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(param(), InfosOf(inputs)));
+  HostTensor output = HostTensor::Zeros(DType::kFloat32, g.output());
+  float* out = output.mutable_data<float>().data();
+  const int64_t volume = g.in_channels * g.d.input * g.h.input * g.w.input;
+  const int64_t weights = g.in_channels * g.d.window * g.h.window * g.w.window;
+  const int64_t channels = g.groups * g.out_channels;
+  for (int64_t i = 0; i < g.batch * channels; ++i) {
+    const int64_t n = i / channels, oc = i % channels;
+    const float* const src =
+        inputs[kSrc].data<float>().data() + (n * g.groups + oc / g.out_channels) * volume;
+    const float* const filter = inputs[kFilter].data<float>().data() + oc * weights;
+    const double bias = inputs.size() > kBias ? inputs[kBias].At(oc) : 0;
+    for (int64_t od = 0; od < g.d.output; ++od) {
+      for (int64_t oh = 0; oh < g.h.output; ++oh) {
+        for (int64_t ow = 0; ow < g.w.output; ++ow) {
+          *out++ = static_cast<float>(SumAt(g, src, filter, od, oh, ow) + bias);
+        }
+      }
+    }
+  }
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+int64_t Convolution3DForward::Computation(const Site& site) const {
+  const absl::StatusOr<Geometry> g = GeometryOf(param(), site.inputs);
+  if (!g.ok()) return 0;
+  return SaturatingProduct({site.outputs[0].shape.num_elements(), g->d.window, g->h.window,
+                            g->w.window, g->in_channels, 2});
+}
+
+absl::StatusOr<std::vector<int>> Convolution3DForward::Compose(GraphBuilder& builder,
+                                                               absl::Span<const int> inputs) const {
+  Composition c(builder);
+  std::vector<InputInfo> infos;
+  for (const int input : inputs) infos.push_back({c.type(input)});
+  ASHLAR_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(param(), infos));
+  const Shape shape = infos[kSrc].type.shape;
+  int volume = inputs[kSrc];
+  if (g.d.pad_begin != 0 || g.d.pad_end != 0) {
+    volume = c.Add<Pad>(
+        {PadMode::kConstant, {0, 0, g.d.pad_begin, 0, 0}, {0, 0, g.d.pad_end, 0, 0}}, {volume});
+  }
+  // By depth of the output the slices that meet the filter, as [N, od, C, fd, H, W].
+  std::vector<int> slices;
+  for (int64_t kd = 0; kd < g.d.window; ++kd) {
+    const int64_t begin = kd * g.d.dilation;
+    const int met =
+        c.Slice(volume, 2, begin, begin + (g.d.output - 1) * g.d.stride + 1, g.d.stride);
+    slices.push_back(c.Add<Dimshuffle>({{0, 2, 1, -1, 3, 4}}, {met}));
+  }
+  const int images = c.Reshaped(c.Add<Concat>({3}, std::move(slices)),
+                                {g.batch * g.d.output, shape[1] * g.d.window, shape[3], shape[4]});
+  Shape filter = {g.out_channels, g.in_channels * g.d.window, g.h.window, g.w.window};
+  if (param().sparse == SparseMode::kGroup) {
+    filter = {g.groups, g.out_channels, filter[1], filter[2], filter[3]};
+  }
+  int y =
+      c.Add<ConvolutionForward>(OfSlices(param()), {images, c.Reshaped(inputs[kFilter], filter)});
+  const int64_t channels = g.groups * g.out_channels;
+  if (inputs.size() > kBias) {
+    const int bias = c.Reshaped(inputs[kBias], {1, channels, 1, 1});
+    y = c.Apply(ScalarFunction::kAdd, {y, bias});
+  }
+  y = c.Reshaped(y, {g.batch, g.d.output, channels, g.h.output, g.w.output});
+  return std::move(c).Finish({c.Add<Dimshuffle>({{0, 2, 1, 3, 4}}, {y})});
+}
+
+}  // namespace ashlar

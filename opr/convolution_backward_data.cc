@@ -1,0 +1,221 @@
+#include "opr/convolution_backward_data.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "opr/checks.h"
+#include "opr/composition.h"
+#include "opr/concat.h"
+#include "opr/conv_filter.h"
+#include "opr/dimshuffle.h"
+#include "opr/operands.h"
+#include "opr/saturating_product.h"
+
+namespace ashlar {
+
+ASHLAR_MAKE_FROM_PARAMS(ConvolutionBackwardData)
+
+namespace {
+
+// `axis` has all but input, which is what is made; `size` is the image's.
+absl::StatusOr<WindowAxis> AxisOf(WindowAxis axis, int64_t size, absl::string_view suffix) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const int64_t parameters[] = {axis.window, axis.stride, axis.dilation, size};
+  if (*std::min_element(std::begin(parameters), std::end(parameters)) < 1 ||
+      *std::max_element(std::begin(parameters), std::end(parameters)) > kMost) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "window_", suffix, " is ", axis.window, ", stride_", suffix, " ", axis.stride, ", dilate_",
+        suffix, " ", axis.dilation, " and the image ", size, ", expected 1 to ", kMost));
+  }
+  const int64_t pad_end = axis.pad_end == kSamePadding ? axis.pad_begin : axis.pad_end;
+  for (const int64_t pad : {axis.pad_begin, pad_end}) {
+    if (pad >= -kMost && pad <= kMost) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("pad_", suffix, " is ", pad, ", expected ", -kMost, " to ", kMost));
+  }
+  axis.input = axis.stride * (size - 1) + axis.extent() - axis.pad_begin - pad_end;
+  if (axis.input < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("pad_", suffix, " is ", axis.pad_begin, " and ", pad_end, " of ",
+                     axis.input + axis.pad_begin + pad_end, ": nothing is left"));
+  }
+  axis.pad_end = pad_end;
+  axis.output = size;
+  return axis;
+}
+
+// Adds one plane of the image, spread by one plane of the filter.
+void SpreadPlane(const WindowAxis& h, const WindowAxis& w, bool flip, const float* src,
+                 const float* filter, double* sums) {
+  for (int64_t y = 0; y < h.output; ++y) {
+    for (int64_t x = 0; x < w.output; ++x) {
+      for (int64_t kh = 0; kh < h.window; ++kh) {
+        const int64_t oh = h.Origin(y) + kh * h.dilation;
+        if (oh < 0 || oh >= h.input) continue;
+        for (int64_t kw = 0; kw < w.window; ++kw) {
+          const int64_t ow = w.Origin(x) + kw * w.dilation;
+          if (ow < 0 || ow >= w.input) continue;
+          const int64_t tap = kh * w.window + kw;
+          sums[oh * w.input + ow] += static_cast<double>(src[y * w.output + x]) *
+                                     filter[flip ? h.window * w.window - 1 - tap : tap];
+        }
+      }
+    }
+  }
+}
+
+absl::StatusOr<BackwardDataGeometry> GeometryOf(const ConvolutionBackwardData& op,
+                                                const Site& site) {
+  return InferBackwardData(op.param(), site.inputs[op.kSrc].type, site.inputs[op.kFilter].type);
+}
+
+// What part of the image outputs are made of, at least one element.
+Range NeededBy(const WindowAxis& axis, const Range& outputs) {
+  const Range clipped = Intersection(axis.Touching(outputs), {0, axis.output});
+  if (!clipped.empty()) return clipped;
+  const int64_t nearest = std::clamp<int64_t>(clipped.begin, 0, axis.output - 1);
+  return {nearest, nearest + 1};
+}
+
+}  // namespace
+
+absl::StatusOr<BackwardDataGeometry> InferBackwardData(const ConvolutionParam& param,
+                                                       const TensorType& src,
+                                                       const TensorType& filter) {
+  ASHLAR_ASSIGN_OR_RETURN(const FilterShape f,
+                          FilterShapeOf(param.sparse, FilterOrder::kInOut, src, filter));
+  BackwardDataGeometry geometry = {
+      ConvolutionGeometry{{}, src.shape[0], f.groups, f.in_channels, f.out_channels}};
+  ASHLAR_ASSIGN_OR_RETURN(
+      geometry.h, AxisOf({0, f.h, param.stride_h, param.dilate_h, param.pad_h, param.pad_h_end},
+                         src.shape[2], "h"));
+  ASHLAR_ASSIGN_OR_RETURN(
+      geometry.w, AxisOf({0, f.w, param.stride_w, param.dilate_w, param.pad_w, param.pad_w_end},
+                         src.shape[3], "w"));
+  ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
+  return geometry;
+}
+
+absl::StatusOr<std::vector<TensorType>> ConvolutionBackwardData::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
+  ASHLAR_ASSIGN_OR_RETURN(const BackwardDataGeometry geometry,
+                          InferBackwardData(param(), inputs[kSrc].type, inputs[kFilter].type));
+  return std::vector<TensorType>{{inputs[kSrc].type.dtype, geometry.output()}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> ConvolutionBackwardData::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  if (inputs[kSrc].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
+  ASHLAR_ASSIGN_OR_RETURN(const BackwardDataGeometry g,
+                          InferBackwardData(param(), {inputs[kSrc].dtype(), inputs[kSrc].shape()},
+                                            {inputs[kFilter].dtype(), inputs[kFilter].shape()}));
+  const bool flip = param().mode == ConvolutionMode::kConvolution;
+  const float* const src = inputs[kSrc].data<float>().data();
+  const float* const filter = inputs[kFilter].data<float>().data();
+  HostTensor output = HostTensor::Zeros(DType::kFloat32, g.output());
+  float* out = output.mutable_data<float>().data();
+  std::vector<double> sums(static_cast<size_t>(g.h.input * g.w.input));
+  for (int64_t n = 0; n < g.batch; ++n) {
+    for (int64_t oc = 0; oc < g.groups * g.out_channels; ++oc) {
+      const int64_t group = oc / g.out_channels;
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (int64_t c = 0; c < g.in_channels; ++c) {
+        const int64_t channel = group * g.in_channels + c;
+        SpreadPlane(
+            g.h, g.w, flip,
+            src + (n * g.groups * g.in_channels + channel) * g.h.output * g.w.output,
+            filter + (channel * g.out_channels + oc % g.out_channels) * g.h.window * g.w.window,
+            sums.data());
+      }
+      out = std::copy(sums.begin(), sums.end(), out);
+    }
+  }
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+int64_t ConvolutionBackwardData::Computation(const Site& site) const {
+  // Per element of the image: one multiply and one add for each weight of its channel.
+  const absl::StatusOr<BackwardDataGeometry> geometry = GeometryOf(*this, site);
+  if (!geometry.ok()) return 0;
+  return SaturatingProduct({site.inputs[kSrc].type.shape.num_elements(), geometry->h.window,
+                            geometry->w.window, geometry->out_channels, 2});
+}
+
+std::optional<std::vector<Region>> ConvolutionBackwardData::InputRegions(const Region& output,
+                                                                         const Site& site) const {
+  const absl::StatusOr<BackwardDataGeometry> geometry = GeometryOf(*this, site);
+  if (!geometry.ok() || output[1] != Range{0, site.outputs[0].shape[1]}) return std::nullopt;
+  std::vector<Region> regions = {WholeRegion(site.inputs[kSrc].type.shape),
+                                 WholeRegion(site.inputs[kFilter].type.shape)};
+  regions[kSrc][0] = output[0];
+  regions[kSrc][2] = NeededBy(geometry->h, output[2]);
+  regions[kSrc][3] = NeededBy(geometry->w, output[3]);
+  return regions;
+}
+
+std::optional<Region> ConvolutionBackwardData::OutputRegion(int input, const Region& region,
+                                                            const Site& site) const {
+  if (input != kSrc) return std::nullopt;
+  const absl::StatusOr<BackwardDataGeometry> geometry = GeometryOf(*this, site);
+  if (!geometry.ok()) return std::nullopt;
+  Region output = WholeRegion(site.outputs[0].shape);
+  output[0] = region[0];
+  output[2] = geometry->h.Read(region[2]);
+  output[3] = geometry->w.Read(region[3]);
+  return output;
+}
+
+std::optional<Replacement> ConvolutionBackwardData::AtRegion(const Region& output,
+                                                             absl::Span<const Region> given,
+                                                             const Site& site) const {
+  const absl::StatusOr<BackwardDataGeometry> geometry = GeometryOf(*this, site);
+  if (!geometry.ok()) return std::nullopt;
+  // What the given part reaches, less what is wanted of it.
+  const Range h = geometry->h.Read(given[kSrc][2]), w = geometry->w.Read(given[kSrc][3]);
+  ConvolutionParam part = param();
+  part.pad_h = output[2].begin - h.begin;
+  part.pad_h_end = h.end - output[2].end;
+  part.pad_w = output[3].begin - w.begin;
+  part.pad_w_end = w.end - output[3].end;
+  return Replacement{std::make_shared<const ConvolutionBackwardData>(std::move(part)),
+                     OwnOperands(site.inputs.size())};
+}
+
+absl::StatusOr<std::vector<int>> ConvolutionBackwardData::Compose(
+    GraphBuilder& builder, absl::Span<const int> inputs) const {
+  Composition c(builder);
+  const TensorType src = c.type(inputs[kSrc]);
+  ASHLAR_ASSIGN_OR_RETURN(const BackwardDataGeometry g,
+                          InferBackwardData(param(), src, c.type(inputs[kFilter])));
+  const int64_t planes = src.shape[0] * src.shape[1];
+  Shape shape = {planes, g.h.output, 1, g.w.output, 1};
+  int image = c.Reshaped(inputs[kSrc], shape);
+  // Zeros behind each row and each column.
+  const auto spread = [&](int axis, int64_t stride) {
+    if (stride == 1) return;
+    Shape zeros = shape;
+    zeros[axis] = stride - 1;
+    image = c.Add<Concat>({axis}, {image, c.Filled(src.dtype, zeros, 0)});
+    shape[axis] = stride;
+  };
+  spread(2, g.h.stride);
+  spread(4, g.w.stride);
+  image = c.Reshaped(
+      image, {src.shape[0], src.shape[1], g.h.output * g.h.stride, g.w.output * g.w.stride});
+  const bool grouped = param().sparse == SparseMode::kGroup;
+  const int filter = c.Add<Dimshuffle>(
+      {grouped ? std::vector<int64_t>{0, 2, 1, 3, 4} : std::vector<int64_t>{1, 0, 2, 3}},
+      {inputs[kFilter]});
+  ConvolutionParam forward = param();
+  forward.mode = param().mode == ConvolutionMode::kConvolution ? ConvolutionMode::kCrossCorrelation
+                                                               : ConvolutionMode::kConvolution;
+  forward.stride_h = forward.stride_w = 1;
+  forward.pad_h = g.h.extent() - 1 - g.h.pad_begin;
+  forward.pad_h_end = g.h.extent() - 1 - g.h.pad_end - (g.h.stride - 1);
+  forward.pad_w = g.w.extent() - 1 - g.w.pad_begin;
+  forward.pad_w_end = g.w.extent() - 1 - g.w.pad_end - (g.w.stride - 1);
+  return std::move(c).Finish({c.Add<ConvolutionForward>(forward, {image, filter})});
+}
+
+}  // namespace ashlar

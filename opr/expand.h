@@ -1,0 +1,27 @@
+// Expand: a tensor repeated along dimensions of size 1, and along new ones.
+#ifndef ASHLAR_OPR_EXPAND_H_
+#define ASHLAR_OPR_EXPAND_H_
+
+#include "opr/moving.h"
+#include "opr/regions.h"
+
+namespace ashlar {
+
+// Inputs: x, of any dtype, and a shape, an integer vector known before the run. Output: what both
+// broadcast to (graph/shape.h), so that a 1 in the shape keeps a larger dimension of x.
+class Expand final : public OperatorWithParam<NoParam, MovingOperator> {
+ public:
+  ASHLAR_OPERATOR("Expand", "expand")
+  InputUse input_use(int input) const override {
+    return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
+  }
+  Aliasing aliasing(const Site& site) const override;
+  ASHLAR_CUTS_OUTPUT()
+  // Products with ones; none of Int64, whose products are those of doubles, nor of Byte.
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_EXPAND_H_

@@ -1,0 +1,85 @@
+#include "opr/layer_norm.h"
+
+#include <cmath>
+
+#include "opr/checks.h"
+#include "opr/composition.h"
+#include "opr/reduce.h"
+
+namespace ashlar {
+
+ASHLAR_MAKE_FROM_PARAMS(LayerNorm)
+
+absl::StatusOr<std::vector<TensorType>> LayerNorm::Infer(absl::Span<const InputInfo> inputs) const {
+  if (inputs.empty() || inputs.size() > 3) {
+    return absl::InvalidArgumentError(absl::StrCat(inputs.size(), " inputs, expected 1 to 3"));
+  }
+  const TensorType& x = inputs[kX].type;
+  ASHLAR_RETURN_IF_ERROR(CheckFloat("input", x));
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, x.shape.rank()));
+  const Shape row(x.shape.dims().subspan(axis));
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const TensorType& type = inputs[i].type;
+    if (type.dtype == x.dtype && type.shape == row) continue;
+    return absl::InvalidArgumentError(absl::StrCat(i == kScale ? "scale" : "bias", " is ",
+                                                   type.ToString(), ", expected ",
+                                                   TensorType{x.dtype, row}.ToString()));
+  }
+  return std::vector<TensorType>{{x.dtype, x.shape}};
+}
+
+// In two passes: E[x^2] - E[x]^2 would cancel.
+absl::StatusOr<std::vector<HostTensor>> LayerNorm::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  if (inputs[kX].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
+  const Shape& shape = inputs[kX].shape();
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, shape.rank()));
+  int64_t length = 1;
+  for (int i = axis; i < shape.rank(); ++i) length *= shape[i];
+  HostTensor output = HostTensor::Zeros(DType::kFloat32, shape);
+  const float* x = inputs[kX].data<float>().data();
+  float* y = output.mutable_data<float>().data();
+  for (int64_t row = 0; row < shape.num_elements() / length; ++row, x += length, y += length) {
+    double mean = 0, variance = 0;
+    for (int64_t i = 0; i < length; ++i) mean += x[i];
+    mean /= static_cast<double>(length);
+    for (int64_t i = 0; i < length; ++i) variance += (x[i] - mean) * (x[i] - mean);
+    variance /= static_cast<double>(length);
+    const double factor = 1 / std::sqrt(variance + param().epsilon);
+    for (int64_t i = 0; i < length; ++i) {
+      double value = (x[i] - mean) * factor;
+      if (inputs.size() > kScale) value *= inputs[kScale].data<float>()[i];
+      if (inputs.size() > kBias) value += inputs[kBias].data<float>()[i];
+      y[i] = static_cast<float>(value);
+    }
+  }
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+absl::StatusOr<std::vector<int>> LayerNorm::Compose(GraphBuilder& builder,
+                                                    absl::Span<const int> inputs) const {
+  using F = ScalarFunction;
+  Composition c(builder);
+  const TensorType x = c.type(inputs[kX]);
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, x.shape.rank()));
+  const auto mean = [&](int var) {
+    for (int i = axis; i < x.shape.rank(); ++i) var = c.Add<Reduce>({ReduceMode::kMean, i}, {var});
+    return var;
+  };
+  const int centred = c.Apply(F::kSub, {inputs[kX], mean(inputs[kX])});
+  const int variance = mean(c.Apply(F::kMul, {centred, centred}));
+  const int deviation =
+      c.Apply(F::kSqrt, {c.Apply(F::kAdd, {variance, c.Constant(x.dtype, param().epsilon)})});
+  int y = c.Apply(F::kTrueDiv, {centred, deviation});
+  if (inputs.size() > kScale) y = c.Apply(F::kMul, {y, inputs[kScale]});
+  if (inputs.size() > kBias) y = c.Apply(F::kAdd, {y, inputs[kBias]});
+  return std::move(c).Finish({y});
+}
+
+std::optional<Axes> LayerNorm::AxesOf(const Site& site) const {
+  const std::optional<Axes> first = AxisIn(param().axis, site.outputs[0].shape);
+  if (!first) return std::nullopt;
+  return Axes{first->begin, site.outputs[0].shape.rank()};
+}
+
+}  // namespace ashlar

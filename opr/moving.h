@@ -1,0 +1,18 @@
+// What operators that only move elements have in common: the dtype is the input's, whichever.
+#ifndef ASHLAR_OPR_MOVING_H_
+#define ASHLAR_OPR_MOVING_H_
+
+#include "opr/base.h"
+
+namespace ashlar {
+
+class MovingOperator : public Operator {
+ public:
+  StorageRules storage_rules(const Site&) const override {
+    return {.precision = PrecisionRule::kFollow, .moves = true};
+  }
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_MOVING_H_

@@ -1,0 +1,62 @@
+// Pad: a tensor with elements added at its ends, or taken away there.
+#ifndef ASHLAR_OPR_PAD_H_
+#define ASHLAR_OPR_PAD_H_
+
+#include <vector>
+
+#include "opr/regions.h"
+
+namespace ashlar {
+
+enum class PadMode {
+  kConstant,
+  kReflect,  // mirrored at the first and last element, which are not repeated
+  kEdge,     // the first and last element repeated
+  kWrap,     // from the other end
+};
+
+struct PadParam {
+  PadMode mode = PadMode::kConstant;
+  std::vector<int64_t> begin,
+      end;           // by dimension; negative: so many elements are taken away, first
+  double value = 0;  // of kConstant
+
+  template <typename V>
+  void Visit(V& v) {
+    static constexpr const char* kModes[] = {"CONSTANT", "REFLECT", "EDGE", "WRAP"};
+    v("mode", mode, kModes);
+    v("begin", begin);
+    v("end", end);
+    v.Optional("value", value, 0.0);
+  }
+};
+
+// One dimension. What is left of the input when elements were taken away is [first, first + kept).
+struct PadAxis {
+  int64_t first = 0, kept = 0;
+  int64_t before = 0, behind = 0;
+
+  int64_t output() const { return before + kept + behind; }
+  // The input that output o repeats; -1 where it is the constant.
+  int64_t InputOf(PadMode mode, int64_t o) const;
+};
+
+// By dimension of `x`. Errors are InvalidArgument and name the dimension.
+absl::StatusOr<std::vector<PadAxis>> PadAxesOf(const PadParam& param, const TensorType& x);
+
+// Input: a tensor of any dtype. Output: its dtype.
+class Pad final : public OperatorWithParam<PadParam> {
+ public:
+  ASHLAR_OPERATOR("Pad", "pad")
+  StorageRules storage_rules(const Site& site) const override;
+  // Of constants. What other modes repeat may lie far from where it is wanted.
+  ASHLAR_CUTS_OUTPUT_AND_INPUT()
+  bool CropsInput(int input) const override { return input == 0; }
+  // Concat of constants or of Subtensors.
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_PAD_H_

@@ -1,0 +1,233 @@
+#include "opr/resize.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "opr/axis.h"
+#include "opr/checks.h"
+#include "opr/composition.h"
+#include "opr/host_value.h"
+#include "opr/matrix_mul.h"
+#include "opr/operands.h"
+#include "opr/reshape.h"
+#include "opr/resize_axis.h"
+#include "opr/saturating_product.h"
+
+namespace ashlar {
+
+ASHLAR_MAKE_FROM_PARAMS(Resize)
+
+namespace {
+
+Shape Resized(Shape shape, const std::vector<ResizeAxis>& axes) {
+  for (const ResizeAxis& axis : axes) shape[axis.axis] = axis.output;
+  return shape;
+}
+
+// One axis of a tensor of any dtype, each output a copy of one input.
+HostTensor Repeat(const HostTensor& x, const ResizeAxis& axis, const ResizeTaps& taps) {
+  const AxisView around = AroundAxis(x.shape(), axis.axis);
+  HostTensor y = HostTensor::Zeros(x.dtype(), Resized(x.shape(), {axis}));
+  const int64_t bytes = around.inner * SizeOf(x.dtype());
+  const char* from = static_cast<const char*>(x.raw());
+  char* to = static_cast<char*>(y.mutable_raw());
+  for (int64_t i = 0; i < around.outer; ++i, from += around.length * bytes) {
+    for (const int32_t index : taps.index) {
+      std::memcpy(to, from + std::max(index, 0) * bytes, static_cast<size_t>(bytes));
+      to += bytes;
+    }
+  }
+  return y;
+}
+
+// One axis of a tensor of doubles.
+std::vector<double> Filtered(const std::vector<double>& x, const AxisView& around, int64_t outputs,
+                             const ResizeTaps& taps) {
+  std::vector<double> y(static_cast<size_t>(around.outer * outputs * around.inner), 0.0);
+  double* to = y.data();
+  for (int64_t i = 0; i < around.outer; ++i) {
+    const double* const from = x.data() + i * around.length * around.inner;
+    for (int64_t o = 0; o < outputs; ++o, to += around.inner) {
+      for (int64_t t = 0; t < taps.taps; ++t) {
+        const auto at = static_cast<size_t>(t * outputs + o);
+        const double* const row = from + std::max(taps.index[at], 0) * around.inner;
+        for (int64_t k = 0; k < around.inner; ++k) to[k] += taps.weight[at] * row[k];
+      }
+    }
+  }
+  return y;
+}
+
+bool Extrapolates(const ResizeTaps& taps, int64_t outputs) {
+  return std::any_of(taps.index.begin(), taps.index.begin() + outputs,
+                     [](int32_t index) { return index < 0; });
+}
+
+void Extrapolate(const ResizeAxis& axis, const ResizeTaps& taps, double value, HostTensor& y) {
+  const AxisView around = AroundAxis(y.shape(), axis.axis);
+  for (int64_t i = 0; i < around.outer; ++i) {
+    for (int64_t o = 0; o < around.length; ++o) {
+      if (taps.index[static_cast<size_t>(o)] >= 0) continue;
+      const int64_t begin = (i * around.length + o) * around.inner;
+      for (int64_t k = begin; k < begin + around.inner; ++k) y.Set(k, value);
+    }
+  }
+}
+
+// [outputs, inputs]
+HostTensor MatrixOf(const ResizeAxis& axis, const ResizeTaps& taps, DType dtype) {
+  HostTensor matrix = HostTensor::Zeros(dtype, {axis.output, axis.input});
+  std::vector<double> row(static_cast<size_t>(axis.input));
+  for (int64_t o = 0; o < axis.output; ++o) {
+    std::fill(row.begin(), row.end(), 0.0);
+    for (int64_t t = 0; t < taps.taps; ++t) {
+      const auto at = static_cast<size_t>(t * axis.output + o);
+      row[static_cast<size_t>(taps.index[at])] += taps.weight[at];
+    }
+    for (int64_t i = 0; i < axis.input; ++i) {
+      matrix.Set(o * axis.input + i, row[static_cast<size_t>(i)]);
+    }
+  }
+  return matrix;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TensorType>> Resize::Infer(absl::Span<const InputInfo> inputs) const {
+  if (inputs.empty()) return CheckInputCount(inputs, 2);
+  const TensorType& x = inputs[0].type;
+  ASHLAR_RETURN_IF_ERROR(param().mode == ResizeMode::kNearest ? CheckDType("input", x, x.dtype)
+                                                              : CheckFloat("input", x));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, ResizeAxesOf(param(), inputs));
+  const Shape shape = Resized(x.shape, axes);
+  ASHLAR_RETURN_IF_ERROR(Shape::Make(shape.dims()).status());
+  return std::vector<TensorType>{{x.dtype, shape}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> Resize::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const HostTensor& x = inputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes,
+                          ResizeAxesOf(param(), InfosOf(inputs)));
+  std::vector<ResizeTaps> taps;
+  for (const ResizeAxis& axis : axes) taps.push_back(TapsOf(param(), axis));
+  HostTensor y = x;
+  if (param().mode == ResizeMode::kNearest) {
+    for (size_t i = 0; i < axes.size(); ++i) y = Repeat(y, axes[i], taps[i]);
+  } else {
+    std::vector<double> values(static_cast<size_t>(x.num_elements()));
+    for (int64_t i = 0; i < x.num_elements(); ++i) values[static_cast<size_t>(i)] = x.At(i);
+    Shape shape = x.shape();
+    for (size_t i = 0; i < axes.size(); ++i) {
+      values = Filtered(values, AroundAxis(shape, axes[i].axis), axes[i].output, taps[i]);
+      shape[axes[i].axis] = axes[i].output;
+    }
+    y = HostTensor::Zeros(x.dtype(), shape);
+    for (int64_t i = 0; i < y.num_elements(); ++i) y.Set(i, values[static_cast<size_t>(i)]);
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (Extrapolates(taps[i], axes[i].output)) {
+      Extrapolate(axes[i], taps[i], param().extrapolation, y);
+    }
+  }
+  return std::vector<HostTensor>{std::move(y)};
+}
+
+StorageRules Resize::storage_rules(const Site& site) const {
+  StorageRules rules = {.precision = PrecisionRule::kFollow};
+  const absl::StatusOr<std::vector<ResizeAxis>> axes = ResizeAxesOf(param(), site.inputs);
+  const bool planes = axes.ok() && site.inputs[0].type.shape.rank() == 4 &&
+                      std::all_of(axes->begin(), axes->end(),
+                                  [](const ResizeAxis& axis) { return axis.axis >= 2; });
+  if (planes) rules.format = FormatRule::kUniform;
+  return rules;
+}
+
+int64_t Resize::Computation(const Site& site) const {
+  if (param().mode == ResizeMode::kNearest) return 0;
+  const int64_t taps = param().mode == ResizeMode::kLinear ? 2 : 4;
+  return SaturatingProduct(
+      {site.outputs[0].shape.num_elements(), taps, 2, static_cast<int64_t>(param().axes.size())});
+}
+
+std::optional<std::vector<Region>> Resize::InputRegions(const Region& output,
+                                                        const Site& site) const {
+  const absl::StatusOr<std::vector<ResizeAxis>> axes = ResizeAxesOf(param(), site.inputs);
+  if (!axes.ok()) return std::nullopt;
+  std::vector<Region> regions;
+  for (const InputInfo& input : site.inputs) regions.push_back(WholeRegion(input.type.shape));
+  regions[0] = output;
+  for (const ResizeAxis& axis : *axes) {
+    const Range& range = output[axis.axis];
+    const Range needed =
+        NeededBy(param(), axis, {axis.output_begin + range.begin, axis.output_begin + range.end});
+    regions[0][axis.axis] = {needed.begin - axis.input_begin, needed.end - axis.input_begin};
+  }
+  return regions;
+}
+
+std::optional<Region> Resize::OutputRegion(int input, const Region& region,
+                                           const Site& site) const {
+  const absl::StatusOr<std::vector<ResizeAxis>> axes = ResizeAxesOf(param(), site.inputs);
+  if (!axes.ok() || input != 0) return std::nullopt;
+  Region result = region;
+  for (const ResizeAxis& axis : *axes) {
+    const Range& range = region[axis.axis];
+    const Range needing =
+        NeedingOf(param(), axis, {axis.input_begin + range.begin, axis.input_begin + range.end});
+    result[axis.axis] = {needing.begin - axis.output_begin, needing.end - axis.output_begin};
+  }
+  return result;
+}
+
+bool Resize::CropsInput(int input) const {
+  const auto resizes = [&](int64_t axis) {
+    return std::find(param().axes.begin(), param().axes.end(), axis) != param().axes.end();
+  };
+  return input == 0 && resizes(2) && resizes(3);
+}
+
+std::optional<Replacement> Resize::AtRegion(const Region& output, absl::Span<const Region> given,
+                                            const Site& site) const {
+  const absl::StatusOr<std::vector<ResizeAxis>> axes = ResizeAxesOf(param(), site.inputs);
+  if (!axes.ok()) return std::nullopt;
+  ResizeParam part = param();
+  part.part.clear();
+  for (const ResizeAxis& axis : *axes) {
+    const Range& wanted = output[axis.axis];
+    part.part.insert(part.part.end(),
+                     {axis.output_begin + wanted.begin, wanted.size(),
+                      axis.input_begin + given[0][axis.axis].begin, axis.whole_input});
+  }
+  return Replacement{std::make_shared<const Resize>(std::move(part)),
+                     OwnOperands(site.inputs.size())};
+}
+
+absl::StatusOr<std::vector<int>> Resize::Compose(GraphBuilder& builder,
+                                                 absl::Span<const int> inputs) const {
+  Composition c(builder);
+  TensorType type = c.type(inputs[0]);
+  if (!IsFloat(type.dtype)) return std::vector<int>();
+  std::vector<HostTensor> targets;  // the values live until the next operator is added
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const HostTensor* const value = builder.StaticValue(inputs[i]);
+    if (value == nullptr) return std::vector<int>();
+    targets.push_back(*value);
+  }
+  std::vector<InputInfo> infos = {{type}};
+  for (const HostTensor& target : targets) infos.push_back(InfoOf(target));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, ResizeAxesOf(param(), infos));
+  int y = inputs[0];
+  for (const ResizeAxis& axis : axes) {
+    const ResizeTaps taps = TapsOf(param(), axis);
+    if (Extrapolates(taps, axis.output)) return std::vector<int>();
+    const AxisView around = AroundAxis(type.shape, axis.axis);
+    y = c.Reshaped(y, {around.outer, around.length, around.inner});
+    y = c.Add<MatrixMul>({}, {c.Constant(MatrixOf(axis, taps, type.dtype)), y});
+    type.shape[axis.axis] = axis.output;
+    y = c.Reshaped(y, type.shape);
+  }
+  return std::move(c).Finish({y});
+}
+
+}  // namespace ashlar

@@ -1,0 +1,103 @@
+// ScatterElements and ScatterND: a tensor with elements changed at places that another tensor
+// names. Indices are Int32 or Int64; negative ones count from the end. One that is out of range is
+// an error of the run.
+#ifndef ASHLAR_OPR_SCATTER_H_
+#define ASHLAR_OPR_SCATTER_H_
+
+#include "opr/base.h"
+#include "opr/indexed_runs.h"
+
+namespace ashlar {
+
+// What becomes of an element that an update meets. With kNone, of several updates of one element
+// the last stays.
+enum class ScatterReduction { kNone, kAdd, kMul, kMax, kMin };
+inline constexpr const char* kScatterReductionNames[] = {"NONE", "ADD", "MUL", "MAX", "MIN"};
+
+// The element after an update.
+inline double Updated(ScatterReduction reduction, double element, double update) {
+  switch (reduction) {
+    case ScatterReduction::kNone:
+      return update;
+    case ScatterReduction::kAdd:
+      return element + update;
+    case ScatterReduction::kMul:
+      return element * update;
+    case ScatterReduction::kMax:
+      return element < update || update != update ? update : element;
+    case ScatterReduction::kMin:
+      break;
+  }
+  return update < element || update != update ? update : element;
+}
+
+// Inputs: x, indices, and updates of x's dtype. Output: x's type; it may overwrite x.
+class ScatteringOperator : public Operator {
+ public:
+  static constexpr int kX = 0, kIndices = 1, kUpdates = 2;
+
+  StorageRules storage_rules(const Site&) const override {
+    return {.precision = PrecisionRule::kFollow};
+  }
+  Aliasing aliasing(const Site& site) const override;
+  virtual absl::StatusOr<IndexedRuns> RunsOf(const Shape& x, const Shape& indices) const = 0;
+  virtual ScatterReduction reduction() const = 0;
+
+ protected:
+  virtual Shape UpdatesOf(const Shape& x, const Shape& indices) const = 0;
+  absl::StatusOr<std::vector<TensorType>> InferScattered(absl::Span<const InputInfo> inputs) const;
+  absl::StatusOr<std::vector<HostTensor>> EvaluateScattered(
+      absl::Span<const HostTensor> inputs) const;
+};
+
+struct ScatterElementsParam {
+  int64_t axis = 0;  // negative: from the end
+  ScatterReduction reduction = ScatterReduction::kNone;
+
+  template <typename V>
+  void Visit(V& v) {
+    v("axis", axis);
+    v("reduction", reduction, kScatterReductionNames);
+  }
+};
+
+// y[indices[i][j][k]][j][k] = updates[i][j][k] where the axis is 0. Indices and updates are of one
+// shape, of x's rank, no larger than x beside the axis.
+class ScatterElements final : public OperatorWithParam<ScatterElementsParam, ScatteringOperator> {
+ public:
+  ASHLAR_OPERATOR("ScatterElements", "scatter_elements")
+  absl::StatusOr<IndexedRuns> RunsOf(const Shape& x, const Shape& indices) const override {
+    return RunsByElements(x, indices, param().axis);
+  }
+  ScatterReduction reduction() const override { return param().reduction; }
+
+ protected:
+  Shape UpdatesOf(const Shape&, const Shape& indices) const override { return indices; }
+};
+
+struct ScatterNDParam {
+  ScatterReduction reduction = ScatterReduction::kNone;
+
+  template <typename V>
+  void Visit(V& v) {
+    v("reduction", reduction, kScatterReductionNames);
+  }
+};
+
+// The last dimension of the indices holds tuples, one index for each dimension of x as far as they
+// reach. Updates: the indices' other dimensions, then x's that are left.
+class ScatterND final : public OperatorWithParam<ScatterNDParam, ScatteringOperator> {
+ public:
+  ASHLAR_OPERATOR("ScatterND", "scatter_nd")
+  absl::StatusOr<IndexedRuns> RunsOf(const Shape& x, const Shape& indices) const override {
+    return RunsByTuples(x, indices, 0);
+  }
+  ScatterReduction reduction() const override { return param().reduction; }
+
+ protected:
+  Shape UpdatesOf(const Shape& x, const Shape& indices) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_SCATTER_H_

@@ -1,0 +1,23 @@
+// The part of an operator whose input 1 is its target shape.
+#ifndef ASHLAR_OPR_SHAPE_OPERAND_H_
+#define ASHLAR_OPR_SHAPE_OPERAND_H_
+
+#include <memory>
+
+#include "graph/region.h"
+#include "opr/operands.h"
+
+namespace ashlar {
+
+// The operator with default parameters, on its input 0, and the shape of a region of its output.
+template <typename Op>
+Replacement WithShapeOf(const Region& output) {
+  const Shape shape = ShapeOf(output);
+  HostTensor target = HostTensor::FromValues<int64_t>(DType::kInt64, {shape.rank()}, shape.dims());
+  return {std::make_shared<const Op>(typename Op::Param()),
+          {FromProducer(0), ConstantOperand(std::move(target))}};
+}
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_SHAPE_OPERAND_H_

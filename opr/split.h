@@ -1,0 +1,34 @@
+// Split: a tensor cut into pieces along one axis.
+#ifndef ASHLAR_OPR_SPLIT_H_
+#define ASHLAR_OPR_SPLIT_H_
+
+#include "opr/axis.h"
+#include "opr/moving.h"
+
+namespace ashlar {
+
+struct SplitParam {
+  int64_t axis = 0;            // negative: from the end
+  std::vector<int64_t> sizes;  // of the pieces along the axis; their sum is the axis'
+
+  template <typename V>
+  void Visit(V& v) {
+    v("axis", axis);
+    v("sizes", sizes);
+  }
+};
+
+// Input: a tensor of rank 1 or more. Outputs: its pieces, in order, views of it where the axis is
+// the outermost that is longer than 1.
+class Split final : public OperatorWithParam<SplitParam, MovingOperator> {
+ public:
+  ASHLAR_OPERATOR("Split", "split")
+  // By Subtensors.
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
+  Aliasing aliasing(const Site& site) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_SPLIT_H_

@@ -1,0 +1,42 @@
+// TopK: the greatest or least elements along an axis, and where they are.
+#ifndef ASHLAR_OPR_TOP_K_H_
+#define ASHLAR_OPR_TOP_K_H_
+
+#include "opr/axis.h"
+#include "opr/base.h"
+
+namespace ashlar {
+
+struct TopKParam {
+  int64_t axis = -1;  // negative: from the end
+  int64_t k = 1;
+  bool largest = true;
+
+  template <typename V>
+  void Visit(V& v) {
+    v("axis", axis);
+    v("k", k);
+    v.Optional("largest", largest, true);
+  }
+};
+
+// Whether element `a` at index i comes before `b` at j: of equal ones that of the lower index. A
+// NaN is greater than any number.
+template <typename T>
+constexpr bool ComesBefore(bool largest, T a, int64_t i, T b, int64_t j) {
+  const bool nan_a = a != a, nan_b = b != b;
+  if (nan_a != nan_b) return nan_a == largest;
+  if (nan_a || a == b) return i < j;
+  return largest ? a > b : a < b;
+}
+
+// Input: numbers. Outputs: the k elements, the first of them first, of the input's dtype; and their
+// indices along the axis, Int64.
+class TopK final : public OperatorWithParam<TopKParam> {
+ public:
+  ASHLAR_OPERATOR("TopK", "top_k")
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_TOP_K_H_

@@ -1,0 +1,91 @@
+// GridSample: the pixels and weights of a row of points are found once for all channels.
+#include "opr/grid_sample.h"
+
+#include <algorithm>
+
+#include "graph/status.h"
+#include "runtime/cpu/isa.h"
+#include "runtime/cpu/kernels.h"
+#include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/parallel.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int64_t kPoints = 64;  // that are worked on together
+constexpr int kMostTaps = GridTaps::kMost * GridTaps::kMost;
+
+// Tap t of point i, an offset in a plane and its weight.
+struct Taps {
+  int count = 0;
+  int32_t offset[kMostTaps][kPoints];
+  float weight[kMostTaps][kPoints];
+};
+
+void FindTaps(const GridSampleParam& param, const float* grid, int64_t points, int64_t height,
+              int64_t width, Taps& taps) {
+  const int side = GridTapCount(param.mode);
+  taps.count = side * side;
+  for (int64_t i = 0; i < points; ++i) {
+    const GridTaps columns = GridTapsAt(param, grid[2 * i], width);
+    const GridTaps rows = GridTapsAt(param, grid[2 * i + 1], height);
+    for (int t = 0; t < taps.count; ++t) {
+      const int r = t / side, c = t % side;
+      taps.offset[t][i] = static_cast<int32_t>(rows.pixel[r] * width + columns.pixel[c]);
+      taps.weight[t][i] = static_cast<float>(rows.weight[r] * columns.weight[c]);
+    }
+  }
+}
+
+// What weighs nothing may be anything, NaN too.
+void SamplePlane(const Taps& taps, const float* plane, int64_t points, float* to) {
+  float sums[kPoints] = {};
+  for (int t = 0; t < taps.count; ++t) {
+#pragma omp simd
+    for (int64_t i = 0; i < points; ++i) {
+      const float term = taps.weight[t][i] * plane[taps.offset[t][i]];
+      sums[i] += taps.weight[t][i] == 0 ? 0 : term;
+    }
+  }
+  std::copy_n(sums, points, to);
+}
+
+absl::StatusOr<KernelList> MakeGridSample(const GridSample& op, const KernelRequest& request) {
+  const GridSampleParam param = op.param();
+  const Shape x = request.inputs[0].shape, grid = request.inputs[1].shape;
+  const int64_t points = grid[1] * grid[2], plane = x[2] * x[3];
+  if (plane > std::numeric_limits<int32_t>::max()) {
+    return absl::UnimplementedError(
+        absl::StrCat("GridSample of planes of ", plane, " pixels, which is more than 2^31 - 1"));
+  }
+  const int64_t groups = (points + kPoints - 1) / kPoints;
+  const int threads = request.threads;
+  const auto sample = Versions<SamplePlane>::For(request.processor.isa);
+  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / 4 / (kPoints * x[1]));
+  return OnlyKernel(
+      absl::StrCat("grid_sample:", Name(request.processor.isa)), [=](const KernelArgs& args) {
+        const float* const images = static_cast<const float*>(args.inputs[0]);
+        const float* const grids = static_cast<const float*>(args.inputs[1]);
+        float* const to = static_cast<float*>(args.outputs[0]);
+        ParallelFor(threads, x[0] * groups, grain, [&](int64_t begin, int64_t end) {
+          Taps taps;
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t n = i / groups, first = i % groups * kPoints;
+            const int64_t count = std::min(kPoints, points - first);
+            FindTaps(param, grids + (n * points + first) * 2, count, x[2], x[3], taps);
+            for (int64_t c = 0; c < x[1]; ++c) {
+              const int64_t image = n * x[1] + c;
+              sample(taps, images + image * plane, count, to + image * points + first);
+            }
+          }
+        });
+      });
+}
+
+}  // namespace
+
+void RegisterGridSampleKernels(KernelRegistry& registry) {
+  registry.Register<GridSample>(MakeGridSample, {DType::kFloat32});
+}
+
+}  // namespace ashlar::cpu

@@ -1,0 +1,157 @@
+// Operators along rows, which may be written where they were read. Softmax in three passes: the
+// largest element; the exponentials of the differences to it, none of which overflows, and their
+// sum; the division. Layer normalisation (Ba, Kiros and Hinton 2016, "Layer Normalization") with
+// mean and variance in two passes, the variance from the differences to the mean; then the
+// elements.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "graph/status.h"
+#include "opr/axis.h"
+#include "opr/layer_norm.h"
+#include "opr/softmax.h"
+#include "runtime/cpu/isa.h"
+#include "runtime/cpu/kernels.h"
+#include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/parallel.h"
+#include "runtime/cpu/vector_math.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int64_t kLanes = 64;  // neighbouring columns that are worked on together
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+
+// `rows` rows of `length` elements that follow each other.
+void Rows(const float* x, float* y, int64_t rows, int64_t length) {
+  for (int64_t r = 0; r < rows; ++r, x += length, y += length) {
+    float largest = kLowest;
+#pragma omp simd reduction(max : largest)
+    for (int64_t i = 0; i < length; ++i) largest = x[i] > largest ? x[i] : largest;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < length; ++i) {
+      y[i] = expf(x[i] - largest);
+      sum += y[i];
+    }
+    const float scale = static_cast<float>(1 / sum);
+    for (int64_t i = 0; i < length; ++i) y[i] *= scale;
+  }
+}
+
+// `lanes` (at most kLanes) neighbouring columns of `length` elements, `step` apart.
+void Columns(const float* x, float* y, int64_t lanes, int64_t length, int64_t step) {
+  float largest[kLanes];
+  double sum[kLanes] = {};
+  std::fill(largest, largest + lanes, kLowest);
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t l = 0; l < lanes; ++l) largest[l] = std::max(largest[l], x[i * step + l]);
+  }
+  for (int64_t i = 0; i < length; ++i) {
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) {
+      y[i * step + l] = expf(x[i * step + l] - largest[l]);
+      sum[l] += y[i * step + l];
+    }
+  }
+  for (int64_t l = 0; l < lanes; ++l) sum[l] = 1 / sum[l];
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t l = 0; l < lanes; ++l) y[i * step + l] *= static_cast<float>(sum[l]);
+  }
+}
+
+absl::StatusOr<KernelList> MakeSoftmax(const Softmax& op, const KernelRequest& request) {
+  const Shape& shape = request.outputs[0].shape;
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, shape.rank()));
+  const int64_t length = shape[axis];
+  const int64_t step = ContiguousStrides(shape)[axis];
+  const int64_t outer = shape.num_elements() / (length * step);
+  const int threads = request.threads;
+  const std::string name = absl::StrCat("softmax:", Name(request.processor.isa));
+  if (step == 1) {
+    const auto rows = Versions<Rows>::For(request.processor.isa);
+    return OnlyKernel(name, [=](const KernelArgs& args) {
+      const float* const x = static_cast<const float*>(args.inputs[0]);
+      float* const y = static_cast<float*>(args.outputs[0]);
+      ParallelFor(threads, outer, std::max<int64_t>(1, kElementsPerThread / length),
+                  [&](int64_t begin, int64_t end) {
+                    rows(x + begin * length, y + begin * length, end - begin, length);
+                  });
+    });
+  }
+  const auto columns = Versions<Columns>::For(request.processor.isa);
+  const int64_t groups = (step + kLanes - 1) / kLanes;
+  return OnlyKernel(name, [=](const KernelArgs& args) {
+    const float* const x = static_cast<const float*>(args.inputs[0]);
+    float* const y = static_cast<float*>(args.outputs[0]);
+    ParallelFor(threads, outer * groups,
+                std::max<int64_t>(1, kElementsPerThread / (length * kLanes)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    const int64_t first = i % groups * kLanes;
+                    const int64_t offset = i / groups * length * step + first;
+                    columns(x + offset, y + offset, std::min(kLanes, step - first), length, step);
+                  }
+                });
+  });
+}
+
+// `rows` rows of `length` elements that follow each other; scale and bias, of one row, may be null.
+void NormalizedRows(const float* x, float* y, int64_t rows, int64_t length, const float* scale,
+                    const float* bias, double epsilon) {
+  const double count = static_cast<double>(length);
+  for (int64_t r = 0; r < rows; ++r, x += length, y += length) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < length; ++i) sum += x[i];
+    const double mean = sum / count;
+    double squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (int64_t i = 0; i < length; ++i) squares += (x[i] - mean) * (x[i] - mean);
+    // The mean in two parts: near it, the difference from the first is exact.
+    const float centre = static_cast<float>(mean);
+    const float rest = static_cast<float>(mean - centre);
+    const float factor = static_cast<float>(1 / std::sqrt(squares / count + epsilon));
+    for (int64_t i = 0; i < length; ++i) y[i] = (x[i] - centre - rest) * factor;
+    if (scale != nullptr) {
+      for (int64_t i = 0; i < length; ++i) y[i] *= scale[i];
+    }
+    if (bias != nullptr) {
+      for (int64_t i = 0; i < length; ++i) y[i] += bias[i];
+    }
+  }
+}
+
+absl::StatusOr<KernelList> MakeLayerNorm(const LayerNorm& op, const KernelRequest& request) {
+  const Shape& shape = request.outputs[0].shape;
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, shape.rank()));
+  int64_t length = 1;
+  for (int i = axis; i < shape.rank(); ++i) length *= shape[i];
+  const int64_t rows = shape.num_elements() / length;
+  const int threads = request.threads;
+  const double epsilon = op.param().epsilon;
+  const auto normalized = Versions<NormalizedRows>::For(request.processor.isa);
+  const std::string name = absl::StrCat("layer_norm:", Name(request.processor.isa));
+  return OnlyKernel(name, [=](const KernelArgs& args) {
+    const auto input = [&](size_t i) {
+      return static_cast<const float*>(i < args.inputs.size() ? args.inputs[i] : nullptr);
+    };
+    const float* const x = input(LayerNorm::kX);
+    float* const y = static_cast<float*>(args.outputs[0]);
+    ParallelFor(threads, rows, std::max<int64_t>(1, kElementsPerThread / length),
+                [&](int64_t begin, int64_t end) {
+                  normalized(x + begin * length, y + begin * length, end - begin, length,
+                             input(LayerNorm::kScale), input(LayerNorm::kBias), epsilon);
+                });
+  });
+}
+
+}  // namespace
+
+void RegisterRowWiseKernels(KernelRegistry& registry) {
+  registry.Register<LayerNorm>(MakeLayerNorm, {DType::kFloat32});
+  registry.Register<Softmax>(MakeSoftmax, {DType::kFloat32});
+}
+
+}  // namespace ashlar::cpu

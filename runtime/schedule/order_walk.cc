@@ -1,0 +1,198 @@
+// States of the dynamic programming and of the beam (exact.cc, beam.cc) are bit sets of tasks,
+// hashed, so that each set is saved once. A stretch of tasks within the budget that ends with no
+// more live bytes than at its beginning is taken at once: a dominance rule, argued in order_walk.h.
+#include "runtime/schedule/order_walk.h"
+
+#include <algorithm>
+
+#include "absl/hash/hash.h"
+
+namespace ashlar {
+namespace {
+
+// How far a stretch that has not come down yet is followed.
+constexpr size_t kLongestStretch = 64;
+
+}  // namespace
+
+size_t OrderWalk::KeyHash::operator()(int state) const {
+  return absl::Hash<absl::Span<const uint64_t>>()(walk->KeyOf(state));
+}
+
+bool OrderWalk::KeyEqual::operator()(int a, int b) const {
+  return walk->KeyOf(a) == walk->KeyOf(b);
+}
+
+OrderWalk::OrderWalk(ArenaSimulator& arena, const TaskGraph& graph, int segment)
+    : arena_(arena),
+      graph_(graph),
+      segment_(segment),
+      tasks_(graph.segments[segment]),
+      live_before_(arena.live()),
+      words_((tasks_.size() + 63) / 64),
+      known_(16, KeyHash{this}, KeyEqual{this}) {
+  for (auto it = tasks_.rbegin(); it != tasks_.rend(); ++it) {
+    if (CanRun(*it)) ready_.push_back(*it);
+  }
+}
+
+OrderWalk::~OrderWalk() { arena_.Undo(tasks_, live_before_); }
+
+bool OrderWalk::CanRun(int task) const {
+  return graph_.segment_of[task] == segment_ && !arena_.HasRun(task) &&
+         std::all_of(graph_.preds[task].begin(), graph_.preds[task].end(),
+                     [&](int pred) { return arena_.HasRun(pred); });
+}
+
+int64_t OrderWalk::StepBytes(int task) {
+  const int64_t live = arena_.live();
+  const int64_t bytes = arena_.Run(task);
+  arena_.Undo({task}, live);
+  ++effort_;
+  return bytes;
+}
+
+void OrderWalk::Advance(int task, int64_t budget) {
+  const size_t first = moves_.size();
+  peak_ = std::max(peak_, arena_.Run(task));
+  ++effort_;
+  Commit({task});
+  TakeFree(first, std::max(budget, peak_));
+}
+
+void OrderWalk::Settle(int64_t budget) {
+  const size_t first = moves_.size();
+  const std::vector<int> ready(ready_.rbegin(), ready_.rend());
+  for (int task : ready) {
+    if (!arena_.HasRun(task)) TryRun(task, budget);
+  }
+  TakeFree(first, budget);
+}
+
+void OrderWalk::TakeFree(size_t first, int64_t budget) {
+  for (size_t i = first; i < moves_.size(); ++i) {
+    for (int neighbor : graph_.neighbors[moves_[i]]) {
+      if (CanRun(neighbor)) TryRun(neighbor, budget);
+    }
+  }
+}
+
+bool OrderWalk::TryRun(int task, int64_t budget) {
+  const int64_t live = arena_.live();
+  int64_t peak = peak_;
+  std::vector<int> stretch;
+  std::vector<int> open = {task};  // made ready by the stretch
+  const auto add = [&](int next, int64_t step) {
+    stretch.push_back(next);
+    peak = std::max(peak, step);
+    for (int succ : graph_.succs[next]) {
+      if (CanRun(succ)) open.push_back(succ);
+    }
+  };
+  while (open.size() == 1 && stretch.size() < kLongestStretch && peak <= budget) {
+    const int next = open.back();
+    open.pop_back();
+    add(next, arena_.Run(next));
+    ++effort_;
+    // What frees as much as it needs never waits.
+    for (size_t i = 0; i < open.size();) {
+      const int follower = open[i];
+      const int64_t before = arena_.live();
+      const int64_t bytes = arena_.Run(follower);
+      ++effort_;
+      if (bytes > budget || arena_.live() > before) {
+        arena_.Undo({follower}, before);
+        ++i;
+        continue;
+      }
+      open.erase(open.begin() + i);
+      add(follower, bytes);
+      i = 0;
+    }
+    if (peak <= budget && arena_.live() <= live) {
+      peak_ = peak;
+      Commit(stretch);
+      return true;
+    }
+  }
+  arena_.Undo(stretch, live);
+  return false;
+}
+
+void OrderWalk::Commit(absl::Span<const int> stretch) {
+  for (int task : stretch) {
+    ready_.erase(std::remove(ready_.begin(), ready_.end(), task), ready_.end());
+    moves_.push_back(task);
+  }
+  num_run_ += static_cast<int>(stretch.size());
+  for (int task : stretch) {
+    const std::vector<int>& succs = graph_.succs[task];
+    for (auto it = succs.rbegin(); it != succs.rend(); ++it) {
+      if (CanRun(*it) && std::find(ready_.begin(), ready_.end(), *it) == ready_.end()) {
+        ready_.push_back(*it);
+      }
+    }
+  }
+}
+
+int OrderWalk::Save() {
+  const int state = static_cast<int>(states_.size());
+  keys_.resize(keys_.size() + words_);
+  uint64_t* key = keys_.data() + state * words_;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    key[i / 64] |= uint64_t{arena_.HasRun(tasks_[i])} << (i % 64);
+  }
+  effort_ += words_;
+  if (!known_.insert(state).second) {
+    keys_.resize(keys_.size() - words_);
+    return -1;
+  }
+  State s;
+  s.parent = at_;
+  s.moves_begin = saved_.size();
+  saved_.insert(saved_.end(), moves_.begin(), moves_.end());
+  s.moves_end = s.ready_begin = saved_.size();
+  saved_.insert(saved_.end(), ready_.begin(), ready_.end());
+  s.ready_end = saved_.size();
+  s.num_run = num_run_;
+  s.live = arena_.live();
+  s.peak = peak_;
+  states_.push_back(s);
+  effort_ += moves_.size() + ready_.size();
+  at_ = state;
+  moves_.clear();
+  return state;
+}
+
+void OrderWalk::Load(int state) {
+  const State& s = states_[state];
+  if (state == at_) {
+    arena_.Undo(moves_, s.live);
+  } else {
+    const absl::Span<const uint64_t> key = KeyOf(state);
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      arena_.SetProgress(tasks_[i], key[i / 64] >> (i % 64) & 1
+                                        ? ArenaSimulator::Progress::kRun
+                                        : ArenaSimulator::Progress::kPending);
+    }
+    arena_.SetLive(s.live);
+    effort_ += tasks_.size() / 16;
+  }
+  at_ = state;
+  moves_.clear();
+  ready_.assign(saved_.begin() + s.ready_begin, saved_.begin() + s.ready_end);
+  num_run_ = s.num_run;
+  peak_ = s.peak;
+}
+
+std::vector<int> OrderWalk::Path() const {
+  std::vector<int> path(moves_.rbegin(), moves_.rend());
+  for (int state = at_; state >= 0; state = states_[state].parent) {
+    const State& s = states_[state];
+    for (size_t i = s.moves_end; i > s.moves_begin; --i) path.push_back(saved_[i - 1]);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,431 @@
+#include "serialization/onnx/graph_reader.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_join.h"
+#include "graph/status.h"
+#include "serialization/onnx/functions.h"
+#include "serialization/onnx/import.h"
+#include "serialization/onnx/import_table.h"
+#include "serialization/onnx/inputs.h"
+#include "serialization/onnx/missing.h"
+#include "serialization/onnx/operator_sets.h"
+#include "serialization/onnx/order.h"
+#include "serialization/onnx/tensors.h"
+
+namespace ashlar {
+namespace {
+
+using onnx::AttributeProto;
+using onnx::FunctionProto;
+using onnx::GraphProto;
+using onnx::NodeProto;
+
+// Functions that call functions could make a small file without end.
+constexpr int64_t kMostNodes = 1'000'000;
+constexpr int kDeepestNesting = 100;  // of calls and branches; protobuf's own limit
+constexpr int64_t kOldestIrVersion = 3;
+
+std::string Shown(absl::string_view name) {
+  return std::string(name.substr(0, kLongestUncheckedName));
+}
+
+// Where names are looked up.
+struct Scope {
+  const Scope* outer = nullptr;  // of a branch: the graph around it
+  const OnnxOperatorSets* sets = nullptr;
+  std::string prefix;  // of names, in functions
+  int depth = 0;
+  std::vector<const FunctionProto*> calls;  // those that are open
+  absl::flat_hash_map<std::string, OnnxVar> vars;
+  // Initializers, read when they are asked for.
+  absl::flat_hash_map<std::string, onnx::TensorProto*> tensors;
+  absl::flat_hash_map<std::string, const onnx::SparseTensorProto*> sparse_tensors;
+};
+
+class Reader {
+ public:
+  Reader(onnx::ModelProto& model, const OnnxReadOptions& options, ExternalData& external)
+      : model_(model), options_(options), external_(external), functions_(model) {}
+
+  absl::StatusOr<Graph> Read();
+
+ private:
+  absl::Status CheckOptions(const std::vector<std::string>& outputs) const;
+  absl::Status AddInputs(const absl::flat_hash_set<std::string>& read, Scope& scope);
+  absl::Status AddInitializers(GraphProto& graph, Scope& scope);
+  absl::Status ReadNodes(const OnnxNodes& nodes, const OnnxOrder& order, Scope& scope);
+  absl::Status ReadNode(const NodeProto& node, const absl::flat_hash_set<std::string>& read,
+                        Scope& scope);
+  absl::Status ReadOperator(const NodeProto& node, const std::vector<OnnxVar>& inputs,
+                            const absl::flat_hash_set<std::string>& read, Scope& scope);
+  absl::Status ReadCondition(const NodeProto& node, OnnxVar condition, Scope& scope);
+  absl::Status ReadCall(const NodeProto& node, const FunctionProto& function,
+                        const std::vector<OnnxVar>& inputs, Scope& scope);
+  absl::StatusOr<OnnxVar> Find(const std::string& name, const Scope& scope);
+  void Define(const NodeProto& node, int output, OnnxVar var, Scope& scope);
+  void Miss(const NodeProto& node, bool folding, const std::string& why, Scope& scope);
+  void NoteConverted(int onnx_type);
+
+  onnx::ModelProto& model_;
+  const OnnxReadOptions& options_;
+  ExternalData& external_;
+  OnnxImport import_;
+  MissingOperators missing_;
+  const OnnxFunctions functions_;
+  std::set<std::string> converted_;  // names of float types that become Float32
+  int64_t nodes_read_ = 0;
+};
+
+void Reader::NoteConverted(int onnx_type) {
+  if (IsConverted(onnx_type)) converted_.insert(OnnxTypeName(onnx_type));
+}
+
+absl::StatusOr<OnnxVar> Reader::Find(const std::string& name, const Scope& scope) {
+  for (const Scope* at = &scope; at != nullptr; at = at->outer) {
+    if (const auto var = at->vars.find(name); var != at->vars.end()) return var->second;
+    absl::StatusOr<HostTensor> value = absl::NotFoundError("");
+    int type = 0;
+    if (const auto tensor = at->tensors.find(name); tensor != at->tensors.end()) {
+      type = tensor->second->data_type();
+      value = TakeTensor(*tensor->second, external_);
+    } else if (const auto sparse = at->sparse_tensors.find(name);
+               sparse != at->sparse_tensors.end()) {
+      type = sparse->second->values().data_type();
+      value = ReadSparseTensor(*sparse->second, external_);
+    } else {
+      continue;
+    }
+    if (!value.ok()) return value.status();
+    NoteConverted(type);
+    const OnnxVar var = import_.AddConstant(*std::move(value));
+    import_.SetName(var, absl::StrCat(at->prefix, name));
+    import_.SetOnnxType(var, type);
+    // The scope is ours: it is constant for those who look names up.
+    const_cast<Scope*>(at)->vars.emplace(name, var);
+    return var;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("value '", Shown(name), "' is made by nothing"));
+}
+
+void Reader::Define(const NodeProto& node, int output, OnnxVar var, Scope& scope) {
+  if (output >= node.output_size() || node.output(output).empty()) return;
+  scope.vars[node.output(output)] = var;
+  import_.SetName(var, absl::StrCat(scope.prefix, node.output(output)));
+}
+
+void Reader::Miss(const NodeProto& node, bool folding, const std::string& why, Scope& scope) {
+  const std::string domain = OnnxDomain(node.domain());
+  const auto set = scope.sets->find(domain);
+  missing_.Add({Shown(domain), Shown(node.op_type()), set != scope.sets->end() ? set->second : 0,
+                folding, why},
+               Shown(absl::StrCat(scope.prefix, NameOfOnnx(node))));
+  const OnnxVar unknown = import_.AddUnknown(folding);
+  for (int i = 0; i < node.output_size(); ++i) Define(node, i, unknown, scope);
+}
+
+absl::Status Reader::AddInitializers(GraphProto& graph, Scope& scope) {
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    if (scope.tensors.emplace(tensor.name(), &tensor).second) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("two initializers are named '", Shown(tensor.name()), "'"));
+  }
+  for (const onnx::SparseTensorProto& tensor : graph.sparse_initializer()) {
+    const std::string& name = tensor.values().name();
+    if (scope.tensors.count(name) == 0 && scope.sparse_tensors.emplace(name, &tensor).second) {
+      continue;
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("two initializers are named '", Shown(name), "'"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::AddInputs(const absl::flat_hash_set<std::string>& read, Scope& scope) {
+  absl::flat_hash_set<std::string> names;
+  for (const onnx::ValueInfoProto& input : model_.graph().input()) {
+    const std::string& name = input.name();
+    if (!names.insert(name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("two inputs are named '", Shown(name), "'"));
+    }
+    const bool initialized =
+        scope.tensors.count(name) != 0 || scope.sparse_tensors.count(name) != 0;
+    if (initialized && options_.shapes.count(name) == 0) continue;
+    OnnxVar var;
+    if (const auto value = options_.values.find(name); value != options_.values.end()) {
+      var = import_.AddConstant(value->second);
+      import_.SetName(var, name);
+    } else {
+      absl::StatusOr<TensorType> type = OnnxInputType(input, options_);
+      if (!type.ok() && read.count(name) == 0) continue;
+      if (!type.ok()) return type.status();
+      var = import_.AddInput(name, *std::move(type));
+      NoteConverted(input.type().tensor_type().elem_type());
+    }
+    import_.SetOnnxType(var, input.type().tensor_type().elem_type());
+    scope.vars[name] = var;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadNodes(const OnnxNodes& nodes, const OnnxOrder& order, Scope& scope) {
+  for (const int i : order.nodes) {
+    const NodeProto& node = nodes[i];
+    import_.BeginNode(absl::StrCat(scope.prefix, NameOfOnnx(node)));
+    if (absl::Status status = ReadNode(node, order.read, scope); !status.ok()) {
+      return Annotate(status, DescribeOnnx(node));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadNode(const NodeProto& node, const absl::flat_hash_set<std::string>& read,
+                              Scope& scope) {
+  if (++nodes_read_ > kMostNodes) {
+    return absl::InvalidArgumentError(absl::StrCat("more than ", kMostNodes, " nodes"));
+  }
+  for (const std::string& output : node.output()) {
+    const bool taken = scope.vars.count(output) != 0 || scope.tensors.count(output) != 0;
+    if (!output.empty() && taken) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("its output '", Shown(output), "' is an input or an initializer"));
+    }
+  }
+  std::vector<OnnxVar> inputs;
+  bool unknown = false, foldable = true;
+  for (const std::string& name : node.input()) {
+    OnnxVar var = kNoOnnxVar;
+    if (!name.empty()) {
+      ASHLAR_ASSIGN_OR_RETURN(var, Find(name, scope));
+      unknown = unknown || import_.unknown(var);
+      foldable = foldable && import_.foldable(var);
+    }
+    inputs.push_back(var);
+  }
+  while (!inputs.empty() && inputs.back() == kNoOnnxVar) inputs.pop_back();
+
+  const FunctionProto* function = functions_.Find(node);
+  if (function != nullptr && !unknown) return ReadCall(node, *function, inputs, scope);
+  const std::string domain = OnnxDomain(node.domain());
+  if (domain.empty() && node.op_type() == "If" && inputs.size() == 1 && !unknown) {
+    return ReadCondition(node, inputs[0], scope);
+  }
+  const bool handled = function != nullptr || (domain.empty() && node.op_type() == "If");
+  if (handled) {  // of something that is missing
+    const OnnxVar var = import_.AddUnknown(foldable);
+    for (int i = 0; i < node.output_size(); ++i) Define(node, i, var, scope);
+    return absl::OkStatus();
+  }
+  const auto set = scope.sets->find(domain);
+  const OnnxRow* row =
+      set != scope.sets->end() ? FindOnnxRow(domain, node.op_type(), set->second) : nullptr;
+  if (row == nullptr || (row->run == nullptr && !foldable)) {
+    Miss(node, foldable, set == scope.sets->end() ? "its domain is not imported" : "", scope);
+    return absl::OkStatus();
+  }
+  if (unknown) {
+    const OnnxVar var = import_.AddUnknown(foldable || row->shape_only);
+    for (int i = 0; i < node.output_size(); ++i) Define(node, i, var, scope);
+    return absl::OkStatus();
+  }
+  return ReadOperator(node, inputs, read, scope);
+}
+
+absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxVar>& inputs,
+                                  const absl::flat_hash_set<std::string>& read, Scope& scope) {
+  const std::string domain = OnnxDomain(node.domain());
+  const int64_t version = scope.sets->at(domain);
+  const OnnxRow& row = *FindOnnxRow(domain, node.op_type(), version);
+  const int count = static_cast<int>(inputs.size());
+  if (count < row.min_inputs || count > row.max_inputs) {
+    return absl::InvalidArgumentError(absl::StrCat(count, " inputs, expected ", row.min_inputs,
+                                                   row.max_inputs == OnnxRow::kAny ? " or more"
+                                                   : row.max_inputs > row.min_inputs
+                                                       ? absl::StrCat(" to ", row.max_inputs)
+                                                       : ""));
+  }
+  std::vector<bool> outputs;
+  for (const std::string& output : node.output()) {
+    outputs.push_back(!output.empty() && read.contains(output));
+  }
+  OnnxNode reading(node, version, inputs, std::move(outputs), import_, external_);
+  const bool constant = reading.all_constant();
+  const OnnxImportFunction function =
+      row.run == nullptr || (constant && row.fold != nullptr) ? row.fold : row.run;
+  const OnnxVars vars = function(reading);
+  const absl::Status status = reading.Finish();
+  if (absl::IsUnimplemented(status)) {
+    Miss(node, constant, std::string(status.message()), scope);
+    return absl::OkStatus();
+  }
+  ASHLAR_RETURN_IF_ERROR(status);
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (!reading.has_output(i)) continue;
+    if (i >= static_cast<int>(vars.size()) || vars[i] == kNoOnnxVar) {
+      Miss(node, constant, absl::StrCat("output ", i), scope);
+      return absl::OkStatus();
+    }
+    Define(node, i, vars[i], scope);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadCondition(const NodeProto& node, OnnxVar condition, Scope& scope) {
+  const HostTensor* value = import_.constant(condition);
+  if (value == nullptr) {
+    Miss(node, false, "the condition is not known before the run", scope);
+    return absl::OkStatus();
+  }
+  if (value->num_elements() != 1)
+    return absl::InvalidArgumentError("the condition has not 1 element");
+  if (scope.depth >= kDeepestNesting) return absl::InvalidArgumentError("branches nest too deep");
+  const char* const branch = value->At(0) != 0 ? "then_branch" : "else_branch";
+  const GraphProto* graph = nullptr;
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == branch && attribute.has_g()) graph = &attribute.g();
+  }
+  if (graph == nullptr) return absl::InvalidArgumentError(absl::StrCat(branch, " is missing"));
+  if (graph->output_size() < node.output_size()) {
+    return absl::InvalidArgumentError(absl::StrCat(branch, " has too few outputs"));
+  }
+  Scope inner;
+  inner.outer = &scope;
+  inner.sets = scope.sets;
+  inner.prefix = scope.prefix;
+  inner.depth = scope.depth + 1;
+  inner.calls = scope.calls;
+  // A function's body is read again with every call, so that its tensors stay in it.
+  GraphProto copy;
+  for (const onnx::TensorProto& tensor : graph->initializer()) *copy.add_initializer() = tensor;
+  for (const auto& tensor : graph->sparse_initializer()) *copy.add_sparse_initializer() = tensor;
+  ASHLAR_RETURN_IF_ERROR(AddInitializers(copy, inner));
+  std::vector<std::string> outputs;
+  for (const onnx::ValueInfoProto& output : graph->output()) outputs.push_back(output.name());
+  ASHLAR_ASSIGN_OR_RETURN(const OnnxOrder order, OrderOf(graph->node(), outputs));
+  ASHLAR_RETURN_IF_ERROR(ReadNodes(graph->node(), order, inner));
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) continue;
+    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Find(outputs[i], inner));
+    Define(node, i, var, scope);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Reader::ReadCall(const NodeProto& node, const FunctionProto& function,
+                              const std::vector<OnnxVar>& inputs, Scope& scope) {
+  if (std::find(scope.calls.begin(), scope.calls.end(), &function) != scope.calls.end()) {
+    return absl::InvalidArgumentError("the function calls itself");
+  }
+  if (scope.depth >= kDeepestNesting) return absl::InvalidArgumentError("calls nest too deep");
+  std::vector<bool> given;
+  for (const OnnxVar input : inputs) given.push_back(input != kNoOnnxVar);
+  ASHLAR_ASSIGN_OR_RETURN(const OnnxNodes body, BodyOfCall(function, node, given));
+  ASHLAR_ASSIGN_OR_RETURN(const OnnxOperatorSets sets, OperatorSetsOf(function.opset_import()));
+  Scope inner;
+  inner.sets = &sets;
+  inner.prefix = absl::StrCat(scope.prefix, NameOfOnnx(node), "/");
+  inner.depth = scope.depth + 1;
+  inner.calls = scope.calls;
+  inner.calls.push_back(&function);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (given[i]) inner.vars[function.input(static_cast<int>(i))] = inputs[i];
+  }
+  const std::vector<std::string> outputs(function.output().begin(), function.output().end());
+  std::vector<std::string> needed(outputs.begin(), outputs.begin() + node.output_size());
+  ASHLAR_ASSIGN_OR_RETURN(const OnnxOrder order, OrderOf(body, needed));
+  ASHLAR_RETURN_IF_ERROR(ReadNodes(body, order, inner));
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) continue;
+    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Find(outputs[i], inner));
+    Define(node, i, var, scope);
+  }
+  return absl::OkStatus();
+}
+
+// Names in the options that the model lacks.
+absl::Status Reader::CheckOptions(const std::vector<std::string>& outputs) const {
+  std::set<std::string> inputs, values;
+  for (const onnx::ValueInfoProto& input : model_.graph().input()) inputs.insert(input.name());
+  std::vector<std::string> unset;  // inputs that are no weights
+  std::set<std::string> weights;
+  for (const onnx::TensorProto& tensor : model_.graph().initializer())
+    weights.insert(tensor.name());
+  for (const std::string& input : inputs) {
+    if (weights.count(input) == 0) unset.push_back(Shown(input));
+  }
+  for (const auto& [name, shape] : options_.shapes) {
+    if (inputs.count(name) != 0) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("no input '", Shown(name), "'; the model has: ", absl::StrJoin(unset, ", ")));
+  }
+  values = inputs;
+  values.insert(weights.begin(), weights.end());
+  for (const NodeProto& node : model_.graph().node()) {
+    values.insert(node.output().begin(), node.output().end());
+  }
+  for (const std::string& output : outputs) {
+    if (!output.empty() && values.count(output) != 0) continue;
+    if (!options_.outputs.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("no value '", Shown(output), "' in the model"));
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("output '", Shown(output), "' is made by nothing"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Graph> Reader::Read() {
+  if (model_.ir_version() < kOldestIrVersion || !model_.has_graph()) {
+    return absl::InvalidArgumentError(absl::StrCat("no ONNX model (IR version ",
+                                                   model_.ir_version(), ", expected at least ",
+                                                   kOldestIrVersion, ")"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const OnnxOperatorSets sets, OperatorSetsOf(model_.opset_import()));
+  GraphProto& graph = *model_.mutable_graph();
+  std::vector<std::string> outputs;
+  const auto add = [&](const std::string& name) {
+    if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) outputs.push_back(name);
+  };
+  for (const std::string& name : options_.outputs) add(name);
+  if (outputs.empty()) {
+    for (const onnx::ValueInfoProto& output : graph.output()) add(output.name());
+  }
+  if (outputs.empty()) return absl::InvalidArgumentError("the graph has no outputs");
+  ASHLAR_RETURN_IF_ERROR(CheckOptions(outputs));
+  Scope scope;
+  scope.sets = &sets;
+  ASHLAR_RETURN_IF_ERROR(AddInitializers(graph, scope));
+  ASHLAR_ASSIGN_OR_RETURN(const OnnxOrder order, OrderOf(graph.node(), outputs));
+  ASHLAR_RETURN_IF_ERROR(AddInputs(order.read, scope));
+  ASHLAR_RETURN_IF_ERROR(ReadNodes(graph.node(), order, scope));
+  ASHLAR_RETURN_IF_ERROR(missing_.ToStatus());
+  std::vector<std::pair<std::string, OnnxVar>> bound;
+  for (const std::string& name : outputs) {
+    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Find(name, scope));
+    bound.emplace_back(name, var);
+  }
+  for (const onnx::ValueInfoProto& output : graph.output()) {
+    const auto var = scope.vars.find(output.name());
+    if (var == scope.vars.end()) continue;
+    NoteOnnxType(output, import_.type(var->second), options_);
+    NoteConverted(output.type().tensor_type().elem_type());
+  }
+  if (!converted_.empty() && options_.note != nullptr) {
+    options_.note(absl::StrCat(absl::StrJoin(converted_, " and "), " is computed as Float32"));
+  }
+  return std::move(import_).Finish(bound);
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> ReadOnnxGraph(onnx::ModelProto& model, const OnnxReadOptions& options,
+                                    ExternalData& external) {
+  return Reader(model, options, external).Read();
+}
+
+}  // namespace ashlar

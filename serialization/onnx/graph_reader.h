@@ -1,0 +1,18 @@
+// Walks an ONNX model, node by node.
+#ifndef ASHLAR_SERIALIZATION_ONNX_GRAPH_READER_H_
+#define ASHLAR_SERIALIZATION_ONNX_GRAPH_READER_H_
+
+#include <onnx/onnx_pb.h>
+
+#include "serialization/onnx/external_data.h"
+#include "serialization/onnx/reader.h"
+
+namespace ashlar {
+
+// As ReadOnnx. Takes the weights out of the model.
+absl::StatusOr<Graph> ReadOnnxGraph(onnx::ModelProto& model, const OnnxReadOptions& options,
+                                    ExternalData& external);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_GRAPH_READER_H_

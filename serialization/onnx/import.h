@@ -1,0 +1,94 @@
+// A graph under construction from an ONNX model.
+#ifndef ASHLAR_SERIALIZATION_ONNX_IMPORT_H_
+#define ASHLAR_SERIALIZATION_ONNX_IMPORT_H_
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+
+namespace ashlar {
+
+// A value of an ONNX model, by its number in the import; no integer, which could be an operand,
+// too. kNoOnnxVar stands for one that is left out.
+enum class OnnxVar : int {};
+inline constexpr OnnxVar kNoOnnxVar{-1};
+
+// Collects inputs, constants and operators. What depends on constants alone is evaluated at once,
+// by the operators' own references; what the outputs do not need never gets into the graph.
+class OnnxImport {
+ public:
+  OnnxVar AddInput(const std::string& name, TensorType type);
+  OnnxVar AddConstant(HostTensor value);
+  // Output 0 is made by an operator that is missing; `foldable`: it depends on constants alone.
+  OnnxVar AddUnknown(bool foldable);
+  // The outputs of an operator. Errors are those of inference and evaluation;
+  // InvalidArgument, too, where evaluated constants would take too much.
+  absl::StatusOr<std::vector<OnnxVar>> Add(OperatorPtr op, std::vector<OnnxVar> inputs);
+
+  // What an unknown var has nothing of.
+  const TensorType& type(OnnxVar var) const { return at(var).type; }
+  const HostTensor* constant(OnnxVar var) const {
+    return at(var).constant ? &*at(var).constant : nullptr;
+  }
+  // Its type in the file (onnx::TensorProto::DataType), which may be another float than Float32; 0
+  // where that is not known.
+  int onnx_type(OnnxVar var) const { return at(var).onnx_type; }
+  void SetOnnxType(OnnxVar var, int type) { at(var).onnx_type = type; }
+  bool unknown(OnnxVar var) const { return at(var).origin == Origin::kUnknown; }
+  bool foldable(OnnxVar var) const { return at(var).foldable; }
+
+  // Operators that are added from now on belong to this node of the file.
+  void BeginNode(std::string name) { node_name_ = std::move(name); }
+  // What a var goes by in the file; the first name stays.
+  void SetName(OnnxVar var, const std::string& name);
+  // Counts the bytes of a constant that is made while reading.
+  absl::Status CountFolded(const Shape& shape, DType dtype);
+
+  // The graph of all inputs and what these outputs need. Names are unique.
+  absl::StatusOr<Graph> Finish(const std::vector<std::pair<std::string, OnnxVar>>& outputs) &&;
+
+ private:
+  enum class Origin { kInput, kConstant, kOperator, kUnknown };
+  struct VarInfo {
+    Origin origin = Origin::kUnknown;
+    TensorType type;
+    std::string name;
+    std::optional<HostTensor> constant;
+    int op = 0;  // kOperator: index into ops_
+    bool foldable = false;
+    int onnx_type = 0;
+  };
+  struct Op {
+    std::string name;
+    OperatorPtr op;
+    std::vector<OnnxVar> inputs, outputs;
+  };
+
+  const VarInfo& at(OnnxVar var) const { return vars_[static_cast<size_t>(var)]; }
+  VarInfo& at(OnnxVar var) { return vars_[static_cast<size_t>(var)]; }
+  OnnxVar AddVar(VarInfo info) {
+    vars_.push_back(std::move(info));
+    return static_cast<OnnxVar>(vars_.size() - 1);
+  }
+  std::optional<std::vector<HostTensor>> Operands(const Operator& op,
+                                                  const std::vector<OnnxVar>& inputs) const;
+  absl::StatusOr<std::vector<OnnxVar>> Fold(const Operator& op,
+                                            const std::vector<HostTensor>& operands,
+                                            const Site& site);
+  std::vector<bool> NeededOps(const std::vector<std::pair<std::string, OnnxVar>>& outputs) const;
+
+  std::deque<VarInfo> vars_;  // references to types and constants stay
+  std::vector<Op> ops_;       // producers first
+  std::string node_name_;
+  int64_t folded_bytes_ = 0;
+  int64_t folded_operations_ = 0;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_IMPORT_H_

@@ -1,0 +1,189 @@
+// Arithmetic of ONNX, element by element.
+#include "serialization/onnx/import_table.h"
+#include "serialization/onnx/import_values.h"
+#include "serialization/onnx/tensors.h"
+
+namespace ashlar {
+namespace {
+
+using F = ScalarFunction;
+
+template <ScalarFunction kFunction>
+OnnxVars Binary(OnnxNode& node) {
+  return node.Function(kFunction, {node.input(0), OnnxSecondOperand(node)});
+}
+
+// Any number of inputs.
+OnnxVar Joined(OnnxNode& node, ScalarFunction function) {
+  node.Ignore({"consumed_inputs"});
+  OnnxVar result = node.input(0);
+  for (int i = 1; i < node.num_inputs(); ++i) {
+    result = node.Function(function, {result, node.input(i)});
+  }
+  return result;
+}
+
+template <ScalarFunction kFunction>
+OnnxVars Several(OnnxNode& node) {
+  return Joined(node, kFunction);
+}
+
+OnnxVars Mean(OnnxNode& node) {
+  return node.Product(Joined(node, F::kAdd), 1.0 / node.num_inputs());
+}
+
+// Of integers it truncates.
+OnnxVars Div(OnnxNode& node) {
+  const bool floats = IsFloat(node.dtype(node.input(0)));
+  return floats ? Binary<F::kTrueDiv>(node) : Binary<F::kTruncDiv>(node);
+}
+
+OnnxVars Mod(OnnxNode& node) {
+  const bool as_c = node.Int("fmod", 0) != 0;
+  if (!as_c && IsFloat(node.dtype(node.input(0))) && node.version() < 28) {
+    return node.Invalid("fmod is 0 for floats");
+  }
+  return node.Function(as_c ? F::kFmod : F::kMod, {node.input(0), node.input(1)});
+}
+
+OnnxVars DivOfConstants(OnnxNode& node) {
+  if (IsFloat(node.dtype(node.input(0)))) return Binary<F::kTrueDiv>(node);
+  const OnnxVar divisor = OnnxSecondOperand(node);
+  const HostTensor* divisors = node.constant(divisor);
+  for (int64_t i = 0; divisors != nullptr && i < divisors->num_elements(); ++i) {
+    if (divisors->At(i) == 0) return node.Invalid("integers are divided by 0");
+  }
+  return OnnxOfIntegers(node, node.input(0), divisor, [](int64_t a, int64_t b) {
+    return b == -1 ? WrappingNegative(a) : a / b;  // the least integer by -1 would trap
+  });
+}
+
+// The result has the dtype of the base.
+OnnxVars Pow(OnnxNode& node) {
+  const OnnxVar base = node.input(0);
+  OnnxVar exponent = OnnxSecondOperand(node);
+  const DType dtype = node.dtype(base);
+  if (!IsFloat(dtype)) {
+    if (!node.all_constant()) return node.Unsupported("powers of integers");
+    const OnnxVar power = node.Function(F::kPow, {node.Converted(base, DType::kFloat32),
+                                                  node.Converted(exponent, DType::kFloat32)});
+    return node.Converted(power, dtype);
+  }
+  exponent = node.Converted(exponent, dtype);
+  const HostTensor* value = node.constant(exponent);
+  if (value != nullptr && value->num_elements() == 1 && value->shape().rank() <= node.rank(base)) {
+    if (value->At(0) == 2) return node.Product(base, base);
+    if (value->At(0) == 0.5) return node.Function(F::kSqrt, {base});
+  }
+  return node.Function(F::kPow, {base, exponent});
+}
+
+OnnxVars Reciprocal(OnnxNode& node) {
+  node.Ignore({"consumed_inputs"});
+  const OnnxVar x = node.input(0);
+  return node.Quotient(node.Scalar(1, node.dtype(x)), x);
+}
+
+OnnxVars ModOfConstants(OnnxNode& node) {
+  const OnnxVar a = node.input(0), b = node.input(1);
+  const bool as_c = node.Int("fmod", 0) != 0;
+  if (IsFloat(node.dtype(a))) {
+    if (!as_c && node.version() < 28) return node.Invalid("fmod is 0 for floats");
+    return node.Function(as_c ? F::kFmod : F::kMod, {a, b});
+  }
+  const HostTensor* divisors = node.constant(b);
+  for (int64_t i = 0; divisors != nullptr && i < divisors->num_elements(); ++i) {
+    if (divisors->At(i) == 0) return node.Invalid("integers are divided by 0");
+  }
+  if (as_c) {
+    return OnnxOfIntegers(node, a, b,
+                          [](int64_t x, int64_t y) { return y == -1 ? int64_t{0} : x % y; });
+  }
+  return OnnxOfIntegers(node, a, b, [](int64_t x, int64_t y) {
+    const int64_t rest = y == -1 ? 0 : x % y;
+    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+  });
+}
+
+OnnxVars Dropout(OnnxNode& node) {
+  node.Ignore({"ratio", "seed", "is_test", "consumed_inputs"});
+  if (node.has(2) && node.KnownNumber(2, "training_mode") != 0) {
+    return node.Unsupported("training_mode 1");
+  }
+  OnnxVars outputs = node.input(0);
+  if (node.has_output(1)) {
+    // Of Bool; below operator set 10 of the input's dtype.
+    const DType dtype = node.version() < 10 ? node.dtype(outputs[0]) : DType::kBool;
+    std::optional<HostTensor> mask = node.NewTensor(dtype, node.shape(outputs[0]).dims());
+    if (!mask) return kNoOnnxVar;
+    for (int64_t i = 0; i < mask->num_elements(); ++i) mask->Set(i, 1);
+    outputs.push_back(node.Constant(*std::move(mask)));
+  }
+  return outputs;
+}
+
+OnnxVars Identity(OnnxNode& node) { return node.input(0); }
+
+// To a float of 16 bits values are rounded, and stay Float32.
+OnnxVar CastTo(OnnxNode& node, OnnxVar x, int onnx_type) {
+  const absl::StatusOr<DType> to = ComputedAs(onnx_type);
+  if (!to.ok()) return node.Fail(to.status());
+  const DType from = node.dtype(x);
+  if (!IsFloat(from) && from != DType::kBool && !IsFloat(*to) && *to != DType::kBool &&
+      SizeOf(*to) <= SizeOf(from) && from != *to) {
+    // Integers lose their upper bits, where TypeCvt saturates.
+    if (node.constant(x) == nullptr) {
+      return node.Unsupported(absl::StrCat("from ", Name(from), " to ", Name(*to)));
+    }
+    return OnnxWrapped(node, x, *to);
+  }
+  OnnxVar value = x;
+  if (onnx_type == onnx::TensorProto::FLOAT16) value = node.Converted(x, DType::kFloat16);
+  if (onnx_type == onnx::TensorProto::BFLOAT16) value = node.Converted(x, DType::kBFloat16);
+  return node.Converted(value, *to);
+}
+
+OnnxVars Cast(OnnxNode& node) {
+  node.Ignore({"saturate", "round_mode"});  // of 8-bit floats
+  const OnnxVar x = node.input(0);
+  if (node.version() >= 6) return CastTo(node, x, static_cast<int>(node.Int("to", 0)));
+  onnx::TensorProto::DataType type = onnx::TensorProto::UNDEFINED;
+  const std::string name = node.Text("to", "");
+  if (!onnx::TensorProto::DataType_Parse(name, &type)) {
+    return node.Invalid(absl::StrCat("to is '", name.substr(0, 64), "'"));
+  }
+  return CastTo(node, x, type);
+}
+
+OnnxVars CastLike(OnnxNode& node) {
+  node.Ignore({"saturate", "round_mode"});
+  const OnnxVar x = node.input(0), like = node.input(1);
+  if (!node.ok()) return kNoOnnxVar;
+  if (!IsFloat(node.dtype(like))) return node.Converted(x, node.dtype(like));
+  if (node.onnx_type(1) == 0) return node.Unsupported("to the type of a computed float");
+  return CastTo(node, x, node.onnx_type(1));
+}
+
+constexpr OnnxRow kRows[] = {
+    OnnxRow("Add", 2, 2, Binary<F::kAdd>),
+    OnnxRow("Cast", 1, 1, Cast).Limits("16-bit and 64-bit floats are Float32"),
+    OnnxRow("CastLike", 2, 2, CastLike).Limits("as Cast"),
+    OnnxRow("Div", 2, 2, Div).Folded(DivOfConstants),
+    OnnxRow("Dropout", 1, 3, Dropout).Limits("the input itself"),
+    OnnxRow("Identity", 1, 1, Identity),
+    OnnxRow("Max", 1, OnnxRow::kAny, Several<F::kMax>),
+    OnnxRow("Mean", 1, OnnxRow::kAny, Mean),
+    OnnxRow("Min", 1, OnnxRow::kAny, Several<F::kMin>),
+    OnnxRow("Mod", 2, 2, Mod).Folded(ModOfConstants),
+    OnnxRow("Mul", 2, 2, Binary<F::kMul>),
+    OnnxRow("Pow", 2, 2, Pow),
+    OnnxRow("Reciprocal", 1, 1, Reciprocal),
+    OnnxRow("Sub", 2, 2, Binary<F::kSub>),
+    OnnxRow("Sum", 1, OnnxRow::kAny, Several<F::kAdd>),
+};
+
+}  // namespace
+
+absl::Span<const OnnxRow> OnnxArithmeticRows() { return kRows; }
+
+}  // namespace ashlar

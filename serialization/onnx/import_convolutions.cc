@@ -1,0 +1,193 @@
+// Convolutions of ONNX: in two and three dimensions, and in one as images of height 1.
+#include <algorithm>
+#include <tuple>
+
+#include "opr/convolution.h"
+#include "opr/convolution3d.h"
+#include "opr/convolution_backward_data.h"
+#include "serialization/onnx/import_table.h"
+#include "serialization/onnx/import_windows.h"
+
+namespace ashlar {
+namespace {
+
+using F = ScalarFunction;
+
+// Of one axis, as parameters have them: stride, padding before and behind, dilation.
+std::tuple<int64_t, int64_t, int64_t, int64_t> StepsOf(const OnnxWindow& window) {
+  return {window.stride, window.pad_begin, window.pad_end, window.dilation};
+}
+
+// Windows over rows and columns.
+template <typename Param>
+Param ParamOf(const OnnxWindow& h, const OnnxWindow& w) {
+  Param param;
+  std::tie(param.stride_h, param.pad_h, param.pad_h_end, param.dilate_h) = StepsOf(h);
+  std::tie(param.stride_w, param.pad_w, param.pad_w_end, param.dilate_w) = StepsOf(w);
+  return param;
+}
+
+Convolution3DParam VolumesParam(const OnnxWindow& d, const OnnxWindow& h, const OnnxWindow& w) {
+  Convolution3DParam param = ParamOf<Convolution3DParam>(h, w);
+  std::tie(param.stride_d, param.pad_d, param.pad_d_end, param.dilate_d) = StepsOf(d);
+  return param;
+}
+
+// Errors where image and weights are not of one rank, or the weights do not divide into groups.
+void CheckRanks(OnnxNode& node, const Shape& image, const Shape& filter) {
+  if (filter.rank() == image.rank() && image.rank() >= 3) return;
+  node.Invalid(absl::StrCat("input is ", image.ToString(), ", weights are ", filter.ToString(),
+                            ", expected [N, C, ...] of one rank"));
+}
+void CheckGroups(OnnxNode& node, int64_t groups, const Shape& filter) {
+  if (groups >= 1 && filter[0] % groups == 0) return;
+  node.Invalid(absl::StrCat("group is ", groups, " for weights ", filter.ToString()));
+}
+
+// Input [N, C, ...] and weights [M, C / groups, ...].
+template <typename Convolution>
+OnnxVar Convolve(OnnxNode& node, OnnxVar x, OnnxVar weights, int64_t groups,
+                 typename Convolution::Param param) {
+  const Shape shape = node.shape(weights);
+  CheckGroups(node, groups, shape);
+  if (!node.ok()) return kNoOnnxVar;
+  if (groups > 1) {
+    param.sparse = SparseMode::kGroup;
+    Shape grouped = {groups, shape[0] / groups};
+    for (int i = 1; i < shape.rank(); ++i) grouped.push_back(shape[i]);
+    weights = node.Reshaped(weights, grouped);
+  }
+  return node.Add<Convolution>(param, {x, weights});
+}
+
+// y + bias, which has one value for each channel.
+OnnxVar WithBias(OnnxNode& node, OnnxVar y, OnnxVar bias) {
+  Shape along = {1, node.shape(y)[1]};
+  while (along.rank() < node.rank(y)) along.push_back(1);
+  if (node.shape(bias) != Shape{along[1]}) {
+    return node.Invalid(
+        absl::StrCat("bias is ", node.shape(bias).ToString(), ", expected {", along[1], "}"));
+  }
+  return node.Sum(y, node.Reshaped(bias, along));
+}
+
+OnnxVar ConvOf(OnnxNode& node) {
+  OnnxVar x = node.input(0), weights = node.input(1);
+  const Shape image = node.shape(x), filter = node.shape(weights);
+  const int64_t groups = node.Int("group", 1);
+  CheckRanks(node, image, filter);
+  if (!node.ok()) return kNoOnnxVar;
+  std::vector<int64_t> kernel(filter.dims().begin() + 2, filter.dims().end());
+  const std::vector<OnnxWindow> windows = OnnxWindows(node, image, kernel, false);
+  if (!node.ok()) return kNoOnnxVar;
+  OnnxVar y = kNoOnnxVar;
+  if (windows.size() == 2) {
+    y = Convolve<ConvolutionForward>(node, x, weights, groups,
+                                     ParamOf<ConvolutionParam>(windows[0], windows[1]));
+  } else if (windows.size() == 1) {
+    x = node.Reshaped(x, {image[0], image[1], 1, image[2]});
+    weights = node.Reshaped(weights, {filter[0], filter[1], 1, filter[2]});
+    y = Convolve<ConvolutionForward>(node, x, weights, groups,
+                                     ParamOf<ConvolutionParam>({1}, windows[0]));
+    y = node.Reshaped(y, {image[0], filter[0], windows[0].output()});
+  } else if (windows.size() == 3) {
+    y = Convolve<Convolution3DForward>(node, x, weights, groups,
+                                       VolumesParam(windows[0], windows[1], windows[2]));
+  } else {
+    return node.Unsupported(absl::StrCat("in ", windows.size(), " dimensions"));
+  }
+  return node.has(2) && node.ok() ? WithBias(node, y, node.input(2)) : y;
+}
+
+OnnxVars Conv(OnnxNode& node) { return ConvOf(node); }
+
+// With an addend in front of its activation.
+OnnxVars FusedConv(OnnxNode& node) {
+  const std::string activation = node.Text("activation", "");
+  const std::vector<float> given = node.Floats("activation_params");
+  OnnxVar y = ConvOf(node);
+  if (node.has(3)) y = node.Sum(y, node.input(3));
+  const auto parameter = [&](size_t i, double fallback) {
+    return i < given.size() ? static_cast<double>(given[i]) : fallback;
+  };
+  if (activation.empty()) return y;
+  if (activation == "Relu") return node.Function(F::kRelu, {y});
+  if (activation == "Sigmoid") return node.Function(F::kSigmoid, {y});
+  if (activation == "Tanh") return node.Function(F::kTanh, {y});
+  if (activation == "LeakyRelu") {
+    return node.Function(F::kLeakyRelu, {y}, {parameter(0, 0.01)});
+  }
+  if (activation == "Clip" && given.size() == 2 && given[0] <= given[1]) {
+    return node.Function(F::kClamp, {y}, {given[0], given[1]});
+  }
+  if (activation == "HardSigmoid") {
+    const OnnxVar line = node.Sum(node.Product(y, parameter(0, 0.2)), parameter(1, 0.5));
+    return node.Function(F::kClamp, {line}, {0, 1});
+  }
+  return node.Unsupported(absl::StrCat("activation '", activation.substr(0, 64), "'"));
+}
+
+// Padding by the size of the output: the odd row is behind for SAME_UPPER, before otherwise. What
+// is missing of an output that windows do not reach is behind.
+void PadTo(OnnxWindow& window, int64_t output, int64_t more, bool upper) {
+  const int64_t total = window.stride * (window.input - 1) + more + window.extent() - output;
+  const int64_t half = std::max<int64_t>(total, 0) / 2;
+  window.pad_begin = upper || total < 0 ? half : total - half;
+  window.pad_end = total - window.pad_begin;
+}
+
+OnnxVars ConvTranspose(OnnxNode& node) {
+  OnnxVar x = node.input(0), weights = node.input(1);
+  const Shape image = node.shape(x), filter = node.shape(weights);
+  const int64_t groups = node.Int("group", 1);
+  const std::string auto_pad = node.Text("auto_pad", "NOTSET");
+  const std::vector<int64_t> given = node.Ints("output_shape");
+  if (!node.ok()) return kNoOnnxVar;
+  CheckRanks(node, image, filter);
+  if (!node.ok()) return kNoOnnxVar;
+  const int axes = image.rank() - 2;
+  if (axes > 2) return node.Unsupported(absl::StrCat("in ", axes, " dimensions"));
+  CheckGroups(node, groups, filter);
+  if (!node.ok()) return kNoOnnxVar;
+  const std::vector<int64_t> more = node.Ints("output_padding", std::vector<int64_t>(axes, 0));
+  if (static_cast<int>(more.size()) != axes ||
+      (!given.empty() && static_cast<int>(given.size()) != axes)) {
+    return node.Invalid("output_padding or output_shape has not one for each axis");
+  }
+  // The padding of the file is checked as a convolution's of the output would be.
+  std::vector<OnnxWindow> windows = OnnxTransposedWindows(
+      node, image, std::vector<int64_t>(filter.dims().begin() + 2, filter.dims().end()));
+  if (!node.ok()) return kNoOnnxVar;
+  const bool upper = auto_pad == "SAME_UPPER", same = upper || auto_pad == "SAME_LOWER";
+  for (int i = 0; i < axes; ++i) {
+    if (same || !given.empty()) {
+      const int64_t output = given.empty() ? windows[i].input * windows[i].stride : given[i];
+      PadTo(windows[i], output, more[i], upper);
+    }
+    windows[i].pad_end -= more[i];
+  }
+  const bool flat = axes == 1;
+  const OnnxWindow h = flat ? OnnxWindow{1} : windows[0], w = windows.back();
+  ConvolutionParam param = ParamOf<ConvolutionParam>(h, w);
+  Shape shape = {filter[0] / groups, filter[1], h.window, w.window};
+  if (groups > 1) {
+    param.sparse = SparseMode::kGroup;
+    shape = {groups, shape[0], shape[1], shape[2], shape[3]};
+  }
+  if (flat) x = node.Reshaped(x, {image[0], image[1], 1, image[2]});
+  OnnxVar y = node.Add<ConvolutionBackwardData>(param, {x, node.Reshaped(weights, shape)});
+  if (flat) y = node.Reshaped(y, {image[0], groups * filter[1], node.shape(y)[3]});
+  return node.has(2) && node.ok() ? WithBias(node, y, node.input(2)) : y;
+}
+
+constexpr OnnxRow kRows[] = {
+    OnnxRow("Conv", 2, 3, Conv).Limits("1 to 3 dimensions"),
+    OnnxRow("ConvTranspose", 2, 3, ConvTranspose).Limits("1 and 2 dimensions"),
+    OnnxRow("FusedConv", 2, 4, FusedConv).In(kMicrosoftDomain).Limits("1 to 3 dimensions"),
+};
+
+}  // namespace
+
+absl::Span<const OnnxRow> OnnxConvolutionRows() { return kRows; }
+
+}  // namespace ashlar

@@ -1,0 +1,76 @@
+// Pad of ONNX.
+#include "opr/pad.h"
+#include "serialization/onnx/import_names.h"
+#include "serialization/onnx/import_table.h"
+
+namespace ashlar {
+namespace {
+
+// `pads`: the beginnings of these axes, then the ends. `x` is what is padded.
+OnnxVar Padded(OnnxNode& node, OnnxVar x, const std::vector<int64_t>& pads,
+               const std::vector<int64_t>& axes, double value) {
+  PadParam param;
+  param.mode = OnnxNamed<PadMode>(node, "mode", "constant",
+                                  {{"constant", PadMode::kConstant},
+                                   {"reflect", PadMode::kReflect},
+                                   {"edge", PadMode::kEdge},
+                                   {"wrap", PadMode::kWrap}});
+  if (!node.ok()) return kNoOnnxVar;
+  const int rank = node.rank(x);
+  if (pads.size() != 2 * axes.size()) {
+    return node.Invalid(
+        absl::StrCat("pads has ", pads.size(), " elements, expected ", 2 * axes.size()));
+  }
+  param.begin.assign(rank, 0);
+  param.end.assign(rank, 0);
+  bool any = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int axis = node.Axis(axes[i], rank);
+    if (!node.ok()) return kNoOnnxVar;
+    param.begin[axis] = pads[i];
+    param.end[axis] = pads[i + axes.size()];
+    any = any || pads[i] != 0 || pads[i + axes.size()] != 0;
+  }
+  param.value = value;
+  return any ? node.Add<Pad>(std::move(param), {x}) : x;
+}
+
+std::vector<int64_t> AllAxes(int rank) {
+  std::vector<int64_t> axes(rank);
+  for (int i = 0; i < rank; ++i) axes[i] = i;
+  return axes;
+}
+
+OnnxVars PadByAttributes(OnnxNode& node) {
+  const OnnxVar x = node.input(0);
+  const std::vector<int64_t> pads = node.Ints(node.version() < 2 ? "paddings" : "pads");
+  return Padded(node, x, pads, AllAxes(node.rank(x)), node.Float("value", 0));
+}
+
+OnnxVars PadByInputs(OnnxNode& node) {
+  const OnnxVar x = node.input(0);
+  const std::vector<int64_t> pads = node.KnownInts(1, "pads");
+  const std::vector<int64_t> axes = node.has(3) ? node.KnownInts(3, "axes") : AllAxes(node.rank(x));
+  if (!node.has(2)) return Padded(node, x, pads, axes, 0);
+  if (node.constant(node.input(2)) != nullptr) {
+    return Padded(node, x, pads, axes, node.KnownNumber(2, "the value"));
+  }
+  // A value that is computed goes where ones, padded as well, are not.
+  std::optional<HostTensor> ones = node.NewTensor(node.dtype(x), node.shape(x).dims());
+  if (!ones) return kNoOnnxVar;
+  for (int64_t i = 0; i < ones->num_elements(); ++i) ones->Set(i, 1);
+  const OnnxVar inside = Padded(node, node.Constant(*std::move(ones)), pads, axes, 0);
+  return node.Function(ScalarFunction::kSelect,
+                       {inside, Padded(node, x, pads, axes, 0), node.Reshaped(node.input(2), {})});
+}
+
+constexpr OnnxRow kRows[] = {
+    OnnxRow("Pad", 1, 1, PadByAttributes).Until(10),
+    OnnxRow("Pad", 2, 4, PadByInputs).Since(11).Limits("pads known before the run"),
+};
+
+}  // namespace
+
+absl::Span<const OnnxRow> OnnxPaddingRows() { return kRows; }
+
+}  // namespace ashlar

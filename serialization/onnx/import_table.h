@@ -1,0 +1,80 @@
+// The operators of ONNX that come in, one row each.
+#ifndef ASHLAR_SERIALIZATION_ONNX_IMPORT_TABLE_H_
+#define ASHLAR_SERIALIZATION_ONNX_IMPORT_TABLE_H_
+
+#include <limits>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "serialization/onnx/node.h"
+
+namespace ashlar {
+
+// Adds operators that compute the node's outputs, and returns those, or as many as there are.
+using OnnxImportFunction = OnnxVars (*)(OnnxNode& node);
+
+struct OnnxRow {
+  static constexpr int kAny = std::numeric_limits<int>::max();
+
+  const char* type;
+  int min_inputs, max_inputs;
+  OnnxImportFunction run;             // null: only of constants
+  OnnxImportFunction fold = nullptr;  // of constants; null: `run`, whose operators are evaluated
+  int since = 1, until = kAny;        // versions of the operator set
+  const char* domain = "";            // "" is ai.onnx
+  bool shape_only = false;            // reads no more than the shapes of its inputs
+  const char* limits = "";            // what of it there is, for the table of what is supported
+
+  constexpr OnnxRow(const char* name, int least, int most, OnnxImportFunction function)
+      : type(name), min_inputs(least), max_inputs(most), run(function) {}
+  constexpr OnnxRow Folded(OnnxImportFunction function) const {
+    return With(&OnnxRow::fold, function);
+  }
+  constexpr OnnxRow Since(int version) const { return With(&OnnxRow::since, version); }
+  constexpr OnnxRow Until(int version) const { return With(&OnnxRow::until, version); }
+  constexpr OnnxRow Versions(int first, int last) const { return Since(first).Until(last); }
+  constexpr OnnxRow In(const char* name) const { return With(&OnnxRow::domain, name); }
+  constexpr OnnxRow OfShapes() const { return With(&OnnxRow::shape_only, true); }
+  constexpr OnnxRow Limits(const char* text) const { return With(&OnnxRow::limits, text); }
+
+ private:
+  template <typename T>
+  constexpr OnnxRow With(T OnnxRow::*member, T value) const {
+    OnnxRow row = *this;
+    row.*member = value;
+    return row;
+  }
+};
+
+inline constexpr char kMicrosoftDomain[] = "com.microsoft";  // what ONNX Runtime adds
+inline constexpr int64_t kNewestOperatorSet = 28;
+
+// Null where there is none.
+const OnnxRow* FindOnnxRow(absl::string_view domain, absl::string_view type, int64_t version);
+// All rows, by domain and name. Scalar functions that are operators of ONNX are among them.
+std::vector<OnnxRow> AllOnnxRows();
+
+// The families, each in a file of its own.
+absl::Span<const OnnxRow> OnnxActivationRows();
+absl::Span<const OnnxRow> OnnxArithmeticRows();
+absl::Span<const OnnxRow> OnnxAttentionRows();
+absl::Span<const OnnxRow> OnnxConstantRows();
+absl::Span<const OnnxRow> OnnxContribRows();
+absl::Span<const OnnxRow> OnnxConvolutionRows();
+absl::Span<const OnnxRow> OnnxIndexRows();
+absl::Span<const OnnxRow> OnnxLogicRows();
+absl::Span<const OnnxRow> OnnxNormalisationRows();
+absl::Span<const OnnxRow> OnnxOrderRows();
+absl::Span<const OnnxRow> OnnxPaddingRows();
+absl::Span<const OnnxRow> OnnxPoolingRows();
+absl::Span<const OnnxRow> OnnxProductRows();
+absl::Span<const OnnxRow> OnnxRecurrentRows();
+absl::Span<const OnnxRow> OnnxReductionRows();
+absl::Span<const OnnxRow> OnnxResizeRows();
+absl::Span<const OnnxRow> OnnxSamplingRows();
+absl::Span<const OnnxRow> OnnxShapeRows();
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_IMPORT_TABLE_H_

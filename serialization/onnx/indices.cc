@@ -1,0 +1,90 @@
+// Operators that gather, scatter, compare and repeat elements.
+#include "graph/status.h"
+#include "opr/arg_reduce.h"
+#include "opr/cum_sum.h"
+#include "opr/expand.h"
+#include "opr/gather.h"
+#include "opr/pad.h"
+#include "opr/scatter.h"
+#include "serialization/onnx/operators.h"
+
+namespace ashlar {
+namespace {
+
+absl::Status CheckReduction(ScatterReduction reduction) {
+  if (reduction == ScatterReduction::kNone) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      "reduction ", kScatterReductionNames[static_cast<size_t>(reduction)], " of updates"));
+}
+
+// Input 1 as Int64: tuples of indices are nothing else there.
+std::string Tuples(OnnxEmitter& emitter) {
+  if (emitter.input_type(1).dtype == DType::kInt64) return emitter.input(1);
+  return emitter.Add("Cast", {emitter.input(1)}, {{"to", int64_t{OnnxType(DType::kInt64)}}});
+}
+
+// A number that is known, of rank 0.
+std::string Integer(OnnxEmitter& emitter, int64_t value) {
+  return emitter.Tensor(HostTensor::FromValues<int64_t>(DType::kInt64, {}, {&value, 1}));
+}
+
+}  // namespace
+
+absl::StatusOr<OnnxValues> OnnxGather(OnnxEmitter& emitter) {
+  return emitter.Add("Gather", {emitter.input(0), emitter.input(1)},
+                     {{"axis", emitter.op<Gather>().param().axis}});
+}
+
+absl::StatusOr<OnnxValues> OnnxGatherElements(OnnxEmitter& emitter) {
+  return emitter.Add("GatherElements", {emitter.input(0), emitter.input(1)},
+                     {{"axis", emitter.op<GatherElements>().param().axis}});
+}
+
+absl::StatusOr<OnnxValues> OnnxGatherND(OnnxEmitter& emitter) {
+  return emitter.Add("GatherND", {emitter.input(0), Tuples(emitter)},
+                     {{"batch_dims", emitter.op<GatherND>().param().batch_dims}});
+}
+
+absl::StatusOr<OnnxValues> OnnxScatterElements(OnnxEmitter& emitter) {
+  const ScatterElementsParam& param = emitter.op<ScatterElements>().param();
+  ASHLAR_RETURN_IF_ERROR(CheckReduction(param.reduction));
+  return emitter.Add("ScatterElements", {emitter.input(0), emitter.input(1), emitter.input(2)},
+                     {{"axis", param.axis}});
+}
+
+absl::StatusOr<OnnxValues> OnnxScatterND(OnnxEmitter& emitter) {
+  ASHLAR_RETURN_IF_ERROR(CheckReduction(emitter.op<ScatterND>().param().reduction));
+  return emitter.Add("ScatterND", {emitter.input(0), Tuples(emitter), emitter.input(2)});
+}
+
+absl::StatusOr<OnnxValues> OnnxExpand(OnnxEmitter& emitter) {
+  const absl::Span<const int64_t> dims = emitter.output_type().shape.dims();
+  return emitter.Add("Expand", {emitter.input(0), emitter.Ints({dims.begin(), dims.end()})});
+}
+
+absl::StatusOr<OnnxValues> OnnxArgReduce(OnnxEmitter& emitter) {
+  const ArgReduceParam& param = emitter.op<ArgReduce>().param();
+  return emitter.Add(
+      param.mode == ArgReduceMode::kMax ? "ArgMax" : "ArgMin", {emitter.input(0)},
+      {{"axis", param.axis}, {"keepdims", int64_t{1}}, {"select_last_index", int64_t{param.last}}});
+}
+
+absl::StatusOr<OnnxValues> OnnxCumSum(OnnxEmitter& emitter) {
+  const CumSumParam& param = emitter.op<CumSum>().param();
+  return emitter.Add(
+      "CumSum", {emitter.input(0), Integer(emitter, param.axis)},
+      {{"exclusive", int64_t{param.exclusive}}, {"reverse", int64_t{param.reverse}}});
+}
+
+absl::StatusOr<OnnxValues> OnnxPad(OnnxEmitter& emitter) {
+  static constexpr const char* kModes[] = {"constant", "reflect", "edge"};
+  const PadParam& param = emitter.op<Pad>().param();
+  if (param.mode == PadMode::kWrap) return absl::UnimplementedError("mode WRAP");
+  std::vector<int64_t> pads = param.begin;
+  pads.insert(pads.end(), param.end.begin(), param.end.end());
+  std::vector<std::string> inputs = {emitter.input(0), emitter.Ints(pads)};
+  if (param.mode == PadMode::kConstant) inputs.push_back(emitter.Scalar(param.value));
+  return emitter.Add("Pad", inputs, {{"mode", kModes[static_cast<size_t>(param.mode)]}});
+}
+
+}  // namespace ashlar

@@ -1,0 +1,38 @@
+// What an ONNX model needs and Ashlar lacks, listed at once.
+#ifndef ASHLAR_SERIALIZATION_ONNX_MISSING_H_
+#define ASHLAR_SERIALIZATION_ONNX_MISSING_H_
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "absl/status/status.h"
+
+namespace ashlar {
+
+class MissingOperators {
+ public:
+  struct Operator {
+    std::string domain, type;
+    int64_t version = 0;   // of the operator set
+    bool folding = false;  // needed for values before the run, not at run time
+    std::string why;       // what of it is missing; empty: all
+    friend auto operator<=>(const Operator&, const Operator&) = default;
+  };
+  void Add(Operator op, const std::string& node);
+
+  bool empty() const { return found_.empty(); }
+  // Unimplemented, with a line for each operator: how many nodes have it, and the first of them.
+  absl::Status ToStatus() const;
+
+ private:
+  struct Nodes {
+    int count = 0;
+    std::string first;
+  };
+  std::map<Operator, Nodes> found_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_MISSING_H_

@@ -1,0 +1,44 @@
+// Reads an ONNX model as a graph.
+#ifndef ASHLAR_SERIALIZATION_ONNX_READER_H_
+#define ASHLAR_SERIALIZATION_ONNX_READER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "serialization/mapped_file.h"
+
+namespace ashlar {
+
+struct OnnxReadOptions {
+  // Of inputs, by name: they replace those of the file. A weight that the file lists among its
+  // inputs becomes one where it has a shape here.
+  std::map<std::string, Shape> shapes = {};
+  // Of inputs, which become constants.
+  std::map<std::string, HostTensor> values = {};
+  // The values where the graph ends; none: its outputs.
+  std::vector<std::string> outputs = {};
+  // Follow symbolic links to files of external data.
+  bool follow_links = false;
+  // Told what a user should know of a model that can be read. May be empty.
+  std::function<void(const std::string&)> note = {};
+};
+
+// Operator sets up to 28 (ONNX 1.23). Functions and conditions that are known are inlined; what
+// depends on constants and shapes alone is computed. 16- and 64-bit floats become Float32.
+//
+// Errors name the file: InvalidArgument where it is no model, or a wrong one; Unimplemented lists
+// all operators that are missing; FailedPrecondition where the options do not suit the model (a
+// name that it lacks, a dimension that is not fixed).
+//
+// `files` receives the files of external data, which constants borrow from; it may be null.
+absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& options = {},
+                               std::vector<std::shared_ptr<const MappedFile>>* files = nullptr);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_READER_H_

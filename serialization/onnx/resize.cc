@@ -1,0 +1,78 @@
+// Resize, as operator set 13 has it.
+#include "opr/resize.h"
+
+#include <iterator>
+
+#include "graph/status.h"
+#include "opr/axis.h"
+#include "opr/host_value.h"
+#include "serialization/onnx/operators.h"
+
+namespace ashlar {
+namespace {
+
+HostTensor FloatsOf(const std::vector<float>& values) {
+  return HostTensor::FromValues<float>(DType::kFloat32, {static_cast<int64_t>(values.size())},
+                                       values);
+}
+
+// By axis of the tensor: what is given for those that are resized, `rest` for the others.
+std::vector<float> ByAxis(const std::vector<int>& axes, absl::Span<const float> given, int rank,
+                          float rest) {
+  std::vector<float> all(static_cast<size_t>(rank), rest);
+  for (size_t i = 0; i < axes.size(); ++i) all[static_cast<size_t>(axes[i])] = given[i];
+  return all;
+}
+
+// By ResizeCoordinates; null where operator set 13 lacks them.
+constexpr const char* kCoordinates[] = {"half_pixel",        nullptr,      "pytorch_half_pixel",
+                                        "align_corners",     "asymmetric", nullptr,
+                                        "tf_crop_and_resize"};
+static_assert(std::size(kCoordinates) ==
+              static_cast<size_t>(ResizeCoordinates::kTfCropAndResize) + 1);
+
+}  // namespace
+
+absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
+  static constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
+  static constexpr const char* kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                               "ceil"};
+  const ResizeParam& param = emitter.op<Resize>().param();
+  const char* const coordinates = kCoordinates[static_cast<size_t>(param.coordinates)];
+  if (coordinates == nullptr || param.antialias || !param.part.empty()) {
+    return absl::UnimplementedError("coordinates, antialiasing or parts");
+  }
+  const int rank = emitter.input_type(0).shape.rank();
+  std::vector<int> axes;
+  for (const int64_t given : param.axes) {
+    ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, rank));
+    axes.push_back(axis);
+  }
+  const std::vector<InputInfo> infos = emitter.infos();
+  std::vector<std::string> inputs = {emitter.input(0), ""};
+  if (infos.size() > 2) {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<float> roi, FloatVector(infos[2], "the region"));
+    const absl::Span<const float> both = roi;
+    std::vector<float> all = ByAxis(axes, both.first(axes.size()), rank, 0);
+    const std::vector<float> ends = ByAxis(axes, both.subspan(axes.size()), rank, 1);
+    all.insert(all.end(), ends.begin(), ends.end());
+    inputs[1] = emitter.Tensor(FloatsOf(all));
+  }
+  if (infos[1].type.dtype == DType::kFloat32) {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<float> scales, FloatVector(infos[1], "scales"));
+    inputs.push_back(emitter.Tensor(FloatsOf(ByAxis(axes, scales, rank, 1))));
+  } else {
+    const absl::Span<const int64_t> sizes = emitter.output_type().shape.dims();
+    inputs.push_back("");
+    inputs.push_back(emitter.Ints({sizes.begin(), sizes.end()}));
+  }
+  return emitter.Add("Resize", inputs,
+                     {{"mode", kModes[static_cast<size_t>(param.mode)]},
+                      {"coordinate_transformation_mode", coordinates},
+                      {"nearest_mode", kRoundings[static_cast<size_t>(param.rounding)]},
+                      {"cubic_coeff_a", static_cast<float>(param.cubic_a)},
+                      {"exclude_outside", int64_t{param.exclude_outside}},
+                      {"extrapolation_value", static_cast<float>(param.extrapolation)}});
+}
+
+}  // namespace ashlar

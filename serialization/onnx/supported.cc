@@ -1,0 +1,22 @@
+#include "serialization/onnx/supported.h"
+
+#include "absl/strings/str_cat.h"
+#include "serialization/onnx/import_table.h"
+
+namespace ashlar {
+
+std::vector<SupportedOnnx> SupportedOnnxOperators() {
+  std::vector<SupportedOnnx> operators;
+  for (const OnnxRow& row : AllOnnxRows()) {
+    const std::string domain = row.domain;
+    std::string sets = absl::StrCat(row.since, " to ", row.until);
+    if (row.until == OnnxRow::kAny) {
+      sets = row.since == 1 ? "all" : absl::StrCat("from ", row.since);
+    }
+    operators.push_back(
+        {row.type, domain.empty() ? "ai.onnx" : domain, sets, row.run != nullptr, row.limits});
+  }
+  return operators;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,286 @@
+#include "serialization/onnx/tensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+using onnx::TensorProto;
+static_assert(std::endian::native == std::endian::little, "ONNX stores tensors little endian");
+
+// The field of a TensorProto that holds the elements where raw_data does not.
+enum class Field { kFloats, kInt32s, kInt64s, kDoubles };
+
+// By number, as ONNX calls them.
+constexpr const char* kNames[] = {
+    "undefined",      "float",      "uint8",          "int8",       "uint16",     "int16",
+    "int32",          "int64",      "string",         "bool",       "float16",    "double",
+    "uint32",         "uint64",     "complex64",      "complex128", "bfloat16",   "float8e4m3fn",
+    "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",      "int4",       "float4e2m1",
+    "float8e8m0",     "uint2",      "int2",           "float6e2m3", "float6e3m2",
+};
+
+// The types that there is a dtype for.
+struct TypeRow {
+  TensorProto::DataType type;
+  int64_t bytes;  // of an element in a file
+  DType dtype;    // in which it is computed
+  Field field;
+};
+
+constexpr TypeRow kTypes[] = {
+    {TensorProto::FLOAT, 4, DType::kFloat32, Field::kFloats},
+    {TensorProto::UINT8, 1, DType::kUint8, Field::kInt32s},
+    {TensorProto::INT8, 1, DType::kInt8, Field::kInt32s},
+    {TensorProto::INT32, 4, DType::kInt32, Field::kInt32s},
+    {TensorProto::INT64, 8, DType::kInt64, Field::kInt64s},
+    {TensorProto::BOOL, 1, DType::kBool, Field::kInt32s},
+    {TensorProto::FLOAT16, 2, DType::kFloat32, Field::kInt32s},
+    {TensorProto::DOUBLE, 8, DType::kFloat32, Field::kDoubles},
+    {TensorProto::BFLOAT16, 2, DType::kFloat32, Field::kInt32s},
+};
+
+// Null where there is no dtype.
+const TypeRow* RowOf(int onnx_type) {
+  const TypeRow* const row =
+      std::find_if(std::begin(kTypes), std::end(kTypes),
+                   [&](const TypeRow& candidate) { return candidate.type == onnx_type; });
+  return row != std::end(kTypes) ? row : nullptr;
+}
+
+float FromBits(int onnx_type, uint16_t bits) {
+  return onnx_type == TensorProto::FLOAT16 ? HalfToFloat(bits) : BFloat16ToFloat(bits);
+}
+
+// The value of an element of a float type that is none of Float32.
+float Widened(int onnx_type, const uint8_t* element) {
+  if (onnx_type == TensorProto::DOUBLE) {
+    double value;
+    std::memcpy(&value, element, sizeof(value));
+    return static_cast<float>(value);
+  }
+  uint16_t bits;
+  std::memcpy(&bits, element, sizeof(bits));
+  return FromBits(onnx_type, bits);
+}
+
+// Elements as they lie in a file or a message: used where they are if they can be.
+HostTensor FromBytes(int onnx_type, const Shape& shape, std::shared_ptr<const void> owner,
+                     const void* data) {
+  const TypeRow& row = *RowOf(onnx_type);
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  if (IsConverted(onnx_type)) {
+    HostTensor tensor = HostTensor::Zeros(row.dtype, shape);
+    float* to = tensor.mutable_data<float>().data();
+    for (int64_t i = 0; i < shape.num_elements(); ++i) {
+      to[i] = Widened(onnx_type, bytes + i * row.bytes);
+    }
+    return tensor;
+  }
+  const bool aligned = reinterpret_cast<uintptr_t>(data) % SizeOf(row.dtype) == 0;
+  if (aligned && row.dtype != DType::kBool && owner != nullptr) {
+    return HostTensor::Borrow(row.dtype, shape, std::move(owner), data);
+  }
+  HostTensor tensor = HostTensor::Zeros(row.dtype, shape);
+  if (tensor.bytes() > 0) std::memcpy(tensor.mutable_raw(), data, tensor.bytes());
+  if (row.dtype == DType::kBool) {
+    for (uint8_t& value : tensor.mutable_data<uint8_t>()) value = value != 0;
+  }
+  return tensor;
+}
+
+// Elements from one of the typed fields; the 8- and 16-bit ones lie in int32_data as numbers or
+// bits.
+HostTensor FromField(const TensorProto& tensor, const TypeRow& row, const Shape& shape) {
+  HostTensor result = HostTensor::Zeros(row.dtype, shape);
+  const auto copy = [&](const auto& field, auto to) {
+    for (int i = 0; i < field.size(); ++i) to[i] = field[i];
+  };
+  switch (row.field) {
+    case Field::kFloats:
+      copy(tensor.float_data(), result.mutable_data<float>());
+      break;
+    case Field::kInt64s:
+      copy(tensor.int64_data(), result.mutable_data<int64_t>());
+      break;
+    case Field::kDoubles:
+      for (int i = 0; i < tensor.double_data_size(); ++i) {
+        result.mutable_data<float>()[i] = static_cast<float>(tensor.double_data(i));
+      }
+      break;
+    case Field::kInt32s:
+      if (row.dtype == DType::kInt32) {
+        copy(tensor.int32_data(), result.mutable_data<int32_t>());
+        break;
+      }
+      for (int i = 0; i < tensor.int32_data_size(); ++i) {
+        if (row.dtype == DType::kFloat32) {
+          result.mutable_data<float>()[i] =
+              FromBits(tensor.data_type(), static_cast<uint16_t>(tensor.int32_data(i)));
+        } else {
+          result.Set(i, tensor.int32_data(i));
+        }
+      }
+      break;
+  }
+  return result;
+}
+
+int FieldSize(const TensorProto& tensor, Field field) {
+  switch (field) {
+    case Field::kFloats:
+      return tensor.float_data_size();
+    case Field::kInt32s:
+      return tensor.int32_data_size();
+    case Field::kInt64s:
+      return tensor.int64_data_size();
+    case Field::kDoubles:
+      return tensor.double_data_size();
+  }
+  return 0;
+}
+
+int AllFieldsSize(const TensorProto& tensor) {
+  return tensor.float_data_size() + tensor.int32_data_size() + tensor.int64_data_size() +
+         tensor.double_data_size() + tensor.uint64_data_size() + tensor.string_data_size();
+}
+
+// `taken`: the same tensor where its bytes may be taken out, else null.
+absl::StatusOr<HostTensor> Read(const TensorProto& tensor, TensorProto* taken,
+                                ExternalData& external) {
+  ASHLAR_RETURN_IF_ERROR(ComputedAs(tensor.data_type()).status());
+  const TypeRow& row = *RowOf(tensor.data_type());
+  ASHLAR_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(absl::MakeConstSpan(
+                                                 tensor.dims().data(), tensor.dims().size())));
+  if (tensor.has_segment()) return absl::UnimplementedError("is stored in segments");
+  const int64_t bytes = shape.num_elements() * row.bytes;
+  const std::string type = OnnxTypeName(tensor.data_type());
+  const bool raw = !tensor.raw_data().empty();
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
+    if (raw || AllFieldsSize(tensor) > 0) {
+      return absl::InvalidArgumentError("has data in the model and in a file beside it");
+    }
+    ASHLAR_ASSIGN_OR_RETURN(ExternalData::Bytes found, external.Find(tensor, bytes));
+    return FromBytes(tensor.data_type(), shape, found.file, found.data);
+  }
+  const int64_t elements = FieldSize(tensor, row.field);
+  if (raw && AllFieldsSize(tensor) > 0) {
+    return absl::InvalidArgumentError("has raw_data and a typed field");
+  }
+  if (AllFieldsSize(tensor) != elements) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is ", type, ", but its elements are in another type's field"));
+  }
+  if (raw || shape.num_elements() == 0) {
+    if (static_cast<int64_t>(tensor.raw_data().size()) != bytes || elements != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(type, shape.ToString(), " needs ", bytes,
+                                                     " bytes, raw_data has ",
+                                                     tensor.raw_data().size()));
+    }
+    std::shared_ptr<const std::string> owner;
+    const void* data = tensor.raw_data().data();
+    if (taken != nullptr && raw) {
+      owner.reset(taken->release_raw_data());
+      data = owner->data();
+    }
+    return FromBytes(tensor.data_type(), shape, owner, data);
+  }
+  if (elements != shape.num_elements()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        type, shape.ToString(), " needs ", shape.num_elements(), " elements, it has ", elements));
+  }
+  if (taken != nullptr && row.field == Field::kFloats) {
+    auto owner = std::make_shared<google::protobuf::RepeatedField<float>>();
+    owner->Swap(taken->mutable_float_data());
+    const float* data = owner->data();
+    return HostTensor::Borrow(row.dtype, shape, std::move(owner), data);
+  }
+  return FromField(tensor, row, shape);
+}
+
+absl::StatusOr<HostTensor> Named(absl::StatusOr<HostTensor> value, const TensorProto& tensor) {
+  if (value.ok()) return value;
+  return Annotate(value.status(), absl::StrCat("tensor '", tensor.name().substr(0, 200), "'"));
+}
+
+}  // namespace
+
+absl::StatusOr<DType> ComputedAs(int onnx_type) {
+  if (const TypeRow* row = RowOf(onnx_type)) return row->dtype;
+  return absl::UnimplementedError(
+      absl::StrCat("elements of ", OnnxTypeName(onnx_type), " are not supported"));
+}
+
+std::string OnnxTypeName(int onnx_type) {
+  const bool known = onnx_type >= 0 && onnx_type < static_cast<int>(std::size(kNames));
+  return known ? kNames[onnx_type] : absl::StrCat("type ", onnx_type);
+}
+
+bool IsConverted(int onnx_type) {
+  return onnx_type == TensorProto::FLOAT16 || onnx_type == TensorProto::BFLOAT16 ||
+         onnx_type == TensorProto::DOUBLE;
+}
+
+absl::StatusOr<HostTensor> ReadTensor(const TensorProto& tensor, ExternalData& external) {
+  return Named(Read(tensor, nullptr, external), tensor);
+}
+
+absl::StatusOr<HostTensor> TakeTensor(TensorProto& tensor, ExternalData& external) {
+  return Named(Read(tensor, &tensor, external), tensor);
+}
+
+absl::StatusOr<HostTensor> ReadSparseTensor(const onnx::SparseTensorProto& tensor,
+                                            ExternalData& external) {
+  ASHLAR_ASSIGN_OR_RETURN(const HostTensor values, ReadTensor(tensor.values(), external));
+  ASHLAR_ASSIGN_OR_RETURN(const HostTensor indices, ReadTensor(tensor.indices(), external));
+  const std::string name =
+      absl::StrCat("sparse tensor '", tensor.values().name().substr(0, 200), "'");
+  ASHLAR_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(absl::MakeConstSpan(
+                                                 tensor.dims().data(), tensor.dims().size())));
+  const int64_t count = values.num_elements();
+  const bool linear = indices.shape() == Shape{count};
+  if (indices.dtype() != DType::kInt64 || values.shape().rank() != 1 ||
+      (!linear && indices.shape() != Shape{count, shape.rank()})) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": values ", values.shape().ToString(),
+                                                   " and indices ", indices.shape().ToString(),
+                                                   " do not go together"));
+  }
+  if (shape.num_elements() * SizeOf(values.dtype()) > int64_t{1} << 31) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ", shape.ToString(), " would be more than 2 GiB when dense"));
+  }
+  HostTensor dense = HostTensor::Zeros(values.dtype(), shape);
+  const auto strides = ContiguousStrides(shape);
+  const absl::Span<const int64_t> places = indices.data<int64_t>();
+  const size_t size = static_cast<size_t>(SizeOf(values.dtype()));
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = 0;
+    bool inside = true;
+    if (linear) {
+      at = places[i];
+      inside = at >= 0 && at < shape.num_elements();
+    } else {
+      for (int axis = 0; inside && axis < shape.rank(); ++axis) {
+        const int64_t place = places[i * shape.rank() + axis];
+        inside = place >= 0 && place < shape[axis];
+        at += place * strides[axis];
+      }
+    }
+    if (!inside) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": index ", i, " lies outside of ", shape.ToString()));
+    }
+    std::memcpy(static_cast<char*>(dense.mutable_raw()) + at * size,
+                static_cast<const char*>(values.raw()) + i * size, size);
+  }
+  return dense;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,33 @@
+// Tensors of ONNX files, in every way in which they may be stored.
+#ifndef ASHLAR_SERIALIZATION_ONNX_TENSORS_H_
+#define ASHLAR_SERIALIZATION_ONNX_TENSORS_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graph/tensor.h"
+#include "serialization/onnx/external_data.h"
+
+namespace ashlar {
+
+// The dtype in which a type of ONNX (onnx::TensorProto::DataType, which is a mere number in files)
+// is computed: Float32 for all floats. Unimplemented names a type that there is no dtype for.
+absl::StatusOr<DType> ComputedAs(int onnx_type);
+// "float16", "int4", "type 99".
+std::string OnnxTypeName(int onnx_type);
+// Whether it is a float that is read as Float32 but is none: float16, bfloat16, double.
+bool IsConverted(int onnx_type);
+
+// The tensor's value, in the dtype it is computed in; a copy. Errors name the tensor.
+absl::StatusOr<HostTensor> ReadTensor(const onnx::TensorProto& tensor, ExternalData& external);
+// The same, but takes the bytes out of `tensor` where they can be used as they are.
+absl::StatusOr<HostTensor> TakeTensor(onnx::TensorProto& tensor, ExternalData& external);
+// Made dense.
+absl::StatusOr<HostTensor> ReadSparseTensor(const onnx::SparseTensorProto& tensor,
+                                            ExternalData& external);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_TENSORS_H_

@@ -1,0 +1,29 @@
+#include "opr/cum_sum.h"
+
+#include "tests/cases/cases.h"
+
+namespace ashlar::testing {
+
+template <>
+void AddCases<CumSum>(Cases& cases) {
+  for (const Shape& shape : {Shape{10, 100}, Shape{7}, Shape{2, 5, 70, 3}, Shape{1, 1}}) {
+    for (int64_t axis = -1; axis < shape.rank(); ++axis) {
+      for (const bool exclusive : {false, true}) {
+        for (const bool reverse : {false, true}) {
+          for (const DType dtype :
+               {DType::kFloat32, DType::kFloat16, DType::kInt64, DType::kInt8}) {
+            if (cases.on_gpu() && !IsFloat(dtype)) continue;  // composed for floats only
+            KernelCase test{"cum_sum",
+                            Make<CumSum>({axis, exclusive, reverse}),
+                            {cases.Tensor(dtype, shape, -9, 9)}};
+            cases.Add(test);
+            test.in_place = 0;
+            cases.Add(test);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace ashlar::testing

@@ -1,0 +1,42 @@
+#include "opr/grid_sample.h"
+
+#include <cmath>
+
+#include "tests/cases/cases.h"
+
+namespace ashlar::testing {
+
+// GPUs have neither a kernel nor a composition.
+template <>
+void AddCases<GridSample>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  for (const GridSampleMode mode :
+       {GridSampleMode::kNearest, GridSampleMode::kLinear, GridSampleMode::kCubic}) {
+    for (const GridSamplePadding padding :
+         {GridSamplePadding::kZeros, GridSamplePadding::kBorder, GridSamplePadding::kReflection}) {
+      for (const bool align : {false, true}) {
+        const auto add = [&](const Shape& x, const Shape& grid, double reach) {
+          KernelCase test{"grid_sample",
+                          Make<GridSample>({mode, padding, align}),
+                          {cases.Tensor(x), cases.Tensor(grid, -reach, reach)}};
+          test.tolerance = 1e-5;
+          cases.Add(test);
+        };
+        add({2, 3, 7, 9}, {2, 5, 6, 2}, 1.1);
+        add({1, 17, 6, 4}, {1, 20, 11, 2}, 1.1);
+        add({1, 2, 5, 5}, {1, 9, 9, 2}, 9);  // far outside
+        add({1, 2, 1, 1}, {1, 3, 3, 2}, 2);
+        KernelCase far{
+            "nowhere",
+            Make<GridSample>({mode, padding, align}),
+            {cases.Tensor({1, 1, 3, 4}),
+             HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 4, 2},
+                                           {NAN, 0, INFINITY, -INFINITY, 3e38f, 0.1f, 0, -3e38f})}};
+        far.tolerance = 1e-5;
+        cases.Add(far);
+      }
+    }
+  }
+}
+
+}  // namespace ashlar::testing

@@ -1,0 +1,47 @@
+// ONNX models for tests, in protobuf's text format.
+#ifndef ASHLAR_TESTS_SERIALIZATION_ONNX_MODEL_TEXT_H_
+#define ASHLAR_TESTS_SERIALIZATION_ONNX_MODEL_TEXT_H_
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/shape.h"
+
+namespace ashlar::testing {
+
+inline std::string ValueText(const std::string& name, const Shape& shape, int type = 1) {
+  std::string dims;
+  for (const int64_t dim : shape.dims()) absl::StrAppend(&dims, "dim { dim_value: ", dim, " } ");
+  return absl::StrCat("{ name: '", name, "' type { tensor_type { elem_type: ", type, " shape { ",
+                      dims, "} } } }\n");
+}
+
+// An Int64 vector.
+inline std::string IntsText(const std::string& name, const std::vector<int64_t>& values) {
+  return absl::StrCat("initializer { name: '", name, "' data_type: 7 dims: ", values.size(),
+                      " int64_data: [", absl::StrJoin(values, ","), "] }\n");
+}
+
+// From input x, Float32 {1,2,4,4}, to output y; `graph` has the nodes and initializers. What is in
+// `model` comes behind the graph.
+inline std::string ModelText(const std::string& graph, int version = 17,
+                             const std::string& model = "") {
+  return absl::StrCat("ir_version: 8 opset_import { version: ", version, " } graph { name: 'g' ",
+                      graph, "\ninput ", ValueText("x", {1, 2, 4, 4}), "output { name: 'y' } }\n",
+                      model);
+}
+
+inline std::string Serialized(const std::string& text) {
+  onnx::ModelProto model;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &model)) << text;
+  return model.SerializeAsString();
+}
+
+}  // namespace ashlar::testing
+
+#endif  // ASHLAR_TESTS_SERIALIZATION_ONNX_MODEL_TEXT_H_

@@ -1,0 +1,127 @@
+// Trained models of the wild on pictures: what they see, to 1e-4 of the largest output, or to what
+// a 16-bit float holds.
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/cpu/cpu_device.h"
+#include "serialization/image.h"
+#include "serialization/npz.h"
+#include "serialization/onnx/reader.h"
+#include "tests/serialization/onnx/node_case.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr double kTolerance = 1e-4, kHalfTolerance = 1.0 / 2048;
+
+// The outputs on the CPU, by name.
+std::map<std::string, HostTensor> RunModel(const std::string& path, const InputTensors& inputs) {
+  cpu::RegisterDevice();
+  OnnxReadOptions options;
+  for (const auto& [name, value] : inputs) options.shapes[name] = value.shape();
+  absl::StatusOr<Graph> graph = ReadOnnx(path, options);
+  EXPECT_TRUE(IsOk(graph.status()));
+  if (!graph.ok()) return {};
+  const auto executable = Value(Executable::Compile(*std::move(graph), PlanRequest()));
+  const auto session = Value(Session::Create(executable));
+  const std::vector<HostTensor> outputs = Value(BindTensors(*session, inputs));
+  EXPECT_TRUE(IsOk(session->Run()));
+  std::map<std::string, HostTensor> named;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    named[executable->graph().outputs()[i].name] = outputs[i];
+  }
+  return named;
+}
+
+// `noise`: what ONNX Runtime's own rewrites change, where all outputs are next to 0.
+void ExpectOutputs(const std::map<std::string, HostTensor>& got, const NamedTensors& want,
+                   double noise = 0) {
+  for (const auto& [name, value] : want) {
+    SCOPED_TRACE(name);
+    const auto found = got.find(name);
+    ASSERT_NE(found, got.end());
+    ASSERT_EQ(found->second.shape(), value.shape());
+    const std::vector<double> values = Values(value);
+    const double largest = *std::max_element(
+        values.begin(), values.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+    const double tolerance = value.dtype() == DType::kFloat16 ? kHalfTolerance : kTolerance;
+    EXPECT_LE(LargestDifference(found->second, value) * std::abs(largest),
+              tolerance * std::abs(largest) + 2 * noise);
+  }
+}
+
+// The picture as a model's description (JSON) says: order of channels, mean, factor.
+HostTensor PictureOf(const nlohmann::json& description, const std::string& path) {
+  ImageOptions options;
+  options.mean.fill(description["mean"].get<float>());
+  options.scale.fill(description["scale"].get<float>());
+  const HostTensor picture = Value(ReadImage(path, options));
+  if (description["channels"] == "RGB") return picture;
+  HostTensor swapped = HostTensor::Zeros(DType::kFloat32, picture.shape());
+  const int64_t plane = picture.num_elements() / 3;
+  for (int64_t i = 0; i < picture.num_elements(); ++i) {
+    swapped.Set((2 - i / plane) * plane + i % plane, picture.At(i));
+  }
+  return swapped;
+}
+
+class OnnxRealModels : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(OnnxRealModels, AgreeWithOnnxRuntimeOnPictures) {
+  const std::string folder = std::string("data/onnx/real/") + GetParam();
+  if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/data/onnx/real";
+  int pictures = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(SharedData(folder))) {
+    if (entry.path().extension() != ".json") continue;
+    SCOPED_TRACE(entry.path());
+    std::ifstream file(entry.path());
+    const nlohmann::json description = nlohmann::json::parse(file);
+    const std::string stem = entry.path().parent_path() / entry.path().stem();
+    const HostTensor picture = PictureOf(description, stem + "_input.png");
+    ExpectOutputs(RunModel(SharedData(folder) + "/model.onnx", {{description["input"], picture}}),
+                  Value(ReadNpz(stem + "_output.npz")),
+                  description["max_abs_onnxruntime_with_rewrites"].get<double>());
+    ++pictures;
+  }
+  EXPECT_GT(pictures, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, OnnxRealModels,
+                         ::testing::Values("squeezenet", "squeezenet_fp16", "ultraface_rfb_320",
+                                           "yolox_nano", "yunet_n_320", "ppocr_det"));
+
+class OnnxModelsWithData : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(OnnxModelsWithData, GiveTheirOutputs) {
+  const std::string folder = std::string("data/onnx/real/") + GetParam();
+  if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/data/onnx/real";
+  const NodeCase test = Value(ReadNodeCase(SharedData(folder)));
+  ExpectOutputs(RunModel(test.model, test.inputs), test.outputs);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, OnnxModelsWithData,
+                         ::testing::Values("mnist", "super_resolution"));
+
+// What a model of removed operators lacks is listed at once.
+TEST(OnnxRealModel, StyleCandyIsRefusedWithAllNames) {
+  const std::string path = "data/onnx/real/style_candy/model.onnx";
+  if (!HasSharedData(path)) GTEST_SKIP() << "no ../shared/data/onnx/real";
+  const absl::Status status = ReadOnnx(SharedData(path)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  for (const char* name : {"Affine", "Crop", "ImageScaler"}) {
+    EXPECT_TRUE(FailsWith(status, name));
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing

@@ -1,0 +1,114 @@
+// What users were told about budgets, and what they are told now: the commands of five reports, in
+// their order. Plans are for a named processor, so that the figures hold on every machine.
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/command/command_process.h"
+
+namespace ashlar::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class BudgetTest : public CommandTest {
+ protected:
+  void Zoo(const std::string& model, const std::string& file) {
+    ASSERT_EQ(Ashlar(absl::StrCat("zoo ", model, " -o ", file, " -q")).exit_code, 0);
+  }
+  ProcessResult Plan(const std::string& options) {
+    return Ashlar(absl::StrCat("plan --threads 1 --processor avx512/32K/1M --json ", options));
+  }
+  static int64_t ArenaOf(const json& document) {
+    return document["pools"]["arena"]["planned_bytes"].get<int64_t>();
+  }
+  // What fits, bytes.
+  int64_t Arena(const std::string& options) {
+    const ProcessResult result = Plan(options);
+    EXPECT_EQ(result.exit_code, 0) << options << ": " << result.err;
+    return result.exit_code == 0 ? ArenaOf(result.Json()) : -1;
+  }
+};
+
+// 442368 bytes by default, where `exact` proved 368640 in milliseconds; and 400000 did not fit.
+TEST_F(BudgetTest, TheDefaultPlannerFindsWhatExactProves) {
+  Zoo("inception_v1 --image 97", "i97.ash");
+  EXPECT_EQ(Arena("i97.ash --memory-budget min"), 368640);
+  EXPECT_EQ(Arena("i97.ash --memory-budget min --planner exact"), 368640);
+  EXPECT_LE(Arena("i97.ash --memory-budget 400000"), 400000);
+  // And nearby: 188416 and 201216 bytes, where 163840 and 184320 do.
+  Zoo("inception_v1 --image 64", "i64.ash");
+  EXPECT_EQ(Arena("i64.ash --memory-budget min"), 163840);
+  Zoo("squeezenet --image 97", "s97.ash");
+  EXPECT_EQ(Arena("s97.ash --memory-budget min"), 184320);
+}
+
+// `auto` of the report was another than `auto` of the table below it.
+TEST_F(BudgetTest, AutoIsOnePlanner) {
+  Zoo("inception_v1 --image 97", "i97.ash");
+  const ProcessResult result =
+      Plan("i97.ash --prefer memory --tile '0-14:rows4;21-43:lines24' --compare auto");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = result.Json();
+  EXPECT_EQ(document["compare"][0]["arena_bytes"], ArenaOf(document));
+  EXPECT_EQ(Arena("i97.ash --prefer memory --tile '0-14:rows4;21-43:lines24' --planner auto"),
+            ArenaOf(document));
+}
+
+// It fitted, or not, by chance: tiles were chosen by times measured in passing.
+TEST_F(BudgetTest, TheSameCommandDecidesTheSame) {
+  Zoo("mobilenet_v2 --batch 4 --image 96", "m.ash");
+  const int64_t least = Arena("m.ash --memory-budget min");
+  const ProcessResult first = Plan(absl::StrCat("m.ash --memory-budget ", least - 1));
+  EXPECT_EQ(first.exit_code, 3);
+  EXPECT_THAT(first.err, HasSubstr(absl::StrCat(least)));
+  for (int i = 0; i < 2; ++i) {
+    json once = Plan("m.ash --memory-budget 150000").Json();
+    json again = Plan("m.ash --memory-budget 150000").Json();
+    for (json* document : {&once, &again}) {
+      document->erase("plan_ms");
+      document->erase("memory_plan_ms");
+    }
+    EXPECT_EQ(once, again);
+  }
+}
+
+// min gave 201216, 201215 a plan of 188928, and 188928 none.
+TEST_F(BudgetTest, TheSmallestThatWouldDoIsTheSmallest) {
+  Zoo("squeezenet --image 97", "s97.ash");
+  const int64_t least = Arena("s97.ash --memory-budget min");
+  for (const int64_t budget : {int64_t{201215}, int64_t{188928}, least}) {
+    const ProcessResult result = Plan(absl::StrCat("s97.ash --memory-budget ", budget));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_LE(ArenaOf(result.Json()), budget);
+    EXPECT_EQ(result.Json()["smallest_budget_bytes"], least);
+  }
+  const ProcessResult below = Plan(absl::StrCat("s97.ash --memory-budget ", least - 1));
+  EXPECT_EQ(below.exit_code, 3);
+  EXPECT_THAT(below.err, HasSubstr(absl::StrCat(least)));
+  EXPECT_GE(Arena("s97.ash --memory-budget min --prefer memory"), least);
+  const ProcessResult frontier = Plan("s97.ash --frontier");
+  ASSERT_EQ(frontier.exit_code, 0) << frontier.err;
+  for (const json& point : frontier.Json()["frontier"]) {
+    EXPECT_GE(point["arena_bytes"].get<int64_t>(), least);
+  }
+}
+
+// 60 MB took the untiled plan, which was slower than one of 8.8 MB.
+TEST_F(BudgetTest, MoreMemoryIsNeverSlower) {
+  Zoo("resnet18 --batch 4", "r18.ash");
+  double slower = 0;
+  for (const char* budget : {"60MB", "20MB", "8MB", "4MB", "2MB", "1MB", "min"}) {
+    const ProcessResult result = Plan(absl::StrCat("r18.ash --memory-budget ", budget));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const double ms = result.Json()["predicted_ms"].get<double>();
+    EXPECT_GE(ms, slower) << budget;
+    slower = ms;
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing

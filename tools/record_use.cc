@@ -1,0 +1,18 @@
+#include "tools/record_use.h"
+
+#include "absl/strings/str_format.h"
+
+namespace ashlar {
+
+std::string RecordLine(const RecordUse& use) {
+  if (use.path.empty()) return "kernels: by the table, no record of measured ones\n";
+  return absl::StrFormat("kernels: %d of %d problems as on record in %s\n", use.answered,
+                         use.problems, use.path);
+}
+
+Json RecordDocument(const RecordUse& use) {
+  if (use.path.empty()) return Json();
+  return {{"path", use.path}, {"problems", use.problems}, {"answered", use.answered}};
+}
+
+}  // namespace ashlar
