@@ -13,6 +13,7 @@
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
 #include "runtime/plan/graph_cuts.h"
+#include "runtime/plan/parallel_for.h"
 #include "runtime/plan/rewrite.h"
 #include "runtime/schedule/arena.h"
 #include "runtime/schedule/scheduler.h"
@@ -99,6 +100,7 @@ class Search {
                     ? graph_.var(all_cuts_[0].var).type.shape[0]
                     : 1;
       ChooseCuts();
+      TrySegments();
       TryAllParts();
       // Segments that turned out to be of use are tried in other numbers of strips.
       RefineUsed(BestOf(found_));
@@ -150,29 +152,61 @@ class Search {
         for (const TileSegment& inner : segment.inner) used.insert({inner.from, inner.to});
       }
     }
-    for (auto& [ends, options] : options_) {
-      const GraphCut &from = cuts_[ends.first], &to = cuts_[ends.second];
-      if (!used.contains({IdOf(from), IdOf(to)})) continue;
-      const int64_t rows = Rows(graph_.var(to.var).type);
+    std::vector<Trial> trials;
+    for (const auto& [ends, options] : options_) {
+      const auto& [i, j] = ends;
+      if (!used.contains({IdOf(cuts_[i]), IdOf(cuts_[j])})) continue;
+      const int64_t rows = Rows(graph_.var(cuts_[j].var).type);
       for (const int64_t strips : {rows / 4, rows / 2, rows, 2 * rows, 4 * rows, 8 * rows}) {
-        AddTiled(from, to, TileKind::kLines, strips, 1, options);
+        trials.push_back({i, j, TileKind::kLines, strips, 1});
       }
       // Without lines to be kept, but with rows computed twice.
       for (const int64_t strips : {2, 3, 4}) {
-        AddTiled(from, to, TileKind::kRows, strips, 1, options);
-        AddTiled(from, to, TileKind::kGrid, strips, strips, options);
+        trials.push_back({i, j, TileKind::kRows, strips, 1});
+        trials.push_back({i, j, TileKind::kGrid, strips, strips});
       }
     }
+    Try(trials);
   }
 
-  void AddTiled(const GraphCut& from, const GraphCut& to, TileKind kind, int64_t count,
-                int64_t count_width, std::vector<Option>& options) {
-    const bool lines = kind == TileKind::kLines;
-    const int64_t rows = Rows(graph_.var((lines ? from : to).var).type);
-    if (count < 2 || count > std::min(rows, kMaxStrips)) return;
-    std::optional<Option> option = Tiled(from, to, kind, count, count_width);
-    if (!option || option->flops > limits_.max_extra_flops * flops_) return;
-    options.push_back(*std::move(option));
+  // What lies between two of cuts_ in tiles.
+  struct Trial {
+    size_t i = 0, j = 0;
+    TileKind kind = TileKind::kLines;
+    int64_t count = 0, count_width = 1;
+  };
+
+  // Each segment between two cuts in strips, for a first look.
+  void TrySegments() {
+    std::vector<Trial> trials;
+    for (size_t j = 1; j < cuts_.size(); ++j) {
+      for (size_t i = 0; i < j; ++i) {
+        // Nothing is gained where the ends alone are as large as all that happens between them.
+        const int64_t ends = (ArenaBytesOf(cuts_[i]) + BytesOf(cuts_[j])) / images_;
+        if (ends >= AsItIsPeak(cuts_[i], cuts_[j])) continue;
+        const int64_t strips = std::min({2 * Rows(graph_.var(cuts_[j].var).type),
+                                         Rows(graph_.var(cuts_[i].var).type), kFirstStrips});
+        trials.push_back({i, j, TileKind::kLines, strips, 1});
+      }
+    }
+    Try(trials);
+  }
+
+  // Adds to options_ what the trials are worth.
+  void Try(absl::Span<const Trial> trials) {
+    std::vector<std::optional<Option>> options(trials.size());
+    ParallelFor(trials.size(), [&](size_t k) {
+      const Trial& trial = trials[k];
+      const GraphCut &from = cuts_[trial.i], &to = cuts_[trial.j];
+      const bool lines = trial.kind == TileKind::kLines;
+      const int64_t rows = Rows(graph_.var((lines ? from : to).var).type);
+      if (trial.count < 2 || trial.count > std::min(rows, kMaxStrips)) return;
+      options[k] = Tiled(from, to, trial.kind, trial.count, trial.count_width);
+    });
+    for (size_t k = 0; k < trials.size(); ++k) {
+      if (!options[k] || options[k]->flops > limits_.max_extra_flops * flops_) continue;
+      options_[{trials[k].i, trials[k].j}].push_back(*std::move(options[k]));
+    }
   }
 
   // The peak of what lies between two cuts as it is, for so many images.
@@ -191,7 +225,7 @@ class Search {
 
   // The same executed as `kind` says; nullopt where it cannot be.
   std::optional<Option> Tiled(const GraphCut& from, const GraphCut& to, TileKind kind,
-                              int64_t count, int64_t count_width = 1) {
+                              int64_t count, int64_t count_width) const {
     const absl::StatusOr<Graph> part = GraphBetween(graph_, order_, from, to, 1);
     if (!part.ok()) return std::nullopt;
     Option option;
@@ -208,17 +242,11 @@ class Search {
     return option;
   }
 
-  // Ways between cuts `i` and `j` of cuts_ for one image. Found once.
-  std::vector<Option>& Between(size_t i, size_t j) {
-    const auto [entry, is_new] = options_.try_emplace({i, j});
-    if (!is_new) return entry->second;
-    const int64_t strips = std::min({2 * Rows(graph_.var(cuts_[j].var).type),
-                                     Rows(graph_.var(cuts_[i].var).type), kFirstStrips});
-    // Nothing is gained where the ends alone are as large as all that happens between them.
-    const int64_t ends = (ArenaBytesOf(cuts_[i]) + BytesOf(cuts_[j])) / images_;
-    if (ends >= AsItIsPeak(cuts_[i], cuts_[j])) return entry->second;
-    AddTiled(cuts_[i], cuts_[j], TileKind::kLines, strips, 1, entry->second);
-    return entry->second;
+  // Ways between cuts `i` and `j` of cuts_ for one image.
+  const std::vector<Option>& Between(size_t i, size_t j) const {
+    static const std::vector<Option> none;
+    const auto entry = options_.find({i, j});
+    return entry == options_.end() ? none : entry->second;
   }
 
   int64_t AsItIsPeak(const GraphCut& from, const GraphCut& to) const {

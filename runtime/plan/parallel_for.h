@@ -1,0 +1,18 @@
+// Independent pieces of planning, on several threads.
+#ifndef ASHLAR_RUNTIME_PLAN_PARALLEL_FOR_H_
+#define ASHLAR_RUNTIME_PLAN_PARALLEL_FOR_H_
+
+#include <cstddef>
+
+#include "absl/functional/function_ref.h"
+
+namespace ashlar {
+
+// Calls body(i) once for each i of [0, count), on as many threads as the process has cores, and
+// returns when all are done. The order is open: what a call writes is its own, and no plan may
+// depend on the number of threads.
+void ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_PARALLEL_FOR_H_
