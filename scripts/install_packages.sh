@@ -9,7 +9,7 @@ packages=(
   libdnnl-dev ocl-icd-opencl-dev
   libflatbuffers-dev flatbuffers-compiler
   libonnx-dev libprotobuf-dev protobuf-compiler
-  libstb-dev zlib1g-dev
+  libstb-dev libxxhash-dev zlib1g-dev
   libgtest-dev libgmock-dev
   python3-jsonschema
   "$@"

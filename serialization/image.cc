@@ -12,17 +12,13 @@
 #include "absl/strings/numbers.h"
 #include "graph/status.h"
 #include "serialization/mapped_file.h"
+#include "serialization/reject.h"
 
 namespace ashlar {
 namespace {
 
 constexpr int64_t kMaxPixels = int64_t{1} << 26;
 constexpr int kChannels = 3;
-
-template <typename... Parts>
-absl::Status Reject(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 // Rows of red, green and blue bytes.
 struct Pixels {

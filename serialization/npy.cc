@@ -9,16 +9,12 @@
 #include "graph/status.h"
 #include "serialization/file_writer.h"
 #include "serialization/mapped_file.h"
+#include "serialization/reject.h"
 
 namespace ashlar {
 namespace {
 
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
-
-template <typename... Parts>
-absl::Status Reject(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 struct ElementType {
   const char* descr;  // as NumPy writes it

@@ -11,6 +11,7 @@
 #include "serialization/file_writer.h"
 #include "serialization/mapped_file.h"
 #include "serialization/npy.h"
+#include "serialization/reject.h"
 
 namespace ashlar {
 namespace {
@@ -47,11 +48,6 @@ constexpr uint16_t kDeflated = 8;          // a method
 constexpr uint32_t kMostInflation = 1032;  // by deflate: 258 bytes of two bits
 constexpr uint32_t kZip64 = 0xffffffff;
 constexpr absl::string_view kSuffix = ".npy";
-
-template <typename... Parts>
-absl::Status Reject(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 // Whether an entry's name stays inside a folder that the archive is unpacked to.
 absl::Status CheckName(absl::string_view name) {

@@ -119,7 +119,7 @@ class CompareCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     if (!other_dump_.empty()) return CompareDumps(model_.path, other_dump_, console);
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(

@@ -54,7 +54,7 @@ class ConvertCommand final : public Command {
     if (pack_) return Pack(console);
     for (const Writer& writer : kWriters) {
       if (!HasEnding(output_, writer.ending)) continue;
-      ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console));
+      ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console, WeightsUse::kPlain));
       console.Progress(absl::StrCat("writing ", output_));
       ASHLAR_RETURN_IF_ERROR(writer.write(model.graph, output_));
       const GraphSummary summary = Summarize(model.graph);
@@ -71,7 +71,7 @@ class ConvertCommand final : public Command {
 
  private:
   absl::Status Pack(Console& console) const {
-    ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console, WeightsUse::kPlain));
     console.Progress("packing weights");
     ExecutionFlags execution;
     execution.threads = DefaultThreads();

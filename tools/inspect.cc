@@ -41,6 +41,8 @@ class InspectCommand final : public Command {
         ->option_text("FILE")
         ->group("Profile dumps");
     app.add_flag("--dot", dot_, "the graph for Graphviz, and nothing else");
+    app.add_flag("--check", check_,
+                 "compare all weights with their checksums; exit 6 where they differ");
     app.add_flag("--nodes", nodes_, "every operator, with its shapes and parameters");
   }
 
@@ -59,7 +61,9 @@ class InspectCommand final : public Command {
   absl::Status Run(Console& console) override {
     dump_.path = model_.path;
     if (IsDump()) return InspectDump(dump_, console);
-    ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(
+        const Model model,
+        LoadModel(model_, console, check_ ? WeightsUse::kAll : WeightsUse::kNone));
     const Graph& graph = model.graph;
     const GraphSummary summary = Summarize(graph);
     if (dot_) {
@@ -72,11 +76,13 @@ class InspectCommand final : public Command {
                                     FormatBytes(summary.weights_bytes),
                                     FormatFlops(summary.computation)));
       if (model.packed.has_value()) console.Print(PackedLine(*model.packed));
+      if (check_) console.Print("all weights match their checksums\n");
       console.Print("\n");
       console.Print(nodes_ ? NodeTable(graph) : TypeTable(graph, summary));
     }
     Json document = console.Document(CompNode(), DefaultThreads());
     AddSummary(graph, summary, document);
+    document["weights_checked"] = check_;
     document["packed"] = nullptr;
     if (model.packed.has_value()) {
       document["packed"] = {{"processor", model.packed->processor},
@@ -133,6 +139,7 @@ class InspectCommand final : public Command {
   InspectDumpFlags dump_;
   bool dot_ = false;
   bool nodes_ = false;
+  bool check_ = false;
 };
 
 }  // namespace

@@ -70,7 +70,7 @@ std::vector<std::shared_ptr<const MappedFile>> FilesOf(const Model& model) {
 
 }  // namespace
 
-absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console) {
+absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
   console.Progress(absl::StrCat("reading ", flags.path));
   ASHLAR_ASSIGN_OR_RETURN(InputShapes shapes, ParseShapes(flags));
   if (HasEnding(flags.path, ".onnx")) return LoadOnnx(flags, std::move(shapes), console);
@@ -90,12 +90,24 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console) {
       return WithExitCode(Annotate(reshaped.status(), "--shape"), ExitCode::kUsage);
     }
     model.graph = *std::move(reshaped);
-  } else if (model.file.mapping != nullptr) {
+  } else if (model.file.mapping != nullptr && use != WeightsUse::kPlain) {
     absl::StatusOr<std::optional<PackedModel>> packed = ReadPackedModel(model.file);
     if (!packed.ok()) return WithExitCode(packed.status(), ExitCode::kRejectedInput);
     model.packed = *std::move(packed);
   }
+  if (model.file.mapping != nullptr && use != WeightsUse::kNone) {
+    absl::Status intact;
+    if (model.packed) intact = CheckPackedWeights(model.file);
+    if (!model.packed || use == WeightsUse::kAll) intact.Update(CheckWeights(model.file));
+    if (!intact.ok()) return WithExitCode(intact, ExitCode::kRejectedInput);
+  }
   return model;
+}
+
+absl::Status UsePlainWeights(Model& model) {
+  if (!model.packed) return absl::OkStatus();
+  model.packed.reset();
+  return WithExitCode(CheckWeights(model.file), ExitCode::kRejectedInput);
 }
 
 ReplacedListener LettingGoOf(const Model& model) {
@@ -118,6 +130,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(Model& model,
   if (!absl::IsFailedPrecondition(executable.status())) return executable;
   console.Note(
       absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
+  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   return std::shared_ptr<const Executable>();
 }
 

@@ -23,13 +23,26 @@ struct Model {
   std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data of an ONNX model
 };
 
+// Which weights of a native file will be read. They are compared with their checksums before
+// anything else reads them; what is damaged is kRejectedInput.
+enum class WeightsUse {
+  kAsItRuns,  // packed ones where the file has them
+  kPlain,     // the graph's; what the file holds packed is not read
+  kAll,
+  kNone,
+};
+
 // Whether a path ends in `ending` (".csv"), in whatever case.
 bool HasEnding(const std::string& path, absl::string_view ending);
 
 // Reads a model (.onnx, else Ashlar's own), or a profile dump (.json), and gives its inputs the
 // shapes that were asked for. Whatever is wrong with the file, or not supported, is kRejectedInput;
 // shapes and names that do not go with the model are kUsage.
-absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console);
+absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console,
+                                WeightsUse use = WeightsUse::kAsItRuns);
+
+// The model without what its file holds packed: from here on the weights of the graph are read.
+absl::Status UsePlainWeights(Model& model);
 
 // Lets go of those pages of the model's files that passes and packing have read.
 ReplacedListener LettingGoOf(const Model& model);

@@ -184,7 +184,7 @@ class PlanCommand final : public Command {
     console.Progress("planning");
     const Graph original = tile_info_.empty() ? Graph() : model.graph;
     const std::string packed_under = model.packed ? model.packed->options : "";
-    if (workspace_ == WorkspaceSource::kRecorded) model.packed.reset();
+    if (workspace_ == WorkspaceSource::kRecorded) ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
     ASHLAR_ASSIGN_OR_RETURN(const ModelPlan made, PlanAsItRuns(std::move(model), request, console));
     const PlannedGraph* const graph = made.planned.get();
     if (!tile_info_.empty()) ASHLAR_RETURN_IF_ERROR(WriteTileInfo(original, *graph));
@@ -233,7 +233,7 @@ class PlanCommand final : public Command {
   }
 
   absl::Status ShowFrontier(Console& console) {
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, InputFlags(), execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(

@@ -124,7 +124,9 @@ class ProfileCommand final : public Command {
   }
 
   absl::Status Run(Console& console) override {
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(
+        Model model,
+        LoadModel(model_, console, dump_.empty() ? WeightsUse::kAsItRuns : WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     const PlanRequest request = ToPlanRequest(execution_, planning_, console);

@@ -42,7 +42,7 @@ class TuneCommand final : public Command {
     if (planning_.record.empty()) {
       return absl::FailedPreconditionError("no file for the record: give one with --kernels");
     }
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
     ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(execution_.device));
     ASHLAR_RETURN_IF_ERROR(device->ready());
     const std::string processor =

@@ -40,7 +40,7 @@ class VerifyCommand final : public Command {
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
 
   absl::Status Run(Console& console) override {
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     PlanRequest request = ToPlanRequest(execution_, planning_, console);
@@ -48,7 +48,6 @@ class VerifyCommand final : public Command {
     measure_.done_with = LettingGoOf(model);
     measure_.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
     console.Progress("running and measuring");
-    model.packed.reset();
     ASHLAR_ASSIGN_OR_RETURN(Measurement measurement,
                             Measure(std::move(model.graph), request, inputs, measure_));
     // The same tiles: with guards, others would be found for a budget, or none.
@@ -57,7 +56,7 @@ class VerifyCommand final : public Command {
     request.checks.understate_bytes = 0;
     console.Progress("running with guard bytes");
     // Loaded anew, so that while measuring nothing held the weights a second time.
-    ASHLAR_ASSIGN_OR_RETURN(model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(model, LoadModel(model_, console, WeightsUse::kPlain));
     ASHLAR_ASSIGN_OR_RETURN(measurement.overruns,
                             CheckGuards(std::move(model.graph), request, inputs));
     measurement.ok = measurement.ok && measurement.overruns.empty();

@@ -13,6 +13,7 @@
 #include "opr/table.h"
 #include "serialization/megengine/conventions.h"
 #include "serialization/megengine/seeded_weights.h"
+#include "serialization/reject.h"
 
 namespace ashlar {
 namespace {
@@ -21,11 +22,6 @@ namespace {
 constexpr int64_t kMaxWeightBytes = int64_t{4} << 30;
 
 constexpr char kConstantType[] = "ImmutableTensor";
-
-template <typename... Parts>
-absl::Status Reject(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 std::string OperatorPlace(int id) { return absl::StrCat("graph_exec.operator.", id); }
 std::string VarPlace(int id) { return absl::StrCat("graph_exec.var.", id); }

@@ -8,16 +8,16 @@
 namespace ashlar {
 namespace {
 
-struct Range {
+struct ByteRange {
   int64_t begin = 0, end = 0;
 };
 
 // Merged and ascending.
-std::vector<Range> Extents(std::vector<Range> ranges) {
+std::vector<ByteRange> Extents(std::vector<ByteRange> ranges) {
   std::sort(ranges.begin(), ranges.end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  std::vector<Range> extents;
-  for (const Range& range : ranges) {
+            [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+  std::vector<ByteRange> extents;
+  for (const ByteRange& range : ranges) {
     if (extents.empty() || range.begin > extents.back().end) {
       extents.push_back(range);
     } else {
@@ -27,16 +27,16 @@ std::vector<Range> Extents(std::vector<Range> ranges) {
   return extents;
 }
 
-int64_t Bytes(const std::vector<Range>& extents) {
+int64_t Bytes(const std::vector<ByteRange>& extents) {
   int64_t bytes = 0;
-  for (const Range& extent : extents) bytes += extent.end - extent.begin;
+  for (const ByteRange& extent : extents) bytes += extent.end - extent.begin;
   return bytes;
 }
 
 // The offset of an address once the gaps are closed.
-int64_t Compact(const std::vector<Range>& extents, int64_t address) {
+int64_t Compact(const std::vector<ByteRange>& extents, int64_t address) {
   int64_t offset = 0;
-  for (const Range& extent : extents) {
+  for (const ByteRange& extent : extents) {
     if (address <= extent.end) return offset + address - extent.begin;
     offset += extent.end - extent.begin;
   }
@@ -121,13 +121,13 @@ RecordedMemory SummarizeMemory(const ProfileRecording& recording) {
   }
   RecordedMemory result;
   memory::Problem& problem = result.placement.problem;
-  std::vector<Range> all, without_input;
+  std::vector<ByteRange> all, without_input;
   std::map<int, int> buffer_of;  // by var
   for (const auto& [id, var] : recording.vars) {
     const auto producer = step.find(var.producer);
     if (!var.HasDynamicMemory() || producer == step.end()) continue;
     ++result.vars;
-    const Range range{var.begin, var.end};
+    const ByteRange range{var.begin, var.end};
     all.push_back(range);
     if (recording.operators.at(var.producer).type == "InputCallback") {
       result.has_input = true;
@@ -152,7 +152,7 @@ RecordedMemory SummarizeMemory(const ProfileRecording& recording) {
     result.placement.ids.push_back(absl::StrCat(id));
     result.names.push_back(var.name);
   }
-  const std::vector<Range> extents = Extents(std::move(all));
+  const std::vector<ByteRange> extents = Extents(std::move(all));
   result.extents = static_cast<int>(extents.size());
   result.union_bytes = Bytes(extents);
   result.union_without_input_bytes = Bytes(Extents(std::move(without_input)));

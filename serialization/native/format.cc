@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 
 #include "graph/status.h"
+#include "serialization/checksum.h"
+#include "serialization/reject.h"
 
 namespace ashlar {
 namespace {
@@ -20,13 +23,42 @@ struct RawHeader {
   uint8_t magic[8];
   uint32_t version;
   uint32_t header_bytes;
-  NativeHeader sections;
+  uint64_t file_bytes;
+  uint64_t graph_offset, graph_bytes;
+  uint64_t weights_offset, weights_bytes;
+  uint64_t packed_offset;
+  // From version 2 on.
+  uint64_t graph_checksum, index_checksum;
+  uint64_t reserved[5];
+  uint64_t checksum;  // of all before it
 };
 static_assert(sizeof(RawHeader) == kNativeHeaderBytes);
+constexpr uint64_t kHeaderBytesOfVersion1 = offsetof(RawHeader, graph_checksum);
 
-template <typename... Parts>
-absl::Status Reject(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
+uint64_t ChecksumOf(const RawHeader& raw) { return Checksum(&raw, offsetof(RawHeader, checksum)); }
+
+// The header at the beginning of a file, checked as far as it can be by itself.
+absl::StatusOr<RawHeader> ReadHeader(absl::Span<const uint8_t> file) {
+  RawHeader raw = {};
+  if (file.size() < kHeaderBytesOfVersion1) {
+    return Reject("truncated: ", file.size(), " bytes, the header alone has ", kNativeHeaderBytes);
+  }
+  std::memcpy(&raw, file.data(), kHeaderBytesOfVersion1);
+  if (raw.version < 1 || raw.version > kNativeVersion) {
+    return Reject("format version ", raw.version, ", this program reads 1 to ", kNativeVersion);
+  }
+  const uint64_t bytes = raw.version == 1 ? kHeaderBytesOfVersion1 : kNativeHeaderBytes;
+  if (raw.header_bytes != bytes) {
+    return Reject("header: size ", raw.header_bytes, ", expected ", bytes);
+  }
+  if (file.size() < bytes) {
+    return Reject("truncated: ", file.size(), " bytes, the header alone has ", bytes);
+  }
+  std::memcpy(&raw, file.data(), bytes);
+  if (raw.version > 1 && raw.checksum != ChecksumOf(raw)) {
+    return Reject("header: damaged, it does not match its checksum");
+  }
+  return raw;
 }
 
 }  // namespace
@@ -37,8 +69,19 @@ uint64_t NextSection(uint64_t offset) {
 }
 
 std::array<uint8_t, kNativeHeaderBytes> EncodeHeader(const NativeHeader& header) {
-  RawHeader raw = {{}, kNativeVersion, kNativeHeaderBytes, header};
+  RawHeader raw = {};
   std::copy(std::begin(kMagic), std::end(kMagic), raw.magic);
+  raw.version = kNativeVersion;
+  raw.header_bytes = kNativeHeaderBytes;
+  raw.file_bytes = header.file_bytes;
+  raw.graph_offset = header.graph_offset;
+  raw.graph_bytes = header.graph_bytes;
+  raw.weights_offset = header.weights_offset;
+  raw.weights_bytes = header.weights_bytes;
+  raw.packed_offset = header.packed_offset;
+  raw.graph_checksum = header.graph_checksum;
+  raw.index_checksum = header.index_checksum;
+  raw.checksum = ChecksumOf(raw);
   return std::bit_cast<std::array<uint8_t, kNativeHeaderBytes>>(raw);
 }
 
@@ -47,24 +90,16 @@ absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file) {
       !std::equal(std::begin(kMagic), std::end(kMagic), file.begin())) {
     return Reject("not an Ashlar model (.ash): ", file.size(), " bytes, wrong magic number");
   }
-  if (file.size() < kNativeHeaderBytes) {
-    return Reject("truncated: ", file.size(), " bytes, the header alone has ", kNativeHeaderBytes);
-  }
-  RawHeader raw;
-  std::memcpy(&raw, file.data(), sizeof(raw));
-  if (raw.version != kNativeVersion) {
-    return Reject("format version ", raw.version, ", this program reads ", kNativeVersion);
-  }
-  if (raw.header_bytes != kNativeHeaderBytes) {
-    return Reject("header: size ", raw.header_bytes, ", expected ", kNativeHeaderBytes);
-  }
-  const NativeHeader& header = raw.sections;
+  ASHLAR_ASSIGN_OR_RETURN(const RawHeader raw, ReadHeader(file));
+  const NativeHeader header = {raw.file_bytes,     raw.graph_offset,   raw.graph_bytes,
+                               raw.weights_offset, raw.weights_bytes,  raw.packed_offset,
+                               raw.graph_checksum, raw.index_checksum, raw.version > 1};
   if (header.file_bytes != file.size()) {
     return Reject("file has ", file.size(), " bytes, its header says ", header.file_bytes,
                   file.size() < header.file_bytes ? " (truncated?)" : "");
   }
   uint64_t graph_end = 0, weights_end = 0;
-  if (header.graph_offset != kNativeHeaderBytes ||
+  if (header.graph_offset != raw.header_bytes ||
       __builtin_add_overflow(header.graph_offset, header.graph_bytes, &graph_end) ||
       graph_end > header.weights_offset) {
     return Reject("header: graph section of ", header.graph_bytes, " bytes at ",
@@ -95,17 +130,23 @@ absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> file,
   PackedHeader packed;
   std::memcpy(&packed, file.data() + header.packed_offset, sizeof(packed));
   const uint64_t index = header.packed_offset + sizeof(packed);
-  if (packed.reserved != 0 || packed.index_bytes > header.file_bytes - index ||
+  if ((!header.has_checksums && packed.pool_checksum != 0) ||
+      packed.index_bytes > header.file_bytes - index ||
       packed.index_bytes % kWeightAlignment != 0 ||
       packed.pool_offset != NextSection(index + packed.index_bytes) ||
       packed.pool_offset > header.file_bytes ||
       packed.pool_bytes != header.file_bytes - packed.pool_offset) {
     return Reject("packed section at ", header.packed_offset, ": an index of ", packed.index_bytes,
                   " bytes and a pool of ", packed.pool_bytes, " bytes at ", packed.pool_offset,
-                  " do not fill the file of ", header.file_bytes, " bytes (reserved field ",
-                  packed.reserved, ")");
+                  " do not fill the file of ", header.file_bytes, " bytes");
   }
   return packed;
+}
+
+absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> section,
+                          uint64_t checksum) {
+  if (Checksum(section.data(), section.size()) == checksum) return absl::OkStatus();
+  return Reject(what, " of ", section.size(), " bytes: damaged, it does not match its checksum");
 }
 
 }  // namespace ashlar

@@ -1,6 +1,6 @@
 // The container of a native model file (.ash), little-endian:
 //
-//   header          64 bytes, below
+//   header          128 bytes, below; 64 in version 1, which had no checksums
 //   graph section   FlatBuffers, serialization/native/model.fbs
 //   weights section starts at a page; tensors inside start at multiples of 64 bytes
 //   packed section  may be missing; starts at a page:
@@ -8,7 +8,10 @@
 //     index         FlatBuffers, table Packed, filled up to a multiple of 64 bytes
 //     pool          starts at a page; the weights as the kernels of one processor want them
 //
-// The file ends with its last section. Equal constants share their bytes.
+// The file ends with its last section. Equal constants share their bytes. Checksums are those of
+// serialization/checksum.h: of the header, the graph section, the index and the pool each as a
+// whole, of weights constant by constant (in the graph section), so that whoever uses the pool
+// reads no other weights.
 #ifndef ASHLAR_SERIALIZATION_NATIVE_FORMAT_H_
 #define ASHLAR_SERIALIZATION_NATIVE_FORMAT_H_
 
@@ -16,12 +19,13 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace ashlar {
 
-inline constexpr uint32_t kNativeVersion = 1;
-inline constexpr uint64_t kNativeHeaderBytes = 64;
+inline constexpr uint32_t kNativeVersion = 2;
+inline constexpr uint64_t kNativeHeaderBytes = 128;
 inline constexpr uint64_t kWeightsSectionAlignment = 4096;
 inline constexpr uint64_t kWeightAlignment = 64;
 
@@ -33,6 +37,9 @@ struct NativeHeader {
   uint64_t weights_offset = 0;
   uint64_t weights_bytes = 0;
   uint64_t packed_offset = 0;  // 0: no packed section
+  uint64_t graph_checksum = 0;
+  uint64_t index_checksum = 0;
+  bool has_checksums = true;  // not in files of version 1
 };
 
 // Of the packed section; the index follows it.
@@ -40,7 +47,7 @@ struct PackedHeader {
   uint64_t index_bytes = 0;
   uint64_t pool_offset = 0;  // from the start of the file
   uint64_t pool_bytes = 0;
-  uint64_t reserved = 0;
+  uint64_t pool_checksum = 0;
 };
 
 // The first multiple of a page at `offset` or behind it, where a section may start.
@@ -49,12 +56,16 @@ uint64_t NextSection(uint64_t offset);
 std::array<uint8_t, kNativeHeaderBytes> EncodeHeader(const NativeHeader& header);
 
 // InvalidArgument unless `file` (all of it) begins with a header whose sections lie inside it, in
-// order and aligned.
+// order and aligned, and that is undamaged.
 absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file);
 
 // The same for the packed section of a file that has one.
 absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> file,
                                                 const NativeHeader& header);
+
+// InvalidArgument, naming `what`, unless a section is what it was when its checksum was made.
+absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> section,
+                          uint64_t checksum);
 
 }  // namespace ashlar
 

@@ -4,11 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/status.h"
 #include "opr/table.h"
 #include "serialization/limits.h"
 #include "serialization/native/format.h"
 #include "serialization/native/model_generated.h"
+#include "serialization/reject.h"
 
 namespace ashlar {
 namespace {
@@ -31,11 +33,6 @@ std::vector<int64_t> Integers(const flatbuffers::Vector<int64_t>& vector) {
   if (!integers.empty())
     std::memcpy(integers.data(), vector.Data(), sizeof(int64_t) * vector.size());
   return integers;
-}
-
-template <typename... Parts>
-absl::Status Reject(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
 class GraphReader {
@@ -300,7 +297,33 @@ absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, std::shared_ptr<cons
   GraphReader reader(static_cast<int64_t>(section.size()),
                      bytes.subspan(header->weights_offset, header->weights_bytes),
                      std::move(owner));
-  return reader.Read(*model);
+  absl::StatusOr<Graph> graph = reader.Read(*model);
+  // Last: what is wrong inside of a damaged section says more.
+  if (graph.ok() && header->has_checksums) {
+    ASHLAR_RETURN_IF_ERROR(CheckSection("graph section", section, header->graph_checksum));
+  }
+  return graph;
+}
+
+// The constants of a graph whose section has been read, and let go of again.
+absl::Status CheckConstants(const fbs::Model& model, absl::Span<const uint8_t> weights,
+                            const MappedFile& file) {
+  absl::flat_hash_set<uint64_t> checked;  // offsets; equal constants share theirs
+  for (const fbs::Node* node : *model.nodes()) {
+    const fbs::Extent* const value = node->value();
+    if (value == nullptr || !checked.insert(value->offset()).second) continue;
+    const absl::Span<const uint8_t> bytes = weights.subspan(value->offset(), value->bytes());
+    ASHLAR_RETURN_IF_ERROR(CheckSection(
+        absl::StrCat("value of '", View(*node->name()).substr(0, kLongestUncheckedName), "'"),
+        bytes, node->checksum()));
+    file.DropResidentPages(bytes.data(), static_cast<int64_t>(bytes.size()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Span<const uint8_t> PackedFront(absl::Span<const uint8_t> bytes, const NativeHeader& header,
+                                      const PackedHeader& packed) {
+  return bytes.subspan(header.packed_offset, sizeof(packed) + packed.index_bytes);
 }
 
 absl::StatusOr<std::optional<PackedModel>> ReadPacked(absl::Span<const uint8_t> bytes,
@@ -308,14 +331,17 @@ absl::StatusOr<std::optional<PackedModel>> ReadPacked(absl::Span<const uint8_t> 
   ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
   if (header.packed_offset == 0) return std::optional<PackedModel>();
   ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed_header, DecodePackedHeader(bytes, header));
-  const absl::Span<const uint8_t> index =
-      bytes.subspan(header.packed_offset + sizeof(packed_header), packed_header.index_bytes);
+  const absl::Span<const uint8_t> front = PackedFront(bytes, header, packed_header);
+  const absl::Span<const uint8_t> index = front.subspan(sizeof(packed_header));
   ASHLAR_ASSIGN_OR_RETURN(const fbs::Packed* const root,
                           VerifiedRoot<fbs::Packed>(index, "packed section's index"));
   GraphReader reader(static_cast<int64_t>(index.size()),
                      bytes.subspan(header.weights_offset, header.weights_bytes), owner);
   absl::StatusOr<PackedModel> packed = reader.Read(*root);
   if (!packed.ok()) return Annotate(packed.status(), "packed section");
+  if (header.has_checksums) {
+    ASHLAR_RETURN_IF_ERROR(CheckSection("packed section's index", front, header.index_checksum));
+  }
   packed->pool = bytes.data() + packed_header.pool_offset;
   packed->pool_bytes = static_cast<int64_t>(packed_header.pool_bytes);
   packed->owner = std::move(owner);
@@ -351,6 +377,32 @@ absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
   ASHLAR_RETURN_IF_ERROR(CheckAligned(bytes, name));
   NativeHeader header;
   return Named(name, Read(bytes, std::move(owner), &header));
+}
+
+absl::Status CheckWeights(const ModelFile& file) {
+  const absl::Span<const uint8_t> bytes = file.mapping->bytes();
+  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
+  if (!header.has_checksums) return absl::OkStatus();
+  return Annotate(
+      CheckConstants(*flatbuffers::GetRoot<fbs::Model>(bytes.data() + header.graph_offset),
+                     bytes.subspan(header.weights_offset, header.weights_bytes), *file.mapping),
+      file.name);
+}
+
+absl::Status CheckPackedWeights(const ModelFile& file) {
+  const absl::Span<const uint8_t> bytes = file.mapping->bytes();
+  ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
+  if (!header.has_checksums || header.packed_offset == 0) return absl::OkStatus();
+  ASHLAR_ASSIGN_OR_RETURN(const PackedHeader packed, DecodePackedHeader(bytes, header));
+  const uint8_t* const index = PackedFront(bytes, header, packed).data() + sizeof(packed);
+  ASHLAR_RETURN_IF_ERROR(Annotate(
+      CheckConstants(*flatbuffers::GetRoot<fbs::Packed>(index)->model(),
+                     bytes.subspan(header.weights_offset, header.weights_bytes), *file.mapping),
+      file.name));
+  return Annotate(
+      CheckSection("pool of packed weights", bytes.subspan(packed.pool_offset, packed.pool_bytes),
+                   packed.pool_checksum),
+      file.name);
 }
 
 absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file) {

@@ -30,6 +30,13 @@ struct ModelFile {
 // processor is not looked at.
 absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file);
 
+// InvalidArgument, naming file and constant, unless the weights of a file that has been read are
+// what was written. Reads them all, and lets their pages go again. Files of version 1 have no
+// checksums and pass.
+absl::Status CheckWeights(const ModelFile& file);
+// The same for the weights that its packed section uses; the pages of the pool stay.
+absl::Status CheckPackedWeights(const ModelFile& file);
+
 // InvalidArgument for whatever is wrong inside the file, naming file, node, field, got and
 // expected; NotFound, PermissionDenied and the like where it cannot be opened.
 absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file = nullptr);

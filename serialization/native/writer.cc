@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/status.h"
+#include "serialization/checksum.h"
 #include "serialization/file_writer.h"
 #include "serialization/limits.h"
 #include "serialization/native/format.h"
@@ -129,14 +130,18 @@ Offset<fbs::Node> EncodeNode(FlatBufferBuilder& builder, const Graph& graph,
   fbs::Extent value;
   const HostTensor* constant = node.constant.get();
   const bool stored = constant != nullptr && constant->has_data();
-  if (stored) value = weights.Place(BytesOf(*constant));
+  uint64_t checksum = 0;
+  if (stored) {
+    value = weights.Place(BytesOf(*constant));
+    checksum = Checksum(constant->raw(), static_cast<size_t>(constant->bytes()));
+  }
   const absl::string_view type = node.op->type();
   return fbs::CreateNode(builder, node.id, builder.CreateString(node.name),
                          builder.CreateString(type.data(), type.size()),
                          builder.CreateVector(params), builder.CreateVector(inputs),
                          builder.CreateVector(outputs), node.priority,
                          builder.CreateString(node.binding), stored ? &value : nullptr,
-                         constant != nullptr && !stored);
+                         constant != nullptr && !stored, checksum);
 }
 
 Offset<fbs::Model> EncodeGraph(FlatBufferBuilder& builder, const Graph& graph,
@@ -205,17 +210,24 @@ absl::Status Write(const Graph& graph, const PackedModel* packed, const std::str
   const uint64_t graph_end = header.graph_offset + header.graph_bytes;
   header.weights_offset = NextSection(graph_end);
   header.weights_bytes = weights.bytes();
+  header.graph_checksum = Checksum(builder.GetBufferPointer(), header.graph_bytes);
   const uint64_t weights_end = header.weights_offset + header.weights_bytes;
   header.file_bytes = weights_end;
-  PackedHeader packed_header;
+  std::string packed_front;  // header and index
   uint64_t index_end = 0;
   if (packed != nullptr) {
     header.packed_offset = NextSection(weights_end);
+    PackedHeader packed_header;
     packed_header.index_bytes = RoundUp(index.GetSize(), kWeightAlignment);
     index_end = header.packed_offset + sizeof(packed_header) + packed_header.index_bytes;
     packed_header.pool_offset = NextSection(index_end);
     packed_header.pool_bytes = static_cast<uint64_t>(packed->pool_bytes);
+    packed_header.pool_checksum = Checksum(packed->pool, packed_header.pool_bytes);
     header.file_bytes = packed_header.pool_offset + packed_header.pool_bytes;
+    packed_front.append(reinterpret_cast<const char*>(&packed_header), sizeof(packed_header));
+    packed_front.append(reinterpret_cast<const char*>(index.GetBufferPointer()), index.GetSize());
+    packed_front.resize(sizeof(packed_header) + packed_header.index_bytes, '\0');
+    header.index_checksum = Checksum(packed_front.data(), packed_front.size());
   }
 
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> file, FileWriter::Create(path));
@@ -226,12 +238,9 @@ absl::Status Write(const Graph& graph, const PackedModel* packed, const std::str
   ASHLAR_RETURN_IF_ERROR(weights.Write(*file));
   if (packed != nullptr) {
     ASHLAR_RETURN_IF_ERROR(file->Write(Gap(weights_end)));
-    ASHLAR_RETURN_IF_ERROR(file->Write(&packed_header, sizeof(packed_header)));
-    ASHLAR_RETURN_IF_ERROR(file->Write(index.GetBufferPointer(), index.GetSize()));
-    ASHLAR_RETURN_IF_ERROR(
-        file->Write(std::string(packed_header.index_bytes - index.GetSize(), '\0')));
+    ASHLAR_RETURN_IF_ERROR(file->Write(packed_front));
     ASHLAR_RETURN_IF_ERROR(file->Write(Gap(index_end)));
-    ASHLAR_RETURN_IF_ERROR(file->Write(packed->pool, packed_header.pool_bytes));
+    ASHLAR_RETURN_IF_ERROR(file->Write(packed->pool, static_cast<size_t>(packed->pool_bytes)));
   }
   return file->Commit();
 }

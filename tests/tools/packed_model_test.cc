@@ -11,6 +11,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
+#include "serialization/checksum.h"
 #include "serialization/native/format.h"
 #include "serialization/native/reader.h"
 #include "serialization/native/writer.h"
@@ -56,6 +57,17 @@ class PackedModelTest : public CommandTest {
   static PackedHeader Packed() {
     const FileBytes file(File());
     return Value(DecodePackedHeader(file.bytes(), Header()));
+  }
+  // The file with checksums of what stands in it now, where its sections are.
+  static std::string Sealed(std::string file) {
+    const NativeHeader header = Header();
+    const auto put = [&](size_t at, size_t begin, size_t bytes) {
+      const uint64_t checksum = Checksum(file.data() + begin, bytes);
+      std::memcpy(file.data() + at, &checksum, sizeof(checksum));
+    };
+    put(72, header.packed_offset, sizeof(PackedHeader) + Packed().index_bytes);
+    put(kNativeHeaderBytes - 8, 0, kNativeHeaderBytes - 8);
+    return file;
   }
   // Reads the file, and what it has packed; then compiles that.
   static absl::Status ReadAndCompile(const std::string& content) {
@@ -174,7 +186,7 @@ TEST_F(PackedModelTest, TheCommandSaysWhyItPacksAnew) {
   const size_t at = file.find(processor, Header().packed_offset);
   ASSERT_NE(at, std::string::npos);
   file.replace(at, processor.size(), std::string(processor.size(), 'x'));
-  CommandTest::Write("other.ash", file);
+  CommandTest::Write("other.ash", Sealed(file));
   const ProcessResult foreign = Ashlar("run other.ash");
   EXPECT_EQ(foreign.exit_code, 0);
   EXPECT_EQ(foreign.out, good);
@@ -211,13 +223,17 @@ TEST_F(PackedModelTest, EveryFlippedByteOfTheHeadersAndTheIndexIsSurvived) {
   const auto check = [&](size_t at) {
     std::string bad = file;
     bad[at] = static_cast<char>(~bad[at]);
-    const absl::Status status = ReadAndCompile(bad);
+    ASSERT_FALSE(ReadAndCompile(bad).ok()) << "byte " << at << ", which no checksum covers";
+    if (at < kNativeHeaderBytes) return;
+    // As if somebody had written it so.
+    const absl::Status status = ReadAndCompile(Sealed(std::move(bad)));
     refused += !status.ok();
     ASSERT_TRUE(status.ok() || status.code() == absl::StatusCode::kInvalidArgument ||
                 status.code() == absl::StatusCode::kFailedPrecondition)
         << "byte " << at << ": " << status;
     const size_t in_header = at - header.packed_offset;
-    if (at < kNativeHeaderBytes || in_header < sizeof(PackedHeader)) {
+    const bool checksum = in_header >= offsetof(PackedHeader, pool_checksum);
+    if (in_header < sizeof(PackedHeader) && !checksum) {
       ASSERT_FALSE(status.ok()) << "byte " << at;
     }
   };

@@ -1,7 +1,11 @@
 // Model files that are damaged or lie about what they hold.
 #include <sys/stat.h>
 
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
+#include "serialization/checksum.h"
+#include "serialization/native/format.h"
 #include "serialization/native/model_generated.h"
 #include "serialization/native/reader.h"
 #include "tests/serialization/files.h"
@@ -15,6 +19,7 @@ namespace {
 using testing::EncodeFile;
 using testing::EncodeGraph;
 using testing::FailsWith;
+using testing::IsOk;
 using testing::RawModel;
 using testing::ReadBounded;
 using testing::Refused;
@@ -52,11 +57,49 @@ TEST(BadContainer, EveryByteInverted) {
   }
 }
 
+std::string WithHeaderChecksum(std::string file) {
+  constexpr size_t kAt = kNativeHeaderBytes - sizeof(uint64_t);
+  const uint64_t checksum = Checksum(file.data(), kAt);
+  return file.replace(kAt, sizeof(checksum), reinterpret_cast<const char*>(&checksum),
+                      sizeof(checksum));
+}
+
+TEST(BadContainer, DamagedGraphsDoNotPassForOthers) {
+  // The last byte of a name: a graph as good as the one before.
+  std::string file = EncodeFile(RawModel::Convolution());
+  const size_t name = file.find(RawModel::Convolution().nodes[0].name, kNativeHeaderBytes);
+  ASSERT_NE(name, std::string::npos);
+  file[name] = static_cast<char>(file[name] ^ 1);
+  EXPECT_TRUE(Refused(ReadBounded(file), "graph section"));
+}
+
+// A header of 64 bytes, and no checksums.
+TEST(BadContainer, FilesOfVersion1AreRead) {
+  const RawModel model = RawModel::Convolution();
+  const std::string graph = EncodeGraph(model), good = EncodeFile(model);
+  constexpr size_t kHeader = 64;
+  std::string old = good.substr(0, kHeader) + graph;
+  const auto put = [&](size_t at, uint64_t value, size_t bytes) {
+    old.replace(at, bytes, reinterpret_cast<const char*>(&value), bytes);
+  };
+  uint64_t weights = 0;
+  std::memcpy(&weights, good.data() + 40, sizeof(weights));
+  put(8, 1, 4);
+  put(12, kHeader, 4);
+  put(24, kHeader, 8);
+  old.resize(weights, '\0');
+  old += good.substr(weights);
+  EXPECT_TRUE(IsOk(ReadBounded(old)));
+  old[kHeader + graph.size() / 2] ^= 1;  // whatever it is, it is no crash
+  ReadBounded(old).IgnoreError();
+}
+
 TEST(BadContainer, Headers) {
   const std::string good = EncodeFile(RawModel::Convolution());
   const auto with = [&](size_t at, uint64_t value, size_t bytes = 8) {
     std::string bad = good;
-    return bad.replace(at, bytes, reinterpret_cast<const char*>(&value), bytes);
+    bad.replace(at, bytes, reinterpret_cast<const char*>(&value), bytes);
+    return at < kNativeHeaderBytes ? WithHeaderChecksum(std::move(bad)) : bad;
   };
   struct {
     const char* name;
@@ -67,19 +110,21 @@ TEST(BadContainer, Headers) {
       {"one byte", good.substr(0, 1), "1 bytes"},
       {"another format", "PK\x03\x04" + good, "wrong magic number"},
       {"text mode", absl::StrCat(good.substr(0, 6), "\n", good.substr(8)), "wrong magic number"},
-      {"newer version", with(8, 2, 4), "format version 2, this program reads 1"},
-      {"larger header", with(12, 128, 4), "size 128"},
+      {"newer version", with(8, 3, 4), "format version 3, this program reads 1 to 2"},
+      {"larger header", with(12, 256, 4), "size 256"},
       {"a packed section that is not there", with(56, good.size()), "packed section"},
       {"a packed section outside", with(56, ~uint64_t{0}), "packed section"},
       {"longer than it says", good + "x", "its header says"},
       {"graph of 2^32", with(32, uint64_t{1} << 32), "graph section"},
       {"graph of 2^63", with(32, uint64_t{1} << 63), "graph section"},
       {"graph's end overflows", with(32, ~uint64_t{0}), "graph section"},
-      {"graph elsewhere", with(24, 128), "graph section"},
+      {"graph elsewhere", with(24, 192), "graph section"},
       {"weights of 2^63", with(48, uint64_t{1} << 63), "weights section"},
       {"weights' end overflows", with(48, ~uint64_t{0}), "weights section"},
       {"weights misaligned", with(40, 4097), "weights section"},
       {"weights over the graph", with(40, 0), "graph section"},
+      {"a header of another file", good.substr(0, 72) + std::string(8, 'x') + good.substr(80),
+       "header: damaged"},
       {"root outside", with(kNativeHeaderBytes, 0x7fffffff, 4), "no valid FlatBuffer"},
       {"root of 0", with(kNativeHeaderBytes, 0, 4), "no valid FlatBuffer"},
       {"no graph", EncodeFile("", ""), "no valid FlatBuffer"},

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "serialization/checksum.h"
 #include "serialization/native/model_generated.h"
 #include "serialization/native/reader.h"
 
@@ -139,6 +140,7 @@ std::string EncodeFile(const std::string& graph, const std::string& weights) {
       (end + kWeightsSectionAlignment - 1) / kWeightsSectionAlignment * kWeightsSectionAlignment;
   header.weights_bytes = weights.size();
   header.file_bytes = header.weights_offset + header.weights_bytes;
+  header.graph_checksum = Checksum(graph.data(), graph.size());
   const auto encoded = EncodeHeader(header);
   std::string file(reinterpret_cast<const char*>(encoded.data()), encoded.size());
   file += graph;

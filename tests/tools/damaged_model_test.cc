@@ -1,0 +1,84 @@
+// Model files of which a disk or a transfer has changed a byte: no command computes with them.
+#include <gmock/gmock.h>
+
+#include "absl/strings/str_cat.h"
+#include "serialization/native/format.h"
+#include "tests/support/command/command_process.h"
+#include "tests/support/command/small_model.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DamagedModelTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(Ashlar("convert model.ash -o packed.ash --pack -q").exit_code, 0);
+  }
+  static NativeHeader HeaderOf(const std::string& file) {
+    return Value(DecodeHeader({reinterpret_cast<const uint8_t*>(file.data()), file.size()}));
+  }
+  // A copy of which one byte is another.
+  static void WriteFlipped(const std::string& from, size_t at, const std::string& to) {
+    std::string file = Read(from);
+    ASSERT_LT(at, file.size());
+    file[at] = static_cast<char>(file[at] ^ 0x10);
+    Write(to, file);
+  }
+};
+
+TEST_F(DamagedModelTest, AFlippedByteOfWeightsIsAnError) {
+  const NativeHeader header = HeaderOf(Read("model.ash"));
+  ASSERT_GT(header.weights_bytes, 1000u);
+  for (const size_t at : {size_t{0}, header.weights_bytes / 2}) {
+    WriteFlipped("model.ash", header.weights_offset + at, "bad.ash");
+    for (const char* command :
+         {"run bad.ash", "plan bad.ash", "verify bad.ash", "bench bad.ash --iterations 1",
+          "convert bad.ash -o x.onnx", "convert bad.ash -o x.ash --pack", "inspect --check bad.ash",
+          "compare bad.ash --threads 1"}) {
+      const ProcessResult result = Ashlar(command);
+      EXPECT_EQ(result.exit_code, 6) << command;
+      EXPECT_THAT(result.err, HasSubstr("does not match its checksum")) << command;
+      EXPECT_THAT(result.err, HasSubstr("bad.ash: value of '")) << command;
+    }
+    // Looks at no weights.
+    EXPECT_EQ(Ashlar("inspect bad.ash").exit_code, 0);
+  }
+}
+
+TEST_F(DamagedModelTest, AFlippedByteOfThePackedPoolIsAnError) {
+  const std::string file = Read("packed.ash");
+  WriteFlipped("packed.ash", file.size() - 1000, "bad.ash");
+  for (const char* command :
+       {"run bad.ash", "plan bad.ash", "bench bad.ash --iterations 1", "inspect --check bad.ash"}) {
+    const ProcessResult result = Ashlar(command);
+    EXPECT_EQ(result.exit_code, 6) << command;
+    EXPECT_THAT(result.err, HasSubstr("pool of packed weights")) << command;
+  }
+  // The plain weights are whole, and nothing else is read.
+  EXPECT_EQ(Ashlar("verify bad.ash").exit_code, 0);
+  EXPECT_EQ(Ashlar("convert bad.ash -o good.ash").exit_code, 0);
+}
+
+TEST_F(DamagedModelTest, PlainWeightsCountWhereThePackedOnesDoNotSuit) {
+  const NativeHeader header = HeaderOf(Read("packed.ash"));
+  WriteFlipped("packed.ash", header.weights_offset, "bad.ash");
+  EXPECT_EQ(Ashlar("run bad.ash").exit_code, 0);
+  const ProcessResult anew = Ashlar("run bad.ash --passes none");
+  EXPECT_EQ(anew.exit_code, 6);
+  EXPECT_THAT(anew.err, HasSubstr("value of '"));
+}
+
+TEST_F(DamagedModelTest, WholeFilesSayThatTheyAre) {
+  for (const char* file : {"model.ash", "packed.ash"}) {
+    const ProcessResult result = Ashlar(absl::StrCat("inspect --check ", file));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("all weights match their checksums"));
+  }
+  EXPECT_EQ(Ashlar("inspect --check model.ash --json").Json()["weights_checked"], true);
+}
+
+}  // namespace
+}  // namespace ashlar::testing
