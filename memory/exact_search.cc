@@ -6,7 +6,6 @@
 namespace ashlar::memory {
 namespace {
 
-constexpr int32_t kNone = -1;
 // Recursion is as deep as there are choices; more groups could exhaust a stack.
 constexpr int kMaxGroups = 8000;
 // What ExactState keeps of pins: one for each section.

@@ -7,7 +7,6 @@
 namespace ashlar::memory {
 namespace {
 
-constexpr int32_t kNone = -1;
 // What counts of earlier failures after a reset, by trial on many instances: with all of them every
 // run goes where the first went.
 constexpr double kMemory = 0.5;

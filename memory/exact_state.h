@@ -11,6 +11,9 @@
 
 namespace ashlar::memory {
 
+// No group or section, where the index of one stands.
+inline constexpr int32_t kNone = -1;
+
 // How groups come to stand on their alignment where that takes care.
 enum class Alignment {
   kKept,     // Each stands on the next of its own multiples.

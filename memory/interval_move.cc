@@ -9,7 +9,7 @@
 namespace ashlar::memory {
 namespace {
 
-constexpr int32_t kNone = -1;
+constexpr int32_t kTop = -1;  // no neighbour above
 
 class IntervalMove {
  public:
@@ -36,7 +36,7 @@ class IntervalMove {
     // Each gap between the neighbours, and above the last of them.
     using Cost = std::pair<int64_t, int64_t>;  // Peak increase; waste or shove.
     Cost best{INT64_MAX, 0};
-    int32_t next = kNone;
+    int32_t next = kTop;
     int64_t end = floor_;
     for (size_t i = 0; i <= near.size(); ++i) {
       const int64_t base = instance_.AlignUp(group, end);
@@ -46,7 +46,7 @@ class IntervalMove {
       if (cost < best) {
         best = cost;
         bases_[group] = base;
-        next = i < near.size() ? near[i] : kNone;
+        next = i < near.size() ? near[i] : kTop;
       }
       if (i < near.size()) end = std::max(end, bases_[near[i]] + instance_.height(near[i]));
     }
@@ -71,7 +71,7 @@ class IntervalMove {
     }
   }
 
-  // Puts `newcomer` into the stack before `next`, or on top if that is kNone,
+  // Puts `newcomer` into the stack before `next`, or on top if that is kTop,
   // and moves up what is in the way.
   void Shove(int32_t newcomer, int32_t next) {
     auto at = stack_.insert(std::find(stack_.begin(), stack_.end(), next), newcomer);

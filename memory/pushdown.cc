@@ -13,13 +13,13 @@
 namespace ashlar::memory {
 namespace {
 
-constexpr int32_t kNone = -1;
+constexpr int32_t kFree = -1;  // nobody holds it
 
 // A block of the simulation. Blocks stand in a row; none has an address. No two
 // free blocks are neighbours.
 struct Block {
   int64_t size;
-  int32_t holder;     // The group that has it, or kNone.
+  int32_t holder;     // The group that has it, or kFree.
   int32_t freed = 0;  // Section at which it became free.
   int64_t serial = 0;
 };
@@ -69,7 +69,7 @@ class Simulation {
       free_.erase(fit);
       if (block->size > size) {
         auto rest =
-            row_.insert(std::next(block), {block->size - size, kNone, block->freed, ++serial_});
+            row_.insert(std::next(block), {block->size - size, kFree, block->freed, ++serial_});
         free_[KeyOf(rest)] = rest;
       }
       block->size = size;
@@ -78,18 +78,18 @@ class Simulation {
     block_[group] = block;
     if (block != row_.begin()) above_[std::prev(block)->holder].push_back(group);
     auto next = std::next(block);
-    if (next != row_.end() && next->holder == kNone) ++next;
+    if (next != row_.end() && next->holder == kFree) ++next;
     if (next != row_.end()) above_[group].push_back(next->holder);
   }
 
   void Release(int32_t group) {
     Row::iterator block = block_[group];
-    block->holder = kNone;
+    block->holder = kFree;
     block->freed = instance_.end(group);
     for (const bool after : {true, false}) {
       if (!after && block == row_.begin()) continue;
       Row::iterator other = after ? std::next(block) : std::prev(block);
-      if (other == row_.end() || other->holder != kNone) continue;
+      if (other == row_.end() || other->holder != kFree) continue;
       free_.erase(KeyOf(other));
       block->size += other->size;
       row_.erase(other);

@@ -41,7 +41,7 @@ absl::StatusOr<Side> ReadSide(const std::string& path, Console& console) {
 
 std::string Milliseconds(double seconds) { return FormatMilliseconds(seconds * 1e3); }
 
-std::string Ratio(double a, double b) { return a > 0 ? absl::StrFormat("%.2f", b / a) : ""; }
+std::string RatioText(double a, double b) { return a > 0 ? absl::StrFormat("%.2f", b / a) : ""; }
 
 // Whole numbers of both sides.
 class Figures {
@@ -105,7 +105,7 @@ std::string TypeTable(const Side& a, const Side& b, Json& document) {
   TypeTotals all_a, all_b;
   const auto add = [&](const std::string& type, const TypeTotals& x, const TypeTotals& y) {
     table.AddRow({FormatName(type), absl::StrCat(x.operators), absl::StrCat(y.operators),
-                  Milliseconds(x.device), Milliseconds(y.device), Ratio(x.device, y.device),
+                  Milliseconds(x.device), Milliseconds(y.device), RatioText(x.device, y.device),
                   FormatBytes(x.memory), FormatBytes(y.memory)});
   };
   document["types"] = Json::object();
@@ -148,7 +148,7 @@ std::string DifferenceTable(const Side& a, const Side& b, Json& document) {
                                             {"memory", {row.a.memory, row.b.memory}}});
     if (i >= kOperatorsShown) continue;
     table.AddRow({absl::StrCat(row.id), FormatName(row.op->name, 44), Milliseconds(row.a.device),
-                  Milliseconds(row.b.device), Ratio(row.a.device, row.b.device),
+                  Milliseconds(row.b.device), RatioText(row.a.device, row.b.device),
                   FormatBytes(row.a.memory), FormatBytes(row.b.memory)});
   }
   std::string text = table.ToText();

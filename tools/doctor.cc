@@ -84,7 +84,7 @@ std::string GroupLimit() {
   return "none";
 }
 
-std::string Kernel() {
+std::string SystemKernel() {
   struct utsname name = {};
   if (uname(&name) != 0) return "unknown";
   return absl::StrCat(name.sysname, " ", name.release, " ", name.machine);
@@ -128,7 +128,7 @@ class DoctorCommand final : public Command {
     };
     std::vector<std::pair<std::string, std::string>> facts = {
         {"build", Build()},
-        {"kernel", Kernel()},
+        {"kernel", SystemKernel()},
         {"processor", ProcValue("/proc/cpuinfo", "model name")},
         {"features", CpuFeatures()},
         {"plans for",

@@ -12,13 +12,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
+#include "serialization/onnx/shown.h"
 
 namespace ashlar {
 namespace {
-
-constexpr size_t kMostBytesShown = 200;
-
-std::string Shown(absl::string_view text) { return std::string(text.substr(0, kMostBytesShown)); }
 
 // A descriptor that is closed unless it is handed on.
 class Descriptor {

@@ -15,6 +15,7 @@
 #include "serialization/onnx/missing.h"
 #include "serialization/onnx/operator_sets.h"
 #include "serialization/onnx/order.h"
+#include "serialization/onnx/shown.h"
 #include "serialization/onnx/tensors.h"
 
 namespace ashlar {
@@ -29,10 +30,6 @@ using onnx::NodeProto;
 constexpr int64_t kMostNodes = 1'000'000;
 constexpr int kDeepestNesting = 100;  // of calls and branches; protobuf's own limit
 constexpr int64_t kOldestIrVersion = 3;
-
-std::string Shown(absl::string_view name) {
-  return std::string(name.substr(0, kLongestUncheckedName));
-}
 
 // Where names are looked up.
 struct Scope {

@@ -114,7 +114,7 @@ OnnxVars Clip(OnnxNode& node) {
   return x;
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kActivationRows[] = {
     OnnxRow("Celu", 1, 1, Celu),           OnnxRow("Clip", 1, 1, ClipByAttributes).Until(10),
     OnnxRow("Clip", 1, 3, Clip).Since(11), OnnxRow("Gelu", 1, 1, Gelu),
     OnnxRow("HardSwish", 1, 1, HardSwish), OnnxRow("Mish", 1, 1, Mish),
@@ -125,6 +125,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxActivationRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxActivationRows() { return kActivationRows; }
 
 }  // namespace ashlar

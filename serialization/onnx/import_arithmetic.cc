@@ -164,7 +164,7 @@ OnnxVars CastLike(OnnxNode& node) {
   return CastTo(node, x, node.onnx_type(1));
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kArithmeticRows[] = {
     OnnxRow("Add", 2, 2, Binary<F::kAdd>),
     OnnxRow("Cast", 1, 1, Cast).Limits("16-bit and 64-bit floats are Float32"),
     OnnxRow("CastLike", 2, 2, CastLike).Limits("as Cast"),
@@ -184,6 +184,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxArithmeticRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxArithmeticRows() { return kArithmeticRows; }
 
 }  // namespace ashlar

@@ -63,7 +63,7 @@ OnnxVars AttentionOf(OnnxNode& node) {
   return {y, k, v};
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kAttentionRows[] = {
     OnnxRow("Attention", 3, 7, AttentionOf)
         .Since(23)
         .Limits("without softcap and the products as an output"),
@@ -71,6 +71,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxAttentionRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxAttentionRows() { return kAttentionRows; }
 
 }  // namespace ashlar

@@ -66,7 +66,7 @@ OnnxVars Size(OnnxNode& node) {
   return node.Constant(std::move(size));
 }
 
-OnnxVars Range(OnnxNode& node) {
+OnnxVars RangeOfNumbers(OnnxNode& node) {
   const HostTensor& start = node.Known(0, "start");
   const HostTensor& limit = node.Known(1, "limit");
   const HostTensor& delta = node.Known(2, "delta");
@@ -118,17 +118,17 @@ OnnxVars EyeLike(OnnxNode& node) {
   return node.Constant(*std::move(result));
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kConstantRows[] = {
     OnnxRow("Constant", 0, 0, nullptr).Folded(Constant),
     OnnxRow("ConstantOfShape", 1, 1, nullptr).Folded(ConstantOfShape),
     OnnxRow("EyeLike", 1, 1, EyeLike).OfShapes(),
-    OnnxRow("Range", 3, 3, nullptr).Folded(Range),
+    OnnxRow("Range", 3, 3, nullptr).Folded(RangeOfNumbers),
     OnnxRow("Shape", 1, 1, ShapeOf).OfShapes(),
     OnnxRow("Size", 1, 1, Size).OfShapes(),
 };
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxConstantRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxConstantRows() { return kConstantRows; }
 
 }  // namespace ashlar

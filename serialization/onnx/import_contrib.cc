@@ -24,7 +24,7 @@ OnnxVars QuickGelu(OnnxNode& node) {
   return node.Product(x, node.Function(F::kSigmoid, {node.Product(x, alpha)}));
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kContribRows[] = {
     OnnxRow("BiasGelu", 2, 2, BiasGelu).In(kMicrosoftDomain),
     OnnxRow("FastGelu", 1, 2, FastGelu).In(kMicrosoftDomain),
     OnnxRow("Gelu", 1, 1, Gelu).In(kMicrosoftDomain),
@@ -33,6 +33,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxContribRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxContribRows() { return kContribRows; }
 
 }  // namespace ashlar

@@ -180,7 +180,7 @@ OnnxVars ConvTranspose(OnnxNode& node) {
   return node.has(2) && node.ok() ? WithBias(node, y, node.input(2)) : y;
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kConvolutionRows[] = {
     OnnxRow("Conv", 2, 3, Conv).Limits("1 to 3 dimensions"),
     OnnxRow("ConvTranspose", 2, 3, ConvTranspose).Limits("1 and 2 dimensions"),
     OnnxRow("FusedConv", 2, 4, FusedConv).In(kMicrosoftDomain).Limits("1 to 3 dimensions"),
@@ -188,6 +188,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxConvolutionRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxConvolutionRows() { return kConvolutionRows; }
 
 }  // namespace ashlar

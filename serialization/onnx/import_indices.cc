@@ -1,22 +1,16 @@
 // Operators of ONNX that pick elements by index.
 #include <algorithm>
-#include <numeric>
 
 #include "opr/gather.h"
 #include "opr/scatter.h"
 #include "opr/subtensor.h"
+#include "serialization/onnx/import_axes.h"
 #include "serialization/onnx/import_names.h"
 #include "serialization/onnx/import_table.h"
 #include "serialization/onnx/import_values.h"
 
 namespace ashlar {
 namespace {
-
-// The product of the dimensions [begin, end).
-int64_t Elements(const Shape& shape, int begin, int end) {
-  return std::accumulate(shape.dims().begin() + begin, shape.dims().begin() + end, int64_t{1},
-                         std::multiplies<>());
-}
 
 // An index into a dimension, which may count from the end; an error outside of it.
 int64_t Place(OnnxNode& node, const HostTensor& indices, int64_t i, int64_t size) {
@@ -131,7 +125,7 @@ OnnxVars OneHot(OnnxNode& node) {
   dims.insert(dims.begin() + axis, size);
   std::optional<HostTensor> result = node.NewTensor(values.dtype(), dims);
   if (!result || !node.ok()) return kNoOnnxVar;
-  const int64_t inner = Elements(result->shape(), axis + 1, result->shape().rank());
+  const int64_t inner = ElementsBetween(result->shape(), axis + 1, result->shape().rank());
   for (int64_t i = 0; i < result->num_elements(); ++i) {
     const int64_t at = i / inner / size * inner + i % inner;
     double index = indices.At(at);
@@ -212,7 +206,7 @@ OnnxVars OneHotByComparison(OnnxNode& node) {
                        {node.Converted(hit, node.dtype(values)), value(1), value(0)});
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kIndexRows[] = {
     OnnxRow("Gather", 2, 2, GatherOf),
     OnnxRow("GatherElements", 2, 2, GatherElementsOf),
     OnnxRow("GatherND", 2, 2, GatherNDOf),
@@ -226,6 +220,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxIndexRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxIndexRows() { return kIndexRows; }
 
 }  // namespace ashlar

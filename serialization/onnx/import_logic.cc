@@ -146,7 +146,7 @@ OnnxVars RunWhere(OnnxNode& node) {
   return node.Function(ScalarFunction::kSelect, {flags, x, y});
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kLogicRows[] = {
     OnnxRow("And", 2, 2, RunLogic<ScalarFunction::kMul>).Folded(And),
     OnnxRow("BitwiseAnd", 2, 2, nullptr).Folded(BitwiseAnd),
     OnnxRow("BitwiseNot", 1, 1, nullptr).Folded(BitwiseNot),
@@ -168,6 +168,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxLogicRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxLogicRows() { return kLogicRows; }
 
 }  // namespace ashlar

@@ -1,13 +1,13 @@
 // Normalisations of ONNX, and softmax.
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "opr/batch_norm.h"
 #include "opr/layer_norm.h"
 #include "opr/lrn.h"
 #include "opr/reduce.h"
 #include "opr/softmax.h"
+#include "serialization/onnx/import_axes.h"
 #include "serialization/onnx/import_table.h"
 
 namespace ashlar {
@@ -50,11 +50,6 @@ OnnxVar StandardRows(OnnxNode& node, OnnxVar rows, double epsilon) {
   return node.Quotient(centred, node.Function(F::kSqrt, {node.Sum(variance, epsilon)}));
 }
 
-int64_t Elements(const Shape& shape, int begin, int end) {
-  return std::accumulate(shape.dims().begin() + begin, shape.dims().begin() + end, int64_t{1},
-                         std::multiplies<>());
-}
-
 // [C] for a tensor of this rank.
 OnnxVar AlongChannels(OnnxNode& node, OnnxVar vector, int64_t channels, int rank) {
   if (node.shape(vector) != Shape{channels}) {
@@ -74,7 +69,7 @@ OnnxVars InstanceNormalization(OnnxNode& node) {
   if (from.rank() < 3) return node.Invalid("expected [N, C, ...]");
   const OnnxVar scale = AlongChannels(node, node.input(1), from[1], from.rank());
   const OnnxVar bias = AlongChannels(node, node.input(2), from[1], from.rank());
-  const OnnxVar rows = node.Reshaped(x, {from[0] * from[1], Elements(from, 2, from.rank())});
+  const OnnxVar rows = node.Reshaped(x, {from[0] * from[1], ElementsBetween(from, 2, from.rank())});
   const OnnxVar normal = node.Reshaped(StandardRows(node, rows, epsilon), from);
   return node.Sum(node.Product(normal, scale), bias);
 }
@@ -89,7 +84,7 @@ OnnxVars GroupNormalization(OnnxNode& node) {
   if (from.rank() < 3 || groups < 1 || from[1] % groups != 0) {
     return node.Invalid(absl::StrCat("num_groups is ", groups, " for ", from.ToString()));
   }
-  const int64_t row = Elements(from, 1, from.rank()) / groups;
+  const int64_t row = ElementsBetween(from, 1, from.rank()) / groups;
   const OnnxVar normal = StandardRows(node, node.Reshaped(x, {from[0] * groups, row}), epsilon);
   if (node.version() < 21) {  // scale and bias of each group
     const Shape grouped = {from[0], groups, row};
@@ -118,7 +113,7 @@ OnnxVars LayerNormalization(OnnxNode& node) {
     return node.Add<LayerNorm>({axis, epsilon}, std::move(inputs));
   }
   const OnnxVar rows =
-      node.Reshaped(x, {Elements(from, 0, axis), Elements(from, axis, from.rank())});
+      node.Reshaped(x, {ElementsBetween(from, 0, axis), ElementsBetween(from, axis, from.rank())});
   const OnnxVar mean = MeanAlong(node, rows, 1);
   const OnnxVar centred = node.Difference(rows, mean);
   const OnnxVar variance = MeanAlong(node, node.Product(centred, centred), 1);
@@ -139,7 +134,7 @@ OnnxVars RmsNormalization(OnnxNode& node) {
   const int axis = node.Axis(node.Int("axis", -1), from.rank());
   if (!node.ok()) return kNoOnnxVar;
   const OnnxVar rows =
-      node.Reshaped(x, {Elements(from, 0, axis), Elements(from, axis, from.rank())});
+      node.Reshaped(x, {ElementsBetween(from, 0, axis), ElementsBetween(from, axis, from.rank())});
   const OnnxVar square = MeanAlong(node, node.Product(rows, rows), 1);
   const OnnxVar root = node.Function(F::kSqrt, {node.Sum(square, epsilon)});
   return node.Product(node.Reshaped(node.Quotient(rows, root), from), node.input(1));
@@ -184,7 +179,7 @@ OnnxVars LocalResponse(OnnxNode& node) {
                           node.Float("bias", 1)};
   const Shape from = node.shape(x);
   if (from.rank() < 3) return node.Invalid("expected [N, C, ...]");
-  const Shape image = {from[0], from[1], from[2], Elements(from, 3, from.rank())};
+  const Shape image = {from[0], from[1], from[2], ElementsBetween(from, 3, from.rank())};
   return node.Reshaped(node.Add<LRN>(param, {node.Reshaped(x, image)}), from);
 }
 
@@ -205,8 +200,8 @@ SoftmaxRows RowsOf(OnnxNode& node) {
   // [N] from axis 1 on: rows of one element.
   rows.axis = joined && given == rank ? rank : node.Axis(given, rank);
   if (!node.ok() || !joined || (rows.axis == rank - 1 && rank > 0)) return rows;
-  rows.x = node.Reshaped(
-      rows.x, {Elements(rows.shape, 0, rows.axis), Elements(rows.shape, rows.axis, rank)});
+  rows.x = node.Reshaped(rows.x, {ElementsBetween(rows.shape, 0, rows.axis),
+                                  ElementsBetween(rows.shape, rows.axis, rank)});
   rows.axis = 1;
   return rows;
 }
@@ -225,7 +220,7 @@ OnnxVars LogSoftmax(OnnxNode& node) {
   return node.Reshaped(node.Difference(shifted, node.Function(F::kLog, {sum})), rows.shape);
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kNormalisationRows[] = {
     OnnxRow("BatchNormalization", 5, 5, BatchNormalization).Limits("not in training"),
     OnnxRow("GroupNormalization", 3, 3, GroupNormalization),
     OnnxRow("InstanceNormalization", 3, 3, InstanceNormalization),
@@ -240,6 +235,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxNormalisationRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxNormalisationRows() { return kNormalisationRows; }
 
 }  // namespace ashlar

@@ -43,7 +43,7 @@ OnnxVars CumSumOf(OnnxNode& node) {
   return node.Add<CumSum>(param, {x});
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kOrderRows[] = {
     OnnxRow("ArgMax", 1, 1, ArgOf<ArgReduceMode::kMax>),
     OnnxRow("ArgMin", 1, 1, ArgOf<ArgReduceMode::kMin>),
     OnnxRow("CumSum", 2, 2, CumSumOf).Limits("along an axis known before the run"),
@@ -52,6 +52,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxOrderRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxOrderRows() { return kOrderRows; }
 
 }  // namespace ashlar

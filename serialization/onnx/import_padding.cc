@@ -1,5 +1,6 @@
 // Pad of ONNX.
 #include "opr/pad.h"
+#include "serialization/onnx/import_axes.h"
 #include "serialization/onnx/import_names.h"
 #include "serialization/onnx/import_table.h"
 
@@ -35,12 +36,6 @@ OnnxVar Padded(OnnxNode& node, OnnxVar x, const std::vector<int64_t>& pads,
   return any ? node.Add<Pad>(std::move(param), {x}) : x;
 }
 
-std::vector<int64_t> AllAxes(int rank) {
-  std::vector<int64_t> axes(rank);
-  for (int i = 0; i < rank; ++i) axes[i] = i;
-  return axes;
-}
-
 OnnxVars PadByAttributes(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   const std::vector<int64_t> pads = node.Ints(node.version() < 2 ? "paddings" : "pads");
@@ -64,13 +59,13 @@ OnnxVars PadByInputs(OnnxNode& node) {
                        {inside, Padded(node, x, pads, axes, 0), node.Reshaped(node.input(2), {})});
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kPaddingRows[] = {
     OnnxRow("Pad", 1, 1, PadByAttributes).Until(10),
     OnnxRow("Pad", 2, 4, PadByInputs).Since(11).Limits("pads known before the run"),
 };
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxPaddingRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxPaddingRows() { return kPaddingRows; }
 
 }  // namespace ashlar

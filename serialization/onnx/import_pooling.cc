@@ -130,7 +130,7 @@ OnnxVars Global(OnnxNode& node, PoolingMode mode) {
 OnnxVars GlobalAveragePool(OnnxNode& node) { return Global(node, PoolingMode::kAverage); }
 OnnxVars GlobalMaxPool(OnnxNode& node) { return Global(node, PoolingMode::kMax); }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kPoolingRows[] = {
     OnnxRow("AveragePool", 1, 1, AveragePool).Limits("1 to 3 dimensions"),
     OnnxRow("GlobalAveragePool", 1, 1, GlobalAveragePool),
     OnnxRow("GlobalMaxPool", 1, 1, GlobalMaxPool),
@@ -140,6 +140,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxPoolingRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxPoolingRows() { return kPoolingRows; }
 
 }  // namespace ashlar

@@ -160,7 +160,7 @@ OnnxVars FusedMatMul(OnnxNode& node) {
   return node.Product(MatMulOf(node, a, b, transpose_a, transpose_b), node.Float("alpha", 1));
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kProductRows[] = {
     OnnxRow("Einsum", 1, OnnxRow::kAny, Einsum).Limits("products of two tensors, without '...'"),
     OnnxRow("FusedMatMul", 2, 2, FusedMatMul).In(kMicrosoftDomain),
     OnnxRow("Gemm", 2, 3, Gemm),
@@ -169,6 +169,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxProductRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxProductRows() { return kProductRows; }
 
 }  // namespace ashlar

@@ -52,12 +52,12 @@ OnnxVars LstmOf(OnnxNode& node) {
           node.Permuted(outputs[2], {1, 0, 2})};
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kRecurrentRows[] = {
     OnnxRow("LSTM", 3, 8, LstmOf).Since(7).Limits("with its own activations, without peepholes"),
 };
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxRecurrentRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxRecurrentRows() { return kRecurrentRows; }
 
 }  // namespace ashlar

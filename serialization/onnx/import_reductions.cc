@@ -144,7 +144,7 @@ OnnxVars ReduceLogSumExp(OnnxNode& node) {
   return node.Reshaped(node.Sum(largest, Log(node, sum)), reduction.shape());
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kReductionRows[] = {
     OnnxRow("ReduceL1", 1, 2, ReduceL1),         OnnxRow("ReduceL2", 1, 2, ReduceL2),
     OnnxRow("ReduceLogSum", 1, 2, ReduceLogSum), OnnxRow("ReduceLogSumExp", 1, 2, ReduceLogSumExp),
     OnnxRow("ReduceMax", 1, 2, ReduceMax),       OnnxRow("ReduceMean", 1, 2, ReduceMean),
@@ -154,6 +154,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxReductionRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxReductionRows() { return kReductionRows; }
 
 }  // namespace ashlar

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "opr/resize.h"
+#include "serialization/onnx/import_axes.h"
 #include "serialization/onnx/import_names.h"
 #include "serialization/onnx/import_table.h"
 
@@ -74,12 +75,6 @@ std::vector<double> KnownNumbers(OnnxNode& node, int i, absl::string_view what, 
     node.Invalid(absl::StrCat(what, " has ", numbers.size(), " elements, expected ", count));
   }
   return numbers;
-}
-
-std::vector<int64_t> AllAxes(int rank) {
-  std::vector<int64_t> axes(rank);
-  for (int i = 0; i < rank; ++i) axes[i] = i;
-  return axes;
 }
 
 // Whether an input is there; those of operator set 11 may be empty tensors.
@@ -187,7 +182,7 @@ OnnxVars UpsampleByAttribute(OnnxNode& node) {
   return ByOldScales(node, x, param, {given.begin(), given.end()});
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kResizeRows[] = {
     OnnxRow("Resize", 2, 2, ResizeByScales).Versions(10, 10),
     OnnxRow("Resize", 1, 4, Resize).Since(11),
     OnnxRow("Upsample", 1, 1, UpsampleByAttribute).Versions(7, 8),
@@ -196,6 +191,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxResizeRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxResizeRows() { return kResizeRows; }
 
 }  // namespace ashlar

@@ -26,10 +26,11 @@ OnnxVars GridSampleOf(OnnxNode& node) {
   return node.Add<GridSample>(param, {x, grid});
 }
 
-constexpr OnnxRow kRows[] = {OnnxRow("GridSample", 2, 2, GridSampleOf).Limits("2 dimensions")};
+constexpr OnnxRow kSamplingRows[] = {
+    OnnxRow("GridSample", 2, 2, GridSampleOf).Limits("2 dimensions")};
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxSamplingRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxSamplingRows() { return kSamplingRows; }
 
 }  // namespace ashlar

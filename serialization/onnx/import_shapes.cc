@@ -320,7 +320,7 @@ OnnxVars SpaceToDepth(OnnxNode& node) {
                        {s[0], s[1] * block * block, s[2] / block, s[3] / block});
 }
 
-constexpr OnnxRow kRows[] = {
+constexpr OnnxRow kShapeRows[] = {
     OnnxRow("Concat", 1, OnnxRow::kAny, Concat),
     OnnxRow("DepthToSpace", 1, 1, DepthToSpace),
     OnnxRow("Expand", 2, 2, Expand).Limits("to a shape known before the run"),
@@ -338,6 +338,6 @@ constexpr OnnxRow kRows[] = {
 
 }  // namespace
 
-absl::Span<const OnnxRow> OnnxShapeRows() { return kRows; }
+absl::Span<const OnnxRow> OnnxShapeRows() { return kShapeRows; }
 
 }  // namespace ashlar

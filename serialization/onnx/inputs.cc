@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/graph.h"
 #include "graph/status.h"
+#include "serialization/onnx/shown.h"
 #include "serialization/onnx/tensors.h"
 
 namespace ashlar {
@@ -14,8 +15,6 @@ using onnx::TensorShapeProto;
 
 // Of a picture, where a file does not say how large.
 constexpr int64_t kUsualSide = 224;
-
-std::string Shown(const std::string& text) { return text.substr(0, kLongestUncheckedName); }
 
 // 0 and -1 stand for sizes that are not fixed, too.
 bool IsFixed(const TensorShapeProto::Dimension& dim) {

@@ -9,8 +9,8 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr PoolingMode kModes[] = {PoolingMode::kMax, PoolingMode::kAverage,
-                                  PoolingMode::kAverageCountExcludePadding};
+constexpr PoolingMode kPoolingModes[] = {PoolingMode::kMax, PoolingMode::kAverage,
+                                         PoolingMode::kAverageCountExcludePadding};
 
 PoolingParam Pool(int64_t window, int64_t stride, int64_t pad, int64_t pad_end = kSamePadding) {
   PoolingParam param;
@@ -69,7 +69,7 @@ void AddSpecialValues(Cases& cases) {
 void AddRandomPool(Cases& cases, bool large) {
   PoolingParam param;
   const Shape input = {cases.Pick(1, 3), cases.Pick(1, 40), cases.Pick(1, 12), cases.Pick(1, 12)};
-  param.mode = kModes[cases.Pick(0, 2)];
+  param.mode = kPoolingModes[cases.Pick(0, 2)];
   param.window_h = cases.Pick(1, 5);
   param.window_w = cases.Pick(1, 5);
   param.stride_h = cases.Pick(1, 4);
@@ -92,7 +92,7 @@ void AddRandomPool(Cases& cases, bool large) {
 
 template <>
 void AddCases<PoolingForward>(Cases& cases) {
-  for (const PoolingMode mode : kModes) {
+  for (const PoolingMode mode : kPoolingModes) {
     for (const DType dtype : cases.scope().floats) {
       const auto add = [&](const Shape& shape, PoolingParam param) {
         param.mode = mode;

@@ -8,8 +8,8 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr ReduceMode kModes[] = {ReduceMode::kSum, ReduceMode::kSumSqr, ReduceMode::kProduct,
-                                 ReduceMode::kMin, ReduceMode::kMax,    ReduceMode::kMean};
+constexpr ReduceMode kReduceModes[] = {ReduceMode::kSum, ReduceMode::kSumSqr, ReduceMode::kProduct,
+                                       ReduceMode::kMin, ReduceMode::kMax,    ReduceMode::kMean};
 
 // Down to a shape.
 struct Row {
@@ -46,7 +46,7 @@ void Add(Cases& cases, const ReduceParam& param, std::vector<HostTensor> inputs,
 
 template <>
 void AddCases<Reduce>(Cases& cases) {
-  for (const ReduceMode mode : kModes) {
+  for (const ReduceMode mode : kReduceModes) {
     for (const Shape& shape : {Shape{2, 35, 7, 9}, Shape{1000}, Shape{3, 1, 500}, Shape{130, 257},
                                Shape{2, 3, 1, 2, 5}, Shape{3, 5, 70, 4}, Shape{2, 3, 4, 200}}) {
       for (int64_t axis = -1; axis < shape.rank(); ++axis) {

@@ -10,7 +10,8 @@ constexpr ResizeCoordinates kCoordinates[] = {
     ResizeCoordinates::kHalfPixel,        ResizeCoordinates::kHalfPixelSymmetric,
     ResizeCoordinates::kPytorchHalfPixel, ResizeCoordinates::kAlignCorners,
     ResizeCoordinates::kAsymmetric,       ResizeCoordinates::kTfHalfPixelForNn};
-constexpr ResizeMode kModes[] = {ResizeMode::kNearest, ResizeMode::kLinear, ResizeMode::kCubic};
+constexpr ResizeMode kResizeModes[] = {ResizeMode::kNearest, ResizeMode::kLinear,
+                                       ResizeMode::kCubic};
 
 HostTensor Scales(std::vector<float> values) {
   return HostTensor::FromValues<float>(DType::kFloat32, {static_cast<int64_t>(values.size())},
@@ -30,7 +31,7 @@ ResizeParam Param(std::vector<int64_t> axes, ResizeMode mode,
 
 // Images, to sizes and by scales.
 void AddImages(Cases& cases) {
-  for (const ResizeMode mode : kModes) {
+  for (const ResizeMode mode : kResizeModes) {
     for (const ResizeCoordinates coordinates : kCoordinates) {
       for (const Shape& shape : {Shape{2, 35, 5, 7}, Shape{1, 16, 6, 3}, Shape{1, 3, 9, 11}}) {
         for (const HostTensor& target :
@@ -85,7 +86,7 @@ void AddAxes(Cases& cases) {
       {{4, 3, 5, 6}, {0, 3}, {3, 8}},
   };
   for (const auto& row : kRows) {
-    for (const ResizeMode mode : kModes) {
+    for (const ResizeMode mode : kResizeModes) {
       cases.Add({"axes",
                  Make<Resize>(Param(row.axes, mode)),
                  {cases.Tensor(row.shape), Int64Vector(row.sizes)}});
@@ -95,7 +96,7 @@ void AddAxes(Cases& cases) {
 
 // Parts as tiling makes them: outputs, and where the given inputs begin in the whole.
 void AddParts(Cases& cases) {
-  for (const ResizeMode mode : kModes) {
+  for (const ResizeMode mode : kResizeModes) {
     ResizeParam param = Param({2, 3}, mode);
     param.part = {4, 4, 1, 8, 2, 6, 0, 9};
     cases.AddImages(
@@ -112,7 +113,7 @@ void AddHostOnly(Cases& cases) {
     test.tolerance = 0;
     cases.Add(test);
   }
-  for (const ResizeMode mode : kModes) {
+  for (const ResizeMode mode : kResizeModes) {
     ResizeParam param = Param({2, 3}, mode, ResizeCoordinates::kTfCropAndResize);
     param.extrapolation = 10;
     cases.Add(

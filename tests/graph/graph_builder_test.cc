@@ -29,7 +29,7 @@ OperatorPtr Input(std::vector<int64_t> shape) {
 OperatorPtr Add() { return Make<Elemwise>({ScalarFunction::kAdd}); }
 OperatorPtr Output() { return Make<OutputCallback>({}); }
 
-GraphBuilder::NodeOptions Named(std::string name) {
+GraphBuilder::NodeOptions WithName(std::string name) {
   GraphBuilder::NodeOptions options;
   options.name = std::move(name);
   return options;
@@ -41,7 +41,7 @@ int AddNode(GraphBuilder& builder, OperatorPtr op, std::vector<int> inputs) {
 
 TEST(GraphBuilder, NumbersVarsAndOperatorsFromOneCounter) {
   GraphBuilder builder(CompNode(), 10);
-  const int x = Value(builder.Add(Input({2, 3}), {}, Named("data")))[0];
+  const int x = Value(builder.Add(Input({2, 3}), {}, WithName("data")))[0];
   const int sum = AddNode(builder, Make<Reduce>({ReduceMode::kSum, 1}), {x});
   AddNode(builder, Output(), {sum});
   const Graph graph = Value(std::move(builder).Build());
@@ -62,7 +62,7 @@ TEST(GraphBuilder, NumbersVarsAndOperatorsFromOneCounter) {
 // -1)).
 TEST(GraphBuilder, ResolvesTheShapeSubgraph) {
   GraphBuilder builder(CompNode(), 100);
-  const int x = Value(builder.Add(Input({10, 2048, 1, 1}), {}, Named("x")))[0];
+  const int x = Value(builder.Add(Input({10, 2048, 1, 1}), {}, WithName("x")))[0];
   const int zero = AddNode(builder, Constant(Int32Vector({0})), {});
   const int minus_one = AddNode(builder, Constant(Int32Vector({-1})), {});
   const int shape = AddNode(builder, Make<GetVarShape>({}), {x});
@@ -94,7 +94,7 @@ TEST(GraphBuilder, ErrorsNameTheNode) {
   GraphBuilder builder;
   const int x = AddNode(builder, Input({2, 3}), {});
   const int y = AddNode(builder, Input({2, 4}), {});
-  EXPECT_TRUE(FailsWith(builder.Add(Add(), {x, y}, Named("sum")).status(),
+  EXPECT_TRUE(FailsWith(builder.Add(Add(), {x, y}, WithName("sum")).status(),
                         "sum (Elemwise, 4): shapes {2,3} and {2,4} do not broadcast"));
   EXPECT_TRUE(FailsWith(builder.Add(Add(), {x, -1}).status(),
                         "Elemwise 4: input 1 is no var made before it"));
@@ -109,7 +109,7 @@ TEST(GraphBuilder, ErrorsNameTheNode) {
   options.output_formats = {Format::kNCHW16c};
   EXPECT_TRUE(FailsWith(builder.Add(Add(), {x, x}, options).status(), "expected rank 4"));
   const std::string long_name(1 << 20, 'n');
-  EXPECT_LT(builder.Add(Add(), {x}, Named(long_name)).status().message().size(), 1000u);
+  EXPECT_LT(builder.Add(Add(), {x}, WithName(long_name)).status().message().size(), 1000u);
 }
 
 TEST(GraphBuilder, ChecksTheWhole) {
@@ -121,9 +121,9 @@ TEST(GraphBuilder, ChecksTheWhole) {
   EXPECT_TRUE(FailsWith(GraphBuilder().Build().status(), "no output"));
   for (const bool of_var : {false, true}) {
     GraphBuilder builder;
-    const int x = Value(builder.Add(Input({1}), {}, Named("x")))[0];
+    const int x = Value(builder.Add(Input({1}), {}, WithName("x")))[0];
     AddNode(builder, Output(), {x});
-    GraphBuilder::NodeOptions options = Named("again");
+    GraphBuilder::NodeOptions options = WithName("again");
     if (of_var) {
       options.output_ids = {1};
     } else {
@@ -134,14 +134,14 @@ TEST(GraphBuilder, ChecksTheWhole) {
   }
   {
     GraphBuilder builder;
-    const int x = Value(builder.Add(Input({1}), {}, Named("x")))[0];
-    Value(builder.Add(Input({1}), {}, Named("x")));
+    const int x = Value(builder.Add(Input({1}), {}, WithName("x")))[0];
+    Value(builder.Add(Input({1}), {}, WithName("x")));
     AddNode(builder, Output(), {x});
     EXPECT_TRUE(FailsWith(std::move(builder).Build().status(), "two inputs are named 'x'"));
   }
   {
     GraphBuilder builder;
-    const int x = Value(builder.Add(Input({1}), {}, Named("x")))[0];
+    const int x = Value(builder.Add(Input({1}), {}, WithName("x")))[0];
     AddNode(builder, Output(), {x});
     AddNode(builder, Output(), {x});
     EXPECT_TRUE(FailsWith(std::move(builder).Build().status(), "two outputs are named 'x'"));

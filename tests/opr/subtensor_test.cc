@@ -159,7 +159,7 @@ TEST(Subtensor, RefusesWhatItCannotCompute) {
       FailsWith(Subtensor({{0}, {}, {0}, {0}, {0}}).Infer({x_info}).status(), "differ in length"));
 }
 
-std::optional<Aliasing::View> ViewOf(const TensorType& x, const std::vector<Cut>& cuts) {
+std::optional<Aliasing::View> ViewOfCuts(const TensorType& x, const std::vector<Cut>& cuts) {
   const std::vector<HostTensor> inputs = InputsOf(HostTensor::ShapeOnly(x.dtype, x.shape), cuts);
   std::vector<InputInfo> infos = InfosOf(inputs);
   infos[0] = {x};
@@ -171,32 +171,33 @@ std::optional<Aliasing::View> ViewOf(const TensorType& x, const std::vector<Cut>
 
 TEST(Subtensor, IsAViewOfOneRun) {
   const TensorType x{DType::kFloat32, {4, 6, 5}};
-  EXPECT_EQ(ViewOf(x, {{0, 1, 3, {}, {}}})->offset, 1 * 30 * 4);
-  EXPECT_EQ(ViewOf(x, {{0, {}, {}, {}, 2}})->offset, 2 * 30 * 4);
-  EXPECT_EQ(ViewOf(x, {{0, 1, 2, {}, {}}, {1, 2, 4, {}, {}}})->offset, (30 + 10) * 4);
-  EXPECT_FALSE(ViewOf(x, {{1, 2, 4, {}, {}}}));
-  EXPECT_FALSE(ViewOf(x, {{0, {}, {}, 2, {}}}));
-  EXPECT_FALSE(ViewOf(x, {{0, {}, {}, -1, {}}}));
-  EXPECT_TRUE(ViewOf(x, {{0, {}, {}, 4, {}}}));  // one element
+  EXPECT_EQ(ViewOfCuts(x, {{0, 1, 3, {}, {}}})->offset, 1 * 30 * 4);
+  EXPECT_EQ(ViewOfCuts(x, {{0, {}, {}, {}, 2}})->offset, 2 * 30 * 4);
+  EXPECT_EQ(ViewOfCuts(x, {{0, 1, 2, {}, {}}, {1, 2, 4, {}, {}}})->offset, (30 + 10) * 4);
+  EXPECT_FALSE(ViewOfCuts(x, {{1, 2, 4, {}, {}}}));
+  EXPECT_FALSE(ViewOfCuts(x, {{0, {}, {}, 2, {}}}));
+  EXPECT_FALSE(ViewOfCuts(x, {{0, {}, {}, -1, {}}}));
+  EXPECT_TRUE(ViewOfCuts(x, {{0, {}, {}, 4, {}}}));  // one element
 }
 
 TEST(Subtensor, IsAViewOfWholeChannelBlocks) {
   const TensorType x{DType::kFloat32, {2, 40, 3, 5}, Format::kNCHW16c};
   const TensorType one{DType::kFloat32, {1, 40, 3, 5}, Format::kNCHW16c};
-  EXPECT_EQ(ViewOf(x, {{0, 1, {}, {}, {}}})->offset, 48 * 15 * 4);
-  EXPECT_EQ(ViewOf(one, {{1, 16, 32, {}, {}}})->offset, 16 * 15 * 4);
-  EXPECT_EQ(ViewOf(one, {{1, 16, {}, {}, {}}})->offset, 16 * 15 * 4);  // to the last, part block
-  EXPECT_FALSE(ViewOf(x, {{1, 16, 32, {}, {}}}));                      // of two images
-  EXPECT_FALSE(ViewOf(one, {{1, 8, 24, {}, {}}}));
-  EXPECT_FALSE(ViewOf(one, {{1, 0, 8, {}, {}}}));
-  EXPECT_FALSE(ViewOf(one, {{2, 1, 2, {}, {}}}));
+  EXPECT_EQ(ViewOfCuts(x, {{0, 1, {}, {}, {}}})->offset, 48 * 15 * 4);
+  EXPECT_EQ(ViewOfCuts(one, {{1, 16, 32, {}, {}}})->offset, 16 * 15 * 4);
+  EXPECT_EQ(ViewOfCuts(one, {{1, 16, {}, {}, {}}})->offset,
+            16 * 15 * 4);                              // to the last, part block
+  EXPECT_FALSE(ViewOfCuts(x, {{1, 16, 32, {}, {}}}));  // of two images
+  EXPECT_FALSE(ViewOfCuts(one, {{1, 8, 24, {}, {}}}));
+  EXPECT_FALSE(ViewOfCuts(one, {{1, 0, 8, {}, {}}}));
+  EXPECT_FALSE(ViewOfCuts(one, {{2, 1, 2, {}, {}}}));
 }
 
 // Not these channels, nor columns.
 void ExpectOnlyRowsAreViews(const TensorType& image, int64_t offset_of_row_1, const Cut& channels) {
-  EXPECT_EQ(ViewOf(image, {{2, 1, 3, {}, {}}})->offset, offset_of_row_1);
-  EXPECT_FALSE(ViewOf(image, {channels}));
-  EXPECT_FALSE(ViewOf(image, {{3, 1, 2, {}, {}}}));
+  EXPECT_EQ(ViewOfCuts(image, {{2, 1, 3, {}, {}}})->offset, offset_of_row_1);
+  EXPECT_FALSE(ViewOfCuts(image, {channels}));
+  EXPECT_FALSE(ViewOfCuts(image, {{3, 1, 2, {}, {}}}));
 }
 
 TEST(Subtensor, IsAViewOfRowsWhereTheyAreContiguous) {

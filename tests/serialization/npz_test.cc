@@ -24,7 +24,7 @@ std::string GoodArchive(const TempDir& dir) {
   return ReadWholeFile(dir / "good.npz");
 }
 
-absl::StatusOr<NamedTensors> Parse(const std::string& file) {
+absl::StatusOr<NamedTensors> ParseArchive(const std::string& file) {
   return ParseNpz(absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(file.data()), file.size()),
                   "x.npz");
 }
@@ -69,7 +69,7 @@ constexpr char kDeflated[] =
 
 TEST(Npz, ReadsCompressedArchives) {
   const std::string good(kDeflated, sizeof(kDeflated) - 1);
-  const NamedTensors tensors = *Parse(good);
+  const NamedTensors tensors = *ParseArchive(good);
   ASSERT_EQ(tensors.size(), 1u);
   EXPECT_EQ(tensors[0].first, "a");
   ASSERT_EQ(tensors[0].second.shape(), Shape({40}));
@@ -77,7 +77,7 @@ TEST(Npz, ReadsCompressedArchives) {
   for (size_t i = 0; i < good.size(); ++i) {  // damaged: an error, or the same name and values
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 0x10);
-    const absl::StatusOr<NamedTensors> read = Parse(bad);
+    const absl::StatusOr<NamedTensors> read = ParseArchive(bad);
     if (!read.ok() || read->empty()) continue;
     EXPECT_EQ((*read)[0].second.At(0), 1.5) << i;
   }
@@ -122,7 +122,7 @@ TEST(Npz, RefusesBadArchives) {
       {"no array inside", edit(good.find("NUMPY"), "numpy"), "CRC-32"},
   };
   testing::ExpectRefused(files, "x.npz",
-                         [](const std::string& content) { return Parse(content).status(); });
+                         [](const std::string& content) { return ParseArchive(content).status(); });
 }
 
 TEST(Npz, RefusesEntriesThatShareBytes) {
@@ -135,7 +135,7 @@ TEST(Npz, RefusesEntriesThatShareBytes) {
   for (int i = 1; i < 100; ++i) bad += good.substr(directory, end - directory);
   std::string record = good.substr(end);
   record.replace(8, 4, std::string("\x64\0\x64\0", 4));
-  EXPECT_THAT(std::string(Parse(bad + record).status().message()),
+  EXPECT_THAT(std::string(ParseArchive(bad + record).status().message()),
               ::testing::AnyOf(HasSubstr("overlaps"), HasSubstr("twice")));
 }
 
@@ -143,12 +143,12 @@ TEST(Npz, RefusesEveryTruncationAndSurvivesEveryFlip) {
   TempDir dir;
   const std::string good = GoodArchive(dir);
   for (size_t length = 0; length < good.size(); ++length) {
-    EXPECT_FALSE(Parse(good.substr(0, length)).ok()) << length;
+    EXPECT_FALSE(ParseArchive(good.substr(0, length)).ok()) << length;
   }
   for (size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
     bad[i] = static_cast<char>(~bad[i]);
-    (void)Parse(bad);
+    (void)ParseArchive(bad);
   }
 }
 

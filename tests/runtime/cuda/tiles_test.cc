@@ -18,7 +18,7 @@
 namespace ashlar::testing {
 namespace {
 
-PlanRequest OnGpu() {
+PlanRequest OnGpuWithoutSearch() {
   PlanRequest request;
   request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
   request.means.planner.limits.work = 0;
@@ -35,7 +35,7 @@ TEST_F(CudaTiles, AnyGraphInAnyTilesComputesTheSame) {
   for (uint64_t seed = 0; seed < 120; ++seed) {
     std::mt19937_64 random(seed);
     const Graph reference = RandomImageGraph(random, /*joins=*/seed % 2 == 1, /*max_channels=*/12);
-    PlanRequest request = OnGpu();
+    PlanRequest request = OnGpuWithoutSearch();
     const Graph graph = std::move(
         Value(RewriteGraph(reference, request.wishes, request.means, {.tiled = true})).graph);
     const TileSpec tiles = RandomTiles(random, graph);
@@ -56,7 +56,7 @@ TEST_F(CudaTiles, AnyGraphInAnyTilesComputesTheSame) {
 TEST_F(CudaTiles, NoRunLeavesItsPlan) {
   for (uint64_t seed = 500; seed < 520; ++seed) {
     std::mt19937_64 random(seed);
-    PlanRequest request = OnGpu();
+    PlanRequest request = OnGpuWithoutSearch();
     const Graph graph =
         std::move(Value(RewriteGraph(RandomImageGraph(random, true, 12), request.wishes,
                                      request.means, {.tiled = true}))
@@ -87,7 +87,7 @@ TEST_F(CudaTiles, WholeImagesMayLieOtherwise) {
   std::mt19937_64 random(3);
   const Graph graph = RandomImageGraph(random, /*joins=*/true, /*max_channels=*/12);
   const HostTensor input = RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
-  PlanRequest request = OnGpu();
+  PlanRequest request = OnGpuWithoutSearch();
   const std::unique_ptr<PlannedGraph> whole = Value(PlanGraph(Graph(graph), request));
   EXPECT_FALSE(HasImagesIn(whole->graph, Format::kNHWC));
   const std::vector<HostTensor> expected = Value(Evaluate(graph, input));
@@ -132,7 +132,7 @@ TEST_F(CudaTiles, ABudgetIsMetOnADeviceThatIsTooSmallForTheWhole) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     const Graph graph = RandomImageGraph(random, /*joins=*/false, /*max_channels=*/12);
-    PlanRequest request = OnGpu();
+    PlanRequest request = OnGpuWithoutSearch();
     const int64_t whole = needed(*Value(PlanGraph(Graph(graph), request)));
     request.wishes.budget = MemoryBudget{};
     const std::unique_ptr<PlannedGraph> least = Value(PlanGraph(Graph(graph), request));

@@ -7,7 +7,7 @@
 namespace ashlar::testing {
 namespace {
 
-int64_t Peak(const TestCase& c, const std::vector<int>& order) {
+int64_t SimulatedPeak(const TestCase& c, const std::vector<int>& order) {
   const auto peak = PeakOfOrder(c.graph, c.model, order, c.workspace);
   EXPECT_TRUE(peak.ok()) << peak.status();
   const int64_t simulated = SimulatePeak(c.graph, c.model, order, c.workspace);
@@ -19,7 +19,7 @@ TEST(ArenaSimulator, AgreesWithLifetimesOnRandomOrders) {
   for (uint32_t seed = 0; seed < 1000; ++seed) {
     SCOPED_TRACE(seed);
     const TestCase c = RandomCase(seed, 3 + static_cast<int>(seed % 30));
-    for (uint32_t i = 0; i < 3; ++i) Peak(c, RandomOrder(c, seed + i));
+    for (uint32_t i = 0; i < 3; ++i) SimulatedPeak(c, RandomOrder(c, seed + i));
     if (HasFailure()) return;
   }
 }
@@ -85,7 +85,7 @@ TEST(ArenaSimulator, OverwritesOnlyWhatDiesThere) {
   g.Output(g.Compute(1, {z}));
   const TestCase c = std::move(g).Build();
   // y may not overwrite x, which z still reads; z overwrites x.
-  EXPECT_EQ(Peak(c, {0, 1, 2, 3, 4, 5}), 200);
+  EXPECT_EQ(SimulatedPeak(c, {0, 1, 2, 3, 4, 5}), 200);
 }
 
 TEST(ArenaSimulator, PlacedPartsAreNotCountedTwice) {
@@ -97,7 +97,7 @@ TEST(ArenaSimulator, PlacedPartsAreNotCountedTwice) {
   const int reads_both = g.Compute(7, {whole, a});
   g.Output(g.Compute(1, {reads_both, a}));
   const TestCase c = std::move(g).Build();
-  EXPECT_EQ(Peak(c, {0, 1, 2, 3, 4, 5, 6}), 157);
+  EXPECT_EQ(SimulatedPeak(c, {0, 1, 2, 3, 4, 5, 6}), 157);
 }
 
 TEST(ArenaSimulator, CallersTensorsAndConstantsCostNothing) {
@@ -107,7 +107,7 @@ TEST(ArenaSimulator, CallersTensorsAndConstantsCostNothing) {
   const int y = g.Compute(10, {x, w}, 5);
   g.Output(g.Compute(1000, {y}));
   const TestCase c = std::move(g).Build();
-  EXPECT_EQ(Peak(c, {0, 1, 2, 3, 4}), 15);
+  EXPECT_EQ(SimulatedPeak(c, {0, 1, 2, 3, 4}), 15);
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+// Axes and dimensions, as nodes of ONNX count them.
+#ifndef ASHLAR_SERIALIZATION_ONNX_IMPORT_AXES_H_
+#define ASHLAR_SERIALIZATION_ONNX_IMPORT_AXES_H_
+
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "graph/shape.h"
+
+namespace ashlar {
+
+// 0 to rank - 1.
+inline std::vector<int64_t> AllAxes(int rank) {
+  std::vector<int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+// The product of the dimensions [begin, end).
+inline int64_t ElementsBetween(const Shape& shape, int begin, int end) {
+  return std::accumulate(shape.dims().begin() + begin, shape.dims().begin() + end, int64_t{1},
+                         std::multiplies<>());
+}
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_IMPORT_AXES_H_

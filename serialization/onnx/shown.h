@@ -1,0 +1,18 @@
+// Names of a file in messages, which nobody has checked: their beginning.
+#ifndef ASHLAR_SERIALIZATION_ONNX_SHOWN_H_
+#define ASHLAR_SERIALIZATION_ONNX_SHOWN_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "graph/graph.h"
+
+namespace ashlar {
+
+inline std::string Shown(absl::string_view name) {
+  return std::string(name.substr(0, kLongestUncheckedName));
+}
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_ONNX_SHOWN_H_
