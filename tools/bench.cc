@@ -13,6 +13,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
+#include "tools/interrupt.h"
 #include "tools/model.h"
 #include "tools/parse.h"
 #include "tools/record_use.h"
@@ -162,11 +163,18 @@ class BenchCommand final : public Command {
     }
     ASHLAR_ASSIGN_OR_RETURN(report.first_run_ms, load.RunEachOnce());
     NoteRecording(load.pipeline().recording_status(), console);
+    const InterruptWatch watch;
     console.Progress("warming up");
-    ASHLAR_RETURN_IF_ERROR(WarmUp(load));
+    ASHLAR_RETURN_IF_ERROR(WarmUp(load, watch));
     console.Progress("measuring");
-    ASHLAR_RETURN_IF_ERROR(Measure(load, report));
-    return Show(load, std::move(report), console);
+    ASHLAR_RETURN_IF_ERROR(Measure(load, watch, report));
+    report.interrupted = watch.interrupted();
+    const size_t runs = report.latencies.size();
+    if (runs > 0) ASHLAR_RETURN_IF_ERROR(Show(load, report, console));
+    if (!report.interrupted) return absl::OkStatus();
+    return WithExitCode(
+        absl::CancelledError(absl::StrCat(model_.path, ": interrupted after ", runs, " runs")),
+        ExitCode::kInterrupted);
   }
 
  private:
@@ -174,9 +182,10 @@ class BenchCommand final : public Command {
     double load_ms = 0, first_run_ms = 0;
     std::vector<double> latencies;  // ms, of each run
     double elapsed_ms = 0;          // from the start of the first to the end of the last
+    bool interrupted = false;
   };
 
-  absl::Status WarmUp(Load& load) const {
+  absl::Status WarmUp(Load& load, const InterruptWatch& watch) const {
     const Clock::time_point start = Clock::now();
     const int64_t* count = std::get_if<int64_t>(&warmup_);
     std::vector<double> ignored;
@@ -185,21 +194,23 @@ class BenchCommand final : public Command {
                           : MillisecondsSince(start) <
                                 absl::ToDoubleMilliseconds(std::get<absl::Duration>(warmup_));
          ++i) {
+      if (watch.interrupted()) break;
       ignored.clear();
       ASHLAR_RETURN_IF_ERROR(load.StartOne(ignored));
     }
     return load.WaitForAll(ignored);
   }
 
-  absl::Status Measure(Load& load, Report& report) const {
+  absl::Status Measure(Load& load, const InterruptWatch& watch, Report& report) const {
     const double duration_ms = absl::ToDoubleMilliseconds(duration_);
     report.latencies.reserve(static_cast<size_t>(iterations_));
     const Clock::time_point start = Clock::now();
     int64_t started = 0;
-    do {
+    while (!watch.interrupted() &&
+           (started < iterations_ || MillisecondsSince(start) < duration_ms)) {
       ASHLAR_RETURN_IF_ERROR(load.StartOne(report.latencies));
       ++started;
-    } while (started < iterations_ || MillisecondsSince(start) < duration_ms);
+    }
     ASHLAR_RETURN_IF_ERROR(load.WaitForAll(report.latencies));
     report.elapsed_ms = MillisecondsSince(start);
     return absl::OkStatus();
@@ -214,6 +225,7 @@ class BenchCommand final : public Command {
     Json document = console.Document(execution_.device, execution_.threads);
     document["kernel_record"] = RecordDocument(load.planned().record_use());
     document["iterations"] = latencies.size();
+    document["interrupted"] = report.interrupted;
     document["latency_ms"] = {{"min", summary.min},   {"median", summary.median},
                               {"mean", summary.mean}, {"p90", summary.p90},
                               {"p99", summary.p99},   {"max", summary.max}};

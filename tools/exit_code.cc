@@ -21,7 +21,7 @@ absl::Status WithExitCode(absl::Status status, ExitCode code) {
 ExitCode ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return ExitCode::kOk;
   if (const auto payload = status.GetPayload(kPayload)) {
-    return static_cast<ExitCode>(std::string(*payload)[0]);
+    return static_cast<ExitCode>(static_cast<unsigned char>(std::string(*payload)[0]));
   }
   return absl::IsResourceExhausted(status) ? ExitCode::kDoesNotFit : ExitCode::kFailure;
 }

@@ -14,6 +14,7 @@ enum class ExitCode {
   kOverrun = 4,        // actual memory exceeds planned
   kMismatch = 5,       // outputs differ by more than the tolerance
   kRejectedInput = 6,  // a model, dump, CSV, array or image file
+  kInterrupted = 130,  // by the user, as shells say of a process that SIGINT ended
 };
 
 // The same error, to end the program with this code. An error that has a code keeps it.

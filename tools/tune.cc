@@ -1,4 +1,5 @@
 // ashlar tune: which kernels are the fastest here.
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -9,13 +10,19 @@
 #include "runtime/measure/autotune.h"
 #include "serialization/kernel_record_file.h"
 #include "tools/command.h"
+#include "tools/exit_code.h"
 #include "tools/format.h"
+#include "tools/interrupt.h"
 #include "tools/model.h"
 #include "tools/options.h"
 #include "tools/table.h"
 
 namespace ashlar {
 namespace {
+
+bool IsTimed(const TunedProblem& problem) {
+  return !problem.trials.empty() && problem.trials[problem.chosen].seconds > 0;
+}
 
 class TuneCommand final : public Command {
  public:
@@ -52,6 +59,8 @@ class TuneCommand final : public Command {
     const PlanRequest request = ToPlanRequest(execution_, planning_, console);
     KernelRecord fresh = anew_ ? KernelRecord() : record;
     console.Progress("timing kernels");
+    const InterruptWatch watch;
+    tune_.stop = [&watch] { return watch.interrupted(); };
     const auto start = std::chrono::steady_clock::now();
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<TunedProblem> problems,
                             Autotune(model.graph, request, tune_, fresh));
@@ -67,15 +76,22 @@ class TuneCommand final : public Command {
       fresh.choices.erase(now);
     }
     ASHLAR_RETURN_IF_ERROR(MergeKernelRecord(planning_.record, processor, fresh));
-    return Show(problems, seconds, console);
+    ASHLAR_RETURN_IF_ERROR(Show(problems, seconds, watch.interrupted(), console));
+    if (!watch.interrupted()) return absl::OkStatus();
+    const auto timed = std::count_if(problems.begin(), problems.end(), IsTimed);
+    return WithExitCode(absl::CancelledError(absl::StrCat(
+                            "interrupted: ", timed, " of ", problems.size(),
+                            " problems are timed and on record in ", planning_.record)),
+                        ExitCode::kInterrupted);
   }
 
  private:
-  absl::Status Show(const std::vector<TunedProblem>& problems, double seconds,
+  absl::Status Show(const std::vector<TunedProblem>& problems, double seconds, bool interrupted,
                     Console& console) const {
     Table table({"operator", ">nodes", "kernel", ">time", ">expected kernel's"});
     Json document = console.Document(execution_.device, execution_.threads);
     document["seconds"] = seconds;
+    document["interrupted"] = interrupted;
     document["problems"] = Json::array();
     for (const TunedProblem& problem : problems) {
       Json trials = Json::array();
@@ -87,7 +103,7 @@ class TuneCommand final : public Command {
                                       {"nodes", problem.nodes},
                                       {"chosen", problem.chosen},
                                       {"trials", std::move(trials)}});
-      if (problem.trials.empty() || problem.trials[problem.chosen].seconds == 0) continue;
+      if (!IsTimed(problem)) continue;
       const TunedProblem::Trial& chosen = problem.trials[problem.chosen];
       table.AddRow({FormatName(problem.node, 40), absl::StrCat(problem.nodes),
                     chosen.implementation, FormatMilliseconds(chosen.seconds * 1e3),

@@ -89,8 +89,11 @@ InputTensors RandomInputs(const Graph& graph) {
   return inputs;
 }
 
+bool Stopped(const TuneOptions& tune) { return tune.stop != nullptr && tune.stop(); }
+
 // Runs the network with one kernel for each problem, and notes what they took.
-absl::Status RunPass(const Graph& graph, const PlanRequest& request, int runs, Problems& found) {
+absl::Status RunPass(const Graph& graph, const PlanRequest& request, const TuneOptions& tune,
+                     Problems& found) {
   ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
                           Executable::Compile(graph, request));
   const PlannedGraph& planned = executable->planned();
@@ -99,13 +102,16 @@ absl::Status RunPass(const Graph& graph, const PlanRequest& request, int runs, P
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> outputs, BindTensors(*session, inputs));
   const std::vector<int>& order = planned.schedule.order;
   std::vector<double> least(order.size(), 1e30);
-  for (int run = 0; run < runs; ++run) {
+  for (int run = 0; run < tune.runs; ++run) {
     Profiler profiler(static_cast<int>(order.size()));
     ASHLAR_RETURN_IF_ERROR(session->Run(profiler));
     for (size_t step = 0; step < order.size() && run > 0; ++step) {
       const StepTime& time = profiler.steps()[step];
       least[step] = std::min(least[step], time.end - time.start);
     }
+    if (!Stopped(tune)) continue;
+    if (run == 0) return absl::OkStatus();
+    break;
   }
   // A problem's nodes may run on several kernels, where the peak has no room for what was asked.
   struct Sum {
@@ -177,10 +183,11 @@ absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanReque
   }
   for (size_t pass = 0; pass < passes; ++pass) {
     if (std::chrono::duration<double>(Clock::now() - start).count() > tune.seconds) break;
+    if (Stopped(tune)) break;
     means.record =
         std::make_shared<KernelRecord>(RecordOfPass(found.problems, pass, wishes.threads));
     // What is expected to be best has to run; of the others some may be refused only now.
-    const absl::Status status = RunPass(rewritten, request, tune.runs, found);
+    const absl::Status status = RunPass(rewritten, request, tune, found);
     if (pass == 0) ASHLAR_RETURN_IF_ERROR(status);
   }
   for (TunedProblem& problem : found.problems) Choose(wishes.threads, problem, record);

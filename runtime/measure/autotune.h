@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_MEASURE_AUTOTUNE_H_
 #define ASHLAR_RUNTIME_MEASURE_AUTOTUNE_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace ashlar {
 struct TuneOptions {
   double seconds = 5;  // no further pass is begun after that; the expected best come first
   int runs = 4;        // of the network in a pass, the first of which is not counted
+  // Asked after each run; once it says true, what was timed until then decides. May be empty.
+  std::function<bool()> stop = nullptr;
 };
 
 // A problem with more than one kernel worth a trial.

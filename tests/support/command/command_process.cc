@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,19 @@
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
+
+namespace {
+
+// Whether a process has a handler for SIGINT.
+bool CatchesInterrupts(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/status");
+  for (std::string key, value; file >> key && std::getline(file, value);) {
+    if (key == "SigCgt:") return (std::stoull(value, nullptr, 16) >> (SIGINT - 1) & 1) != 0;
+  }
+  return false;
+}
+
+}  // namespace
 
 std::string CommandTest::folder_;
 
@@ -52,7 +66,31 @@ ProcessResult CommandTest::Execute(const std::string& program, const std::string
   // With a record of kernels of its own, not the user's.
   const std::string command = "cd '" + folder_ + "' && { ASHLAR_KERNELS=kernels.json '" + program +
                               "' " + arguments + "; } >stdout.txt 2>stderr.txt </dev/null";
-  const int status = std::system(command.c_str());
+  return ResultOf(std::system(command.c_str()));
+}
+
+ProcessResult CommandTest::AshlarInterrupted(const std::string& arguments, int delay_ms) {
+  const std::string command = "cd '" + folder_ + "' && exec env ASHLAR_KERNELS=kernels.json '" +
+                              ASHLAR_COMMAND + "' " + arguments +
+                              " >stdout.txt 2>stderr.txt </dev/null";
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGINT, SIG_DFL);
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  for (int i = 0; i < 6000 && !CatchesInterrupts(child); ++i) {
+    if (waitpid(child, &status, WNOHANG) == child) return ResultOf(status);
+    usleep(10'000);
+  }
+  usleep(delay_ms * 1000);
+  kill(child, SIGINT);
+  waitpid(child, &status, 0);
+  return ResultOf(status);
+}
+
+ProcessResult CommandTest::ResultOf(int status) {
   ProcessResult result;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   result.out = Read("stdout.txt");

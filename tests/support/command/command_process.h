@@ -39,12 +39,16 @@ class CommandTest : public ::testing::Test {
   static ProcessResult Ashlar(const std::string& arguments);
   // The same with a copy of the command that has no other file beside it.
   static ProcessResult AshlarAlone(const std::string& arguments);
+  // Runs `ashlar ARGUMENTS` and sends it SIGINT once it has had a handler for so long, or has had
+  // none for a minute.
+  static ProcessResult AshlarInterrupted(const std::string& arguments, int delay_ms);
   static std::string Path(const std::string& name);
   static std::string Read(const std::string& name);
   static void Write(const std::string& name, const std::string& text);
 
  private:
   static ProcessResult Execute(const std::string& program, const std::string& arguments);
+  static ProcessResult ResultOf(int status);
   static std::string folder_;
 };
 
