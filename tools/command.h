@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "tools/console.h"
+#include "tools/idle_options.h"
 
 namespace ashlar {
 
@@ -20,6 +21,8 @@ class Command {
   virtual void Declare(CLI::App& app) = 0;
   // Called once the options are parsed, before Run: a usage error where they do not go together.
   virtual absl::Status CheckOptions() const { return absl::OkStatus(); }
+  // What Run would not read, as things stand: to give one of these options is a usage error.
+  virtual std::vector<IdleOptions> Idle(const ConsoleFlags&) const { return {}; }
   // The files that Run will write; "" are none. That they can be written is checked before it.
   virtual std::vector<std::string> OutputFiles() const { return {}; }
   // Errors say how the program ends (tools/exit_code.h).

@@ -32,9 +32,10 @@ constexpr CommandRow kCommands[] = {
      "  ashlar verify resnet50.ash\n"
      "  ashlar verify resnet50.ash --threads 2 --json=verify.json",
      MakeVerifyCommand},
-    {"compare", "Compare outputs with a file, the host reference or another plan",
+    {"compare", "Compare outputs with a file, the host reference, another plan or another model",
      "  ashlar compare resnet50.ash --ref prob.npz\n"
      "  ashlar compare resnet50.ash --passes-b none --inplace-b off\n"
+     "  ashlar compare model.ash exported.onnx\n"
      "  ashlar compare before.json after.json",
      MakeCompareCommand},
     {"inspect", "Show the graph in a file: inputs, outputs, operators, sizes",

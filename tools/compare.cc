@@ -1,9 +1,11 @@
 // ashlar compare: outputs, and values on the way to them, against a reference.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "graph/status.h"
 #include "serialization/npy.h"
 #include "tools/bound_session.h"
@@ -77,7 +79,8 @@ class CompareCommand final : public Command {
   void Declare(CLI::App& app) override {
     app_ = &app;
     AddModelFlags(app, model_);
-    app.add_option("OTHER", other_dump_, "with two profile dumps (.json): the other one")
+    app.add_option("OTHER", other_,
+                   "a model of the same inputs, or beside a profile dump (.json) another one")
         ->option_text(" ");
     app.add_option("--ref", reference_, "outputs in a file, or `host` for the reference (default)")
         ->option_text("FILE.npz|host")
@@ -110,15 +113,25 @@ class CompareCommand final : public Command {
   }
 
   absl::Status CheckOptions() const override {
-    if (!other_dump_.empty()) return absl::OkStatus();
+    if (ComparesDumps()) return absl::OkStatus();
+    ASHLAR_RETURN_IF_ERROR(CheckOther());
     ASHLAR_RETURN_IF_ERROR(CheckReference());
     ASHLAR_RETURN_IF_ERROR(CheckTogether(execution_, planning_));
     const auto [execution, planning] = OtherFlags();
     return CheckTogether(execution, planning);
   }
 
+  std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
+    std::vector<IdleOptions> idle;
+    if (ComparesDumps()) {
+      idle.push_back({AllBut(*app_, {"MODEL", "OTHER"}), "profile dumps are what was recorded"});
+    }
+    if (layers_ != "all") idle.push_back({{"--fail-fast"}, "it is for --layers all"});
+    return idle;
+  }
+
   absl::Status Run(Console& console) override {
-    if (!other_dump_.empty()) return CompareDumps(model_.path, other_dump_, console);
+    if (ComparesDumps()) return CompareDumps(model_.path, other_, console);
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
@@ -144,6 +157,45 @@ class CompareCommand final : public Command {
   }
 
  private:
+  bool ComparesDumps() const {
+    return HasEnding(model_.path, ".json") && HasEnding(other_, ".json");
+  }
+
+  absl::Status CheckOther() const {
+    if (other_.empty()) return absl::OkStatus();
+    if (HasEnding(model_.path, ".json") != HasEnding(other_, ".json")) {
+      return UsageError(absl::StrCat(model_.path, " and ", other_,
+                                     ": compare two models, or two profile dumps (.json)"));
+    }
+    if (!reference_.empty()) return UsageError("--ref and another model exclude each other");
+    if (layers_ == "all") {
+      return UsageError(
+          "--layers all compares two plans of one model; of two models the outputs "
+          "are compared");
+    }
+    return absl::OkStatus();
+  }
+
+  // The model of the other side, which has to take what the first one takes.
+  absl::StatusOr<Model> LoadOther(const Graph& graph, Console& console) const {
+    ModelFlags flags = model_;
+    flags.path = other_;
+    if (!HasEnding(other_, ".onnx")) flags.outputs.clear();
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(flags, console));
+    const auto text = [](const Graph& g) {
+      std::vector<std::string> inputs;
+      for (const Binding& input : g.inputs()) {
+        inputs.push_back(absl::StrCat(input.name, " ", g.var(input.var).type.ToString()));
+      }
+      std::sort(inputs.begin(), inputs.end());
+      return absl::StrJoin(inputs, ", ");
+    };
+    const std::string here = text(graph), there = text(model.graph);
+    if (here == there) return model;
+    return UsageError(absl::StrCat(model_.path, " takes ", here, ", and ", other_, " ", there,
+                                   ": to be compared they have to take the same"));
+  }
+
   bool HasOtherPlan() const {
     for (const char* option : {"--processor-b", "--planner-b", "--scheduler-b", "--passes-b",
                                "--inplace-b", "--align-b", "--tile-b", "--memory-budget-b",
@@ -201,10 +253,17 @@ class CompareCommand final : public Command {
   // The reference's outputs; compares layers on the way.
   absl::StatusOr<NamedTensors> Reference(const Model& model, const InputTensors& inputs,
                                          LayerComparer& layers, Console& console) const {
-    if (HasOtherPlan()) {
-      ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<BoundSession> other,
-                              BoundSession::Create(model, OtherRequest(console), inputs, console));
-      console.Progress("running the other plan");
+    if (HasOtherPlan() || !other_.empty()) {
+      Model other_model;
+      if (other_.empty()) {
+        other_model = model;
+      } else {
+        ASHLAR_ASSIGN_OR_RETURN(other_model, LoadOther(model.graph, console));
+      }
+      ASHLAR_ASSIGN_OR_RETURN(
+          std::unique_ptr<BoundSession> other,
+          BoundSession::Create(std::move(other_model), OtherRequest(console), inputs, console));
+      console.Progress("running the other side");
       if (layers_ != "all") {
         ASHLAR_RETURN_IF_ERROR(other->Run());
         return other->outputs();
@@ -251,9 +310,9 @@ class CompareCommand final : public Command {
         if (other == name) expected = &value;
       }
       if (expected == nullptr) {
-        return WithExitCode(
-            absl::NotFoundError(absl::StrCat(reference_, ": no array for output '", name, "'")),
-            ExitCode::kRejectedInput);
+        return WithExitCode(absl::NotFoundError(absl::StrCat(other_.empty() ? reference_ : other_,
+                                                             ": nothing for output '", name, "'")),
+                            ExitCode::kRejectedInput);
       }
       if (expected->shape() != tensor.shape()) {
         return WithExitCode(absl::InvalidArgumentError(
@@ -282,6 +341,7 @@ class CompareCommand final : public Command {
         document[list == &outputs ? "outputs" : "layers"] = std::move(rows);
       }
     }
+    if (!other_.empty()) document["other"] = other_;
     document["ok"] = first == nullptr;
     document["first_difference"] = first == nullptr ? Json() : Json(first->name);
     console.Print(table.ToText());
@@ -301,7 +361,7 @@ class CompareCommand final : public Command {
   InputFlags inputs_;
   ExecutionFlags execution_, execution_b_;
   PlanningFlags planning_, planning_b_;
-  std::string reference_, other_dump_;
+  std::string reference_, other_;
   std::string layers_ = "outputs";
   bool fail_fast_ = false;
   Tolerance tolerance_;

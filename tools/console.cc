@@ -18,7 +18,7 @@ Console::Console(std::string command, ConsoleFlags flags)
 Console::~Console() { ClearProgress(); }
 
 void Console::Print(absl::string_view text) {
-  if (flags_.json == "-" || (flags_.quiet && result_is_in_file_)) return;
+  if (!flags_.prints() || (flags_.quiet && result_is_in_file_)) return;
   ClearProgress();
   std::fwrite(text.data(), 1, text.size(), stdout);
 }

@@ -14,6 +14,7 @@ namespace ashlar {
 struct ConsoleFlags {
   bool quiet = false;  // no progress, no notes, no comment
   std::string json;    // where the document goes: "" nowhere, "-" to stdout, else a file
+  bool prints() const { return json != "-"; }  // whether results go to stdout as text
 };
 
 class Console {

@@ -47,6 +47,14 @@ class ConvertCommand final : public Command {
     }
     return CheckEnding("-o", output_, {".ash", ".onnx"});
   }
+  std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
+    std::vector<IdleOptions> idle;
+    if (!pack_) idle.push_back({{"Planning"}, "nothing is planned here without --pack"});
+    if (!HasEnding(model_.path, ".json")) {
+      idle.push_back({{"--seed"}, absl::StrCat(model_.path, " has weights of its own")});
+    }
+    return idle;
+  }
   std::vector<std::string> OutputFiles() const override { return {output_}; }
 
   absl::Status Run(Console& console) override {

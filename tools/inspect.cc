@@ -47,12 +47,22 @@ class InspectCommand final : public Command {
   }
 
   absl::Status CheckOptions() const override {
-    if (!IsDump() && !(dump_.recorded_plan.empty() && dump_.own_plan.empty())) {
-      return UsageError("--recorded-plan and --own-plan are for profile dumps (.json)");
-    }
     constexpr absl::string_view kEndings[] = {".csv", ".svg", ".html"};
     ASHLAR_RETURN_IF_ERROR(CheckEnding("--recorded-plan", dump_.recorded_plan, kEndings));
     return CheckEnding("--own-plan", dump_.own_plan, kEndings);
+  }
+  std::vector<IdleOptions> Idle(const ConsoleFlags& console) const override {
+    std::vector<IdleOptions> idle;
+    if (IsDump()) {
+      idle.push_back({{"Model"}, "a profile dump is shown as it was recorded"});
+    } else {
+      idle.push_back({{"Profile dumps"}, "it is for profile dumps (.json)"});
+    }
+    if (dot_) {
+      idle.push_back({{"--nodes"}, "--dot prints the graph for Graphviz, and nothing else"});
+      if (!console.prints()) idle.push_back({{"--dot"}, "--json takes stdout; try --json=FILE"});
+    }
+    return idle;
   }
   std::vector<std::string> OutputFiles() const override {
     return {dump_.recorded_plan, dump_.own_plan};
@@ -83,6 +93,7 @@ class InspectCommand final : public Command {
     Json document = console.Document(CompNode(), DefaultThreads());
     AddSummary(graph, summary, document);
     document["weights_checked"] = check_;
+    if (nodes_) document["nodes"] = NodesDocument(graph);
     document["packed"] = nullptr;
     if (model.packed.has_value()) {
       document["packed"] = {{"processor", model.packed->processor},
@@ -133,6 +144,34 @@ class InspectCommand final : public Command {
                     FormatName(ToString(node.op->params()), 200)});
     }
     return table.ToText();
+  }
+
+  static Json NodesDocument(const Graph& graph) {
+    Json nodes = Json::array();
+    for (const OperatorNode& node : graph.nodes()) {
+      if (node.op->role() != Role::kCompute) continue;
+      const Footprint footprint = FootprintOf(*node.op, graph.SiteOf(node));
+      Json inputs = Json::array(), outputs = Json::array(), parameters = Json::object();
+      for (int var : node.inputs) inputs.push_back(graph.var(var).name);
+      for (int var : node.outputs) {
+        const TensorType& type = graph.var(var).type;
+        outputs.push_back({{"name", graph.var(var).name},
+                           {"shape", ShapeJson(type.shape)},
+                           {"dtype", std::string(Name(type.dtype))}});
+      }
+      for (const auto& [name, value] : node.op->params()) {
+        parameters[name] = std::visit([](const auto& v) { return Json(v); }, value);
+      }
+      nodes.push_back({{"id", node.id},
+                       {"name", node.name},
+                       {"type", std::string(node.op->type())},
+                       {"inputs", std::move(inputs)},
+                       {"outputs", std::move(outputs)},
+                       {"computation_flop", footprint.computation},
+                       {"traffic_bytes", footprint.memory},
+                       {"parameters", std::move(parameters)}});
+    }
+    return nodes;
   }
 
   ModelFlags model_;

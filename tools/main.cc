@@ -59,6 +59,7 @@ absl::Status RunCommand(const Entry& entry, Console& console) {
   try {
     ASHLAR_RETURN_IF_ERROR(DefaultProcessor().status());
     ASHLAR_RETURN_IF_ERROR(command.CheckOptions());
+    ASHLAR_RETURN_IF_ERROR(CheckIdle(*entry.app, command.Idle(entry.flags)));
     std::vector<std::string> files = command.OutputFiles();
     if (entry.flags.json != "-") files.push_back(entry.flags.json);
     std::vector<std::string> values;

@@ -22,6 +22,13 @@ class OpsCommand final : public Command {
     app.add_flag("--markdown", markdown_, "a table for Markdown");
   }
 
+  std::vector<IdleOptions> Idle(const ConsoleFlags& console) const override {
+    std::vector<IdleOptions> idle;
+    if (onnx_) idle.push_back({{"--device"}, "--onnx lists what can be read, on any device"});
+    if (!console.prints()) idle.push_back({{"--markdown"}, "--json takes stdout"});
+    return idle;
+  }
+
   absl::Status Run(Console& console) override {
     if (onnx_) return ListOnnx(console);
     std::vector<Column> columns;

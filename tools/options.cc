@@ -233,6 +233,10 @@ absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags&
     return UsageError(absl::StrCat("--precision with --passes ", planning.passes,
                                    ": the pass `precision` is not among them"));
   }
+  if (execution.allow_tf32 && execution.device.type == CompNode::Type::kCpu) {
+    return UsageError(absl::StrCat("--allow-tf32 has no effect: ", execution.device.ToString(),
+                                   " computes in fp32 only"));
+  }
   if (planning.memory_budget >= 0 && planning.planner == "naive") {
     return UsageError(
         "--planner naive with --memory-budget: naive lets no two tensors share memory, so parts "

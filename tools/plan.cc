@@ -87,15 +87,29 @@ class PlanCommand final : public Command {
     }
     return CheckTogether(execution_, planning_);
   }
+  std::vector<IdleOptions> Idle(const ConsoleFlags& console) const override {
+    std::vector<IdleOptions> idle;
+    if (PlansBuffers()) {
+      idle.push_back({AllBut(*app_, {"MODEL", "--planner", "--align", "--plan-time", "--capacity",
+                                     "--compare", "--format", "--output"}),
+                      absl::StrCat("it is for models, and ", model_.path, " holds buffers")});
+    }
+    if (!console.prints() && output_.empty()) {
+      idle.push_back({{"--format"}, "--json takes stdout; say with -o where the plan goes"});
+    }
+    return idle;
+  }
   std::vector<std::string> OutputFiles() const override { return {output_, tile_info_}; }
 
   absl::Status Run(Console& console) override {
     console.ResultIsIn(output_);
-    if (model_.path == "-" || HasEnding(model_.path, ".csv")) return PlanCsv(console);
+    if (PlansBuffers()) return PlanCsv(console);
     return frontier_ ? ShowFrontier(console) : PlanModel(console);
   }
 
  private:
+  bool PlansBuffers() const { return model_.path == "-" || HasEnding(model_.path, ".csv"); }
+
   // The curve is made of many plans; what is about one of them is not for it.
   absl::Status CheckFrontierOptions() const {
     for (const char* option : {"--tile", "--memory-budget", "--tile-info", "--capacity",
@@ -118,11 +132,6 @@ class PlanCommand final : public Command {
   }
 
   absl::Status PlanCsv(Console& console) {
-    for (const char* option : {"--shape", "--scheduler", "--passes", "--inplace", "--workspace",
-                               "--tile", "--memory-budget", "--frontier", "--tile-info"}) {
-      if (app_->count(option) == 0) continue;
-      return UsageError(absl::StrCat(option, " is for models; ", model_.path, " holds buffers"));
-    }
     console.Progress(absl::StrCat("reading ", model_.path));
     const int64_t align = std::max<int64_t>(planning_.align, 1);
     absl::StatusOr<memory::CsvProblem> problem =

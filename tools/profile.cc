@@ -27,6 +27,8 @@
 namespace ashlar {
 namespace {
 
+constexpr size_t kRowsShown = 20;
+
 enum class SortBy { kTime, kMemory, kOrder };
 
 absl::StatusOr<SortBy> ParseSortBy(absl::string_view name) {
@@ -91,7 +93,7 @@ class ProfileCommand final : public Command {
         ->option_text("op|node")
         ->check(CLI::IsMember({"op", "node"}))
         ->group("Profile");
-    AddNumber(app, "--top", top_, 0, 1 << 30, "rows to show (default 20; 0: all)")
+    AddNumber(app, "--top", top_, 0, 1 << 30, "rows to show (default 20, in JSON all; 0: all)")
         ->group("Profile");
     AddNumber(app, "--warmup", warmup_, 0, 1 << 30,
               "runs before the one that is recorded (default 2)")
@@ -192,8 +194,10 @@ class ProfileCommand final : public Command {
     document["peak_gflops"] = peak;
     document["rows"] = Json::array();
     double sum = 0;
-    size_t shown = 0;
-    for (const Row& row : rows) {
+    const size_t listed = top_ > 0 ? std::min<size_t>(rows.size(), top_) : rows.size();
+    const size_t shown = top_ < 0 ? std::min(rows.size(), kRowsShown) : listed;
+    for (size_t i = 0; i < listed; ++i) {
+      const Row& row = rows[i];
       sum += row.ms;
       const double gflops =
           row.ms > 0 ? static_cast<double>(row.footprint.computation) / row.ms / 1e6 : 0;
@@ -205,8 +209,7 @@ class ProfileCommand final : public Command {
                                   {"memory", row.footprint.memory},
                                   {"gflops", gflops},
                                   {"kernel", row.kernel}});
-      if (top_ > 0 && shown == static_cast<size_t>(top_)) continue;
-      ++shown;
+      if (i >= shown) continue;
       table.AddRow({FormatName(row.name, 40), by_ == "op" ? absl::StrCat(row.steps) : row.type,
                     FormatMilliseconds(row.ms), absl::StrFormat("%.1f", Share(row.ms, total)),
                     absl::StrFormat("%.1f", Share(sum, total)), absl::StrFormat("%.1f", gflops),
@@ -233,7 +236,7 @@ class ProfileCommand final : public Command {
   std::string dump_, trace_, static_memory_info_;
   std::string by_ = "node";
   SortBy sort_ = SortBy::kTime;
-  int64_t top_ = 20;
+  int64_t top_ = -1;  // -1: the default; 0: all
   int64_t warmup_ = 2;
 };
 

@@ -41,6 +41,10 @@ class RunCommand final : public Command {
     ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, {".npz"}));
     return CheckTogether(execution_, planning_);
   }
+  std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
+    if (top_ > 0) return {};
+    return {{{"--labels"}, "--top 0 shows no classes"}};
+  }
   std::vector<std::string> OutputFiles() const override { return {output_}; }
 
   absl::Status Run(Console& console) override {

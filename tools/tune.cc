@@ -45,6 +45,10 @@ class TuneCommand final : public Command {
 
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
 
+  std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
+    return {{{"--no-autotune"}, "all kernels are tried, whatever is on record"}};
+  }
+
   absl::Status Run(Console& console) override {
     if (planning_.record.empty()) {
       return absl::FailedPreconditionError("no file for the record: give one with --kernels");

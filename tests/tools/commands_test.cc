@@ -255,6 +255,7 @@ TEST_F(CommandsTest, ProfileShowsAndWritesTheRun) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json rows = result.Json()["rows"];
   EXPECT_FALSE(rows.empty());
+  EXPECT_EQ(Ashlar("profile model.ash --top 2 --json").Json()["rows"].size(), 2u);
   for (const json& row : rows) {
     const double flops = row["computation"], ms = row["ms"];
     EXPECT_NEAR(row["gflops"].get<double>(), ms > 0 ? flops / ms / 1e6 : 0, 1e-6) << row;
@@ -291,6 +292,27 @@ TEST_F(CommandsTest, InspectSummarisesTheGraph) {
   EXPECT_GT(document["weights_bytes"], 4 * (32 * (27 + 288) + 320));
   EXPECT_THAT(Ashlar("inspect model.ash --dot").out, StartsWith("digraph"));
   EXPECT_THAT(Ashlar("inspect model.ash --nodes").out, HasSubstr("stride_h=2"));
+}
+
+// The document had no nodes.
+TEST_F(CommandsTest, InspectListsNodesInItsDocument) {
+  EXPECT_FALSE(Ashlar("inspect model.ash --json").Json().contains("nodes"));
+  const json document = Ashlar("inspect model.ash --nodes --json").Json();
+  const json& nodes = document["nodes"];
+  int64_t computation = 0;
+  bool found = false;
+  for (const json& node : nodes) {
+    computation += node["computation_flop"].get<int64_t>();
+    if (node["name"] != "conv1") continue;
+    found = true;
+    EXPECT_EQ(node["type"], "ConvolutionForward");
+    EXPECT_EQ(node["inputs"][0], "data");
+    EXPECT_EQ(node["outputs"][0]["shape"], json({2, 32, 8, 8}));
+    EXPECT_EQ(node["outputs"][0]["dtype"], "Float32");
+    EXPECT_EQ(node["parameters"]["stride_h"], 2);
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(computation, document["computation"]);
 }
 
 TEST_F(CommandsTest, ConvertCopiesAndExports) {

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Whether a plan depends on anything but its inputs: each model at a row of budgets, planned in several processes, half
+of them beside a process that keeps a core busy. Equal questions must have equal answers: exit code, messages, and the
+JSON document but for the times that planning took.
+
+    benchmarks/deterministic_plans.py [--ashlar build/release/ashlar] [--processes 10] [--budgets 12] [--models a,b]
+"""
+import argparse
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+
+MODELS = ["squeezenet", "mobilenet_v2", "inception_v1", "resnet18", "resnet50", "vgg19"]
+TIMES = ("plan_ms", "memory_plan_ms", "search_ms", "total_ms")
+
+
+def answer(command):
+    """What a process says, without the times."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    document = json.loads(done.stdout) if done.stdout.strip() else None
+    for key in TIMES:
+        if document:
+            document.pop(key, None)
+    return done.returncode, done.stderr, json.dumps(document, sort_keys=True)
+
+
+def busy():
+    while True:
+        pass
+
+
+def budgets_of(ashlar, model, options, count):
+    """From the smallest budget to the arena of the whole, in equal ratios; one too small, too."""
+    def arena(*more):
+        command = [ashlar, "plan", model, "--json", *options, *more]
+        document = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        return document["pools"]["arena"]["planned_bytes"]
+    least, whole = arena("--memory-budget", "min"), arena()
+    steps = max(count - 2, 1)
+    return [least - 1] + [int(least * (whole / least) ** (i / steps)) for i in range(count - 1)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ashlar", default="build/release/ashlar")
+    parser.add_argument("--processes", type=int, default=10)
+    parser.add_argument("--budgets", type=int, default=12)
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--image", type=int, help="side of the images (default: the model's)")
+    arguments = parser.parse_args()
+    ashlar = os.path.abspath(arguments.ashlar)
+    options = ["--threads", "1"]
+    different = questions = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name in arguments.models.split(","):
+            model = name + ".ash"
+            image = ["--image", str(arguments.image)] if arguments.image else []
+            subprocess.run([ashlar, "zoo", name, "-o", model, "-q", *image], check=True)
+            for budget in budgets_of(ashlar, model, options, arguments.budgets):
+                command = [ashlar, "plan", model, "--json", *options, "--memory-budget", str(budget)]
+                answers = set()
+                for process in range(arguments.processes):
+                    beside = None
+                    if process % 2 == 1:
+                        beside = multiprocessing.Process(target=busy, daemon=True)
+                        beside.start()
+                    answers.add(answer(command))
+                    if beside:
+                        beside.terminate()
+                        beside.join()
+                questions += 1
+                if len(answers) != 1:
+                    different += 1
+                    print(f"{name} within {budget} bytes: {len(answers)} answers")
+            print(f"{name}: {arguments.budgets} budgets in {arguments.processes} processes each", flush=True)
+    print(f"{different} of {questions} questions had more than one answer")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+// ashlar compare A B: the outputs of two models.
+#include <gmock/gmock.h>
+
+#include "tests/support/command/command_process.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using CompareModelsTest = CommandTest;
+
+// The second one was read as a profile dump: "nested deeper than 32".
+TEST_F(CompareModelsTest, OutputsAgreeOrDiffer) {
+  ASSERT_EQ(Ashlar("convert model.ash -o model.onnx").exit_code, 0);
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o s0.ash -q").exit_code, 0);
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 --seed 1 -o s1.ash -q").exit_code, 0);
+  const ProcessResult same = Ashlar("compare model.ash model.onnx --json");
+  ASSERT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_EQ(same.Json()["ok"], true);
+  EXPECT_EQ(same.Json()["other"], "model.onnx");
+  EXPECT_EQ(same.Json()["outputs"][0]["name"], "prob");
+  EXPECT_EQ(Ashlar("compare model.ash model.ash --passes-b none").exit_code, 0);
+  const ProcessResult different = Ashlar("compare s0.ash s1.ash");
+  EXPECT_EQ(different.exit_code, 5);
+  EXPECT_THAT(different.err, HasSubstr("first difference at "));
+}
+
+TEST_F(CompareModelsTest, WhatCannotBeComparedIsSaid) {
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o s0.ash -q").exit_code, 0);
+  const struct {
+    const char* arguments;
+    int exit_code;
+    const char* message;
+  } cases[] = {
+      {"model.ash s0.ash", 2, "model.ash takes data Float32{2,3,16,16}, and s0.ash data "},
+      {"model.ash none.ash", 6, "none.ash"},
+      {"model.ash dump.json", 2, "compare two models, or two profile dumps (.json)"},
+      {"model.ash s0.ash --ref x.npz", 2, "--ref and another model exclude each other"},
+      {"model.ash s0.ash --layers all", 2, "of two models the outputs are compared"},
+  };
+  for (const auto& test : cases) {
+    const ProcessResult result = Ashlar(std::string("compare ") + test.arguments);
+    EXPECT_EQ(result.exit_code, test.exit_code) << test.arguments;
+    EXPECT_THAT(result.err, HasSubstr(test.message)) << test.arguments;
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing

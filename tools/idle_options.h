@@ -1,0 +1,30 @@
+// Options that have no effect on a command line, and would be given in vain.
+#ifndef ASHLAR_TOOLS_IDLE_OPTIONS_H_
+#define ASHLAR_TOOLS_IDLE_OPTIONS_H_
+
+#include <CLI/App.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace ashlar {
+
+struct IdleOptions {
+  std::vector<std::string> options;  // their names ("--seed"), or of whole groups ("Planning")
+  std::string why;                   // behind "--seed has no effect: "
+};
+
+// All options and arguments of a command but these, and those that every command has: for the forms
+// of a command that read few of them.
+std::vector<std::string> AllBut(const CLI::App& app, absl::Span<const absl::string_view> names);
+
+// A usage error that names the first option given in vain. Options about input files are idle in
+// every command that is given none.
+absl::Status CheckIdle(const CLI::App& app, std::vector<IdleOptions> idle);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_IDLE_OPTIONS_H_
