@@ -8,8 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <utility>
+
+#include "graph/host_memory.h"
 
 namespace ashlar {
 namespace {
@@ -34,11 +35,11 @@ std::shared_ptr<void> ZeroBlock(size_t bytes) {
   if (bytes >= kOwnPages) {
     void* const pages =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) throw std::bad_alloc();
+    if (pages == MAP_FAILED) throw HostMemoryExhausted("a tensor", static_cast<int64_t>(bytes));
     return {pages, [bytes](void* block) { munmap(block, bytes); }};
   }
   void* const block = std::aligned_alloc(64, bytes);
-  if (block == nullptr) throw std::bad_alloc();
+  if (block == nullptr) throw HostMemoryExhausted("a tensor", static_cast<int64_t>(bytes));
   std::memset(block, 0, bytes);
   return {block, std::free};
 }

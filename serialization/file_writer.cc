@@ -7,11 +7,36 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "graph/status.h"
 
 namespace ashlar {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a chain of symbolic links ends in, which need not be there.
+std::string FollowLinks(const std::string& path, std::error_code& error) {
+  constexpr int kMostLinks = 40;  // as the system has it
+  fs::path at = path;
+  std::error_code none;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(at, none)); ++links) {
+    if (links == kMostLinks) {
+      error = std::make_error_code(std::errc::too_many_symbolic_link_levels);
+      break;
+    }
+    const fs::path next = fs::read_symlink(at, error);
+    if (error) break;
+    at = next.is_absolute() ? next : at.parent_path() / next;
+  }
+  return at.string();
+}
+
+}  // namespace
 
 absl::Status FileWriter::Error(int error, absl::string_view what) const {
   const absl::Status status = absl::ErrnoToStatus(error, absl::StrCat(path_, ": ", what));
@@ -30,15 +55,13 @@ absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string
     if (writer->fd_ < 0) return writer->Error(errno, "cannot write");
     return writer;
   }
-  if (exists) {
-    if (access(path.c_str(), W_OK) != 0) return writer->Error(errno, "cannot write");
-    if (char* resolved = realpath(path.c_str(), nullptr)) {
-      writer->target_ = resolved;
-      std::free(resolved);
-    }
-  }
+  if (exists && access(path.c_str(), W_OK) != 0) return writer->Error(errno, "cannot write");
+  std::error_code error;
+  writer->target_ = FollowLinks(path, error);
+  if (error) return writer->Error(error.value(), "cannot write");
+  writer->copies_ = exists && info.st_nlink > 1;
   writer->temporary_ = writer->target_ + ".XXXXXX";
-  writer->fd_ = mkostemp(writer->temporary_.data(), O_CLOEXEC);
+  writer->fd_ = mkostemp(writer->temporary_.data(), O_CLOEXEC);  // for reading, too
   if (writer->fd_ < 0) {
     writer->temporary_.clear();
     return writer->Error(errno, "cannot write");
@@ -67,7 +90,29 @@ absl::Status FileWriter::Write(const void* data, size_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status FileWriter::CopyToTarget() {
+  const int fd = open(target_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (fd < 0) return Error(errno, "cannot write");
+  const int source = std::exchange(fd_, fd);
+  absl::Status status;
+  std::vector<char> buffer(1 << 20);
+  for (off_t at = 0; status.ok();) {
+    const ssize_t size = pread(source, buffer.data(), buffer.size(), at);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) status = Error(errno, "cannot read back what was written");
+    if (size <= 0) break;
+    status = Write(buffer.data(), static_cast<size_t>(size));
+    at += size;
+  }
+  close(source);
+  return status;
+}
+
 absl::Status FileWriter::Commit() {
+  if (copies_) {
+    ASHLAR_RETURN_IF_ERROR(CopyToTarget());
+    unlink(std::exchange(temporary_, "").c_str());
+  }
   if (!temporary_.empty() && fsync(fd_) != 0) return Error(errno, "cannot write");
   const int fd = std::exchange(fd_, -1);
   if (close(fd) != 0) return Error(errno, "cannot write");

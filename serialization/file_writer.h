@@ -11,8 +11,10 @@
 namespace ashlar {
 
 // Writes to a temporary file in the same folder, and Commit renames it over the path. Without
-// Commit nothing is left behind. Symbolic links are followed; a path that is there and no regular
-// file (a pipe, /dev/stdout) is written in place. Errors name the path.
+// Commit nothing is left behind. Symbolic links are followed, also to what is not there yet. A file
+// of several names (hard links) stays one file: Commit copies the temporary file into it. A path
+// that is there and no regular file (a pipe, /dev/stdout) is written in place. Errors name the
+// path.
 class FileWriter {
  public:
   static absl::StatusOr<std::unique_ptr<FileWriter>> Create(const std::string& path);
@@ -27,10 +29,13 @@ class FileWriter {
  private:
   FileWriter() = default;
   absl::Status Error(int error, absl::string_view what) const;
+  // Writes what the temporary file holds into the target.
+  absl::Status CopyToTarget();
 
   std::string path_;       // as the caller named it
   std::string target_;     // with links resolved
   std::string temporary_;  // empty: in place
+  bool copies_ = false;    // to the target, which has other names
   int fd_ = -1;
 };
 

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "graph/host_memory.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -29,7 +30,8 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> MappedFile::Map(int fd, const 
   } else if (info.st_size > 0) {
     data = mmap(nullptr, info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) {
-      status = absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot map"));
+      status = errno == ENOMEM ? NoHostMemory(absl::StrCat(path, ": cannot map"), info.st_size)
+                               : absl::ErrnoToStatus(errno, absl::StrCat(path, ": cannot map"));
     }
   }
   close(fd);

@@ -247,8 +247,9 @@ absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
 
 absl::Status WriteNpz(const NamedTensors& tensors, const std::string& path) {
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<FileWriter> file, FileWriter::Create(path));
-  if (absl::Status status = Write(tensors, *file); !status.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
+  if (const absl::Status status = Write(tensors, *file); !status.ok()) {
+    // Errors of writing name the path.
+    return absl::IsInvalidArgument(status) ? Annotate(status, path) : status;
   }
   return file->Commit();
 }

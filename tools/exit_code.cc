@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/cord.h"
+#include "runtime/plan/tiled_plan.h"
 
 namespace ashlar {
 namespace {
@@ -12,6 +13,9 @@ constexpr char kPayload[] = "ashlar/exit_code";
 }  // namespace
 
 absl::Status WithExitCode(absl::Status status, ExitCode code) {
+  if (code == ExitCode::kRejectedInput && absl::IsResourceExhausted(status)) {
+    code = ExitCode::kDoesNotFit;
+  }
   if (!status.ok() && !status.GetPayload(kPayload)) {
     status.SetPayload(kPayload, absl::Cord(std::string(1, static_cast<char>(code))));
   }
@@ -23,6 +27,7 @@ ExitCode ExitCodeOf(const absl::Status& status) {
   if (const auto payload = status.GetPayload(kPayload)) {
     return static_cast<ExitCode>(static_cast<unsigned char>(std::string(*payload)[0]));
   }
+  if (status.GetPayload(kNoSuchTiles)) return ExitCode::kUsage;
   return absl::IsResourceExhausted(status) ? ExitCode::kDoesNotFit : ExitCode::kFailure;
 }
 

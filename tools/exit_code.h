@@ -17,11 +17,12 @@ enum class ExitCode {
   kInterrupted = 130,  // by the user, as shells say of a process that SIGINT ended
 };
 
-// The same error, to end the program with this code. An error that has a code keeps it.
+// The same error, to end the program with this code. An error that has a code keeps it; and memory
+// that does not suffice to read a file is no fault of the file: kRejectedInput becomes kDoesNotFit.
 absl::Status WithExitCode(absl::Status status, ExitCode code);
 
-// The one place where an exit code is decided: that of WithExitCode, else kDoesNotFit for
-// ResourceExhausted and kFailure for any other error.
+// The one place where an exit code is decided: that of WithExitCode, else kUsage for tiles that the
+// graph does not have, kDoesNotFit for ResourceExhausted and kFailure for any other error.
 ExitCode ExitCodeOf(const absl::Status& status);
 
 inline absl::Status UsageError(absl::string_view message) {

@@ -36,6 +36,15 @@ bool IsImage(const std::string& path) {
   return false;
 }
 
+// By its ending, a picture of a kind that nobody reads here: its bytes are no tensor.
+bool IsUnknownPicture(const std::string& path) {
+  for (const char* ending : {".bmp", ".gif", ".webp", ".tif", ".tiff", ".pgm", ".pbm", ".tga",
+                             ".heic", ".avif", ".jxl", ".jp2", ".exr", ".ico", ".svg"}) {
+    if (HasEnding(path, ending)) return true;
+  }
+  return false;
+}
+
 // [N, H, W, C] to [N, C, H, W], in Float32.
 HostTensor ToChannelsFirst(const HostTensor& x) {
   const Shape& s = x.shape();
@@ -187,6 +196,10 @@ class InputReader {
     if (HasEnding(path, ".npy")) {
       ASHLAR_ASSIGN_OR_RETURN(HostTensor array, ReadNpy(path));
       return Prepared(std::move(array), type, path);
+    }
+    if (IsUnknownPicture(path)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": unknown kind of picture; expected .png, .jpg or .ppm, or an array in .npy"));
     }
     return ReadRaw(path, type);
   }

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graph/host_memory.h"
 #include "graph/status.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device_library.h"
@@ -69,9 +70,19 @@ absl::Status RunCommand(const Entry& entry, Console& console) {
     }
     ASHLAR_RETURN_IF_ERROR(CheckOutputFiles(files, std::move(values)));
     return command.Run(console);
+  } catch (const HostMemoryExhausted& error) {
+    return error.status();
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("the host's memory does not suffice");
+    return HostMemoryError("the host's memory does not suffice");
   }
+}
+
+// With what may help where a command ran out of the host's memory.
+absl::Status WithMemoryHint(const absl::Status& status, const CLI::App& app) {
+  const CLI::Option* const prefer = app.get_option_no_throw("--prefer");
+  if (!status.GetPayload(kHostMemory) || prefer == nullptr || prefer->count() > 0) return status;
+  return absl::ResourceExhaustedError(
+      absl::StrCat(status.message(), "; --prefer memory takes less for weights and kernels"));
 }
 
 int Report(const absl::Status& status) {
@@ -168,7 +179,7 @@ int Main(int argc, char** argv) {
     Console console(entry.row->name, entry.flags);
     const absl::Status status = RunCommand(entry, console);
     const absl::Status finished = console.Finish();
-    return Report(status.ok() ? finished : status);
+    return Report(status.ok() ? finished : WithMemoryHint(status, *entry.app));
   }
   return Report(UsageError("no subcommand"));
 }

@@ -210,7 +210,8 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
             "for the search of a plan that meets the bound, counted (default 250ms)")
       ->group(group);
   AddParsed(app, "--tile" + suffix, flags.tiles, TileSpec::Parse, "SPEC",
-            "execute in parts, as `plan --memory-budget` prints it")
+            "execute in parts, as `plan --memory-budget` prints it: FROM-TO:KIND[;...], ids of "
+            "operators and batchN, rowsN, linesN, gridNxM or inputgridNxM (`inspect --nodes`)")
       ->group(group);
   AddParsed(app, "--memory-budget" + suffix, flags.memory_budget, ParseBudget, "SIZE|min",
             "execute in parts, the fastest that fit the arena into so many bytes; else exit 3")
@@ -308,7 +309,9 @@ PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& 
 
 void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
   app.add_option("MODEL", flags.path, what)->required()->option_text(" ");
-  AddRepeated(app, "--shape", flags.shapes, "NAME=1x3x224x224", "another shape for an input")
+  AddRepeated(app, "--shape", flags.shapes, "NAME=1x3x224x224",
+              "another shape for an input: the batch, "
+              "and the size of images where the model pools whatever it gets")
       ->group("Model");
   app.add_option("--outputs", flags.outputs, "values where an .onnx model is to end")
       ->option_text("NAME,...")
@@ -324,10 +327,12 @@ void AddInputFlags(CLI::App& app, InputFlags& flags) {
               ".npy, .npz, .png, .jpg, .ppm or raw (default: random); several fill a batch")
       ->group("Inputs");
   AddParsed(app, "--mean", flags.mean, ParseNumbers, "R,G,B",
-            "subtracted from each channel (photographs: ImageNet's)")
+            "subtracted from each channel, of 0 to 255 in photographs (default there: ImageNet's, "
+            "or 0 beside --scale)")
       ->group("Inputs");
   AddParsed(app, "--scale", flags.scale, ParseNumbers, "R,G,B",
-            "each channel is then multiplied by this (photographs: ImageNet's)")
+            "each channel is then multiplied by this (default for photographs: ImageNet's, or 1 "
+            "beside --mean)")
       ->group("Inputs");
   AddParsed(app, "--layout", flags.nhwc, ParseLayout, "nchw|nhwc",
             "of array and raw files (default nchw)")

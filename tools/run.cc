@@ -28,7 +28,7 @@ class RunCommand final : public Command {
         ->group("Outputs");
     AddNumber(app, "--top", top_, 0, 1 << 30, "best classes of each image (default 5; 0: none)")
         ->group("Outputs");
-    app.add_option("--labels", labels_, "names of the classes, one a line")
+    app.add_option("--labels", labels_, "names of the classes, one a line, as many as there are")
         ->option_text("FILE")
         ->group("Outputs");
     AddExecutionFlags(app, execution_);
@@ -56,6 +56,10 @@ class RunCommand final : public Command {
       labels = *std::move(lines);
     }
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    if (!labels_.empty()) {
+      const absl::Status fits = CheckLabels(labels_, labels, model.graph);
+      if (!fits.ok()) return WithExitCode(fits, ExitCode::kRejectedInput);
+    }
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(
@@ -103,7 +107,7 @@ class RunCommand final : public Command {
       for (const ScoredClass& c : images[image]) {
         Json entry = {{"class", c.index}, {"value", c.value}};
         std::string label;
-        if (c.index < static_cast<int64_t>(labels.size())) {
+        if (tensor.shape()[1] == static_cast<int64_t>(labels.size())) {
           entry["label"] = labels[c.index];
           label = FormatName(labels[c.index], 24) + " ";
         }

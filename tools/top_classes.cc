@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graph/status.h"
@@ -34,12 +36,33 @@ std::vector<std::vector<ScoredClass>> TopClasses(const HostTensor& scores, int64
 
 absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path) {
   ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-  const absl::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
-                               file->bytes().size());
+  absl::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  if (absl::StrContains(text, '\0')) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": no text; expected labels, one a line"));
+  }
+  text = absl::StripPrefix(text, "\xEF\xBB\xBF");  // a byte order mark
   std::vector<std::string> labels;
   for (absl::string_view line : absl::StrSplit(text, '\n'))
     labels.emplace_back(absl::StripSuffix(line, "\r"));
-  return labels;
+  while (!labels.empty() && labels.back().empty()) labels.pop_back();
+  if (!labels.empty()) return labels;
+  return absl::InvalidArgumentError(absl::StrCat(path, ": no labels; expected one a line"));
+}
+
+absl::Status CheckLabels(const std::string& path, const std::vector<std::string>& labels,
+                         const Graph& graph) {
+  std::string outputs;
+  for (const Binding& output : graph.outputs()) {
+    const Shape& shape = graph.var(output.var).type.shape;
+    if (shape.rank() == 2 && shape[1] == static_cast<int64_t>(labels.size())) {
+      return absl::OkStatus();
+    }
+    absl::StrAppend(&outputs, outputs.empty() ? "" : ", ", output.name, " ", shape.ToString());
+  }
+  return absl::InvalidArgumentError(absl::StrCat(path, ": ", labels.size(),
+                                                 " labels, and no output has so many classes; the "
+                                                 "outputs are ",
+                                                 outputs));
 }
 
 }  // namespace ashlar

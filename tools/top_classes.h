@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/graph.h"
 #include "graph/tensor.h"
 
 namespace ashlar {
@@ -19,8 +20,13 @@ struct ScoredClass {
 // the first.
 std::vector<std::vector<ScoredClass>> TopClasses(const HostTensor& scores, int64_t count);
 
-// The lines of a file of labels.
+// The lines of a file of labels, without a byte order mark and empty lines at the end.
+// InvalidArgument where there are none, or the file is no text.
 absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path);
+
+// InvalidArgument, naming the file, where none of the graph's outputs has so many classes.
+absl::Status CheckLabels(const std::string& path, const std::vector<std::string>& labels,
+                         const Graph& graph);
 
 }  // namespace ashlar
 

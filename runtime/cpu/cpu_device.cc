@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "graph/host_memory.h"
 #include "graph/status.h"
 #include "runtime/cpu/host_processor.h"
 #include "runtime/cpu/kernels.h"
@@ -45,8 +46,7 @@ class CpuDevice final : public Device {
     void* data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(comp_node_.ToString(), ": no ", bytes, " bytes of memory to be had"));
+      return NoHostMemory(comp_node_.ToString(), bytes);
     }
     return std::make_unique<CpuMemory>(data, bytes);
   }

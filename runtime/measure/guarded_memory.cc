@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "graph/host_memory.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -14,7 +15,7 @@ absl::StatusOr<std::unique_ptr<GuardedMemory>> GuardedMemory::Allocate(int64_t b
   void* mapping = mmap(nullptr, static_cast<size_t>(usable + page), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) {
-    return absl::ResourceExhaustedError(absl::StrCat("no ", bytes, " bytes of memory to be had"));
+    return NoHostMemory("memory with a guard page", bytes);
   }
   memory->mapping_ = mapping;
   memory->mapped_ = usable + page;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
 #include "graph/status.h"
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
@@ -43,7 +45,13 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanSpec(const RewrittenGraph& rew
   report.name = "tile";
   report.operators_before = CountOperators(rewritten.graph);
   RewrittenGraph tiled;
-  ASHLAR_ASSIGN_OR_RETURN(tiled.graph, Tile(rewritten.graph, spec, order.order, Operators()));
+  absl::StatusOr<Graph> tiles = Tile(rewritten.graph, spec, order.order, Operators());
+  if (!tiles.ok()) {
+    absl::Status error = Annotate(tiles.status(), absl::StrCat("tiles '", spec.ToString(), "'"));
+    error.SetPayload(kNoSuchTiles, absl::Cord());
+    return error;
+  }
+  tiled.graph = *std::move(tiles);
   report.operators_after = CountOperators(tiled.graph);
   report.arena_bytes_before = order.peak_bytes;
   const double flops = WeightFlops(rewritten.graph), all = WeightFlops(tiled.graph);

@@ -12,7 +12,11 @@
 
 namespace ashlar {
 
-// In the tiles that are wished for.
+// A payload of the errors of tiles that a graph does not have.
+inline constexpr char kNoSuchTiles[] = "ashlar/no_such_tiles";
+
+// In the tiles that are wished for; InvalidArgument with that payload where the graph does not have
+// them.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& rewritten,
                                                         const PlanRequest& request);
 

@@ -91,6 +91,24 @@ TEST(FileWriter, LookingWhetherAPathCanBeWrittenChangesNothing) {
   EXPECT_EQ(dir.count(), 2u);
 }
 
+// Its other names kept the old content.
+TEST(FileWriter, AFileOfTwoNamesStaysOneFile) {
+  TempDir dir;
+  WriteWholeFile(dir / "x", std::string(3'000'000, 'o'));
+  ASSERT_EQ(link((dir / "x").c_str(), (dir / "y").c_str()), 0);
+  for (const size_t size : {size_t{2'500'000}, size_t{3}}) {
+    ASSERT_TRUE(IsOk(WriteFile(dir / "x", std::string(size, 'n'))));
+    EXPECT_TRUE(ReadWholeFile(dir / "y") == std::string(size, 'n'));
+    EXPECT_EQ(std::filesystem::hard_link_count(dir / "x"), 2u);
+    EXPECT_EQ(dir.count(), 2u);
+  }
+  {
+    auto writer = testing::Value(FileWriter::Create(dir / "x"));
+    ASSERT_TRUE(IsOk(writer->Write("half")));
+  }
+  EXPECT_EQ(ReadWholeFile(dir / "y"), "nnn");
+}
+
 TEST(FileWriter, FollowsLinksAndWritesDevicesInPlace) {
   TempDir dir;
   WriteWholeFile(dir / "x", "old");
@@ -98,6 +116,15 @@ TEST(FileWriter, FollowsLinksAndWritesDevicesInPlace) {
   ASSERT_TRUE(IsOk(WriteFile(dir / "link", "new")));
   EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
   EXPECT_EQ(ReadWholeFile(dir / "x"), "new");
+  // A link to what is not there yet was replaced by a file.
+  ASSERT_EQ(mkdir((dir / "folder").c_str(), 0755), 0);
+  ASSERT_EQ(symlink("folder/y", (dir / "dangling").c_str()), 0);
+  ASSERT_EQ(symlink("dangling", (dir / "chain").c_str()), 0);
+  ASSERT_TRUE(IsOk(WriteFile(dir / "chain", "there")));
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "dangling"));
+  EXPECT_EQ(ReadWholeFile(dir / "folder/y"), "there");
+  ASSERT_EQ(symlink("circle", (dir / "circle").c_str()), 0);
+  EXPECT_TRUE(FailsWith(WriteFile(dir / "circle", "new"), "circle: cannot write"));
   ASSERT_TRUE(IsOk(WriteFile("/dev/null", "new")));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }

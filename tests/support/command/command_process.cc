@@ -62,10 +62,16 @@ ProcessResult CommandTest::AshlarAlone(const std::string& arguments) {
   return Execute(program, arguments);
 }
 
-ProcessResult CommandTest::Execute(const std::string& program, const std::string& arguments) {
+ProcessResult CommandTest::AshlarWithin(int64_t bytes, const std::string& arguments) {
+  return Execute(ASHLAR_COMMAND, arguments, "ulimit -v " + std::to_string(bytes / 1024) + "; ");
+}
+
+ProcessResult CommandTest::Execute(const std::string& program, const std::string& arguments,
+                                   const std::string& before) {
   // With a record of kernels of its own, not the user's.
-  const std::string command = "cd '" + folder_ + "' && { ASHLAR_KERNELS=kernels.json '" + program +
-                              "' " + arguments + "; } >stdout.txt 2>stderr.txt </dev/null";
+  const std::string command = "cd '" + folder_ + "' && { " + before +
+                              "ASHLAR_KERNELS=kernels.json '" + program + "' " + arguments +
+                              "; } >stdout.txt 2>stderr.txt </dev/null";
   return ResultOf(std::system(command.c_str()));
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -39,6 +40,8 @@ class CommandTest : public ::testing::Test {
   static ProcessResult Ashlar(const std::string& arguments);
   // The same with a copy of the command that has no other file beside it.
   static ProcessResult AshlarAlone(const std::string& arguments);
+  // Runs it with so many bytes of addresses.
+  static ProcessResult AshlarWithin(int64_t bytes, const std::string& arguments);
   // Runs `ashlar ARGUMENTS` and sends it SIGINT once it has had a handler for so long, or has had
   // none for a minute.
   static ProcessResult AshlarInterrupted(const std::string& arguments, int delay_ms);
@@ -47,7 +50,9 @@ class CommandTest : public ::testing::Test {
   static void Write(const std::string& name, const std::string& text);
 
  private:
-  static ProcessResult Execute(const std::string& program, const std::string& arguments);
+  // `before`: a command of the shell, ending in ';'.
+  static ProcessResult Execute(const std::string& program, const std::string& arguments,
+                               const std::string& before = "");
   static ProcessResult ResultOf(int status);
   static std::string folder_;
 };

@@ -1,0 +1,93 @@
+// Labels, pictures, tiles and memory that do not suit: what is said, and how the command ends.
+#include <gmock/gmock.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/command/command_process.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using RefusedInputsTest = CommandTest;
+
+struct Case {
+  std::string arguments;
+  int exit_code;
+  const char* message;
+};
+
+void ExpectRefused(const Case& test, const ProcessResult& result) {
+  EXPECT_EQ(result.exit_code, test.exit_code) << test.arguments;
+  EXPECT_THAT(result.err, HasSubstr(test.message)) << test.arguments;
+}
+
+// They were accepted, and no label or a wrong one was shown.
+TEST_F(RefusedInputsTest, LabelsThatDoNotFit) {
+  Write("nine.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\n");
+  Write("empty.txt", "\n\n");
+  Write("picture.png", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16));
+  for (const Case& test : {Case{"--labels nine.txt", 6,
+                                "nine.txt: 9 labels, and no output has so many classes; the "
+                                "outputs are prob {2,10}"},
+                           Case{"--labels empty.txt", 6, "empty.txt: no labels"},
+                           Case{"--labels picture.png", 6, "picture.png: no text"}}) {
+    ExpectRefused(test, Ashlar("run model.ash " + test.arguments));
+  }
+  Write("ten.txt",
+        "\xEF\xBB\xBF"
+        "zero\r\na\nb\nc\nd\ne\nf\ng\nh\ni\n\n");
+  const ProcessResult result = Ashlar("run model.ash --top 10 --labels ten.txt --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json document = result.Json();
+  for (const nlohmann::json& entry : document["outputs"][0]["top"][0]) {
+    if (entry["class"] == 0) {
+      EXPECT_EQ(entry["label"], "zero");
+    }
+  }
+}
+
+// They were taken for the bytes of a tensor.
+TEST_F(RefusedInputsTest, UnknownKindsOfPictures) {
+  for (const char* file : {"a.bmp", "b.webp", "c.tif", "d.GIF", "e.pgm"}) {
+    Write(file, std::string(2 * 3 * 16 * 16 * 4, 'x'));  // the size of the input
+    ExpectRefused({file, 6, "unknown kind of picture; expected .png"},
+                  Ashlar(absl::StrCat("run model.ash --input ", file)));
+  }
+}
+
+// Those wrong by meaning ended in 1, those wrong by grammar in 2.
+TEST_F(RefusedInputsTest, TilesThatTheModelDoesNotHave) {
+  for (const std::string tiles :
+       {"0-93:rows2", "0-1:rows1000", "9999-10000:batch2", "0-1:rows", "0-1:inputgrid2"}) {
+    for (const char* command : {"plan", "run", "verify", "bench", "tune"}) {
+      const std::string arguments = absl::StrCat(command, " model.ash --tile ", tiles);
+      ExpectRefused({arguments, 2, "tile"}, Ashlar(arguments));
+    }
+  }
+  EXPECT_THAT(Ashlar("plan -h").out, HasSubstr("inputgridNxM"));
+}
+
+// Mapping the file ended in 6, packing in a message without a number.
+TEST_F(RefusedInputsTest, MemoryThatDoesNotSuffice) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need more addresses than there is memory";
+#endif
+  ASSERT_EQ(Ashlar("zoo resnet18 -o r18.ash -q").exit_code, 0);
+  int refused = 0;
+  for (int64_t mebibytes = 60; mebibytes <= 300; mebibytes += 15) {
+    const ProcessResult result =
+        AshlarWithin(mebibytes << 20, "run r18.ash --threads 1 --no-autotune");
+    // The system's loader, or a library's start, may need more than that.
+    if (result.exit_code != 3) continue;
+    ++refused;
+    EXPECT_THAT(result.err, HasSubstr(absl::StrCat("ulimit -v allows ", mebibytes << 20)));
+    EXPECT_THAT(result.err, AnyOf(HasSubstr(" bytes of memory are not to be had"),
+                                  HasSubstr("the host's memory does not suffice")));
+    EXPECT_THAT(result.err, HasSubstr("--prefer memory"));
+  }
+  EXPECT_GT(refused, 2);
+}
+
+}  // namespace
+}  // namespace ashlar::testing
