@@ -21,6 +21,10 @@ constexpr int kColumns = 436;
 constexpr int kRows = 244;
 constexpr int kShades = 8;
 
+std::string ExactBytes(int64_t bytes) {
+  return absl::StrCat(bytes, bytes == 1 ? " byte" : " bytes");
+}
+
 std::string Bytes(int64_t bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   int unit = 0;
@@ -158,11 +162,11 @@ class Picture {
       const double share = std::log2(static_cast<double>(highest_) / static_cast<double>(b.size));
       out_ << absl::StrFormat(
           "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"hsl(%.0f,70%%,72%%)\">"
-          "<title>%s&#10;%d bytes (%s) at %d&#10;steps [%d, %d)</title></rect>\n",
+          "<title>%s&#10;%s (%s) at %d&#10;steps [%d, %d)</title></rect>\n",
           x, Y(top), X(static_cast<double>(b.upper)) - x,
           Y(static_cast<double>(plan_.offsets[i])) - Y(top),
-          std::clamp(20 + share * 22, 20.0, 260.0), name, b.size, Bytes(b.size), plan_.offsets[i],
-          b.lower, b.upper);
+          std::clamp(20 + share * 22, 20.0, 260.0), name, ExactBytes(b.size), Bytes(b.size),
+          plan_.offsets[i], b.lower, b.upper);
     }
     out_ << "</g>\n";
   }
@@ -241,8 +245,8 @@ class Picture {
     const double y = Y(static_cast<double>(bytes));
     out_ << absl::StrFormat(
         "<path d=\"M%g %.2fH%g\" stroke=\"%s\" stroke-dasharray=\"6 3\"/>"
-        "<text x=\"%g\" y=\"%.2f\" text-anchor=\"end\" fill=\"%s\">%s %d bytes (%s)</text>\n",
-        kLeft, y, kRight, color, kRight, y + shift, color, label, bytes, Bytes(bytes));
+        "<text x=\"%g\" y=\"%.2f\" text-anchor=\"end\" fill=\"%s\">%s %s (%s)</text>\n",
+        kLeft, y, kRight, color, kRight, y + shift, color, label, ExactBytes(bytes), Bytes(bytes));
   }
 
   const Problem& problem_;

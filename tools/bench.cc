@@ -158,7 +158,7 @@ class BenchCommand final : public Command {
     Report report;
     report.load_ms = MillisecondsSince(start);
     if (pipeline_.in_flight > 1 && !load.overlaps()) {
-      console.Note(absl::StrCat("note: on ", execution_.device.ToString(),
+      console.Note(absl::StrCat("on ", execution_.device.ToString(),
                                 " each run is over before the next one begins"));
     }
     ASHLAR_ASSIGN_OR_RETURN(report.first_run_ms, load.RunEachOnce());

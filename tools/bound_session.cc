@@ -38,9 +38,8 @@ absl::StatusOr<std::unique_ptr<BoundSession>> BoundSession::Bind(
 
 void NoteRecording(const absl::Status& status, Console& console) {
   if (status.ok()) return;
-  console.Note(
-      absl::StrCat("note: the device took each step by itself, as runs could not be recorded: ",
-                   status.message()));
+  console.Note(absl::StrCat("the device took each step by itself, as runs could not be recorded: ",
+                            status.message()));
 }
 
 }  // namespace ashlar

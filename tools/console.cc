@@ -34,7 +34,7 @@ void Console::Progress(absl::string_view text) {
 void Console::Note(absl::string_view text) {
   if (flags_.quiet) return;
   ClearProgress();
-  std::fprintf(stderr, "%s\n", absl::StrCat(text).c_str());
+  std::fprintf(stderr, "note: %s\n", std::string(text).c_str());
 }
 
 void Console::ClearProgress() {

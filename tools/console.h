@@ -28,7 +28,7 @@ class Console {
   void ResultIsIn(absl::string_view file) { result_is_in_file_ = !file.empty(); }
   // What the program is doing now: one line that the next one replaces, on a terminal only.
   void Progress(absl::string_view text);
-  // Something worth knowing, on stderr.
+  // Something worth knowing, on stderr: "note: TEXT".
   void Note(absl::string_view text);
 
   // A document with the keys that all have.

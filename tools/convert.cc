@@ -66,8 +66,9 @@ class ConvertCommand final : public Command {
       console.Progress(absl::StrCat("writing ", output_));
       ASHLAR_RETURN_IF_ERROR(writer.write(model.graph, output_));
       const GraphSummary summary = Summarize(model.graph);
-      console.Print(absl::StrFormat("%s -> %s: %d operators, weights %s\n", model_.path, output_,
-                                    summary.num_operators, FormatBytes(summary.weights_bytes)));
+      console.Print(absl::StrFormat("%s -> %s: %s, weights %s\n", model_.path, output_,
+                                    Counted(summary.num_operators, "operator"),
+                                    FormatBytes(summary.weights_bytes)));
       Json document = console.Document(CompNode(), DefaultThreads());
       document["file"] = output_;
       AddSummary(model.graph, summary, document);
@@ -89,9 +90,9 @@ class ConvertCommand final : public Command {
     const PackedModel packed = Executable::ToPacked(std::move(executable));
     console.Progress(absl::StrCat("writing ", output_));
     ASHLAR_RETURN_IF_ERROR(WriteModel(model.graph, packed, output_));
-    console.Print(absl::StrFormat("%s -> %s: packed for %s, %s in %d parts\n", model_.path, output_,
+    console.Print(absl::StrFormat("%s -> %s: packed for %s, %s in %s\n", model_.path, output_,
                                   packed.processor, FormatBytes(packed.pool_bytes),
-                                  packed.weights.size()));
+                                  Counted(packed.weights.size(), "part")));
     Json document = console.Document(CompNode(), execution.threads);
     document["file"] = output_;
     document["packed"] = {{"processor", packed.processor},

@@ -109,7 +109,7 @@ std::string KernelRecordFact(const absl::StatusOr<Device*>& cpu,
   const absl::StatusOr<KernelRecord> record =
       LoadKernelRecord(path, (*cpu)->measured_as(processor.value_or((*cpu)->processor())));
   if (!record.ok()) return std::string(record.status().message());
-  return absl::StrCat(path, ": ", record->choices.size(), " problems");
+  return absl::StrCat(path, ": ", Counted(record->choices.size(), "problem"));
 }
 
 class DoctorCommand final : public Command {

@@ -4,15 +4,24 @@
 #include <array>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace ashlar {
 
+std::string Counted(int64_t number, absl::string_view noun) {
+  return absl::StrCat(number, " ", noun, number == 1 ? "" : "s");
+}
+
 std::string FormatBytes(int64_t bytes) {
-  const double value = static_cast<double>(bytes);
+  double value = static_cast<double>(bytes) / 1024;
   if (bytes < 1024) return absl::StrFormat("%d B", bytes);
-  if (bytes < 1024 * 1024) return absl::StrFormat("%.1f KiB", value / 1024);
-  return absl::StrFormat("%.2f MiB", value / (1024 * 1024));
+  if (value < 1024) return absl::StrFormat("%.1f KiB", value);
+  for (const char* unit : {"MiB", "GiB"}) {
+    value /= 1024;
+    if (value < 1024) return absl::StrFormat("%.2f %s", value, unit);
+  }
+  return absl::StrFormat("%.2f TiB", value / 1024);
 }
 
 std::string FormatMilliseconds(double milliseconds) {
@@ -22,7 +31,8 @@ std::string FormatMilliseconds(double milliseconds) {
 }
 
 std::string FormatFlops(int64_t operations) {
-  constexpr std::array<const char*, 4> kUnits = {"FLOP", "kFLOP", "MFLOP", "GFLOP"};
+  constexpr std::array<const char*, 7> kUnits = {"FLOP",  "kFLOP", "MFLOP", "GFLOP",
+                                                 "TFLOP", "PFLOP", "EFLOP"};
   double value = static_cast<double>(operations);
   size_t unit = 0;
   while (value >= 1000 && unit + 1 < kUnits.size()) {

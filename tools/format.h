@@ -9,13 +9,16 @@
 
 namespace ashlar {
 
-// "49.77 MiB"; below 1 MiB "12.3 KiB", below 1 KiB "512 B".
+// "1 byte", "2 bytes": of nouns that take an s.
+std::string Counted(int64_t number, absl::string_view noun);
+
+// "49.77 MiB", "1.50 GiB", "2.25 TiB"; below 1 MiB "12.3 KiB", below 1 KiB "512 B".
 std::string FormatBytes(int64_t bytes);
 
 // Milliseconds as "1.234 s", "12.34 ms" or "3.21 us".
 std::string FormatMilliseconds(double milliseconds);
 
-// Scalar operations as "8.178 GFLOP".
+// Scalar operations as "8.178 GFLOP", up to EFLOP.
 std::string FormatFlops(int64_t operations);
 
 // "12.3 %" for 0.123.

@@ -21,6 +21,7 @@
 #include "serialization/npy.h"
 #include "serialization/npz.h"
 #include "tools/exit_code.h"
+#include "tools/format.h"
 #include "tools/model.h"
 
 namespace ashlar {
@@ -122,8 +123,8 @@ class InputReader {
     const bool one_image = parts.size() == 1 && type.shape.rank() == 4 &&
                            parts[0].shape().rank() == 4 && parts[0].shape()[0] == 1;
     if (one_image && type.shape[0] > 1) {
-      console.Note(absl::StrCat("note: the image for input '", binding.name,
-                                "' fills its batch of ", type.shape[0]));
+      console.Note(absl::StrCat("the image for input '", binding.name, "' fills its batch of ",
+                                type.shape[0]));
       parts.resize(static_cast<size_t>(type.shape[0]), HostTensor(parts[0]));
     }
     HostTensor joined = HostTensor::Zeros(type.dtype, type.shape);
@@ -226,8 +227,8 @@ class InputReader {
     const int64_t size = static_cast<int64_t>(file->bytes().size());
     const int64_t expected = TensorType{type.dtype, type.shape}.bytes();
     if (size != expected) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ": ", size, " bytes, expected ", expected, " for ", type.ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": ", Counted(size, "byte"), ", expected ", expected, " for ", type.ToString()));
     }
     Shape shape = type.shape;
     if (flags_.nhwc && shape.rank() == 4) shape = {shape[0], shape[2], shape[3], shape[1]};

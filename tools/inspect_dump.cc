@@ -149,9 +149,10 @@ absl::Status InspectDump(const InspectDumpFlags& flags, Console& console) {
           WritePlan(flags.own_plan, BuffersOf(*planned, flags.path + ", planned")));
     }
   }
-  console.Print(absl::StrFormat(
-      "%d operators in order, %d vars in %d extents of memory, at most %d bytes live\n\n",
-      recording->comp_seq.size(), recorded.vars, recorded.extents, recorded.peak_bytes));
+  console.Print(absl::StrFormat("%s in order, %s in %s of memory, at most %s live\n\n",
+                                Counted(recording->comp_seq.size(), "operator"),
+                                Counted(recorded.vars, "var"), Counted(recorded.extents, "extent"),
+                                Counted(recorded.peak_bytes, "byte")));
   console.Print(absl::StrCat(memory.ToText(), "\n", TimeTable(*recording, document)));
   return console.Write(document);
 }

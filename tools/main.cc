@@ -111,7 +111,14 @@ absl::Status ParseFailure(const CLI::ParseError& error, const CLI::App& app) {
   const std::string hint =
       chosen == &app ? "`ashlar -h` lists the subcommands"
                      : absl::StrCat("`ashlar ", chosen->get_name(), " -h` lists the options");
+  bool behind_mark = false;  // "--", after which nothing is an option
   for (const std::string& argument : app.remaining(/*recurse=*/true)) {
+    if (behind_mark) {
+      return UsageError(absl::StrCat("unexpected argument '", argument,
+                                     "': what stands behind -- is no option; ", hint));
+    }
+    behind_mark = argument == "--";
+    if (behind_mark) continue;
     std::vector<std::string> names;
     if (chosen == &app && !absl::StartsWith(argument, "-")) {
       for (const CommandRow& row : Commands()) names.push_back(row.name);
@@ -137,7 +144,10 @@ absl::Status ParseFailure(const CLI::ParseError& error, const CLI::App& app) {
 // of "-o=value" it would take "=value".
 std::vector<std::string> Arguments(int argc, char** argv) {
   std::vector<std::string> arguments;
-  for (int i = argc - 1; i > 0; --i) {
+  // "help COMMAND" is "COMMAND --help".
+  const bool help = argc > 1 && std::string(argv[1]) == "help";
+  if (help) arguments.push_back("--help");
+  for (int i = argc - 1; i > (help ? 1 : 0); --i) {
     const std::string argument = argv[i];
     const bool joined =
         argument.size() > 2 && argument[0] == '-' && argument[1] != '-' && argument[2] == '=';

@@ -20,8 +20,8 @@ struct Unit {
 
 constexpr Unit kUnits[] = {
     {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
-    {"kB", 1e3},     {"KB", 1e3},        {"MB", 1e6},           {"GB", 1e9},
-    {"TB", 1e12},    {"B", 1.0}};
+    {"KB", 1e3},     {"MB", 1e6},        {"GB", 1e9},           {"TB", 1e12},
+    {"B", 1.0}};
 
 absl::Status Expected(absl::string_view text, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("'", text.substr(0, 80), "' is not ", what));
@@ -37,7 +37,7 @@ absl::StatusOr<int64_t> ParseSize(absl::string_view text) {
     return bytes;
   }
   for (const Unit& unit : kUnits) {
-    if (!absl::EndsWith(text, unit.name)) continue;
+    if (!absl::EndsWithIgnoreCase(text, unit.name)) continue;
     double number = 0;
     const absl::string_view digits = text.substr(0, text.size() - std::strlen(unit.name));
     if (!absl::SimpleAtod(digits, &number) || !std::isfinite(number) || number < 0) break;
@@ -55,6 +55,14 @@ absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text) {
     return Expected(text, "a duration such as 3s or 200ms");
   }
   return duration;
+}
+
+absl::StatusOr<absl::Duration> ParseSeconds(absl::string_view text) {
+  double seconds = 0;
+  if (absl::SimpleAtod(text, &seconds) && seconds >= 0 && std::isfinite(seconds)) {
+    return absl::Seconds(seconds);
+  }
+  return ParseDuration(text);
 }
 
 absl::StatusOr<CountOrDuration> ParseCountOrDuration(absl::string_view text) {
@@ -83,7 +91,7 @@ absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text) {
   for (absl::string_view part : absl::StrSplit(text, ',')) {
     double number = 0;
     if (!absl::SimpleAtod(part, &number) || !std::isfinite(number)) {
-      return Expected(text, "a list of numbers such as 50,90,99.9");
+      return Expected(text, "a list of numbers with commas, such as 1,2.5,99.9");
     }
     numbers.push_back(number);
   }

@@ -18,11 +18,15 @@ namespace ashlar {
 
 // All return InvalidArgument that quotes the text and says what is expected.
 
-// Bytes: "4096", "16MiB", "16MB", "1.5GiB"; units B, kB, KB, MB, GB, TB and KiB, MiB, GiB, TiB.
+// Bytes: "4096", "16MiB", "16MB", "1.5GiB"; units B, kB, MB, GB, TB and KiB, MiB, GiB, TiB,
+// in upper or lower case.
 absl::StatusOr<int64_t> ParseSize(absl::string_view text);
 
 // "3s", "200ms", "1.5s", "50us"; not negative.
 absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);
+
+// Seconds: "5", or a duration.
+absl::StatusOr<absl::Duration> ParseSeconds(absl::string_view text);
 
 // "10" or "200ms".
 using CountOrDuration = std::variant<int64_t, absl::Duration>;

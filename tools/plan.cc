@@ -161,10 +161,11 @@ class PlanCommand final : public Command {
     document["planner"] = r.plan.planner;
     document["search_ms"] = r.search_ms;
     document["total_ms"] = r.total_ms;
-    const std::string table = absl::StrCat(
-        absl::StrFormat("%d buffers, %s planned in %s\n", planned.problem.problem.buffers.size(),
-                        FormatBytes(r.plan.arena), FormatMilliseconds(r.total_ms)),
-        ArenaLine(r), PeakTable(planned));
+    const std::string table =
+        absl::StrCat(absl::StrFormat("%s, %s planned in %s\n",
+                                     Counted(planned.problem.problem.buffers.size(), "buffer"),
+                                     FormatBytes(r.plan.arena), FormatMilliseconds(r.total_ms)),
+                     ArenaLine(r), PeakTable(planned));
     return Show(planned, table, std::move(document), console);
   }
 

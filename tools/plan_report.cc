@@ -1,5 +1,6 @@
 #include "tools/plan_report.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
@@ -24,9 +25,9 @@ std::string ArenaLine(const memory::PlanResult& result) {
   const int64_t excluded = result.plan.proven_bound;
   const std::string by_search =
       excluded > result.lower_bound ? absl::StrFormat(" (%d by search)", excluded) : "";
-  return absl::StrFormat("arena %d bytes, lower bound %d%s, %s, planner %s\n", result.plan.arena,
-                         result.lower_bound, by_search, memory::ProofText(result),
-                         result.plan.planner);
+  return absl::StrFormat("arena %s, lower bound %d%s, %s, planner %s\n",
+                         Counted(result.plan.arena, "byte"), result.lower_bound, by_search,
+                         memory::ProofText(result), result.plan.planner);
 }
 
 std::string PoolTable(const std::string& path, const PlannedGraph& planned) {
@@ -40,11 +41,15 @@ std::string PoolTable(const std::string& path, const PlannedGraph& planned) {
   row("output", planned.output_bytes());
   const std::string processor =
       planned.device->is_host() ? absl::StrCat(" (", planned.processor().ToString(), ")") : "";
+  const auto operators = std::count_if(
+      planned.schedule.order.begin(), planned.schedule.order.end(),
+      [&](int node) { return planned.graph.node(node).op->role() == Role::kCompute; });
   return absl::StrFormat(
-      "%s on %s%s, %d threads: %d steps, planned in %s, of which the memory %s\n\n%s", path,
-      planned.wishes.comp_node.ToString(), processor, planned.wishes.threads,
-      planned.schedule.order.size(), FormatMilliseconds(planned.plan_ms),
-      FormatMilliseconds(planned.plan.total_ms), table.ToText());
+      "%s on %s%s, %s: %s, %d of them operators, planned in %s, of which the memory %s\n\n%s", path,
+      planned.wishes.comp_node.ToString(), processor, Counted(planned.wishes.threads, "thread"),
+      Counted(planned.schedule.order.size(), "step"), operators,
+      FormatMilliseconds(planned.plan_ms), FormatMilliseconds(planned.plan.total_ms),
+      table.ToText());
 }
 
 std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak) {
@@ -66,7 +71,7 @@ std::string WorkspaceLine(const PlannedGraph& planned) {
   if (largest < 0) return "";
   const Kernel* const kernel = WorkspaceOwner(planned, largest);
   return absl::StrFormat(
-      "scratch in the arena: %d operators, the most %s of %s%s\n", count,
+      "scratch in the arena: %s, the most %s of %s%s\n", Counted(count, "operator"),
       FormatBytes(planned.workspace[largest]), FormatName(planned.graph.node(largest).name),
       kernel == nullptr ? "" : absl::StrCat(" (", kernel->implementation(), ")"));
 }
@@ -102,7 +107,8 @@ std::string PeakTable(const PlannedBuffers& planned) {
 }
 
 std::string PassTable(const std::vector<PassReport>& passes) {
-  Table table({"pass", ">operators", "", ">arena before", ">after", ">saved"});
+  // What passes are judged by, long before there are addresses, is the peak of live bytes.
+  Table table({"pass", ">operators", "", ">peak before", ">after", ">saved"});
   for (const PassReport& pass : passes) {
     const int64_t saved = pass.arena_bytes_before - pass.arena_bytes_after;
     table.AddRow({pass.name, absl::StrCat(pass.operators_before),
@@ -121,8 +127,8 @@ std::string TileLines(const PlannedGraph& planned) {
                     FormatPercent(planned.extra_flops_ratio), " extra FLOPs\n");
   }
   if (planned.wishes.budget && planned.wishes.budget->bytes > 0) {
-    absl::StrAppend(&text, "budget ", planned.wishes.budget->bytes,
-                    " bytes, the smallest that would do ", planned.smallest_budget, "\n");
+    absl::StrAppend(&text, "budget ", Counted(planned.wishes.budget->bytes, "byte"),
+                    ", the smallest that would do ", planned.smallest_budget, "\n");
   }
   if (!planned.spared.empty()) {
     absl::StrAppend(&text, planned.spared.size(),

@@ -1,13 +1,14 @@
 #include "tools/record_use.h"
 
 #include "absl/strings/str_format.h"
+#include "tools/format.h"
 
 namespace ashlar {
 
 std::string RecordLine(const RecordUse& use) {
   if (use.path.empty()) return "kernels: by the table, no record of measured ones\n";
-  return absl::StrFormat("kernels: %d of %d problems as on record in %s\n", use.answered,
-                         use.problems, use.path);
+  return absl::StrFormat("kernels: %d of %s as on record in %s\n", use.answered,
+                         Counted(use.problems, "problem"), use.path);
 }
 
 Json RecordDocument(const RecordUse& use) {

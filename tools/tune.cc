@@ -15,6 +15,7 @@
 #include "tools/interrupt.h"
 #include "tools/model.h"
 #include "tools/options.h"
+#include "tools/parse.h"
 #include "tools/table.h"
 
 namespace ashlar {
@@ -28,9 +29,8 @@ class TuneCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
-    app.add_option("--seconds", tune_.seconds, "begin no further pass after that long (default 5)")
-        ->option_text("N")
-        ->check(NonNegativeReal())
+    AddParsed(app, "--duration,--seconds", duration_, ParseSeconds, "TIME",
+              "begin no further pass after that long (default 5s)")
         ->group("Measurement");
     app.add_flag("--anew", anew_, "forget what is on record for the model's problems")
         ->group("Measurement");
@@ -64,6 +64,7 @@ class TuneCommand final : public Command {
     KernelRecord fresh = anew_ ? KernelRecord() : record;
     console.Progress("timing kernels");
     const InterruptWatch watch;
+    tune_.seconds = absl::ToDoubleSeconds(duration_);
     tune_.stop = [&watch] { return watch.interrupted(); };
     const auto start = std::chrono::steady_clock::now();
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<TunedProblem> problems,
@@ -114,8 +115,8 @@ class TuneCommand final : public Command {
                     FormatMilliseconds(problem.trials[0].seconds * 1e3)});
     }
     console.Print(table.ToText());
-    console.Print(absl::StrFormat("%d problems in %.1f s, on record in %s\n", problems.size(),
-                                  seconds, planning_.record));
+    console.Print(absl::StrFormat("%s in %.1f s, on record in %s\n",
+                                  Counted(problems.size(), "problem"), seconds, planning_.record));
     return console.Write(document);
   }
 
@@ -123,6 +124,7 @@ class TuneCommand final : public Command {
   ExecutionFlags execution_;
   PlanningFlags planning_;
   TuneOptions tune_;
+  absl::Duration duration_ = absl::Seconds(tune_.seconds);
   bool anew_ = false;
 };
 

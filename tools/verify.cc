@@ -100,12 +100,13 @@ class VerifyCommand final : public Command {
     console.Print(table.ToText());
     console.Print(RecordLine(m.record_use));
     console.Print(absl::StrFormat(
-        "\nheap in %d further runs: %d calls by Ashlar (%d bytes), %d by libraries (net %d "
-        "bytes)%s\n"
+        "\nheap in %s: %s by Ashlar (%s), %d by libraries (net %s)%s\n"
         "resident set: %s before, %s after, %s at its peak\n",
-        m.runs_counted, m.heap.own_calls, m.heap.own_bytes, m.heap.library_calls,
-        m.heap.library_net_bytes, HeapCountingAvailable() ? "" : "; not counted in this build",
-        FormatBytes(m.rss_before), FormatBytes(m.rss_after), FormatBytes(m.rss_peak)));
+        Counted(m.runs_counted, "further run"), Counted(m.heap.own_calls, "call"),
+        Counted(m.heap.own_bytes, "byte"), m.heap.library_calls,
+        Counted(m.heap.library_net_bytes, "byte"),
+        HeapCountingAvailable() ? "" : "; not counted in this build", FormatBytes(m.rss_before),
+        FormatBytes(m.rss_after), FormatBytes(m.rss_peak)));
     if (m.device.has_value()) {
       console.Print(absl::StrFormat(
           "device memory: %s asked for, free memory shrank by %s; libraries and contexts took %s\n",

@@ -60,9 +60,10 @@ class ZooCommand final : public Command {
       document["name"] = name_;
       document["file"] = output_;
       AddSummary(*graph, summary, document);
-      console.Print(absl::StrFormat(
-          "%s: %s, %d operators, %s, weights %s\n", output_, model.summary, summary.num_operators,
-          FormatFlops(summary.computation), FormatBytes(summary.weights_bytes)));
+      console.Print(absl::StrFormat("%s: %s, %s, %s, weights %s\n", output_, model.summary,
+                                    Counted(summary.num_operators, "operator"),
+                                    FormatFlops(summary.computation),
+                                    FormatBytes(summary.weights_bytes)));
       return console.Write(document);
     }
     return UsageError(absl::StrCat("no model ", name_));

@@ -48,6 +48,8 @@ TEST_F(CommandLineTest, EverySubcommandHasAScreenOfHelpWithExamples) {
 TEST_F(CommandLineTest, HelpAndVersion) {
   EXPECT_THAT(Ashlar("--help").out, HasSubstr("doctor"));
   EXPECT_THAT(Ashlar("--version").out, StartsWith("ashlar "));
+  EXPECT_EQ(Ashlar("help").out, Ashlar("--help").out);
+  EXPECT_EQ(Ashlar("help plan").out, Ashlar("plan --help").out);
 }
 
 TEST_F(CommandLineTest, UnknownNamesAreUsageErrorsWithTheNearestName) {
@@ -57,6 +59,7 @@ TEST_F(CommandLineTest, UnknownNamesAreUsageErrorsWithTheNearestName) {
       {"plan model.ash --plannr auto --format svg", "did you mean --planner?"},
       {"banch model.ash", "unknown subcommand 'banch'; did you mean 'bench'?"},
       {"run model.ash --frobnicate", "unknown option --frobnicate; `ashlar run"},
+      {"run -- model.ash --top 1", "unexpected argument '--top': what stands behind -- is no"},
       {"", "subcommand"},
       {"run", "MODEL"},
       {"zoo resnet18", "--output"},

@@ -35,7 +35,10 @@ TEST(ParseTest, Sizes) {
   EXPECT_EQ(Value(ParseSize("1.5KiB")), 1536);
   EXPECT_EQ(Value(ParseSize("2 GiB")), 2147483648);
   EXPECT_EQ(Value(ParseSize("7B")), 7);
-  for (const char* text : {"", "-1", "MiB", "16M", "16mib", "1e400GB", "9e9TiB", "nanMB", "1x"}) {
+  EXPECT_EQ(Value(ParseSize("1mb")), 1000000);
+  EXPECT_EQ(Value(ParseSize("16mib")), 16777216);
+  EXPECT_EQ(Value(ParseSize("3 kb")), 3000);
+  for (const char* text : {"", "-1", "MiB", "16M", "1e400GB", "9e9TiB", "nanMB", "1x"}) {
     EXPECT_TRUE(FailsWith(ParseSize(text).status(), "not a size")) << text;
   }
 }
@@ -46,6 +49,10 @@ TEST(ParseTest, DurationsAndCounts) {
   for (const char* text : {"", "3", "-1s", "inf", "0"}) {
     EXPECT_FALSE(ParseDuration(text).ok()) << text;
   }
+  EXPECT_EQ(Value(ParseSeconds("0.5")), absl::Milliseconds(500));
+  EXPECT_EQ(Value(ParseSeconds("2ms")), absl::Milliseconds(2));
+  EXPECT_FALSE(ParseSeconds("-1").ok());
+  EXPECT_FALSE(ParseSeconds("inf").ok());
   EXPECT_EQ(std::get<int64_t>(Value(ParseCountOrDuration("10"))), 10);
   EXPECT_EQ(std::get<absl::Duration>(Value(ParseCountOrDuration("1ms"))), absl::Milliseconds(1));
   EXPECT_FALSE(ParseCountOrDuration("-3").ok());
@@ -65,10 +72,15 @@ TEST(FormatTest, NumbersForPeople) {
   EXPECT_EQ(FormatBytes(512), "512 B");
   EXPECT_EQ(FormatBytes(1536), "1.5 KiB");
   EXPECT_EQ(FormatBytes(52183040), "49.77 MiB");
+  EXPECT_EQ(FormatBytes(int64_t{3} << 29), "1.50 GiB");
+  EXPECT_EQ(FormatBytes(int64_t{5000} << 40), "5000.00 TiB");
+  EXPECT_EQ(Counted(0, "byte"), "0 bytes");
+  EXPECT_EQ(Counted(1, "byte"), "1 byte");
   EXPECT_EQ(FormatMilliseconds(0.00321), "3.21 us");
   EXPECT_EQ(FormatMilliseconds(12.345), "12.35 ms");
   EXPECT_EQ(FormatMilliseconds(12345), "12.35 s");
   EXPECT_EQ(FormatFlops(8178368512), "8.178 GFLOP");
+  EXPECT_EQ(FormatFlops(819'540'426'000'000), "819.540 TFLOP");
   EXPECT_EQ(FormatFlops(12), "12 FLOP");
   EXPECT_EQ(FormatName("a\nb\x7f"), "a?b?");
   EXPECT_EQ(FormatName(std::string(100, 'x'), 10), "xxxxxxx...");
