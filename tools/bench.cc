@@ -19,6 +19,7 @@
 #include "tools/record_use.h"
 #include "tools/statistics.h"
 #include "tools/table.h"
+#include "tools/version.h"
 
 namespace ashlar {
 namespace {
@@ -82,6 +83,7 @@ class Load {
   bool overlaps() const { return slots_.size() > 1 && !planned_->device->is_host(); }
   const Pipeline& pipeline() const { return *pipeline_; }
   const PlannedGraph& planned() const { return *planned_; }
+  const Graph& graph() const { return *graph_; }
   // The first dimension of the first input that can be images; 0: none can.
   int64_t images_per_run() const {
     for (const Binding& binding : graph_->inputs()) {
@@ -165,7 +167,7 @@ class BenchCommand final : public Command {
     NoteRecording(load.pipeline().recording_status(), console);
     const InterruptWatch watch;
     console.Progress("warming up");
-    ASHLAR_RETURN_IF_ERROR(WarmUp(load, watch));
+    ASHLAR_RETURN_IF_ERROR(WarmUp(load, watch, report));
     console.Progress("measuring");
     ASHLAR_RETURN_IF_ERROR(Measure(load, watch, report));
     report.interrupted = watch.interrupted();
@@ -179,13 +181,14 @@ class BenchCommand final : public Command {
 
  private:
   struct Report {
-    double load_ms = 0, first_run_ms = 0;
+    double load_ms = 0, first_run_ms = 0, warmup_ms = 0;
+    int64_t warmup_runs = 0;        // behind the first
     std::vector<double> latencies;  // ms, of each run
     double elapsed_ms = 0;          // from the start of the first to the end of the last
     bool interrupted = false;
   };
 
-  absl::Status WarmUp(Load& load, const InterruptWatch& watch) const {
+  absl::Status WarmUp(Load& load, const InterruptWatch& watch, Report& report) const {
     const Clock::time_point start = Clock::now();
     const int64_t* count = std::get_if<int64_t>(&warmup_);
     std::vector<double> ignored;
@@ -197,8 +200,11 @@ class BenchCommand final : public Command {
       if (watch.interrupted()) break;
       ignored.clear();
       ASHLAR_RETURN_IF_ERROR(load.StartOne(ignored));
+      ++report.warmup_runs;
     }
-    return load.WaitForAll(ignored);
+    ASHLAR_RETURN_IF_ERROR(load.WaitForAll(ignored));
+    report.warmup_ms = MillisecondsSince(start);
+    return absl::OkStatus();
   }
 
   absl::Status Measure(Load& load, const InterruptWatch& watch, Report& report) const {
@@ -224,6 +230,7 @@ class BenchCommand final : public Command {
     Table table({"latency", ">"});
     Json document = console.Document(execution_.device, execution_.threads);
     document["kernel_record"] = RecordDocument(load.planned().record_use());
+    AddSubject(load, report, document);
     document["iterations"] = latencies.size();
     document["interrupted"] = report.interrupted;
     document["latency_ms"] = {{"min", summary.min},   {"median", summary.median},
@@ -247,9 +254,37 @@ class BenchCommand final : public Command {
     AddMemory(load, table, document);
     table.AddRow({"peak RSS", FormatBytes(peak_rss)});
     document["peak_rss_bytes"] = peak_rss;
-    console.Print(table.ToText());
+    console.Print(absl::StrCat(SubjectText(load, report, console), "\n", table.ToText()));
     console.Print(RecordLine(load.planned().record_use()));
     return console.Write(document);
+  }
+
+  // What was measured, so that a log stands by itself.
+  std::string SubjectText(const Load& load, const Report& report, const Console& console) const {
+    const Graph& graph = load.graph();
+    std::string inputs;
+    for (const Binding& input : graph.inputs()) {
+      absl::StrAppend(&inputs, ", ", FormatName(input.name), " ",
+                      graph.var(input.var).type.ToString());
+    }
+    const std::string options = console.OptionsText();
+    return absl::StrCat(model_.path, " on ", execution_.device.ToString(),
+                        load.planned().device->is_host()
+                            ? absl::StrCat(" (", load.planned().processor().ToString(), ")")
+                            : "",
+                        ", ", Counted(execution_.threads, "thread"), inputs, "\nashlar ", Version(),
+                        ", ", Counted(report.warmup_runs, "run"), " of warm-up in ",
+                        FormatMilliseconds(report.warmup_ms), options.empty() ? "" : ", ", options,
+                        "\n");
+  }
+
+  void AddSubject(const Load& load, const Report& report, Json& document) const {
+    document["model"] = model_.path;
+    document["inputs"] = BindingsJson(load.graph(), load.graph().inputs());
+    if (load.planned().device->is_host()) {
+      document["processor"] = load.planned().processor().ToString();
+    }
+    document["warmup"] = {{"runs", report.warmup_runs}, {"ms", report.warmup_ms}};
   }
 
   static void AddThroughput(const Load& load, const Report& report, Table& table, Json& document) {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "tools/console.h"
-#include "tools/idle_options.h"
+#include "tools/given_options.h"
 
 namespace ashlar {
 

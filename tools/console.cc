@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "serialization/json_file.h"
+#include "tools/version.h"
 
 namespace ashlar {
 
@@ -47,7 +48,20 @@ Json Console::Document(const CompNode& device, int threads) const {
   return {{"schema_version", kJsonSchemaVersion},
           {"command", command_},
           {"device", device.ToString()},
-          {"threads", threads}};
+          {"threads", threads},
+          {"version", Version()},
+          {"options", flags_.options}};
+}
+
+std::string Console::OptionsText() const {
+  std::string text;
+  for (const auto& [name, values] : flags_.options.items()) {
+    for (const Json& value : values.is_array() ? values : Json::array({values})) {
+      absl::StrAppend(&text, text.empty() ? "" : " ", name, value.is_string() ? " " : "",
+                      value.is_string() ? value.get<std::string>() : "");
+    }
+  }
+  return text;
 }
 
 absl::Status Console::Write(const Json& document) {

@@ -12,8 +12,9 @@
 namespace ashlar {
 
 struct ConsoleFlags {
-  bool quiet = false;  // no progress, no notes, no comment
-  std::string json;    // where the document goes: "" nowhere, "-" to stdout, else a file
+  bool quiet = false;             // no progress, no notes, no comment
+  std::string json;               // where the document goes: "" nowhere, "-" to stdout, else a file
+  Json options = Json::object();  // as GivenOptions has them
   bool prints() const { return json != "-"; }  // whether results go to stdout as text
 };
 
@@ -33,6 +34,8 @@ class Console {
 
   // A document with the keys that all have.
   Json Document(const CompNode& device, int threads) const;
+  // The options of the command line as text: "--exact --threads 2".
+  std::string OptionsText() const;
   bool wants_json() const { return !flags_.json.empty(); }
   // Puts the document where --json says, if it was given.
   absl::Status Write(const Json& document);

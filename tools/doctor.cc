@@ -23,6 +23,7 @@
 #include "tools/format.h"
 #include "tools/options.h"
 #include "tools/table.h"
+#include "tools/version.h"
 
 namespace ashlar {
 namespace {
@@ -90,17 +91,6 @@ std::string SystemKernel() {
   return absl::StrCat(name.sysname, " ", name.release, " ", name.machine);
 }
 
-std::string Build() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr const char* kKind = "sanitized";
-#elif defined(NDEBUG)
-  constexpr const char* kKind = "release";
-#else
-  constexpr const char* kKind = "debug";
-#endif
-  return absl::StrCat(kKind, ", g++ ", __VERSION__);
-}
-
 // Where `tune` keeps what it measured, and how much of it is for the processor.
 std::string KernelRecordFact(const absl::StatusOr<Device*>& cpu,
                              const std::optional<Processor>& processor) {
@@ -127,7 +117,8 @@ class DoctorCommand final : public Command {
       return status.ok() ? "ready" : std::string(status.message());
     };
     std::vector<std::pair<std::string, std::string>> facts = {
-        {"build", Build()},
+        {"version", Version()},
+        {"build", BuildText()},
         {"kernel", SystemKernel()},
         {"processor", ProcValue("/proc/cpuinfo", "model name")},
         {"features", CpuFeatures()},

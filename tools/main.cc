@@ -22,11 +22,17 @@
 #include "tools/options.h"
 #include "tools/output_files.h"
 #include "tools/suggest.h"
+#include "tools/version.h"
 
 namespace ashlar {
 namespace {
 
-constexpr char kVersion[] = "ashlar 0.1.0";
+constexpr char kFooter[] =
+    "`ashlar SUBCOMMAND -h` shows options and examples.\n\n"
+    "Exit codes: 0 ok, 1 failure, 2 usage, 3 does not fit, 4 actual above planned memory,\n"
+    "5 outputs differ, 6 input file rejected, 130 ended by Ctrl-C.\n\n"
+    "Environment: ASHLAR_KERNELS, the record of measured kernels that `tune` writes (default:\n"
+    "ashlar/kernels.json in the user's cache); ASHLAR_PROCESSOR, the processor to plan for.";
 
 // A subcommand as it stands in the parser.
 struct Entry {
@@ -167,12 +173,12 @@ int Main(int argc, char** argv) {
   CLI::App app("Ashlar plans the memory of a model to the byte, runs it and proves the plan.",
                "ashlar");
   app.set_help_flag("-h,--help", "this text");
-  app.set_version_flag("--version", kVersion, "the version of this program");
+  app.set_version_flag("--version", VersionText, "version, kernels and formats of this program");
   app.require_subcommand(1);
   const auto formatter = std::make_shared<HelpFormatter>();
   formatter->column_width(30);
   app.formatter(formatter);
-  app.footer("`ashlar SUBCOMMAND -h` shows options and examples.");
+  app.footer(kFooter);
   std::vector<Entry> entries;
   for (const CommandRow& row : Commands()) entries.emplace_back(row);
   for (Entry& entry : entries) Declare(app, entry);
@@ -186,6 +192,7 @@ int Main(int argc, char** argv) {
   for (Entry& entry : entries) {
     if (!entry.app->parsed()) continue;
     entry.flags.json = entry.json == "true" ? "-" : entry.json;
+    entry.flags.options = GivenOptions(*entry.app);
     Console console(entry.row->name, entry.flags);
     const absl::Status status = RunCommand(entry, console);
     const absl::Status finished = console.Finish();

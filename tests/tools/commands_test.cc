@@ -163,6 +163,31 @@ TEST_F(CommandsTest, BenchReportsLatencies) {
   EXPECT_GT(document["peak_rss_bytes"].get<int64_t>(), 1 << 20);
 }
 
+// A saved log said nothing of what had been measured.
+TEST_F(CommandsTest, BenchSaysWhatItMeasured) {
+  const std::string arguments =
+      "bench model.ash --iterations 2 --warmup 3 --threads 1 --exact --shape data=1x3x16x16"
+      " --processor ";
+  const std::string processor = Ashlar("doctor --json").Json()["processor"];
+  const ProcessResult text = Ashlar(arguments + processor);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, StartsWith("model.ash on cpu0:0 (" + processor +
+                                   "), 1 thread, data Float32{1,3,16,16}\nashlar "));
+  EXPECT_THAT(text.out, HasSubstr(", 3 runs of warm-up in "));
+  EXPECT_THAT(text.out, HasSubstr("--exact"));
+  EXPECT_THAT(text.out, HasSubstr("--threads 1"));
+  const json document = Ashlar(arguments + processor + " --json").Json();
+  EXPECT_EQ(document["model"], "model.ash");
+  EXPECT_EQ(document["inputs"][0]["shape"], json({1, 3, 16, 16}));
+  EXPECT_EQ(document["processor"], processor);
+  EXPECT_EQ(document["warmup"]["runs"], 3);
+  EXPECT_EQ(document["options"]["--exact"], true);
+  EXPECT_EQ(document["options"]["--iterations"], "2");
+  EXPECT_FALSE(document["options"].contains("--json"));
+  EXPECT_THAT(Ashlar("--version").out,
+              StartsWith("ashlar " + document["version"].get<std::string>()));
+}
+
 TEST_F(CommandsTest, BenchReportsThroughputAndMemoryOfSeveralRunsInFlight) {
   const ProcessResult one = Ashlar("bench model.ash --iterations 6 --warmup 1 --json --quiet");
   const ProcessResult several =
@@ -357,6 +382,8 @@ TEST_F(CommandsTest, OpsListsTheTable) {
 TEST_F(CommandsTest, DoctorDescribesTheMachine) {
   const json facts = Ashlar("doctor --json").Json()["facts"];
   EXPECT_EQ(facts["cpu0:0"], "ready");
+  EXPECT_THAT(Ashlar("--version").out, StartsWith("ashlar " + facts["version"].get<std::string>()));
+  EXPECT_THAT(facts["kernel record"].get<std::string>(), HasSubstr("kernels.json"));
   EXPECT_THAT(facts["libraries"].get<std::string>(), HasSubstr("oneDNN"));
 }
 

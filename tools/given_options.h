@@ -1,6 +1,6 @@
-// Options that have no effect on a command line, and would be given in vain.
-#ifndef ASHLAR_TOOLS_IDLE_OPTIONS_H_
-#define ASHLAR_TOOLS_IDLE_OPTIONS_H_
+// The options that stand on a command line; those that have no effect there, and are given in vain.
+#ifndef ASHLAR_TOOLS_GIVEN_OPTIONS_H_
+#define ASHLAR_TOOLS_GIVEN_OPTIONS_H_
 
 #include <CLI/App.hpp>
 #include <string>
@@ -9,8 +9,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "tools/json_output.h"
 
 namespace ashlar {
+
+// {"--threads": "2", "--exact": true}: names and values of the options given, an array where one is
+// given several times; without those that say where results go.
+Json GivenOptions(const CLI::App& app);
 
 struct IdleOptions {
   std::vector<std::string> options;  // their names ("--seed"), or of whole groups ("Planning")
@@ -27,4 +32,4 @@ absl::Status CheckIdle(const CLI::App& app, std::vector<IdleOptions> idle);
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_TOOLS_IDLE_OPTIONS_H_
+#endif  // ASHLAR_TOOLS_GIVEN_OPTIONS_H_

@@ -1,4 +1,4 @@
-#include "tools/idle_options.h"
+#include "tools/given_options.h"
 
 #include <algorithm>
 
@@ -16,6 +16,24 @@ std::string NameOf(const CLI::Option& option) {
 }
 
 }  // namespace
+
+Json GivenOptions(const CLI::App& app) {
+  Json given = Json::object();
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = NameOf(*option);
+    const bool common = std::count(std::begin(kCommon), std::end(kCommon), name) != 0;
+    if (option->count() == 0 || option->get_lnames().empty() || common) continue;
+    const std::vector<std::string>& values = option->results();
+    if (option->get_expected_max() == 0) {
+      given[name] = true;
+    } else if (values.size() == 1) {
+      given[name] = values[0];
+    } else {
+      given[name] = values;
+    }
+  }
+  return given;
+}
 
 std::vector<std::string> AllBut(const CLI::App& app, absl::Span<const absl::string_view> names) {
   std::vector<std::string> others;

@@ -1,0 +1,20 @@
+// Which program this is: version, build, what it can do.
+#ifndef ASHLAR_TOOLS_VERSION_H_
+#define ASHLAR_TOOLS_VERSION_H_
+
+#include <string>
+
+namespace ashlar {
+
+// "0.1.0"
+std::string Version();
+
+// "release, g++ 12.2.0"
+std::string BuildText();
+
+// For --version: version and build, instruction sets, libraries, devices, formats; several lines.
+std::string VersionText();
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_VERSION_H_
