@@ -341,7 +341,8 @@ class CompareCommand final : public Command {
         document[list == &outputs ? "outputs" : "layers"] = std::move(rows);
       }
     }
-    if (!other_.empty()) document["other"] = other_;
+    document["model"] = model_.path;
+    document["other"] = other_.empty() ? Json() : Json(other_);
     document["ok"] = first == nullptr;
     document["first_difference"] = first == nullptr ? Json() : Json(first->name);
     console.Print(table.ToText());

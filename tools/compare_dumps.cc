@@ -89,10 +89,9 @@ Figures CompareOrderAndMemory(const Side& a, const Side& b) {
 }
 
 Json TotalsJson(const TypeTotals& totals) {
-  return {{"operators", totals.operators},
-          {"device_ms", totals.device * 1e3},
-          {"memory", totals.memory},
-          {"computation", totals.computation}};
+  return {{"operators", totals.operators},     {"device_ms", totals.device * 1e3},
+          {"memory", totals.memory},           {"traffic_bytes", totals.memory},
+          {"computation", totals.computation}, {"computation_flop", totals.computation}};
 }
 
 std::string TypeTable(const Side& a, const Side& b, Json& document) {
@@ -145,7 +144,8 @@ std::string DifferenceTable(const Side& a, const Side& b, Json& document) {
     document["common_operators"].push_back({{"id", row.id},
                                             {"name", row.op->name},
                                             {"device_ms", {row.a.device * 1e3, row.b.device * 1e3}},
-                                            {"memory", {row.a.memory, row.b.memory}}});
+                                            {"memory", {row.a.memory, row.b.memory}},
+                                            {"traffic_bytes", {row.a.memory, row.b.memory}}});
     if (i >= kOperatorsShown) continue;
     table.AddRow({absl::StrCat(row.id), FormatName(row.op->name, 44), Milliseconds(row.a.device),
                   Milliseconds(row.b.device), RatioText(row.a.device, row.b.device),

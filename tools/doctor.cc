@@ -56,34 +56,41 @@ std::string CpuFeatures() {
   return found.empty() ? "unknown" : absl::StrJoin(found, " ");
 }
 
-// "16041808 kB" of /proc/meminfo in bytes.
-std::string Memory(absl::string_view key) {
+// "16041808 kB" of /proc/meminfo in bytes; nothing where it is not known.
+std::optional<int64_t> Memory(absl::string_view key) {
   const std::string text = ProcValue("/proc/meminfo", key);
   int64_t kib = 0;
-  if (!absl::SimpleAtoi(text.substr(0, text.find(' ')), &kib)) return "unknown";
-  return FormatBytes(kib * 1024);
+  if (!absl::SimpleAtoi(text.substr(0, text.find(' ')), &kib)) return std::nullopt;
+  return kib * 1024;
 }
 
-std::string Limit(int resource) {
+// Of the process's addresses, bytes; nothing where there is none.
+std::optional<int64_t> AddressLimit() {
   struct rlimit limit = {};
-  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return "unknown";
-  return limit.rlim_cur == RLIM_INFINITY ? "none"
-                                         : FormatBytes(static_cast<int64_t>(limit.rlim_cur));
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return static_cast<int64_t>(limit.rlim_cur);
 }
 
-// The memory limit of the control group, in either version of the interface.
-std::string GroupLimit() {
+// The memory limit of the control group, in either version of the interface, bytes; nothing where
+// there is none.
+std::optional<int64_t> GroupLimit() {
   for (const char* path :
        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     std::ifstream file(path);
     std::string text;
     int64_t bytes = 0;
     if (!(file >> text)) continue;
-    if (!absl::SimpleAtoi(text, &bytes) || bytes > (int64_t{1} << 60)) return "none";
-    return FormatBytes(bytes);
+    if (!absl::SimpleAtoi(text, &bytes) || bytes > (int64_t{1} << 60)) return std::nullopt;
+    return bytes;
   }
-  return "none";
+  return std::nullopt;
 }
+
+std::string BytesOr(const std::optional<int64_t>& bytes, const char* none) {
+  return bytes ? FormatBytes(*bytes) : none;
+}
+
+Json BytesDocument(const std::optional<int64_t>& bytes) { return bytes ? Json(*bytes) : Json(); }
 
 std::string SystemKernel() {
   struct utsname name = {};
@@ -116,6 +123,8 @@ class DoctorCommand final : public Command {
       const absl::Status status = device.ok() ? (*device)->ready() : device.status();
       return status.ok() ? "ready" : std::string(status.message());
     };
+    const std::optional<int64_t> memory = Memory("MemTotal"), available = Memory("MemAvailable"),
+                                 group_limit = GroupLimit(), address_limit = AddressLimit();
     std::vector<std::pair<std::string, std::string>> facts = {
         {"version", Version()},
         {"build", BuildText()},
@@ -127,10 +136,10 @@ class DoctorCommand final : public Command {
                : host},
         {"processors", absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN))},
         {"usable", absl::StrCat(DefaultThreads())},
-        {"memory", Memory("MemTotal")},
-        {"available", Memory("MemAvailable")},
-        {"group limit", GroupLimit()},
-        {"address limit", Limit(RLIMIT_AS)},
+        {"memory", BytesOr(memory, "unknown")},
+        {"available", BytesOr(available, "unknown")},
+        {"group limit", BytesOr(group_limit, "none")},
+        {"address limit", BytesOr(address_limit, "none")},
         {"libraries", cpu::Libraries()},
         {"kernel record", KernelRecordFact(cpu, other)},
         {"cpu0:0", state(cpu)},
@@ -143,6 +152,13 @@ class DoctorCommand final : public Command {
     Table table({"fact", "value"});
     Json document = console.Document(CompNode(), DefaultThreads());
     document["processor"] = planned_for;
+    document["processors"] = sysconf(_SC_NPROCESSORS_ONLN);
+    document["memory_bytes"] = BytesDocument(memory);
+    document["available_bytes"] = BytesDocument(available);
+    document["group_limit_bytes"] = BytesDocument(group_limit);
+    document["address_limit_bytes"] = BytesDocument(address_limit);
+    const std::string record = DefaultKernelRecordPath();
+    document["kernel_record"] = record.empty() ? Json() : Json(record);
     for (const auto& [name, value] : facts) {
       table.AddRow({name, value});
       document["facts"][name] = value;

@@ -34,6 +34,7 @@ void AddSummary(const Graph& graph, const GraphSummary& summary, Json& document)
   document["operators"] = Json::object();
   for (const auto& [type, count] : summary.operators) document["operators"][type] = count;
   document["computation"] = summary.computation;
+  document["computation_flop"] = summary.computation;
   document["weights_bytes"] = summary.weights_bytes;
 }
 

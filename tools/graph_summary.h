@@ -21,7 +21,7 @@ struct GraphSummary {
 
 GraphSummary Summarize(const Graph& graph);
 
-// Adds the keys inputs, outputs, operators, computation, weights_bytes.
+// Adds the keys inputs, outputs, operators, computation and computation_flop, weights_bytes.
 void AddSummary(const Graph& graph, const GraphSummary& summary, Json& document);
 
 }  // namespace ashlar

@@ -91,6 +91,7 @@ class InspectCommand final : public Command {
       console.Print(nodes_ ? NodeTable(graph) : TypeTable(graph, summary));
     }
     Json document = console.Document(CompNode(), DefaultThreads());
+    document["model"] = model_.path;
     AddSummary(graph, summary, document);
     document["weights_checked"] = check_;
     if (nodes_) document["nodes"] = NodesDocument(graph);

@@ -64,6 +64,7 @@ PlannedBuffers BuffersOf(const PlannedGraph& planned, const std::string& title) 
     buffers.problem.ids.push_back(absl::StrCat(buffer.id));
   }
   buffers.names = NamesOfBuffers(planned);
+  buffers.workspaces = WorkspaceBuffers(planned);
   return buffers;
 }
 
@@ -96,7 +97,9 @@ std::string TimeTable(const ProfileRecording& recording, Json& document) {
                    {"kernel_ms", totals.device_kernel * 1e3},
                    {"host_ms", totals.host * 1e3},
                    {"memory", totals.memory},
-                   {"computation", totals.computation}};
+                   {"traffic_bytes", totals.memory},
+                   {"computation", totals.computation},
+                   {"computation_flop", totals.computation}};
   }
   add("all", all);
   document["recorded"]["device_ms"] = all.device * 1e3;

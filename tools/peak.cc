@@ -54,6 +54,14 @@ std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned) {
   return names;
 }
 
+std::vector<bool> WorkspaceBuffers(const PlannedGraph& planned) {
+  std::vector<bool> workspaces(planned.lifetimes.problem.buffers.size(), false);
+  for (const int buffer : planned.lifetimes.workspace_buffer) {
+    if (buffer >= 0) workspaces[buffer] = true;
+  }
+  return workspaces;
+}
+
 PeakReport ExaminePeak(const PlannedGraph& planned, int first_added_id) {
   PeakReport report;
   const int64_t step = planned.plan.bottleneck_step;

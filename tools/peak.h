@@ -18,6 +18,9 @@ std::vector<int> BuffersAtPeak(const memory::Problem& problem, int64_t step);
 // For each buffer of the plan the name of the var, or of the workspace, that it was made for.
 std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned);
 
+// For each buffer of the plan whether it is a workspace.
+std::vector<bool> WorkspaceBuffers(const PlannedGraph& planned);
+
 struct PeakReport {
   int bottleneck_node = -1;  // in the planned graph; -1 if nothing runs
   int64_t workspace_bytes = 0;

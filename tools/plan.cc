@@ -155,10 +155,8 @@ class PlanCommand final : public Command {
     const memory::PlanResult& r = planned.result;
     Json document = console.Document(execution_.device, execution_.threads);
     document["buffers"] = planned.problem.problem.buffers.size();
-    document["arena_bytes"] = r.plan.arena;
-    document["lower_bound_bytes"] = r.lower_bound;
-    document["proof"] = std::string(memory::ProofName(r.proof));
-    document["planner"] = r.plan.planner;
+    AddArena(r, document);
+    document["chunks"] = ChunksDocument(planned);
     document["search_ms"] = r.search_ms;
     document["total_ms"] = r.total_ms;
     const std::string table =
@@ -209,6 +207,7 @@ class PlanCommand final : public Command {
       planned.problem.ids.push_back(absl::StrCat(buffer.id));
     }
     planned.names = NamesOfBuffers(*graph);
+    planned.workspaces = WorkspaceBuffers(*graph);
     const std::string table = absl::StrCat(
         PoolTable(model_.path, *graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
         WorkspaceLine(*graph), RecordLine(graph->record_use()), "\n", PeakTable(planned), "\n",
@@ -218,6 +217,7 @@ class PlanCommand final : public Command {
         TileLines(*graph));
     ASHLAR_ASSIGN_OR_RETURN(Json document, ModelDocument(*graph, peak, console));
     document["packed"] = made.packed;
+    document["chunks"] = ChunksDocument(planned);
     ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
     return CheckBudget(*graph);
   }
@@ -265,7 +265,9 @@ class PlanCommand final : public Command {
     const memory::PlanResult& r = planned.plan;
     const auto pool = [](int64_t bytes) { return Json{{"planned_bytes", bytes}}; };
     Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
     if (planned.device->is_host()) document["processor"] = planned.processor().ToString();
+    AddArena(r, document);
     document["pools"] = {{"arena", pool(r.plan.arena)},
                          {"weights", pool(planned.weights.bytes)},
                          {"input", pool(planned.input_bytes())},

@@ -23,6 +23,7 @@ PlanFormat PlanFormatOf(const std::string& path);
 struct PlannedBuffers {
   memory::CsvProblem problem;
   std::vector<std::string> names;  // one for each buffer
+  std::vector<bool> workspaces;    // whether a buffer is a kernel's workspace; empty: none is
   memory::PlanResult result;
   std::string title;
 };

@@ -12,6 +12,7 @@ namespace ashlar {
 namespace {
 
 constexpr size_t kTensorsShown = 8;
+constexpr size_t kMostChunks = 100'000;
 
 // The kernel that has the node's workspace; null where its size is a recorded one.
 const Kernel* WorkspaceOwner(const PlannedGraph& planned, int node) {
@@ -28,6 +29,34 @@ std::string ArenaLine(const memory::PlanResult& result) {
   return absl::StrFormat("arena %s, lower bound %d%s, %s, planner %s\n",
                          Counted(result.plan.arena, "byte"), result.lower_bound, by_search,
                          memory::ProofText(result), result.plan.planner);
+}
+
+void AddArena(const memory::PlanResult& result, Json& document) {
+  document["arena_bytes"] = result.plan.arena;
+  document["lower_bound_bytes"] = result.lower_bound;
+  document["proven_bytes"] = std::max(result.lower_bound, result.plan.proven_bound);
+  document["proof"] = std::string(memory::ProofName(result.proof));
+  document["planner"] = result.plan.planner;
+}
+
+Json ChunksDocument(const PlannedBuffers& planned) {
+  const std::vector<memory::Buffer>& buffers = planned.problem.problem.buffers;
+  if (buffers.size() > kMostChunks) return Json();
+  Json chunks = Json::array();
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const bool workspace = !planned.workspaces.empty() && planned.workspaces[i];
+    chunks.push_back({{"name", planned.names[i]},
+                      {"kind", workspace ? "workspace" : "tensor"},
+                      {"offset_bytes", planned.result.plan.offsets[i]},
+                      {"size_bytes", buffers[i].size},
+                      {"first_step", buffers[i].lower},
+                      {"end_step", buffers[i].upper},
+                      {"inside", Json::array()}});
+  }
+  for (const memory::Inside& relation : planned.problem.problem.inside) {
+    chunks[relation.inner]["inside"].push_back(relation.outer);
+  }
+  return chunks;
 }
 
 std::string PoolTable(const std::string& path, const PlannedGraph& planned) {
@@ -84,7 +113,8 @@ Json WorkspaceDocument(const PlannedGraph& planned) {
     workspaces.push_back({{"operator", planned.graph.node(node).name},
                           {"kernel", kernel == nullptr ? Json() : Json(kernel->implementation())},
                           {"bytes", planned.workspace[node]},
-                          {"offset", planned.LocateWorkspace(node)->offset}});
+                          {"offset", planned.LocateWorkspace(node)->offset},
+                          {"offset_bytes", planned.LocateWorkspace(node)->offset}});
   }
   return workspaces;
 }

@@ -15,6 +15,13 @@ namespace ashlar {
 // "arena 52183040 bytes, lower bound 52183040, optimal (...), planner dive"
 std::string ArenaLine(const memory::PlanResult& result);
 
+// The same figures: arena_bytes, lower_bound_bytes, proven_bytes (no plan has fewer), proof,
+// planner.
+void AddArena(const memory::PlanResult& result, Json& document);
+
+// Where each chunk lies, and when; null where there are too many for a document.
+Json ChunksDocument(const PlannedBuffers& planned);
+
 // The model, and the bytes of each pool.
 std::string PoolTable(const std::string& path, const PlannedGraph& planned);
 

@@ -190,6 +190,7 @@ class ProfileCommand final : public Command {
     // multiplications, as Winograd's does, may show more than the peak.
     const double peak = planned.device->is_host() ? cpu::PeakFlops() / 1e9 * execution_.threads : 0;
     Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
     document["total_ms"] = total;
     document["peak_gflops"] = peak;
     document["rows"] = Json::array();
@@ -206,7 +207,9 @@ class ProfileCommand final : public Command {
                                   {"steps", row.steps},
                                   {"ms", row.ms},
                                   {"computation", row.footprint.computation},
+                                  {"computation_flop", row.footprint.computation},
                                   {"memory", row.footprint.memory},
+                                  {"traffic_bytes", row.footprint.memory},
                                   {"gflops", gflops},
                                   {"kernel", row.kernel}});
       if (i >= shown) continue;

@@ -74,6 +74,7 @@ class RunCommand final : public Command {
     if (!output_.empty()) ASHLAR_RETURN_IF_ERROR(WriteNpz(session->outputs(), output_));
 
     Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
     document["iterations"] = iterations_;
     document["total_ms"] = ms;
     document["outputs"] =

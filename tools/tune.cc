@@ -95,6 +95,8 @@ class TuneCommand final : public Command {
                     Console& console) const {
     Table table({"operator", ">nodes", "kernel", ">time", ">expected kernel's"});
     Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
+    document["record"] = planning_.record;
     document["seconds"] = seconds;
     document["interrupted"] = interrupted;
     document["problems"] = Json::array();

@@ -70,6 +70,7 @@ class VerifyCommand final : public Command {
     Table table(
         {"pool", ">planned", ">actual", ">planned bytes", ">actual bytes", "", "measured by"});
     Json document = console.Document(execution_.device, execution_.threads);
+    document["model"] = model_.path;
     std::string excess;
     for (const auto& [name, pool] : pools) {
       const bool fits = pool->actual_bytes <= pool->planned_bytes;
@@ -93,7 +94,9 @@ class VerifyCommand final : public Command {
                                    {"taken_bytes", m.device->taken},
                                    {"library_bytes", m.device->libraries}};
     }
-    document["rss"] = {{"before", m.rss_before}, {"after", m.rss_after}, {"peak", m.rss_peak}};
+    document["rss"] = {{"before", m.rss_before},     {"after", m.rss_after},
+                       {"peak", m.rss_peak},         {"before_bytes", m.rss_before},
+                       {"after_bytes", m.rss_after}, {"peak_bytes", m.rss_peak}};
     document["overruns"] = m.overruns;
     document["kernel_record"] = RecordDocument(m.record_use);
     document["ok"] = m.ok;

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Validates JSON documents against a schema.
+
+usage: validate_json.py [--closed] SCHEMA.json DOCUMENT.json...
+
+Profile dumps: serialization/megengine/profile_dump.schema.json; what `--json` writes: docs/json.schema.json.
+--closed: keys that the schema does not name are errors, too, so that what is written is what is documented.
+Exit code 0: all are valid, 1: not, 2: usage, 77: jsonschema is missing.
+"""
+import json
+import pathlib
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    print("the Python package jsonschema is missing (Debian: python3-jsonschema)")
+    sys.exit(77)
+
+
+def close(schema):
+    """No further keys in objects whose keys the schema names."""
+    if isinstance(schema, dict):
+        if "properties" in schema and "allOf" not in schema:
+            schema.setdefault("additionalProperties", False)
+        for key, value in schema.items():
+            if key != "if":
+                close(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            close(value)
+
+
+def main(arguments):
+    closed = arguments[:1] == ["--closed"]
+    schema_path, *paths = arguments[closed:] or [None]
+    if not paths:
+        print(__doc__)
+        return 2
+    schema = json.loads(pathlib.Path(schema_path).read_text())
+    if closed:
+        close(schema)
+    cls = jsonschema.validators.validator_for(schema)
+    cls.check_schema(schema)
+    errors = 0
+    for path in paths:
+        for error in cls(schema).iter_errors(json.loads(pathlib.Path(path).read_text())):
+            errors += 1
+            print(f"{path}: {'.'.join(map(str, error.absolute_path))}: {error.message[:300]}")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
