@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "memory/svg_raster.h"
 
 namespace ashlar::memory {
 namespace {
@@ -16,10 +17,9 @@ constexpr double kLeft = 90;
 constexpr double kRight = 1180;
 constexpr double kTop = 50;
 constexpr double kBottom = 660;
-// The raster of a picture of too many boxes.
-constexpr int kColumns = 436;
-constexpr int kRows = 244;
-constexpr int kShades = 8;
+constexpr char kRasterColor[] = "#2a6";
+constexpr size_t kMostEdges = 600;           // boxes that are drawn with edges
+constexpr double kLine = 13, kLetter = 6.2;  // of names in boxes, font size 11
 
 std::string ExactBytes(int64_t bytes) {
   return absl::StrCat(bytes, bytes == 1 ? " byte" : " bytes");
@@ -79,16 +79,20 @@ class Picture {
     out_ << absl::StrFormat(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" "
         "font-family=\"sans-serif\" font-size=\"13\">\n"
-        "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+        "<defs><pattern id=\"workspace\" width=\"6\" height=\"6\" "
+        "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"6\" "
+        "height=\"6\" fill=\"#eee\"/><rect width=\"2\" height=\"6\" fill=\"#999\"/></pattern>"
+        "</defs>\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
         kWidth, kHeight);
     out_ << absl::StrFormat("<text x=\"%g\" y=\"22\" font-size=\"16\">%s</text>\n", kLeft,
                             EscapeXml(options_.title));
     DrawAxes();
-    if (problem_.buffers.size() > static_cast<size_t>(options_.max_boxes)) {
+    if (is_raster()) {
       DrawRaster();
     } else {
       DrawBoxes();
     }
+    DrawLegend();
     // The arena's label stands above its line, the bound's below: they may be one line.
     DrawLevel(plan_.arena, "arena", "#c00", -4);
     if (options_.lower_bound > 0) DrawLevel(options_.lower_bound, "lower bound", "#06c", 14);
@@ -96,6 +100,9 @@ class Picture {
   }
 
  private:
+  bool is_raster() const {
+    return problem_.buffers.size() > static_cast<size_t>(options_.max_boxes);
+  }
   double X(double step) const {
     return kLeft + (kRight - kLeft) * (step - static_cast<double>(first_)) /
                        (static_cast<double>(last_) - static_cast<double>(first_));
@@ -120,10 +127,12 @@ class Picture {
     int64_t at = first_ - remainder + (remainder > 0 ? step_tick : 0);
     for (; at <= last_; at += step_tick) {
       const double x = X(static_cast<double>(at));
+      const std::string number = absl::StrCat(at);
+      const bool cut = x + 4.2 * static_cast<double>(number.size()) > kWidth - 4;
       out_ << absl::StrFormat(
-          "<path d=\"M%.2f %gV%g\"/><text x=\"%.2f\" y=\"%g\" text-anchor=\"middle\" "
-          "stroke=\"none\">%d</text>\n",
-          x, kTop, kBottom, x, kBottom + 18, at);
+          "<path d=\"M%.2f %gV%g\"/><text x=\"%.2f\" y=\"%g\" text-anchor=\"%s\" "
+          "stroke=\"none\">%s</text>\n",
+          x, kTop, kBottom, cut ? kWidth - 4 : x, kBottom + 18, cut ? "end" : "middle", number);
     }
     out_ << absl::StrFormat(
         "<text x=\"%g\" y=\"%g\" text-anchor=\"middle\" stroke=\"none\">step</text>\n"
@@ -149,93 +158,129 @@ class Picture {
     return static_cast<int64_t>(10 * power);
   }
 
+  // Large buffers are warm, small ones cold: a hue for each power of two.
+  std::string Color(double size, int lightness) const {
+    const double share = std::log2(static_cast<double>(highest_) / size);
+    return absl::StrFormat("hsl(%.0f,70%%,%d%%)", std::clamp(20 + share * 22, 20.0, 260.0),
+                           lightness);
+  }
+
+  // Where the box of each buffer ends: with its lifetime, or where the one begins that takes over
+  // the same bytes, so that no edge is drawn twice.
+  std::vector<int64_t> Ends() const {
+    std::vector<int64_t> ends;
+    for (const Buffer& b : problem_.buffers) ends.push_back(b.upper);
+    for (const Inside& relation : problem_.inside) {
+      const bool inner_first =
+          problem_.buffers[relation.inner].lower < problem_.buffers[relation.outer].lower;
+      const int earlier = inner_first ? relation.inner : relation.outer;
+      const Buffer& later = problem_.buffers[inner_first ? relation.outer : relation.inner];
+      const Buffer& b = problem_.buffers[earlier];
+      const bool same_bytes = relation.offset == 0 && b.size == later.size;
+      if (same_bytes && b.lower < later.lower) ends[earlier] = std::min(ends[earlier], later.lower);
+    }
+    return ends;
+  }
+
   void DrawBoxes() {
-    out_ << "<g stroke=\"#333\" stroke-width=\".4\">\n";
+    // Where there are many, edges would hide them; neighbours differ in lightness instead.
+    const bool edges = problem_.buffers.size() <= kMostEdges;
+    constexpr int kLightness[] = {72, 66, 78};
+    out_ << absl::StrFormat("<g stroke=\"%s\" stroke-width=\".4\">\n", edges ? "#333" : "none");
+    const std::vector<int64_t> ends = Ends();
+    std::string labels;
     for (size_t i = 0; i < problem_.buffers.size(); ++i) {
       const Buffer& b = problem_.buffers[i];
       if (b.size == 0) continue;
       const double x = X(static_cast<double>(b.lower));
-      const double top = static_cast<double>(plan_.offsets[i]) + static_cast<double>(b.size);
+      const double width = X(static_cast<double>(ends[i])) - x;
+      const double bottom = Y(static_cast<double>(plan_.offsets[i]));
+      const double top = Y(static_cast<double>(plan_.offsets[i]) + static_cast<double>(b.size));
+      const bool workspace = !options_.workspaces.empty() && options_.workspaces[i];
       const std::string name =
-          options_.names.empty() ? absl::StrCat("buffer ", b.id) : EscapeXml(options_.names[i]);
-      // Large buffers are warm, small ones cold: a hue for each power of two.
-      const double share = std::log2(static_cast<double>(highest_) / static_cast<double>(b.size));
+          options_.names.empty() ? absl::StrCat("buffer ", b.id) : options_.names[i];
+      const std::string color = Color(static_cast<double>(b.size), edges ? 72 : kLightness[i % 3]);
       out_ << absl::StrFormat(
-          "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"hsl(%.0f,70%%,72%%)\">"
+          "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\">"
           "<title>%s&#10;%s (%s) at %d&#10;steps [%d, %d)</title></rect>\n",
-          x, Y(top), X(static_cast<double>(b.upper)) - x,
-          Y(static_cast<double>(plan_.offsets[i])) - Y(top),
-          std::clamp(20 + share * 22, 20.0, 260.0), name, ExactBytes(b.size), Bytes(b.size),
-          plan_.offsets[i], b.lower, b.upper);
+          x, top, width, bottom - top, workspace ? "url(#workspace)" : color, EscapeXml(name),
+          ExactBytes(b.size), Bytes(b.size), plan_.offsets[i], b.lower, b.upper);
+      if (!workspace) absl::StrAppend(&labels, Label(name, x, top, width, bottom - top));
     }
-    out_ << "</g>\n";
+    out_ << "</g>\n<g font-size=\"11\" fill=\"#333\" text-anchor=\"middle\" "
+            "pointer-events=\"none\">\n"
+         << labels << "</g>\n";
   }
 
-  // How much of each cell of the raster is taken, by differences in both
-  // directions, so that the work does not depend on the size of a buffer.
-  std::vector<double> Coverage() const {
-    struct Difference {
-      int cell[4];
-      double change[4];
-    };
-    // An interval in units of cells as the differences of how it covers them.
-    const auto differences = [](double begin, double end, int cells) {
-      const int first = std::clamp(static_cast<int>(begin), 0, cells - 1);
-      const int last = std::clamp(static_cast<int>(end), 0, cells - 1);
-      const double head = begin - first;
-      const double tail = end - last;
-      return Difference{{first, first + 1, last, last + 1}, {1 - head, head, tail - 1, -tail}};
-    };
-    std::vector<double> cover((kRows + 2) * (kColumns + 2), 0);
-    for (size_t i = 0; i < problem_.buffers.size(); ++i) {
-      const Buffer& b = problem_.buffers[i];
-      const double x = (X(static_cast<double>(b.lower)) - kLeft) / (kRight - kLeft) * kColumns;
-      const double x_end = (X(static_cast<double>(b.upper)) - kLeft) / (kRight - kLeft) * kColumns;
-      const double scale = kRows / static_cast<double>(highest_);
-      const double y = static_cast<double>(plan_.offsets[i]) * scale;
-      const double y_end = y + static_cast<double>(b.size) * scale;
-      const Difference across = differences(x, x_end, kColumns);
-      const Difference up = differences(y, y_end, kRows);
-      for (int r = 0; r < 4; ++r) {
-        for (int c = 0; c < 4; ++c) {
-          cover[up.cell[r] * (kColumns + 2) + across.cell[c]] += up.change[r] * across.change[c];
-        }
-      }
+  // A name in the middle of its box, lying or standing, whichever shows more of it; nothing where
+  // there is no room for a few letters.
+  static std::string Label(const std::string& name, double x, double y, double width,
+                           double height) {
+    const bool lies = height >= kLine && (width >= height || width >= TextWidth(name) + 4);
+    if (!lies && width < kLine) return "";
+    const size_t room = static_cast<size_t>(std::max(0.0, (lies ? width : height) - 4) / kLetter);
+    if (room < std::min<size_t>(name.size(), 5)) return "";
+    std::string text = name;
+    if (text.size() > room) {
+      // The end tells names of a network apart. What is left of a character goes with its begin.
+      size_t begin = text.size() - (room - 1);
+      while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80)
+        ++begin;
+      text = "\xE2\x80\xA6" + text.substr(begin);
     }
-    for (int r = 0; r < kRows; ++r) {
-      for (int c = 1; c < kColumns; ++c) {
-        cover[r * (kColumns + 2) + c] += cover[r * (kColumns + 2) + c - 1];
-      }
+    const double middle_x = x + width / 2, middle_y = y + height / 2;
+    if (lies) {
+      return absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", middle_x, middle_y + 4,
+                             EscapeXml(text));
     }
-    for (int r = 1; r < kRows; ++r) {
-      for (int c = 0; c < kColumns; ++c) {
-        cover[r * (kColumns + 2) + c] += cover[(r - 1) * (kColumns + 2) + c];
-      }
-    }
-    return cover;
+    return absl::StrFormat("<text transform=\"translate(%.1f %.1f) rotate(-90)\">%s</text>\n",
+                           middle_x + 4, middle_y, EscapeXml(text));
+  }
+
+  static double TextWidth(const std::string& text) {
+    return kLetter * static_cast<double>(text.size());
   }
 
   void DrawRaster() {
-    const std::vector<double> cover = Coverage();
-    const double width = (kRight - kLeft) / kColumns;
-    const double height = (kBottom - kTop) / kRows;
-    out_ << absl::StrFormat("<g fill=\"#2a6\"><title>%d buffers; the darker, the fuller</title>\n",
-                            problem_.buffers.size());
-    for (int r = 0; r < kRows; ++r) {
-      const auto shade = [&](int c) {
-        const double full = std::min(1.0, cover[r * (kColumns + 2) + c]);
-        return static_cast<int>(std::lround(full * kShades));
-      };
-      for (int c = 0; c < kColumns;) {
-        int end = c + 1;
-        while (end < kColumns && shade(end) == shade(c)) ++end;
-        if (shade(c) > 0) {
-          out_ << absl::StrFormat(
-              "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" opacity=\"%.3f\"/>\n",
-              kLeft + c * width, kBottom - (r + 1) * height, (end - c) * width, height,
-              static_cast<double>(shade(c)) / kShades);
-        }
-        c = end;
+    out_ << absl::StrFormat(
+        "<g fill=\"%s\" shape-rendering=\"crispEdges\" transform=\"translate(%g %g) "
+        "scale(%g %g)\"><title>%d buffers; the darker, the fuller</title>\n%s</g>\n",
+        kRasterColor, kLeft, kBottom, (kRight - kLeft) / kRasterColumns,
+        -(kBottom - kTop) / kRasterRows, problem_.buffers.size(),
+        RasterPaths(problem_, plan_, {first_, last_, highest_}));
+  }
+
+  // What the colors say, below the picture.
+  void DrawLegend() {
+    const double y = kBottom + 32;
+    const auto text = [&](double x, const char* anchor, const std::string& what) {
+      out_ << absl::StrFormat("<text x=\"%g\" y=\"%g\" text-anchor=\"%s\">%s</text>\n", x, y + 10,
+                              anchor, what);
+    };
+    out_ << "<g fill=\"#333\" font-size=\"12\">\n";
+    if (is_raster()) {
+      text(kRight - 156, "end", absl::StrCat(problem_.buffers.size(), " buffers; empty"));
+      for (int shade = 1; shade <= kRasterShades; ++shade) {
+        out_ << absl::StrFormat(
+            "<rect x=\"%g\" y=\"%g\" width=\"14\" height=\"12\" fill=\"%s\" opacity=\"%g\"/>\n",
+            kRight - 150 + (shade - 1) * 14, y, kRasterColor,
+            static_cast<double>(shade) / kRasterShades);
+      }
+      text(kRight, "end", "full");
+    } else {
+      text(kRight - 250, "end", "tensors: all of the arena");
+      for (int halvings = 0; halvings <= 10; ++halvings) {
+        out_ << absl::StrFormat("<rect x=\"%g\" y=\"%g\" width=\"9\" height=\"12\" fill=\"%s\"/>\n",
+                                kRight - 244 + halvings * 9, y,
+                                Color(std::ldexp(static_cast<double>(highest_), -halvings), 72));
+      }
+      text(kRight - 140, "start", "1/1024");
+      if (std::count(options_.workspaces.begin(), options_.workspaces.end(), true) > 0) {
+        out_ << absl::StrFormat(
+            "<rect x=\"%g\" y=\"%g\" width=\"18\" height=\"12\" fill=\"url(#workspace)\" "
+            "stroke=\"#333\" stroke-width=\".4\"/>\n",
+            kRight - 88, y);
+        text(kRight, "end", "workspace");
       }
     }
     out_ << "</g>\n";
@@ -286,7 +331,8 @@ std::string EscapeXml(const std::string& text) {
 absl::Status WriteSvg(const Problem& problem, const Plan& plan, const SvgOptions& options,
                       std::ostream& out) {
   if (plan.offsets.size() != problem.buffers.size() ||
-      (!options.names.empty() && options.names.size() != problem.buffers.size())) {
+      (!options.names.empty() && options.names.size() != problem.buffers.size()) ||
+      (!options.workspaces.empty() && options.workspaces.size() != problem.buffers.size())) {
     return absl::InvalidArgumentError(
         absl::StrCat("a picture of ", problem.buffers.size(), " buffers got ", plan.offsets.size(),
                      " offsets and ", options.names.size(), " names"));

@@ -16,14 +16,17 @@ struct SvgOptions {
   std::string title = {};
   // What to call each buffer, any bytes; ids where it is empty.
   std::vector<std::string> names = {};
+  // Whether a buffer is a kernel's workspace, drawn apart from tensors; empty: none is.
+  std::vector<bool> workspaces = {};
   int64_t lower_bound = 0;  // Bytes; drawn as a line if positive.
   // With more buffers the picture shows how full each spot is instead.
   int max_boxes = 20000;
 };
 
 // Draws a plan as one self-contained SVG: steps across, addresses up, one box
-// for each buffer with its name, size and lifetime on hover.
-// InvalidArgument if the sizes of plan, names and problem differ.
+// for each buffer with its name, size and lifetime on hover, and the name in it
+// where there is room; a legend. InvalidArgument if the sizes of plan, names,
+// workspaces and problem differ.
 absl::Status WriteSvg(const Problem& problem, const Plan& plan, const SvgOptions& options,
                       std::ostream& out);
 

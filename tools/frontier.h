@@ -28,8 +28,6 @@ absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const Pl
 
 std::string FrontierTable(absl::Span<const FrontierPoint> points);
 Json FrontierDocument(absl::Span<const FrontierPoint> points);
-// One file: time across, arena up, a mark a point.
-std::string FrontierSvg(const std::string& title, absl::Span<const FrontierPoint> points);
 
 }  // namespace ashlar
 

@@ -15,6 +15,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/frontier.h"
+#include "tools/frontier_picture.h"
 #include "tools/inputs.h"
 #include "tools/model.h"
 #include "tools/parse.h"

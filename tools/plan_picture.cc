@@ -40,6 +40,7 @@ absl::Status WritePicture(const PlannedBuffers& planned, std::ostream& out) {
   memory::SvgOptions options;
   options.title = planned.title;
   options.names = planned.names;
+  options.workspaces = planned.workspaces;
   options.lower_bound = planned.result.lower_bound;
   return memory::WriteSvg(planned.problem.problem, planned.result.plan, options, out);
 }

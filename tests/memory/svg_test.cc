@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <random>
 #include <sstream>
 
 #include "memory/planner.h"
+#include "memory/svg_raster.h"
 #include "tests/memory/problems.h"
 
 namespace ashlar::memory {
@@ -69,9 +72,87 @@ TEST(SvgTest, FullArenaIsFullyShaded) {
   const Problem problem = testing::MakeProblem({{.id = 0, .lower = 0, .upper = 3, .size = 7},
                                                 {.id = 1, .lower = 3, .upper = 10, .size = 7}});
   const std::string svg = Draw(problem, {.max_boxes = 1});
-  // One run of full shade for each row of the raster, and nothing fainter.
-  EXPECT_EQ(Count(svg, "opacity=\"1.000\""), 244u);
-  EXPECT_EQ(Count(svg, "opacity="), 244u);
+  // One rectangle of full shade, and nothing fainter.
+  EXPECT_THAT(svg, HasSubstr("<path opacity=\"1.000\" d=\"M0 0h436v244h-436z\"/>"));
+  EXPECT_EQ(Count(svg, "<path opacity="), 1u);
+  EXPECT_THAT(svg, HasSubstr("crispEdges"));
+}
+
+// Every cell is in the rectangles of one shade, as full as the buffers over it make it.
+TEST(SvgTest, MergedRectanglesCoverWhatIsCovered) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 20; ++round) {
+    SCOPED_TRACE(round);
+    Problem problem;
+    Plan plan;
+    // Edges on cells' edges, so that each cell is full or empty.
+    std::vector<bool> full(kRasterColumns * kRasterRows, false);
+    for (int i = 0; i < 40; ++i) {
+      const int64_t lower = random() % kRasterColumns, offset = random() % kRasterRows;
+      const int64_t upper = lower + 1 + random() % (kRasterColumns - lower);
+      const int64_t size = 1 + random() % (kRasterRows - offset);
+      problem.buffers.push_back({.id = i, .lower = lower, .upper = upper, .size = size});
+      plan.offsets.push_back(offset);
+      for (int64_t r = offset; r < offset + size; ++r) {
+        for (int64_t c = lower; c < upper; ++c) full[r * kRasterColumns + c] = true;
+      }
+    }
+    const std::string paths = RasterPaths(problem, plan, {0, kRasterColumns, kRasterRows});
+    std::vector<bool> drawn(full.size(), false);
+    for (size_t at = paths.find('M'); at != paths.npos; at = paths.find('M', at + 1)) {
+      int column = 0, row = 0, width = 0, height = 0;
+      ASSERT_EQ(std::sscanf(&paths[at], "M%d %dh%dv%d", &column, &row, &width, &height), 4);
+      for (int r = row; r < row + height; ++r) {
+        for (int c = column; c < column + width; ++c) {
+          EXPECT_FALSE(drawn[r * kRasterColumns + c]) << "drawn twice";
+          drawn[r * kRasterColumns + c] = true;
+        }
+      }
+    }
+    EXPECT_TRUE(drawn == full);
+    EXPECT_EQ(Count(paths, "opacity=\"1.000\""), 1u);
+  }
+}
+
+TEST(SvgTest, HasALegend) {
+  const Problem problem = testing::MakeProblem({{.id = 0, .lower = 0, .upper = 9, .size = 700},
+                                                {.id = 1, .lower = 2, .upper = 3, .size = 300}});
+  const std::string tensors = Draw(problem, {});
+  EXPECT_THAT(tensors, HasSubstr("tensors: all of the arena"));
+  EXPECT_THAT(tensors, Not(HasSubstr(">workspace<")));
+  const std::string both = Draw(problem, {.workspaces = {false, true}});
+  EXPECT_THAT(both, HasSubstr(">workspace<"));
+  EXPECT_EQ(Count(both, "fill=\"url(#workspace)\""), 2u);  // the buffer's and the legend's
+  EXPECT_THAT(Draw(problem, {.max_boxes = 1}), HasSubstr("2 buffers; empty"));
+}
+
+TEST(SvgTest, NamesStandWhereThereIsRoom) {
+  const Problem problem = testing::MakeProblem({{.id = 0, .lower = 0, .upper = 900, .size = 700},
+                                                {.id = 1, .lower = 0, .upper = 9, .size = 300},
+                                                {.id = 2, .lower = 9, .upper = 11, .size = 1}});
+  const std::string svg = Draw(problem, {.names = {"lies", "stands", "neither"}});
+  EXPECT_THAT(svg, HasSubstr(">lies</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">neither</text>")));
+  const std::string small = Draw(problem, {.names = {std::string(300, 'x') + "end", "b", "c"}});
+  EXPECT_THAT(small, HasSubstr("xend</text>"));
+  EXPECT_THAT(small, HasSubstr("\xE2\x80\xA6xx"));
+}
+
+// Of two that share their bytes one after the other each step is drawn once.
+TEST(SvgTest, HeirsBeginWhereTheirBoxesBegin) {
+  const Problem problem = testing::MakeProblem({{.id = 0, .lower = 0, .upper = 5, .size = 64},
+                                                {.id = 1, .lower = 4, .upper = 10, .size = 64}},
+                                               {{.inner = 1, .outer = 0}});
+  const std::string svg = Draw(problem, {});
+  EXPECT_THAT(svg, HasSubstr("x=\"90.00\" y=\"50.00\" width=\"436.00\""));
+  EXPECT_THAT(svg, HasSubstr("x=\"526.00\" y=\"50.00\" width=\"654.00\""));
+  EXPECT_THAT(svg, HasSubstr("steps [0, 5)"));
+}
+
+TEST(SvgTest, TheLastTickIsNotCut) {
+  const Problem problem =
+      testing::MakeProblem({{.id = 0, .lower = 0, .upper = 1'000'000'000, .size = 64}});
+  EXPECT_THAT(Draw(problem, {}), HasSubstr("text-anchor=\"end\" stroke=\"none\">1000000000<"));
 }
 
 TEST(SvgTest, DrawsNothingAndHugeSteps) {
