@@ -1,5 +1,7 @@
 // The command `ashlar`: finds the subcommand, parses its options, runs it and decides the exit
 // code.
+#include <malloc.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -204,4 +206,9 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace ashlar
 
-int main(int argc, char** argv) { return ashlar::Main(argc, argv); }
+int main(int argc, char** argv) {
+  // Planning makes large graphs and drops them: their memory stays for the next one, and goes back
+  // to the system when planning is done (ReturnFreedMemory).
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  return ashlar::Main(argc, argv);
+}

@@ -38,17 +38,15 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
   return planned;
 }
 
-// The plan of the whole graph where its images lie otherwise than when it is tiled: then it is none
-// of those that tiles are sought from. Else null.
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWholeOtherwise(const Graph& graph,
-                                                                 const PlanRequest& request) {
-  const auto& [wishes, means, checks] = request;
-  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
-  if (!device->leaves_images(wishes.precision, means.kernels)) return nullptr;
-  ASHLAR_ASSIGN_OR_RETURN(
-      RewrittenGraph rewritten,
-      RewriteGraph(Graph(graph), wishes, means, {.measure_passes = checks.measure_passes}));
-  return PlanRewritten(std::move(rewritten), request, ArrangementOf(means));
+// The graph as it is within a budget, untiled: otherwise rewritten than for tiles. With `sparing`,
+// with the kernels that need least memory.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(const Graph& graph, PlanRequest request,
+                                                          bool sparing) {
+  request.means.kernels.least_memory |= sparing;
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
+                          RewriteGraph(Graph(graph), request.wishes, request.means,
+                                       {.measure_passes = request.checks.measure_passes}));
+  return PlanRewritten(std::move(rewritten), request, ArrangementOf(request.means));
 }
 
 }  // namespace
@@ -57,18 +55,17 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanR
                                                         const ReplacedListener& replaced) {
   const Clock::time_point start = Clock::now();
   const auto& [wishes, means, checks] = request;
-  std::unique_ptr<PlannedGraph> whole;
-  if (wishes.budget) {
-    ASHLAR_ASSIGN_OR_RETURN(whole, PlanWholeOtherwise(graph, request));
-  }
+  const Graph untiled = wishes.budget ? graph : Graph();
   ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
                           RewriteGraph(std::move(graph), wishes, means,
                                        {wishes.tiled(), checks.measure_passes, replaced}));
-  return Checked(wishes.budget ? PlanWithinBudget(rewritten, request, std::move(whole))
-                 : wishes.tiled()
-                     ? PlanTiled(rewritten, request)
-                     : PlanRewritten(std::move(rewritten), request, ArrangementOf(means)),
-                 start);
+  return Checked(
+      wishes.budget
+          ? PlanWithinBudget(rewritten, request,
+                             [&](bool sparing) { return PlanUntiled(untiled, request, sparing); })
+      : wishes.tiled() ? PlanTiled(rewritten, request)
+                       : PlanRewritten(std::move(rewritten), request, ArrangementOf(means)),
+      start);
 }
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,

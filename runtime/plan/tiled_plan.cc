@@ -9,6 +9,7 @@
 #include "graph/status.h"
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
+#include "runtime/plan/parallel_for.h"
 #include "runtime/plan/stages.h"
 #include "runtime/plan/tiling_search.h"
 
@@ -18,11 +19,10 @@ namespace {
 // Points of a frontier, whose arenas differ by less, say little.
 constexpr double kNear = 0.85;
 // Plans made for the smallest one. What they need at least is known before, so few are enough.
-constexpr int kMostSmall = 24;
-// Of them, so many are planned with all of the planner's work.
-constexpr size_t kFinalists = 2;
-// Of the planner's work, one part in so many goes to a plan that is made for comparison.
-constexpr int64_t kTryWork = 8;
+constexpr size_t kMostSmall = 24;
+// Plans made at a time: a number of its own and not of cores, on which no answer may depend. A
+// plan of a large graph takes tens of megabytes.
+constexpr size_t kTogether = 2;
 // How far the time of a plan may be from what the search, part by part, expects of its tiling.
 constexpr double kTimeError = 0.01;
 
@@ -75,6 +75,7 @@ class TiledPlans {
     const Wishes& wishes = request.wishes;
     ASHLAR_ASSIGN_OR_RETURN(plans->order_, OrderOf(rewritten.graph, wishes, request.means));
     ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
+    plans->on_host_ = device->is_host();
     const ProcessorSpeed speed = SpeedOf(*device, wishes.processor, wishes.threads);
     TilingLimits limits;
     if (wishes.budget) limits.max_extra_flops = wishes.budget->max_extra_flops;
@@ -91,78 +92,96 @@ class TiledPlans {
   }
 
   // With the fastest kernels, or with those that need little workspace.
-  absl::StatusOr<std::unique_ptr<PlannedGraph>> Plan(const Tiling& tiling, bool sparing) {
-    return Plan(tiling, sparing, request_.means.planner.limits.work);
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> Plan(const Tiling& tiling, bool sparing) const {
+    PlanRequest request = request_;
+    request.means.kernels.least_memory |= sparing;
+    return PlanSpec(rewritten_, order_, tiling.spec, request);
   }
-  // The same with a part of the planner's work: for what may be none of those that are wanted.
-  absl::StatusOr<std::unique_ptr<PlannedGraph>> Try(const Tiling& tiling, bool sparing) {
-    return Plan(tiling, sparing, request_.means.planner.limits.work / kTryWork);
+  struct Question {
+    const Tiling* tiling;
+    bool sparing;
+  };
+  // The same for several, at once where the device lets planning go on in several threads.
+  absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> Plan(
+      const std::vector<Question>& questions) const {
+    std::vector<absl::StatusOr<std::unique_ptr<PlannedGraph>>> answers(questions.size());
+    const auto answer = [&](size_t i) {
+      answers[i] = Plan(*questions[i].tiling, questions[i].sparing);
+    };
+    if (on_host_) {
+      ParallelFor(questions.size(), answer);
+    } else {
+      for (size_t i = 0; i < questions.size(); ++i) answer(i);
+    }
+    std::vector<std::unique_ptr<PlannedGraph>> plans;
+    for (auto& planned : answers) {
+      ASHLAR_RETURN_IF_ERROR(planned.status());
+      plans.push_back(*std::move(planned));
+    }
+    return plans;
   }
 
  private:
-  absl::StatusOr<std::unique_ptr<PlannedGraph>> Plan(const Tiling& tiling, bool sparing,
-                                                     int64_t work) {
-    PlanRequest request = request_;
-    request.means.kernels.least_memory |= sparing;
-    request.means.planner.limits.work = work;
-    return PlanSpec(rewritten_, order_, tiling.spec, request);
-  }
-
   TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request)
       : rewritten_(rewritten), request_(request) {}
 
   const RewrittenGraph& rewritten_;
   const PlanRequest& request_;
+  bool on_host_ = false;
   Schedule order_;
   FoundTilings tilings_;
 };
 
 // The fastest that fits; null where none does.
-absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget, TiledPlans& plans) {
+absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget,
+                                                            const TiledPlans& plans) {
   std::unique_ptr<PlannedGraph> fastest;
   double enough = std::numeric_limits<double>::infinity();
   for (const Tiling& tiling : plans.tilings().best) {
     if (tiling.arena_bytes > budget) continue;
     if (tiling.ms > enough) break;
-    for (const bool sparing : plans.kinds()) {
-      ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned, plans.Plan(tiling, sparing));
-      if (planned->plan.plan.arena > budget) continue;
-      if (fastest == nullptr || planned->predicted_ms < fastest->predicted_ms) {
-        fastest = std::move(planned);
-        enough = fastest->predicted_ms * (1 + kTimeError);
-      }
-      break;
+    std::vector<TiledPlans::Question> questions;
+    for (const bool sparing : plans.kinds()) questions.push_back({&tiling, sparing});
+    ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan(questions));
+    // The fast kernels come first.
+    const auto fits = std::find_if(planned.begin(), planned.end(), [&](const auto& plan) {
+      return plan->plan.plan.arena <= budget;
+    });
+    if (fits == planned.end()) continue;
+    if (fastest == nullptr || (*fits)->predicted_ms < fastest->predicted_ms) {
+      fastest = std::move(*fits);
+      enough = fastest->predicted_ms * (1 + kTimeError);
     }
   }
   return fastest;
 }
 
 // The smallest of all; of equals with the fastest kernels.
-absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans) {
-  const std::vector<Tiling>& tilings = plans.tilings().smallest;
-  std::vector<std::pair<int64_t, const Tiling*>> tried;  // by arena
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (const Tiling& tiling : tilings) {
-    // No plan is smaller than what lives in it at once.
-    if (tiling.arena_bytes >= least || static_cast<int>(tried.size()) == kMostSmall) break;
-    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> planned,
-                            plans.Try(tiling, /*sparing=*/true));
-    if (planned->plan.lower_bound >= least) continue;
-    tried.push_back({planned->plan.plan.arena, &tiling});
-    least = std::min(least, planned->plan.plan.arena);
-  }
-  std::stable_sort(tried.begin(), tried.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (tried.size() > kFinalists) tried.resize(kFinalists);
+absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(const TiledPlans& plans) {
+  absl::Span<const Tiling> rest = plans.tilings().smallest;
+  rest = rest.subspan(0, kMostSmall);
   std::unique_ptr<PlannedGraph> smallest;
-  for (const auto& [arena, tiling] : tried) {
-    for (const bool sparing : plans.kinds()) {
-      ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned, plans.Plan(*tiling, sparing));
-      if (smallest != nullptr && planned->plan.plan.arena >= smallest->plan.plan.arena) continue;
-      smallest = std::move(planned);
+  const Tiling* tiling = nullptr;
+  const auto least = [&] {
+    return smallest == nullptr ? std::numeric_limits<int64_t>::max() : smallest->plan.plan.arena;
+  };
+  // No plan is smaller than what lives in it at once.
+  while (!rest.empty() && rest[0].arena_bytes < least()) {
+    std::vector<TiledPlans::Question> questions;
+    for (const Tiling& candidate : rest.subspan(0, kTogether)) {
+      questions.push_back({&candidate, /*sparing=*/true});
+    }
+    rest.remove_prefix(questions.size());
+    ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan(questions));
+    for (size_t i = 0; i < planned.size(); ++i) {
+      if (planned[i]->plan.plan.arena >= least()) continue;
+      smallest = std::move(planned[i]);
+      tiling = questions[i].tiling;
     }
   }
-  return smallest;
+  if (plans.kinds().size() == 1) return smallest;
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> fast, plans.Plan(*tiling, false));
+  return fast->plan.plan.arena <= least() ? std::move(fast) : std::move(smallest);
 }
 
 }  // namespace
@@ -174,22 +193,28 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& re
   return PlanSpec(rewritten, order, request.wishes.tiles, request);
 }
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(
-    const RewrittenGraph& rewritten, const PlanRequest& request,
-    std::unique_ptr<PlannedGraph> whole) {
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGraph& rewritten,
+                                                               const PlanRequest& request,
+                                                               UntiledPlanner untiled) {
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans,
                           TiledPlans::Create(rewritten, request));
-  const MemoryBudget& budget = *request.wishes.budget;
+  const auto& [wishes, means, checks] = request;
+  const MemoryBudget& budget = *wishes.budget;
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
   std::unique_ptr<PlannedGraph> found;
-  if (whole != nullptr && whole->plan.plan.arena <= budget.bytes) {
-    found = std::move(whole);
-  } else if (budget.bytes > 0) {
+  // Where images lie otherwise untiled, that is faster than any tiles.
+  if (device->leaves_images(wishes.precision, means.kernels)) {
+    ASHLAR_ASSIGN_OR_RETURN(found, untiled(/*sparing=*/false));
+    if (found->plan.plan.arena > budget.bytes) found.reset();
+  }
+  if (found == nullptr && budget.bytes > 0) {
     ASHLAR_ASSIGN_OR_RETURN(found, FastestWithin(budget.bytes, *plans));
   }
   if (found != nullptr && !budget.find_smallest) return found;
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
-  if (whole != nullptr && whole->plan.plan.arena < smallest->plan.plan.arena) {
-    smallest = std::move(whole);
+  for (const bool sparing : plans->kinds()) {
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> whole, untiled(sparing));
+    if (whole->plan.plan.arena < smallest->plan.plan.arena) smallest = std::move(whole);
   }
   const int64_t least = smallest->plan.plan.arena;
   if (found == nullptr && (budget.bytes == 0 || least <= budget.bytes || budget.find_smallest)) {
