@@ -122,7 +122,8 @@ std::vector<int64_t> PlaceNaive(const Instance& instance) {
   int64_t top = AboveFixed(instance);
   for (int g = 0; g < instance.groups(); ++g) bases[g] = instance.fixed(g);
   for (int g : FreeGroupsByBirth(instance)) {
-    bases[g] = instance.AlignUp(g, top);
+    // What has no bytes lies at the start, not behind the arena's end.
+    bases[g] = instance.AlignUp(g, instance.height(g) > 0 ? top : 0);
     if (instance.height(g) > 0) top = bases[g] + instance.height(g);
   }
   return bases;

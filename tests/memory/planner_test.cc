@@ -48,6 +48,13 @@ TEST(PlannerTest, ReusesWhatDied) {
   }
 }
 
+// It stood behind the arena's end.
+TEST(PlannerTest, ABufferWithoutBytesLiesWithinTheArena) {
+  const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 10},
+                                       {.id = 1, .lower = 0, .upper = 2, .size = 0}});
+  EXPECT_EQ(PlanWith(problem, "naive").plan.offsets[1], 0);
+}
+
 TEST(PlannerTest, ChainOfOverwritesIsExact) {
   // 8 bytes live, then 4 of them overwritten in place, then 2: room opens above as they shrink.
   const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 3, .size = 8},
