@@ -177,7 +177,10 @@ class Picture {
       const Buffer& later = problem_.buffers[inner_first ? relation.outer : relation.inner];
       const Buffer& b = problem_.buffers[earlier];
       const bool same_bytes = relation.offset == 0 && b.size == later.size;
-      if (same_bytes && b.lower < later.lower) ends[earlier] = std::min(ends[earlier], later.lower);
+      // An inner one's bytes are all taken over.
+      if ((inner_first || same_bytes) && b.lower < later.lower) {
+        ends[earlier] = std::min(ends[earlier], later.lower);
+      }
     }
     return ends;
   }

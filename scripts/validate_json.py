@@ -45,6 +45,7 @@ def main(arguments):
     errors = 0
     for path in paths:
         for error in cls(schema).iter_errors(json.loads(pathlib.Path(path).read_text())):
+            error = jsonschema.exceptions.best_match([error])  # of alternatives, the one that fits best
             errors += 1
             print(f"{path}: {'.'.join(map(str, error.absolute_path))}: {error.message[:300]}")
     return 1 if errors else 0
