@@ -4,23 +4,30 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "graph/tensor.h"
+#include "serialization/pixels.h"
 
 namespace ashlar {
 
-// What becomes of a pixel's channel c (red, green, blue; 0 to 255): (value - mean[c]) * scale[c].
-struct ImageOptions {
-  int64_t height = 0, width = 0;  // of the result, stretched bilinearly; 0: as in the file
+// The bytes of a whole PNG, JPEG or PPM file, turned upright as its EXIF orientation says; grey
+// becomes three equal channels, transparency is dropped. InvalidArgument, naming `name`, for other
+// formats, broken files (of a PNG each checksum counts) and more than 2^26 pixels.
+absl::StatusOr<Pixels> ParseImage(absl::Span<const uint8_t> bytes, absl::string_view name);
+
+// What becomes of a pixel's values (0 to 255): (value - mean[c]) * scale[c], where channel c counts
+// in the order of the tensor.
+struct ChannelOptions {
+  bool bgr = false;  // blue, green, red; else red, green, blue
   std::array<float, 3> mean = {0, 0, 0};
   std::array<float, 3> scale = {1, 1, 1};
 };
 
-// A PNG, JPEG or PPM file as Float32 {1,3,H,W}; grey becomes three equal channels, transparency is
-// dropped. InvalidArgument for other formats, broken files and more than 2^26 pixels.
-absl::StatusOr<HostTensor> ReadImage(const std::string& path, const ImageOptions& options);
+// Float32 {1,3,H,W}.
+HostTensor ToPlanes(const Pixels& pixels, const ChannelOptions& options);
 
 }  // namespace ashlar
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/random.h"
@@ -20,6 +21,7 @@
 #include "serialization/mapped_file.h"
 #include "serialization/npy.h"
 #include "serialization/npz.h"
+#include "serialization/standard_input.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/model.h"
@@ -30,11 +32,15 @@ namespace {
 constexpr float kImageNetMean[] = {123.675f, 116.28f, 103.53f};
 constexpr float kImageNetScale[] = {1 / 58.395f, 1 / 57.12f, 1 / 57.375f};
 
-bool IsImage(const std::string& path) {
+enum class FileKind { kPicture, kArray, kArchive, kRaw };
+
+FileKind KindByEnding(const std::string& path) {
+  if (HasEnding(path, ".npz")) return FileKind::kArchive;
+  if (HasEnding(path, ".npy")) return FileKind::kArray;
   for (const char* ending : {".png", ".jpg", ".jpeg", ".ppm", ".pnm"}) {
-    if (HasEnding(path, ending)) return true;
+    if (HasEnding(path, ending)) return FileKind::kPicture;
   }
-  return false;
+  return FileKind::kRaw;
 }
 
 // By its ending, a picture of a kind that nobody reads here: its bytes are no tensor.
@@ -45,6 +51,24 @@ bool IsUnknownPicture(const std::string& path) {
   }
   return false;
 }
+
+FileKind KindByBytes(absl::Span<const uint8_t> bytes) {
+  const absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (absl::StartsWith(text, "PK\3\4")) return FileKind::kArchive;
+  if (absl::StartsWith(text, "\x93NUMPY")) return FileKind::kArray;
+  for (const char* start : {"\x89PNG", "\xff\xd8\xff", "P5", "P6"}) {
+    if (absl::StartsWith(text, start)) return FileKind::kPicture;
+  }
+  return FileKind::kRaw;
+}
+
+// A file that an input comes from.
+struct InputFile {
+  std::string name;  // for messages
+  FileKind kind;
+  std::shared_ptr<const MappedFile> content;
+  absl::Span<const uint8_t> bytes() const { return content->bytes(); }
+};
 
 // [N, H, W, C] to [N, C, H, W], in Float32.
 HostTensor ToChannelsFirst(const HostTensor& x) {
@@ -62,19 +86,22 @@ HostTensor ToChannelsFirst(const HostTensor& x) {
   return y;
 }
 
+// The value of --mean or --scale for a channel.
+double OfChannel(const std::vector<double>& values, size_t c, double fallback) {
+  if (values.empty()) return fallback;
+  return values.size() == 1 ? values[0] : values[c];
+}
+
 // (x - mean[c]) * scale[c] for the channels c of dimension 1, in Float32.
 HostTensor Normalised(const HostTensor& x, const std::vector<double>& mean,
                       const std::vector<double>& scale) {
   HostTensor y = HostTensor::Zeros(DType::kFloat32, x.shape());
   const int64_t channels = x.shape()[1];
   const int64_t plane = x.num_elements() / std::max<int64_t>(1, x.shape()[0] * channels);
-  const auto of = [](const std::vector<double>& values, int64_t c, double fallback) {
-    if (values.empty()) return fallback;
-    return values.size() == 1 ? values[0] : values[static_cast<size_t>(c)];
-  };
   for (int64_t i = 0; i < x.num_elements(); ++i) {
     const int64_t c = i / plane % channels;
-    y.mutable_data<float>()[i] = static_cast<float>((x.At(i) - of(mean, c, 0)) * of(scale, c, 1));
+    y.mutable_data<float>()[i] =
+        static_cast<float>((x.At(i) - OfChannel(mean, c, 0)) * OfChannel(scale, c, 1));
   }
   return y;
 }
@@ -96,26 +123,52 @@ absl::Status CheckSize(const Graph& graph) {
       "the inputs of the model are ", bytes, " bytes, and this machine's memory is ", memory));
 }
 
+// Whether an array for such an input is a picture's pixels: rows of red, green and blue bytes.
+bool ArePixels(const HostTensor& array, const TensorType& type, bool nhwc) {
+  const Shape& shape = array.shape();
+  return array.dtype() == DType::kUint8 && shape.rank() == 3 && shape[2] == Pixels::kChannels &&
+         (nhwc || shape[0] != Pixels::kChannels) && type.shape.rank() == 4 &&
+         type.shape[1] == Pixels::kChannels;
+}
+
+// The array with the first dimension that it lacks where it is one image of an input.
+HostTensor WithBatch(const HostTensor& array, const TensorType& type, bool nhwc) {
+  const Shape& image = array.shape();
+  const Shape& batch = type.shape;
+  if (image.rank() + 1 != batch.rank()) return array;
+  for (int i = 0; i < image.rank(); ++i) {
+    const int dim = nhwc && batch.rank() == 4 ? (i + 1) % 3 : i;  // H, W, C of C, H, W
+    if (image[i] != batch[dim + 1]) return array;
+  }
+  std::vector<int64_t> dims(image.dims().begin(), image.dims().end());
+  dims.insert(dims.begin(), 1);
+  return array.Reshaped(*Shape::Make(dims));
+}
+
 class InputReader {
  public:
-  InputReader(const Graph& graph, const InputFlags& flags) : graph_(graph), flags_(flags) {}
+  InputReader(const Graph& graph, const InputFlags& flags, Console& console)
+      : graph_(graph), flags_(flags), console_(console) {}
 
   // Reads one value of --input into the parts of the inputs it is for.
   absl::Status Read(const std::string& argument) {
     const size_t equals = argument.find('=');
     const std::string name = equals == std::string::npos ? "" : argument.substr(0, equals);
     const std::string path = equals == std::string::npos ? argument : argument.substr(equals + 1);
-    if (HasEnding(path, ".npz")) return ReadArchive(name, path);
+    if (!name.empty()) ASHLAR_RETURN_IF_ERROR(Find(name).status());
+    absl::StatusOr<InputFile> file = Open(path);
+    if (!file.ok()) return WithExitCode(file.status(), ExitCode::kRejectedInput);
+    if (file->kind == FileKind::kArchive) return ReadArchive(name, *file);
     ASHLAR_ASSIGN_OR_RETURN(const Binding binding, Find(name));
     const TensorType& type = graph_.var(binding.var).type;
-    absl::StatusOr<HostTensor> part = ReadPart(path, type);
+    absl::StatusOr<HostTensor> part = ReadPart(*file, type);
     if (!part.ok()) return WithExitCode(part.status(), ExitCode::kRejectedInput);
     parts_[binding.name].push_back(*std::move(part));
     return absl::OkStatus();
   }
 
   // The parts of an input joined, or nullopt where none was given.
-  absl::StatusOr<std::optional<HostTensor>> Take(const Binding& binding, Console& console) {
+  absl::StatusOr<std::optional<HostTensor>> Take(const Binding& binding) {
     const auto it = parts_.find(binding.name);
     if (it == parts_.end()) return std::optional<HostTensor>();
     const TensorType& type = graph_.var(binding.var).type;
@@ -123,8 +176,8 @@ class InputReader {
     const bool one_image = parts.size() == 1 && type.shape.rank() == 4 &&
                            parts[0].shape().rank() == 4 && parts[0].shape()[0] == 1;
     if (one_image && type.shape[0] > 1) {
-      console.Note(absl::StrCat("the image for input '", binding.name, "' fills its batch of ",
-                                type.shape[0]));
+      console_.Note(absl::StrCat("the image for input '", binding.name, "' fills its batch of ",
+                                 type.shape[0]));
       parts.resize(static_cast<size_t>(type.shape[0]), HostTensor(parts[0]));
     }
     HostTensor joined = HostTensor::Zeros(type.dtype, type.shape);
@@ -145,7 +198,26 @@ class InputReader {
     return std::optional<HostTensor>(std::move(joined));
   }
 
+  bool read_pictures() const { return read_pictures_; }
+
  private:
+  absl::StatusOr<InputFile> Open(const std::string& path) {
+    if (path != "-" && path != "/dev/stdin") {
+      ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+      return InputFile{path, KindByEnding(path), std::move(file)};
+    }
+    if (read_standard_input_) return UsageError("--input: standard input is read only once");
+    read_standard_input_ = true;
+    // A picture without compression, or all inputs in the largest dtype there is.
+    int64_t most = int64_t{1} << 28;
+    for (const Binding& input : graph_.inputs()) {
+      most += 8 * graph_.var(input.var).type.shape.num_elements();
+    }
+    ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MapStandardInput(most));
+    const FileKind kind = KindByBytes(file->bytes());
+    return InputFile{"standard input", kind, std::move(file)};
+  }
+
   static absl::Status Mismatch(const Binding& binding, const TensorType& type,
                                const std::vector<HostTensor>& parts) {
     return WithExitCode(absl::InvalidArgumentError(absl::StrCat(
@@ -173,8 +245,8 @@ class InputReader {
     return UsageError(absl::StrCat("--input ", name, ": no such input; the model has: ", names));
   }
 
-  absl::Status ReadArchive(const std::string& name, const std::string& path) {
-    absl::StatusOr<NamedTensors> arrays = ReadNpz(path);
+  absl::Status ReadArchive(const std::string& name, const InputFile& file) {
+    absl::StatusOr<NamedTensors> arrays = ParseNpz(file.bytes(), file.name);
     if (!arrays.ok()) return WithExitCode(arrays.status(), ExitCode::kRejectedInput);
     if (!name.empty() && arrays->size() == 1) (*arrays)[0].first = name;
     bool used = false;
@@ -182,62 +254,109 @@ class InputReader {
       if (!name.empty() && array != name) continue;
       ASHLAR_ASSIGN_OR_RETURN(const Binding binding, Find(array));
       absl::StatusOr<HostTensor> part =
-          Prepared(std::move(tensor), graph_.var(binding.var).type, path);
+          Prepared(std::move(tensor), graph_.var(binding.var).type, file.name);
       if (!part.ok()) return WithExitCode(part.status(), ExitCode::kRejectedInput);
       parts_[binding.name].push_back(*std::move(part));
       used = true;
     }
     if (used) return absl::OkStatus();
-    return WithExitCode(absl::NotFoundError(absl::StrCat(path, ": no array '", name, "'")),
+    return WithExitCode(absl::NotFoundError(absl::StrCat(file.name, ": no array '", name, "'")),
                         ExitCode::kRejectedInput);
   }
 
-  absl::StatusOr<HostTensor> ReadPart(const std::string& path, const TensorType& type) const {
-    if (IsImage(path)) return ReadPhotograph(path, type);
-    if (HasEnding(path, ".npy")) {
-      ASHLAR_ASSIGN_OR_RETURN(HostTensor array, ReadNpy(path));
-      return Prepared(std::move(array), type, path);
+  absl::StatusOr<HostTensor> ReadPart(const InputFile& file, const TensorType& type) {
+    switch (file.kind) {
+      case FileKind::kPicture: {
+        ASHLAR_ASSIGN_OR_RETURN(const Pixels pixels, ParseImage(file.bytes(), file.name));
+        return FromPixels(pixels, type, file.name);
+      }
+      case FileKind::kArray: {
+        ASHLAR_ASSIGN_OR_RETURN(HostTensor array, ParseNpy(file.bytes(), file.name));
+        return Prepared(std::move(array), type, file.name);
+      }
+      case FileKind::kArchive:
+      case FileKind::kRaw:
+        break;
     }
-    if (IsUnknownPicture(path)) {
+    if (IsUnknownPicture(file.name)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          path, ": unknown kind of picture; expected .png, .jpg or .ppm, or an array in .npy"));
+          file.name,
+          ": unknown kind of picture; expected .png, .jpg or .ppm, or an array in .npy"));
     }
-    return ReadRaw(path, type);
+    return ReadRaw(file, type);
   }
 
-  absl::StatusOr<HostTensor> ReadPhotograph(const std::string& path, const TensorType& type) const {
-    if (type.shape.rank() != 4 || type.shape[1] != 3) {
+  absl::StatusOr<HostTensor> FromPixels(const Pixels& pixels, const TensorType& type,
+                                        const std::string& name) {
+    if (type.shape.rank() != 4 || type.shape[1] != Pixels::kChannels) {
       return absl::InvalidArgumentError(absl::StrCat(
-          path, ": a photograph goes into {N,3,H,W}, and the input is ", type.ToString()));
+          name, ": a picture goes into {N,3,H,W}, and the input is ", type.ToString()));
     }
-    ImageOptions options;
-    options.height = type.shape[2];
-    options.width = type.shape[3];
-    const bool standard = flags_.mean.empty() && flags_.scale.empty();
-    if (standard) {
-      std::copy_n(kImageNetMean, 3, options.mean.begin());
-      std::copy_n(kImageNetScale, 3, options.scale.begin());
+    read_pictures_ = true;
+    const PictureSize input = {type.shape[2], type.shape[3]};
+    const PictureFit& fit = flags_.pictures.fit;
+    if (StretchesUnasked(pixels.size, input, fit)) {
+      console_.Note(absl::StrCat(name, " of ", pixels.size.height, " x ", pixels.size.width,
+                                 " pixels is stretched to ", input.height, " x ", input.width,
+                                 "; --resize with --crop, or --letterbox, keep its "
+                                 "proportions, --resize stretch is this without a note"));
     }
-    ASHLAR_ASSIGN_OR_RETURN(HostTensor image, ReadImage(path, options));
-    return standard ? image : WithStatistics(std::move(image), path);
+    const absl::StatusOr<Pixels> fitted = FitPicture(pixels, input, fit);
+    if (!fitted.ok()) return Annotate(fitted.status(), name);
+    ASHLAR_ASSIGN_OR_RETURN(const ChannelOptions channels, Channels(type.dtype, name));
+    return ToPlanes(*fitted, channels);
   }
 
-  absl::StatusOr<HostTensor> ReadRaw(const std::string& path, const TensorType& type) const {
-    ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-    const int64_t size = static_cast<int64_t>(file->bytes().size());
+  // ImageNet's statistics where nothing else is said; an input of bytes takes them as they are.
+  absl::StatusOr<ChannelOptions> Channels(DType dtype, const std::string& name) const {
+    ChannelOptions options;
+    options.bgr = flags_.pictures.bgr;
+    if (flags_.mean.empty() && flags_.scale.empty()) {
+      if (!IsFloat(dtype)) return options;
+      std::copy_n(kImageNetMean, Pixels::kChannels, options.mean.begin());
+      std::copy_n(kImageNetScale, Pixels::kChannels, options.scale.begin());
+      if (options.bgr) {
+        std::reverse(options.mean.begin(), options.mean.end());
+        std::reverse(options.scale.begin(), options.scale.end());
+      }
+      return options;
+    }
+    ASHLAR_RETURN_IF_ERROR(CheckStatistics(Pixels::kChannels, name));
+    for (size_t c = 0; c < Pixels::kChannels; ++c) {
+      options.mean[c] = static_cast<float>(OfChannel(flags_.mean, c, 0));
+      options.scale[c] = static_cast<float>(OfChannel(flags_.scale, c, 1));
+    }
+    return options;
+  }
+
+  absl::StatusOr<HostTensor> ReadRaw(const InputFile& file, const TensorType& type) {
+    const int64_t size = static_cast<int64_t>(file.bytes().size());
     const int64_t expected = TensorType{type.dtype, type.shape}.bytes();
     if (size != expected) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": ", Counted(size, "byte"), ", expected ", expected, " for ", type.ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(file.name, ": ", Counted(size, "byte"),
+                                                     ", expected ", expected, " for ",
+                                                     type.ToString()));
     }
     Shape shape = type.shape;
     if (flags_.nhwc && shape.rank() == 4) shape = {shape[0], shape[2], shape[3], shape[1]};
-    return Prepared(HostTensor::Borrow(type.dtype, shape, file, file->bytes().data()), type, path);
+    return Prepared(HostTensor::Borrow(type.dtype, shape, file.content, file.bytes().data()), type,
+                    file.name);
   }
 
   // An array in the graph's order of dimensions, with --mean and --scale applied.
   absl::StatusOr<HostTensor> Prepared(HostTensor array, const TensorType& type,
-                                      const std::string& path) const {
+                                      const std::string& path) {
+    if (ArePixels(array, type, flags_.nhwc)) {
+      Pixels pixels = {{array.shape()[0], array.shape()[1]},
+                       {array.data<uint8_t>().begin(), array.data<uint8_t>().end()}};
+      if (absl::Status status = CheckPictureSize(pixels.size, "picture"); !status.ok()) {
+        return Annotate(status, path);
+      }
+      console_.Note(absl::StrCat(path, " holds ", Name(array.dtype()), array.shape().ToString(),
+                                 ": the pixels of a picture"));
+      return FromPixels(pixels, type, path);
+    }
+    array = WithBatch(array, type, flags_.nhwc);
     if (flags_.nhwc && type.shape.rank() == 4 && array.shape().rank() == 4) {
       array = ToChannelsFirst(array);
     }
@@ -250,7 +369,11 @@ class InputReader {
       return absl::InvalidArgumentError(absl::StrCat(
           path, ": --mean and --scale need channels, and the array is ", array.shape().ToString()));
     }
-    const int64_t channels = array.shape()[1];
+    ASHLAR_RETURN_IF_ERROR(CheckStatistics(array.shape()[1], path));
+    return Normalised(array, flags_.mean, flags_.scale);
+  }
+
+  absl::Status CheckStatistics(int64_t channels, const std::string& path) const {
     for (const std::vector<double>* values : {&flags_.mean, &flags_.scale}) {
       if (values->size() > 1 && static_cast<int64_t>(values->size()) != channels) {
         return WithExitCode(absl::InvalidArgumentError(absl::StrCat(
@@ -259,11 +382,13 @@ class InputReader {
                             ExitCode::kUsage);
       }
     }
-    return Normalised(array, flags_.mean, flags_.scale);
+    return absl::OkStatus();
   }
 
   const Graph& graph_;
   const InputFlags& flags_;
+  Console& console_;
+  bool read_pictures_ = false, read_standard_input_ = false;
   std::map<std::string, std::vector<HostTensor>> parts_;  // by binding name
 };
 
@@ -286,12 +411,15 @@ HostTensor RandomInput(const TensorType& type, uint64_t seed, int position) {
 absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& flags, uint64_t seed,
                                         Console& console) {
   ASHLAR_RETURN_IF_ERROR(CheckSize(graph));
-  InputReader reader(graph, flags);
+  InputReader reader(graph, flags, console);
   for (const std::string& argument : flags.files) ASHLAR_RETURN_IF_ERROR(reader.Read(argument));
+  if (AnyGiven(flags.pictures) && !reader.read_pictures()) {
+    console.Note("no input is a picture, and only pictures are resized, cut and reordered");
+  }
   InputTensors tensors;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const Binding& binding = graph.inputs()[i];
-    ASHLAR_ASSIGN_OR_RETURN(std::optional<HostTensor> tensor, reader.Take(binding, console));
+    ASHLAR_ASSIGN_OR_RETURN(std::optional<HostTensor> tensor, reader.Take(binding));
     const TensorType& type = graph.var(binding.var).type;
     tensors[binding.name] =
         tensor.has_value() ? *std::move(tensor) : RandomInput(type, seed, static_cast<int>(i));

@@ -20,9 +20,13 @@ HostTensor RandomInput(const TensorType& type, uint64_t seed, int position);
 //
 //   NAME=FILE   for the input NAME; FILE alone for the only input, or for all arrays of an .npz
 //   .npy, .npz  converted to the input's dtype
-//   .png, .jpg, .jpeg, .ppm  stretched to the input's size; without --mean and --scale, normalised
-//               by the statistics of ImageNet
+//               Without the first dimension: one image. Uint8 {H,W,3} is a picture.
+//   .png, .jpg, .jpeg, .ppm  a picture: --resize, --crop, --letterbox, --color, or else stretched
+//   to
+//               the input's size (a note says so); without --mean and --scale, normalised by the
+//               statistics of ImageNet
 //   any other   the bytes of the tensor, row-major
+//   -           standard input: any of these, by its first bytes
 //
 // Files for one input fill it along dimension 0 in their order; a single image fills the whole
 // batch. Files that cannot be used are kRejectedInput, wrong names kUsage; ResourceExhausted where

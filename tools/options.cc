@@ -324,7 +324,8 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
 
 void AddInputFlags(CLI::App& app, InputFlags& flags) {
   AddRepeated(app, "--input", flags.files, "NAME=FILE",
-              ".npy, .npz, .png, .jpg, .ppm or raw (default: random); several fill a batch")
+              ".npy, .npz, .png, .jpg, .ppm or raw, - for stdin (default: random); several fill a "
+              "batch")
       ->group("Inputs");
   AddParsed(app, "--mean", flags.mean, ParseNumbers, "R,G,B",
             "subtracted from each channel, of 0 to 255 in photographs (default there: ImageNet's, "
@@ -337,6 +338,7 @@ void AddInputFlags(CLI::App& app, InputFlags& flags) {
   AddParsed(app, "--layout", flags.nhwc, ParseLayout, "nchw|nhwc",
             "of array and raw files (default nchw)")
       ->group("Inputs");
+  AddPictureFlags(app, flags.pictures);
 }
 
 }  // namespace ashlar

@@ -18,6 +18,7 @@
 #include "runtime/device/processor.h"
 #include "runtime/plan/plan_request.h"
 #include "tools/console.h"
+#include "tools/picture_options.h"
 
 namespace ashlar {
 
@@ -129,6 +130,7 @@ struct InputFlags {
   std::vector<std::string> files;   // "name=FILE", or "FILE" where there is one input
   std::vector<double> mean, scale;  // by channel, or one for all; empty: see tools/inputs.h
   bool nhwc = false;                // array files hold [N, H, W, C]
+  PictureFlags pictures;
 };
 
 void AddInputFlags(CLI::App& app, InputFlags& flags);

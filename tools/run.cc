@@ -18,6 +18,11 @@
 namespace ashlar {
 namespace {
 
+// {N,C}, or {N,C,1,1} of models that end in a pooling.
+bool HoldsScores(const Shape& shape) {
+  return shape.rank() >= 2 && shape.num_elements() == shape[0] * shape[1];
+}
+
 class RunCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -81,7 +86,7 @@ class RunCommand final : public Command {
         BindingsJson(session->planned().graph, session->planned().graph.outputs());
     for (size_t i = 0; i < session->outputs().size(); ++i) {
       const auto& [name, tensor] = session->outputs()[i];
-      if (tensor.shape().rank() == 2) {
+      if (HoldsScores(tensor.shape())) {
         PrintTop(name, tensor, labels, document["outputs"][i], console);
       } else {
         PrintRange(name, tensor, document["outputs"][i], console);

@@ -16,8 +16,8 @@ struct ScoredClass {
   double value = 0;
 };
 
-// For each row of a tensor of rank 2 its `count` largest elements, the largest first; of equal ones
-// the first.
+// For each row of a tensor {N,C} or {N,C,1,...} its `count` largest elements, the largest first; of
+// equal ones the first.
 std::vector<std::vector<ScoredClass>> TopClasses(const HostTensor& scores, int64_t count);
 
 // The lines of a file of labels, without a byte order mark and empty lines at the end.

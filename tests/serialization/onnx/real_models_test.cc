@@ -12,6 +12,7 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "serialization/image.h"
+#include "serialization/mapped_file.h"
 #include "serialization/npz.h"
 #include "serialization/onnx/reader.h"
 #include "tests/serialization/onnx/node_case.h"
@@ -24,28 +25,40 @@ namespace {
 
 constexpr double kTolerance = 1e-4, kHalfTolerance = 1.0 / 2048;
 
-// The outputs on the CPU, by name.
-std::map<std::string, HostTensor> RunModel(const std::string& path, const InputTensors& inputs) {
+using NamedOutputs = std::map<std::string, HostTensor>;
+
+struct ModelRun {
+  NamedOutputs outputs;
+  int64_t arena = 0;  // bytes
+};
+
+// On the CPU.
+ModelRun PlanAndRun(const std::string& path, const InputTensors& inputs,
+                    const PlanRequest& request) {
   cpu::RegisterDevice();
   OnnxReadOptions options;
   for (const auto& [name, value] : inputs) options.shapes[name] = value.shape();
   absl::StatusOr<Graph> graph = ReadOnnx(path, options);
   EXPECT_TRUE(IsOk(graph.status()));
   if (!graph.ok()) return {};
-  const auto executable = Value(Executable::Compile(*std::move(graph), PlanRequest()));
+  const auto executable = Value(Executable::Compile(*std::move(graph), request));
   const auto session = Value(Session::Create(executable));
   const std::vector<HostTensor> outputs = Value(BindTensors(*session, inputs));
   EXPECT_TRUE(IsOk(session->Run()));
-  std::map<std::string, HostTensor> named;
+  ModelRun run;
+  run.arena = executable->planned().plan.plan.arena;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    named[executable->graph().outputs()[i].name] = outputs[i];
+    run.outputs[executable->graph().outputs()[i].name] = outputs[i];
   }
-  return named;
+  return run;
+}
+
+NamedOutputs RunModel(const std::string& path, const InputTensors& inputs) {
+  return PlanAndRun(path, inputs, PlanRequest()).outputs;
 }
 
 // `noise`: what ONNX Runtime's own rewrites change, where all outputs are next to 0.
-void ExpectOutputs(const std::map<std::string, HostTensor>& got, const NamedTensors& want,
-                   double noise = 0) {
+void ExpectOutputs(const NamedOutputs& got, const NamedTensors& want, double noise = 0) {
   for (const auto& [name, value] : want) {
     SCOPED_TRACE(name);
     const auto found = got.find(name);
@@ -60,19 +73,17 @@ void ExpectOutputs(const std::map<std::string, HostTensor>& got, const NamedTens
   }
 }
 
+Pixels ReadPicture(const std::string& path) {
+  return Value(ParseImage(Value(MappedFile::Open(path))->bytes(), path));
+}
+
 // The picture as a model's description (JSON) says: order of channels, mean, factor.
 HostTensor PictureOf(const nlohmann::json& description, const std::string& path) {
-  ImageOptions options;
+  ChannelOptions options;
+  options.bgr = description["channels"] == "BGR";
   options.mean.fill(description["mean"].get<float>());
   options.scale.fill(description["scale"].get<float>());
-  const HostTensor picture = Value(ReadImage(path, options));
-  if (description["channels"] == "RGB") return picture;
-  HostTensor swapped = HostTensor::Zeros(DType::kFloat32, picture.shape());
-  const int64_t plane = picture.num_elements() / 3;
-  for (int64_t i = 0; i < picture.num_elements(); ++i) {
-    swapped.Set((2 - i / plane) * plane + i % plane, picture.At(i));
-  }
-  return swapped;
+  return ToPlanes(ReadPicture(path), options);
 }
 
 class OnnxRealModels : public ::testing::TestWithParam<const char*> {};
@@ -99,6 +110,57 @@ TEST_P(OnnxRealModels, AgreeWithOnnxRuntimeOnPictures) {
 INSTANTIATE_TEST_SUITE_P(Models, OnnxRealModels,
                          ::testing::Values("squeezenet", "squeezenet_fp16", "ultraface_rfb_320",
                                            "yolox_nano", "yunet_n_320", "ppocr_det"));
+
+// Small pictures of CIFAR-10's classes; the description has them all, with means and deviations.
+TEST(OnnxRealModel, ResNet20SeesPicturesOfCifar) {
+  const std::string folder = "data/onnx/real/resnet_cifar10";
+  if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/data/onnx/real";
+  std::ifstream file(SharedData(folder) + "/resnet20.json");
+  const nlohmann::json description = nlohmann::json::parse(file);
+  ChannelOptions options;
+  for (size_t c = 0; c < 3; ++c) {
+    options.mean[c] = description["mean"][c].get<float>();
+    options.scale[c] = 1 / description["std"][c].get<float>();
+  }
+  for (const auto& [name, test] : description["cases"].items()) {
+    SCOPED_TRACE(name);
+    const std::vector<double> logits = test["logits"];
+    const HostTensor picture =
+        ToPlanes(ReadPicture(SharedData(folder) + "/" + name + "_32.png"), options);
+    const NamedOutputs outputs =
+        RunModel(SharedData(folder) + "/resnet20.onnx", {{description["input"], picture}});
+    ASSERT_EQ(outputs.size(), 1u);
+    const std::vector<double> got = Values(outputs.begin()->second);
+    ASSERT_EQ(got.size(), logits.size());
+    // They are stated with six digits.
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], logits[i], 1e-4 * 30) << i;
+    EXPECT_EQ(description["classes"][std::max_element(got.begin(), got.end()) - got.begin()],
+              test["seen"][0][0]);
+  }
+}
+
+// What these models see in half of the arena that they take when nothing is cut.
+TEST_P(OnnxRealModels, SeeTheSameInHalfOfTheArena) {
+  const std::string folder = std::string("data/onnx/real/") + GetParam();
+  if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/data/onnx/real";
+  for (const auto& entry : std::filesystem::directory_iterator(SharedData(folder))) {
+    if (entry.path().extension() != ".json") continue;
+    SCOPED_TRACE(entry.path());
+    std::ifstream file(entry.path());
+    const nlohmann::json description = nlohmann::json::parse(file);
+    const std::string stem = entry.path().parent_path() / entry.path().stem();
+    const InputTensors inputs = {
+        {description["input"], PictureOf(description, stem + "_input.png")}};
+    const std::string model = SharedData(folder) + "/model.onnx";
+    PlanRequest request;
+    const ModelRun whole = PlanAndRun(model, inputs, request);
+    request.wishes.budget = MemoryBudget{whole.arena / 2};
+    const ModelRun half = PlanAndRun(model, inputs, request);
+    EXPECT_LE(half.arena, whole.arena / 2);
+    ExpectOutputs(half.outputs, {whole.outputs.begin(), whole.outputs.end()});
+    return;  // one picture suffices
+  }
+}
 
 class OnnxModelsWithData : public ::testing::TestWithParam<const char*> {};
 

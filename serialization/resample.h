@@ -1,0 +1,17 @@
+// Pictures in another size.
+#ifndef ASHLAR_SERIALIZATION_RESAMPLE_H_
+#define ASHLAR_SERIALIZATION_RESAMPLE_H_
+
+#include "absl/status/statusor.h"
+#include "serialization/pixels.h"
+
+namespace ashlar {
+
+// Bilinear, with antialiasing where the picture shrinks: byte for byte what Pillow's
+// resize(BILINEAR) gives, and so torchvision's Resize of a picture. InvalidArgument where the
+// result, or the picture that is as wide as the result and as high as `pixels`, is too large.
+absl::StatusOr<Pixels> Resample(const Pixels& pixels, PictureSize size);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_RESAMPLE_H_

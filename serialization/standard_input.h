@@ -1,0 +1,19 @@
+// What is piped into the command, as a file.
+#ifndef ASHLAR_SERIALIZATION_STANDARD_INPUT_H_
+#define ASHLAR_SERIALIZATION_STANDARD_INPUT_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "serialization/mapped_file.h"
+
+namespace ashlar {
+
+// Reads standard input to its end, into a file without a name. InvalidArgument where it holds more
+// than `most` bytes.
+absl::StatusOr<std::shared_ptr<const MappedFile>> MapStandardInput(int64_t most);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_STANDARD_INPUT_H_
