@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "opr/composition.h"
 #include "opr/concat.h"
+#include "opr/conv_bias.h"
 #include "opr/operands.h"
+#include "opr/pooling.h"
 
 namespace ashlar {
 
@@ -36,6 +39,32 @@ absl::StatusOr<PadAxis> AxisOf(PadMode mode, int64_t size, int64_t begin, int64_
         absl::StrCat("padding ", begin, " and ", end, " of ", size, " elements repeats none"));
   }
   return axis;
+}
+
+// `op` with zeros around its image as padding, where it is an Op.
+template <typename Op>
+OperatorPtr WithZeros(const Operator& op, const PadParam& zeros) {
+  const Op* const window = dynamic_cast<const Op*>(&op);
+  if (window == nullptr) return nullptr;
+  const WindowPadding padding = window->padding();
+  return Padded(*window, {padding.h_begin + zeros.begin[2], padding.h_end + zeros.end[2],
+                          padding.w_begin + zeros.begin[3], padding.w_end + zeros.end[3]});
+}
+
+// The same for each operator whose padding counts as zeros; null for others: padding is nothing to
+// a maximum. A mean of what is inside the image counts the zeros as long as it has no padding of
+// its own.
+OperatorPtr WithZeros(const Operator& op, const PadParam& zeros) {
+  if (OperatorPtr made = WithZeros<ConvolutionForward>(op, zeros)) return made;
+  if (OperatorPtr made = WithZeros<ConvBiasForward>(op, zeros)) return made;
+  const auto* const pooling = dynamic_cast<const PoolingForward*>(&op);
+  if (pooling == nullptr || pooling->param().mode == PoolingMode::kMax) return nullptr;
+  PoolingParam mean = pooling->param();
+  const WindowPadding own = pooling->padding();
+  const bool padded = own.h_begin != 0 || own.h_end != 0 || own.w_begin != 0 || own.w_end != 0;
+  if (mean.mode == PoolingMode::kAverageCountExcludePadding && padded) return nullptr;
+  mean.mode = PoolingMode::kAverage;
+  return WithZeros<PoolingForward>(PoolingForward(mean), zeros);
 }
 
 }  // namespace
@@ -111,6 +140,29 @@ absl::StatusOr<std::vector<HostTensor>> Pad::Evaluate(absl::Span<const HostTenso
     }
   }
   return std::vector<HostTensor>{std::move(y)};
+}
+
+std::optional<Replacement> Pad::Absorb(absl::Span<const InputInfo> inputs,
+                                       const Consumer& consumer) const {
+  const auto none = [](int64_t padding) { return padding == 0; };
+  const auto taken_away = [](int64_t padding) { return padding < 0; };
+  for (const std::vector<int64_t>* ends : {&param().begin, &param().end}) {
+    if (ends->size() != 4 || !std::all_of(ends->begin(), ends->begin() + 2, none) ||
+        std::any_of(ends->begin() + 2, ends->end(), taken_away)) {
+      return std::nullopt;
+    }
+  }
+  if (param().mode != PadMode::kConstant || param().value != 0 || consumer.via != 0) {
+    return std::nullopt;
+  }
+  OperatorPtr op = WithZeros(consumer.op, param());
+  if (op == nullptr) return std::nullopt;
+  std::vector<InputInfo> infos(consumer.inputs.begin(), consumer.inputs.end());
+  infos[0] = inputs[0];
+  if (!op->Infer(infos).ok()) return std::nullopt;  // a window may lie wholly in the zeros
+  std::vector<Operand> operands = {FromProducer(0)};
+  for (int i = 1; i < static_cast<int>(infos.size()); ++i) operands.push_back(FromConsumer(i));
+  return Replacement{std::move(op), std::move(operands)};
 }
 
 StorageRules Pad::storage_rules(const Site& site) const {

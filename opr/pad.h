@@ -52,6 +52,9 @@ class Pad final : public OperatorWithParam<PadParam> {
   // Of constants. What other modes repeat may lie far from where it is wanted.
   ASHLAR_CUTS_OUTPUT_AND_INPUT()
   bool CropsInput(int input) const override { return input == 0; }
+  // Zeros around an image go into the padding of the convolution or mean behind.
+  std::optional<Replacement> Absorb(absl::Span<const InputInfo> inputs,
+                                    const Consumer& consumer) const override;
   // Concat of constants or of Subtensors.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;

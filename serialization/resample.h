@@ -7,8 +7,9 @@
 
 namespace ashlar {
 
-// Bilinear, with antialiasing where the picture shrinks: byte for byte what Pillow's
-// resize(BILINEAR) gives, and so torchvision's Resize of a picture. InvalidArgument where the
+// Bilinear, with antialiasing where the picture shrinks: what Pillow's resize(BILINEAR) gives, and
+// so torchvision's Resize of a picture, byte for byte where Pillow takes columns first; the order
+// of the passes moves a byte by 1 at most. InvalidArgument where the
 // result, or the picture that is as wide as the result and as high as `pixels`, is too large.
 absl::StatusOr<Pixels> Resample(const Pixels& pixels, PictureSize size);
 

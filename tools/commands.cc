@@ -8,7 +8,6 @@ constexpr CommandRow kCommands[] = {
     {"run", "Run a model once or many times and show its outputs",
      "  ashlar run resnet50.ash --input data=cat.jpg --top 5 --labels labels.txt\n"
      "  ashlar run resnet50.ash --input data=cat.jpg --resize 256 --crop 224\n"
-     "  ashlar run yolo.onnx --input images=street.jpg --letterbox --mean 0 --scale 0.00392157\n"
      "  ashlar run resnet50.ash --input data=batch.npy --output prob.npz",
      MakeRunCommand},
     {"bench", "Measure the latency and the throughput of a model",

@@ -10,8 +10,6 @@
 namespace ashlar {
 namespace {
 
-constexpr char kGroup[] = "Pictures";
-
 struct Resizing {
   PictureFit::Scaling scaling = PictureFit::Scaling::kNone;
   PictureSize size;  // kShorterSide: both are the shorter side
@@ -64,22 +62,22 @@ void AddPictureFlags(CLI::App& app, PictureFlags& flags) {
                                            "scale: the shorter side to N pixels, both sides, or to "
                                            "the input's size whatever the proportions")
           ->option_text("N|HxW|stretch")
-          ->group(kGroup);
+          ->group(kUnlistedGroup);
   CLI::Option* const crop = AddParsed(app, "--crop", flags.fit.crop, ParseCrop, "N|HxW",
                                       "then cut this out of the middle")
-                                ->group(kGroup);
+                                ->group(kUnlistedGroup);
   CLI::Option* const letterbox =
       app.add_flag_callback(
              "--letterbox", [&flags] { flags.fit.scaling = PictureFit::Scaling::kLetterbox; },
              "scale to fit into the input, proportions kept, in the middle of grey")
           ->excludes(resize)
           ->excludes(crop)
-          ->group(kGroup);
+          ->group(kUnlistedGroup);
   AddNumber(app, "--fill", flags.fit.grey, 0, 255, "that grey (default 114)")
       ->needs(letterbox)
-      ->group(kGroup);
+      ->group(kUnlistedGroup);
   AddParsed(app, "--color", flags.bgr, ParseColor, "rgb|bgr", "order of the channels (default rgb)")
-      ->group(kGroup);
+      ->group(kUnlistedGroup);
 }
 
 bool AnyGiven(const PictureFlags& flags) {

@@ -28,6 +28,10 @@ class RunCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
     AddInputFlags(app, inputs_);
+    // The other subcommands that have inputs take them, too; their help is one screen without.
+    for (const char* name : {"--resize", "--crop", "--letterbox", "--fill", "--color"}) {
+      app.get_option(name)->group("Inputs");
+    }
     app.add_option("-o,--output", output_, "all outputs, each under its name")
         ->option_text("OUT.npz")
         ->group("Outputs");

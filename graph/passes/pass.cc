@@ -16,6 +16,10 @@ absl::StatusOr<Graph> Run(const Graph& graph, const PassContext& context) {
   return rewrite(graph, context.operators);
 }
 
+absl::StatusOr<Graph> RunRecognise(const Graph& graph, const PassContext& context) {
+  return Recognise(graph, context.operators, context.has_kernel);
+}
+
 absl::StatusOr<Graph> RunFoldScale(const Graph& graph, const PassContext& context) {
   return FoldScale(graph, context.operators, context.replaced);
 }
@@ -36,6 +40,8 @@ bool IsLowPrecision(const PassContext& context) { return context.precision != DT
 
 constexpr Pass kPasses[] = {
     {"fold_constants", "evaluate what depends on constants and shapes alone", Run<FoldConstants>,
+     nullptr},
+    {"recognise", "layer norm, attention and activations that exporters took apart", RunRecognise,
      nullptr},
     {"fold_scale", "batch norm and other channel-wise scales into weights", RunFoldScale, nullptr},
     {"fuse", "convolution + bias + residual + activation as one operator", Run<Fuse>, nullptr},

@@ -16,6 +16,9 @@ namespace ashlar {
 // Told of a constant that a changed copy has replaced: its data may leave memory.
 using ReplacedListener = std::function<void(const HostTensor&)>;
 
+// Whether the device has a kernel for operators of this type.
+using HasKernel = std::function<bool(const Operator& op)>;
+
 // What passes know of the device and of the caller's wishes.
 struct PassContext {
   const OperatorTable& operators;
@@ -23,6 +26,7 @@ struct PassContext {
   DType precision = DType::kFloat32;       // or Float16, BFloat16
   bool chains = false;                     // the device runs what RewriteRules::Chain makes
   ReplacedListener replaced;               // may be empty
+  HasKernel has_kernel;                    // empty: of every type
 };
 
 struct Pass {
@@ -35,6 +39,7 @@ struct Pass {
 
 // All passes in the order in which they run:
 //   fold_constants  evaluates what depends on constants and shapes alone
+//   recognise       what exporters take apart: layer normalisation, attention, activations
 //   fold_scale      channel-wise affine operators (batch norm, scale) into the weights before them
 //   fuse            convolution + bias + residual + activation into one operator
 //   chain           scalar functions one behind the other, products and biases (on some devices)
@@ -45,13 +50,13 @@ absl::Span<const Pass> AllPasses();
 // "all", "none", or a comma-separated list of names; the order is always that of AllPasses.
 absl::StatusOr<std::vector<Pass>> SelectPasses(absl::string_view list);
 
-// Whether the device has a kernel for operators of this type.
-using HasKernel = std::function<bool(const Operator& op)>;
 // Runs before all passes, whichever are asked for: operators without a kernel become what
 // RewriteRules::Compose makes of them; operators that it makes nothing of stay.
 absl::StatusOr<Graph> Compose(Graph graph, const HasKernel& has_kernel);
 
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& operators);
+absl::StatusOr<Graph> Recognise(const Graph& graph, const OperatorTable& operators,
+                                const HasKernel& has_kernel = nullptr);
 absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators,
                                 const ReplacedListener& replaced = nullptr);
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);

@@ -45,11 +45,13 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const Wishes& wishes, c
                                             const RewriteOptions& options) {
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
   const bool left = !options.tiled && device->leaves_images(wishes.precision, means.kernels);
-  const PassContext context = {Operators(), left ? Format::kDefault : device->image_format(),
-                               wishes.precision, device->runs_chains(), options.replaced};
-  ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), [&](const Operator& op) {
-                            return device->kernels().Find(op.type()) != nullptr;
-                          }));
+  const HasKernel has_kernel = [&](const Operator& op) {
+    return device->kernels().Find(op.type()) != nullptr;
+  };
+  const PassContext context = {Operators(),      left ? Format::kDefault : device->image_format(),
+                               wishes.precision, device->runs_chains(),
+                               options.replaced, has_kernel};
+  ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), has_kernel));
   std::vector<PassReport> reports;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(means.passes));
   for (const Pass& pass : passes) {

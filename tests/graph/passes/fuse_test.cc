@@ -1,4 +1,5 @@
 #include "opr/conv_bias.h"
+#include "opr/pad.h"
 #include "opr/pooling.h"
 #include "tests/graph/passes/pass_test.h"
 #include "tests/support/activations.h"
@@ -147,6 +148,59 @@ TEST_F(FuseTest, LeavesAddendsThatDoNotFit) {
   EXPECT_THAT(ComputingTypes(FuseTo(two_residuals)),
               ElementsAre("ConvolutionForward", "Elemwise", "ConvolutionForward", "Elemwise",
                           "ConvBiasForward", "Elemwise"));
+}
+
+TEST_F(FuseTest, ZerosAroundAnImageBecomePadding) {
+  const auto zeros = [&](int x) {
+    return make_.Add<Pad>({.begin = {0, 0, 2, 0}, .end = {0, 0, 1, 2}}, {x});
+  };
+  const Graph conv = FuseTo(Elem(ScalarFunction::kAdd, {Conv(zeros(x_), 3, 4), Bias(4)}));
+  EXPECT_THAT(ComputingTypes(conv), ElementsAre("ConvBiasForward"));
+  for (const PoolingMode mode :
+       {PoolingMode::kAverage, PoolingMode::kAverageCountExcludePadding, PoolingMode::kMax}) {
+    for (const int64_t own : {0, 1}) {
+      SCOPED_TRACE(absl::StrCat(static_cast<int>(mode), " ", own));
+      make_ = GraphMaker();
+      x_ = make_.Input("x", {2, 3, 5, 6});
+      const int y = make_.Add<PoolingForward>({.mode = mode,
+                                               .window_h = 4,
+                                               .window_w = 4,
+                                               .stride_h = 2,
+                                               .stride_w = 1,
+                                               .pad_h = own,
+                                               .pad_w = own},
+                                              {zeros(x_)});
+      const bool counted = mode == PoolingMode::kAverage ||
+                           (mode == PoolingMode::kAverageCountExcludePadding && own == 0);
+      const std::vector<std::string> types = ComputingTypes(FuseTo(y));
+      EXPECT_EQ(types.size(), counted ? 1u : 2u);
+      EXPECT_EQ(types.back(), "PoolingForward");
+    }
+  }
+}
+
+TEST_F(FuseTest, LeavesPaddingThatIsNoneOfAConvolution) {
+  const PadParam cases[] = {
+      {.begin = {0, 0, 1, 1}, .end = {0, 0, 1, 1}, .value = 0.5},
+      {.mode = PadMode::kEdge, .begin = {0, 0, 1, 1}, .end = {0, 0, 1, 1}},
+      {.begin = {0, 0, -1, 0}, .end = {0, 0, 1, 1}},
+      {.begin = {1, 0, 0, 0}, .end = {0, 0, 1, 1}},
+  };
+  for (const PadParam& param : cases) {
+    make_ = GraphMaker();
+    x_ = make_.Input("x", {2, 3, 5, 6});
+    EXPECT_THAT(ComputingTypes(FuseTo(Conv(make_.Add<Pad>(param, {x_}), 3, 4))),
+                ElementsAre("Pad", "ConvolutionForward"));
+  }
+  // Whoever else reads what was padded needs it; a filter that is padded is no image.
+  make_ = GraphMaker();
+  x_ = make_.Input("x", {2, 3, 5, 6});
+  const int padded = make_.Add<Pad>({.begin = {0, 0, 1, 1}, .end = {0, 0, 1, 1}}, {x_});
+  make_.Output(Elem(ScalarFunction::kAbs, {padded}));
+  const int filter =
+      make_.Add<Pad>({.begin = {0, 0, 1, 1}, .end = {0, 0, 0, 0}}, {Random({4, 3, 2, 2})});
+  EXPECT_THAT(ComputingTypes(FuseTo(make_.Add<ConvolutionForward>({}, {padded, filter}))),
+              ElementsAre("Pad", "Elemwise", "Pad", "ConvolutionForward"));
 }
 
 // An addend with more channels than the convolution widens the sum.
