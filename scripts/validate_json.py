@@ -31,6 +31,16 @@ def close(schema):
             close(value)
 
 
+def innermost(error):
+    """Of several alternatives, none of which fits, what is wrong with the one that has the fewest errors."""
+    while error.context:
+        alternatives = {}
+        for inner in error.context:
+            alternatives.setdefault(inner.schema_path[0], []).append(inner)
+        error = min(alternatives.values(), key=len)[0]
+    return error
+
+
 def main(arguments):
     closed = arguments[:1] == ["--closed"]
     schema_path, *paths = arguments[closed:] or [None]
@@ -45,7 +55,7 @@ def main(arguments):
     errors = 0
     for path in paths:
         for error in cls(schema).iter_errors(json.loads(pathlib.Path(path).read_text())):
-            error = jsonschema.exceptions.best_match([error])  # of alternatives, the one that fits best
+            error = innermost(error)
             errors += 1
             print(f"{path}: {'.'.join(map(str, error.absolute_path))}: {error.message[:300]}")
     return 1 if errors else 0

@@ -11,13 +11,13 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using RefusedInputsTest = CommandTest;
 
-struct Case {
+struct Refusal {
   std::string arguments;
   int exit_code;
   const char* message;
 };
 
-void ExpectRefused(const Case& test, const ProcessResult& result) {
+void ExpectRefused(const Refusal& test, const ProcessResult& result) {
   EXPECT_EQ(result.exit_code, test.exit_code) << test.arguments;
   EXPECT_THAT(result.err, HasSubstr(test.message)) << test.arguments;
 }
@@ -27,11 +27,11 @@ TEST_F(RefusedInputsTest, LabelsThatDoNotFit) {
   Write("nine.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\n");
   Write("empty.txt", "\n\n");
   Write("picture.png", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16));
-  for (const Case& test : {Case{"--labels nine.txt", 6,
-                                "nine.txt: 9 labels, and no output has so many classes; the "
-                                "outputs are prob {2,10}"},
-                           Case{"--labels empty.txt", 6, "empty.txt: no labels"},
-                           Case{"--labels picture.png", 6, "picture.png: no text"}}) {
+  for (const Refusal& test : {Refusal{"--labels nine.txt", 6,
+                                      "nine.txt: 9 labels, and no output has so many classes; the "
+                                      "outputs are prob {2,10}"},
+                              Refusal{"--labels empty.txt", 6, "empty.txt: no labels"},
+                              Refusal{"--labels picture.png", 6, "picture.png: no text"}}) {
     ExpectRefused(test, Ashlar("run model.ash " + test.arguments));
   }
   Write("ten.txt",
