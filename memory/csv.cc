@@ -18,13 +18,27 @@
 #include "absl/strings/strip.h"
 #include "memory/fixed_offsets.h"
 #include "memory/instance.h"
+#include "memory/tied_buffers.h"
 
 namespace ashlar::memory {
 namespace {
 
-enum Column { kId, kLower, kUpper, kSize, kAlignment, kOffset, kColumns };
-constexpr std::array<const char*, kColumns> kColumnNames = {"id",   "lower",     "upper",
-                                                            "size", "alignment", "offset"};
+enum Column {
+  kId,
+  kName,
+  kLower,
+  kUpper,
+  kSize,
+  kAlignment,
+  kGroup,
+  kInside,
+  kAt,
+  kOffset,
+  kColumns
+};
+// In the order in which they are written: whoever cuts off the last one has a problem again.
+constexpr std::array<const char*, kColumns> kColumnNames = {
+    "id", "name", "lower", "upper", "size", "alignment", "group", "inside", "at", "offset"};
 // Cells quoted in messages are cut to this many bytes.
 constexpr size_t kQuotedBytes = 40;
 // A row longer than this is no row of buffers.
@@ -87,6 +101,13 @@ std::string Shown(absl::string_view cell) {
                       whole ? "\"" : "...\"");
 }
 
+// A name for people, on one line.
+std::string OneLine(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return name;
+}
+
 class Reader {
  public:
   Reader(std::istream& in, const std::string& name, int64_t alignment)
@@ -98,7 +119,8 @@ class Reader {
       if (absl::Status status = ReadRow(); !status.ok()) return status;
     }
     if (in_.bad()) return absl::DataLossError(absl::StrCat(name_, ": reading failed"));
-    if (absl::Status status = CheckIds(); !status.ok()) return status;
+    if (absl::Status status = ReadRelations(); !status.ok()) return status;
+    if (absl::Status status = CheckGroups(); !status.ok()) return status;
     if (absl::Status status = CheckFixedOffsets(); !status.ok()) return status;
     return std::move(result_);
   }
@@ -108,16 +130,56 @@ class Reader {
     return absl::InvalidArgumentError(absl::StrCat(name_, ":", line_number_, ": ", what));
   }
 
-  // That no two rows have the same id.
-  absl::Status CheckIds() {
-    absl::flat_hash_map<absl::string_view, int64_t> line_of;
-    line_of.reserve(lines_.size());
+  // Checks that no two rows have the same id, and ties those that lie inside of others.
+  absl::Status ReadRelations() {
+    absl::flat_hash_map<absl::string_view, int> row_of;
+    row_of.reserve(lines_.size());
     for (size_t i = 0; i < lines_.size(); ++i) {
-      const auto [first, is_new] = line_of.try_emplace(result_.ids[i], lines_[i]);
+      const auto [first, is_new] = row_of.try_emplace(result_.ids[i], static_cast<int>(i));
       if (is_new) continue;
       line_number_ = lines_[i];
-      return Error(
-          absl::StrCat("id ", Shown(first->first), " stands in line ", first->second, " already"));
+      return Error(absl::StrCat("id ", Shown(first->first), " stands in line ",
+                                lines_[first->second], " already"));
+    }
+    const std::vector<Buffer>& buffers = result_.problem.buffers;
+    for (const Place& place : places_) {
+      line_number_ = lines_[place.row];
+      const std::string id = Shown(result_.ids[place.row]);
+      const auto outer = row_of.find(place.inside);
+      if (outer == row_of.end()) {
+        return Error(
+            absl::StrCat("id ", id, " lies inside of ", Shown(place.inside), ", which is no id"));
+      }
+      const int64_t size = buffers[place.row].size, whole = buffers[outer->second].size;
+      if (outer->second == place.row || place.at < 0 || place.at > whole ||
+          size > whole - place.at) {
+        return Error(absl::StrCat("id ", id, ": ", size, " bytes at ", place.at,
+                                  " do not fit inside of ", Shown(place.inside), " of ", whole,
+                                  outer->second == place.row ? ", which is itself" : ""));
+      }
+      result_.problem.inside.push_back({place.row, outer->second, place.at});
+    }
+    return absl::OkStatus();
+  }
+
+  // That groups are what relations tie.
+  absl::Status CheckGroups() {
+    if (position_[kGroup] < 0) return absl::OkStatus();
+    const std::vector<int> tied = FirstTied(result_.problem);
+    absl::flat_hash_map<absl::string_view, int> first_of;  // by group
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      line_number_ = lines_[i];
+      const int first = tied[i];
+      if (groups_[i] != groups_[first]) {
+        return Error(absl::StrCat("id ", Shown(result_.ids[i]), " is tied to ",
+                                  Shown(result_.ids[first]), " of another group"));
+      }
+      if (groups_[i].empty()) continue;
+      const auto [entry, is_new] = first_of.try_emplace(groups_[i], first);
+      if (is_new || entry->second == first) continue;
+      return Error(absl::StrCat("id ", Shown(result_.ids[i]), " is in the group of ",
+                                Shown(result_.ids[entry->second]),
+                                ", and nothing ties them: the columns inside and at do"));
     }
     return absl::OkStatus();
   }
@@ -150,7 +212,8 @@ class Reader {
   }
 
   absl::Status ReadHeader() {
-    constexpr char kExpected[] = "id, lower, upper, size and optionally alignment, offset";
+    constexpr char kExpected[] =
+        "id, lower, upper, size and optionally name, alignment, group, inside, at, offset";
     if (!NextLine()) {
       return absl::InvalidArgumentError(
           absl::StrCat(name_, ": no header; expected the columns ", kExpected));
@@ -205,12 +268,23 @@ class Reader {
     absl::Status status = Number(kLower, buffer.lower);
     status.Update(Number(kUpper, buffer.upper));
     status.Update(Number(kSize, buffer.size));
+    const bool inside = Given(kInside);
+    if (inside) {
+      Place& place = places_.emplace_back();
+      place.row = static_cast<int>(result_.problem.buffers.size());
+      place.inside = Unquote(cells_[position_[kInside]]);
+      if (Given(kAt)) status.Update(Number(kAt, place.at));
+    } else if (Given(kAt)) {
+      status.Update(Error("at is given, and inside is not"));
+    }
+    if (position_[kName] >= 0) result_.names.push_back(Unquote(cells_[position_[kName]]));
+    if (position_[kGroup] >= 0) groups_.push_back(Unquote(cells_[position_[kGroup]]));
     if (Given(kAlignment)) status.Update(Number(kAlignment, buffer.alignment));
     if (Given(kOffset)) status.Update(Number(kOffset, buffer.offset.emplace()));
     if (!status.ok()) return status;
     // As it stands there, too: a larger alignment must not hide one that is none.
     status = ValidateBuffer(buffer);
-    buffer.alignment = std::max(buffer.alignment, alignment_);
+    if (!inside) buffer.alignment = std::max(buffer.alignment, alignment_);
     if (status.ok()) status = ValidateBuffer(buffer);
     if (status.ok()) status = total_.Add(buffer);
     if (!status.ok()) {
@@ -222,12 +296,21 @@ class Reader {
     return absl::OkStatus();
   }
 
+  // What a row says of lying inside of another one.
+  struct Place {
+    int row = 0;
+    std::string inside;  // id
+    int64_t at = 0;
+  };
+
   std::istream& in_;
   const std::string& name_;
   int64_t alignment_;
   TotalBytes total_;
   bool some_fixed_ = false;
   CsvProblem result_;
+  std::vector<Place> places_;
+  std::vector<std::string> groups_;  // One for each buffer, where there is such a column.
   std::string line_;
   int64_t line_number_ = 0;
   std::vector<int64_t> lines_;  // Of each buffer.
@@ -235,6 +318,35 @@ class Reader {
   std::array<int, kColumns> position_;  // Of each column in a row, or -1.
   size_t width_ = 0;
 };
+
+absl::Status WriteAllColumns(const CsvProblem& problem, const Plan& plan, std::ostream& out) {
+  const size_t count = plan.offsets.size();
+  std::vector<const Inside*> inside(count, nullptr);
+  for (const Inside& relation : problem.problem.inside) {
+    if (inside[relation.inner] != nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "buffer ", problem.ids[relation.inner], " lies inside of two others; a row names one"));
+    }
+    inside[relation.inner] = &relation;
+  }
+  const std::vector<int> tied = FirstTied(problem.problem);
+  for (int column = 0; column < kColumns; ++column) {
+    out << (column == 0 ? "" : ",") << kColumnNames[column];
+  }
+  out << "\n";
+  for (size_t i = 0; i < count; ++i) {
+    const Buffer& b = problem.problem.buffers[i];
+    const Inside* const place = inside[i];
+    out << absl::StrCat(Quote(problem.ids[i]), ",",
+                        problem.names.empty() ? "" : Quote(OneLine(problem.names[i])), ",", b.lower,
+                        ",", b.upper, ",")
+        << absl::StrCat(b.size, ",", b.alignment, ",", Quote(problem.ids[tied[i]]), ",")
+        << (place == nullptr ? ","
+                             : absl::StrCat(Quote(problem.ids[place->outer]), ",", place->offset))
+        << "," << plan.offsets[i] << "\n";
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -255,11 +367,15 @@ absl::Status WriteCsv(const CsvProblem& problem, const Plan& plan, std::ostream&
       problem.ids.size() != problem.problem.buffers.size()) {
     return absl::InvalidArgumentError("the plan is not one of this problem");
   }
-  out << "id,lower,upper,size,offset\n";
-  for (size_t i = 0; i < plan.offsets.size(); ++i) {
-    const Buffer& b = problem.problem.buffers[i];
-    out << absl::StrCat(Quote(problem.ids[i]), ",", b.lower, ",", b.upper, ",", b.size, ",",
-                        plan.offsets[i], "\n");
+  if (problem.names.empty() && problem.problem.inside.empty()) {
+    out << "id,lower,upper,size,offset\n";
+    for (size_t i = 0; i < plan.offsets.size(); ++i) {
+      const Buffer& b = problem.problem.buffers[i];
+      out << absl::StrCat(Quote(problem.ids[i]), ",", b.lower, ",", b.upper, ",", b.size, ",",
+                          plan.offsets[i], "\n");
+    }
+  } else if (absl::Status status = WriteAllColumns(problem, plan, out); !status.ok()) {
+    return status;
   }
   out.flush();
   if (!out) return absl::UnavailableError("writing the plan failed");

@@ -67,6 +67,46 @@ TEST(CsvTest, WritesWhatItReads) {
   EXPECT_FALSE(WriteCsv(*csv, Plan{}, out).ok());
 }
 
+// Lifetimes overlap where a buffer takes over bytes: the columns inside and at say so.
+TEST(CsvTest, WhatLiesInsideOfOthersIsTied) {
+  const std::string text =
+      "id,name,lower,upper,size,alignment,group,inside,at,offset\n"
+      "1,left,0,3,64,64,1,3,0,128\n"
+      "2,right,1,3,64,64,1,3,64,192\n"
+      "3,\"both, whole\",2,5,128,64,1,,,128\n"
+      "4,heir,4,6,64,64,1,3,64,192\n"
+      "5,alone,0,6,100,64,5,,,0\n";
+  const auto csv = Read(text);
+  ASSERT_TRUE(csv.ok()) << csv.status();
+  EXPECT_THAT(csv->names, ElementsAre("left", "right", "both, whole", "heir", "alone"));
+  ASSERT_EQ(csv->problem.inside.size(), 3u);
+  EXPECT_EQ(csv->problem.inside[2].inner, 3);
+  EXPECT_EQ(csv->problem.inside[2].outer, 2);
+  EXPECT_EQ(csv->problem.inside[2].offset, 64);
+  const auto plan = PlanMemory(csv->problem);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->plan.arena, 256);
+  std::ostringstream out;
+  ASSERT_TRUE(WriteCsv(*csv, plan->plan, out).ok());
+  EXPECT_EQ(out.str(), text);
+}
+
+TEST(CsvTest, TiesThatCannotBeAreRejected) {
+  const std::string header = "id,lower,upper,size,inside,at,group\n";
+  const std::vector<RefusedText> texts = {
+      {header + "a,0,2,8,b,0,\n", "x.csv:2: id \"a\" lies inside of \"b\", which is no id"},
+      {header + "a,0,2,8,a,0,\n", "which is itself"},
+      {header + "a,0,2,8,b,1,\nb,1,3,8,,,\n", "8 bytes at 1 do not fit inside of \"b\" of 8"},
+      {header + "a,0,2,8,b,-1,\nb,1,3,8,,,\n", "8 bytes at -1 do not fit"},
+      {header + "a,0,2,8,b,9223372036854775807,\nb,1,3,8,,,\n", "do not fit"},
+      {header + "a,0,2,8,b,x,\nb,1,3,8,,,\n", "at \"x\" is not a 64-bit integer"},
+      {header + "a,0,2,8,,4,\n", "at is given, and inside is not"},
+      {header + "a,0,2,8,b,0,g\nb,1,3,8,,,h\n", "tied to \"a\" of another group"},
+      {header + "a,0,2,8,,,g\nb,1,3,8,,,g\n", "nothing ties them"},
+  };
+  ExpectTextsRefused(texts, [](const std::string& text) { return Read(text).status(); });
+}
+
 TEST(CsvTest, RejectsWithLineAndColumn) {
   const std::string header = "id,lower,upper,size\n";
   const std::vector<RefusedText> texts = {

@@ -1,0 +1,17 @@
+// Which buffers share bytes: those that `inside` ties, directly or through others (union-find).
+#ifndef ASHLAR_MEMORY_TIED_BUFFERS_H_
+#define ASHLAR_MEMORY_TIED_BUFFERS_H_
+
+#include <vector>
+
+#include "memory/buffer.h"
+
+namespace ashlar::memory {
+
+// For each buffer the first of those that it is tied to, itself among them. Relations name buffers
+// of the problem.
+std::vector<int> FirstTied(const Problem& problem);
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_TIED_BUFFERS_H_
