@@ -1,5 +1,6 @@
 #include "graph/tiling/line_strips.h"
 
+#include <map>
 #include <utility>
 
 #include "graph/status.h"
@@ -23,7 +24,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
   ASHLAR_ASSIGN_OR_RETURN(
       const LineSchedule lines,
       ScheduleLines(regions, segment.nodes, segment.input, total, segment.spec.count));
-  absl::flat_hash_map<int, std::vector<Piece>> columns;
+  std::map<int, std::vector<Piece>> columns;
   Scope strips(&scope);
   absl::flat_hash_map<int, Piece> kept;  // by var: rows of the strip before
   for (size_t t = 0; t < lines.steps.size(); ++t) {

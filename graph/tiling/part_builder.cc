@@ -48,8 +48,8 @@ absl::Status PartBuilder::AddNeeds(absl::Span<const int> nodes, Regions& regions
   return absl::OkStatus();
 }
 
-absl::Status PartBuilder::JoinOutputs(const absl::flat_hash_map<int, std::vector<Piece>>& pieces,
-                                      int axis, Scope& scope) {
+absl::Status PartBuilder::JoinOutputs(const std::map<int, std::vector<Piece>>& pieces, int axis,
+                                      Scope& scope) {
   for (const auto& [var, parts] : pieces) {
     ASHLAR_ASSIGN_OR_RETURN(Piece whole, regions_.Join(parts, axis));
     scope.Set(var, std::move(whole));

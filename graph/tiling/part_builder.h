@@ -2,6 +2,7 @@
 #ifndef ASHLAR_GRAPH_TILING_PART_BUILDER_H_
 #define ASHLAR_GRAPH_TILING_PART_BUILDER_H_
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,8 +64,8 @@ class PartBuilder {
   absl::Status AddNeeds(absl::Span<const int> nodes, Regions& regions);
 
   // By output of a segment its pieces, which continue each other along `axis`, as one in scope.
-  absl::Status JoinOutputs(const absl::flat_hash_map<int, std::vector<Piece>>& pieces, int axis,
-                           Scope& scope);
+  // In the order of the vars: the same graph every time.
+  absl::Status JoinOutputs(const std::map<int, std::vector<Piece>>& pieces, int axis, Scope& scope);
 
   absl::StatusOr<Graph> Finish() && { return std::move(regions_).Finish(); }
 

@@ -5,6 +5,7 @@
 #include "graph/tiling/tile.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "graph/status.h"
@@ -146,11 +147,13 @@ class Tiler {
     if (spec.count_width > 1) {
       ASHLAR_ASSIGN_OR_RETURN(inner, CutOutputs(segment, outputs, kAxisW, spec.count_width));
     }
-    absl::flat_hash_map<int, std::vector<Piece>> columns;  // by output
+    // By output, in the order of the vars: the same graph every time.
+    std::map<int, std::vector<Piece>> columns;
     for (int64_t i = 0; i < outer.count; ++i) {
-      absl::flat_hash_map<int, std::vector<Piece>> row;
+      std::map<int, std::vector<Piece>> row;
       for (int64_t j = 0; j < inner.count; ++j) {
-        Regions made, owned;
+        Regions made;
+        std::map<int, Region> owned;
         for (const auto& [var, region] : outputs) {
           Region tile = region, own = region;
           tile[outer.axis] = outer.made[i].at(var);

@@ -60,6 +60,24 @@ TEST_P(RandomTileTest, AnyGraphInAnyTilesComputesTheSameBits) {
 
 INSTANTIATE_TEST_SUITE_P(ChainsAndJoins, RandomTileTest, ::testing::Bool());
 
+// Parts of several outputs were once joined in the order of a hash table.
+TEST(TileTest, TheGraphIsTheSameEveryTime) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const Graph graph = RandomImageGraph(random, true);
+    const TileSpec spec = RandomTiles(random, graph);
+    const Graph first = Value(Tile(graph, spec, NodesInOrder(graph), Operators()));
+    const Graph second = Value(Tile(graph, spec, NodesInOrder(graph), Operators()));
+    ASSERT_EQ(first.nodes().size(), second.nodes().size());
+    for (size_t i = 0; i < first.nodes().size(); ++i) {
+      const OperatorNode &a = first.nodes()[i], &b = second.nodes()[i];
+      ASSERT_EQ(a.name, b.name);
+      ASSERT_EQ(a.inputs, b.inputs) << a.name;
+    }
+  }
+}
+
 TEST(TileTest, LinesComputeNothingTwice) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
