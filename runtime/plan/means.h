@@ -19,6 +19,8 @@ enum class WorkspaceSource {
   kRecorded,  // the program that the graph came from (GraphBuilder::NodeOptions); only for planning
 };
 
+struct RecordedPlan;
+
 struct Means {
   std::string passes = "all";  // SelectPasses
   Order order = Order::kLeastPeak;
@@ -28,6 +30,9 @@ struct Means {
   std::shared_ptr<const KernelRecord> record;  // what Autotune found out; may be null
   WorkspaceSource workspace = WorkspaceSource::kKernel;
   int64_t extra_workspace = 0;  // bytes by which workspaces of faster kernels may raise the arena
+  // A plan made before, which is made again without a search (plan_as_recorded.h): all else here,
+  // and the wishes, are then those of that plan. May be null.
+  std::shared_ptr<const RecordedPlan> recorded;
 };
 
 }  // namespace ashlar

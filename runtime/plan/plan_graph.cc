@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/plan/plan_as_recorded.h"
 #include "runtime/plan/stages.h"
 #include "runtime/plan/tiled_plan.h"
 
@@ -55,6 +56,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanR
                                                         const ReplacedListener& replaced) {
   const Clock::time_point start = Clock::now();
   const auto& [wishes, means, checks] = request;
+  if (means.recorded != nullptr) {
+    return Checked(PlanAsRecorded(std::move(graph), request, replaced), start);
+  }
   const Graph untiled = wishes.budget ? graph : Graph();
   ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
                           RewriteGraph(std::move(graph), wishes, means,
@@ -72,8 +76,13 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
                                                               absl::Span<const std::string> kernels,
                                                               const PlanRequest& request) {
   const Clock::time_point start = Clock::now();
+  if (request.means.recorded != nullptr) {
+    return Checked(PlaceAsRecorded({std::move(rewritten), {}}, request), start);
+  }
   Arrangement arrangement = ArrangementOf(request.means);
   arrangement.kernels = kernels;
+  // Tiles stand in the order in which they are to run.
+  if (request.wishes.tiled()) arrangement.order = Order::kAsGiven;
   return Checked(PlanRewritten({std::move(rewritten), {}}, request, arrangement), start);
 }
 

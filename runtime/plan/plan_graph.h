@@ -13,16 +13,17 @@
 
 namespace ashlar {
 
-// As a whole, in the tiles that are wished for, or in the tiles that a budget needs. `replaced` is
-// told of each constant that a pass has replaced; may be empty.
+// As a whole, in the tiles that are wished for, in the tiles that a budget needs, or as recorded
+// (Means::recorded, plan_as_recorded.h). `replaced` is told of each constant that a pass has
+// replaced; may be empty.
 //
 // ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met; and
 // naming what is needed and what is there where the device's memory is too small for a session.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request,
                                                         const ReplacedListener& replaced = nullptr);
 
-// The plan of a graph whose passes have run, as a whole, with kernels chosen before: `kernels` are
-// KernelIdentity by node.
+// The plan of a graph whose passes have run and which is tiled as wished for, with kernels chosen
+// before: `kernels` are KernelIdentity by node.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
                                                               absl::Span<const std::string> kernels,
                                                               const PlanRequest& request);

@@ -5,6 +5,7 @@
 
 #include "graph/status.h"
 #include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/recorded_plan.h"
 
 namespace ashlar {
 namespace {
@@ -44,6 +45,7 @@ absl::Status PlannedGraph::ready() const {
 }
 
 RecordUse PlannedGraph::record_use() const {
+  if (means.recorded != nullptr) return means.recorded->record;
   if (means.record == nullptr || means.record->path.empty()) return {};
   RecordUse use{means.record->path, 0, 0};
   std::set<std::string> seen;

@@ -229,6 +229,16 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
   return found;
 }
 
+absl::StatusOr<std::vector<int>> OrderBeforeTiles(const Graph& graph, const Wishes& wishes,
+                                                  const Means& means) {
+  ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph rewritten,
+                          RewriteGraph(Graph(graph), wishes, means, {.tiled = true}));
+  ASHLAR_ASSIGN_OR_RETURN(const Schedule order, OrderOf(rewritten.graph, wishes, means));
+  std::vector<int> ids;
+  for (const int node : order.order) ids.push_back(rewritten.graph.node(node).id);
+  return ids;
+}
+
 absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph, const Wishes& wishes,
                                                           const Means& means) {
   ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,

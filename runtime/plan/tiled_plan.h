@@ -39,6 +39,10 @@ absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(Graph gr
 absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph, const Wishes& wishes,
                                                           const Means& means);
 
+// Ids of the nodes of a graph after the passes, in the order that its tiles follow.
+absl::StatusOr<std::vector<int>> OrderBeforeTiles(const Graph& graph, const Wishes& wishes,
+                                                  const Means& means);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_RUNTIME_PLAN_TILED_PLAN_H_

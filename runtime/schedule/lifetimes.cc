@@ -5,6 +5,7 @@
 #include <map>
 
 #include "memory/lower_bound.h"
+#include "runtime/schedule/relations.h"
 
 namespace ashlar {
 namespace {
@@ -72,40 +73,20 @@ class Profile {
   std::vector<memory::LiveBytes> entries_;
 };
 
-int64_t LargestAlignment(const std::vector<Buffer>& buffers) {
-  int64_t alignment = 1;
-  for (const Buffer& b : buffers) alignment = std::max(alignment, b.alignment);
-  return alignment;
-}
-
-// What lies inside of another buffer is as aligned as that one and the offset in it allow.
-void AlignBuffers(int64_t alignment, memory::Problem& problem) {
-  for (Buffer& buffer : problem.buffers) buffer.alignment = alignment;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const Inside& relation : problem.inside) {
-      int64_t implied = problem.buffers[relation.outer].alignment;
-      if (relation.offset % implied != 0) implied = relation.offset & -relation.offset;
-      Buffer& inner = problem.buffers[relation.inner];
-      changed = changed || inner.alignment > implied;
-      inner.alignment = std::min(inner.alignment, implied);
-    }
-  }
+// Whether the relation at an index is an overwrite; the others are placements.
+bool IsOverwrite(const Lifetimes& lifetimes, size_t index) {
+  return index + static_cast<size_t>(lifetimes.num_overwrites) >= lifetimes.problem.inside.size();
 }
 
 // Without the overwrites, or without the other relations of memory, that `goes` picks.
 template <typename Goes>
 Lifetimes Without(const Lifetimes& lifetimes, bool overwrites, const Goes& goes) {
-  Lifetimes result = lifetimes;
-  std::vector<Inside>& inside = result.problem.inside;
-  const auto first_overwrite = inside.end() - lifetimes.num_overwrites;
-  const auto begin = overwrites ? first_overwrite : inside.begin();
-  const auto end = overwrites ? inside.end() : first_overwrite;
-  const auto kept = std::remove_if(begin, end, goes);
-  if (overwrites) result.num_overwrites -= static_cast<int>(end - kept);
-  inside.erase(kept, end);
-  AlignBuffers(LargestAlignment(lifetimes.problem.buffers), result.problem);
-  return result;
+  const std::vector<Inside>& inside = lifetimes.problem.inside;
+  std::vector<bool> kept(inside.size(), true);
+  for (size_t i = 0; i < inside.size(); ++i) {
+    if (IsOverwrite(lifetimes, i) == overwrites) kept[i] = !goes(inside[i]);
+  }
+  return KeepRelations(lifetimes, kept);
 }
 
 }  // namespace

@@ -1,0 +1,306 @@
+#include "runtime/plan/plan_as_recorded.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_join.h"
+#include "graph/status.h"
+#include "graph/tiling/tile.h"
+#include "memory/validator.h"
+#include "opr/table.h"
+#include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/time_estimate.h"
+#include "runtime/schedule/arena.h"
+#include "runtime/schedule/relations.h"
+
+namespace ashlar {
+namespace {
+
+constexpr size_t kShownName = 64;  // of a name from a file, in messages
+
+template <typename... Parts>
+absl::Status Edited(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+template <typename... Parts>
+absl::Status Unsuited(const Parts&... parts) {
+  return absl::FailedPreconditionError(absl::StrCat(parts...));
+}
+
+// The scheduled nodes with these ids, if they are all of them and each stands behind those that
+// have to run before it.
+absl::StatusOr<std::vector<int>> NodesInOrder(const Graph& graph, const StorageModel& model,
+                                              absl::Span<const int> ids) {
+  absl::flat_hash_map<int, int> node_of;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    if (model.scheduled[i]) node_of[graph.node(static_cast<int>(i)).id] = static_cast<int>(i);
+  }
+  if (ids.size() != node_of.size()) {
+    return Edited("an order of ", ids.size(), " operators; the graph has ", node_of.size());
+  }
+  std::vector<int> order, position(graph.nodes().size(), -1);
+  for (const int id : ids) {
+    const auto it = node_of.find(id);
+    if (it == node_of.end()) return Edited("the order has operator ", id, ", the graph has none");
+    if (position[it->second] >= 0) return Edited("the order has operator ", id, " twice");
+    position[it->second] = static_cast<int>(order.size());
+    order.push_back(it->second);
+  }
+  const auto check = [&](int first, int then) -> absl::Status {
+    if (!model.scheduled[first] || position[first] < position[then]) return absl::OkStatus();
+    return Edited("the order has ", Describe(graph.node(then), kLongestUncheckedName), " before ",
+                  Describe(graph.node(first), kLongestUncheckedName),
+                  ", which has to run before it");
+  };
+  for (const int node : order) {
+    for (size_t i = 0; i < graph.node(node).inputs.size(); ++i) {
+      if (graph.node(node).op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue) continue;
+      ASHLAR_RETURN_IF_ERROR(check(graph.var(graph.node(node).inputs[i]).producer, node));
+    }
+  }
+  for (const RunsBefore& edge : model.runs_before) {
+    ASHLAR_RETURN_IF_ERROR(check(edge.first, edge.then));
+  }
+  return order;
+}
+
+// The graph of the record before its storage is known: passes, then tiles.
+absl::StatusOr<RewrittenGraph> RewriteAsRecorded(Graph graph, const RecordedPlan& plan,
+                                                 const ReplacedListener& replaced) {
+  RewriteOptions options;
+  options.tiled = plan.rewritten_for_tiles;
+  options.replaced = replaced;
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
+                          RewriteGraph(std::move(graph), plan.wishes, plan.means, options));
+  if (plan.wishes.tiles.empty()) return rewritten;
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(plan.wishes.comp_node));
+  const StorageModel model =
+      BuildStorageModel(rewritten.graph, StorageOn(*device, plan.means.inplace));
+  absl::StatusOr<std::vector<int>> order =
+      NodesInOrder(rewritten.graph, model, plan.order_before_tiles);
+  if (!order.ok()) return Annotate(order.status(), "before the tiles");
+  ASHLAR_ASSIGN_OR_RETURN(rewritten.graph,
+                          Tile(rewritten.graph, plan.wishes.tiles, *order, Operators()));
+  return rewritten;
+}
+
+// By node, the kernel of that name and workspace.
+absl::StatusOr<std::vector<std::shared_ptr<const Kernel>>> KernelsOf(
+    const Graph& graph, const KernelCandidates& candidates, absl::Span<const int> order,
+    absl::Span<const RecordedStep> steps) {
+  std::vector<std::shared_ptr<const Kernel>> kernels(candidates.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const RecordedStep& step = steps[i];
+    const std::vector<std::shared_ptr<const Kernel>>& offered = candidates[order[i]];
+    const std::string where = Describe(graph.node(order[i]), kLongestUncheckedName);
+    if (offered.empty() != step.kernel.empty() || (offered.empty() && step.workspace_bytes != 0)) {
+      return Edited(where, offered.empty() ? " has nothing to run, and a kernel is named"
+                                           : " has to run, and no kernel is named for it");
+    }
+    if (offered.empty()) continue;
+    const auto kernel = std::find_if(offered.begin(), offered.end(), [&](const auto& candidate) {
+      return candidate->implementation() == step.kernel &&
+             candidate->workspace_bytes() == step.workspace_bytes;
+    });
+    if (kernel == offered.end()) {
+      return Unsuited(where, ": there is no kernel '", step.kernel.substr(0, kShownName),
+                      "' with a workspace of ", step.workspace_bytes, " bytes; there are ",
+                      absl::StrJoin(offered, ", ", [](std::string* out, const auto& candidate) {
+                        absl::StrAppend(out, "'", candidate->implementation(), "' with ",
+                                        candidate->workspace_bytes());
+                      }));
+    }
+    kernels[order[i]] = *kernel;
+  }
+  return kernels;
+}
+
+// The relations that the record has, of all that there can be.
+absl::StatusOr<Lifetimes> RelateAsRecorded(const Lifetimes& all, const RecordedPlan& plan) {
+  const std::vector<memory::Inside>& inside = all.problem.inside;
+  std::vector<bool> kept;
+  int64_t count = 0;
+  for (const memory::Inside& relation : inside) {
+    const RecordedChunk& chunk = plan.chunks[relation.inner];
+    kept.push_back(chunk.inside == relation.outer && chunk.at == relation.offset);
+    count += kept.back();
+  }
+  const int64_t recorded = std::count_if(plan.chunks.begin(), plan.chunks.end(),
+                                         [](const RecordedChunk& c) { return c.inside >= 0; });
+  if (count != recorded) {
+    return Edited(recorded, " chunks lie inside of others; in the graph, ", count, " of them can");
+  }
+  return KeepRelations(all, kept);
+}
+
+absl::Status CheckChunks(const memory::Problem& problem, const RecordedPlan& plan) {
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    const memory::Buffer &expected = problem.buffers[i], &chunk = plan.chunks[i].buffer;
+    if (chunk.id == expected.id && chunk.lower == expected.lower && chunk.upper == expected.upper &&
+        chunk.size == expected.size && chunk.alignment == expected.alignment) {
+      continue;
+    }
+    const auto text = [](const memory::Buffer& b) {
+      return absl::StrCat("id ", b.id, ", ", b.size, " bytes at a multiple of ", b.alignment,
+                          ", steps [", b.lower, ", ", b.upper, ")");
+    };
+    return Edited("chunk ", i, " '", plan.chunks[i].name.substr(0, kShownName), "' is ",
+                  text(chunk), "; the graph makes it ", text(expected));
+  }
+  return absl::OkStatus();
+}
+
+// Puts groups where a record has their buffers.
+class RecordedPlanner final : public memory::Planner {
+ public:
+  RecordedPlanner(const RecordedPlan& plan, absl::Span<const int64_t> offsets)
+      : plan_(plan), offsets_(offsets) {}
+  absl::string_view name() const override { return plan_.found_by; }
+  absl::string_view description() const override { return "as recorded"; }
+  memory::Solution Solve(const memory::Instance& instance, int64_t,
+                         const memory::SearchLimits&) const override {
+    memory::Solution solution;
+    solution.bases.resize(static_cast<size_t>(instance.groups()));
+    for (size_t i = 0; i < offsets_.size(); ++i) {
+      const int buffer = static_cast<int>(i);
+      solution.bases[instance.group_of(buffer)] = offsets_[i] - instance.offset_in_group(buffer);
+    }
+    solution.arena = instance.Arena(solution.bases);
+    solution.planner = plan_.found_by;
+    solution.proven_bound = plan_.proven_bound;
+    return solution;
+  }
+
+ private:
+  const RecordedPlan& plan_;
+  const absl::Span<const int64_t> offsets_;
+};
+
+// The recorded addresses, if they are a plan.
+absl::StatusOr<memory::PlanResult> AddressesOf(const RecordedPlan& plan,
+                                               const memory::Problem& problem) {
+  memory::Plan recorded;
+  for (const RecordedChunk& chunk : plan.chunks) {
+    recorded.offsets.push_back(chunk.buffer.offset.value_or(-1));
+  }
+  recorded.arena = plan.arena;
+  if (const memory::Verdict verdict = memory::ValidatePlan(problem, recorded); !verdict.ok()) {
+    return Edited(verdict.message);
+  }
+  // With bound and proof. All buffers of a group are where its base puts them: that was validated.
+  ASHLAR_ASSIGN_OR_RETURN(memory::PlanResult result,
+                          memory::PlanMemory(problem, RecordedPlanner(plan, recorded.offsets), {}));
+  if (result.lower_bound != plan.lower_bound || result.bottleneck_step != plan.bottleneck_step) {
+    return Edited("a lower bound of ", plan.lower_bound, " bytes at step ", plan.bottleneck_step,
+                  "; it is ", result.lower_bound, " at step ", result.bottleneck_step);
+  }
+  return result;
+}
+
+absl::Status CheckPools(const PlannedGraph& planned, const RecordedPlan& plan) {
+  if (planned.weights.bytes == plan.weights && planned.input_bytes() == plan.inputs &&
+      planned.output_bytes() == plan.outputs) {
+    return absl::OkStatus();
+  }
+  return Edited("pools of ", plan.weights, " bytes of weights, ", plan.inputs, " of inputs and ",
+                plan.outputs, " of outputs; the graph has ", planned.weights.bytes, ", ",
+                planned.input_bytes(), " and ", planned.output_bytes());
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> Place(RewrittenGraph rewritten,
+                                                    const PlanRequest& request) {
+  const auto& [wishes, means, checks] = request;
+  const RecordedPlan& plan = *means.recorded;
+  auto planned = std::make_unique<PlannedGraph>();
+  planned->wishes = wishes;
+  planned->means = means;
+  planned->passes = std::move(rewritten.passes);
+  planned->graph = std::move(rewritten.graph);
+  ASHLAR_ASSIGN_OR_RETURN(planned->device, OpenDevice(wishes.comp_node));
+  Device& device = *planned->device;
+  if (!(planned->processor() == plan.processor)) {
+    return Unsuited("the plan is for the processor ", plan.processor.ToString(), ", this is ",
+                    planned->processor().ToString());
+  }
+  const Graph& graph = planned->graph;
+  planned->model = BuildStorageModel(graph, StorageOn(device, means.inplace));
+  const StorageModel& model = planned->model;
+
+  std::vector<int> ids;
+  for (const RecordedStep& step : plan.steps) ids.push_back(step.id);
+  ASHLAR_ASSIGN_OR_RETURN(planned->schedule.order, NodesInOrder(graph, model, ids));
+
+  // All that the record may have been chosen from.
+  KernelPolicy policy = means.kernels;
+  policy.packed_before = true;
+  policy.all_candidates = !plan.record.path.empty();
+  ASHLAR_ASSIGN_OR_RETURN(
+      const KernelCandidates candidates,
+      FindKernels(graph, model, device, wishes.processor, wishes.threads, policy));
+  ASHLAR_ASSIGN_OR_RETURN(planned->kernels,
+                          KernelsOf(graph, candidates, planned->schedule.order, plan.steps));
+  planned->workspace.resize(graph.nodes().size(), 0);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    planned->workspace[planned->schedule.order[i]] = plan.steps[i].workspace_bytes;
+  }
+  planned->schedule.peak_bytes =
+      SimulatePeak(graph, model, planned->schedule.order, planned->workspace);
+
+  const int64_t alignment = checks.alignment > 0 ? checks.alignment : device.alignment();
+  planned->lifetimes = ComputeLifetimes(graph, model, planned->schedule.order, planned->workspace,
+                                        alignment, checks.guard_bytes);
+  if (planned->lifetimes.problem.buffers.size() != plan.chunks.size()) {
+    return Edited(plan.chunks.size(), " chunks; the graph has ",
+                  planned->lifetimes.problem.buffers.size());
+  }
+  ASHLAR_ASSIGN_OR_RETURN(planned->lifetimes, RelateAsRecorded(planned->lifetimes, plan));
+  if (checks.guard_bytes > 0) {
+    ASHLAR_ASSIGN_OR_RETURN(planned->plan,
+                            memory::PlanMemory(planned->lifetimes.problem, means.planner));
+  } else {
+    ASHLAR_RETURN_IF_ERROR(CheckChunks(planned->lifetimes.problem, plan));
+    ASHLAR_ASSIGN_OR_RETURN(planned->plan, AddressesOf(plan, planned->lifetimes.problem));
+  }
+  planned->plan.plan.arena -= std::min(checks.understate_bytes, planned->plan.plan.arena);
+  planned->predicted_ms =
+      EstimateTime(graph, model, SpeedOf(device, wishes.processor, wishes.threads));
+  planned->extra_flops_ratio = plan.extra_flops_ratio;
+  planned->weights = PlanWeights(graph, model, planned->kernels, alignment);
+  ASHLAR_RETURN_IF_ERROR(CheckPools(*planned, plan));
+  return planned;
+}
+
+absl::Status Named(const absl::Status& status, const RecordedPlan& plan) {
+  return plan.path.empty() ? status : Annotate(status, plan.path);
+}
+
+}  // namespace
+
+PlanRequest RequestAsRecorded(std::shared_ptr<const RecordedPlan> recorded) {
+  PlanRequest request;
+  request.wishes = recorded->wishes;
+  request.means = recorded->means;
+  request.checks.alignment = recorded->alignment;
+  request.means.recorded = std::move(recorded);
+  return request;
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanAsRecorded(Graph graph,
+                                                             const PlanRequest& request,
+                                                             const ReplacedListener& replaced) {
+  const RecordedPlan& plan = *request.means.recorded;
+  absl::StatusOr<RewrittenGraph> rewritten = RewriteAsRecorded(std::move(graph), plan, replaced);
+  if (!rewritten.ok()) return Named(rewritten.status(), plan);
+  return PlaceAsRecorded(*std::move(rewritten), request);
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlaceAsRecorded(RewrittenGraph rewritten,
+                                                              const PlanRequest& request) {
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = Place(std::move(rewritten), request);
+  if (!planned.ok()) return Named(planned.status(), *request.means.recorded);
+  return planned;
+}
+
+}  // namespace ashlar

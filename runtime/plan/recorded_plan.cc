@@ -1,0 +1,125 @@
+#include "runtime/plan/recorded_plan.h"
+
+#include <algorithm>
+
+#include "graph/status.h"
+#include "runtime/plan/tiled_plan.h"
+
+namespace ashlar {
+namespace {
+
+// Whether images inside of the graph lie as the device has them.
+bool HasImagesOf(const Device& device, const Graph& graph) {
+  return std::any_of(graph.vars().begin(), graph.vars().end(),
+                     [&](const Var& var) { return var.type.format == device.image_format(); });
+}
+
+bool IsCopy(const PlannedGraph& planned, int var, int first_added_id) {
+  const OperatorNode& producer = planned.graph.node(planned.graph.var(var).producer);
+  return producer.id >= first_added_id &&
+         producer.op->storage_rules(planned.graph.SiteOf(producer)).moves;
+}
+
+std::vector<RecordedStep> StepsOf(const PlannedGraph& planned) {
+  std::vector<RecordedStep> steps;
+  for (const int index : planned.schedule.order) {
+    const OperatorNode& node = planned.graph.node(index);
+    const Kernel* const kernel = planned.kernels[index].get();
+    steps.push_back({node.id, node.name, std::string(node.op->type()),
+                     kernel == nullptr ? "" : kernel->implementation(), planned.workspace[index]});
+  }
+  return steps;
+}
+
+std::vector<RecordedChunk> ChunksOf(const PlannedGraph& planned, int first_added_id) {
+  const memory::Problem& problem = planned.lifetimes.problem;
+  std::vector<RecordedChunk> chunks(problem.buffers.size());
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    chunks[i].buffer = problem.buffers[i];
+    chunks[i].buffer.offset = planned.plan.plan.offsets[i];
+  }
+  for (const memory::Inside& relation : problem.inside) {
+    chunks[relation.inner].inside = relation.outer;
+    chunks[relation.inner].at = relation.offset;
+  }
+  for (size_t s = 0; s < planned.model.storages.size(); ++s) {
+    const int buffer = planned.lifetimes.storage_buffer[s];
+    if (buffer < 0) continue;
+    const int var = planned.model.storages[s].owner;
+    chunks[buffer].name = planned.graph.var(var).name;
+    if (IsCopy(planned, var, first_added_id)) chunks[buffer].kind = ChunkKind::kCopy;
+  }
+  for (size_t n = 0; n < planned.graph.nodes().size(); ++n) {
+    const int buffer = planned.lifetimes.workspace_buffer[n];
+    if (buffer < 0) continue;
+    chunks[buffer].name = planned.graph.node(static_cast<int>(n)).workspace_name();
+    chunks[buffer].kind = ChunkKind::kWorkspace;
+  }
+  return chunks;
+}
+
+}  // namespace
+
+absl::string_view Name(ChunkKind kind) {
+  switch (kind) {
+    case ChunkKind::kTensor:
+      return "tensor";
+    case ChunkKind::kWorkspace:
+      return "workspace";
+    case ChunkKind::kCopy:
+      return "copy";
+  }
+  return "";
+}
+
+memory::Problem RecordedPlan::problem() const {
+  memory::Problem problem;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    problem.buffers.push_back(chunks[i].buffer);
+    problem.buffers.back().offset = std::nullopt;
+    if (chunks[i].inside < 0) continue;
+    problem.inside.push_back({static_cast<int>(i), chunks[i].inside, chunks[i].at});
+  }
+  return problem;
+}
+
+memory::Proof RecordedPlan::proof() const {
+  if (arena == lower_bound) return memory::Proof::kOptimal;
+  return arena == proven_bound ? memory::Proof::kOptimalSearch : memory::Proof::kNone;
+}
+
+absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& planned,
+                                        const Checks& checks) {
+  RecordedPlan plan;
+  plan.wishes = planned.wishes;
+  plan.wishes.budget.reset();
+  plan.means = planned.means;
+  plan.means.record.reset();
+  plan.means.recorded.reset();
+  plan.processor = planned.processor();
+  plan.alignment = checks.alignment;
+  plan.rewritten_for_tiles =
+      plan.wishes.tiled() ||
+      (planned.device->leaves_images(plan.wishes.precision, plan.means.kernels) &&
+       HasImagesOf(*planned.device, planned.graph));
+  if (plan.wishes.tiled()) {
+    ASHLAR_ASSIGN_OR_RETURN(plan.order_before_tiles,
+                            OrderBeforeTiles(model, plan.wishes, plan.means));
+  }
+  plan.record = planned.record_use();
+  plan.steps = StepsOf(planned);
+  plan.chunks = ChunksOf(planned, model.next_id());
+  plan.arena = planned.plan.plan.arena;
+  plan.weights = planned.weights.bytes;
+  plan.inputs = planned.input_bytes();
+  plan.outputs = planned.output_bytes();
+  plan.lower_bound = planned.plan.lower_bound;
+  plan.proven_bound = planned.plan.plan.proven_bound;
+  plan.bottleneck_step = planned.plan.bottleneck_step;
+  plan.found_by = planned.plan.plan.planner;
+  plan.predicted_ms = planned.predicted_ms;
+  plan.extra_flops_ratio = planned.extra_flops_ratio;
+  return plan;
+}
+
+}  // namespace ashlar
