@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graph/graph.h"
 #include "runtime/plan/planned_graph.h"
 
@@ -25,24 +27,40 @@ struct PackedWeight {
 
 struct PackedModel {
   std::string processor;             // the instruction set of the kernels that packed it
-  std::string options;               // PackingOptions
+  std::string options;               // PackingOptions, as text
   Graph graph;                       // rewritten; constants that are in the pool only have no data
   std::vector<std::string> kernels;  // by node: KernelIdentity; "" where nothing runs
   std::vector<PackedWeight> weights;
+  double extra_flops_ratio = 0;       // PlannedGraph
   std::shared_ptr<const void> owner;  // keeps the pool alive
   const void* pool = nullptr;         // starts at a multiple of the device's alignment
   int64_t pool_bytes = 0;
 };
 
-// What of a request decides how a graph is rewritten and which weights its kernels want, in words:
-// models packed under others cannot stand in for each other.
-std::string PackingOptions(const Wishes& wishes, const Means& means);
+// What of a request decides how a graph is rewritten and which weights its kernels want: models
+// packed under others cannot stand in for each other.
+struct PackingOptions {
+  std::string passes = "all";
+  bool exact = false;
+  bool least_memory = false;
+  bool inplace = true;
+  TileSpec tiles;
+  DType precision = DType::kFloat32;
+  // Which the tiles were found for. Whoever asks for tiles need not ask for it.
+  std::optional<MemoryBudget> budget;
+
+  static PackingOptions Of(const Wishes& wishes, const Means& means);
+  // "layouts 2, passes all, prefer memory, tile 0-216:lines112". What is not said is as above.
+  std::string ToString() const;
+  // FailedPrecondition where it is the text of another version.
+  static absl::StatusOr<PackingOptions> Parse(absl::string_view text);
+};
 
 // The weights of a plan, as PackedModel has them.
 std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan);
 
 // FailedPrecondition, saying what differs, where the model was packed for another processor or
-// under other options.
+// under other options, or where tiles are still to be found for a budget.
 absl::Status CheckPackedFor(const PackedModel& packed, const Device& device, const Wishes& wishes,
                             const Means& means);
 

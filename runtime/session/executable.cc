@@ -167,6 +167,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
   ASHLAR_RETURN_IF_ERROR(CheckPackedFor(packed, *device, request.wishes, request.means));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
                           PlanWithKernels(std::move(packed.graph), packed.kernels, request));
+  planned->extra_flops_ratio = packed.extra_flops_ratio;
   if (planned->weights.bytes > packed.pool_bytes ||
       PackedWeightsOf(planned->weights) != packed.weights) {
     return absl::FailedPreconditionError(
@@ -185,7 +186,7 @@ PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
   const PlannedGraph& planned = executable->planned();
   PackedModel packed;
   packed.processor = std::string(Name(planned.processor().isa));
-  packed.options = PackingOptions(planned.wishes, planned.means);
+  packed.options = PackingOptions::Of(planned.wishes, planned.means).ToString();
   packed.graph = planned.graph;
   for (size_t i = 0; i < planned.kernels.size(); ++i) {
     const Kernel* const kernel = planned.kernels[i].get();
@@ -193,6 +194,7 @@ PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {
     packed.kernels.push_back(kernel ? KernelIdentity(planned.graph, node, *kernel) : "");
   }
   packed.weights = PackedWeightsOf(planned.weights);
+  packed.extra_flops_ratio = planned.extra_flops_ratio;
   packed.pool = executable->weights();
   packed.pool_bytes = planned.weights.bytes;
   packed.owner = std::move(executable);

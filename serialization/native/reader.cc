@@ -1,5 +1,6 @@
 #include "serialization/native/reader.h"
 
+#include <cmath>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -46,6 +47,10 @@ class GraphReader {
     ASHLAR_RETURN_IF_ERROR(Spend(index.processor()->size() + index.options()->size()));
     packed.processor = index.processor()->str();
     packed.options = index.options()->str();
+    packed.extra_flops_ratio = index.extra_flops_ratio();
+    if (!std::isfinite(packed.extra_flops_ratio)) {
+      return Reject("field extra_flops_ratio is ", packed.extra_flops_ratio);
+    }
     for (const flatbuffers::String* kernel : *index.kernels()) {
       ASHLAR_RETURN_IF_ERROR(Spend(sizeof(uint32_t) + kernel->size()));
       packed.kernels.push_back(kernel->str());

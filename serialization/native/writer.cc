@@ -167,9 +167,10 @@ Offset<fbs::Packed> EncodePacked(FlatBufferBuilder& builder, const PackedModel& 
         static_cast<uint64_t>(weight.offset), static_cast<uint64_t>(weight.bytes)));
   }
   const auto model = EncodeGraph(builder, packed.graph, weights);
-  return fbs::CreatePacked(
-      builder, builder.CreateString(packed.processor), builder.CreateString(packed.options), model,
-      builder.CreateVectorOfStrings(packed.kernels), builder.CreateVector(parts));
+  return fbs::CreatePacked(builder, builder.CreateString(packed.processor),
+                           builder.CreateString(packed.options), model,
+                           builder.CreateVectorOfStrings(packed.kernels),
+                           builder.CreateVector(parts), packed.extra_flops_ratio);
 }
 
 // What the file could not give back.
