@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
+#include "serialization/crc32.h"
 #include "serialization/file_writer.h"
 #include "serialization/mapped_file.h"
 #include "serialization/npy.h"
@@ -57,10 +58,6 @@ absl::Status CheckName(absl::string_view name) {
   for (absl::string_view part : absl::StrSplit(name, '/')) ok = ok && part != ".." && !part.empty();
   if (ok) return absl::OkStatus();
   return Reject("entry name '", name.substr(0, 200), "' is empty, too long or leaves the archive");
-}
-
-uint32_t Crc32(uint32_t crc, const void* data, size_t bytes) {
-  return static_cast<uint32_t>(crc32_z(crc, static_cast<const Bytef*>(data), bytes));
 }
 
 class Archive {

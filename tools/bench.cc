@@ -17,6 +17,7 @@
 #include "tools/model.h"
 #include "tools/parse.h"
 #include "tools/record_use.h"
+#include "tools/request.h"
 #include "tools/statistics.h"
 #include "tools/table.h"
 #include "tools/version.h"
@@ -143,6 +144,7 @@ class BenchCommand final : public Command {
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
+    AddPlanFileFlag(app, planning_);
   }
 
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
@@ -152,9 +154,10 @@ class BenchCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
-    ASHLAR_ASSIGN_OR_RETURN(
-        std::shared_ptr<const Executable> executable,
-        CompileModel(std::move(model), ToPlanRequest(execution_, planning_, console), console));
+    ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
+                            RequestFor(model, execution_, planning_, console));
+    ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                            CompileModel(std::move(model), request, console));
     ASHLAR_ASSIGN_OR_RETURN(Load load,
                             Load::Create(std::move(executable), pipeline_, std::move(inputs)));
     Report report;

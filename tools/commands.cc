@@ -27,6 +27,8 @@ constexpr CommandRow kCommands[] = {
      "  ashlar plan resnet50.ash\n"
      "  ashlar plan resnet50.ash --format svg -o plan.svg\n"
      "  ashlar plan resnet50.ash --compare naive,best_fit,auto --scheduler megengine\n"
+     "  ashlar plan resnet50.ash --memory-budget 4MB -o resnet50.plan   (run --plan takes it)\n"
+     "  ashlar plan resnet50.plan --diff resnet50.ash\n"
      "  ashlar plan buffers.csv --capacity 1MiB -o offsets.csv",
      MakePlanCommand},
     {"verify", "Run a model and compare the memory it used with the memory planned",

@@ -17,6 +17,7 @@
 #include "tools/host_evaluation.h"
 #include "tools/inputs.h"
 #include "tools/layer_values.h"
+#include "tools/request.h"
 #include "tools/table.h"
 
 namespace ashlar {
@@ -106,6 +107,7 @@ class CompareCommand final : public Command {
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
+    AddPlanFileFlag(app, planning_);
     AddParsed(app, "--device-b", execution_b_.device, CompNode::Parse, "D",
               "of the other side, for which all planning options have -b behind the name")
         ->group("Planning");
@@ -135,10 +137,10 @@ class CompareCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
-    ASHLAR_ASSIGN_OR_RETURN(
-        std::unique_ptr<BoundSession> session,
-        BoundSession::Create(model, ToPlanRequest(execution_, planning_, console), inputs,
-                             console));
+    ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
+                            RequestFor(model, execution_, planning_, console));
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<BoundSession> session,
+                            BoundSession::Create(model, request, inputs, console));
     console.Progress("running");
     LayerValues values;
     if (layers_ == "all") {
@@ -220,6 +222,8 @@ class CompareCommand final : public Command {
   std::pair<ExecutionFlags, PlanningFlags> OtherFlags() const {
     ExecutionFlags execution = execution_;
     PlanningFlags planning = planning_;
+    planning.suffix = planning_b_.suffix;
+    planning.plan_file.clear();
     if (app_->count("--device-b") > 0) {
       execution.device = execution_b_.device;
       if (execution.device.type == CompNode::Type::kCpu) execution.precision = DType::kFloat32;
@@ -245,9 +249,9 @@ class CompareCommand final : public Command {
     return {execution, planning};
   }
 
-  PlanRequest OtherRequest(Console& console) const {
-    const auto [execution, planning] = OtherFlags();
-    return ToPlanRequest(execution, planning, console);
+  absl::StatusOr<PlanRequest> OtherRequest(const Model& model, Console& console) const {
+    auto [execution, planning] = OtherFlags();
+    return RequestFor(model, execution, planning, console);
   }
 
   // The reference's outputs; compares layers on the way.
@@ -260,9 +264,10 @@ class CompareCommand final : public Command {
       } else {
         ASHLAR_ASSIGN_OR_RETURN(other_model, LoadOther(model.graph, console));
       }
+      ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request, OtherRequest(other_model, console));
       ASHLAR_ASSIGN_OR_RETURN(
           std::unique_ptr<BoundSession> other,
-          BoundSession::Create(std::move(other_model), OtherRequest(console), inputs, console));
+          BoundSession::Create(std::move(other_model), request, inputs, console));
       console.Progress("running the other side");
       if (layers_ != "all") {
         ASHLAR_RETURN_IF_ERROR(other->Run());

@@ -136,6 +136,11 @@ absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(Model& model,
 
 }  // namespace
 
+absl::Status PlanFileError(const absl::Status& status) {
+  if (absl::IsFailedPrecondition(status)) return WithExitCode(status, ExitCode::kUsage);
+  return absl::IsInvalidArgument(status) ? WithExitCode(status, ExitCode::kRejectedInput) : status;
+}
+
 absl::StatusOr<ModelPlan> PlanAsItRuns(Model model, const PlanRequest& request, Console& console) {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> packed,
                           FromPacked(model, request, console));
@@ -148,16 +153,18 @@ absl::StatusOr<ModelPlan> PlanAsItRuns(Model model, const PlanRequest& request, 
 absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
                                                                const PlanRequest& request,
                                                                Console& console) {
-  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> packed,
-                          FromPacked(model, request, console));
-  if (packed != nullptr) return packed;
+  const bool recorded = request.means.recorded != nullptr;
+  absl::StatusOr<std::shared_ptr<const Executable>> packed = FromPacked(model, request, console);
+  if (!packed.ok()) return recorded ? PlanFileError(packed.status()) : packed.status();
+  if (*packed != nullptr) return packed;
   console.Progress("planning and packing weights");
   const ReplacedListener letting_go = LettingGoOf(model);
-  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanGraph(std::move(model.graph), request, letting_go));
-  ASHLAR_RETURN_IF_ERROR(planned->ready());
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
+      PlanGraph(std::move(model.graph), request, letting_go);
+  if (!planned.ok()) return recorded ? PlanFileError(planned.status()) : planned.status();
+  ASHLAR_RETURN_IF_ERROR((*planned)->ready());
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      Executable::FromPlan(std::move(planned), {.done_with = letting_go});
+      Executable::FromPlan(*std::move(planned), {.done_with = letting_go});
   ReturnFreedMemory();
   for (const auto& file : FilesOf(model)) file->DropResidentPages();
   return executable;

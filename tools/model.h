@@ -52,6 +52,10 @@ struct ModelPlan {
   bool packed = false;  // from the graph that was rewritten when the file was packed
 };
 
+// An error of a plan file, or of planning as one says: kUsage where the plan does not suit, and
+// kRejectedInput where it is none, or was changed.
+absl::Status PlanFileError(const absl::Status& status);
+
 // The plan that CompileModel would make.
 absl::StatusOr<ModelPlan> PlanAsItRuns(Model model, const PlanRequest& request, Console& console);
 

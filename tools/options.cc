@@ -167,6 +167,8 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
 
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix) {
   const std::string group = suffix.empty() ? "Planning" : kUnlistedGroup;
+  flags.app = &app;
+  flags.suffix = suffix;
   flags.processor = DefaultProcessor().value_or(std::nullopt);
   AddParsed(app, "--processor" + suffix, flags.processor, ParseProcessor, "SPEC",
             "to plan for: avx2/32K/512K (L1, L2), ..., or host (default, or $ASHLAR_PROCESSOR)")
@@ -192,6 +194,7 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
             "faster kernels (default), or small weights and least scratch")
       ->group(group);
   app.add_flag("--exact" + suffix, flags.exact, "direct convolutions only, no Winograd")
+      ->option_text(" ")
       ->group(group);
   flags.record = DefaultKernelRecordPath();
   if (suffix.empty()) {
@@ -201,6 +204,7 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
     app.add_flag_callback(
            "--no-autotune", [&flags] { flags.autotune = false; },
            "kernels by the table, not as `tune` found out")
+        ->option_text(" ")
         ->group(group);
   }
   AddParsed(app, "--align" + suffix, flags.align, ParseAlignment, "N",
@@ -221,6 +225,27 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
             "of the model's, that parts may compute again (0: none)")
       ->needs(app.get_option("--memory-budget" + suffix))
       ->group(group);
+}
+
+bool PlanningFlags::Given(const std::string& option) const {
+  if (app == nullptr) return false;
+  for (const std::string& name : {option, option + suffix}) {
+    const CLI::Option* const found = app->get_option_no_throw(name);
+    if (found != nullptr && found->count() > 0) return true;
+  }
+  return false;
+}
+
+void AddPlanFileFlag(CLI::App& app, PlanningFlags& flags) {
+  CLI::Option* const plan =
+      app.add_option("--plan", flags.plan_file,
+                     "a plan that `plan -o FILE.plan` wrote: nothing is searched for")
+          ->option_text("FILE.plan");
+  for (CLI::Option* option :
+       app.get_options([](const CLI::Option* o) { return o->get_group() == "Planning"; })) {
+    plan->excludes(option);
+  }
+  plan->group("Planning");
 }
 
 absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags& planning) {

@@ -90,6 +90,12 @@ struct PlanningFlags {
   TileSpec tiles;
   int64_t memory_budget = -1;  // bytes; 0: as few as can be; -1: none
   double max_extra_flops = std::numeric_limits<double>::infinity();
+  std::string plan_file;  // AddPlanFileFlag; empty: none
+
+  // Whether an option ("--tile") stands on the command line, with the suffix or without.
+  bool Given(const std::string& option) const;
+  const CLI::App* app = nullptr;  // that has these options
+  std::string suffix;
 };
 
 // Of options that the help text does not list.
@@ -99,6 +105,9 @@ std::string CheckPlanner(const std::string& name);
 // `suffix` is appended to the name of every option, as in "--planner-b", and puts them into
 // kUnlistedGroup.
 void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& suffix = "");
+
+// A plan made before, which takes the place of all planning options declared until then.
+void AddPlanFileFlag(CLI::App& app, PlanningFlags& flags);
 
 // A usage error where these cannot be had together.
 absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags& planning);

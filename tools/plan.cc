@@ -20,9 +20,11 @@
 #include "tools/model.h"
 #include "tools/parse.h"
 #include "tools/peak.h"
+#include "tools/plan_diff.h"
 #include "tools/plan_picture.h"
 #include "tools/plan_report.h"
 #include "tools/record_use.h"
+#include "tools/request.h"
 #include "tools/table.h"
 #include "tools/tile_info.h"
 
@@ -72,17 +74,24 @@ class PlanCommand final : public Command {
         ->option_text("A,B,...")
         ->check(CheckPlanners)
         ->group("Planning");
+    app.add_option("--diff", diff_, "the plan beside that of another model, or of a .plan file")
+        ->option_text("FILE")
+        ->group("Planning");
     AddExecutionFlags(app, execution_);
     AddParsed(app, "--format", format_, ParsePlanFormat, "FORMAT",
-              "table, csv, svg or html (default: by the ending of -o; .txt: table)")
+              "table, csv, svg, html, plan (default: by the ending of -o; .txt: table)")
         ->group("Output");
-    app.add_option("-o,--output", output_, "where the plan goes (default stdout)")
+    app.add_option("-o,--output", output_, "where the plan goes (default, and -: stdout)")
         ->option_text("FILE")
         ->group("Output");
   }
 
   absl::Status CheckOptions() const override {
     if (frontier_) ASHLAR_RETURN_IF_ERROR(CheckFrontierOptions());
+    if (!diff_.empty()) ASHLAR_RETURN_IF_ERROR(CheckDiffOptions());
+    if (format() == PlanFormat::kPlan && workspace_ == WorkspaceSource::kRecorded) {
+      return UsageError("--workspace recorded: such a plan cannot be run, and so is in no file");
+    }
     if (app_->count("--format") == 0) {
       ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, kPlanEndings));
     }
@@ -100,16 +109,23 @@ class PlanCommand final : public Command {
     }
     return idle;
   }
-  std::vector<std::string> OutputFiles() const override { return {output_, tile_info_}; }
+  std::vector<std::string> OutputFiles() const override {
+    return {output_ == "-" ? "" : output_, tile_info_};
+  }
 
   absl::Status Run(Console& console) override {
+    if (output_ == "-") output_.clear();
     console.ResultIsIn(output_);
+    if (!diff_.empty()) return Diff(console);
     if (PlansBuffers()) return PlanCsv(console);
     return frontier_ ? ShowFrontier(console) : PlanModel(console);
   }
 
  private:
   bool PlansBuffers() const { return model_.path == "-" || HasEnding(model_.path, ".csv"); }
+  PlanFormat format() const {
+    return app_->count("--format") > 0 ? format_ : PlanFormatOf(output_);
+  }
 
   // The curve is made of many plans; what is about one of them is not for it.
   absl::Status CheckFrontierOptions() const {
@@ -124,6 +140,15 @@ class PlanCommand final : public Command {
     return CheckEnding("-o", output_, {".svg"});
   }
 
+  absl::Status CheckDiffOptions() const {
+    for (const char* option : {"--tile-info", "--capacity", "--compare", "--workspace", "--format",
+                               "--output", "--frontier"}) {
+      if (app_->count(option) == 0) continue;
+      return UsageError(absl::StrCat(option, " is about one plan, and --diff compares two"));
+    }
+    return absl::OkStatus();
+  }
+
   std::optional<int64_t> capacity() const {
     return app_->count("--capacity") > 0 ? std::optional<int64_t>(capacity_) : std::nullopt;
   }
@@ -133,6 +158,9 @@ class PlanCommand final : public Command {
   }
 
   absl::Status PlanCsv(Console& console) {
+    if (format() == PlanFormat::kPlan) {
+      return UsageError(absl::StrCat("plan files are of models; ", model_.path, " holds buffers"));
+    }
     console.Progress(absl::StrCat("reading ", model_.path));
     const int64_t align = std::max<int64_t>(planning_.align, 1);
     absl::StatusOr<memory::CsvProblem> problem =
@@ -141,7 +169,7 @@ class PlanCommand final : public Command {
     if (!problem.ok()) return WithExitCode(problem.status(), ExitCode::kRejectedInput);
     PlannedBuffers planned;
     planned.problem = *std::move(problem);
-    planned.names = planned.problem.ids;
+    planned.names = planned.problem.names.empty() ? planned.problem.ids : planned.problem.names;
     planned.title = model_.path;
     console.Progress("planning");
     absl::StatusOr<memory::PlanResult> result =
@@ -185,13 +213,16 @@ class PlanCommand final : public Command {
   absl::Status PlanModel(Console& console) {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
     const int first_added_id = model.graph.next_id();
-    PlanRequest request = ToPlanRequest(execution_, planning_, console);
+    // Whether a smaller budget would do only a search tells.
+    if (planning_.memory_budget > 0) model.packed.reset();
+    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
     request.means.planner.limits = limits();
     request.means.workspace = workspace_;
     request.checks.measure_passes = true;
     if (request.wishes.budget) request.wishes.budget->find_smallest = true;
     console.Progress("planning");
-    const Graph original = tile_info_.empty() ? Graph() : model.graph;
+    const bool needs_model = !tile_info_.empty() || format() == PlanFormat::kPlan;
+    const Graph original = needs_model ? model.graph : Graph();
     const std::string packed_under = model.packed ? model.packed->options : "";
     if (workspace_ == WorkspaceSource::kRecorded) ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
     ASHLAR_ASSIGN_OR_RETURN(const ModelPlan made, PlanAsItRuns(std::move(model), request, console));
@@ -209,6 +240,11 @@ class PlanCommand final : public Command {
     }
     planned.names = NamesOfBuffers(*graph);
     planned.workspaces = WorkspaceBuffers(*graph);
+    planned.problem.names = planned.names;
+    if (format() == PlanFormat::kPlan) {
+      ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, *graph, request.checks));
+      planned.plan_text = PlanText({IdentityOf(original), std::move(plan)});
+    }
     const std::string table = absl::StrCat(
         PoolTable(model_.path, *graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
         WorkspaceLine(*graph), RecordLine(graph->record_use()), "\n", PeakTable(planned), "\n",
@@ -258,6 +294,33 @@ class PlanCommand final : public Command {
     }
     Json document = console.Document(execution_.device, execution_.threads);
     document["frontier"] = FrontierDocument(points);
+    return console.Write(document);
+  }
+
+  // That of a file, or of a model as these options plan it.
+  absl::StatusOr<NamedPlan> PlanOf(const std::string& path, Console& console) {
+    if (HasEnding(path, ".plan")) {
+      ASHLAR_ASSIGN_OR_RETURN(StoredPlan file, ReadNamedPlan(path));
+      return NamedPlan{path, std::move(file.plan)};
+    }
+    ModelFlags flags = model_;
+    flags.path = path;
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(flags, console));
+    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
+    request.means.planner.limits = limits();
+    console.Progress(absl::StrCat("planning ", path));
+    const Graph original = model.graph;
+    ASHLAR_ASSIGN_OR_RETURN(const ModelPlan made, PlanAsItRuns(std::move(model), request, console));
+    ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, *made.planned, request.checks));
+    return NamedPlan{path, std::move(plan)};
+  }
+
+  absl::Status Diff(Console& console) {
+    ASHLAR_ASSIGN_OR_RETURN(const NamedPlan a, PlanOf(model_.path, console));
+    ASHLAR_ASSIGN_OR_RETURN(const NamedPlan b, PlanOf(diff_, console));
+    console.Print(DiffTable(a, b));
+    Json document = console.Document(execution_.device, execution_.threads);
+    document.update(DiffDocument(a, b));
     return console.Write(document);
   }
 
@@ -313,7 +376,7 @@ class PlanCommand final : public Command {
   // Prints and writes everything, then says whether it fits.
   absl::Status Show(const PlannedBuffers& planned, const std::string& table, Json document,
                     Console& console) {
-    const PlanFormat format = app_->count("--format") > 0 ? format_ : PlanFormatOf(output_);
+    const PlanFormat format = this->format();
     if (format == PlanFormat::kTable || !output_.empty()) console.Print(table);
     if (format != PlanFormat::kTable || !output_.empty()) {
       ASHLAR_ASSIGN_OR_RETURN(const std::string file, PlanFile(planned, format, table));
@@ -373,7 +436,7 @@ class PlanCommand final : public Command {
   WorkspaceSource workspace_ = WorkspaceSource::kKernel;
   int64_t capacity_ = 0;
   bool frontier_ = false;
-  std::string compare_, output_, tile_info_;
+  std::string compare_, output_, tile_info_, diff_;
   PlanFormat format_ = PlanFormat::kTable;
 };
 

@@ -1,6 +1,6 @@
 #include "tools/plan_picture.h"
 
-#include <algorithm>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -12,29 +12,7 @@
 namespace ashlar {
 namespace {
 
-constexpr const char* kNames[] = {"table", "csv", "svg", "html"};
-
-// The same buffers without relations, which a CSV cannot hold: of two that share bytes the earlier
-// one ends where the later begins, and of two that begin together the inner one is left out. The
-// plan is a plan for these, too.
-PlannedBuffers WithoutSharing(const PlannedBuffers& planned) {
-  std::vector<memory::Buffer> buffers = planned.problem.problem.buffers;
-  for (const memory::Inside& relation : planned.problem.problem.inside) {
-    memory::Buffer& inner = buffers[relation.inner];
-    memory::Buffer& outer = buffers[relation.outer];
-    memory::Buffer& earlier = outer.lower < inner.lower ? outer : inner;
-    const memory::Buffer& later = outer.lower < inner.lower ? inner : outer;
-    earlier.upper = std::min(earlier.upper, later.lower);
-  }
-  PlannedBuffers result;
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    if (buffers[i].lower >= buffers[i].upper) continue;
-    result.problem.problem.buffers.push_back(buffers[i]);
-    result.problem.ids.push_back(planned.problem.ids[i]);
-    result.result.plan.offsets.push_back(planned.result.plan.offsets[i]);
-  }
-  return result;
-}
+constexpr const char* kNames[] = {"table", "csv", "svg", "html", "plan"};
 
 absl::Status WritePicture(const PlannedBuffers& planned, std::ostream& out) {
   memory::SvgOptions options;
@@ -59,16 +37,17 @@ absl::Status WriteHtml(const PlannedBuffers& planned, const std::string& table, 
 }  // namespace
 
 absl::StatusOr<PlanFormat> ParsePlanFormat(absl::string_view name) {
-  for (int i = 0; i < 4; ++i) {
+  for (size_t i = 0; i < std::size(kNames); ++i) {
     if (name == kNames[i]) return static_cast<PlanFormat>(i);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("'", name.substr(0, 40), "' is not table, csv, svg or html"));
+      absl::StrCat("'", name.substr(0, 40), "' is not table, csv, svg, html or plan"));
 }
 
 PlanFormat PlanFormatOf(const std::string& path) {
   if (HasEnding(path, ".csv")) return PlanFormat::kCsv;
   if (HasEnding(path, ".svg")) return PlanFormat::kSvg;
+  if (HasEnding(path, ".plan")) return PlanFormat::kPlan;
   if (HasEnding(path, ".html") || HasEnding(path, ".htm")) return PlanFormat::kHtml;
   return PlanFormat::kTable;
 }
@@ -79,11 +58,11 @@ absl::StatusOr<std::string> PlanFile(const PlannedBuffers& planned, PlanFormat f
   switch (format) {
     case PlanFormat::kTable:
       return table;
-    case PlanFormat::kCsv: {
-      const PlannedBuffers plain = WithoutSharing(planned);
-      ASHLAR_RETURN_IF_ERROR(memory::WriteCsv(plain.problem, plain.result.plan, out));
+    case PlanFormat::kPlan:
+      return planned.plan_text;
+    case PlanFormat::kCsv:
+      ASHLAR_RETURN_IF_ERROR(memory::WriteCsv(planned.problem, planned.result.plan, out));
       break;
-    }
     case PlanFormat::kSvg:
       ASHLAR_RETURN_IF_ERROR(WritePicture(planned, out));
       break;

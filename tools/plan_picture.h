@@ -1,4 +1,4 @@
-// A plan as a file: CSV, SVG or HTML.
+// A plan as a file: CSV, SVG, HTML, or the file that --plan takes.
 #ifndef ASHLAR_TOOLS_PLAN_PICTURE_H_
 #define ASHLAR_TOOLS_PLAN_PICTURE_H_
 
@@ -11,12 +11,13 @@
 
 namespace ashlar {
 
-enum class PlanFormat { kTable, kCsv, kSvg, kHtml };
+enum class PlanFormat { kTable, kCsv, kSvg, kHtml, kPlan };
 
-// "table", "csv", "svg" or "html".
+// "table", "csv", "svg", "html" or "plan".
 absl::StatusOr<PlanFormat> ParsePlanFormat(absl::string_view name);
 // By the ending of a file; kTable for any other. Known are:
-inline constexpr absl::string_view kPlanEndings[] = {".csv", ".svg", ".html", ".htm", ".txt"};
+inline constexpr absl::string_view kPlanEndings[] = {".csv", ".svg",  ".html",
+                                                     ".htm", ".plan", ".txt"};
 PlanFormat PlanFormatOf(const std::string& path);
 
 // A problem and the answer to it.
@@ -26,6 +27,7 @@ struct PlannedBuffers {
   std::vector<bool> workspaces;    // whether a buffer is a kernel's workspace; empty: none is
   memory::PlanResult result;
   std::string title;
+  std::string plan_text;  // the file of kPlan, which is of models only
 };
 
 // The file's content. `table` is that of kTable, and stands under the picture in HTML.

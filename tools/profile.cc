@@ -22,6 +22,7 @@
 #include "tools/format.h"
 #include "tools/inputs.h"
 #include "tools/parse.h"
+#include "tools/request.h"
 #include "tools/table.h"
 
 namespace ashlar {
@@ -101,6 +102,7 @@ class ProfileCommand final : public Command {
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
+    AddPlanFileFlag(app, planning_);
   }
 
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
@@ -131,7 +133,8 @@ class ProfileCommand final : public Command {
         LoadModel(model_, console, dump_.empty() ? WeightsUse::kAsItRuns : WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
-    const PlanRequest request = ToPlanRequest(execution_, planning_, console);
+    ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
+                            RequestFor(model, execution_, planning_, console));
     std::optional<Measurement> measured;
     if (!dump_.empty()) {
       console.Progress("measuring memory");

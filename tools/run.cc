@@ -12,6 +12,7 @@
 #include "tools/exit_code.h"
 #include "tools/format.h"
 #include "tools/inputs.h"
+#include "tools/request.h"
 #include "tools/table.h"
 #include "tools/top_classes.h"
 
@@ -44,6 +45,7 @@ class RunCommand final : public Command {
     AddNumber(app, "--iterations", iterations_, 1, 1 << 30, "how often to run (default 1)")
         ->group("Execution");
     AddPlanningFlags(app, planning_);
+    AddPlanFileFlag(app, planning_);
   }
 
   absl::Status CheckOptions() const override {
@@ -71,10 +73,11 @@ class RunCommand final : public Command {
     }
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
+    ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
+                            RequestFor(model, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(
         std::unique_ptr<BoundSession> session,
-        BoundSession::Create(std::move(model), ToPlanRequest(execution_, planning_, console),
-                             std::move(inputs), console));
+        BoundSession::Create(std::move(model), request, std::move(inputs), console));
     console.Progress("running");
     const auto start = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < iterations_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());

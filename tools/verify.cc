@@ -12,6 +12,7 @@
 #include "tools/model.h"
 #include "tools/parse.h"
 #include "tools/record_use.h"
+#include "tools/request.h"
 #include "tools/table.h"
 
 namespace ashlar {
@@ -35,28 +36,34 @@ class VerifyCommand final : public Command {
               "negative control: claim a chunk smaller than it is; exit 4")
         ->group("Measurement");
     AddPlanningFlags(app, planning_);
+    AddPlanFileFlag(app, planning_);
   }
 
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
 
   absl::Status Run(Console& console) override {
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
-    PlanRequest request = ToPlanRequest(execution_, planning_, console);
+    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
     request.checks.understate_bytes = understate_;
     measure_.done_with = LettingGoOf(model);
     measure_.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
     console.Progress("running and measuring");
-    ASHLAR_ASSIGN_OR_RETURN(Measurement measurement,
-                            Measure(std::move(model.graph), request, inputs, measure_));
+    model.packed.reset();
+    absl::StatusOr<Measurement> measured =
+        Measure(std::move(model.graph), request, inputs, measure_);
+    if (!measured.ok()) {
+      return request.means.recorded ? PlanFileError(measured.status()) : measured.status();
+    }
+    Measurement measurement = *std::move(measured);
     // The same tiles: with guards, others would be found for a budget, or none.
     request.wishes = measurement.wishes;
     request.means = measurement.means;
     request.checks.understate_bytes = 0;
     console.Progress("running with guard bytes");
     // Loaded anew, so that while measuring nothing held the weights a second time.
-    ASHLAR_ASSIGN_OR_RETURN(model, LoadModel(model_, console, WeightsUse::kPlain));
+    ASHLAR_ASSIGN_OR_RETURN(model, LoadModel(model_, console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(measurement.overruns,
                             CheckGuards(std::move(model.graph), request, inputs));
     measurement.ok = measurement.ok && measurement.overruns.empty();

@@ -110,7 +110,7 @@ TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
       {"convert model.ash -o model.tflite", ".ash or .onnx"},
       {"zoo resnet18 -o r.onnx", "expected a .ash file"},
       {"run none.ash -o out.png", "-o out.png: cannot tell the format; expected a .npz file"},
-      {"plan none.ash -o x.png", ".csv, .svg, .html, .htm or .txt"},
+      {"plan none.ash -o x.png", ".csv, .svg, .html, .htm, .plan or .txt"},
       {"plan none.ash --frontier -o x.csv", "expected a .svg file"},
       {"inspect none.json --own-plan x.png", "--own-plan x.png"},
       {"run none.ash --device 0", "expected cpu0:0, gpu0:0, cpu, gpu or cuda:N"},

@@ -193,6 +193,82 @@ TEST_F(PackedModelTest, TheCommandSaysWhyItPacksAnew) {
   EXPECT_THAT(foreign.err, HasSubstr("weights are packed for 'xxx"));
 }
 
+// A file that was packed in parts was once packed anew by every run.
+TEST_F(PackedModelTest, PartsArePackedAndUsed) {
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o squeezenet.ash").exit_code, 0);
+  for (const std::string options :
+       {"--memory-budget min", "--memory-budget 290000 --max-extra-flops 0.5",
+        "--tile 0-54:lines4 --prefer memory", "--tile 0-54:rows2 --exact", "--prefer memory",
+        "--exact --inplace off", "--passes fold_constants,fold_scale"}) {
+    SCOPED_TRACE(options);
+    ASSERT_EQ(Ashlar("convert squeezenet.ash --pack -o p.ash " + options).exit_code, 0);
+    const ProcessResult fresh = Ashlar("run squeezenet.ash -o fresh.npz " + options);
+    ASSERT_EQ(fresh.exit_code, 0) << fresh.err;
+    // With the options of packing, and with none: the file's are the defaults.
+    for (const std::string& given : {options, std::string()}) {
+      SCOPED_TRACE(given);
+      const ProcessResult run = Ashlar("run p.ash -o packed.npz " + given);
+      EXPECT_EQ(run.exit_code, 0);
+      EXPECT_EQ(run.err, "");
+      EXPECT_TRUE(CommandTest::Read("packed.npz") == CommandTest::Read("fresh.npz"));
+    }
+    const nlohmann::json plan = Ashlar("plan squeezenet.ash --json " + options).Json();
+    const nlohmann::json packed = Ashlar("plan p.ash --json").Json();
+    EXPECT_EQ(packed["packed"], true);
+    for (const char* key : {"pools", "tile", "prefer", "extra_flops_ratio", "comp_seq"}) {
+      EXPECT_EQ(packed[key], plan[key]) << key;
+    }
+    EXPECT_EQ(Ashlar("verify p.ash").exit_code, 0);
+    EXPECT_EQ(Ashlar("bench p.ash --warmup 0 --iterations 1").err, "");
+  }
+}
+
+TEST_F(PackedModelTest, OptionsThatDifferAreNamed) {
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o squeezenet.ash").exit_code, 0);
+  ASSERT_EQ(
+      Ashlar("convert squeezenet.ash --pack -o p.ash --tile 0-54:rows2 --prefer memory").exit_code,
+      0);
+  const struct {
+    const char* options;
+    const char* packed;
+    const char* asked;
+  } cases[] = {
+      {"--prefer speed", "prefer memory", "prefer speed"},
+      {"--tile 0-54:rows3", "tile 0-54:rows2", "tile 0-54:rows3"},
+      {"--tile ''", "tile 0-54:rows2", "tile none"},
+      {"--exact", "exact off", "exact on"},
+      {"--tile 0-54:rows3 --exact", "exact off, tile 0-54:rows2", "exact on, tile 0-54:rows3"},
+  };
+  for (const auto& c : cases) {
+    const ProcessResult run = Ashlar(absl::StrCat("run p.ash ", c.options));
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(absl::StrCat("weights are packed under '", c.packed,
+                                                "', asked for is '", c.asked, "'; packing anew")));
+  }
+  EXPECT_THAT(Ashlar("run p.ash --memory-budget min").err,
+              HasSubstr("budget none', asked for is 'prefer speed, tile none, budget min'"));
+}
+
+TEST_F(PackedModelTest, OptionsAreReadAsTheyAreWritten) {
+  PackingOptions options;
+  EXPECT_EQ(options.ToString(), "layouts 2, passes all");
+  options.passes = "fuse,layout";
+  options.exact = options.least_memory = true;
+  options.inplace = false;
+  options.tiles = Value(TileSpec::Parse("2-180:batch10(2-96:lines14;96-117:rows2)"));
+  options.budget = MemoryBudget{4096, 0.25, false};
+  const std::string text = options.ToString();
+  EXPECT_EQ(text,
+            "layouts 2, passes fuse,layout, exact on, prefer memory, inplace off, tile "
+            "2-180:batch10(2-96:lines14;96-117:rows2), budget 4096, max extra FLOPs 0.25");
+  EXPECT_EQ(Value(PackingOptions::Parse(text)).ToString(), text);
+  for (const char* other : {"layouts 1, passes all", "layouts 2, passes all, in parts", "",
+                            "layouts 2, passes fast", "layouts 2, passes all, budget -1"}) {
+    EXPECT_EQ(PackingOptions::Parse(other).status().code(), absl::StatusCode::kFailedPrecondition)
+        << other;
+  }
+}
+
 // Without views more nodes have to run than the file names kernels for: their outputs were once
 // left as they were.
 TEST_F(PackedModelTest, WithoutViewsItIsPackedAnew) {

@@ -1,0 +1,15 @@
+// CRC-32, as zlib computes it.
+#ifndef ASHLAR_SERIALIZATION_CRC32_H_
+#define ASHLAR_SERIALIZATION_CRC32_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ashlar {
+
+// Of what `before` is the CRC-32 of (0: nothing), and of these bytes behind it.
+uint32_t Crc32(uint32_t before, const void* data, size_t bytes);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_SERIALIZATION_CRC32_H_

@@ -1,0 +1,34 @@
+#include "serialization/model_identity.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "serialization/crc32.h"
+
+namespace ashlar {
+
+std::string ModelIdentity::ToString() const {
+  return absl::StrFormat("%d operators, %d bytes of weights, %08x", operators, weights_bytes,
+                         crc32);
+}
+
+ModelIdentity IdentityOf(const Graph& graph) {
+  ModelIdentity identity;
+  for (const OperatorNode& node : graph.nodes()) {
+    ++identity.operators;
+    std::string text =
+        absl::StrCat(node.id, " ", node.name, " ", node.op->type(), " ", node.binding, " ",
+                     ToString(node.op->params()), " ", absl::StrJoin(node.inputs, ","));
+    for (const TensorType& type : graph.OutputTypes(node)) {
+      absl::StrAppend(&text, " ", type.ToString());
+    }
+    identity.crc32 = Crc32(identity.crc32, text.data(), text.size());
+    const HostTensor* const value = node.constant.get();
+    if (value == nullptr || !value->has_data()) continue;
+    identity.weights_bytes += value->bytes();
+    identity.crc32 = Crc32(identity.crc32, value->raw(), static_cast<size_t>(value->bytes()));
+  }
+  return identity;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,26 @@
+// Two plans side by side.
+#ifndef ASHLAR_TOOLS_PLAN_DIFF_H_
+#define ASHLAR_TOOLS_PLAN_DIFF_H_
+
+#include <string>
+
+#include "runtime/plan/recorded_plan.h"
+#include "tools/json_output.h"
+
+namespace ashlar {
+
+struct NamedPlan {
+  std::string name;  // of the file
+  RecordedPlan plan;
+};
+
+// Pools, bound, proof, steps and expected time of both, then the largest chunks at the peak of
+// each.
+std::string DiffTable(const NamedPlan& a, const NamedPlan& b);
+
+// {plans: [each], difference: {b less a}}
+Json DiffDocument(const NamedPlan& a, const NamedPlan& b);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_PLAN_DIFF_H_

@@ -1,0 +1,93 @@
+#include "tools/request.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+#include "runtime/plan/plan_as_recorded.h"
+#include "tools/exit_code.h"
+
+namespace ashlar {
+namespace {
+
+bool SameBudget(const MemoryBudget& budget, const PlanningFlags& planning) {
+  return budget.bytes == planning.memory_budget &&
+         budget.max_extra_flops == planning.max_extra_flops;
+}
+
+// The options that the file was packed under, in place of those that are not given. A budget that
+// is not the file's asks for tiles and kernels of its own.
+void TakePackedOptions(const PackingOptions& packed, PlanningFlags& planning) {
+  if (!planning.Given("--passes")) planning.passes = packed.passes;
+  if (!planning.Given("--exact")) planning.exact = packed.exact;
+  if (!planning.Given("--inplace")) planning.inplace = packed.inplace;
+  const bool budget = planning.memory_budget >= 0;
+  if (budget && !(packed.budget && SameBudget(*packed.budget, planning))) return;
+  if (budget) planning.memory_budget = -1;
+  if (!planning.Given("--prefer")) planning.prefer_memory = packed.least_memory;
+  if (!planning.Given("--tile")) planning.tiles = packed.tiles;
+}
+
+// That what is given on the command line is what the plan is for.
+absl::Status CheckGiven(const RecordedPlan& plan, const ExecutionFlags& execution,
+                        const PlanningFlags& planning) {
+  const auto differs = [&](const char* option, const auto& given, const auto& planned) {
+    return UsageError(
+        absl::StrCat(option, " ", given, ": the plan ", plan.path, " is for ", planned));
+  };
+  const Wishes& wishes = plan.wishes;
+  if (planning.Given("--device") && !(execution.device == wishes.comp_node)) {
+    return differs("--device", execution.device.ToString(), wishes.comp_node.ToString());
+  }
+  if (planning.Given("--threads") && execution.threads != wishes.threads) {
+    return differs("--threads", execution.threads, wishes.threads);
+  }
+  if (planning.Given("--precision") && execution.precision != wishes.precision) {
+    return differs("--precision", Name(execution.precision), Name(wishes.precision));
+  }
+  if (planning.Given("--allow-tf32") && !plan.means.kernels.allow_tf32) {
+    return UsageError(absl::StrCat("--allow-tf32: the plan ", plan.path, " was made without"));
+  }
+  if (planning.processor && !(*planning.processor == plan.processor)) {
+    return differs(kProcessorVariable, planning.processor->ToString(), plan.processor.ToString());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PlanRequest> RequestOfPlanFile(const Model& model, const PlanningFlags& planning,
+                                              ExecutionFlags& execution) {
+  ASHLAR_ASSIGN_OR_RETURN(StoredPlan file, ReadNamedPlan(planning.plan_file));
+  RecordedPlan& plan = file.plan;
+  ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, execution, planning));
+  const ModelIdentity identity = IdentityOf(model.graph);
+  if (model.file.mapping != nullptr) model.file.mapping->DropResidentPages();
+  if (!(identity == file.model)) {
+    return UsageError(absl::StrCat("--plan ", plan.path, " is the plan of another model: of ",
+                                   file.model.ToString(), "; this one has ", identity.ToString()));
+  }
+  execution.device = plan.wishes.comp_node;
+  execution.threads = plan.wishes.threads;
+  execution.precision = plan.wishes.precision;
+  execution.allow_tf32 = plan.means.kernels.allow_tf32;
+  return RequestAsRecorded(std::make_shared<const RecordedPlan>(std::move(plan)));
+}
+
+}  // namespace
+
+absl::StatusOr<StoredPlan> ReadNamedPlan(const std::string& path) {
+  absl::StatusOr<StoredPlan> file = ReadPlanFile(path);
+  if (file.ok()) return file;
+  return WithExitCode(PlanFileError(file.status()), ExitCode::kRejectedInput);
+}
+
+absl::StatusOr<PlanRequest> RequestFor(const Model& model, ExecutionFlags& execution,
+                                       PlanningFlags planning, Console& console) {
+  if (!planning.plan_file.empty()) return RequestOfPlanFile(model, planning, execution);
+  if (model.packed.has_value() && execution.device.type == CompNode::Type::kCpu) {
+    const absl::StatusOr<PackingOptions> packed = PackingOptions::Parse(model.packed->options);
+    if (packed.ok()) TakePackedOptions(*packed, planning);
+  }
+  return ToPlanRequest(execution, planning, console);
+}
+
+}  // namespace ashlar
