@@ -139,8 +139,10 @@ TEST(OnnxRealModel, ResNet20SeesPicturesOfCifar) {
   }
 }
 
+class OnnxModelsInHalf : public ::testing::TestWithParam<const char*> {};
+
 // What these models see in half of the arena that they take when nothing is cut.
-TEST_P(OnnxRealModels, SeeTheSameInHalfOfTheArena) {
+TEST_P(OnnxModelsInHalf, SeeTheSame) {
   const std::string folder = std::string("data/onnx/real/") + GetParam();
   if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/data/onnx/real";
   for (const auto& entry : std::filesystem::directory_iterator(SharedData(folder))) {
@@ -161,6 +163,10 @@ TEST_P(OnnxRealModels, SeeTheSameInHalfOfTheArena) {
     return;  // one picture suffices
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Models, OnnxModelsInHalf,
+                         ::testing::Values("squeezenet", "squeezenet_fp16", "ultraface_rfb_320",
+                                           "yunet_n_320"));
 
 class OnnxModelsWithData : public ::testing::TestWithParam<const char*> {};
 
