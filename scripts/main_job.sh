@@ -8,9 +8,7 @@ step() { printf '\n== %s\n' "$*"; }
 step "1/5 packages and build"
 scripts/install_packages.sh
 mkdir -p build
-unity=()  # for a build from nothing, which takes half as long so
-[ -f build/release/CMakeCache.txt ] || unity=(-DCMAKE_UNITY_BUILD=ON)
-cmake --preset release "${unity[@]}" >build/release.configure.log 2>&1 ||
+cmake --preset release >build/release.configure.log 2>&1 ||
   { cat build/release.configure.log; exit 1; }
 cmake --build --preset release --target ashlar
 ashlar=build/release/ashlar

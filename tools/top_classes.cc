@@ -54,9 +54,9 @@ absl::Status CheckLabels(const std::string& path, const std::vector<std::string>
   std::string outputs;
   for (const Binding& output : graph.outputs()) {
     const Shape& shape = graph.var(output.var).type.shape;
-    if (shape.rank() == 2 && shape[1] == static_cast<int64_t>(labels.size())) {
-      return absl::OkStatus();
-    }
+    // {N,C}, or {N,C,1,...}
+    const bool ranked = shape.rank() >= 2 && shape.num_elements() == shape[0] * shape[1];
+    if (ranked && shape[1] == static_cast<int64_t>(labels.size())) return absl::OkStatus();
     absl::StrAppend(&outputs, outputs.empty() ? "" : ", ", output.name, " ", shape.ToString());
   }
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", labels.size(),

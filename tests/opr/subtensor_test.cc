@@ -204,7 +204,7 @@ TEST(Subtensor, IsAViewOfRowsWhereTheyAreContiguous) {
   const TensorType one{DType::kFloat32, {1, 40, 3, 5}, Format::kNHCW16c};
   ExpectOnlyRowsAreViews(one, 48 * 5 * 4, {1, 16, 32, {}, {}});
   const TensorType two{DType::kFloat32, {2, 40, 3, 5}, Format::kNHCW16c};
-  EXPECT_FALSE(ViewOf(two, {{2, 1, 3, {}, {}}}));
+  EXPECT_FALSE(ViewOfCuts(two, {{2, 1, 3, {}, {}}}));
 }
 
 TEST(Subtensor, IsAViewOfRowsWithChannelsLast) {

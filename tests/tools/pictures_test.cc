@@ -183,7 +183,7 @@ TEST_F(PicturesTest, WhatCannotBeIsRefused) {
     EXPECT_EQ(result.exit_code, c.exit_code) << result.err;
     EXPECT_THAT(result.err, HasSubstr(c.message));
   }
-  EXPECT_THAT(Ashlar(absl::StrCat(kOne, "--color bgr")).err, HasSubstr("no input is a picture"));
+  EXPECT_THAT(Ashlar(absl::StrCat(kOne, "--color bgr")).err, HasSubstr("--color has no effect"));
 }
 
 // The classes that the model's authors and other runtimes see.
