@@ -10,6 +10,7 @@
 #include "memory/validator.h"
 #include "opr/table.h"
 #include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/stages.h"
 #include "runtime/plan/time_estimate.h"
 #include "runtime/schedule/arena.h"
 #include "runtime/schedule/relations.h"
@@ -213,19 +214,14 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Place(RewrittenGraph rewritten,
                                                     const PlanRequest& request) {
   const auto& [wishes, means, checks] = request;
   const RecordedPlan& plan = *means.recorded;
-  auto planned = std::make_unique<PlannedGraph>();
-  planned->wishes = wishes;
-  planned->means = means;
-  planned->passes = std::move(rewritten.passes);
-  planned->graph = std::move(rewritten.graph);
-  ASHLAR_ASSIGN_OR_RETURN(planned->device, OpenDevice(wishes.comp_node));
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          BeginPlan(std::move(rewritten), request));
   Device& device = *planned->device;
   if (!(planned->processor() == plan.processor)) {
     return Unsuited("the plan is for the processor ", plan.processor.ToString(), ", this is ",
                     planned->processor().ToString());
   }
   const Graph& graph = planned->graph;
-  planned->model = BuildStorageModel(graph, StorageOn(device, means.inplace));
   const StorageModel& model = planned->model;
 
   std::vector<int> ids;

@@ -53,22 +53,30 @@ absl::StatusOr<std::vector<std::shared_ptr<const Kernel>>> FitKernels(
 
 Arrangement ArrangementOf(const Means& means) { return {{}, means.order, means.planner}; }
 
+absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten,
+                                                        const PlanRequest& request) {
+  auto planned = std::make_unique<PlannedGraph>();
+  planned->wishes = request.wishes;
+  planned->means = request.means;
+  planned->passes = std::move(rewritten.passes);
+  planned->graph = std::move(rewritten.graph);
+  ASHLAR_ASSIGN_OR_RETURN(planned->device, OpenDevice(request.wishes.comp_node));
+  // 2. Storage.
+  planned->model =
+      BuildStorageModel(planned->graph, StorageOn(*planned->device, request.means.inplace));
+  return planned;
+}
+
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewritten,
                                                             const PlanRequest& request,
                                                             const Arrangement& arrangement) {
   const auto& [wishes, means, checks] = request;
-  auto planned = std::make_unique<PlannedGraph>();
-  planned->wishes = wishes;
-  planned->means = means;
-  planned->passes = std::move(rewritten.passes);
-  planned->graph = std::move(rewritten.graph);
-  ASHLAR_ASSIGN_OR_RETURN(planned->device, OpenDevice(wishes.comp_node));
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          BeginPlan(std::move(rewritten), request));
   Device& device = *planned->device;
   const int64_t alignment = checks.alignment > 0 ? checks.alignment : device.alignment();
   const Graph& graph = planned->graph;
 
-  // 2. Storage.
-  planned->model = BuildStorageModel(graph, StorageOn(device, means.inplace));
   const StorageModel& model = planned->model;
 
   // 3. Kernels found.

@@ -37,6 +37,10 @@ struct Arrangement {
 // What the request says of them.
 Arrangement ArrangementOf(const Means& means);
 
+// Stage 4: a plan of the rewritten graph with its device and storage, and nothing decided yet.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten,
+                                                        const PlanRequest& request);
+
 // Stages 4 to 9. The plan is one of `request`, from which `arrangement` may differ.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewritten,
                                                             const PlanRequest& request,
