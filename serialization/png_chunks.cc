@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
+#include "serialization/crc32.h"
 
 namespace ashlar {
 namespace {
@@ -61,10 +62,8 @@ absl::StatusOr<std::vector<PngChunk>> PngChunks(absl::string_view file) {
       return Broken("the chunk at byte ", at, " is cut off");
     }
     const PngChunk chunk = {file.substr(at + 4, 4), file.substr(at + kHead, length)};
-    uLong crc = crc32(0, BytesOf(chunk.type), 4);
-    // Of no bytes at no address zlib gives the CRC-32 to begin with.
-    if (length > 0) crc = crc32(crc, BytesOf(chunk.data), static_cast<uInt>(length));
-    if (crc != NumberAt(file, at + kHead + length)) {
+    // Of the type and the data, which follow each other.
+    if (Crc32(0, chunk.type.data(), 4 + length) != NumberAt(file, at + kHead + length)) {
       return Broken("the chunk ", NameOf(chunk.type), " at byte ", at, " has a wrong CRC-32");
     }
     chunks.push_back(chunk);
