@@ -5,6 +5,7 @@
 //
 // The best of many runs, candidates in turn, is shown. With --cold the packed weights are thrown
 // out of the caches before each run, which is how the layers of a network find them at batch 1.
+#include <omp.h>
 #include <x86intrin.h>
 
 #include <algorithm>
@@ -18,8 +19,8 @@
 #include <vector>
 
 #include "benchmarks/arguments.h"
+#include "benchmarks/onednn/convolution.h"
 #include "opr/conv_bias.h"
-#include "runtime/cpu/conv/onednn.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device.h"
 
@@ -116,9 +117,10 @@ double Measure(const Layer& layer, const Options& options, Device& device) {
   request.processor = device.processor();
   request.threads = options.threads;
   device.UseThreads(options.threads);
+  omp_set_num_threads(options.threads);  // oneDNN's
   absl::StatusOr<KernelList> kernels = (*device.kernels().Find(op.type()))(request);
   const absl::StatusOr<cpu::ConvProblem> problem = cpu::ReadConvolution(request, param);
-  if (!kernels.ok() || !problem.ok() || !cpu::AddOneDnnConvolutions(*problem, *kernels).ok())
+  if (!kernels.ok() || !problem.ok() || !onednn::AddOneDnnConvolutions(*problem, *kernels).ok())
     return 0;
 
   HostTensor filter = HostTensor::Zeros(DType::kFloat32, request.inputs[1].shape);

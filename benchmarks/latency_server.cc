@@ -25,6 +25,7 @@
 #include "runtime/device/device_library.h"
 #include "runtime/session/bind_tensors.h"
 #include "serialization/kernel_record_file.h"
+#include "serialization/kernel_record_path.h"
 #include "serialization/native/reader.h"
 #include "serialization/npy.h"
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "graph/needed_bytes.h"
 
 namespace ashlar {
 namespace {
@@ -42,7 +43,9 @@ absl::Status HostMemoryError(absl::string_view message) {
 }
 
 absl::Status NoHostMemory(absl::string_view what, int64_t bytes) {
-  return HostMemoryError(absl::StrCat(what, ": ", bytes, " bytes of memory are not to be had"));
+  return WithNeededBytes(
+      HostMemoryError(absl::StrCat(what, ": ", bytes, " bytes of memory are not to be had")),
+      bytes);
 }
 
 }  // namespace ashlar

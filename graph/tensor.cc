@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "graph/host_memory.h"
@@ -46,6 +47,13 @@ std::shared_ptr<void> ZeroBlock(size_t bytes) {
 
 }  // namespace
 
+struct HostTensor::Deferral {
+  HostTensor source;
+  Make make;
+  std::once_flag once;
+  HostTensor kept;
+};
+
 HostTensor HostTensor::Zeros(DType dtype, const Shape& shape) {
   HostTensor tensor;
   tensor.dtype_ = dtype;
@@ -65,6 +73,28 @@ HostTensor HostTensor::Borrow(DType dtype, const Shape& shape, std::shared_ptr<c
   tensor.owner_ = std::move(owner);
   tensor.data_ = data;
   return tensor;
+}
+
+HostTensor HostTensor::Deferred(const HostTensor& source, Make make) {
+  HostTensor tensor = ShapeOnly(source.dtype(), source.shape());
+  tensor.deferred_ = std::make_shared<Deferral>();
+  tensor.deferred_->source = source;
+  tensor.deferred_->make = std::move(make);
+  return tensor;
+}
+
+const void* HostTensor::Kept() const {
+  std::call_once(deferred_->once, [&] { deferred_->kept = deferred_->make(deferred_->source); });
+  return deferred_->kept.raw();
+}
+
+HostTensor HostTensor::Computed() const {
+  if (deferred_ == nullptr) return *this;
+  return deferred_->make(deferred_->source.Computed()).Reshaped(shape_);
+}
+
+const HostTensor& HostTensor::source() const {
+  return deferred_ == nullptr ? *this : deferred_->source.source();
 }
 
 HostTensor HostTensor::ShapeOnly(DType dtype, const Shape& shape) {

@@ -3,6 +3,7 @@
 #define ASHLAR_GRAPH_TENSOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/types/span.h"
@@ -10,8 +11,9 @@
 
 namespace ashlar {
 
-// Either owns its bytes or shares them with an owner, such as the mapping of a model file.
-// Copies share the data. Alignment of owned bytes: 64.
+// Either owns its bytes, or shares them with an owner, such as the mapping of a model file, or
+// knows how to compute them from another tensor's. Copies share the data. Alignment of owned
+// bytes: 64.
 class HostTensor {
  public:
   HostTensor() = default;
@@ -21,6 +23,10 @@ class HostTensor {
   // Bytes that `owner` keeps alive; `data` holds type.bytes() of them.
   static HostTensor Borrow(DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
                            const void* data);
+  // What `make` computes of `source` once it is asked for, of the same type: weights that a pass
+  // changes are in memory once until they are packed.
+  using Make = std::function<HostTensor(const HostTensor& source)>;
+  static HostTensor Deferred(const HostTensor& source, Make make);
   // A shape without data: what a SHAPE-only input is evaluated with.
   static HostTensor ShapeOnly(DType dtype, const Shape& shape);
 
@@ -35,12 +41,13 @@ class HostTensor {
   const Shape& shape() const { return shape_; }
   int64_t num_elements() const { return shape_.num_elements(); }
   int64_t bytes() const { return num_elements() * SizeOf(dtype_); }
-  bool has_data() const { return data_ != nullptr || num_elements() == 0; }
-  const void* raw() const { return data_; }
+  bool has_data() const { return data_ != nullptr || deferred_ != nullptr || num_elements() == 0; }
+  // Of a deferred tensor: computed by the first who asks, and kept as long as the tensor.
+  const void* raw() const { return deferred_ == nullptr ? data_ : Kept(); }
 
   template <typename T>
   absl::Span<const T> data() const {
-    return {static_cast<const T*>(data_), static_cast<size_t>(num_elements())};
+    return {static_cast<const T*>(raw()), static_cast<size_t>(num_elements())};
   }
   // Only for a tensor made by Zeros and not yet shared.
   template <typename T>
@@ -52,17 +59,26 @@ class HostTensor {
   // The same bytes under another shape of as many elements.
   HostTensor Reshaped(const Shape& shape) const;
 
+  // The same tensor with bytes of its own, for who reads a deferred one once: it keeps nothing.
+  HostTensor Computed() const;
+  // What there is before anything is computed: the source of a deferred tensor, or this one.
+  const HostTensor& source() const;
+
   // Element i as a double, whatever the dtype.
   double At(int64_t i) const;
   // Stores a value, rounded and saturated to the dtype. Only for a tensor made by Zeros.
   void Set(int64_t i, double value);
 
  private:
+  struct Deferral;
+  const void* Kept() const;
+
   DType dtype_ = DType::kFloat32;
   Shape shape_{0};
   std::shared_ptr<const void> owner_;
   const void* data_ = nullptr;
   void* mutable_ = nullptr;
+  std::shared_ptr<Deferral> deferred_;
 };
 
 // Conversions of the 16-bit floats (round to nearest even).

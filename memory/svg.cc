@@ -33,7 +33,8 @@ std::string Bytes(int64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  return absl::StrFormat(value == std::floor(value) ? "%.0f %s" : "%.2f %s", value, kUnits[unit]);
+  const int digits = value == std::floor(value) ? 0 : 2;
+  return absl::StrFormat("%.*f %s", digits, value, kUnits[unit]);
 }
 
 // Length of the sequence that begins at text[i], or 0 if it is not UTF-8.

@@ -30,6 +30,18 @@ std::optional<Tail> AsTail(const Operator& op) {
   return Tail{row.adds, activation};
 }
 
+// Each output channel's weights, which lie together, dense or in groups, times its scale.
+HostTensor ScaledFilter(const HostTensor& filter, absl::Span<const double> scales) {
+  HostTensor scaled = HostTensor::Zeros(DType::kFloat32, filter.shape());
+  const int64_t weights = filter.num_elements() / static_cast<int64_t>(scales.size());
+  const float* from = filter.data<float>().data();
+  float* to = scaled.mutable_data<float>().data();
+  for (double scale : scales) {
+    for (int64_t i = 0; i < weights; ++i) *to++ = static_cast<float>(*from++ * scale);
+  }
+  return scaled;
+}
+
 Operand BiasConstant(absl::Span<const double> values) {
   const int64_t channels = static_cast<int64_t>(values.size());
   HostTensor bias = HostTensor::Zeros(DType::kFloat32, Shape{1, channels, 1, 1});
@@ -115,15 +127,11 @@ std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
   const bool scales = std::any_of(affine.scale.begin(), affine.scale.end(),
                                   [](double scale) { return scale != 1; });
   if (scales) {
-    // Dense or in groups, the weights of one output channel lie together.
-    HostTensor scaled = HostTensor::Zeros(DType::kFloat32, filter->shape());
-    const int64_t weights = filter->num_elements() / channels;
-    const float* from = filter->data<float>().data();
-    float* to = scaled.mutable_data<float>().data();
-    for (double scale : affine.scale) {
-      for (int64_t i = 0; i < weights; ++i) *to++ = static_cast<float>(*from++ * scale);
-    }
-    result.operands[kFilter] = ConstantOperand(std::move(scaled));
+    // Scaled when they are packed: planning needs no copy of them.
+    result.operands[kFilter] = ConstantOperand(
+        HostTensor::Deferred(*filter, [scales = affine.scale](const HostTensor& source) {
+          return ScaledFilter(source, scales);
+        }));
   }
   return result;
 }

@@ -11,6 +11,13 @@
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(Elemwise)
 
+namespace {
+
+// Of an image whose scales and shifts are written out; no convolution comes near.
+constexpr int64_t kMostAffineChannels = 1 << 20;
+
+}  // namespace
+
 double Apply(const ElemwiseParam& param, double a, double b, double c) {
   double arguments[] = {a, b, c};
   const ScalarRow& row = RowOf(param.mode);
@@ -107,7 +114,9 @@ std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInf
   if (x < 0 || inputs[x].type.shape.rank() != 4 || inputs[x].type.dtype != DType::kFloat32) {
     return std::nullopt;
   }
+  // The filters of so many are large, but a number beside an image is not.
   const int64_t channels = inputs[x].type.shape[1];
+  if (channels > kMostAffineChannels) return std::nullopt;
   std::vector<double> operands[3];
   for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
     if (i == x) continue;

@@ -25,16 +25,6 @@ absl::InlinedVector<int64_t, Shape::kMaxRank> BatchStrides(const Shape& operand,
   return strides;
 }
 
-// The offset of the matrix for the `index`-th element of `batch`.
-int64_t BatchOffset(int64_t index, const Shape& batch, absl::Span<const int64_t> strides) {
-  int64_t offset = 0;
-  for (int i = batch.rank() - 1; i >= 0; --i) {
-    offset += index % batch[i] * strides[i];
-    index /= batch[i];
-  }
-  return offset;
-}
-
 // out[m, n] = A x B, row by row, with the inner loop along the rows of B as they are stored.
 void Multiply(const MatrixMulParam& param, const MatrixMulGeometry& geometry, const float* a,
               const float* b, float* out, std::vector<double>& row) {
@@ -58,6 +48,15 @@ void Multiply(const MatrixMulParam& param, const MatrixMulGeometry& geometry, co
 }
 
 }  // namespace
+
+int64_t MatrixMulGeometry::Offset(int64_t index, absl::Span<const int64_t> strides) const {
+  int64_t offset = 0;
+  for (int i = batch.rank() - 1; i >= 0; --i) {
+    offset += index % batch[i] * strides[i];
+    index /= batch[i];
+  }
+  return offset;
+}
 
 Shape MatrixMulGeometry::output() const {
   Shape shape = batch;
@@ -117,8 +116,7 @@ absl::StatusOr<std::vector<HostTensor>> MatrixMul::Evaluate(
   float* out = output.mutable_data<float>().data();
   std::vector<double> row(geometry.n);
   for (int64_t i = 0; i < geometry.batch.num_elements(); ++i) {
-    Multiply(param(), geometry, a + BatchOffset(i, geometry.batch, geometry.batch_strides_a),
-             b + BatchOffset(i, geometry.batch, geometry.batch_strides_b),
+    Multiply(param(), geometry, a + geometry.OffsetOfA(i), b + geometry.OffsetOfB(i),
              out + i * geometry.m * geometry.n, row);
   }
   return std::vector<HostTensor>{std::move(output)};

@@ -34,6 +34,12 @@ struct MatrixMulGeometry {
   absl::InlinedVector<int64_t, Shape::kMaxRank> batch_strides_a, batch_strides_b;
 
   Shape output() const;
+  // Where the matrix of an operand begins, in elements, for the `index`-th element of `batch`.
+  int64_t OffsetOfA(int64_t index) const { return Offset(index, batch_strides_a); }
+  int64_t OffsetOfB(int64_t index) const { return Offset(index, batch_strides_b); }
+
+ private:
+  int64_t Offset(int64_t index, absl::Span<const int64_t> strides) const;
 };
 
 // Floats of one dtype, rank 2 or more, nothing empty. Errors are InvalidArgument and show both

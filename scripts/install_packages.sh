@@ -6,7 +6,7 @@ set -euo pipefail
 packages=(
   build-essential ccache cmake ninja-build pkg-config
   libabsl-dev libcli11-dev nlohmann-json3-dev
-  libdnnl-dev ocl-icd-opencl-dev
+  libdnnl-dev ocl-icd-opencl-dev  # a peer in benchmarks/
   libflatbuffers-dev flatbuffers-compiler
   libonnx-dev libprotobuf-dev protobuf-compiler
   libstb-dev libxxhash-dev zlib1g-dev

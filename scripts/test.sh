@@ -11,5 +11,4 @@ mkdir -p build
 cmake --preset "$preset" "${@:2}" >"build/$preset.configure.log" 2>&1 ||
   { cat "build/$preset.configure.log"; exit 1; }
 cmake --build --preset "$preset"
-export TSAN_OPTIONS="suppressions=$PWD/tests/tsan_suppressions.txt"
 ctest --preset "$preset" -j "$(nproc)"

@@ -21,10 +21,6 @@ absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
 absl::Status MergeKernelRecord(const std::string& path, const std::string& processor,
                                const KernelRecord& record);
 
-// $ASHLAR_KERNELS, or kernels.json in the folder ashlar of the user's cache ($XDG_CACHE_HOME or
-// ~/.cache); empty where the environment names none of them.
-std::string DefaultKernelRecordPath();
-
 }  // namespace ashlar
 
 #endif  // ASHLAR_SERIALIZATION_KERNEL_RECORD_FILE_H_

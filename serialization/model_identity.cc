@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "serialization/checksum.h"
 #include "serialization/crc32.h"
 
 namespace ashlar {
@@ -12,7 +13,7 @@ std::string ModelIdentity::ToString() const {
                          crc32);
 }
 
-ModelIdentity IdentityOf(const Graph& graph) {
+ModelIdentity IdentityOf(const Graph& graph, const ConstantChecksums& known) {
   ModelIdentity identity;
   for (const OperatorNode& node : graph.nodes()) {
     ++identity.operators;
@@ -26,7 +27,11 @@ ModelIdentity IdentityOf(const Graph& graph) {
     const HostTensor* const value = node.constant.get();
     if (value == nullptr || !value->has_data()) continue;
     identity.weights_bytes += value->bytes();
-    identity.crc32 = Crc32(identity.crc32, value->raw(), static_cast<size_t>(value->bytes()));
+    const auto it = known.find(value->raw());
+    const uint64_t checksum = it != known.end() && value->bytes() > 0
+                                  ? it->second
+                                  : Checksum(value->raw(), static_cast<size_t>(value->bytes()));
+    identity.crc32 = Crc32(identity.crc32, &checksum, sizeof(checksum));
   }
   return identity;
 }

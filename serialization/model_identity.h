@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "graph/graph.h"
 
 namespace ashlar {
@@ -12,14 +13,18 @@ namespace ashlar {
 struct ModelIdentity {
   int64_t operators = 0;      // nodes, inputs and constants too
   int64_t weights_bytes = 0;  // of constants
-  uint32_t crc32 = 0;         // of names, types, parameters, inputs and the bytes of constants
+  uint32_t crc32 = 0;         // of names, types, parameters, inputs and the checksums of constants
 
   std::string ToString() const;  // "191 operators, 44640 bytes of weights, 5f3a0c11"
   friend bool operator==(const ModelIdentity&, const ModelIdentity&) = default;
 };
 
-// Reads all weights once.
-ModelIdentity IdentityOf(const Graph& graph);
+// Checksums (serialization/checksum.h) of constants by where their bytes begin, such as a file has
+// on record.
+using ConstantChecksums = absl::flat_hash_map<const void*, uint64_t>;
+
+// Reads the constants that have no known checksum.
+ModelIdentity IdentityOf(const Graph& graph, const ConstantChecksums& known = {});
 
 }  // namespace ashlar
 

@@ -19,6 +19,7 @@
 #include "runtime/cpu/host_processor.h"
 #include "runtime/device/device.h"
 #include "serialization/kernel_record_file.h"
+#include "serialization/kernel_record_path.h"
 #include "tools/command.h"
 #include "tools/format.h"
 #include "tools/options.h"

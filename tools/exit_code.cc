@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/cord.h"
+#include "library/model.h"
 #include "runtime/plan/tiled_plan.h"
 
 namespace ashlar {
@@ -28,6 +29,7 @@ ExitCode ExitCodeOf(const absl::Status& status) {
     return static_cast<ExitCode>(static_cast<unsigned char>(std::string(*payload)[0]));
   }
   if (status.GetPayload(kNoSuchTiles)) return ExitCode::kUsage;
+  if (status.GetPayload(kDamagedFile)) return ExitCode::kRejectedInput;
   return absl::IsResourceExhausted(status) ? ExitCode::kDoesNotFit : ExitCode::kFailure;
 }
 

@@ -22,7 +22,8 @@ enum class ExitCode {
 absl::Status WithExitCode(absl::Status status, ExitCode code);
 
 // The one place where an exit code is decided: that of WithExitCode, else kUsage for tiles that the
-// graph does not have, kDoesNotFit for ResourceExhausted and kFailure for any other error.
+// graph does not have, kRejectedInput for weights that are damaged, kDoesNotFit for
+// ResourceExhausted and kFailure for any other error.
 ExitCode ExitCodeOf(const absl::Status& status);
 
 inline absl::Status UsageError(absl::string_view message) {

@@ -1,11 +1,13 @@
 // The command `ashlar`: finds the subcommand, parses its options, runs it and decides the exit
 // code.
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <string>
@@ -18,7 +20,9 @@
 #include "graph/host_memory.h"
 #include "graph/status.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/cpu/host_processor.h"
 #include "runtime/device/device_library.h"
+#include "runtime/measure/process_memory.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/options.h"
@@ -34,7 +38,8 @@ constexpr char kFooter[] =
     "Exit codes: 0 ok, 1 failure, 2 usage, 3 does not fit, 4 actual above planned memory,\n"
     "5 outputs differ, 6 input file rejected, 130 ended by Ctrl-C.\n\n"
     "Environment: ASHLAR_KERNELS, the record of measured kernels that `tune` writes (default:\n"
-    "ashlar/kernels.json in the user's cache); ASHLAR_PROCESSOR, the processor to plan for.";
+    "ashlar/kernels.json in the user's cache); ASHLAR_PROCESSOR, the processor to plan for;\n"
+    "ASHLAR_MAX_ISA, the most that is used of this one (baseline, avx2, avx512).";
 
 // A subcommand as it stands in the parser.
 struct Entry {
@@ -169,7 +174,16 @@ std::vector<std::string> Arguments(int argc, char** argv) {
   return arguments;
 }
 
+// As on a lesser machine, where the environment says so; what it says otherwise limits nothing.
+void LimitProcessor() {
+  const char* const text = std::getenv("ASHLAR_MAX_ISA");
+  for (const Isa isa : {Isa::kBaseline, Isa::kAvx2}) {
+    if (text != nullptr && text == Name(isa)) cpu::LimitIsa(isa);
+  }
+}
+
 int Main(int argc, char** argv) {
+  LimitProcessor();
   cpu::RegisterDevice();
   RegisterDeviceLibrary(CompNode::Type::kGpu, "libashlar_cuda.so");
   CLI::App app("Ashlar plans the memory of a model to the byte, runs it and proves the plan.",
@@ -210,5 +224,8 @@ int main(int argc, char** argv) {
   // Planning makes large graphs and drops them: their memory stays for the next one, and goes back
   // to the system when planning is done (ReturnFreedMemory).
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  // A heap reserves 64 MiB of addresses.
+  struct rlimit limit = {};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) ashlar::UseOneHeap();
   return ashlar::Main(argc, argv);
 }

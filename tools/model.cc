@@ -2,32 +2,16 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
+#include "runtime/measure/heap/heap_counter.h"
 #include "runtime/measure/process_memory.h"
-#include "runtime/plan/plan_graph.h"
-#include "serialization/megengine/import.h"
-#include "serialization/onnx/reader.h"
 #include "tools/exit_code.h"
-#include "tools/input_shapes.h"
 #include "tools/parse.h"
 
 namespace ashlar {
-
-bool HasEnding(const std::string& path, absl::string_view ending) {
-  return absl::EndsWithIgnoreCase(path, ending);
-}
-
 namespace {
-
-absl::StatusOr<Graph> ReadDump(const std::string& path, uint64_t seed) {
-  ASHLAR_ASSIGN_OR_RETURN(const ProfileRecording recording, ReadProfileDump(path));
-  absl::StatusOr<Graph> graph = ImportGraph(recording, {.seed = seed});
-  if (!graph.ok()) return Annotate(graph.status(), path);
-  return graph;
-}
 
 absl::StatusOr<InputShapes> ParseShapes(const ModelFlags& flags) {
   InputShapes shapes;
@@ -45,128 +29,91 @@ absl::StatusOr<InputShapes> ParseShapes(const ModelFlags& flags) {
   return shapes;
 }
 
-absl::StatusOr<Model> LoadOnnx(const ModelFlags& flags, InputShapes shapes, Console& console) {
-  OnnxReadOptions options;
-  options.shapes = std::move(shapes);
-  options.outputs = absl::StrSplit(flags.outputs, ',', absl::SkipEmpty());
-  options.follow_links = flags.follow_links;
-  options.note = [&console](const std::string& note) { console.Note(note); };
-  Model model;
-  absl::StatusOr<Graph> graph = ReadOnnx(flags.path, options, &model.data_files);
-  if (!graph.ok()) {
-    const bool usage = absl::IsFailedPrecondition(graph.status());
-    return WithExitCode(graph.status(), usage ? ExitCode::kUsage : ExitCode::kRejectedInput);
-  }
-  model.graph = *std::move(graph);
-  return model;
-}
-
-// The files that constants borrow from.
-std::vector<std::shared_ptr<const MappedFile>> FilesOf(const Model& model) {
-  std::vector<std::shared_ptr<const MappedFile>> files = model.data_files;
-  if (model.file.mapping != nullptr) files.push_back(model.file.mapping);
-  return files;
+NoteListener NotesTo(Console& console) {
+  return [&console](const std::string& note) { console.Note(note); };
 }
 
 }  // namespace
 
 absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
   console.Progress(absl::StrCat("reading ", flags.path));
-  ASHLAR_ASSIGN_OR_RETURN(InputShapes shapes, ParseShapes(flags));
-  if (HasEnding(flags.path, ".onnx")) return LoadOnnx(flags, std::move(shapes), console);
-  if (!flags.outputs.empty()) {
+  OpenOptions options;
+  ASHLAR_ASSIGN_OR_RETURN(options.shapes, ParseShapes(flags));
+  const bool onnx = HasEnding(flags.path, ".onnx");
+  if (!flags.outputs.empty() && !onnx) {
     return UsageError(
         absl::StrCat("--outputs ", flags.outputs, ": ", flags.path, " is no .onnx file"));
   }
-  Model model;
-  absl::StatusOr<Graph> graph = HasEnding(flags.path, ".json")
-                                    ? ReadDump(flags.path, flags.weights_seed)
-                                    : ReadModel(flags.path, &model.file);
-  if (!graph.ok()) return WithExitCode(graph.status(), ExitCode::kRejectedInput);
-  model.graph = *std::move(graph);
-  if (!shapes.empty()) {
-    absl::StatusOr<Graph> reshaped = WithInputShapes(model.graph, shapes);
-    if (!reshaped.ok()) {
-      return WithExitCode(Annotate(reshaped.status(), "--shape"), ExitCode::kUsage);
-    }
-    model.graph = *std::move(reshaped);
-  } else if (model.file.mapping != nullptr && use != WeightsUse::kPlain) {
-    absl::StatusOr<std::optional<PackedModel>> packed = ReadPackedModel(model.file);
-    if (!packed.ok()) return WithExitCode(packed.status(), ExitCode::kRejectedInput);
-    model.packed = *std::move(packed);
+  options.outputs = absl::StrSplit(flags.outputs, ',', absl::SkipEmpty());
+  options.follow_links = flags.follow_links;
+  options.weights_seed = flags.weights_seed;
+  options.use = use;
+  options.note = NotesTo(console);
+  absl::StatusOr<Model> model = OpenModel(flags.path, options);
+  if (model.ok()) return model;
+  if (!absl::IsFailedPrecondition(model.status()) || (!onnx && options.shapes.empty())) {
+    return WithExitCode(model.status(), ExitCode::kRejectedInput);
   }
-  if (model.file.mapping != nullptr && use != WeightsUse::kNone) {
-    absl::Status intact;
-    if (model.packed) intact = CheckPackedWeights(model.file);
-    if (!model.packed || use == WeightsUse::kAll) intact.Update(CheckWeights(model.file));
-    if (!intact.ok()) return WithExitCode(intact, ExitCode::kRejectedInput);
-  }
-  return model;
+  return WithExitCode(onnx ? model.status() : Annotate(model.status(), "--shape"),
+                      ExitCode::kUsage);
 }
-
-absl::Status UsePlainWeights(Model& model) {
-  if (!model.packed) return absl::OkStatus();
-  model.packed.reset();
-  return WithExitCode(CheckWeights(model.file), ExitCode::kRejectedInput);
-}
-
-ReplacedListener LettingGoOf(const Model& model) {
-  std::vector<std::shared_ptr<const MappedFile>> files = FilesOf(model);
-  if (files.empty()) return nullptr;
-  return [files = std::move(files)](const HostTensor& constant) {
-    for (const auto& file : files) file->DropResidentPages(constant.raw(), constant.bytes());
-  };
-}
-
-namespace {
-
-// What the file holds packed; null, with a note that says why, where it does not suit.
-absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(Model& model,
-                                                             const PlanRequest& request,
-                                                             Console& console) {
-  if (!model.packed.has_value()) return std::shared_ptr<const Executable>();
-  absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      Executable::FromPacked(*std::move(model.packed), request);
-  if (!absl::IsFailedPrecondition(executable.status())) return executable;
-  console.Note(
-      absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
-  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
-  return std::shared_ptr<const Executable>();
-}
-
-}  // namespace
 
 absl::Status PlanFileError(const absl::Status& status) {
   if (absl::IsFailedPrecondition(status)) return WithExitCode(status, ExitCode::kUsage);
   return absl::IsInvalidArgument(status) ? WithExitCode(status, ExitCode::kRejectedInput) : status;
 }
 
-absl::StatusOr<ModelPlan> PlanAsItRuns(Model model, const PlanRequest& request, Console& console) {
-  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> packed,
-                          FromPacked(model, request, console));
-  if (packed != nullptr) return ModelPlan{{packed, &packed->planned()}, true};
-  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanGraph(std::move(model.graph), request));
-  return ModelPlan{std::move(planned), false};
+absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request, Console& console) {
+  return PlanModel(std::move(model), request, NotesTo(console));
 }
+
+MemoryNeed NeedOf(const PlannedModel& model) {
+  const PlannedGraph& plan = model.plan();
+  return NeedOf(plan, ProcessBytes(plan.wishes.threads), model.packed != nullptr);
+}
+
+int64_t AddressesNeeded(const PlannedModel& model) {
+  return AddressesNeeded(model.plan(), model.packed != nullptr);
+}
+
+namespace {
+
+// Before weights are packed: that there are addresses for them, and what planning has left behind
+// goes. Builds with sanitizers, in which the heap is not counted, have memory of their own.
+absl::Status MakeRoom(const PlannedModel& model) {
+  const PlannedGraph& planned = model.plan();
+  if (!planned.device->is_host()) return absl::OkStatus();
+  ASHLAR_RETURN_IF_ERROR(CheckAddresses(AddressesNeeded(model)));
+  const std::optional<TotalBudget>& total = planned.wishes.total;
+  if (!total) return absl::OkStatus();
+  ReturnFreedMemory();
+  LetGoOfCode();
+  const int64_t peak = ReadResidentSet().peak;
+  if (peak <= total->bytes || !HeapCountingAvailable()) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("--total-budget is ", total->bytes, " bytes, and planning took ", peak,
+                   "; a plan file, which `plan -o FILE.plan` writes, is run without a search"));
+}
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<const Executable>> CompileModel(Model model,
                                                                const PlanRequest& request,
                                                                Console& console) {
-  const bool recorded = request.means.recorded != nullptr;
-  absl::StatusOr<std::shared_ptr<const Executable>> packed = FromPacked(model, request, console);
-  if (!packed.ok()) return recorded ? PlanFileError(packed.status()) : packed.status();
-  if (*packed != nullptr) return packed;
+  const DoneWith letting_go = LettingGoOf(model);
+  const std::vector<std::shared_ptr<const MappedFile>> files = FilesOf(model);
   console.Progress("planning and packing weights");
-  const ReplacedListener letting_go = LettingGoOf(model);
-  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
-      PlanGraph(std::move(model.graph), request, letting_go);
-  if (!planned.ok()) return recorded ? PlanFileError(planned.status()) : planned.status();
-  ASHLAR_RETURN_IF_ERROR((*planned)->ready());
+  absl::StatusOr<PlannedModel> made = PlanModel(std::move(model), request, console);
+  if (!made.ok()) {
+    return request.means.recorded != nullptr ? PlanFileError(made.status()) : made.status();
+  }
+  if (made->packed == nullptr) ASHLAR_RETURN_IF_ERROR(made->planned->ready());
+  ASHLAR_RETURN_IF_ERROR(MakeRoom(*made));
+  if (made->packed != nullptr) return made->packed;
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      Executable::FromPlan(*std::move(planned), {.done_with = letting_go});
+      Executable::FromPlan(std::move(made->planned), {.done_with = letting_go});
   ReturnFreedMemory();
-  for (const auto& file : FilesOf(model)) file->DropResidentPages();
+  for (const auto& file : files) file->DropResidentPages();
   return executable;
 }
 

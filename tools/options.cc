@@ -1,6 +1,5 @@
 #include "tools/options.h"
 
-#include <sched.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -8,7 +7,6 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
-#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -17,8 +15,8 @@
 #include "graph/passes/pass.h"
 #include "graph/status.h"
 #include "memory/planner.h"
-#include "runtime/device/device.h"
-#include "serialization/kernel_record_file.h"
+#include "runtime/measure/process_memory.h"
+#include "serialization/kernel_record_path.h"
 #include "tools/exit_code.h"
 #include "tools/parse.h"
 
@@ -63,18 +61,17 @@ absl::StatusOr<int64_t> ParseBudget(absl::string_view text) {
   return absl::InvalidArgumentError("a budget of no bytes; expected a size or min");
 }
 
+absl::StatusOr<int64_t> ParseTotalBudget(absl::string_view text) {
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
+  if (bytes > 0) return bytes;
+  return absl::InvalidArgumentError("a budget of no bytes");
+}
+
 absl::StatusOr<double> ParseRatio(absl::string_view text) {
   double ratio = 0;
   if (absl::SimpleAtod(text, &ratio) && ratio >= 0) return ratio;
   return absl::InvalidArgumentError(
       absl::StrCat("'", text.substr(0, 64), "' is no ratio of at least 0, such as 0.05"));
-}
-
-absl::StatusOr<DType> ParsePrecision(absl::string_view text) {
-  if (text == "fp32") return DType::kFloat32;
-  if (text == "fp16") return DType::kFloat16;
-  if (text == "bf16") return DType::kBFloat16;
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not fp32, fp16 or bf16"));
 }
 
 absl::StatusOr<bool> ParseLayout(absl::string_view text) {
@@ -105,12 +102,6 @@ std::string CheckPlanner(const std::string& name) {
 CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                          const std::string& metavar, const std::string& help) {
   return app.add_option(name, target, help)->option_text(metavar)->allow_extra_args(false);
-}
-
-int DefaultThreads() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 absl::StatusOr<std::optional<Processor>> DefaultProcessor() {
@@ -221,6 +212,11 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
             "execute in parts, the fastest that fit the arena into so many bytes; else exit 3")
       ->excludes(app.get_option("--tile" + suffix))
       ->group(group);
+  AddParsed(app, "--total-budget" + suffix, flags.total_budget, ParseTotalBudget, "SIZE",
+            "smaller weights, and parts, that fit all the process takes into so many bytes; else "
+            "exit 3")
+      ->excludes(app.get_option("--memory-budget" + suffix))
+      ->group(group);
   AddParsed(app, "--max-extra-flops" + suffix, flags.max_extra_flops, ParseRatio, "RATIO",
             "of the model's, that parts may compute again (0: none)")
       ->needs(app.get_option("--memory-budget" + suffix))
@@ -263,10 +259,17 @@ absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags&
     return UsageError(absl::StrCat("--allow-tf32 has no effect: ", execution.device.ToString(),
                                    " computes in fp32 only"));
   }
-  if (planning.memory_budget >= 0 && planning.planner == "naive") {
-    return UsageError(
-        "--planner naive with --memory-budget: naive lets no two tensors share memory, so parts "
-        "save none; take another planner, such as auto");
+  const bool total = planning.total_budget >= 0;
+  if ((planning.memory_budget >= 0 || total) && planning.planner == "naive") {
+    return UsageError(absl::StrCat("--planner naive with ",
+                                   total ? "--total-budget" : "--memory-budget",
+                                   ": naive lets no two tensors share memory, so parts "
+                                   "save none; take another planner, such as auto"));
+  }
+  if (total && execution.device.type != CompNode::Type::kCpu) {
+    return UsageError(absl::StrCat("--total-budget is about the memory of the process, and ",
+                                   execution.device.ToString(),
+                                   " has its own; --memory-budget limits the arena there"));
   }
   return absl::OkStatus();
 }
@@ -311,23 +314,16 @@ PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& 
   means.extra_workspace = planning.extra_scratch;
   checks.alignment = planning.align;
   if (planning.autotune && !planning.record.empty()) {
-    // A record only saves time: one that cannot be read is as none, as for a device that is not
-    // there.
-    const absl::StatusOr<Device*> device = OpenDevice(execution.device);
-    const std::string name =
-        device.ok() ? (*device)->measured_as(planning.processor.value_or((*device)->processor()))
-                    : "";
-    absl::StatusOr<KernelRecord> record =
-        name.empty() ? KernelRecord() : LoadKernelRecord(planning.record, name);
-    if (record.ok()) {
-      means.record = std::make_shared<KernelRecord>(*std::move(record));
-    } else {
-      console.Note(absl::StrCat("kernels by the table: ", record.status().message()));
-    }
+    means.record =
+        RecordFor(planning.record, wishes, [&](const std::string& note) { console.Note(note); });
   }
   wishes.tiles = planning.tiles;
   if (planning.memory_budget >= 0) {
     wishes.budget = MemoryBudget{planning.memory_budget, planning.max_extra_flops, false};
+  }
+  if (planning.total_budget >= 0) {
+    UseOneHeap();
+    wishes.total = TotalBudget{planning.total_budget, ProcessBytes(execution.threads), false};
   }
   return request;
 }

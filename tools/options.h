@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "graph/comp_node.h"
+#include "library/execution.h"
 #include "memory/planner.h"
 #include "runtime/device/processor.h"
 #include "runtime/plan/plan_request.h"
@@ -59,9 +60,6 @@ struct ExecutionFlags {
   bool allow_tf32 = false;  // KernelPolicy
 };
 
-// Processors that this process may use.
-int DefaultThreads();
-
 void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags);
 
 CLI::Validator NonNegativeReal();
@@ -89,6 +87,7 @@ struct PlanningFlags {
   int64_t plan_work() const;  // what it stands for
   TileSpec tiles;
   int64_t memory_budget = -1;  // bytes; 0: as few as can be; -1: none
+  int64_t total_budget = -1;   // bytes; -1: none
   double max_extra_flops = std::numeric_limits<double>::infinity();
   std::string plan_file;  // AddPlanFileFlag; empty: none
 

@@ -129,8 +129,8 @@ class PlanCommand final : public Command {
 
   // The curve is made of many plans; what is about one of them is not for it.
   absl::Status CheckFrontierOptions() const {
-    for (const char* option : {"--tile", "--memory-budget", "--tile-info", "--capacity",
-                               "--compare", "--workspace", "--format"}) {
+    for (const char* option : {"--tile", "--memory-budget", "--total-budget", "--tile-info",
+                               "--capacity", "--compare", "--workspace", "--format"}) {
       if (app_->count(option) == 0) continue;
       return UsageError(absl::StrCat(option, " is about one plan, and --frontier shows many"));
     }
@@ -220,13 +220,17 @@ class PlanCommand final : public Command {
     request.means.workspace = workspace_;
     request.checks.measure_passes = true;
     if (request.wishes.budget) request.wishes.budget->find_smallest = true;
+    if (request.wishes.total) request.wishes.total->find_smallest = true;
     console.Progress("planning");
     const bool needs_model = !tile_info_.empty() || format() == PlanFormat::kPlan;
     const Graph original = needs_model ? model.graph : Graph();
+    const ModelIdentity identity =
+        format() == PlanFormat::kPlan ? IdentityOf(model) : ModelIdentity();
     const std::string packed_under = model.packed ? model.packed->options : "";
     if (workspace_ == WorkspaceSource::kRecorded) ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
-    ASHLAR_ASSIGN_OR_RETURN(const ModelPlan made, PlanAsItRuns(std::move(model), request, console));
-    const PlannedGraph* const graph = made.planned.get();
+    ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made,
+                            ashlar::PlanModel(std::move(model), request, console));
+    const PlannedGraph* const graph = &made.plan();
     if (!tile_info_.empty()) ASHLAR_RETURN_IF_ERROR(WriteTileInfo(original, *graph));
     ASHLAR_RETURN_IF_ERROR(CheckRecordedWorkspaces(*graph));
     const PeakReport peak = ExaminePeak(*graph, first_added_id);
@@ -243,20 +247,28 @@ class PlanCommand final : public Command {
     planned.problem.names = planned.names;
     if (format() == PlanFormat::kPlan) {
       ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, *graph, request.checks));
-      planned.plan_text = PlanText({IdentityOf(original), std::move(plan)});
+      planned.plan_text = PlanText({identity, std::move(plan)});
     }
     const std::string table = absl::StrCat(
-        PoolTable(model_.path, *graph), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
+        PoolTable(model_.path, made), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
         WorkspaceLine(*graph), RecordLine(graph->record_use()), "\n", PeakTable(planned), "\n",
-        made.packed ? absl::StrCat("rewritten when the file was packed (",
-                                   FormatName(packed_under, 200), ")\n")
-                    : PassTable(graph->passes),
+        made.packed != nullptr ? absl::StrCat("rewritten when the file was packed (",
+                                              FormatName(packed_under, 200), ")\n")
+                               : PassTable(graph->passes),
         TileLines(*graph));
     ASHLAR_ASSIGN_OR_RETURN(Json document, ModelDocument(*graph, peak, console));
-    document["packed"] = made.packed;
+    document["packed"] = made.packed != nullptr;
+    if (graph->device->is_host()) {
+      document["total"] = TotalDocument(NeedOf(made), AddressesNeeded(made));
+      if (const std::optional<TotalBudget>& total = graph->wishes.total) {
+        document["total"]["budget_bytes"] = total->bytes;
+        document["total"]["fits"] = NeedOf(made).total() <= total->bytes;
+      }
+    }
     document["chunks"] = ChunksDocument(planned);
     ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
-    return CheckBudget(*graph);
+    ASHLAR_RETURN_IF_ERROR(CheckBudget(*graph));
+    return CheckTotal(made);
   }
 
   absl::Status WriteTileInfo(Graph graph, const PlannedGraph& planned) const {
@@ -276,6 +288,17 @@ class PlanCommand final : public Command {
         absl::ResourceExhaustedError(absl::StrCat(
             model_.path, " does not fit: --memory-budget is ", planned.wishes.budget->bytes,
             " bytes, the smallest that would do is ", planned.smallest_budget)),
+        ExitCode::kDoesNotFit);
+  }
+
+  absl::Status CheckTotal(const PlannedModel& made) const {
+    const std::optional<TotalBudget>& total = made.plan().wishes.total;
+    const MemoryNeed need = NeedOf(made);
+    if (!total || need.total() <= total->bytes) return absl::OkStatus();
+    return WithExitCode(
+        absl::ResourceExhaustedError(absl::StrCat(
+            model_.path, " does not fit: --total-budget is ", total->bytes,
+            " bytes, the smallest total that was found is ", need.total(), ": ", need.ToString())),
         ExitCode::kDoesNotFit);
   }
 
@@ -310,8 +333,9 @@ class PlanCommand final : public Command {
     request.means.planner.limits = limits();
     console.Progress(absl::StrCat("planning ", path));
     const Graph original = model.graph;
-    ASHLAR_ASSIGN_OR_RETURN(const ModelPlan made, PlanAsItRuns(std::move(model), request, console));
-    ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, *made.planned, request.checks));
+    ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made,
+                            ashlar::PlanModel(std::move(model), request, console));
+    ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, made.plan(), request.checks));
     return NamedPlan{path, std::move(plan)};
   }
 

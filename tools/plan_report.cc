@@ -59,7 +59,21 @@ Json ChunksDocument(const PlannedBuffers& planned) {
   return chunks;
 }
 
-std::string PoolTable(const std::string& path, const PlannedGraph& planned) {
+Json TotalDocument(const MemoryNeed& need, int64_t addresses) {
+  return {{"planned_bytes", need.total()},
+          {"parts",
+           {{"arena_bytes", need.arena},
+            {"packed_weights_bytes", need.weights},
+            {"weights_in_file_bytes", need.file},
+            {"input_bytes", need.input},
+            {"output_bytes", need.output},
+            {"while_packing_bytes", need.packing},
+            {"process_bytes", need.process}}},
+          {"address_space_bytes", addresses}};
+}
+
+std::string PoolTable(const std::string& path, const PlannedModel& made) {
+  const PlannedGraph& planned = made.plan();
   Table table({"pool", ">planned", ">bytes"});
   const auto row = [&](const char* name, int64_t bytes) {
     table.AddRow({name, FormatBytes(bytes), absl::StrCat(bytes)});
@@ -68,17 +82,27 @@ std::string PoolTable(const std::string& path, const PlannedGraph& planned) {
   row("weights", planned.weights.bytes);
   row("input", planned.input_bytes());
   row("output", planned.output_bytes());
+  std::string below;
+  if (planned.device->is_host()) {
+    const MemoryNeed need = NeedOf(made);
+    if (need.packing > 0) row("while packing", need.packing);
+    row("process", need.process);
+    row("total", need.total());
+    below = absl::StrFormat("%saddresses that the process needs (ulimit -v): %s\n",
+                            need.file > 0 ? "weights are used where they lie in the file; " : "",
+                            FormatBytes(AddressesNeeded(made)));
+  }
   const std::string processor =
       planned.device->is_host() ? absl::StrCat(" (", planned.processor().ToString(), ")") : "";
   const auto operators = std::count_if(
       planned.schedule.order.begin(), planned.schedule.order.end(),
       [&](int node) { return planned.graph.node(node).op->role() == Role::kCompute; });
   return absl::StrFormat(
-      "%s on %s%s, %s: %s, %d of them operators, planned in %s, of which the memory %s\n\n%s", path,
-      planned.wishes.comp_node.ToString(), processor, Counted(planned.wishes.threads, "thread"),
-      Counted(planned.schedule.order.size(), "step"), operators,
-      FormatMilliseconds(planned.plan_ms), FormatMilliseconds(planned.plan.total_ms),
-      table.ToText());
+      "%s on %s%s, %s: %s, %d of them operators, planned in %s, of which the memory %s\n\n%s%s",
+      path, planned.wishes.comp_node.ToString(), processor,
+      Counted(planned.wishes.threads, "thread"), Counted(planned.schedule.order.size(), "step"),
+      operators, FormatMilliseconds(planned.plan_ms), FormatMilliseconds(planned.plan.total_ms),
+      table.ToText(), below);
 }
 
 std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak) {
@@ -159,6 +183,9 @@ std::string TileLines(const PlannedGraph& planned) {
   if (planned.wishes.budget && planned.wishes.budget->bytes > 0) {
     absl::StrAppend(&text, "budget ", Counted(planned.wishes.budget->bytes, "byte"),
                     ", the smallest that would do ", planned.smallest_budget, "\n");
+  }
+  if (const std::optional<TotalBudget>& total = planned.wishes.total) {
+    absl::StrAppend(&text, "total budget ", Counted(total->bytes, "byte"), "\n");
   }
   if (!planned.spared.empty()) {
     absl::StrAppend(&text, planned.spared.size(),

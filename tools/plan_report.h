@@ -7,6 +7,7 @@
 
 #include "runtime/plan/planned_graph.h"
 #include "tools/console.h"
+#include "tools/model.h"
 #include "tools/peak.h"
 #include "tools/plan_picture.h"
 
@@ -22,8 +23,12 @@ void AddArena(const memory::PlanResult& result, Json& document);
 // Where each chunk lies, and when; null where there are too many for a document.
 Json ChunksDocument(const PlannedBuffers& planned);
 
-// The model, and the bytes of each pool.
-std::string PoolTable(const std::string& path, const PlannedGraph& planned);
+// The model, the bytes of each pool and, on the host, of all that a process takes for it.
+std::string PoolTable(const std::string& path, const PlannedModel& made);
+
+// The same figures: total: {planned_bytes, parts: {...}, address_space_bytes}; null where the
+// device's memory is not the host's.
+Json TotalDocument(const MemoryNeed& need, int64_t addresses);
 
 // The operator at the peak; empty where nothing runs.
 std::string BottleneckLine(const PlannedGraph& planned, const PeakReport& peak);

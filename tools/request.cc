@@ -59,8 +59,7 @@ absl::StatusOr<PlanRequest> RequestOfPlanFile(const Model& model, const Planning
   ASHLAR_ASSIGN_OR_RETURN(StoredPlan file, ReadNamedPlan(planning.plan_file));
   RecordedPlan& plan = file.plan;
   ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, execution, planning));
-  const ModelIdentity identity = IdentityOf(model.graph);
-  if (model.file.mapping != nullptr) model.file.mapping->DropResidentPages();
+  const ModelIdentity identity = IdentityOf(model);
   if (!(identity == file.model)) {
     return UsageError(absl::StrCat("--plan ", plan.path, " is the plan of another model: of ",
                                    file.model.ToString(), "; this one has ", identity.ToString()));

@@ -46,7 +46,8 @@ class TuneCommand final : public Command {
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
 
   std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
-    return {{{"--no-autotune"}, "all kernels are tried, whatever is on record"}};
+    return {{{"--no-autotune"}, "all kernels are tried, whatever is on record"},
+            {{"--total-budget"}, "all kernels are tried, however large their weights are"}};
   }
 
   absl::Status Run(Console& console) override {

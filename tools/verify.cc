@@ -11,12 +11,15 @@
 #include "tools/inputs.h"
 #include "tools/model.h"
 #include "tools/parse.h"
+#include "tools/plan_report.h"
 #include "tools/record_use.h"
 #include "tools/request.h"
 #include "tools/table.h"
 
 namespace ashlar {
 namespace {
+
+constexpr char kPeakMethod[] = "peak of the resident set (VmHWM), with the process";
 
 struct NamedPool {
   const char* name;
@@ -43,7 +46,7 @@ class VerifyCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
-    ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
+    ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
     request.checks.understate_bytes = understate_;
@@ -52,7 +55,7 @@ class VerifyCommand final : public Command {
     console.Progress("running and measuring");
     model.packed.reset();
     absl::StatusOr<Measurement> measured =
-        Measure(std::move(model.graph), request, inputs, measure_);
+        Measure(std::move(model.graph), request, std::move(inputs), measure_);
     if (!measured.ok()) {
       return request.means.recorded ? PlanFileError(measured.status()) : measured.status();
     }
@@ -62,16 +65,25 @@ class VerifyCommand final : public Command {
     request.means = measurement.means;
     request.checks.understate_bytes = 0;
     console.Progress("running with guard bytes");
-    // Loaded anew, so that while measuring nothing held the weights a second time. Their checksums
-    // were compared above.
+    // Loaded anew, so that while measuring nothing held the weights a second time, and the file is
+    // mapped once at a time. Their checksums were compared above.
+    model = Model();
+    measure_.done_with = nullptr;
     ASHLAR_ASSIGN_OR_RETURN(model, LoadModel(model_, console, WeightsUse::kNone));
-    ASHLAR_ASSIGN_OR_RETURN(measurement.overruns,
-                            CheckGuards(std::move(model.graph), request, inputs));
-    measurement.ok = measurement.ok && measurement.overruns.empty();
+    ASHLAR_ASSIGN_OR_RETURN(
+        measurement.overruns,
+        CheckGuards(std::move(model.graph), request, measurement.inputs, LettingGoOf(model)));
+    measurement.ok = measurement.ok && measurement.overruns.empty() && StaysBelow(measurement);
     return Show(measurement, console);
   }
 
  private:
+  // What the process itself takes is stated, and promised where a total is asked for. Builds with
+  // sanitizers, in which nothing is counted, have memory of their own.
+  bool StaysBelow(const Measurement& m) const {
+    return planning_.total_budget < 0 || !HeapCountingAvailable() || m.rss_peak <= m.need.total();
+  }
+
   absl::Status Show(const Measurement& m, Console& console) const {
     const NamedPool pools[] = {
         {"arena", &m.arena}, {"weights", &m.weights}, {"input", &m.input}, {"output", &m.output}};
@@ -105,6 +117,26 @@ class VerifyCommand final : public Command {
     document["rss"] = {{"before", m.rss_before},     {"after", m.rss_after},
                        {"peak", m.rss_peak},         {"before_bytes", m.rss_before},
                        {"after_bytes", m.rss_after}, {"peak_bytes", m.rss_peak}};
+    if (m.need.process > 0) {
+      document["total"] = TotalDocument(m.need, m.addresses);
+      document["total"]["actual_bytes"] = m.rss_peak;
+      document["total"]["method"] = kPeakMethod;
+      if (planning_.total_budget >= 0) {
+        document["total"]["budget_bytes"] = planning_.total_budget;
+        document["total"]["fits"] = m.rss_peak <= planning_.total_budget;
+      }
+      const bool below = m.rss_peak <= m.need.total();
+      table.AddRow({"total", FormatBytes(m.need.total()), FormatBytes(m.rss_peak),
+                    absl::StrCat(m.need.total()), absl::StrCat(m.rss_peak),
+                    below                        ? "ok"
+                    : planning_.total_budget < 0 ? "above"
+                                                 : "EXCEEDS",
+                    kPeakMethod});
+      if (!StaysBelow(m) && excess.empty()) {
+        excess = absl::StrCat("resident set: ", m.rss_peak, " bytes at its peak, ", m.need.total(),
+                              " planned");
+      }
+    }
     document["overruns"] = m.overruns;
     document["kernel_record"] = RecordDocument(m.record_use);
     document["ok"] = m.ok;
@@ -118,6 +150,11 @@ class VerifyCommand final : public Command {
         Counted(m.heap.library_net_bytes, "byte"),
         HeapCountingAvailable() ? "" : "; not counted in this build", FormatBytes(m.rss_before),
         FormatBytes(m.rss_after), FormatBytes(m.rss_peak)));
+    if (m.need.process > 0) {
+      console.Print(absl::StrFormat(
+          "of the total, the process itself: %s; addresses that it needs (ulimit -v): %s\n",
+          FormatBytes(m.need.process), FormatBytes(m.addresses)));
+    }
     if (m.device.has_value()) {
       console.Print(absl::StrFormat(
           "device memory: %s asked for, free memory shrank by %s; libraries and contexts took %s\n",

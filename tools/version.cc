@@ -22,8 +22,7 @@ std::string BuildText() {
 
 std::string VersionText() {
   return absl::StrCat(
-      "ashlar ", Version(), " (", BuildText(), ")\n", "kernels    baseline, avx2, avx512; ",
-      cpu::Libraries(), "\n",
+      "ashlar ", Version(), " (", BuildText(), ")\n", "kernels    ", cpu::Libraries(), "\n",
       "devices    cpu0:0; gpu0:0 by libashlar_cuda.so, where it is (`ashlar doctor`)\n",
       "reads      .ash (version ", kNativeVersion,
       "), .onnx (`ashlar ops --onnx`), profile dumps "

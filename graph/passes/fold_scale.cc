@@ -1,6 +1,5 @@
 // Channel-wise scales and shifts (batch norm) go into the weights and the bias of the convolution
 // before them.
-#include <algorithm>
 #include <optional>
 
 #include "graph/passes/node_merger.h"
@@ -26,26 +25,11 @@ ChannelAffine Compose(ChannelAffine first, const ChannelAffine& second) {
   return first;
 }
 
-// Tells of the constants that only `head` read and that its replacement does not.
-void TellReplaced(const Graph& graph, int head, const Replacement& replacement,
-                  const ReplacedListener& replaced) {
-  const std::vector<int>& inputs = graph.node(head).inputs;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool kept = std::any_of(
-        replacement.operands.begin(), replacement.operands.end(), [&](const Operand& operand) {
-          return operand.from == Operand::From::kProducer && operand.input == static_cast<int>(i);
-        });
-    const HostTensor* const constant = graph.constant(inputs[i]);
-    if (!kept && constant != nullptr && graph.readers(inputs[i]).size() == 1) replaced(*constant);
-  }
-}
-
 }  // namespace
 
 // A chain of affine operators is composed in double before it is folded, so that weights are
-// rounded once and only one changed copy of them exists at a time.
-absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators,
-                                const ReplacedListener& replaced) {
+// rounded once.
+absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators) {
   NodeMerger merger(graph);
   std::vector<bool> in_run(graph.nodes().size(), false);
   for (int head = 0; head < static_cast<int>(graph.nodes().size()); ++head) {
@@ -65,7 +49,6 @@ absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operato
     const std::optional<Replacement> replacement =
         merger.op(head).AbsorbAffine(merger.InputInfos(head), *total);
     if (!replacement) continue;
-    if (replaced) TellReplaced(graph, head, *replacement, replaced);
     merger.Merge(run, *replacement);
   }
   return std::move(merger).Finish(operators);

@@ -21,7 +21,7 @@ absl::StatusOr<Graph> RunRecognise(const Graph& graph, const PassContext& contex
 }
 
 absl::StatusOr<Graph> RunFoldScale(const Graph& graph, const PassContext& context) {
-  return FoldScale(graph, context.operators, context.replaced);
+  return FoldScale(graph, context.operators);
 }
 
 absl::StatusOr<Graph> RunPrecision(const Graph& graph, const PassContext& context) {

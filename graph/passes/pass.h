@@ -13,9 +13,6 @@
 
 namespace ashlar {
 
-// Told of a constant that a changed copy has replaced: its data may leave memory.
-using ReplacedListener = std::function<void(const HostTensor&)>;
-
 // Whether the device has a kernel for operators of this type.
 using HasKernel = std::function<bool(const Operator& op)>;
 
@@ -25,7 +22,6 @@ struct PassContext {
   Format image_format = Format::kNCHW16c;  // of images inside the graph; kDefault: as they come
   DType precision = DType::kFloat32;       // or Float16, BFloat16
   bool chains = false;                     // the device runs what RewriteRules::Chain makes
-  ReplacedListener replaced;               // may be empty
   HasKernel has_kernel;                    // empty: of every type
 };
 
@@ -57,8 +53,7 @@ absl::StatusOr<Graph> Compose(Graph graph, const HasKernel& has_kernel);
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> Recognise(const Graph& graph, const OperatorTable& operators,
                                 const HasKernel& has_kernel = nullptr);
-absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators,
-                                const ReplacedListener& replaced = nullptr);
+absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators);
 // `precision` is Float16 or BFloat16. The caller's tensors keep their dtype.

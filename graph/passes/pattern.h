@@ -85,7 +85,8 @@ using Pattern = std::optional<PatternMatch> (*)(PatternMatcher& matcher);
 std::optional<PatternMatch> MatchLayerNorm(PatternMatcher& matcher);
 // softmax(scale * queries * transposed keys + mask) * values.
 std::optional<PatternMatch> MatchAttention(PatternMatcher& matcher);
-// x / 2 * (1 + erf(x / sqrt(2))), x * sigmoid(x), x * clip(x + 3, 0, 6) / 6, clip(x + 3, 0, 6) / 6.
+// x / 2 * (1 + erf(x / sqrt(2))), x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))),
+// x * sigmoid(x), x * clip(x + 3, 0, 6) / 6, clip(x + 3, 0, 6) / 6.
 std::optional<PatternMatch> MatchActivation(PatternMatcher& matcher);
 
 }  // namespace ashlar

@@ -1,5 +1,6 @@
-// Activations made of products: GELU of five nodes, SiLU, hard swish and hard sigmoid.
+// Activations made of products: GELU by erf and by tanh, SiLU, hard swish and hard sigmoid.
 #include <cmath>
+#include <numbers>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,53 @@ bool IsErfOf(PatternMatcher& matcher, int var, int x) {
   if (argument.empty()) return false;
   const PatternProduct product = matcher.Product(argument[0]);
   return product.factors == std::vector<int>{x} && IsNearly(product.coefficient, std::sqrt(0.5));
+}
+
+// Whether `var` is x^`power`, by products of x or by POW.
+bool IsPowerOf(PatternMatcher& matcher, absl::Span<const int> factors, int power, int x) {
+  for (const int factor : factors) {
+    const absl::Span<const int> square = matcher.Function(factor, "MUL");
+    const absl::Span<const int> raised = matcher.Function(factor, "POW");
+    if (factor == x) {
+      --power;
+    } else if (!square.empty() && square[0] == x && square[1] == x) {
+      power -= 2;
+    } else if (!raised.empty() && raised[0] == x && matcher.Number(raised[1])) {
+      const double exponent = *matcher.Number(raised[1]);
+      if (exponent != 2 && exponent != 3) return false;
+      power -= static_cast<int>(exponent);
+    } else {
+      return false;
+    }
+  }
+  return power == 0;
+}
+
+// Whether `var` is 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)), or has x outside of the sum.
+bool IsTanhOf(PatternMatcher& matcher, int var, int x) {
+  constexpr double kCubic = 0.044715;
+  const std::optional<int> tanh = matcher.SumWith(var, 1);
+  if (!tanh) return false;
+  const absl::Span<const int> argument = matcher.Function(*tanh, "TANH");
+  if (argument.empty()) return false;
+  const PatternProduct product = matcher.Product(argument[0]);
+  if (!IsNearly(product.coefficient, std::sqrt(2 / std::numbers::pi))) return false;
+  const auto is_term = [&](int term, int power) {
+    const PatternProduct powers = matcher.Product(term);
+    return IsNearly(powers.coefficient, kCubic) && IsPowerOf(matcher, powers.factors, power, x);
+  };
+  if (product.factors.size() == 1) {
+    const absl::Span<const int> sum = matcher.Function(product.factors[0], "ADD");
+    if (sum.empty()) return false;
+    return (sum[0] == x && is_term(sum[1], 3)) || (sum[1] == x && is_term(sum[0], 3));
+  }
+  if (product.factors.size() != 2) return false;
+  for (int i = 0; i < 2; ++i) {
+    if (product.factors[i] != x) continue;
+    const std::optional<int> term = matcher.SumWith(product.factors[1 - i], 1);
+    return term && is_term(*term, 2);
+  }
+  return false;
 }
 
 // What `var` is clip(x + 3, 0, 6) of.
@@ -45,6 +93,8 @@ std::optional<PatternMatch> MatchGated(PatternMatcher& matcher, double coefficie
                                        int gate) {
   const size_t before = matcher.size();
   if (IsNearly(coefficient, 0.5) && IsErfOf(matcher, gate, x)) return FunctionOf("GELU", x);
+  matcher.Forget(before);
+  if (IsNearly(coefficient, 0.5) && IsTanhOf(matcher, gate, x)) return FunctionOf("GELU_TANH", x);
   matcher.Forget(before);
   if (coefficient == 1) {
     const absl::Span<const int> sigmoid = matcher.Function(gate, "SIGMOID");

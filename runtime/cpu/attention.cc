@@ -45,23 +45,16 @@ struct Problem {
 
 // Keys as the columns of panels, values as rows of panels; `count` of them, and zeros up to
 // `padded`.
-void PackBlock(const float* keys, const float* values, int64_t count, int64_t padded, int64_t depth,
-               int64_t width, int64_t panel, float* packed_keys, float* packed_values) {
-  for (int64_t first = 0; first < padded; first += panel) {
-    const int64_t columns = std::min(panel, count - first);
-    for (int64_t d = 0; d < depth; ++d, packed_keys += panel) {
-      const float* const from = keys + first * depth + d;
-      for (int64_t j = 0; j < columns; ++j) packed_keys[j] = from[j * depth];
-      std::fill(packed_keys + columns, packed_keys + panel, 0.0f);
-    }
+void PackBlock(PackPanelFunction pack, const float* keys, const float* values, int64_t count,
+               int64_t padded, int64_t depth, int64_t width, int64_t panel, float* packed_keys,
+               float* packed_values) {
+  for (int64_t first = 0; first < padded; first += panel, packed_keys += depth * panel) {
+    pack({keys + first * depth, 1, depth}, depth, std::min(panel, count - first), panel,
+         packed_keys);
   }
-  for (int64_t first = 0; first < width; first += panel) {
-    const int64_t columns = std::min(panel, width - first);
-    for (int64_t j = 0; j < padded; ++j, packed_values += panel) {
-      const int64_t used = j < count ? columns : 0;
-      std::copy_n(values + j * width + first, used, packed_values);
-      std::fill(packed_values + used, packed_values + panel, 0.0f);
-    }
+  for (int64_t first = 0; first < width; first += panel, packed_values += padded * panel) {
+    pack({values + first, width, 1}, count, std::min(panel, width - first), panel, packed_values);
+    std::fill(packed_values + count * panel, packed_values + padded * panel, 0.0f);
   }
 }
 
@@ -95,18 +88,22 @@ void WeighRow(float* scores, int64_t seen, int64_t padded, float scale, const fl
 }
 
 struct Functions {
-  decltype(&PackBlock) pack;
+  PackPanelFunction pack;
   decltype(&WeighRow) weigh;
   std::vector<MatrixTileFunction> multiply;  // by number of rows, from 0 on
 };
 
-// C += A x a packed panel, `rows` rows.
+// The product of A and a packed panel, `rows` rows; added to C where `add`.
 void Multiply(const Problem& p, const Functions& f, const float* a, int64_t a_pitch, int64_t rows,
-              const float* panel, int64_t depth, float* c, int64_t c_pitch) {
+              const float* panel, int64_t depth, float* c, int64_t c_pitch, bool add) {
+  MatrixTile tile{
+      .b = panel, .b_row = p.tiling.panel, .depth = depth, .c_row = c_pitch, .add = add};
+  tile.prefetch = reinterpret_cast<const char*>(panel);  // which is there: nothing is fetched
   for (int64_t row = 0; row < rows; row += p.tiling.max_rows) {
     const int64_t count = std::min(p.tiling.max_rows, rows - row);
-    f.multiply[static_cast<size_t>(count)](a + row * a_pitch, a_pitch, panel, depth,
-                                           c + row * c_pitch, c_pitch);
+    tile.a = {a + row * a_pitch, a_pitch, 1};
+    tile.c = c + row * c_pitch;
+    f.multiply[static_cast<size_t>(count)](tile);
   }
 }
 
@@ -129,13 +126,12 @@ void AttendBlock(const Problem& p, const Functions& f, const KernelArgs& args, i
   for (int64_t key = 0; key < last; key += p.block()) {
     const int64_t count = std::min(p.block(), last - key);
     const int64_t padded = (count + panel - 1) / panel * panel;
-    f.pack(input(Attention::kKeys) + (key_head * g.keys + key) * g.depth,
-           input(Attention::kValues) + (key_head * g.keys + key) * g.width, count, padded, g.depth,
-           g.width, panel, workspace + p.keys_at(), workspace + p.values_at());
-    std::fill_n(scores, rows * p.block(), 0.0f);
+    PackBlock(f.pack, input(Attention::kKeys) + (key_head * g.keys + key) * g.depth,
+              input(Attention::kValues) + (key_head * g.keys + key) * g.width, count, padded,
+              g.depth, g.width, panel, workspace + p.keys_at(), workspace + p.values_at());
     for (int64_t j = 0; j < padded; j += panel) {
       Multiply(p, f, q, g.depth, rows, workspace + p.keys_at() + j * g.depth, g.depth, scores + j,
-               p.block());
+               p.block(), /*add=*/false);
     }
     for (int64_t r = 0; r < rows; ++r) {
       const int64_t seen = std::clamp<int64_t>(g.Seen(p.param, first + r) - key, 0, count);
@@ -149,7 +145,7 @@ void AttendBlock(const Problem& p, const Functions& f, const KernelArgs& args, i
     }
     for (int64_t i = 0; i < p.panels; ++i) {
       Multiply(p, f, scores, p.block(), rows, workspace + p.values_at() + i * padded * panel,
-               padded, sums + i * panel, p.pitch());
+               padded, sums + i * panel, p.pitch(), /*add=*/true);
     }
   }
   float* out = static_cast<float*>(args.outputs[0]) + (head_index * g.queries + first) * g.width;
@@ -171,7 +167,7 @@ absl::StatusOr<KernelList> MakeAttention(const Attention& op, const KernelReques
   const Isa isa = request.processor.isa;
   p.tiling = MatrixTilingFor(isa);
   p.panels = (g.width + p.tiling.panel - 1) / p.tiling.panel;
-  Functions functions = {Versions<PackBlock>::For(isa), Versions<WeighRow>::For(isa), {nullptr}};
+  Functions functions = {PackPanelFor(isa), Versions<WeighRow>::For(isa), {nullptr}};
   for (int64_t rows = 1; rows <= p.tiling.max_rows; ++rows) {
     functions.multiply.push_back(MatrixTileFor(isa, rows));
   }

@@ -1,7 +1,5 @@
 #include "runtime/cpu/cpu_device.h"
 
-#include <omp.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <sys/mman.h>
 
 #include <cstring>
@@ -51,10 +49,7 @@ class CpuDevice final : public Device {
     return std::make_unique<CpuMemory>(data, bytes);
   }
 
-  void UseThreads(int threads) override {
-    ThreadPool::Shared().Reserve(threads);
-    omp_set_num_threads(threads);  // oneDNN's
-  }
+  void UseThreads(int threads) override { ThreadPool::Shared().Reserve(threads); }
 
  private:
   CompNode comp_node_;
@@ -75,9 +70,8 @@ void RegisterDevice() {
 }
 
 std::string Libraries() {
-  const dnnl_version_t* version = dnnl_version();
-  return absl::StrCat("oneDNN ", version->major, ".", version->minor, ".", version->patch,
-                      "; own kernels for ", HostProcessor().ToString());
+  return absl::StrCat("own kernels for baseline, avx2 and avx512; here ",
+                      HostProcessor().ToString());
 }
 
 }  // namespace ashlar::cpu

@@ -1,9 +1,9 @@
 #include "runtime/cpu/host_processor.h"
 
 #include <cpuid.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -13,20 +13,14 @@
 namespace ashlar::cpu {
 namespace {
 
+Isa most_isa = Isa::kAvx512;
+
 Isa DetectIsa() {
-  // A bit of a larger set is not in a smaller one, so the limit is compared bit by bit.
-  const unsigned limit = dnnl_get_effective_cpu_isa();
-  const auto allowed = [&](unsigned wanted) { return (limit & wanted) == wanted; };
-  if (allowed(dnnl_cpu_isa_avx512_core) && __builtin_cpu_supports("avx512f") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma")) {
-    return Isa::kAvx512;
-  }
-  if (allowed(dnnl_cpu_isa_avx2) && __builtin_cpu_supports("avx2") &&
-      __builtin_cpu_supports("fma")) {
-    return Isa::kAvx2;
-  }
-  return Isa::kBaseline;
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  return std::min(most_isa, avx512 ? Isa::kAvx512 : avx2 ? Isa::kAvx2 : Isa::kBaseline);
 }
 
 Processor Detect() {
@@ -44,6 +38,8 @@ const Processor& HostProcessor() {
   static const Processor processor = Detect();
   return processor;
 }
+
+void LimitIsa(Isa most) { most_isa = most; }
 
 std::string HostProcessorName() {
   std::array<unsigned, 13> words = {};

@@ -8,9 +8,13 @@
 
 namespace ashlar::cpu {
 
-// The best instruction set that the processor has and the environment's DNNL_MAX_CPU_ISA allows,
-// and the caches that the system names (Processor's defaults where it names none).
+// The best instruction set that the processor has and LimitIsa allows, and the caches that the
+// system names (Processor's defaults where it names none).
 const Processor& HostProcessor();
+
+// From here on the processor is as one that has no more than `most`. Before HostProcessor is
+// called.
+void LimitIsa(Isa most);
 
 // The processor as it calls itself, its family, model and stepping: what times of kernels depend on
 // beside Processor. "AMD EPYC 00a10f11".

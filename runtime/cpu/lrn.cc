@@ -1,4 +1,4 @@
-// LRN: our own loops; oneDNN's generated code for row-major images.
+// LRN: by rows of a channel where those are contiguous, by blocks of channels otherwise.
 #include "opr/lrn.h"
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include "graph/status.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
-#include "runtime/cpu/onednn.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/vector_math.h"
@@ -42,7 +41,24 @@ struct Problem {
   float bias = 0, factor = 0, exponent = 0;
 };
 
+// y = x * base^exponent, `count` neighbours.
+template <bool kThreeQuarters>
+[[gnu::always_inline]] inline void Scale(const Problem& problem, int64_t count, const float* x,
+                                         const float* squares, float* y) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) {
+    const float base = problem.bias + problem.factor * squares[i];
+    if constexpr (kThreeQuarters) {  // by far the most common, and cheaper by roots
+      const float root = std::sqrt(base);
+      y[i] = x[i] / (root * std::sqrt(root));
+    } else {
+      y[i] = x[i] * powf(base, problem.exponent);
+    }
+  }
+}
+
 // Pixels [first, first + n) of all channels of a row-major image.
+template <bool kThreeQuarters>
 void RowMajor(const Problem& problem, const float* x, float* y, int64_t first, int64_t n) {
   for (int64_t c = 0; c < problem.channels; ++c) {
     float squares[kPixels] = {};
@@ -52,27 +68,8 @@ void RowMajor(const Problem& problem, const float* x, float* y, int64_t first, i
 #pragma omp simd
       for (int64_t p = 0; p < n; ++p) squares[p] += row[p] * row[p];
     }
-    const float* const row = x + problem.from.At(c, first);
-    float* const out = y + problem.to.At(c, first);
-#pragma omp simd
-    for (int64_t p = 0; p < n; ++p) {
-      out[p] = row[p] * powf(problem.bias + problem.factor * squares[p], problem.exponent);
-    }
-  }
-}
-
-// y = x * base^exponent, for the channels of a block.
-template <bool kThreeQuarters>
-void Scale(const Problem& problem, const float* x, const float* squares, float* y) {
-#pragma omp simd
-  for (int64_t l = 0; l < kChannelBlock; ++l) {
-    const float base = problem.bias + problem.factor * squares[l];
-    if constexpr (kThreeQuarters) {  // by far the most common, and cheaper by roots
-      const float root = std::sqrt(base);
-      y[l] = x[l] / (root * std::sqrt(root));
-    } else {
-      y[l] = x[l] * powf(base, problem.exponent);
-    }
+    Scale<kThreeQuarters>(problem, n, x + problem.from.At(c, first), squares,
+                          y + problem.to.At(c, first));
   }
 }
 
@@ -104,7 +101,7 @@ void Blocked(const Problem& problem, const float* x, float* y, int64_t first, in
         for (int64_t l = 0; l < kB; ++l) sums[l] += row[l + shift];
       }
       float* const out = y + block * out_pitch + p * kB;
-      Scale<kThreeQuarters>(problem, x + block * pitch + p * kB, sums, out);
+      Scale<kThreeQuarters>(problem, kB, x + block * pitch + p * kB, sums, out);
       std::fill(out + std::min(kB, problem.channels - block * kB), out + kB, 0.0f);
     }
   }
@@ -126,7 +123,7 @@ void AnyFormat(const Problem& problem, const float* x, float* y, int64_t first, 
           sums[l] += value * value;
         }
       }
-      Scale<kThreeQuarters>(problem, values, sums, values);
+      Scale<kThreeQuarters>(problem, kB, values, sums, values);
       std::fill(values + count, values + kB, 0.0f);
       const int64_t stored = problem.to.lanes == kB ? kB : count;  // with the padding of channels
       for (int64_t l = 0; l < stored; ++l) y[problem.to.At(begin + l, pixel)] = values[l];
@@ -138,6 +135,9 @@ using ApplyFunction = void (*)(const Problem&, const float*, float*, int64_t, in
 
 template <bool kThreeQuarters>
 ApplyFunction ApplyFor(const Problem& problem, Isa isa) {
+  if (problem.from.lanes == 1 && problem.to.lanes == 1) {
+    return Versions<RowMajor<kThreeQuarters>>::For(isa);
+  }
   const bool blocks = problem.from.lanes == kChannelBlock && problem.to.lanes == kChannelBlock;
   const bool fits =
       problem.channels <= kMaxChannels && problem.before <= kMaxReach && problem.after <= kMaxReach;
@@ -145,8 +145,8 @@ ApplyFunction ApplyFor(const Problem& problem, Isa isa) {
                         : Versions<AnyFormat<kThreeQuarters>>::For(isa);
 }
 
-std::unique_ptr<Kernel> OwnLrn(const KernelRequest& request, const LRNParam& param,
-                               double relative_time) {
+absl::StatusOr<KernelList> MakeLrn(const LRN& op, const KernelRequest& request) {
+  const LRNParam& param = op.param();
   const TensorType &x = request.inputs[0], &y = request.outputs[0];
   const auto side = [](const TensorType& type) {
     return Side{IsBlocked(type.format) ? kChannelBlock : 1, StridesOf(type)};
@@ -166,56 +166,27 @@ std::unique_ptr<Kernel> OwnLrn(const KernelRequest& request, const LRNParam& par
   problem.factor = static_cast<float>(param.alpha / static_cast<double>(param.size));
   problem.exponent = static_cast<float>(-param.beta);
   const Isa isa = request.processor.isa;
-  const ApplyFunction apply = planes               ? Versions<RowMajor>::For(isa)
-                              : param.beta == 0.75 ? ApplyFor<true>(problem, isa)
-                                                   : ApplyFor<false>(problem, isa);
+  const ApplyFunction apply =
+      param.beta == 0.75 ? ApplyFor<true>(problem, isa) : ApplyFor<false>(problem, isa);
   const int64_t step = planes ? kPixels : kGroup;
   const int64_t pieces = (problem.pixels + step - 1) / step;
   const int64_t grain =
       std::max<int64_t>(1, kElementsPerThread / (problem.channels * problem.before + 1) / step);
   const int threads = request.threads;
-  return std::make_unique<OwnKernel>(
-      absl::StrCat("lrn:", Name(request.processor.isa)),
-      [=](const KernelArgs& args) {
-        const int64_t count = problem.images * problem.rows * pieces;
-        ParallelFor(threads, count, grain, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            const int64_t first = i % pieces * step, row = i / pieces % problem.rows;
-            const auto offset = [&](const Side& side) {
-              return i / pieces / problem.rows * side.strides.n + row * side.strides.h;
-            };
-            apply(problem, static_cast<const float*>(args.inputs[0]) + offset(problem.from),
-                  static_cast<float*>(args.outputs[0]) + offset(problem.to), first,
-                  std::min(step, problem.pixels - first));
-          }
-        });
-      },
-      0, relative_time);
-}
-
-absl::StatusOr<KernelList> MakeLrn(const LRN& op, const KernelRequest& request) {
-  const LRNParam& param = op.param();
-  KernelList kernels;
-  // oneDNN centres its window; an even one lies elsewhere here.
-  if (request.at_hand && param.size % 2 == 1 && !IsBlocked(request.inputs[0].format) &&
-      !IsBlocked(request.outputs[0].format)) {
-    ASHLAR_RETURN_IF_ERROR(CallOneDnn("LRN", [&] {
-      const dnnl::lrn_forward::desc desc(
-          dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels,
-          OneDnnDesc(request.inputs[0]), param.size, static_cast<float>(param.alpha),
-          static_cast<float>(param.beta), static_cast<float>(param.bias));
-      ForEachImplementation(
-          dnnl::lrn_forward::primitive_desc(desc, OneDnnAttributes(), OneDnnEngine(), true),
-          [&](const dnnl::lrn_forward::primitive_desc& pd) {
-            if (!kernels.empty()) return;  // the others are for older processors
-            kernels.push_back(std::make_unique<OneDnnKernel>(
-                pd, std::vector<OneDnnArgument>{OneDnnInput(DNNL_ARG_SRC, 0, pd.src_desc()),
-                                                OneDnnOutput(DNNL_ARG_DST, 0, pd.dst_desc())}));
-          });
-    }));
-  }
-  kernels.push_back(OwnLrn(request, param, kernels.empty() ? 1.0 : 5.0));
-  return kernels;
+  return OnlyKernel(absl::StrCat("lrn:", Name(request.processor.isa)), [=](const KernelArgs& args) {
+    const int64_t count = problem.images * problem.rows * pieces;
+    ParallelFor(threads, count, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i % pieces * step, row = i / pieces % problem.rows;
+        const auto offset = [&](const Side& side) {
+          return i / pieces / problem.rows * side.strides.n + row * side.strides.h;
+        };
+        apply(problem, static_cast<const float*>(args.inputs[0]) + offset(problem.from),
+              static_cast<float*>(args.outputs[0]) + offset(problem.to), first,
+              std::min(step, problem.pixels - first));
+      }
+    });
+  });
 }
 
 }  // namespace

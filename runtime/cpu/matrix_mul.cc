@@ -1,151 +1,274 @@
-// MatrixMul: one constant matrix B by a kernel of our own, which packs it; the rest by oneDNN,
-// which is the only one for them: its workspace is that of the machine at hand, whatever processor
-// a plan is for.
+// MatrixMul: the product of matrices by panels of B and tiles of rows, blocked for the caches after
+// Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication".
+//
+// A constant B is packed into panels once; of a computed one each thread packs the part of a panel
+// that it works on, or reads it where it lies while few rows share it. An element is the same sum
+// whichever rows and matrices it is computed with, and on any number of threads.
 #include "opr/matrix_mul.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/matrix_tile.h"
-#include "runtime/cpu/onednn.h"
 #include "runtime/cpu/parallel.h"
 
 namespace ashlar::cpu {
 namespace {
 
-using dnnl::memory;
-
-constexpr int kB = 1;  // the input that may be packed
+constexpr int kA = 0, kB = 1;
+constexpr int64_t kFloat = sizeof(float);
 
 // Rows of B whose products are summed before the sum is added to the output: it keeps long sums
-// accurate, and such a part of a panel in the second-level cache while the rows of A pass by.
-constexpr int64_t kDepth = 1024;
+// accurate, and such a slice of a panel in the first-level cache while rows of A pass by.
+constexpr int64_t kMostDepth = 256;
+// Elements of B between what is read and what is fetched, where few rows share B: while one tile
+// takes all of it as it comes, and where the next tile reads it again.
+constexpr int64_t kAheadOfOne = 512, kAheadOfTwo = 2048;
+// Products of elements below which another thread is not worth waking.
+constexpr int64_t kProductsPerThread = 64 * 1024;
 
-// A [m, k] times a constant B. Where A has few rows, the time is that of reading B, so each panel
-// of it is read once, from beginning to end.
-class PackedMatrixMul final : public Kernel {
+// Rows [depth, depth + length) of some panels beside each other.
+struct Slice {
+  int64_t panel, panels, depth, length;
+};
+
+constexpr int64_t kPage = 4096;
+constexpr int64_t kLeastBlockTiles = 8;  // that share a slice which is packed for them
+
+// Where `part` of `parts` equal parts of `count` begins.
+int64_t Begin(int64_t count, int64_t part, int64_t parts) { return count * part / parts; }
+
+// Parts of rows of `k` elements use only some sets of a cache where a power of two divides the
+// distance between them: how often too few, at most.
+int64_t Crowding(int64_t k, int64_t part_bytes) {
+  const int64_t pitch = k * kFloat, power = std::min(pitch & -pitch, kPage);
+  return std::max<int64_t>(1, power / part_bytes);
+}
+
+class MatrixMulKernel final : public Kernel {
  public:
-  PackedMatrixMul(int64_t m, int64_t k, int64_t n, bool transposed, int threads, Isa isa)
-      : m_(m), k_(k), n_(n), transposed_(transposed), threads_(threads), isa_(isa) {}
+  MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeometry& geometry,
+                  const KernelRequest& request);
 
   std::string implementation() const override { return absl::StrCat("matrix_mul:", Name(isa_)); }
 
   std::optional<Packing> packing(int input) const override {
-    if (input != kB) return std::nullopt;
-    return Packing{absl::StrCat("panels of ", tiling_.panel, transposed_ ? " transposed" : ""),
-                   k_ * n_ * static_cast<int64_t>(sizeof(float))};
+    if (input != kB || !packed_) return std::nullopt;
+    return Packing{absl::StrCat("panels of ", tiling_.panel, transposed_b_ ? " transposed" : ""),
+                   matrices_b_ * geometry_.k * geometry_.n * kFloat};
   }
-
-  absl::Status Pack(int /*input*/, const HostTensor& value, void* packed) const override {
-    const float* const b = value.data<float>().data();
-    const int64_t row = transposed_ ? 1 : n_, column = transposed_ ? k_ : 1;
-    float* to = static_cast<float*>(packed);
-    for (int64_t panel = 0; panel < panels_; ++panel) {
-      const int64_t first = panel * tiling_.panel;
-      const int64_t columns = std::min(tiling_.panel, n_ - first);
-      for (int64_t i = 0; i < k_; ++i, to += columns) {
-        const float* const from = b + i * row + first * column;
-        for (int64_t j = 0; j < columns; ++j) to[j] = from[j * column];
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Run(const KernelArgs& args, KernelState*) const override {
-    const float* const a = static_cast<const float*>(args.inputs[0]);
-    const float* const b = static_cast<const float*>(args.inputs[kB]);
-    float* const c = static_cast<float*>(args.outputs[0]);
-    const int64_t tiles = (m_ + tiling_.max_rows - 1) / tiling_.max_rows;
-    // Where the panels are too few for the threads, these share the rows of A as well.
-    const int64_t parts = panels_ >= 4 * threads_ ? 1 : tiles;
-    ParallelFor(threads_, panels_ * parts, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t part = i % parts;
-        Panel(a, b, i / parts, m_ * part / parts, m_ * (part + 1) / parts, c);
-      }
-    });
-    return absl::OkStatus();
-  }
+  absl::Status Pack(int input, const HostTensor& value, void* packed) const override;
+  absl::Status Run(const KernelArgs& args, KernelState* state) const override;
 
  private:
-  // Rows [begin, end) of the columns of one panel.
-  void Panel(const float* a, const float* b, int64_t panel, int64_t begin, int64_t end,
-             float* c) const {
-    const int64_t first = panel * tiling_.panel;
-    const int64_t columns = std::min(tiling_.panel, n_ - first);
-    for (int64_t r = begin; r < end; ++r) std::fill_n(c + r * n_ + first, columns, 0.0f);
-    for (int64_t depth = 0; depth < k_; depth += kDepth) {
-      const int64_t length = std::min(kDepth, k_ - depth);
-      const float* const part = b + first * k_ + depth * columns;
-      if (columns < tiling_.panel) {
-        NarrowMatrixTileFor(isa_)(a + begin * k_ + depth, k_, end - begin, part, length, columns,
-                                  c + begin * n_ + first, n_);
-        continue;
-      }
-      for (int64_t r = begin; r < end; r += tiling_.max_rows) {
-        const int64_t rows = std::min(tiling_.max_rows, end - r);
-        MatrixTileFor(isa_, rows)(a + r * k_ + depth, k_, part, length, c + r * n_ + first, n_);
+  struct Pointers {
+    MatrixView a, b;  // of a pair of matrices; where B is packed, it has no strides
+    float* c;
+  };
+
+  MatrixView ViewOfB(const float* b) const {
+    const int64_t k = geometry_.k, n = geometry_.n;
+    return transposed_b_ ? MatrixView{b, 1, k} : MatrixView{b, n, 1};
+  }
+  int64_t ColumnsOf(int64_t panel) const {
+    return std::min(tiling_.panel, geometry_.n - panel * tiling_.panel);
+  }
+  bool FewRows(int64_t rows) const { return rows <= 2 * tiling_.max_rows; }
+  void RunPiece(const Pointers& matrices, int64_t first_row, int64_t rows, int64_t first_panel,
+                int64_t end_panel) const;
+  void RunSlice(const Pointers& matrices, int64_t first_row, int64_t rows,
+                const Slice& slice) const;
+  void RunTiles(MatrixTile tile, int64_t rows) const;
+  void RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t columns) const;
+
+  MatrixMulGeometry geometry_;
+  int64_t pairs_;  // of matrices; where there is one B, all matrices of A are one with more rows
+  const Isa isa_;
+  const MatrixTiling tiling_ = MatrixTilingFor(isa_);
+  const PackPanelFunction pack_ = PackPanelFor(isa_);
+  MatrixTileFunction tiles_[kMostTileRows + 1] = {};  // by rows
+  const bool transposed_a_, transposed_b_;
+  const bool packed_;         // B, which is constant
+  const int64_t matrices_b_;  // of B
+  const int64_t depths_;      // slices of a panel
+  WideMatrixTile wide_;       // for all rows at once, where they are few
+  int64_t block_rows_;        // of A, which stay in the second-level cache
+  int threads_;
+  // A piece of work: some panels of a pair of matrices, and some of its rows.
+  int64_t panels_, panel_parts_, row_parts_;
+};
+
+MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeometry& geometry,
+                                 const KernelRequest& request)
+    : geometry_(geometry),
+      pairs_(geometry.batch.num_elements()),
+      isa_(request.processor.isa),
+      transposed_a_(param.transposeA),
+      transposed_b_(param.transposeB),
+      packed_(request.constant[kB]),
+      matrices_b_(request.inputs[kB].shape.num_elements() / (geometry.k * geometry.n)),
+      depths_(CeilDivide(geometry.k, kMostDepth)) {
+  if (matrices_b_ == 1 && !transposed_a_) geometry_.m *= std::exchange(pairs_, 1);
+  for (int64_t rows = 1; rows <= tiling_.max_rows; ++rows) tiles_[rows] = MatrixTileFor(isa_, rows);
+  const int64_t m = geometry_.m, k = geometry_.k, n = geometry_.n;
+  const bool in_rows = packed_ || !transposed_b_;
+  if (in_rows && m <= tiling_.max_rows) wide_ = WideMatrixTileFor(isa_, m);
+  const int64_t depth_bytes = CeilDivide(k, depths_) * kFloat;
+  block_rows_ = std::max(request.processor.l2_bytes / (2 * depth_bytes * Crowding(k, depth_bytes)),
+                         kLeastBlockTiles * tiling_.max_rows);
+  panels_ = CeilDivide(n, tiling_.panel);
+  const int64_t worth = pairs_ * m * n / CeilDivide(kProductsPerThread, k);
+  threads_ = static_cast<int>(std::clamp<int64_t>(worth, 1, request.threads));
+  const int64_t pieces = threads_ == 1 ? 1 : kRangesPerThread * threads_;
+  panel_parts_ = std::min(CeilDivide(panels_, wide_.panels), CeilDivide(pieces, pairs_));
+  row_parts_ = std::min(CeilDivide(m, tiling_.max_rows), CeilDivide(pieces, pairs_ * panel_parts_));
+}
+
+absl::Status MatrixMulKernel::Pack(int /*input*/, const HostTensor& value, void* packed) const {
+  const float* b = value.data<float>().data();
+  float* to = static_cast<float*>(packed);
+  for (int64_t matrix = 0; matrix < matrices_b_; ++matrix) {
+    for (int64_t panel = 0; panel < panels_; ++panel) {
+      const int64_t columns = ColumnsOf(panel);
+      pack_(ViewOfB(b).At(0, panel * tiling_.panel), geometry_.k, columns, columns, to);
+      to += geometry_.k * columns;
+    }
+    b += geometry_.k * geometry_.n;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MatrixMulKernel::Run(const KernelArgs& args, KernelState* /*state*/) const {
+  const float* const a = static_cast<const float*>(args.inputs[kA]);
+  const float* const b = static_cast<const float*>(args.inputs[kB]);
+  float* const c = static_cast<float*>(args.outputs[0]);
+  const MatrixMulGeometry& g = geometry_;
+  const int64_t parts = panel_parts_ * row_parts_;
+  ParallelPieces(threads_, pairs_ * parts, [&](int64_t piece, int /*thread*/) {
+    const int64_t matrix = piece / parts, row_part = piece % row_parts_;
+    const int64_t panel_part = piece % parts / row_parts_;
+    Pointers matrices;
+    matrices.a = transposed_a_ ? MatrixView{a, 1, g.m} : MatrixView{a, g.k, 1};
+    matrices.a.data += g.OffsetOfA(matrix);
+    matrices.b = packed_ ? MatrixView{b, 0, 0} : ViewOfB(b);
+    matrices.b.data += g.OffsetOfB(matrix);
+    matrices.c = c + matrix * g.m * g.n;
+    const int64_t row = Begin(g.m, row_part, row_parts_);
+    const int64_t units = CeilDivide(panels_, wide_.panels);
+    RunPiece(matrices, row, Begin(g.m, row_part + 1, row_parts_) - row,
+             Begin(units, panel_part, panel_parts_) * wide_.panels,
+             std::min(Begin(units, panel_part + 1, panel_parts_) * wide_.panels, panels_));
+  });
+  return absl::OkStatus();
+}
+
+void MatrixMulKernel::RunPiece(const Pointers& matrices, int64_t first_row, int64_t rows,
+                               int64_t first_panel, int64_t end_panel) const {
+  const int64_t blocks = CeilDivide(rows, block_rows_);
+  // Where few rows pass, the time is that of reading B, so each panel is read from its beginning to
+  // its end; otherwise all panels pass over a part of A's columns.
+  const int64_t group = FewRows(rows) ? wide_.panels : end_panel - first_panel;
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t row = first_row + Begin(rows, block, blocks);
+    const int64_t end_row = first_row + Begin(rows, block + 1, blocks);
+    for (int64_t first = first_panel; first < end_panel; first += group) {
+      const int64_t end = std::min(first + group, end_panel);
+      for (int64_t i = 0; i < depths_; ++i) {
+        const int64_t depth = Begin(geometry_.k, i, depths_);
+        const int64_t length = Begin(geometry_.k, i + 1, depths_) - depth;
+        int64_t panels = wide_.panels;
+        for (int64_t panel = first; panel < end; panel += panels) {
+          if (panel + panels > end || (panel + panels) * tiling_.panel > geometry_.n) panels = 1;
+          RunSlice(matrices, row, end_row - row, {panel, panels, depth, length});
+        }
       }
     }
   }
-
-  const int64_t m_, k_, n_;
-  const bool transposed_;
-  const int threads_;
-  const Isa isa_;
-  const MatrixTiling tiling_ = MatrixTilingFor(isa_);
-  const int64_t panels_ = (n_ + tiling_.panel - 1) / tiling_.panel;
-};
-
-// An operand as matrices of a batch of rank `rank` - 2; dimensions of size 1 are broadcast.
-memory::desc MatricesDesc(const TensorType& type, int rank, bool transposed) {
-  memory::dims dims(rank - type.shape.rank(), 1);
-  dims.insert(dims.end(), type.shape.dims().begin(), type.shape.dims().end());
-  const auto contiguous = ContiguousStrides(Shape(dims));
-  memory::dims strides(contiguous.begin(), contiguous.end());
-  if (transposed) {
-    std::swap(dims[rank - 2], dims[rank - 1]);
-    std::swap(strides[rank - 2], strides[rank - 1]);
-  }
-  return memory::desc(dims, memory::data_type::f32, strides);
 }
 
-absl::Status AddOneDnnKernels(const KernelRequest& request, const MatrixMulParam& param,
-                              KernelList& kernels) {
-  const int rank = request.outputs[0].shape.rank();
-  return CallOneDnn("MatrixMul", [&] {
-    const memory::desc a = MatricesDesc(request.inputs[0], rank, param.transposeA);
-    const memory::desc b = MatricesDesc(request.inputs[kB], rank, param.transposeB);
-    const memory::desc output = MatricesDesc(request.outputs[0], rank, false);
-    ForEachImplementation(
-        dnnl::matmul::primitive_desc({a, b, output}, OneDnnAttributes(), OneDnnEngine(), true),
-        [&](const dnnl::matmul::primitive_desc& pd) {
-          kernels.push_back(std::make_unique<OneDnnKernel>(
-              pd, std::vector<OneDnnArgument>{OneDnnInput(DNNL_ARG_SRC, 0, pd.src_desc()),
-                                              OneDnnInput(DNNL_ARG_WEIGHTS, kB, pd.weights_desc()),
-                                              OneDnnOutput(DNNL_ARG_DST, 0, pd.dst_desc())}));
-        });
-  });
+// The part of rows [first_row, first_row + rows) that a slice gives.
+void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int64_t rows,
+                               const Slice& slice) const {
+  const int64_t k = geometry_.k, columns = ColumnsOf(slice.panel);
+  const int64_t first = slice.panel * tiling_.panel;
+  MatrixView b = packed_
+                     ? MatrixView{matrices.b.data + first * k + slice.depth * columns, columns, 1}
+                     : matrices.b.At(slice.depth, first);
+  MatrixTile tile;
+  tile.a = matrices.a.At(first_row, slice.depth);
+  tile.b_panel = packed_ ? tiling_.panel * k : tiling_.panel;
+  tile.depth = slice.length;
+  tile.c = matrices.c + first_row * geometry_.n + first;
+  tile.c_row = geometry_.n;
+  tile.add = slice.depth > 0;
+  // What is read next: further on in a panel that few rows share, otherwise the next panel.
+  const bool more = packed_ && slice.panel + slice.panels < panels_;
+  const int64_t ahead = !FewRows(rows)     ? tile.b_panel
+                        : slice.panels > 1 ? kAheadOfOne
+                                           : kAheadOfTwo;
+  tile.prefetch = reinterpret_cast<const char*>(b.data + (more ? ahead : 0));
+  tile.prefetch_step = more ? tiling_.panel * kFloat : 0;
+  alignas(64) float buffer[kMostDepth * kWidestPanel];
+  const bool packs = !packed_ && (b.column != 1 || !FewRows(rows));
+  if (packs || columns < tiling_.panel) {
+    pack_(b, slice.length, columns, tiling_.panel, buffer);
+    b = {buffer, tiling_.panel, 1};
+    tile.b_panel = 0;
+  }
+  tile.b = b.data;
+  tile.b_row = b.row;
+  if (columns < tiling_.panel) {
+    RunNarrowTiles(tile, rows, columns);
+  } else if (slice.panels > 1) {
+    wide_.run(tile);
+  } else {
+    RunTiles(tile, rows);
+  }
+}
+
+// `tile` has what the tiles of all rows share, its pointers being to the first row. Together they
+// fetch what is ahead, each an equal part of it.
+void MatrixMulKernel::RunTiles(MatrixTile tile, int64_t rows) const {
+  const int64_t count = CeilDivide(rows, tiling_.max_rows);
+  const int64_t least = rows / count, longer = rows % count;  // how many have one row more
+  tile.prefetch_step = CeilDivide(tile.prefetch_step, count);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t tile_rows = least + (i < longer);
+    tiles_[tile_rows](tile);
+    tile.a.data += tile_rows * tile.a.row;
+    tile.c += tile_rows * tile.c_row;
+    tile.prefetch += tile.prefetch_step * tile.depth;
+  }
+}
+
+// The same for a panel of fewer `columns`.
+void MatrixMulKernel::RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t columns) const {
+  alignas(64) float sums[kMostTileRows * kWidestPanel];
+  float* c = std::exchange(tile.c, sums);
+  const int64_t c_row = std::exchange(tile.c_row, tiling_.panel);
+  const bool add = std::exchange(tile.add, false);
+  for (int64_t left = rows; left > 0;) {
+    const int64_t tile_rows = std::min(left, tiling_.max_rows);
+    tiles_[tile_rows](tile);
+    for (int64_t r = 0; r < tile_rows; ++r, c += c_row) {
+      const float* const from = sums + r * tiling_.panel;
+      for (int64_t j = 0; j < columns; ++j) c[j] = add ? c[j] + from[j] : from[j];
+    }
+    tile.a.data += tile_rows * tile.a.row;
+    left -= tile_rows;
+  }
 }
 
 absl::StatusOr<KernelList> MakeMatrixMul(const MatrixMul& op, const KernelRequest& request) {
-  const MatrixMulParam& param = op.param();
   ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry geometry,
-                          InferMatrixMul(param, request.inputs[0], request.inputs[kB]));
+                          InferMatrixMul(op.param(), request.inputs[kA], request.inputs[kB]));
   KernelList kernels;
-  if (request.constant[kB] && request.inputs[kB].shape.rank() == 2 && !param.transposeA) {
-    // All matrices of A are one with more rows.
-    kernels.push_back(std::make_unique<PackedMatrixMul>(geometry.batch.num_elements() * geometry.m,
-                                                        geometry.k, geometry.n, param.transposeB,
-                                                        request.threads, request.processor.isa));
-    return kernels;
-  }
-  ASHLAR_RETURN_IF_ERROR(AddOneDnnKernels(request, param, kernels));
+  kernels.push_back(std::make_unique<MatrixMulKernel>(op.param(), geometry, request));
   return kernels;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/cpu/matrix_tile.h"
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 #include <utility>
@@ -9,44 +10,108 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int kWidestPanel = 32;
-constexpr int kCacheLine = 16;    // elements
-constexpr int64_t kAhead = 1024;  // elements of B between what is used and what is fetched
+constexpr int kCacheLine = 16;  // elements
 
-// The compiler keeps `sums` in registers: there are kRows * kPanel / lanes of them, and two or more
-// are left for B and for the element of A.
-template <int kRows, int kPanel>
-void Tile(const float* a, int64_t a_pitch, const float* b, int64_t depth, float* c,
-          int64_t c_pitch) {
-  float sums[kRows][kPanel] = {};
-  for (int64_t k = 0; k < depth; ++k, b += kPanel) {
-    // B most often comes from memory. Behind its end nothing is read.
-    for (int j = 0; j < kPanel; j += kCacheLine) __builtin_prefetch(b + kAhead + j);
+// The compiler keeps `sums` in registers: there are kRows * kPanels * kPanel / lanes of them, and
+// two or more are left for B and for the element of A.
+template <int kRows, int kPanel, int kPanels = 1>
+void Tile(const MatrixTile& tile) {
+  constexpr int kSums = kRows * kPanels;  // panels, by row
+  float sums[kSums][kPanel];
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const float x = a[r * a_pitch + k];
+  for (int i = 0; i < kSums; ++i) {
 #pragma omp simd
-      for (int j = 0; j < kPanel; ++j) sums[r][j] += x * b[j];
-    }
+    for (int j = 0; j < kPanel; ++j) sums[i][j] = 0.0f;
   }
+  const float *a = tile.a.data, *b = tile.b;
+  const char* next = tile.prefetch;
+  const int64_t a_row = tile.a.row, a_step = tile.a.column, b_row = tile.b_row;
+  const int64_t b_panel = kPanels > 1 ? tile.b_panel : 0, step = tile.prefetch_step;
+  int64_t k = tile.depth;
+  do {
+#pragma GCC unroll 4
+    for (int p = 0; p < kPanels; ++p) {
+      for (int j = 0; j < kPanel; j += kCacheLine) {
+        __builtin_prefetch(next + 4 * (p * b_panel + j), 0, kPanels > 1 ? 3 : 2);
+      }
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
+      for (int r = 0; r < kRows; ++r) {
+        const float x = a[r * a_row];
 #pragma omp simd
-    for (int j = 0; j < kPanel; ++j) c[r * c_pitch + j] += sums[r][j];
+        for (int j = 0; j < kPanel; ++j) sums[r * kPanels + p][j] += x * b[p * b_panel + j];
+      }
+    }
+    a += a_step, b += b_row, next += step;
+  } while (--k > 0);
+  float* c = tile.c;
+#pragma GCC unroll 16
+  for (int i = 0; i < kSums; ++i) {
+    float* const to = c + i % kPanels * kPanel;
+    if (tile.add) {
+#pragma omp simd
+      for (int j = 0; j < kPanel; ++j) to[j] += sums[i][j];
+    } else {
+#pragma omp simd
+      for (int j = 0; j < kPanel; ++j) to[j] = sums[i][j];
+    }
+    if (i % kPanels == kPanels - 1) c += tile.c_row;
   }
 }
 
-void NarrowTile(const float* a, int64_t a_pitch, int64_t rows, const float* b, int64_t depth,
-                int64_t columns, float* c, int64_t c_pitch) {
-  for (int64_t r = 0; r < rows; ++r) {
-    float sums[kWidestPanel] = {};
-    for (int64_t k = 0; k < depth; ++k) {
-      const float x = a[r * a_pitch + k];
-#pragma omp simd
-      for (int64_t j = 0; j < columns; ++j) sums[j] += x * b[k * columns + j];
-    }
-    for (int64_t j = 0; j < columns; ++j) c[r * c_pitch + j] += sums[j];
+using Four = float __attribute__((vector_size(16), aligned(4), may_alias));
+
+// Four elements each of four columns, which are contiguous, as four rows.
+[[gnu::always_inline]] inline void Transpose(const MatrixView& from, int64_t width, float* to) {
+  const auto column = [&](int j) {
+    return reinterpret_cast<const Four*>(from.data + j * from.column);
+  };
+  const Four a = *column(0), b = *column(1), c = *column(2), d = *column(3);
+  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const auto row = [&](int i) { return reinterpret_cast<Four*>(to + i * width); };
+  *row(0) = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
+  *row(1) = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
+  *row(2) = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
+  *row(3) = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+}
+
+// Element by element: rows [first_row, rows) of columns [first, last).
+void PackElements(const MatrixView& from, int64_t first_row, int64_t rows, int64_t first,
+                  int64_t last, int64_t width, float* to) {
+  for (int64_t i = first_row; i < rows; ++i) {
+    const float* const row = from.data + i * from.row;
+    for (int64_t j = first; j < last; ++j) to[i * width + j] = row[j * from.column];
   }
+}
+
+void PackRows(const MatrixView& from, int64_t rows, int64_t columns, int64_t width, float* to) {
+  const float* row = from.data;
+  for (int64_t i = 0; i < rows; ++i, row += from.row, to += width) {
+    if (columns == width && width % kCacheLine == 0) {
+      for (int64_t j = 0; j < width; j += kCacheLine) {
+#pragma omp simd
+        for (int l = 0; l < kCacheLine; ++l) to[j + l] = row[j + l];
+      }
+      continue;
+    }
+#pragma omp simd
+    for (int64_t j = 0; j < width; ++j) to[j] = j < columns ? row[j] : 0.0f;
+  }
+}
+
+void PackPanel(const MatrixView& from, int64_t rows, int64_t columns, int64_t width, float* to) {
+  if (from.column == 1) return PackRows(from, rows, columns, width, to);
+  const bool fours = from.row == 1;
+  const int64_t whole_rows = fours ? rows / 4 * 4 : 0, whole_columns = fours ? columns / 4 * 4 : 0;
+  for (int64_t j = 0; j < whole_columns; j += 4) {
+    for (int64_t i = 0; i < whole_rows; i += 4) Transpose(from.At(i, j), width, to + i * width + j);
+  }
+  PackElements(from, whole_rows, rows, 0, whole_columns, width, to);
+  PackElements(from, 0, rows, whole_columns, columns, width, to);
+  for (int64_t i = 0; i < rows; ++i)
+    std::fill(to + i * width + columns, to + (i + 1) * width, 0.0f);
 }
 
 template <Isa kIsa>
@@ -54,19 +119,28 @@ constexpr MatrixTiling kTiling = {16, 2};
 template <>
 constexpr MatrixTiling kTiling<Isa::kAvx2> = {16, 6};
 template <>
-constexpr MatrixTiling kTiling<Isa::kAvx512> = {kWidestPanel, 12};
+constexpr MatrixTiling kTiling<Isa::kAvx512> = {kWidestPanel, kMostTileRows};
 
-template <Isa kIsa, size_t... kIndices>
+constexpr int kMostPanels = 4;
+
+// Panels that keep as many sums as a tile of all rows has.
+template <Isa kIsa>
+constexpr int PanelsFor(int rows) {
+  return std::clamp(static_cast<int>(kTiling<kIsa>.max_rows) / rows, 1, kMostPanels);
+}
+
+template <Isa kIsa, bool kWide, size_t... kIndices>
 MatrixTileFunction TileOf(int64_t rows, std::index_sequence<kIndices...>) {
+  constexpr int kPanel = static_cast<int>(kTiling<kIsa>.panel);
   static const std::array<MatrixTileFunction, sizeof...(kIndices)> kTiles = {
-      Versions<Tile<static_cast<int>(kIndices) + 1, static_cast<int>(kTiling<kIsa>.panel)>>::For(
-          kIsa)...};
+      Versions<Tile<static_cast<int>(kIndices) + 1, kPanel,
+                    kWide ? PanelsFor<kIsa>(static_cast<int>(kIndices) + 1) : 1>>::For(kIsa)...};
   return kTiles[rows - 1];
 }
 
-template <Isa kIsa>
+template <Isa kIsa, bool kWide>
 MatrixTileFunction TileOf(int64_t rows) {
-  return TileOf<kIsa>(rows, std::make_index_sequence<kTiling<kIsa>.max_rows>());
+  return TileOf<kIsa, kWide>(rows, std::make_index_sequence<kTiling<kIsa>.max_rows>());
 }
 
 // What `make` returns for the instruction set, which it gets as a std::integral_constant.
@@ -84,9 +158,16 @@ MatrixTiling MatrixTilingFor(Isa isa) {
 }
 
 MatrixTileFunction MatrixTileFor(Isa isa, int64_t rows) {
-  return AsConstant(isa, [rows](auto constant) { return TileOf<constant()>(rows); });
+  return AsConstant(isa, [rows](auto constant) { return TileOf<constant(), false>(rows); });
 }
 
-NarrowMatrixTileFunction NarrowMatrixTileFor(Isa isa) { return Versions<NarrowTile>::For(isa); }
+WideMatrixTile WideMatrixTileFor(Isa isa, int64_t rows) {
+  return AsConstant(isa, [rows](auto constant) {
+    return WideMatrixTile{PanelsFor<constant()>(static_cast<int>(rows)),
+                          TileOf<constant(), true>(rows)};
+  });
+}
+
+PackPanelFunction PackPanelFor(Isa isa) { return Versions<PackPanel>::For(isa); }
 
 }  // namespace ashlar::cpu

@@ -64,6 +64,70 @@ void PoolRow(const float* plane, int64_t pitch, float* output, int64_t step,
                             {0, geometry.w.output});
 }
 
+template <bool kMax>
+[[gnu::always_inline]] inline float Fold(float total, float x) {
+  if constexpr (kMax) return x > total || x != x ? x : total;
+  return total + x;
+}
+
+constexpr int64_t kMostColumns = 1024;  // of a plane, folded at a time
+
+// totals[o] = the fold of what window o covers, columns o * stride on.
+template <bool kMax, int kStride>
+[[gnu::always_inline]] inline void FoldWindows(const WindowAxis& w, const float* columns,
+                                               int64_t count, float* totals) {
+  const int64_t stride = kStride > 0 ? kStride : w.stride;
+  for (int64_t tap = 0; tap < w.window; ++tap, columns += w.dilation) {
+#pragma omp simd
+    for (int64_t o = 0; o < count; ++o) {
+      totals[o] = tap == 0 ? columns[o * stride] : Fold<kMax>(totals[o], columns[o * stride]);
+    }
+  }
+}
+
+// A plane of one channel: first the rows that a window covers are folded, column by column, then
+// the columns.
+template <bool kMax>
+void PlaneRow(const float* plane, int64_t pitch, float* output, int64_t step,
+              const PoolingGeometry& geometry, int64_t oh, PoolingMode mode) {
+  const WindowAxis& w = geometry.w;
+  const InsideTaps rows = geometry.h.Inside(oh);
+  if (w.extent() > kMostColumns) {
+    return PoolColumns<1, kMax>(plane, pitch, output, step, geometry, rows, mode, {0, w.output});
+  }
+  const float whole = static_cast<float>(geometry.h.window * w.window);
+  const int64_t most = (kMostColumns - w.extent()) / w.stride + 1;  // windows at a time
+  float columns[kMostColumns], totals[kMostColumns];
+  for (int64_t begin = 0; begin < w.output; begin += most) {
+    const int64_t count = std::min(most, w.output - begin), origin = w.Origin(begin);
+    const int64_t length = (count - 1) * w.stride + w.extent();
+    // Columns outside of the image stay as they are: nothing is greater, nothing added.
+    std::fill_n(columns, length, kMax ? -std::numeric_limits<float>::infinity() : 0.0f);
+    const int64_t first = std::clamp<int64_t>(-origin, 0, length);
+    const int64_t end = std::clamp<int64_t>(w.input - origin, first, length);
+    for (int64_t y = rows.begin; y < rows.end; y += rows.step) {
+      const float* const x = plane + y * pitch + origin;
+#pragma omp simd
+      for (int64_t i = first; i < end; ++i) columns[i] = Fold<kMax>(columns[i], x[i]);
+    }
+    if (w.stride == 1) {
+      FoldWindows<kMax, 1>(w, columns, count, totals);
+    } else if (w.stride == 2) {
+      FoldWindows<kMax, 2>(w, columns, count, totals);
+    } else {
+      FoldWindows<kMax, 0>(w, columns, count, totals);
+    }
+    for (int64_t o = 0; o < count; ++o) {
+      float divisor = 1;
+      if (mode == PoolingMode::kAverage) divisor = whole;
+      if (mode == PoolingMode::kAverageCountExcludePadding) {
+        divisor = static_cast<float>(rows.count() * w.Inside(begin + o).count());
+      }
+      output[(begin + o) * step] = totals[o] / divisor;
+    }
+  }
+}
+
 // The maximum of kRows pixels below each other, and their sum added to `sums`.
 template <int kRows>
 void MaxOfColumn(const float* x, int64_t pitch, float* best, float* sums) {
@@ -153,23 +217,21 @@ PoolRowFunction MaxRowFor(Isa isa, int64_t window, int64_t stride) {
   return nullptr;
 }
 
-template <int kLanes>
-PoolRowFunction AnyWindow(Isa isa, PoolingMode mode) {
-  return mode == PoolingMode::kMax ? Versions<PoolRow<kLanes, true>>::For(isa)
-                                   : Versions<PoolRow<kLanes, false>>::For(isa);
-}
-
 }  // namespace
 
 PoolRowFunction PoolRowFor(Isa isa, bool blocked, const PoolingGeometry& geometry,
                            PoolingMode mode) {
-  if (!blocked) return AnyWindow<1>(isa, mode);
+  const bool max = mode == PoolingMode::kMax;
+  if (!blocked) {
+    return max ? Versions<PlaneRow<true>>::For(isa) : Versions<PlaneRow<false>>::For(isa);
+  }
   const bool dilated = geometry.h.dilation > 1 || geometry.w.dilation > 1;
-  if (mode == PoolingMode::kMax && geometry.h.window == geometry.w.window && !dilated) {
+  if (max && geometry.h.window == geometry.w.window && !dilated) {
     const PoolRowFunction special = MaxRowFor(isa, geometry.w.window, geometry.w.stride);
     if (special != nullptr) return special;
   }
-  return AnyWindow<kBlock>(isa, mode);
+  return max ? Versions<PoolRow<kBlock, true>>::For(isa)
+             : Versions<PoolRow<kBlock, false>>::For(isa);
 }
 
 }  // namespace ashlar::cpu

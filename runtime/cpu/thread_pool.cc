@@ -9,10 +9,12 @@
 // inside.
 #include "runtime/cpu/thread_pool.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <system_error>
 
 #include "runtime/cpu/futex.h"
@@ -66,8 +68,21 @@ constexpr microseconds kCallerSpins{100}, kCallerYields{100};
 }  // namespace
 
 ThreadPool& ThreadPool::Shared() {
-  static auto* const pool = new ThreadPool();
+  static auto* const pool = [] {
+    auto* const made = new ThreadPool();
+    pthread_atfork(nullptr, nullptr, BeginAnew);
+    return made;
+  }();
   return *pool;
+}
+
+void ThreadPool::BeginAnew() {
+  ThreadPool& pool = Shared();
+  const int lost = pool.workers() + pool.lost_workers_.load();
+  // Locks and loops are as the parent's threads left them, and its threads cannot be joined: the
+  // object's place is used anew without its destructor.
+  new (&pool) ThreadPool();
+  pool.lost_workers_.store(lost);
 }
 
 ThreadPool::~ThreadPool() {
@@ -154,6 +169,9 @@ void ThreadPool::AwaitWorkers(Loop& loop) {
 }
 
 void ThreadPool::Run(int threads, int64_t count, Chunk chunk, const void* context) {
+  if (lost_workers_.load(std::memory_order_relaxed) > 0) [[unlikely]] {
+    Reserve(1 + lost_workers_.exchange(0));
+  }
   const int seats = static_cast<int>(
       std::min<int64_t>({threads - 1, count - 1, num_workers_.load(std::memory_order_acquire)}));
   Loop* loop = nullptr;

@@ -29,7 +29,8 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  // The process's pool, which lives for ever.
+  // The process's pool, which lives for ever. In a child process its workers are gone; the first
+  // loop there starts as many anew.
   static ThreadPool& Shared();
 
   // Sees to it that loops can have `threads` threads: starts workers that are missing. Costs a load
@@ -54,6 +55,9 @@ class ThreadPool {
     std::atomic<uint32_t> state{0};
     alignas(64) std::atomic<int64_t> next{0};  // chunk
   };
+  // After a fork, in the child: the pool as one that never had a worker.
+  static void BeginAnew();
+
   static constexpr int kLoops = 16;  // at a time; a further one runs on its caller alone
 
   void Work();
@@ -68,6 +72,7 @@ class ThreadPool {
   std::atomic<uint32_t> sleepers_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<int> num_workers_{0};
+  std::atomic<int> lost_workers_{0};  // by a fork
   std::mutex starting_;
   std::vector<std::thread> threads_;
 };

@@ -16,6 +16,7 @@ int64_t HighestChanged(const void* data, int64_t bytes, uint8_t pattern) {
 
 absl::StatusOr<int64_t> HighestChangedOn(Device& device, const void* data, int64_t bytes,
                                          uint8_t pattern) {
+  if (device.is_host()) return HighestChanged(data, bytes, pattern);
   constexpr int64_t kPiece = int64_t{16} << 20;
   std::vector<char> piece(static_cast<size_t>(std::min(bytes, kPiece)));
   for (int64_t end = bytes; end > 0;) {

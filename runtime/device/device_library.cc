@@ -1,6 +1,7 @@
 #include "runtime/device/device_library.h"
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <map>
@@ -11,18 +12,29 @@
 namespace ashlar {
 namespace {
 
-// Where this program's file lies, with the slash; "" if that is not known.
-std::string ProgramDirectory() {
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// Where the file of the running program lies, with the slash; "" if that is not known.
+std::string ProgramFolder() {
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
   if (length <= 0 || length == static_cast<ssize_t>(sizeof(path))) return "";
-  const std::string program(path, static_cast<size_t>(length));
-  return program.substr(0, program.rfind('/') + 1);
+  return FolderOf(std::string(path, static_cast<size_t>(length)));
+}
+
+// The same of the file that holds this code: a program, or a library that another program loaded.
+std::string OwnFolder() {
+  Dl_info own, program;
+  const auto* const here = reinterpret_cast<const void*>(&ProgramFolder);
+  const auto* const headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));  // the program's
+  if (dladdr(here, &own) == 0 || own.dli_fname == nullptr) return ProgramFolder();
+  const bool is_program = dladdr(headers, &program) != 0 && program.dli_fbase == own.dli_fbase;
+  return is_program ? ProgramFolder() : FolderOf(own.dli_fname);
 }
 
 // The first of the places at which the file is there; the bare name is the system's to find.
 std::string Locate(const std::string& file) {
-  const std::string directory = ProgramDirectory();
+  const std::string directory = OwnFolder();
   for (const std::string& path :
        {absl::StrCat(directory, file), absl::StrCat(directory, "../lib/", file)}) {
     if (!directory.empty() && access(path.c_str(), R_OK) == 0) return path;

@@ -19,9 +19,10 @@ inline constexpr char kDeviceLibrarySymbol[] = "ashlar_device_library";
 // runtime/ or opr/ changes.
 inline constexpr char kDeviceLibraryBuild[] = "4, g++ " __VERSION__;
 
-// Devices of the type come from `file` ("libashlar_cuda.so"): looked for beside the program, in
-// ../lib from there, then where the system looks. Opening such a device is Unavailable, and says
-// why, where there is no such library, or one that does not go with this program.
+// Devices of the type come from `file` ("libashlar_cuda.so"): looked for beside the program or the
+// library that this code is in, in ../lib from there, then where the system looks. Opening such a
+// device is Unavailable, and says why, where there is no such library, or one that does not go with
+// this program.
 void RegisterDeviceLibrary(CompNode::Type type, std::string file);
 
 }  // namespace ashlar

@@ -48,12 +48,8 @@ struct KernelRequest {
   std::vector<bool> constant;  // by input: known now, so it can be packed
   // By input: its value where Operator::input_use says kHostValue, otherwise null. Not kept.
   std::vector<const HostTensor*> host_values;
-  // What the kernels are for, where they run on the host.
+  // What the kernels are for, where they run on the host, and all they may know of the machine.
   Processor processor;
-  // Whether `processor` is that of the machine at hand and more may be known of it: then libraries
-  // that look at the machine themselves are asked, too. Otherwise they are asked only where there
-  // is no other kernel, since their workspaces are those of this machine.
-  bool at_hand = true;
   int threads = 1;
   KernelPolicy policy;
 };
@@ -85,7 +81,7 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
 
-  // The implementation chosen: "jit:avx512_core", "elementwise:avx512".
+  // The implementation chosen: "panel:avx512/4 runs", "elementwise:avx512".
   virtual std::string implementation() const = 0;
   // Workspace during Run in bytes; part of the memory plan.
   virtual int64_t workspace_bytes() const { return 0; }

@@ -19,6 +19,7 @@ namespace ashlar {
 namespace {
 
 constexpr int64_t kArenaSlack = 1 << 20;
+constexpr int64_t kSmallSlack = 1 << 16;  // where the resident set is measured, too
 constexpr int kPatterns[] = {0xA5, 0x5A};
 
 // While it lives, an access to a guard page ends the process with a message and an exit code.
@@ -45,7 +46,8 @@ class FaultHandler {
 // The caller's side of a session, in guarded memory.
 class GuardedTensors {
  public:
-  absl::Status Bind(Session& session, const InputTensors& inputs) {
+  // Takes the tensors one by one, so that each is in memory once.
+  absl::Status Bind(Session& session, InputTensors inputs) {
     const Graph& graph = session.executable().graph();
     for (const Binding& binding : graph.inputs()) {
       const auto it = inputs.find(binding.name);
@@ -54,10 +56,13 @@ class GuardedTensors {
       }
       ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<GuardedMemory> memory,
                               GuardedMemory::Allocate(it->second.bytes()));
-      std::memcpy(memory->data(), it->second.raw(), static_cast<size_t>(it->second.bytes()));
+      const HostTensor& tensor = it->second;
+      std::memcpy(memory->data(), tensor.raw(), static_cast<size_t>(tensor.bytes()));
       ASHLAR_RETURN_IF_ERROR(memory->MakeReadOnly());
       ASHLAR_RETURN_IF_ERROR(session.BindInput(binding.name, memory->data(), memory->bytes()));
+      given_.emplace_back(binding.name, HostTensor::ShapeOnly(tensor.dtype(), tensor.shape()));
       inputs_.push_back(std::move(memory));
+      inputs.erase(it);
     }
     for (const Binding& binding : graph.outputs()) {
       ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<GuardedMemory> memory,
@@ -66,6 +71,18 @@ class GuardedTensors {
       outputs_.push_back(std::move(memory));
     }
     return absl::OkStatus();
+  }
+
+  // The inputs, in memory of their own again.
+  InputTensors GiveBack() const {
+    InputTensors inputs;
+    for (size_t i = 0; i < given_.size(); ++i) {
+      const auto& [name, shape] = given_[i];
+      HostTensor tensor = HostTensor::Zeros(shape.dtype(), shape.shape());
+      std::memcpy(tensor.mutable_raw(), inputs_[i]->data(), static_cast<size_t>(tensor.bytes()));
+      inputs[name] = std::move(tensor);
+    }
+    return inputs;
   }
 
   void FillOutputs(int pattern) {
@@ -91,6 +108,7 @@ class GuardedTensors {
 
  private:
   std::vector<std::unique_ptr<GuardedMemory>> inputs_, outputs_;
+  std::vector<std::pair<std::string, HostTensor>> given_;  // names and shapes of the inputs
 };
 
 // Fills the guard behind a chunk when it is born and looks at all live guards after each step.
@@ -191,15 +209,23 @@ int64_t Sum(const std::vector<int64_t>& values) {
 
 }  // namespace
 
-absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request,
-                                    const InputTensors& inputs, const MeasureOptions& measure) {
+absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, InputTensors inputs,
+                                    const MeasureOptions& measure) {
   Measurement result;
   const CompNode& comp_node = request.wishes.comp_node;
   result.rss_before = ReadResidentSet().current;
   const FreeBytes at_start(comp_node);
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanGraph(std::move(graph), request, measure.done_with));
+                          PlanGraph(std::move(graph), request));
   const FreeBytes planned_only(comp_node);
+  if (planned->device->is_host()) {
+    result.need = NeedOf(*planned, ProcessBytes(planned->wishes.threads));
+    result.addresses = AddressesNeeded(*planned, /*in_file=*/false);
+    ASHLAR_RETURN_IF_ERROR(CheckAddresses(result.addresses));
+  }
+  ReturnFreedMemory();
+  LetGoOfCode();
+  const bool tight = request.wishes.total.has_value();
   ASHLAR_ASSIGN_OR_RETURN(
       std::shared_ptr<const Executable> executable,
       Executable::FromPlan(std::move(planned), {.measure = true, .done_with = measure.done_with}));
@@ -207,16 +233,18 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request,
   const PlannedGraph& plan = executable->planned();
   result.wishes = plan.wishes;
   result.wishes.budget.reset();
+  result.wishes.total.reset();
   result.means = plan.means;
   result.record_use = plan.record_use();
   Device& device = *plan.device;
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
-      Session::Create(executable, {.arena_slack = kArenaSlack + request.checks.understate_bytes}));
+      Session::Create(executable, {.arena_slack = (tight ? kSmallSlack : kArenaSlack) +
+                                                  request.checks.understate_bytes}));
   const FreeBytes created(comp_node);
   const FaultHandler handler(measure.exit_code_on_fault);
   GuardedTensors tensors;
-  ASHLAR_RETURN_IF_ERROR(tensors.Bind(*session, inputs));
+  ASHLAR_RETURN_IF_ERROR(tensors.Bind(*session, std::move(inputs)));
 
   DeviceMemory& arena = session->arena();
   int64_t arena_highest = 0;
@@ -247,6 +275,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request,
   const ResidentSet resident = ReadResidentSet();
   result.rss_after = resident.current;
   result.rss_peak = resident.peak;
+  result.inputs = tensors.GiveBack();
 
   result.arena = {plan.plan.plan.arena, arena_highest, "highest byte changed in a patterned arena"};
   result.weights = {plan.weights.bytes, executable->weights_written(),
@@ -272,10 +301,11 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request,
 }
 
 absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanRequest request,
-                                                     const InputTensors& inputs) {
+                                                     const InputTensors& inputs,
+                                                     const DoneWith& done_with) {
   request.checks.guard_bytes = 64;
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                          Executable::Compile(std::move(graph), request));
+                          Executable::Compile(std::move(graph), request, done_with));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(executable));
   const FaultHandler handler(MeasureOptions().exit_code_on_fault);
   GuardedTensors tensors;

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/measure/heap/heap_counter.h"
 #include "runtime/measure/process_memory.h"
+#include "runtime/plan/memory_need.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/executable.h"
 
@@ -40,6 +41,9 @@ struct Measurement {
   int64_t rss_before = 0;  // resident bytes before the model was compiled
   int64_t rss_after = 0;   // after load and runs
   int64_t rss_peak = 0;
+  MemoryNeed need;                    // planned, of which `rss_peak` is the actual
+  int64_t addresses = 0;              // AddressesNeeded
+  InputTensors inputs;                // as they were given
   std::vector<std::string> overruns;  // operators that wrote behind one of their chunks
   // The device's memory by its own figures, where it is not the host's: what was asked for here, by
   // how much the free memory shrank for it, and what the device's libraries took besides.
@@ -54,18 +58,20 @@ struct MeasureOptions {
   int runs = 3;  // at least 2
   // An access outside of a guarded tensor ends the process with this code and a message.
   int exit_code_on_fault = 4;
-  ReplacedListener done_with = nullptr;  // Executable::Compile
+  DoneWith done_with = nullptr;  // Executable::Compile
 };
 
 // Compiles and runs the graph with measuring means; never fails for a mere excess (see `ok`).
-// Overruns are not looked for here: CheckGuards does.
-absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request,
-                                    const InputTensors& inputs, const MeasureOptions& measure = {});
+// Overruns are not looked for here: CheckGuards does. `inputs` are in memory once while it
+// measures: pass them by move.
+absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, InputTensors inputs,
+                                    const MeasureOptions& measure = {});
 
 // Plans with guard bytes behind every chunk, runs once and names the operators after whose step a
 // guard was changed ("conv[3] (ConvBiasForward, 17) wrote behind the chunk of conv[3]").
 absl::StatusOr<std::vector<std::string>> CheckGuards(Graph graph, PlanRequest request,
-                                                     const InputTensors& inputs);
+                                                     const InputTensors& inputs,
+                                                     const DoneWith& done_with = nullptr);
 
 }  // namespace ashlar
 

@@ -4,6 +4,9 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "runtime/plan/planned_graph.h"
+
 namespace ashlar {
 
 struct ResidentSet {
@@ -17,6 +20,27 @@ ResidentSet ReadResidentSet();
 // Blocks that were freed, such as constants that packing has replaced, go back to the system. For
 // programs only: it is of the heap of the whole process.
 void ReturnFreedMemory();
+
+// From here on threads share one heap, if they have none of their own yet: it takes fewer
+// addresses, and all of what was freed can go back. For programs only.
+void UseOneHeap();
+
+// Pages of the program and its libraries leave the resident set; those that are still needed come
+// back, at a page fault for sixteen of them. What loading and planning executed is most of a small
+// process.
+void LetGoOfCode();
+
+// What a process of `ashlar` takes beside a model and its plan once it has let go of code, in a
+// release build, bytes: stated, so that plans do not depend on what a measurement says. `verify`
+// compares the sum with the peak.
+int64_t ProcessBytes(int threads);
+
+// Bytes of addresses (ulimit -v) with which a process can run the plan: mapped files as they are
+// now, what the plan needs, stacks, and a stated allowance for the heap while planning.
+int64_t AddressesNeeded(const PlannedGraph& planned, bool in_file);
+
+// ResourceExhausted, naming both numbers, where there is a limit and it is lower.
+absl::Status CheckAddresses(int64_t needed);
 
 }  // namespace ashlar
 

@@ -8,9 +8,50 @@
 #include "graph/rewriter.h"
 #include "graph/status.h"
 #include "opr/host_io.h"
+#include "opr/operands.h"
 #include "opr/table.h"
 
 namespace ashlar {
+
+namespace {
+
+// The node for the first `images` of `all` images: itself, but for constants of all images and
+// operators that name how many there are. InvalidArgument where images are not made one by one.
+absl::StatusOr<Replacement> OfImages(const Graph& graph, const OperatorNode& node, int64_t images,
+                                     int64_t all) {
+  std::vector<Operand> operands = OwnOperands(node.inputs.size());
+  if (images == all || node.op->role() != Role::kCompute) return Replacement{node.op, operands};
+  const OwnedSite site = graph.SiteOf(node);
+  const auto error = [&] {
+    return absl::InvalidArgumentError(absl::StrCat(node.name, " does not make image by image"));
+  };
+  if (site.outputs.size() != 1 || site.outputs[0].shape.rank() == 0) return error();
+  Region region = WholeRegion(site.outputs[0].shape);
+  region[0].end = region[0].end / all * images;
+  const std::optional<std::vector<Region>> needed = node.op->InputRegions(region, site);
+  if (!needed || region[0].end == 0) return error();
+  if (std::optional<Replacement> at = node.op->AtRegion(region, *needed, site)) {
+    return *std::move(at);
+  }
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const HostTensor* const value = graph.constant(node.inputs[i]);
+    if (value == nullptr || node.op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue) {
+      continue;
+    }
+    const Region& part = (*needed)[i];
+    if (part == WholeRegion(value->shape())) continue;
+    Shape shape = value->shape();
+    if (part[0].begin != 0) return error();
+    shape[0] = part[0].end;
+    // Its first images are its first bytes.
+    const auto owner = std::make_shared<const HostTensor>(*value);
+    operands[i] = {Operand::From::kConstant, 0,
+                   HostTensor::Borrow(value->dtype(), shape, owner, value->raw())};
+  }
+  return Replacement{node.op, std::move(operands)};
+}
+
+}  // namespace
 
 std::vector<GraphCut> FindCuts(const Graph& graph, absl::Span<const int> order) {
   std::vector<GraphCut> cuts;
@@ -36,6 +77,7 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
   GraphBuilder builder(graph.var(from.var).comp_node, graph.next_id());
   absl::flat_hash_map<int, int> map;
   const TensorType& type = graph.var(from.var).type;
+  const int64_t all = type.shape.rank() > 0 ? type.shape[0] : 1;
   InputParam input;
   input.dtype = type.dtype;
   input.shape.assign(type.shape.dims().begin(), type.shape.dims().end());
@@ -52,22 +94,24 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
   for (int i = from.position + 1; i <= to.position; ++i) {
     const OperatorNode& node = graph.node(order[i]);
     if (node.op->role() == Role::kConstant || node.op->role() == Role::kInput) continue;
+    ASHLAR_ASSIGN_OR_RETURN(const Replacement part, OfImages(graph, node, images, all));
     std::vector<int> inputs;
-    for (int var : node.inputs) {
+    for (const Operand& operand : part.operands) {
+      const int var = operand.from == Operand::From::kConstant ? -1 : node.inputs[operand.input];
       if (const auto it = map.find(var); it != map.end()) {
         inputs.push_back(it->second);
         continue;
       }
-      const HostTensor* value = graph.host_value(var);
+      const HostTensor* value = var < 0 ? &operand.constant : graph.host_value(var);
       if (value == nullptr) {
         return absl::InvalidArgumentError(
             absl::StrCat(node.name, " reads ", graph.var(var).name, " from before the cut"));
       }
       GraphBuilder::NodeOptions constant;
-      constant.name = graph.var(var).name;
+      if (var >= 0) constant.name = graph.var(var).name;
       ASHLAR_ASSIGN_OR_RETURN(
           added, builder.Add(Operators().MakeConstant(*value), {}, std::move(constant)));
-      map[var] = added[0];
+      if (var >= 0) map[var] = added[0];
       inputs.push_back(added[0]);
     }
     GraphBuilder::NodeOptions same;
@@ -76,7 +120,7 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
     for (int var : node.outputs) {
       same.output_formats.push_back(graph.var(var).type.format);
     }
-    ASHLAR_ASSIGN_OR_RETURN(added, builder.Add(node.op, std::move(inputs), std::move(same)));
+    ASHLAR_ASSIGN_OR_RETURN(added, builder.Add(part.op, std::move(inputs), std::move(same)));
     for (size_t k = 0; k < added.size(); ++k) map[node.outputs[k]] = added[k];
   }
   ASHLAR_RETURN_IF_ERROR(

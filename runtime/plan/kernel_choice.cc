@@ -107,7 +107,6 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
     const std::string where = Describe(node);
     KernelRequest request = RequestFor(graph, node, threads, policy);
     request.processor = processor.value_or(device.processor());
-    request.at_hand = !processor.has_value();
     const std::string key = KeyOf(request);
     // What is on record may be none of the kernels that are offered first.
     request.policy.all_candidates |= record != nullptr && record->choices.contains(key);

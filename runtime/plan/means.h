@@ -3,6 +3,7 @@
 #define ASHLAR_RUNTIME_PLAN_MEANS_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -30,6 +31,8 @@ struct Means {
   std::shared_ptr<const KernelRecord> record;  // what Autotune found out; may be null
   WorkspaceSource workspace = WorkspaceSource::kKernel;
   int64_t extra_workspace = 0;  // bytes by which workspaces of faster kernels may raise the arena
+  // Bytes of weights, as far as kernels can be chosen for it (LimitWeights).
+  int64_t most_weights = std::numeric_limits<int64_t>::max();
   // A plan made before, which is made again without a search (plan_as_recorded.h): all else here,
   // and the wishes, are then those of that plan. May be null.
   std::shared_ptr<const RecordedPlan> recorded;

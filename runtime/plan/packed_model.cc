@@ -161,7 +161,11 @@ absl::Status CheckPackedFor(const PackedModel& packed, const Device& device, con
                      "', the plan is for '", processor.ToString(), "'"));
   }
   ASHLAR_ASSIGN_OR_RETURN(const PackingOptions options, PackingOptions::Parse(packed.options));
-  const PackingOptions asked = PackingOptions::Of(wishes, means);
+  PackingOptions asked = PackingOptions::Of(wishes, means);
+  if (means.recorded != nullptr && options.tiles.empty()) {
+    asked.tiles = options.tiles;
+    asked.least_memory = options.least_memory;
+  }
   const auto [has, wants] = Difference(options, asked, asked.budget ? kItems : kItemBudget);
   if (!has.empty()) {
     return absl::FailedPreconditionError(

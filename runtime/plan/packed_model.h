@@ -60,7 +60,9 @@ struct PackingOptions {
 std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan);
 
 // FailedPrecondition, saying what differs, where the model was packed for another processor or
-// under other options, or where tiles are still to be found for a budget.
+// under other options, or where tiles are still to be found for a budget. A recorded plan may have
+// tiles and kernels of its own of a model that was packed whole: then whoever takes the weights has
+// to see whether they are there.
 absl::Status CheckPackedFor(const PackedModel& packed, const Device& device, const Wishes& wishes,
                             const Means& means);
 

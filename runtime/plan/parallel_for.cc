@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -10,8 +12,16 @@ namespace ashlar {
 
 void ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body) {
   std::atomic<size_t> next = 0;
+  std::mutex failing;
+  std::exception_ptr failure;  // the first; memory may run out on any thread
   const auto work = [&] {
-    for (size_t i = next++; i < count; i = next++) body(i);
+    try {
+      for (size_t i = next++; i < count; i = next++) body(i);
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(failing);
+      if (failure == nullptr) failure = std::current_exception();
+      next = count;
+    }
   };
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> others;
@@ -22,6 +32,7 @@ void ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body) {
   }
   work();
   for (std::thread& other : others) other.join();
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace ashlar

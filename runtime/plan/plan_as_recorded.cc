@@ -67,14 +67,8 @@ absl::StatusOr<std::vector<int>> NodesInOrder(const Graph& graph, const StorageM
   return order;
 }
 
-// The graph of the record before its storage is known: passes, then tiles.
-absl::StatusOr<RewrittenGraph> RewriteAsRecorded(Graph graph, const RecordedPlan& plan,
-                                                 const ReplacedListener& replaced) {
-  RewriteOptions options;
-  options.tiled = plan.rewritten_for_tiles;
-  options.replaced = replaced;
-  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
-                          RewriteGraph(std::move(graph), plan.wishes, plan.means, options));
+// The graph of the record, whose passes have run, in its tiles.
+absl::StatusOr<RewrittenGraph> TileAsRecorded(RewrittenGraph rewritten, const RecordedPlan& plan) {
   if (plan.wishes.tiles.empty()) return rewritten;
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(plan.wishes.comp_node));
   const StorageModel model =
@@ -284,12 +278,20 @@ PlanRequest RequestAsRecorded(std::shared_ptr<const RecordedPlan> recorded) {
 }
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanAsRecorded(Graph graph,
-                                                             const PlanRequest& request,
-                                                             const ReplacedListener& replaced) {
+                                                             const PlanRequest& request) {
   const RecordedPlan& plan = *request.means.recorded;
-  absl::StatusOr<RewrittenGraph> rewritten = RewriteAsRecorded(std::move(graph), plan, replaced);
+  absl::StatusOr<RewrittenGraph> rewritten =
+      RewriteGraph(std::move(graph), plan.wishes, plan.means, {.tiled = plan.rewritten_for_tiles});
   if (!rewritten.ok()) return Named(rewritten.status(), plan);
-  return PlaceAsRecorded(*std::move(rewritten), request);
+  return PlanRewrittenAsRecorded(*std::move(rewritten), request);
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewrittenAsRecorded(RewrittenGraph rewritten,
+                                                                      const PlanRequest& request) {
+  const RecordedPlan& plan = *request.means.recorded;
+  absl::StatusOr<RewrittenGraph> tiled = TileAsRecorded(std::move(rewritten), plan);
+  if (!tiled.ok()) return Named(tiled.status(), plan);
+  return PlaceAsRecorded(*std::move(tiled), request);
 }
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlaceAsRecorded(RewrittenGraph rewritten,

@@ -23,8 +23,11 @@ PlanRequest RequestAsRecorded(std::shared_ptr<const RecordedPlan> recorded);
 // order that is none, chunks of other sizes or lifetimes, addresses that the validator refuses.
 // FailedPrecondition where this version or device has other kernels, or another processor.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanAsRecorded(Graph graph,
-                                                             const PlanRequest& request,
-                                                             const ReplacedListener& replaced);
+                                                             const PlanRequest& request);
+
+// The same for a graph whose passes have run.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewrittenAsRecorded(RewrittenGraph rewritten,
+                                                                      const PlanRequest& request);
 
 // The same for a graph that is rewritten and tiled already.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlaceAsRecorded(RewrittenGraph rewritten,

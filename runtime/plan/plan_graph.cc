@@ -7,6 +7,7 @@
 #include "runtime/plan/plan_as_recorded.h"
 #include "runtime/plan/stages.h"
 #include "runtime/plan/tiled_plan.h"
+#include "runtime/plan/total_plan.h"
 
 namespace ashlar {
 namespace {
@@ -52,17 +53,17 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(const Graph& graph, Pl
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request,
-                                                        const ReplacedListener& replaced) {
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request) {
   const Clock::time_point start = Clock::now();
   const auto& [wishes, means, checks] = request;
   if (means.recorded != nullptr) {
-    return Checked(PlanAsRecorded(std::move(graph), request, replaced), start);
+    return Checked(PlanAsRecorded(std::move(graph), request), start);
   }
+  if (wishes.total) return Checked(PlanWithinTotal(graph, request), start);
   const Graph untiled = wishes.budget ? graph : Graph();
-  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
-                          RewriteGraph(std::move(graph), wishes, means,
-                                       {wishes.tiled(), checks.measure_passes, replaced}));
+  ASHLAR_ASSIGN_OR_RETURN(
+      RewrittenGraph rewritten,
+      RewriteGraph(std::move(graph), wishes, means, {wishes.tiled(), checks.measure_passes}));
   return Checked(
       wishes.budget
           ? PlanWithinBudget(rewritten, request,

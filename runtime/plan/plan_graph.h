@@ -7,20 +7,17 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/passes/pass.h"
 #include "runtime/plan/plan_request.h"
 #include "runtime/plan/planned_graph.h"
 
 namespace ashlar {
 
-// As a whole, in the tiles that are wished for, in the tiles that a budget needs, or as recorded
-// (Means::recorded, plan_as_recorded.h). `replaced` is told of each constant that a pass has
-// replaced; may be empty.
+// As a whole, in the tiles that are wished for, in the tiles that a budget needs, as a budget for
+// the total needs it (total_plan.h), or as recorded (Means::recorded, plan_as_recorded.h).
 //
 // ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met; and
 // naming what is needed and what is there where the device's memory is too small for a session.
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request,
-                                                        const ReplacedListener& replaced = nullptr);
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request);
 
 // The plan of a graph whose passes have run and which is tiled as wished for, with kernels chosen
 // before: `kernels` are KernelIdentity by node.

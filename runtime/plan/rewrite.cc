@@ -48,9 +48,8 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const Wishes& wishes, c
   const HasKernel has_kernel = [&](const Operator& op) {
     return device->kernels().Find(op.type()) != nullptr;
   };
-  const PassContext context = {Operators(),      left ? Format::kDefault : device->image_format(),
-                               wishes.precision, device->runs_chains(),
-                               options.replaced, has_kernel};
+  const PassContext context = {Operators(), left ? Format::kDefault : device->image_format(),
+                               wishes.precision, device->runs_chains(), has_kernel};
   ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), has_kernel));
   std::vector<PassReport> reports;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(means.passes));

@@ -18,7 +18,6 @@ struct RewrittenGraph {
 struct RewriteOptions {
   bool tiled = false;  // for tiles, which are views where images lie in the device's format
   bool measure_passes = false;  // Checks
-  ReplacedListener replaced = nullptr;
 };
 
 // Runs the passes that `means` name.

@@ -7,6 +7,7 @@
 #include "memory/lower_bound.h"
 #include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/time_estimate.h"
+#include "runtime/plan/weight_limit.h"
 #include "runtime/schedule/ordered_plan.h"
 
 namespace ashlar {
@@ -88,6 +89,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   if (!arrangement.kernels.empty()) {
     ASHLAR_RETURN_IF_ERROR(KeepKernels(graph, arrangement.kernels, candidates));
   }
+  const ProcessorSpeed speed = SpeedOf(device, wishes.processor, wishes.threads);
+  LimitWeights(graph, model, speed, means.most_weights, candidates);
 
   // 4. Order, with the least workspaces.
   const bool recorded = means.workspace == WorkspaceSource::kRecorded;
@@ -117,8 +120,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   planned->plan = std::move(ordered.plan);
   planned->plan.plan.arena -= std::min(checks.understate_bytes, planned->plan.plan.arena);
 
-  planned->predicted_ms =
-      EstimateTime(graph, model, SpeedOf(device, wishes.processor, wishes.threads));
+  planned->predicted_ms = EstimateTime(graph, model, speed);
 
   // 7. Weights.
   planned->weights = PlanWeights(graph, model, planned->kernels, alignment);

@@ -6,9 +6,11 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
+#include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/parallel_for.h"
 #include "runtime/plan/stages.h"
 #include "runtime/plan/tiling_search.h"
@@ -65,6 +67,23 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanSpec(const RewrittenGraph& rew
   return planned;
 }
 
+// How tilings share the device's memory, with kernels that need little workspace; without
+// workspaces where they are not known on several threads at once.
+ArenaModel ArenaOn(Device& device, const PlanRequest& request) {
+  ArenaModel arena{StorageOn(device, request.means.inplace), {}};
+  arena.workspace = [&](const Graph& graph, const StorageModel& model) {
+    KernelPolicy policy = request.means.kernels;
+    policy.least_memory = true;
+    absl::StatusOr<KernelCandidates> kernels = absl::UnavailableError("");
+    if (device.is_host() && request.means.workspace == WorkspaceSource::kKernel) {
+      kernels = FindKernels(graph, model, device, request.wishes.processor, request.wishes.threads,
+                            policy, request.means.record.get());
+    }
+    return kernels.ok() ? LeastWorkspace(*kernels) : std::vector<int64_t>(graph.nodes().size(), 0);
+  };
+  return arena;
+}
+
 // Plans of tilings of one graph, made when they are asked for. Equal questions have equal answers:
 // what fits a budget does not depend on the budget.
 class TiledPlans {
@@ -74,17 +93,20 @@ class TiledPlans {
     std::unique_ptr<TiledPlans> plans(new TiledPlans(rewritten, request));
     const Wishes& wishes = request.wishes;
     ASHLAR_ASSIGN_OR_RETURN(plans->order_, OrderOf(rewritten.graph, wishes, request.means));
-    ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
+    ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(wishes.comp_node));
     plans->on_host_ = device->is_host();
     const ProcessorSpeed speed = SpeedOf(*device, wishes.processor, wishes.threads);
     TilingLimits limits;
     if (wishes.budget) limits.max_extra_flops = wishes.budget->max_extra_flops;
     ASHLAR_ASSIGN_OR_RETURN(plans->tilings_,
-                            SearchTilings(rewritten.graph, plans->order_.order, limits, speed));
+                            SearchTilings(rewritten.graph, plans->order_.order, limits, speed,
+                                          ArenaOn(*device, request)));
     return plans;
   }
 
   const FoundTilings& tilings() const { return tilings_; }
+  // No plan of the graph as it is needs less, bytes; 0 where nothing is known.
+  int64_t untiled_bound() const { return order_.bound_bytes; }
   // The kinds of plans of one tiling, as arguments `sparing`: one where sparing kernels are asked
   // for.
   std::vector<bool> kinds() const {
@@ -101,7 +123,9 @@ class TiledPlans {
     const Tiling* tiling;
     bool sparing;
   };
-  // The same for several, at once where the device lets planning go on in several threads.
+  // The same for several, at once where the device lets planning go on in several threads; null
+  // where the graph does not have the tiles: what is made of a segment may be too little for them
+  // where the one behind it does not need all.
   absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> Plan(
       const std::vector<Question>& questions) const {
     std::vector<absl::StatusOr<std::unique_ptr<PlannedGraph>>> answers(questions.size());
@@ -115,8 +139,8 @@ class TiledPlans {
     }
     std::vector<std::unique_ptr<PlannedGraph>> plans;
     for (auto& planned : answers) {
-      ASHLAR_RETURN_IF_ERROR(planned.status());
-      plans.push_back(*std::move(planned));
+      if (!planned.ok() && !planned.status().GetPayload(kNoSuchTiles)) return planned.status();
+      plans.push_back(planned.ok() ? *std::move(planned) : nullptr);
     }
     return plans;
   }
@@ -145,7 +169,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget,
     ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan(questions));
     // The fast kernels come first.
     const auto fits = std::find_if(planned.begin(), planned.end(), [&](const auto& plan) {
-      return plan->plan.plan.arena <= budget;
+      return plan != nullptr && plan->plan.plan.arena <= budget;
     });
     if (fits == planned.end()) continue;
     if (fastest == nullptr || (*fits)->predicted_ms < fastest->predicted_ms) {
@@ -174,10 +198,15 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(const TiledPlans& plans
     rest.remove_prefix(questions.size());
     ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan(questions));
     for (size_t i = 0; i < planned.size(); ++i) {
-      if (planned[i]->plan.plan.arena >= least()) continue;
+      if (planned[i] == nullptr || planned[i]->plan.plan.arena >= least()) continue;
       smallest = std::move(planned[i]);
       tiling = questions[i].tiling;
     }
+  }
+  const Tiling untiled;
+  if (smallest == nullptr) {  // none has the tiles that were expected of it
+    ASHLAR_ASSIGN_OR_RETURN(smallest, plans.Plan(untiled, /*sparing=*/true));
+    tiling = &untiled;
   }
   if (plans.kinds().size() == 1) return smallest;
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> fast, plans.Plan(*tiling, false));
@@ -203,7 +232,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
   std::unique_ptr<PlannedGraph> found;
   // Where images lie otherwise untiled, that is faster than any tiles.
-  if (device->leaves_images(wishes.precision, means.kernels)) {
+  const bool left = device->leaves_images(wishes.precision, means.kernels);
+  if (left) {
     ASHLAR_ASSIGN_OR_RETURN(found, untiled(/*sparing=*/false));
     if (found->plan.plan.arena > budget.bytes) found.reset();
   }
@@ -213,7 +243,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
   if (found != nullptr && !budget.find_smallest) return found;
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
   for (const bool sparing : plans->kinds()) {
-    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> whole, untiled(sparing));
+    if (!left && plans->untiled_bound() >= smallest->plan.plan.arena) break;
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> whole,
+                            left ? untiled(sparing) : plans->Plan(Tiling(), sparing));
     if (whole->plan.plan.arena < smallest->plan.plan.arena) smallest = std::move(whole);
   }
   const int64_t least = smallest->plan.plan.arena;
@@ -221,9 +253,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
     found = std::move(smallest);
   }
   if (found == nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no plan fits the budget of ", budget.bytes,
-                     " bytes; the smallest budget that would do is ", least));
+    return DoesNotFit(absl::StrCat("no plan fits the budget of ", budget.bytes,
+                                   " bytes; the smallest budget that would do is ", least),
+                      least);
   }
   found->smallest_budget = std::min(least, found->plan.plan.arena);
   return found;
@@ -259,11 +291,10 @@ absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
   int64_t last = std::numeric_limits<int64_t>::max();
   for (const Tiling& tiling : plans->tilings().best) {
     if (static_cast<double>(tiling.arena_bytes) > kNear * static_cast<double>(last)) continue;
-    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                            plans->Plan(tiling, /*sparing=*/false));
-    if (planned->plan.plan.arena >= last) continue;
-    last = planned->plan.plan.arena;
-    points.push_back(std::move(planned));
+    ASHLAR_ASSIGN_OR_RETURN(auto planned, plans->Plan({{&tiling, /*sparing=*/false}}));
+    if (planned[0] == nullptr || planned[0]->plan.plan.arena >= last) continue;
+    last = planned[0]->plan.plan.arena;
+    points.push_back(std::move(planned[0]));
   }
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
   if (smallest->plan.plan.arena < last) points.push_back(std::move(smallest));

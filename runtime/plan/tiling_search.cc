@@ -4,18 +4,23 @@
 #include "runtime/plan/tiling_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "graph/status.h"
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
+#include "runtime/plan/exact_tilings.h"
 #include "runtime/plan/graph_cuts.h"
 #include "runtime/plan/parallel_for.h"
 #include "runtime/plan/rewrite.h"
 #include "runtime/schedule/arena.h"
+#include "runtime/schedule/part_storage.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/schedule/storage.h"
 
@@ -23,30 +28,27 @@ namespace ashlar {
 namespace {
 
 constexpr size_t kMaxCuts = 16;       // between which segments are tried
+constexpr int kFewOperators = 24;     // of graphs between whose cuts all kinds of tiles are tried
 constexpr int64_t kMaxStrips = 128;   // of one segment
 constexpr int64_t kFirstStrips = 32;  // at most, when it is tried for the first time
+constexpr int kRefinements = 2;
+constexpr double kNormOrder = 8;
+constexpr size_t kExtended = 4;  // tilings of a small graph to which a second segment is added
+constexpr double kNearPeak = 0.95;
 // Over what the smallest tiling is expected to need: others that may have the smallest plan.
 constexpr double kNearlySmallest = 1.25;
 // What is slower has to be that much smaller.
 constexpr double kWorthWhile = 0.97;
 
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;  // bytes
+
 // One way to execute what lies between two cuts.
 struct Option {
   std::optional<TileSegment> segment;  // none: as it is
-  int64_t bytes = 0;                   // peak of one part
+  int64_t bytes = 0;                   // peak of one part; kNever where it cannot be
   double ms = 0;
   double flops = 0;  // computed again
 };
-
-// Bytes live at each position of the order.
-std::vector<int64_t> LiveBytes(const Graph& graph, const StorageModel& model,
-                               absl::Span<const int> order) {
-  const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
-  ArenaSimulator arena(graph, model, no_workspace);
-  std::vector<int64_t> live;
-  for (int node : order) live.push_back(arena.Run(node));
-  return live;
-}
 
 std::vector<int> AllNodes(const Graph& graph) {
   std::vector<int> nodes(graph.nodes().size());
@@ -77,48 +79,69 @@ std::vector<Tiling> BestOf(std::vector<Tiling> tilings) {
   return best;
 }
 
+// Whether images are tiled alike, and only where the batch is joined again differs: then the plans
+// differ by what waits there, which the estimate has to the byte.
+bool AreTiledAlike(const TileSpec& a, const TileSpec& b) {
+  const auto is_batch = [](const TileSpec& spec) {
+    return spec.segments.size() == 1 && spec.segments[0].kind == TileKind::kBatch;
+  };
+  return is_batch(a) && is_batch(b) && a.segments[0].count == b.segments[0].count &&
+         a.segments[0].inner == b.segments[0].inner;
+}
+
 class Search {
  public:
   Search(const Graph& graph, absl::Span<const int> order, const TilingLimits& limits,
-         const ProcessorSpeed& speed)
+         const ProcessorSpeed& speed, const ArenaModel& arena)
       : graph_(graph),
         order_(order),
         limits_(limits),
         speed_(speed),
-        model_(BuildStorageModel(graph, {})),
-        live_(LiveBytes(graph, model_, order)),
+        arena_(arena),
+        model_(BuildStorageModel(graph, arena.storage)),
         all_cuts_(FindCuts(graph, order)),
         flops_(WeightFlops(graph)) {}
 
   absl::StatusOr<FoundTilings> Run() {
     Tiling whole;
-    for (int64_t bytes : live_) whole.arena_bytes = std::max(whole.arena_bytes, bytes);
+    whole.arena_bytes = SimulatePeak(graph_, model_, order_, arena_.workspace(graph_, model_));
     whole.ms = EstimateTime(graph_, model_, speed_);
     found_.push_back(whole);
     if (all_cuts_.size() >= 2) {
       images_ = graph_.var(all_cuts_[0].var).type.shape.rank() > 0
                     ? graph_.var(all_cuts_[0].var).type.shape[0]
                     : 1;
+      few_ = CountOperators(graph_) <= kFewOperators && all_cuts_.size() <= kMaxCuts;
       ChooseCuts();
       TrySegments();
+      if (few_) TryAllKinds();
+      if (few_ && graph_.outputs().size() > 1) TryBranches();
       TryAllParts();
       // Segments that turned out to be of use are tried in other numbers of strips.
-      RefineUsed(BestOf(found_));
-      TryAllParts();
+      for (int round = 0; round < kRefinements; ++round) {
+        std::vector<Tiling> useful = BestOf(found_);
+        for (Tiling& tiling : Smallest()) useful.push_back(std::move(tiling));
+        RefineUsed(useful);
+        TryAllParts();
+      }
     }
+    if (few_) TryExactly();
     return FoundTilings{BestOf(found_), Smallest()};
   }
 
  private:
   int64_t BytesOf(const GraphCut& cut) const { return graph_.var(cut.var).type.bytes(); }
   int IdOf(const GraphCut& cut) const { return graph_.node(graph_.var(cut.var).producer).id; }
+  bool IsInput(const GraphCut& cut) const {
+    return graph_.node(graph_.var(cut.var).producer).op->role() == Role::kInput;
+  }
+  bool IsOutput(const GraphCut& cut) const {
+    return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
+                       [&](const Binding& output) { return output.var == cut.var; });
+  }
   // The caller's tensors are not in the arena.
   int64_t ArenaBytesOf(const GraphCut& cut) const {
-    if (graph_.node(graph_.var(cut.var).producer).op->role() == Role::kInput) return 0;
-    for (const Binding& output : graph_.outputs()) {
-      if (output.var == cut.var) return 0;
-    }
-    return BytesOf(cut);
+    return IsInput(cut) || IsOutput(cut) ? 0 : BytesOf(cut);
   }
 
   // Cuts that are no larger than their neighbours: what lies whole between segments should be
@@ -127,8 +150,9 @@ class Search {
     std::vector<GraphCut> small;
     for (size_t i = 0; i < all_cuts_.size(); ++i) {
       const bool end = i == 0 || i + 1 == all_cuts_.size();
-      if (end || (BytesOf(all_cuts_[i]) <= BytesOf(all_cuts_[i - 1]) &&
-                  BytesOf(all_cuts_[i]) <= BytesOf(all_cuts_[i + 1]))) {
+      if (end || few_ ||
+          (BytesOf(all_cuts_[i]) <= BytesOf(all_cuts_[i - 1]) &&
+           BytesOf(all_cuts_[i]) <= BytesOf(all_cuts_[i + 1]))) {
         small.push_back(all_cuts_[i]);
       }
     }
@@ -154,16 +178,73 @@ class Search {
     }
     std::vector<Trial> trials;
     for (const auto& [ends, options] : options_) {
-      const auto& [i, j] = ends;
-      if (!used.contains({IdOf(cuts_[i]), IdOf(cuts_[j])})) continue;
+      const auto& [i, j, images] = ends;
+      if (!used.contains({IdOf(cuts_[i]), IdOf(cuts_[j])}) || !refined_.insert(ends).second) {
+        continue;
+      }
       const int64_t rows = Rows(graph_.var(cuts_[j].var).type);
       for (const int64_t strips : {rows / 4, rows / 2, rows, 2 * rows, 4 * rows, 8 * rows}) {
-        trials.push_back({i, j, TileKind::kLines, strips, 1});
+        trials.push_back({i, j, TileKind::kLines, strips, 1, images});
       }
       // Without lines to be kept, but with rows computed twice.
       for (const int64_t strips : {2, 3, 4}) {
-        trials.push_back({i, j, TileKind::kRows, strips, 1});
-        trials.push_back({i, j, TileKind::kGrid, strips, strips});
+        trials.push_back({i, j, TileKind::kRows, strips, 1, images});
+        trials.push_back({i, j, TileKind::kGrid, strips, strips, images});
+      }
+    }
+    Try(trials);
+  }
+
+  // Each segment of a small graph in all kinds of tiles, of one image and of all.
+  void TryAllKinds() {
+    std::vector<Trial> trials;
+    for (const int64_t images : std::set<int64_t>{1, images_}) {
+      for (size_t j = 1; j < cuts_.size(); ++j) {
+        const TensorType& made = graph_.var(cuts_[j].var).type;
+        const int64_t columns = made.shape.rank() == 4 ? made.shape[3] : 0;
+        for (size_t i = 0; i < j; ++i) {
+          const int64_t rows = Rows(graph_.var(cuts_[i].var).type);
+          for (const int64_t strips : std::set<int64_t>{2, rows / 2, rows}) {
+            trials.push_back({i, j, TileKind::kLines, strips, 1, images});
+          }
+          for (const int64_t strips : std::set<int64_t>{2, 3, 4, Rows(made)}) {
+            trials.push_back({i, j, TileKind::kRows, strips, 1, images});
+            const int64_t across = std::min(columns, strips);
+            trials.push_back({i, j, TileKind::kGrid, strips, across, images});
+          }
+        }
+      }
+    }
+    Try(trials);
+  }
+
+  // What leads to one of several outputs, which is no cut where the others do not depend on it, in
+  // all kinds of tiles, of all images or of one after the other.
+  void TryBranches() {
+    std::vector<Trial> trials;
+    const size_t end = cuts_.size() - 1;
+    for (size_t i = 0; i < end; ++i) {
+      for (const Binding& output : graph_.outputs()) {
+        const Var& made = graph_.var(output.var);
+        const int from = IdOf(cuts_[i]), to = graph_.node(made.producer).id;
+        const auto add = [&](TileKind kind, int64_t count, int64_t count_width,
+                             std::vector<TileSegment> inner) {
+          if (count < 2) return;
+          const TileSegment segment{from, to, kind, count, count_width, std::move(inner)};
+          trials.push_back({i, end, kind, count, count_width, images_, segment});
+          if (kind == TileKind::kBatch || images_ == 1) return;
+          const TileSegment batch{from, to, TileKind::kBatch, images_, 1, {segment}};
+          trials.push_back({i, end, TileKind::kBatch, images_, 1, images_, batch});
+        };
+        add(TileKind::kBatch, images_, 1, {});
+        const int64_t rows = Rows(graph_.var(cuts_[i].var).type);
+        for (const int64_t strips : std::set<int64_t>{2, rows / 2, rows}) {
+          add(TileKind::kLines, strips, 1, {});
+        }
+        for (const int64_t strips : {2, 3, 4}) {
+          add(TileKind::kRows, strips, 1, {});
+          add(TileKind::kGrid, strips, strips, {});
+        }
       }
     }
     Try(trials);
@@ -174,6 +255,8 @@ class Search {
     size_t i = 0, j = 0;
     TileKind kind = TileKind::kLines;
     int64_t count = 0, count_width = 1;
+    int64_t images = 1;
+    std::optional<TileSegment> segment = std::nullopt;  // instead of all that lies between them
   };
 
   // Each segment between two cuts in strips, for a first look.
@@ -183,7 +266,7 @@ class Search {
       for (size_t i = 0; i < j; ++i) {
         // Nothing is gained where the ends alone are as large as all that happens between them.
         const int64_t ends = (ArenaBytesOf(cuts_[i]) + BytesOf(cuts_[j])) / images_;
-        if (ends >= AsItIsPeak(cuts_[i], cuts_[j])) continue;
+        if (ends >= AsItIsPeak(i, j)) continue;
         const int64_t strips = std::min({2 * Rows(graph_.var(cuts_[j].var).type),
                                          Rows(graph_.var(cuts_[i].var).type), kFirstStrips});
         trials.push_back({i, j, TileKind::kLines, strips, 1});
@@ -200,22 +283,36 @@ class Search {
       const GraphCut &from = cuts_[trial.i], &to = cuts_[trial.j];
       const bool lines = trial.kind == TileKind::kLines;
       const int64_t rows = Rows(graph_.var((lines ? from : to).var).type);
-      if (trial.count < 2 || trial.count > std::min(rows, kMaxStrips)) return;
-      options[k] = Tiled(from, to, trial.kind, trial.count, trial.count_width);
+      const bool fits = trial.count >= 2 && trial.count <= std::min(rows, kMaxStrips);
+      if (!fits && !trial.segment) return;
+      options[k] = Tiled(from, to, trial);
     });
     for (size_t k = 0; k < trials.size(); ++k) {
       if (!options[k] || options[k]->flops > limits_.max_extra_flops * flops_) continue;
-      options_[{trials[k].i, trials[k].j}].push_back(*std::move(options[k]));
+      options_[{trials[k].i, trials[k].j, trials[k].images}].push_back(*std::move(options[k]));
     }
   }
 
-  // The peak of what lies between two cuts as it is, for so many images.
+  // The peak of a graph between two cuts (GraphBetween) for so many images, in its order. In a part
+  // of the batch the caller's output is a tensor of the arena, from which it is copied.
+  int64_t PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to,
+                 int64_t images) const {
+    const StorageModel model = BuildPartStorageModel(
+        part, arena_.storage, {!IsInput(from), !IsOutput(to) || images < images_});
+    return ScheduleAsGiven(part, model, arena_.workspace(part, model)).peak_bytes;
+  }
+
+  // What lies between two cuts as it is, for so many images.
   Option AsItIs(const GraphCut& from, const GraphCut& to, int64_t images) {
     Option option;
-    for (int i = from.position + 1; i <= to.position; ++i) {
-      option.bytes = std::max(option.bytes, live_[i]);
+    if (const auto part = GraphBetween(graph_, order_, from, to, images); part.ok()) {
+      option.bytes = PeakOf(*part, from, to, images);
+    } else if (images < images_) {
+      // It names the number of images; tiles rewrite that.
+      option.bytes = AsItIs(from, to, images_).bytes / images_ * images;
+    } else {
+      option.bytes = kNever;
     }
-    option.bytes = option.bytes / images_ * images;
     const double share = static_cast<double>(images) / static_cast<double>(images_);
     for (int i = from.position + 1; i <= to.position; ++i) {
       option.ms += EstimateOperator(graph_, model_, order_[i], speed_, share);
@@ -223,69 +320,67 @@ class Search {
     return option;
   }
 
-  // The same executed as `kind` says; nullopt where it cannot be.
-  std::optional<Option> Tiled(const GraphCut& from, const GraphCut& to, TileKind kind,
-                              int64_t count, int64_t count_width) const {
-    const absl::StatusOr<Graph> part = GraphBetween(graph_, order_, from, to, 1);
+  // The same executed as `trial` says; nullopt where it cannot be.
+  std::optional<Option> Tiled(const GraphCut& from, const GraphCut& to, const Trial& trial) const {
+    const absl::StatusOr<Graph> part = GraphBetween(graph_, order_, from, to, trial.images);
     if (!part.ok()) return std::nullopt;
     Option option;
-    option.segment = TileSegment{IdOf(from), IdOf(to), kind, count, count_width, {}};
+    option.segment = trial.segment.value_or(
+        TileSegment{IdOf(from), IdOf(to), trial.kind, trial.count, trial.count_width, {}});
     const absl::StatusOr<Graph> tiled =
         Tile(*part, {{*option.segment}}, AllNodes(*part), Operators());
     if (!tiled.ok()) return std::nullopt;
-    const StorageModel model = BuildStorageModel(*tiled, {});
-    const std::vector<int64_t> no_workspace(tiled->nodes().size(), 0);
-    option.bytes =
-        ScheduleAsGiven(*tiled, model, no_workspace).peak_bytes + ArenaBytesOf(from) / images_;
-    option.ms = EstimateTime(*tiled, model, speed_);
+    option.bytes = PeakOf(*tiled, from, to, trial.images);
+    option.ms = EstimateTime(*tiled, BuildStorageModel(*tiled, arena_.storage), speed_);
     option.flops = std::max(0.0, WeightFlops(*tiled) - WeightFlops(*part));
     return option;
   }
 
-  // Ways between cuts `i` and `j` of cuts_ for one image.
-  const std::vector<Option>& Between(size_t i, size_t j) const {
+  // Ways between cuts `i` and `j` of cuts_ for so many images.
+  const std::vector<Option>& Between(size_t i, size_t j, int64_t images) const {
     static const std::vector<Option> none;
-    const auto entry = options_.find({i, j});
+    const auto entry = options_.find({i, j, images});
     return entry == options_.end() ? none : entry->second;
   }
 
-  int64_t AsItIsPeak(const GraphCut& from, const GraphCut& to) const {
+  // Of one image.
+  int64_t AsItIsPeak(size_t first, size_t last) {
     int64_t peak = 0;
-    for (int i = from.position + 1; i <= to.position; ++i) peak = std::max(peak, live_[i]);
+    for (size_t i = first; i < last; ++i) peak = std::max(peak, Whole(i, images_).bytes);
     return peak / images_;
   }
 
   struct Step {
     size_t from = 0;
     const Option* option = nullptr;
-    double ms = 0, flops = 0;
+    double cost = 0, flops = 0;
     bool reached = false;
   };
 
-  // The fastest way from the first of cuts_ to `last` for `images` images, none of whose steps
-  // needs more than `budget`; empty where there is none.
-  std::vector<const Option*> Fastest(size_t last, int64_t images, int64_t budget) {
+  // The way from cut `first` of cuts_ to `last` for `images` images whose steps cost least in all,
+  // each of them no more than `budget` bytes; empty where there is none.
+  std::vector<const Option*> Cheapest(size_t first, size_t last, int64_t images, int64_t budget,
+                                      absl::FunctionRef<double(const Option&)> cost) {
     std::vector<Step> steps(last + 1);
-    steps[0].reached = true;
-    for (size_t j = 1; j <= last; ++j) {
-      for (size_t i = 0; i < j; ++i) {
+    steps[first].reached = true;
+    for (size_t j = first + 1; j <= last; ++j) {
+      for (size_t i = first; i < j; ++i) {
         if (!steps[i].reached) continue;
         const auto take = [&](const Option& option) {
-          const double ms = steps[i].ms + option.ms, flops = steps[i].flops + option.flops;
-          if (option.bytes > budget || (steps[j].reached && steps[j].ms <= ms)) return;
+          const double sum = steps[i].cost + cost(option), flops = steps[i].flops + option.flops;
+          if (option.bytes > budget || (steps[j].reached && steps[j].cost <= sum)) return;
           if (flops * static_cast<double>(images_ / images) > limits_.max_extra_flops * flops_) {
             return;
           }
-          steps[j] = {i, &option, ms, flops, true};
+          steps[j] = {i, &option, sum, flops, true};
         };
         if (j == i + 1) take(Whole(i, images));
-        if (images > 1) continue;
-        for (const Option& option : Between(i, j)) take(option);
+        for (const Option& option : Between(i, j, images)) take(option);
       }
     }
     std::vector<const Option*> path;
     if (!steps[last].reached) return path;
-    for (size_t j = last; j > 0; j = steps[j].from) path.push_back(steps[j].option);
+    for (size_t j = last; j > first; j = steps[j].from) path.push_back(steps[j].option);
     std::reverse(path.begin(), path.end());
     return path;
   }
@@ -307,60 +402,149 @@ class Search {
     return entry->second;
   }
 
+  using Path = std::vector<const Option*>;
+
+  static int64_t PeakOf(const Path& path) {
+    int64_t bytes = 0;
+    for (const Option* option : path) bytes = std::max(bytes, option->bytes);
+    return bytes;
+  }
+
+  // Every peak that some step between two of cuts_ can have.
+  std::set<int64_t> Budgets(size_t first, size_t last, int64_t images) {
+    std::set<int64_t> budgets;
+    for (size_t j = first + 1; j <= last; ++j) {
+      budgets.insert(Whole(j - 1, images).bytes);
+      for (size_t i = first; i < j; ++i) {
+        for (const Option& option : Between(i, j, images)) budgets.insert(option.bytes);
+      }
+    }
+    return budgets;
+  }
+
   // Splits the batch into `parts` up to each cut in turn.
   void TryParts(int64_t parts) {
-    const int64_t images = images_ / parts;
-    for (size_t last = 1; last < cuts_.size(); ++last) {
-      if (parts == 1 && last + 1 < cuts_.size()) continue;
+    const size_t end = cuts_.size() - 1;
+    for (size_t last = 1; last <= end; ++last) {
+      if (parts == 1 && last < end) continue;
       if (parts > 1 && !SplitsBatch(last)) break;
       // What is behind the cut, for all images.
-      double rest_ms = 0;
-      int64_t rest_bytes = 0;
-      for (size_t i = last; i + 1 < cuts_.size(); ++i) {
-        rest_ms += Whole(i, images_).ms;
-        rest_bytes = std::max(rest_bytes, Whole(i, images_).bytes);
+      std::vector<Path> rests = {{}};
+      if (last < end) rests = PathsWithin(last, end, images_);
+      if (rests.empty() || PeakOf(rests[0]) > found_[0].arena_bytes) continue;
+      const int64_t waiting = parts == 1 ? 0 : BytesOf(cuts_[last]) / parts * (parts - 1);
+      const std::vector<Path> paths = PathsWithin(0, last, images_ / parts);
+      for (const Path& path : paths) {
+        // The last that is no larger, or the smallest.
+        const auto rest = std::find_if(rests.rbegin(), std::prev(rests.rend()), [&](const Path& r) {
+          return PeakOf(r) <= PeakOf(path) + waiting;
+        });
+        Add(path, parts, cuts_[last], waiting, *rest);
       }
-      if (rest_bytes > found_[0].arena_bytes) continue;
-      const int64_t waiting = parts == 1 ? 0 : ArenaBytesOf(cuts_[last]) / parts * (parts - 1);
-      // Every peak that some step can have is a budget.
-      std::set<int64_t> budgets;
-      for (size_t j = 1; j <= last; ++j) {
-        budgets.insert(Whole(j - 1, images).bytes);
-        for (size_t i = 0; images == 1 && i < j; ++i) {
-          for (const Option& option : Between(i, j)) budgets.insert(option.bytes);
-        }
-      }
-      int64_t used = -1;  // the peak of the tiling found last
-      for (int64_t budget : budgets) {
-        if (budget <= used) continue;
-        const std::vector<const Option*> path = Fastest(last, images, budget);
-        if (path.empty()) continue;
-        Tiling tiling = Compose(path, parts, cuts_[last]);
-        used = tiling.arena_bytes;
-        tiling.arena_bytes = std::max(tiling.arena_bytes + waiting, rest_bytes);
-        tiling.ms += rest_ms;
-        found_.push_back(std::move(tiling));
+      if (paths.empty()) continue;
+      for (const Path& path : Roomy(last, images_ / parts, PeakOf(paths[0]))) {
+        Add(path, parts, cuts_[last], waiting, rests[0]);
       }
     }
   }
 
-  Tiling Compose(const std::vector<const Option*>& path, int64_t parts,
-                 const GraphCut& last) const {
+  // The fastest between two of cuts_ within each budget, the smallest first.
+  std::vector<Path> PathsWithin(size_t first, size_t last, int64_t images) {
+    std::vector<Path> paths;
+    for (const int64_t budget : Budgets(first, last, images)) {
+      if (budget >= kNever || (!paths.empty() && budget <= PeakOf(paths.back()))) continue;
+      Path path = Cheapest(first, last, images, budget, [](const Option& o) { return o.ms; });
+      if (!path.empty()) paths.push_back(std::move(path));
+    }
+    return paths;
+  }
+
+  // Ways within the smallest peak that leave room beside it, where a plan has fewer gaps: the
+  // fastest with the fewest steps near the peak, and the one whose steps are small. A norm of high
+  // order weighs the largest of them most.
+  std::vector<Path> Roomy(size_t last, int64_t images, int64_t peak) {
+    const auto share = [&](const Option& option) {
+      return static_cast<double>(option.bytes) / static_cast<double>(std::max<int64_t>(1, peak));
+    };
+    const double slowest = 1e3 * (1 + found_[0].ms);
+    return {Cheapest(0, last, images, peak,
+                     [&](const Option& o) { return o.ms + (share(o) > kNearPeak ? slowest : 0); }),
+            Cheapest(0, last, images, peak,
+                     [&](const Option& o) { return std::pow(share(o), kNormOrder); })};
+  }
+
+  // The batch in `parts` up to `last`, where `waiting` bytes wait for the last of them, then
+  // `rest`.
+  void Add(const Path& path, int64_t parts, const GraphCut& last, int64_t waiting,
+           const Path& rest) {
+    if (path.empty()) return;
     Tiling tiling;
     double flops = 0;
-    for (const Option* option : path) {
-      if (option->segment) tiling.spec.segments.push_back(*option->segment);
-      tiling.arena_bytes = std::max(tiling.arena_bytes, option->bytes);
-      tiling.ms += option->ms * static_cast<double>(parts);
-      flops += option->flops * static_cast<double>(parts);
-    }
-    tiling.extra_flops = flops_ > 0 ? flops / flops_ : 0;
+    const auto add = [&](const Path& options, int64_t times) {
+      for (const Option* option : options) {
+        if (option->segment) tiling.spec.segments.push_back(*option->segment);
+        tiling.ms += option->ms * static_cast<double>(times);
+        flops += option->flops * static_cast<double>(times);
+      }
+    };
+    add(path, parts);
     if (parts > 1) {
       TileSegment batch{IdOf(cuts_[0]), IdOf(last), TileKind::kBatch,
                         parts,          1,          std::move(tiling.spec.segments)};
       tiling.spec.segments = {std::move(batch)};
     }
-    return tiling;
+    add(rest, 1);
+    tiling.arena_bytes = std::max(PeakOf(path) + waiting, PeakOf(rest));
+    tiling.extra_flops = flops_ > 0 ? flops / flops_ : 0;
+    if (tiling.extra_flops <= limits_.max_extra_flops) found_.push_back(std::move(tiling));
+  }
+
+  std::vector<Tiling> Exactly(const std::vector<TileSpec>& specs) const {
+    return ExactTilings(graph_, order_, specs, limits_, speed_, arena_);
+  }
+
+  // Of a small graph all that was found, and with the batch split each segment in its tiles, the
+  // best of these also with a second one: in place of what was found by estimates.
+  void TryExactly() {
+    std::vector<TileSpec> specs;
+    const auto add = [&](const TileSpec& spec) {
+      if (!spec.empty() && std::find(specs.begin(), specs.end(), spec) == specs.end()) {
+        specs.push_back(spec);
+      }
+    };
+    for (const Tiling& tiling : found_) add(tiling.spec);
+    std::vector<Tiling> exact = Exactly(specs);
+    size_t last = images_ > 1 ? 1 : 0;
+    while (last > 0 && last + 1 < cuts_.size() && SplitsBatch(last + 1)) ++last;
+    if (last > 0 && SplitsBatch(last)) {
+      std::vector<TileSegment> segments;
+      for (const auto& [ends, options] : options_) {
+        if (std::get<1>(ends) > last || std::get<2>(ends) != 1) continue;
+        for (const Option& option : options) segments.push_back(*option.segment);
+      }
+      TileSegment batch{IdOf(cuts_[0]), IdOf(cuts_[last]), TileKind::kBatch, images_, 1, {}};
+      specs.clear();
+      for (const TileSegment& segment : segments) {
+        batch.inner = {segment};
+        add({{batch}});
+      }
+      std::vector<Tiling> best = Exactly(specs);
+      exact.insert(exact.end(), best.begin(), best.end());
+      std::stable_sort(best.begin(), best.end(), [](const Tiling& a, const Tiling& b) {
+        return a.arena_bytes < b.arena_bytes;
+      });
+      best.resize(std::min(best.size(), kExtended));
+      specs.clear();
+      for (const Tiling& tiling : best) {
+        for (const TileSegment& segment : segments) {
+          batch.inner = {tiling.spec.segments[0].inner[0], segment};
+          add({{batch}});
+        }
+      }
+      for (Tiling& tiling : Exactly(specs)) exact.push_back(std::move(tiling));
+    }
+    found_.resize(1);
+    for (Tiling& tiling : exact) found_.push_back(std::move(tiling));
   }
 
   std::vector<Tiling> Smallest() {
@@ -368,16 +552,17 @@ class Search {
     std::stable_sort(smallest.begin(), smallest.end(), [](const Tiling& a, const Tiling& b) {
       return std::pair(a.arena_bytes, a.ms) < std::pair(b.arena_bytes, b.ms);
     });
-    const double most = kNearlySmallest * static_cast<double>(smallest[0].arena_bytes);
+    const double most = few_ ? std::numeric_limits<double>::infinity()
+                             : kNearlySmallest * static_cast<double>(smallest[0].arena_bytes);
     std::vector<Tiling> result;
     for (Tiling& tiling : smallest) {
       if (static_cast<double>(tiling.arena_bytes) > most) break;
       // Equal in both: the same, or ends in other copies.
-      if (!result.empty() && result.back().arena_bytes == tiling.arena_bytes &&
-          result.back().ms == tiling.ms) {
-        continue;
-      }
-      result.push_back(std::move(tiling));
+      const bool known = std::any_of(result.begin(), result.end(), [&](const Tiling& other) {
+        return few_ ? other.spec == tiling.spec
+                    : other.spec == tiling.spec || AreTiledAlike(other.spec, tiling.spec);
+      });
+      if (!known) result.push_back(std::move(tiling));
     }
     return result;
   }
@@ -386,24 +571,27 @@ class Search {
   const absl::Span<const int> order_;
   const TilingLimits limits_;
   const ProcessorSpeed speed_;
+  const ArenaModel& arena_;
   const StorageModel model_;
-  const std::vector<int64_t> live_;  // by position
   const std::vector<GraphCut> all_cuts_;
   const double flops_;
   int64_t images_ = 1;
+  bool few_ = false;  // kFewOperators
   std::vector<GraphCut> cuts_;
-  std::map<std::pair<size_t, size_t>, std::vector<Option>> options_;  // by two cuts
-  std::map<std::pair<size_t, int64_t>, Option> whole_;                // by cut and images
-  std::map<size_t, bool> splits_batch_;                               // by cut
+  // By two cuts and images.
+  std::map<std::tuple<size_t, size_t, int64_t>, std::vector<Option>> options_;
+  std::set<std::tuple<size_t, size_t, int64_t>> refined_;
+  std::map<std::pair<size_t, int64_t>, Option> whole_;  // by cut and images
+  std::map<size_t, bool> splits_batch_;                 // by cut
   std::vector<Tiling> found_;
 };
 
 }  // namespace
 
 absl::StatusOr<FoundTilings> SearchTilings(const Graph& graph, absl::Span<const int> order,
-                                           const TilingLimits& limits,
-                                           const ProcessorSpeed& speed) {
-  return Search(graph, order, limits, speed).Run();
+                                           const TilingLimits& limits, const ProcessorSpeed& speed,
+                                           const ArenaModel& arena) {
+  return Search(graph, order, limits, speed, arena).Run();
 }
 
 }  // namespace ashlar

@@ -3,6 +3,7 @@
 #define ASHLAR_RUNTIME_PLAN_TILING_SEARCH_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -11,10 +12,11 @@
 #include "graph/graph.h"
 #include "graph/tiling/tile_spec.h"
 #include "runtime/plan/time_estimate.h"
+#include "runtime/schedule/storage.h"
 
 namespace ashlar {
 
-// A rewrite and what is expected of it. Alignment and workspaces are not in it: plans tell.
+// A rewrite and what is expected of it. Alignment is not in it: plans tell.
 struct Tiling {
   TileSpec spec;
   int64_t arena_bytes = 0;
@@ -24,6 +26,13 @@ struct Tiling {
 
 struct TilingLimits {
   double max_extra_flops = std::numeric_limits<double>::infinity();  // a ratio
+};
+
+// How what is tiled shares memory, and what workspace it needs at least: bytes by node. Asked in
+// several threads at once.
+struct ArenaModel {
+  StorageOptions storage;
+  std::function<std::vector<int64_t>(const Graph&, const StorageModel&)> workspace;
 };
 
 struct FoundTilings {
@@ -41,7 +50,8 @@ struct FoundTilings {
 // segments, found by dynamic programming: each stays whole, or is executed in lines, rows or a grid
 // of tiles.
 absl::StatusOr<FoundTilings> SearchTilings(const Graph& graph, absl::Span<const int> order,
-                                           const TilingLimits& limits, const ProcessorSpeed& speed);
+                                           const TilingLimits& limits, const ProcessorSpeed& speed,
+                                           const ArenaModel& arena);
 
 }  // namespace ashlar
 

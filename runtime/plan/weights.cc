@@ -1,6 +1,9 @@
 #include "runtime/plan/weights.h"
 
+#include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -81,6 +84,42 @@ void ShareWeights(absl::Span<const WeightsUser> users, int64_t alignment) {
   for (const WeightsUser& user : users) user.plan->bytes = bytes;
 }
 
+std::vector<int> PackingOrder(const WeightsPlan& plan) {
+  std::vector<int> order(plan.entries.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return plan.entries[a].bytes > plan.entries[b].bytes; });
+  return order;
+}
+
+namespace {
+
+// Only a tensor that has bytes of its own could be written to.
+bool OwnsBytes(HostTensor tensor) { return tensor.mutable_raw() != nullptr; }
+
+}  // namespace
+
+int64_t PackingPeak(const Graph& graph, const WeightsPlan& plan) {
+  int64_t owned = 0;  // by the graph, and not packed
+  std::set<int> seen;
+  for (const WeightEntry& entry : plan.entries) {
+    const HostTensor& source = graph.constant(entry.var)->source();
+    if (OwnsBytes(source) && seen.insert(entry.var).second) owned += source.bytes();
+  }
+  int64_t packed = 0, peak = owned;
+  for (const int index : PackingOrder(plan)) {
+    const WeightEntry& entry = plan.entries[index];
+    const HostTensor& value = *graph.constant(entry.var);
+    const HostTensor& source = value.source();
+    packed += entry.bytes;
+    const int64_t mapped = OwnsBytes(source) ? 0 : source.bytes();
+    const int64_t computed = &source == &value ? 0 : value.bytes();
+    peak = std::max(peak, packed + owned + mapped + computed);
+    if (OwnsBytes(source) && seen.erase(entry.var) > 0) owned -= source.bytes();
+  }
+  return peak;
+}
+
 namespace {
 
 absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device& device,
@@ -96,9 +135,9 @@ absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device&
 
 absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool) {
   if (entry.elsewhere) return absl::OkStatus();
-  return Annotate(
-      PackInto(entry, *graph.constant(entry.var), device, static_cast<char*>(pool) + entry.offset),
-      absl::StrCat("weights ", graph.var(entry.var).name));
+  return Annotate(PackInto(entry, graph.constant(entry.var)->Computed(), device,
+                           static_cast<char*>(pool) + entry.offset),
+                  absl::StrCat("weights ", graph.var(entry.var).name));
 }
 
 }  // namespace ashlar

@@ -49,6 +49,15 @@ struct WeightsUser {
 };
 void ShareWeights(absl::Span<const WeightsUser> users, int64_t alignment);
 
+// Indices of the entries in the order in which they are best packed, the largest first: while one
+// is packed it is in memory several times, and the more so the earlier is the least in all.
+std::vector<int> PackingOrder(const WeightsPlan& plan);
+
+// The most bytes that packing into the pool takes, with the pool: an entry that is packed has its
+// constant beside it, in memory and, where that is deferred, as what it is computed from; and
+// constants of graphs that own theirs are there until they are packed.
+int64_t PackingPeak(const Graph& graph, const WeightsPlan& plan);
+
 // Fills the place of one entry in the pool, `plan.bytes` at `pool` in the device's memory.
 absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool);
 

@@ -22,16 +22,25 @@ struct MemoryBudget {
   bool find_smallest = false;
 };
 
+// A limit to all that a process takes for a model while it loads and runs it (MemoryNeed), for
+// which kernels with smaller weights are taken, and tiles, where it must be.
+struct TotalBudget {
+  int64_t bytes = 0;
+  int64_t process_bytes = 0;  // MemoryNeed::process
+  // Where nothing fits, return the plan that needs least.
+  bool find_smallest = false;
+};
+
 struct Wishes {
   CompNode comp_node;
   // What the kernels are for, and with it what the plan depends on: equal requests give equal plans
-  // on every machine, but for operators that only oneDNN computes (MatrixMul of two computed
-  // matrices). nullopt: the device's own, of which libraries may know more.
+  // on every machine. nullopt: the device's own.
   std::optional<Processor> processor;
   int threads = 1;
   DType precision = DType::kFloat32;  // Float16 or BFloat16: where PrecisionRule allows
   TileSpec tiles;
   std::optional<MemoryBudget> budget;  // finds `tiles`
+  std::optional<TotalBudget> total;    // finds `budget` and Means::most_weights
 
   bool tiled() const { return budget.has_value() || !tiles.empty(); }
 };

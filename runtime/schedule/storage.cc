@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/schedule/part_storage.h"
 
 namespace ashlar {
 namespace {
@@ -15,15 +16,18 @@ bool ReadsOnDevice(const OperatorNode& node, size_t input) {
   return node.op->input_use(static_cast<int>(input)) == InputUse::kDeviceValue;
 }
 
-Pool PoolOf(const OperatorNode& node, int output) {
-  if (node.op->role() == Role::kInput && output == 0) return Pool::kInput;
+Pool PoolOf(const OperatorNode& node, int output, const PartEnds& ends) {
+  if (node.op->role() == Role::kInput && output == 0) {
+    return ends.inputs_in_arena ? Pool::kArena : Pool::kInput;
+  }
   if (node.op->role() == Role::kConstant) return Pool::kWeights;
   return Pool::kArena;
 }
 
 class Builder {
  public:
-  Builder(const Graph& graph, const StorageOptions& options) : graph_(graph), options_(options) {
+  Builder(const Graph& graph, const StorageOptions& options, const PartEnds& ends)
+      : graph_(graph), options_(options), ends_(ends) {
     const size_t nodes = graph.nodes().size();
     model_.scheduled = ScheduledNodes(graph);
     model_.views.resize(graph.vars().size());
@@ -70,7 +74,7 @@ class Builder {
       model_.views[output] = {static_cast<int>(model_.storages.size()), 0};
       model_.writes[index].push_back(static_cast<int>(model_.storages.size()));
       model_.storages.push_back(
-          {output, var.type.bytes(), PoolOf(node, static_cast<int>(i)), index, -1, {}});
+          {output, var.type.bytes(), PoolOf(node, static_cast<int>(i), ends_), index, -1, {}});
     }
   }
 
@@ -93,7 +97,7 @@ class Builder {
       const int storage = model_.views[graph_.inputs()[i].var].storage;
       if (storage >= 0) model_.storages[storage].binding = static_cast<int>(i);
     }
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+    for (size_t i = 0; i + ends_.last_output_in_arena < graph_.outputs().size(); ++i) {
       const int var = graph_.outputs()[i].var;
       if (!CoversStorage(var) || graph_.var(var).type.format != Format::kDefault) continue;
       Storage& storage = model_.storages[model_.views[var].storage];
@@ -148,6 +152,7 @@ class Builder {
 
   const Graph& graph_;
   const StorageOptions options_;
+  const PartEnds ends_;
   StorageModel model_;
   std::vector<Aliasing> aliasing_ = std::vector<Aliasing>(graph_.nodes().size());  // by node
   std::vector<bool> placed_ = std::vector<bool>(graph_.vars().size(), false);      // by storage
@@ -184,7 +189,12 @@ std::vector<bool> ScheduledNodes(const Graph& graph) {
 }
 
 StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options) {
-  return Builder(graph, options).Build();
+  return Builder(graph, options, {}).Build();
+}
+
+StorageModel BuildPartStorageModel(const Graph& graph, const StorageOptions& options,
+                                   const PartEnds& ends) {
+  return Builder(graph, options, ends).Build();
 }
 
 }  // namespace ashlar

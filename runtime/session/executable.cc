@@ -7,8 +7,10 @@
 
 #include "graph/status.h"
 #include "opr/table.h"
+#include "runtime/device/borrowed_memory.h"
 #include "runtime/device/changed_bytes.h"
 #include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/plan_as_recorded.h"
 #include "runtime/plan/plan_graph.h"
 
 namespace ashlar {
@@ -19,36 +21,34 @@ constexpr int64_t kMeasureSlack = 1 << 16;  // bytes behind the pool that packin
 // Bytes of constants that may wait in memory, packed, before they are dropped together.
 constexpr int64_t kDropBytes = 4 << 20;
 
-// By entry: whether it is the last of its constant, whose value nobody needs on the host.
-std::vector<bool> EndsConstant(const PlannedGraph& planned) {
-  std::vector<bool> ends(planned.weights.entries.size(), false);
-  std::map<int, size_t> last;
-  for (size_t i = 0; i < ends.size(); ++i) last[planned.weights.entries[i].var] = i;
-  for (const auto& [var, entry] : last) {
-    bool host_value = false;
-    for (int reader : planned.graph.readers(var)) {
-      const OperatorNode& node = planned.graph.node(reader);
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        host_value |= node.inputs[i] == var &&
-                      node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue;
+// Whether an operator needs the value of a constant on the host, once it is packed too.
+bool HasHostReader(const Graph& graph, int var) {
+  for (int reader : graph.readers(var)) {
+    const OperatorNode& node = graph.node(reader);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == var &&
+          node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue) {
+        return true;
       }
     }
-    ends[entry] = !host_value;
   }
-  return ends;
+  return false;
 }
 
-absl::Status Pack(const PlannedGraph& planned, void* pool) {
-  for (const WeightEntry& entry : planned.weights.entries) {
+absl::Status Pack(const PlannedGraph& planned, void* pool, const DoneWith& done_with) {
+  for (const int index : PackingOrder(planned.weights)) {
+    const WeightEntry& entry = planned.weights.entries[index];
     ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, *planned.device, pool));
+    if (done_with) done_with(planned.graph.constant(entry.var)->source());
   }
   return absl::OkStatus();
 }
 
-// Packs into the pool and drops from the graph what is packed, bit by bit, so that hardly more than
-// one copy of the weights is in memory at a time.
-absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const ReplacedListener& done_with) {
-  const std::vector<bool> ends = EndsConstant(planned);
+// Packs into the pool, in PackingOrder, and drops from the graph what is packed, bit by bit, so
+// that hardly more than one copy of the weights is in memory at a time.
+absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const DoneWith& done_with) {
+  std::map<int, int> left;  // by var: entries not packed yet
+  for (const WeightEntry& entry : planned.weights.entries) ++left[entry.var];
   std::vector<int> packed;
   int64_t waiting = 0;
   const auto drop = [&] {
@@ -56,12 +56,13 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const ReplacedListe
     packed.clear();
     waiting = 0;
   };
-  for (size_t i = 0; i < ends.size(); ++i) {
-    const WeightEntry& entry = planned.weights.entries[i];
+  for (const int index : PackingOrder(planned.weights)) {
+    const WeightEntry& entry = planned.weights.entries[index];
     ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, *planned.device, pool));
-    if (!ends[i]) continue;
+    if (--left[entry.var] > 0) continue;
     const HostTensor& value = *planned.graph.constant(entry.var);
-    if (done_with) done_with(value);
+    if (done_with) done_with(value.source());
+    if (HasHostReader(planned.graph, entry.var)) continue;
     packed.push_back(entry.var);
     waiting += value.bytes();
     if (waiting >= kDropBytes) drop();
@@ -69,6 +70,32 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const ReplacedListe
   drop();
   return absl::OkStatus();
 }
+
+// The end of a pool and what lies behind it, filled with a pattern to see how far packing writes.
+// The rest stays untouched, so that while weights are measured they take no more memory.
+class PatternedEnd {
+ public:
+  PatternedEnd(Device& device, const DeviceMemory& pool, int64_t planned_bytes, uint8_t pattern)
+      : device_(device),
+        begin_(std::max<int64_t>(planned_bytes - kMeasureSlack, 0)),
+        data_(static_cast<char*>(pool.data()) + begin_),
+        bytes_(pool.bytes() - begin_),
+        pattern_(pattern) {}
+  absl::Status Fill() { return device_.Fill(data_, pattern_, bytes_); }
+  // Bytes of the pool up to the last one that is not the pattern.
+  absl::StatusOr<int64_t> Written() {
+    ASHLAR_ASSIGN_OR_RETURN(const int64_t highest,
+                            HighestChangedOn(device_, data_, bytes_, pattern_));
+    return begin_ + highest;
+  }
+
+ private:
+  Device& device_;
+  const int64_t begin_;
+  char* const data_;
+  const int64_t bytes_;
+  const uint8_t pattern_;
+};
 
 // Whether a plan can be run here.
 absl::Status CheckRuns(const PlannedGraph& planned) {
@@ -79,25 +106,58 @@ absl::Status CheckRuns(const PlannedGraph& planned) {
   return planned.device->ready();
 }
 
-// Memory that somebody else owns and nobody writes to.
-class BorrowedMemory final : public DeviceMemory {
+// Where a packed model has its weights, by id of the constant and layout: for plans that want
+// them in another order, and perhaps not all.
+class PackedPlaces {
  public:
-  BorrowedMemory(std::shared_ptr<const void> owner, const void* data, int64_t bytes)
-      : owner_(std::move(owner)) {
-    data_ = const_cast<void*>(data);
-    bytes_ = bytes;
+  explicit PackedPlaces(const PackedModel& packed) : pool_bytes_(packed.pool_bytes) {
+    for (const PackedWeight& weight : packed.weights) {
+      if (weight.var >= 0) places_[{packed.graph.var(weight.var).id, weight.key}] = weight;
+    }
+  }
+
+  // Moves the plan's weights to where they lie; false, and nothing moved, unless all are there.
+  bool Take(PlannedGraph& planned) const {
+    std::vector<int64_t> offsets;
+    for (const WeightEntry& entry : planned.weights.entries) {
+      const auto it = places_.find({planned.graph.var(entry.var).id, entry.key});
+      if (it == places_.end() || !Holds(it->second, entry, planned.device->alignment())) {
+        return false;
+      }
+      offsets.push_back(it->second.offset);
+    }
+    for (size_t i = 0; i < offsets.size(); ++i) planned.weights.entries[i].offset = offsets[i];
+    return true;
   }
 
  private:
-  std::shared_ptr<const void> owner_;
+  bool Holds(const PackedWeight& weight, const WeightEntry& entry, int64_t alignment) const {
+    return weight.bytes == entry.bytes && weight.offset >= 0 && weight.offset % alignment == 0 &&
+           weight.bytes <= pool_bytes_ && weight.offset <= pool_bytes_ - weight.bytes;
+  }
+
+  const int64_t pool_bytes_;
+  std::map<std::pair<int, std::string>, PackedWeight> places_;
 };
+
+// The plan of a packed model's graph. A recorded plan of a model that was packed whole brings tiles
+// of its own.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanPacked(Graph graph, const PackedModel& packed,
+                                                         const PlanRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(const PackingOptions options, PackingOptions::Parse(packed.options));
+  if (request.means.recorded != nullptr && options.tiles.empty()) {
+    return PlanRewrittenAsRecorded({std::move(graph), {}}, request);
+  }
+  return PlanWithKernels(std::move(graph), packed.kernels, request);
+}
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Executable>> Executable::Compile(
-    Graph graph, const PlanRequest& request, const ReplacedListener& done_with) {
+absl::StatusOr<std::shared_ptr<const Executable>> Executable::Compile(Graph graph,
+                                                                      const PlanRequest& request,
+                                                                      const DoneWith& done_with) {
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanGraph(std::move(graph), request, done_with));
+                          PlanGraph(std::move(graph), request));
   return FromPlan(std::move(planned), {.done_with = done_with});
 }
 
@@ -107,23 +167,24 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
   Device& device = *planned->device;
   auto executable = std::make_shared<Executable>();
   planned->device->UseThreads(planned->wishes.threads);
-  const int64_t slack = options.measure ? kMeasureSlack : 0;
-  ASHLAR_ASSIGN_OR_RETURN(executable->weights_,
-                          planned->device->Allocate(planned->weights.bytes + slack));
-  DeviceMemory& pool = *executable->weights_;
-  // Twice, with complementary patterns: a byte that equals one of them differs from the other.
-  constexpr uint8_t kPattern = 0xA5, kComplement = 0x5A;
+  const int64_t bytes = planned->weights.bytes;
   int64_t written = -1;
   if (options.measure) {
-    ASHLAR_RETURN_IF_ERROR(device.Fill(pool.data(), kPattern, pool.bytes()));
-    ASHLAR_RETURN_IF_ERROR(Pack(*planned, pool.data()));
-    ASHLAR_ASSIGN_OR_RETURN(written, HighestChangedOn(device, pool.data(), pool.bytes(), kPattern));
-    ASHLAR_RETURN_IF_ERROR(device.Fill(pool.data(), kComplement, pool.bytes()));
+    ASHLAR_ASSIGN_OR_RETURN(executable->weights_, device.Allocate(bytes + kMeasureSlack));
+    PatternedEnd end(device, *executable->weights_, bytes, 0xA5);
+    ASHLAR_RETURN_IF_ERROR(end.Fill());
+    ASHLAR_RETURN_IF_ERROR(Pack(*planned, executable->weights_->data(), options.done_with));
+    ASHLAR_ASSIGN_OR_RETURN(written, end.Written());
+    executable->weights_.reset();  // before there is another one
   }
-  ASHLAR_RETURN_IF_ERROR(MoveIntoPool(*planned, pool.data(), options.done_with));
+  ASHLAR_ASSIGN_OR_RETURN(executable->weights_,
+                          device.Allocate(bytes + (options.measure ? kMeasureSlack : 0)));
+  // With the complement: a byte that equals one of the patterns differs from the other.
+  PatternedEnd end(device, *executable->weights_, bytes, 0x5A);
+  if (options.measure) ASHLAR_RETURN_IF_ERROR(end.Fill());
+  ASHLAR_RETURN_IF_ERROR(MoveIntoPool(*planned, executable->weights_->data(), options.done_with));
   if (options.measure) {
-    ASHLAR_ASSIGN_OR_RETURN(const int64_t again,
-                            HighestChangedOn(device, pool.data(), pool.bytes(), kComplement));
+    ASHLAR_ASSIGN_OR_RETURN(const int64_t again, end.Written());
     written = std::max(written, again);
   }
   executable->weights_written_ = written;
@@ -132,7 +193,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> Executable::FromPlans(
-    std::vector<std::unique_ptr<PlannedGraph>> plans, const ReplacedListener& done_with) {
+    std::vector<std::unique_ptr<PlannedGraph>> plans, const DoneWith& done_with) {
   std::vector<std::shared_ptr<const Executable>> executables;
   if (plans.empty()) return executables;
   Device& device = *plans[0]->device;
@@ -165,11 +226,13 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
     PackedModel packed, const PlanRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(request.wishes.comp_node));
   ASHLAR_RETURN_IF_ERROR(CheckPackedFor(packed, *device, request.wishes, request.means));
+  const PackedPlaces places(packed);
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
-                          PlanWithKernels(std::move(packed.graph), packed.kernels, request));
-  planned->extra_flops_ratio = packed.extra_flops_ratio;
-  if (planned->weights.bytes > packed.pool_bytes ||
-      PackedWeightsOf(planned->weights) != packed.weights) {
+                          PlanPacked(std::move(packed.graph), packed, request));
+  if (request.means.recorded == nullptr) planned->extra_flops_ratio = packed.extra_flops_ratio;
+  const bool same = planned->weights.bytes <= packed.pool_bytes &&
+                    PackedWeightsOf(planned->weights) == packed.weights;
+  if (!same && (request.means.recorded == nullptr || !places.Take(*planned))) {
     return absl::FailedPreconditionError(
         absl::StrCat("weights are packed as ", packed.weights.size(), " parts of ",
                      packed.pool_bytes, " bytes; kernels want ", planned->weights.entries.size(),

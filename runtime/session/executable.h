@@ -2,33 +2,34 @@
 #ifndef ASHLAR_RUNTIME_SESSION_EXECUTABLE_H_
 #define ASHLAR_RUNTIME_SESSION_EXECUTABLE_H_
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/passes/pass.h"
 #include "runtime/plan/packed_model.h"
 #include "runtime/plan/plan_request.h"
 #include "runtime/plan/planned_graph.h"
 
 namespace ashlar {
 
+// Told of a constant whose data was read for the last time: what is read from a file can leave
+// memory then.
+using DoneWith = std::function<void(const HostTensor&)>;
+
 struct PackOptions {
   // Pack the pool into memory larger than planned, and measure what is written.
   bool measure = false;
-  // Told of each constant whose data was read for the last time: what is read from a file can leave
-  // memory then. May be empty.
-  ReplacedListener done_with = nullptr;
+  DoneWith done_with = nullptr;  // may be empty
 };
 
 // Immutable and shared by sessions.
 class Executable {
  public:
   // Plans the graph and packs its weights. The graph's own copy of a packed constant is dropped:
-  // pass the graph by move, and weights are in memory once. `done_with` hears of constants that
-  // passes replace, too.
+  // pass the graph by move, and weights are in memory once.
   static absl::StatusOr<std::shared_ptr<const Executable>> Compile(
-      Graph graph, const PlanRequest& request, const ReplacedListener& done_with = nullptr);
+      Graph graph, const PlanRequest& request, const DoneWith& done_with = nullptr);
   // The same from a plan made before.
   static absl::StatusOr<std::shared_ptr<const Executable>> FromPlan(
       std::unique_ptr<PlannedGraph> planned, const PackOptions& options = {});
@@ -37,8 +38,7 @@ class Executable {
   // which what several of them want alike is once. InvalidArgument where the plans are of several
   // comp nodes.
   static absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> FromPlans(
-      std::vector<std::unique_ptr<PlannedGraph>> plans,
-      const ReplacedListener& done_with = nullptr);
+      std::vector<std::unique_ptr<PlannedGraph>> plans, const DoneWith& done_with = nullptr);
 
   // From weights packed before, which are used where they lie. FailedPrecondition where they do not
   // suit the device or the request, or are not what the kernels of this version want.

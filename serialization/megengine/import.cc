@@ -19,7 +19,6 @@ namespace ashlar {
 namespace {
 
 // A few bytes of a dump can ask for any number of weights.
-constexpr int64_t kMaxWeightBytes = int64_t{4} << 30;
 
 constexpr char kConstantType[] = "ImmutableTensor";
 
@@ -292,8 +291,9 @@ class Importer {
     const DType fallback = var.value.has_value() ? DType::kInt32 : DType::kFloat32;
     const TensorType type{var.dtype.value_or(fallback), shape};
     weight_bytes_ += type.bytes();
-    if (type.bytes() > kMaxWeightBytes || weight_bytes_ > kMaxWeightBytes) {
-      return Reject("constants of more than ", kMaxWeightBytes, " bytes, up to ", VarPlace(id));
+    const int64_t most = options_.most_weight_bytes;
+    if (type.bytes() > most || weight_bytes_ > most) {
+      return Reject("constants of more than ", most, " bytes, up to ", VarPlace(id));
     }
     if (!var.value.has_value()) {
       const uint64_t seed = options_.seed * 0x10001 + static_cast<uint64_t>(id);

@@ -11,7 +11,8 @@
 namespace ashlar {
 
 struct ImportOptions {
-  uint64_t seed = 0;  // of the weights, which a dump does not have
+  uint64_t seed = 0;                             // of the weights, which a dump does not have
+  int64_t most_weight_bytes = int64_t{4} << 30;  // of all constants
 };
 
 // The recorded graph under the recorded ids and names, on cpu0:0. Operators that nothing reads are

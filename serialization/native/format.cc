@@ -61,6 +61,12 @@ absl::StatusOr<RawHeader> ReadHeader(absl::Span<const uint8_t> file) {
   return raw;
 }
 
+absl::Status CompareChecksums(absl::string_view what, absl::Span<const uint8_t> section,
+                              uint64_t made, uint64_t written) {
+  if (made == written) return absl::OkStatus();
+  return Reject(what, " of ", section.size(), " bytes: damaged, it does not match its checksum");
+}
+
 }  // namespace
 
 uint64_t NextSection(uint64_t offset) {
@@ -145,8 +151,17 @@ absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> file,
 
 absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> section,
                           uint64_t checksum) {
-  if (Checksum(section.data(), section.size()) == checksum) return absl::OkStatus();
-  return Reject(what, " of ", section.size(), " bytes: damaged, it does not match its checksum");
+  return CompareChecksums(what, section, Checksum(section.data(), section.size()), checksum);
+}
+
+absl::Status CheckMappedSection(absl::string_view what, absl::Span<const uint8_t> section,
+                                uint64_t checksum, const MappedFile& file) {
+  constexpr size_t kPiece = 4 << 20;
+  const uint64_t made =
+      Checksum(section.data(), section.size(), kPiece, [&file](const void* piece, size_t bytes) {
+        file.DropResidentPages(piece, static_cast<int64_t>(bytes));
+      });
+  return CompareChecksums(what, section, made, checksum);
 }
 
 }  // namespace ashlar

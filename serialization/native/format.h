@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "serialization/mapped_file.h"
 
 namespace ashlar {
 
@@ -66,6 +67,9 @@ absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> file,
 // InvalidArgument, naming `what`, unless a section is what it was when its checksum was made.
 absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> section,
                           uint64_t checksum);
+// The same, of which no more than some megabytes are resident at once where the file is mapped.
+absl::Status CheckMappedSection(absl::string_view what, absl::Span<const uint8_t> section,
+                                uint64_t checksum, const MappedFile& file);
 
 }  // namespace ashlar
 

@@ -384,6 +384,20 @@ absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,
   return Named(name, Read(bytes, std::move(owner), &header));
 }
 
+ConstantChecksums RecordedChecksums(const ModelFile& file) {
+  ConstantChecksums checksums;
+  const absl::Span<const uint8_t> bytes = file.mapping->bytes();
+  const absl::StatusOr<NativeHeader> header = DecodeHeader(bytes);
+  if (!header.ok() || !header->has_checksums) return checksums;
+  const fbs::Model& model = *flatbuffers::GetRoot<fbs::Model>(bytes.data() + header->graph_offset);
+  for (const fbs::Node* node : *model.nodes()) {
+    const fbs::Extent* const value = node->value();
+    if (value == nullptr || value->bytes() == 0) continue;  // nothing begins there
+    checksums.emplace(bytes.data() + header->weights_offset + value->offset(), node->checksum());
+  }
+  return checksums;
+}
+
 absl::Status CheckWeights(const ModelFile& file) {
   const absl::Span<const uint8_t> bytes = file.mapping->bytes();
   ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
@@ -404,10 +418,10 @@ absl::Status CheckPackedWeights(const ModelFile& file) {
       CheckConstants(*flatbuffers::GetRoot<fbs::Packed>(index)->model(),
                      bytes.subspan(header.weights_offset, header.weights_bytes), *file.mapping),
       file.name));
-  return Annotate(
-      CheckSection("pool of packed weights", bytes.subspan(packed.pool_offset, packed.pool_bytes),
-                   packed.pool_checksum),
-      file.name);
+  return Annotate(CheckMappedSection("pool of packed weights",
+                                     bytes.subspan(packed.pool_offset, packed.pool_bytes),
+                                     packed.pool_checksum, *file.mapping),
+                  file.name);
 }
 
 absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file) {

@@ -15,6 +15,7 @@
 #include "graph/graph.h"
 #include "runtime/plan/packed_model.h"
 #include "serialization/mapped_file.h"
+#include "serialization/model_identity.h"
 
 namespace ashlar {
 
@@ -30,11 +31,15 @@ struct ModelFile {
 // processor is not looked at.
 absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file);
 
+// The checksums that a file has of its constants; none in files of version 1. Reads no weights:
+// they are what the file says of them, which CheckWeights compares.
+ConstantChecksums RecordedChecksums(const ModelFile& file);
+
 // InvalidArgument, naming file and constant, unless the weights of a file that has been read are
 // what was written. Reads them all, and lets their pages go again. Files of version 1 have no
 // checksums and pass.
 absl::Status CheckWeights(const ModelFile& file);
-// The same for the weights that its packed section uses; the pages of the pool stay.
+// The same for the weights that its packed section uses.
 absl::Status CheckPackedWeights(const ModelFile& file);
 
 // InvalidArgument for whatever is wrong inside the file, naming file, node, field, got and

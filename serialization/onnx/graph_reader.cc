@@ -28,7 +28,8 @@ using onnx::NodeProto;
 
 // Functions that call functions could make a small file without end.
 constexpr int64_t kMostNodes = 1'000'000;
-constexpr int kDeepestNesting = 100;  // of calls and branches; protobuf's own limit
+constexpr int kDeepestNesting = 100;    // of calls and branches; protobuf's own limit
+constexpr size_t kLongestPrefix = 256;  // of the names in a function; about
 constexpr int64_t kOldestIrVersion = 3;
 
 // Where names are looked up.
@@ -47,7 +48,11 @@ struct Scope {
 class Reader {
  public:
   Reader(onnx::ModelProto& model, const OnnxReadOptions& options, ExternalData& external)
-      : model_(model), options_(options), external_(external), functions_(model) {}
+      : model_(model),
+        options_(options),
+        external_(external),
+        import_(options.most_folded_bytes, options.most_folded_operations),
+        functions_(model) {}
 
   absl::StatusOr<Graph> Read();
 
@@ -93,7 +98,9 @@ absl::StatusOr<OnnxVar> Reader::Find(const std::string& name, const Scope& scope
     } else if (const auto sparse = at->sparse_tensors.find(name);
                sparse != at->sparse_tensors.end()) {
       type = sparse->second->values().data_type();
-      value = ReadSparseTensor(*sparse->second, external_);
+      value = ReadSparseTensor(*sparse->second, external_, [&](const Shape& shape, DType dtype) {
+        return import_.CountFolded(shape, dtype);
+      });
     } else {
       continue;
     }
@@ -299,6 +306,7 @@ absl::Status Reader::ReadCondition(const NodeProto& node, OnnxVar condition, Sco
   GraphProto copy;
   for (const onnx::TensorProto& tensor : graph->initializer()) *copy.add_initializer() = tensor;
   for (const auto& tensor : graph->sparse_initializer()) *copy.add_sparse_initializer() = tensor;
+  ASHLAR_RETURN_IF_ERROR(import_.CountCopied(static_cast<int64_t>(copy.ByteSizeLong())));
   ASHLAR_RETURN_IF_ERROR(AddInitializers(copy, inner));
   std::vector<std::string> outputs;
   for (const onnx::ValueInfoProto& output : graph->output()) outputs.push_back(output.name());
@@ -318,13 +326,17 @@ absl::Status Reader::ReadCall(const NodeProto& node, const FunctionProto& functi
     return absl::InvalidArgumentError("the function calls itself");
   }
   if (scope.depth >= kDeepestNesting) return absl::InvalidArgumentError("calls nest too deep");
+  ASHLAR_RETURN_IF_ERROR(import_.CountCopied(static_cast<int64_t>(function.ByteSizeLong())));
   std::vector<bool> given;
   for (const OnnxVar input : inputs) given.push_back(input != kNoOnnxVar);
   ASHLAR_ASSIGN_OR_RETURN(const OnnxNodes body, BodyOfCall(function, node, given));
   ASHLAR_ASSIGN_OR_RETURN(const OnnxOperatorSets sets, OperatorSetsOf(function.opset_import()));
   Scope inner;
   inner.sets = &sets;
-  inner.prefix = absl::StrCat(scope.prefix, NameOfOnnx(node), "/");
+  inner.prefix = scope.prefix;
+  if (inner.prefix.size() < kLongestPrefix) {
+    absl::StrAppend(&inner.prefix, NameOfOnnx(node).substr(0, kLongestPrefix), "/");
+  }
   inner.depth = scope.depth + 1;
   inner.calls = scope.calls;
   inner.calls.push_back(&function);
@@ -385,8 +397,9 @@ absl::StatusOr<Graph> Reader::Read() {
   ASHLAR_ASSIGN_OR_RETURN(const OnnxOperatorSets sets, OperatorSetsOf(model_.opset_import()));
   GraphProto& graph = *model_.mutable_graph();
   std::vector<std::string> outputs;
+  absl::flat_hash_set<std::string> seen;
   const auto add = [&](const std::string& name) {
-    if (std::find(outputs.begin(), outputs.end(), name) == outputs.end()) outputs.push_back(name);
+    if (seen.insert(name).second) outputs.push_back(name);
   };
   for (const std::string& name : options_.outputs) add(name);
   if (outputs.empty()) {

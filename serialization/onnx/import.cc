@@ -5,14 +5,6 @@
 #include "opr/table.h"
 
 namespace ashlar {
-namespace {
-
-// A small file must not cost much. Weights that are computed while reading may take as much as a
-// file without external data can hold.
-constexpr int64_t kMostFoldedBytes = int64_t{1} << 31;
-constexpr int64_t kMostFoldedOperations = int64_t{1} << 32;
-
-}  // namespace
 
 OnnxVar OnnxImport::AddInput(const std::string& name, TensorType type) {
   return AddVar({Origin::kInput, std::move(type), name, std::nullopt, 0, false});
@@ -34,10 +26,18 @@ void OnnxImport::SetName(OnnxVar var, const std::string& name) {
 absl::Status OnnxImport::CountFolded(const Shape& shape, DType dtype) {
   ASHLAR_RETURN_IF_ERROR(Shape::Make(shape.dims()).status());
   folded_bytes_ += shape.num_elements() * SizeOf(dtype);
-  if (folded_bytes_ <= kMostFoldedBytes) return absl::OkStatus();
+  if (folded_bytes_ <= most_folded_bytes_) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("constants that are computed while reading take more than ", kMostFoldedBytes,
+      absl::StrCat("constants that are computed while reading take more than ", most_folded_bytes_,
                    " bytes with ", Name(dtype), shape.ToString()));
+}
+
+absl::Status OnnxImport::CountCopied(int64_t bytes) {
+  folded_bytes_ += bytes;
+  if (folded_bytes_ <= most_folded_bytes_) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("functions and branches that are read again with every call take more than ",
+                   most_folded_bytes_, " bytes"));
 }
 
 std::optional<std::vector<HostTensor>> OnnxImport::Operands(
@@ -65,9 +65,9 @@ absl::StatusOr<std::vector<OnnxVar>> OnnxImport::Fold(const Operator& op,
   }
   // The operation count of a node is at most 2^63 - 1, the sum so far far below that.
   const int64_t operations = op.Computation(site);
-  if (operations > kMostFoldedOperations - folded_operations_) {
+  if (operations > most_folded_operations_ - folded_operations_) {
     return absl::InvalidArgumentError(
-        absl::StrCat("computing constants while reading takes more than ", kMostFoldedOperations,
+        absl::StrCat("computing constants while reading takes more than ", most_folded_operations_,
                      " operations"));
   }
   folded_operations_ += operations;

@@ -22,6 +22,10 @@ inline constexpr OnnxVar kNoOnnxVar{-1};
 // by the operators' own references; what the outputs do not need never gets into the graph.
 class OnnxImport {
  public:
+  // The most that folding may take: bytes of constants, and scalar operations.
+  OnnxImport(int64_t most_folded_bytes, int64_t most_folded_operations)
+      : most_folded_bytes_(most_folded_bytes), most_folded_operations_(most_folded_operations) {}
+
   OnnxVar AddInput(const std::string& name, TensorType type);
   OnnxVar AddConstant(HostTensor value);
   // Output 0 is made by an operator that is missing; `foldable`: it depends on constants alone.
@@ -46,8 +50,10 @@ class OnnxImport {
   void BeginNode(std::string name) { node_name_ = std::move(name); }
   // What a var goes by in the file; the first name stays.
   void SetName(OnnxVar var, const std::string& name);
-  // Counts the bytes of a constant that is made while reading.
+  // Counts the bytes of a constant that is made while reading, and those of a function's body or a
+  // branch that is copied.
   absl::Status CountFolded(const Shape& shape, DType dtype);
+  absl::Status CountCopied(int64_t bytes);
 
   // The graph of all inputs and what these outputs need. Names are unique.
   absl::StatusOr<Graph> Finish(const std::vector<std::pair<std::string, OnnxVar>>& outputs) &&;
@@ -85,6 +91,7 @@ class OnnxImport {
   std::deque<VarInfo> vars_;  // references to types and constants stay
   std::vector<Op> ops_;       // producers first
   std::string node_name_;
+  const int64_t most_folded_bytes_, most_folded_operations_;
   int64_t folded_bytes_ = 0;
   int64_t folded_operations_ = 0;
 };

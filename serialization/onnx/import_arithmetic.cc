@@ -1,4 +1,6 @@
 // Arithmetic of ONNX, element by element.
+#include <cmath>
+
 #include "serialization/onnx/import_table.h"
 #include "serialization/onnx/import_values.h"
 #include "serialization/onnx/tensors.h"
@@ -58,17 +60,53 @@ OnnxVars DivOfConstants(OnnxNode& node) {
   });
 }
 
+// Exact, as products; they wrap around. A negative exponent leaves 1 / power, truncated.
+int64_t IntegerPower(int64_t base, int64_t exponent) {
+  if (exponent < 0) return base == 1 || (base == -1 && exponent % 2 == 0) ? 1 : base == -1 ? -1 : 0;
+  uint64_t power = 1;
+  for (uint64_t square = static_cast<uint64_t>(base); exponent > 0; exponent /= 2) {
+    if (exponent % 2 == 1) power *= square;
+    square *= square;
+  }
+  return static_cast<int64_t>(power);
+}
+
+bool AreWhole(const HostTensor& numbers) {
+  for (int64_t i = 0; i < numbers.num_elements(); ++i) {
+    if (numbers.At(i) != std::trunc(numbers.At(i))) return false;
+  }
+  return true;
+}
+
+// At run time by an exponent that is known, as squares and products.
+OnnxVar PowerOfIntegers(OnnxNode& node, OnnxVar base, OnnxVar exponent) {
+  const DType dtype = node.dtype(base);
+  const HostTensor* const known = node.constant(exponent);
+  if (node.constant(base) != nullptr && known != nullptr && AreWhole(*known)) {
+    return OnnxOfIntegers(node, base, node.Converted(exponent, dtype), IntegerPower);
+  }
+  constexpr double kMost = 62;
+  const bool one =
+      known != nullptr && known->num_elements() == 1 && known->shape().rank() <= node.rank(base);
+  const double number = one ? known->At(0) : -1;
+  if (!(number >= 0 && number <= kMost) || number != static_cast<int>(number)) {
+    return node.Unsupported("powers of integers by what is no constant from 0 to 62");
+  }
+  OnnxVar power = kNoOnnxVar, square = base;
+  for (int rest = static_cast<int>(number); rest > 0; rest /= 2) {
+    if (rest % 2 == 1) power = power == kNoOnnxVar ? square : node.Product(power, square);
+    if (rest > 1) square = node.Product(square, square);
+  }
+  if (power != kNoOnnxVar) return power;
+  return node.BroadcastTo(node.Scalar(1, dtype), node.shape(base));
+}
+
 // The result has the dtype of the base.
 OnnxVars Pow(OnnxNode& node) {
   const OnnxVar base = node.input(0);
   OnnxVar exponent = OnnxSecondOperand(node);
   const DType dtype = node.dtype(base);
-  if (!IsFloat(dtype)) {
-    if (!node.all_constant()) return node.Unsupported("powers of integers");
-    const OnnxVar power = node.Function(F::kPow, {node.Converted(base, DType::kFloat32),
-                                                  node.Converted(exponent, DType::kFloat32)});
-    return node.Converted(power, dtype);
-  }
+  if (!IsFloat(dtype)) return PowerOfIntegers(node, base, exponent);
   exponent = node.Converted(exponent, dtype);
   const HostTensor* value = node.constant(exponent);
   if (value != nullptr && value->num_elements() == 1 && value->shape().rank() <= node.rank(base)) {
@@ -176,7 +214,7 @@ constexpr OnnxRow kArithmeticRows[] = {
     OnnxRow("Min", 1, OnnxRow::kAny, Several<F::kMin>),
     OnnxRow("Mod", 2, 2, Mod).Folded(ModOfConstants),
     OnnxRow("Mul", 2, 2, Binary<F::kMul>),
-    OnnxRow("Pow", 2, 2, Pow),
+    OnnxRow("Pow", 2, 2, Pow).Limits("of integers by constants"),
     OnnxRow("Reciprocal", 1, 1, Reciprocal),
     OnnxRow("Sub", 2, 2, Binary<F::kSub>),
     OnnxRow("Sum", 1, OnnxRow::kAny, Several<F::kAdd>),

@@ -1,7 +1,12 @@
 // Pooling of ONNX: in two dimensions, in one as images of height 1, in three as two poolings.
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <utility>
 
+#include "opr/arg_reduce.h"
+#include "opr/gather.h"
+#include "opr/pad.h"
 #include "opr/pooling.h"
 #include "serialization/onnx/import_table.h"
 #include "serialization/onnx/import_windows.h"
@@ -52,14 +57,95 @@ OnnxVar PoolAll(OnnxNode& node, OnnxVar x, PoolingMode mode,
       result, {from[0], from[1], windows[0].output(), windows[1].output(), windows[2].output()});
 }
 
+// Elements of windows in a plane whose axes have these strides: where each window begins, and how
+// far behind its beginning each of its elements lies.
+struct Places {
+  std::vector<int64_t> windows = {0}, elements = {0};
+};
+
+// `padded`: of a plane with the padding around it, where the first window begins at 0.
+Places PlacesOf(const std::vector<OnnxWindow>& windows, const std::vector<int64_t>& strides,
+                bool padded) {
+  Places places;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const OnnxWindow& window = windows[i];
+    const auto extend = [&](std::vector<int64_t>& all, int64_t count, int64_t first, int64_t step) {
+      std::vector<int64_t> result;
+      for (const int64_t outer : all) {
+        for (int64_t k = 0; k < count; ++k) {
+          result.push_back(outer + (first + k * step) * strides[i]);
+        }
+      }
+      all = std::move(result);
+    };
+    extend(places.windows, window.output(), padded ? 0 : -window.pad_begin, window.stride);
+    extend(places.elements, window.window, 0, window.dilation);
+  }
+  return places;
+}
+
+// Where the first of the greatest elements of each window is in the whole tensor. The windows lie
+// side by side, a row each, and ArgReduce finds the place in the row.
+OnnxVar PlacesOfMaxima(OnnxNode& node, OnnxVar x, const std::vector<OnnxWindow>& windows,
+                       const Shape& output, bool column_major) {
+  const int axes = static_cast<int>(windows.size());
+  const Shape image = node.shape(x);
+  PadParam pad = {PadMode::kConstant, {0, 0}, {0, 0}, -std::numeric_limits<double>::infinity()};
+  int64_t count = 1, elements = 1, plane = 1, padded_plane = 1;
+  for (const OnnxWindow& window : windows) {
+    pad.begin.push_back(window.pad_begin);
+    pad.end.push_back(window.pad_end + window.ceil_end);
+    count *= window.output();
+    elements *= std::min<int64_t>(window.window, Shape::kMaxBytes / std::max<int64_t>(elements, 1));
+    plane *= window.input;
+    padded_plane *= window.input + pad.begin.back() + pad.end.back();
+  }
+  std::optional<HostTensor> sources = node.NewTensor(DType::kInt64, {count, elements});
+  if (!sources) return kNoOnnxVar;
+  std::vector<int64_t> strides(windows.size()), padded_strides(windows.size());
+  int64_t stride = 1, padded_stride = 1;
+  for (int i = axes - 1; i >= 0; --i) {
+    const int along = column_major ? axes - 1 - i : i;
+    strides[along] = stride;
+    stride *= windows[along].input;
+    padded_strides[i] = padded_stride;
+    padded_stride *= windows[i].input + pad.begin[i + 2] + pad.end[i + 2];
+  }
+  const Places padded = PlacesOf(windows, padded_strides, true);
+  int64_t* source = sources->mutable_data<int64_t>().data();
+  for (const int64_t window : padded.windows) {
+    for (const int64_t element : padded.elements) *source++ = window + element;
+  }
+  // No element is as small as the padding.
+  const double lowest = std::numeric_limits<float>::lowest();
+  const OnnxVar around = node.Add<Pad>(std::move(pad), {node.Greatest(x, lowest)});
+  const int64_t planes = image[0] * image[1];
+  const OnnxVar rows = node.Add<Gather>(
+      {1}, {node.Reshaped(around, {planes, padded_plane}), node.Constant(*std::move(sources))});
+  const OnnxVar best = node.Add<ArgReduce>({ArgReduceMode::kMax, 2}, {rows});
+  const Places places = PlacesOf(windows, strides, false);
+  const OnnxVar step = node.Add<Gather>({0}, {node.IntVector(places.elements), best});
+  const OnnxVar window = node.Reshaped(node.IntVector(places.windows), {1, count, 1});
+  std::vector<int64_t> of_planes(static_cast<size_t>(planes));
+  for (int64_t i = 0; i < planes; ++i) of_planes[static_cast<size_t>(i)] = i * plane;
+  const OnnxVar first = node.Reshaped(node.IntVector(of_planes), {planes, 1, 1});
+  return node.Reshaped(node.Sum(node.Sum(step, window), first), output);
+}
+
 OnnxVars MaxPool(OnnxNode& node) {
   const OnnxVar x = node.input(0);
-  node.Ignore({"storage_order"});  // of the second output
+  const bool column_major = node.Int("storage_order", 0) != 0;  // of the second output
   const std::vector<OnnxWindow> windows = OnnxWindows(node, node.shape(x), {}, true);
   if (!node.ok()) return kNoOnnxVar;
   // Float32 holds every integer of 8 bits.
   const OnnxVar floats = node.Converted(x, DType::kFloat32);
-  return node.Converted(PoolAll(node, floats, PoolingMode::kMax, windows), node.dtype(x));
+  const OnnxVar maxima = PoolAll(node, floats, PoolingMode::kMax, windows);
+  OnnxVars outputs = node.Converted(maxima, node.dtype(x));
+  if (node.has_output(1) && node.ok()) {
+    const Shape shape = node.shape(maxima);
+    outputs.push_back(PlacesOfMaxima(node, floats, windows, shape, column_major));
+  }
+  return outputs;
 }
 
 // How many elements of a window are in the image or its padding, but not behind that.
@@ -135,7 +221,7 @@ constexpr OnnxRow kPoolingRows[] = {
     OnnxRow("GlobalAveragePool", 1, 1, GlobalAveragePool),
     OnnxRow("GlobalMaxPool", 1, 1, GlobalMaxPool),
     OnnxRow("LpPool", 1, 1, LpPool).Limits("1 to 3 dimensions"),
-    OnnxRow("MaxPool", 1, 1, MaxPool).Limits("1 to 3 dimensions, without indices"),
+    OnnxRow("MaxPool", 1, 1, MaxPool).Limits("1 to 3 dimensions"),
 };
 
 }  // namespace

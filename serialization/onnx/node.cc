@@ -147,7 +147,11 @@ std::optional<HostTensor> OnnxNode::Tensor(absl::string_view name) {
 std::optional<HostTensor> OnnxNode::SparseTensor(absl::string_view name) {
   const AttributeProto* attribute = Read(name, AttributeProto::SPARSE_TENSOR);
   if (attribute == nullptr) return std::nullopt;
-  return ValueOf(*this, name, ReadSparseTensor(attribute->sparse_tensor(), external_));
+  return ValueOf(
+      *this, name,
+      ReadSparseTensor(attribute->sparse_tensor(), external_, [&](const Shape& shape, DType dtype) {
+        return import_.CountFolded(shape, dtype);
+      }));
 }
 
 void OnnxNode::Ignore(std::initializer_list<absl::string_view> names) {

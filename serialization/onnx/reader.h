@@ -22,6 +22,10 @@ struct OnnxReadOptions {
   std::map<std::string, HostTensor> values = {};
   // The values where the graph ends; none: its outputs.
   std::vector<std::string> outputs = {};
+  // Of constants that are computed while reading: a small file must not cost much, and weights may
+  // take as much as a file without external data can hold.
+  int64_t most_folded_bytes = int64_t{1} << 31;
+  int64_t most_folded_operations = int64_t{1} << 32;
   // Follow symbolic links to files of external data.
   bool follow_links = false;
   // Told what a user should know of a model that can be read. May be empty.

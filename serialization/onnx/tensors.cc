@@ -236,8 +236,9 @@ absl::StatusOr<HostTensor> TakeTensor(TensorProto& tensor, ExternalData& externa
   return Named(Read(tensor, &tensor, external), tensor);
 }
 
-absl::StatusOr<HostTensor> ReadSparseTensor(const onnx::SparseTensorProto& tensor,
-                                            ExternalData& external) {
+absl::StatusOr<HostTensor> ReadSparseTensor(
+    const onnx::SparseTensorProto& tensor, ExternalData& external,
+    absl::FunctionRef<absl::Status(const Shape& shape, DType dtype)> allow) {
   ASHLAR_ASSIGN_OR_RETURN(const HostTensor values, ReadTensor(tensor.values(), external));
   ASHLAR_ASSIGN_OR_RETURN(const HostTensor indices, ReadTensor(tensor.indices(), external));
   const std::string name =
@@ -252,9 +253,8 @@ absl::StatusOr<HostTensor> ReadSparseTensor(const onnx::SparseTensorProto& tenso
                                                    " and indices ", indices.shape().ToString(),
                                                    " do not go together"));
   }
-  if (shape.num_elements() * SizeOf(values.dtype()) > int64_t{1} << 31) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ": ", shape.ToString(), " would be more than 2 GiB when dense"));
+  if (absl::Status status = allow(shape, values.dtype()); !status.ok()) {
+    return Annotate(status, name);
   }
   HostTensor dense = HostTensor::Zeros(values.dtype(), shape);
   const auto strides = ContiguousStrides(shape);

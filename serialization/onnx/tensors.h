@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "graph/tensor.h"
 #include "serialization/onnx/external_data.h"
@@ -24,9 +25,10 @@ bool IsConverted(int onnx_type);
 absl::StatusOr<HostTensor> ReadTensor(const onnx::TensorProto& tensor, ExternalData& external);
 // The same, but takes the bytes out of `tensor` where they can be used as they are.
 absl::StatusOr<HostTensor> TakeTensor(onnx::TensorProto& tensor, ExternalData& external);
-// Made dense.
-absl::StatusOr<HostTensor> ReadSparseTensor(const onnx::SparseTensorProto& tensor,
-                                            ExternalData& external);
+// Made dense, which may be larger than any file: `allow` is asked first.
+absl::StatusOr<HostTensor> ReadSparseTensor(
+    const onnx::SparseTensorProto& tensor, ExternalData& external,
+    absl::FunctionRef<absl::Status(const Shape& shape, DType dtype)> allow);
 
 }  // namespace ashlar
 

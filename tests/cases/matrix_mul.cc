@@ -49,19 +49,43 @@ void ForEachProduct(Cases& cases, const Add& add) {
   }
 }
 
+void AddProduct(Cases& cases, const Product& product, bool large) {
+  KernelCase test{"product", Make<MatrixMul>(product.param), {product.a, product.b}};
+  test.tolerance = 3e-6;
+  test.gpu_tolerance = 2 * ToleranceOf(product.a.dtype());
+  test.large = large;
+  for (const bool constant : {false, true}) {
+    test.constant = {false, constant};
+    cases.Add(test);
+  }
+}
+
+// Rows and columns that fill no tile, sums of one part and of several, batches of either operand.
+void AddRandomProduct(Cases& cases) {
+  Shape batch_a, batch_b;
+  for (int64_t left = cases.Pick(0, 2); left > 0; --left) {
+    const int64_t size = cases.Pick(1, 3), broadcast = cases.Pick(0, 3);
+    batch_a.push_back(broadcast == 1 ? 1 : size);
+    batch_b.push_back(broadcast == 2 ? 1 : size);
+  }
+  const int64_t m = cases.Pick(1, 30), n = cases.Pick(1, 140);
+  const int64_t k = cases.Pick(0, 2) > 0 ? cases.Pick(1, 40) : cases.Pick(254, 520);
+  const MatrixMulParam param{.transposeA = cases.Pick(0, 2) == 0,
+                             .transposeB = cases.Pick(0, 1) == 0};
+  const bool same = cases.Pick(0, 2) == 0;  // one B for all matrices of A
+  AddProduct(cases,
+             {param, cases.Tensor(Operand(batch_a, m, k, param.transposeA), -1, 1),
+              cases.Tensor(Operand(same ? Shape() : batch_b, k, n, param.transposeB), -1, 1), n},
+             /*large=*/true);
+}
+
 }  // namespace
 
 template <>
 void AddCases<MatrixMul>(Cases& cases) {
-  ForEachProduct(cases, [&](const Product& product) {
-    KernelCase test{"product", Make<MatrixMul>(product.param), {product.a, product.b}};
-    test.tolerance = 3e-6;
-    test.gpu_tolerance = 2 * ToleranceOf(product.a.dtype());
-    for (const bool constant : {false, true}) {
-      test.constant = {false, constant};
-      cases.Add(test);
-    }
-  });
+  ForEachProduct(cases,
+                 [&](const Product& product) { AddProduct(cases, product, /*large=*/false); });
+  for (int turn = 0; turn < 150; ++turn) AddRandomProduct(cases);
 }
 
 template <>

@@ -101,5 +101,31 @@ TEST(HostTensorTest, SharesItsData) {
   EXPECT_TRUE(HostTensor::ShapeOnly(DType::kInt32, {0}).has_data());
 }
 
+TEST(HostTensorTest, DeferredBytesAreComputedWhenTheyAreAskedFor) {
+  const HostTensor source = HostTensor::FromValues<int32_t>(DType::kInt32, {2, 2}, {1, 2, 3, 4});
+  int made = 0;
+  const HostTensor twice = HostTensor::Deferred(source, [&](const HostTensor& from) {
+    ++made;
+    HostTensor result = HostTensor::Zeros(from.dtype(), from.shape());
+    for (int64_t i = 0; i < from.num_elements(); ++i) result.Set(i, 2 * from.At(i));
+    return result;
+  });
+  EXPECT_TRUE(twice.has_data());
+  EXPECT_EQ(twice.source().raw(), source.raw());
+  EXPECT_EQ(source.source().raw(), source.raw());
+  EXPECT_EQ(made, 0);
+  // For one reader, who keeps them himself.
+  EXPECT_EQ(twice.Reshaped({4}).Computed().shape(), Shape({4}));
+  EXPECT_EQ(twice.Computed().At(3), 8);
+  EXPECT_EQ(made, 2);
+  // For all, once.
+  const HostTensor copy = twice;
+  EXPECT_EQ(copy.At(1), 4);
+  EXPECT_EQ(twice.data<int32_t>()[2], 6);
+  EXPECT_EQ(copy.raw(), twice.raw());
+  EXPECT_EQ(made, 3);
+  EXPECT_EQ(source.Computed().raw(), source.raw());
+}
+
 }  // namespace
 }  // namespace ashlar

@@ -7,6 +7,7 @@
 #include "memory/csv.h"
 #include "memory/lower_bound.h"
 #include "tests/memory/problems.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 
 namespace ashlar::memory {
@@ -138,7 +139,7 @@ TEST(PlannerTest, SumsNearTheLimitDoNotOverflow) {
 // Every planner on every kind of small problem: valid (PlanMemory sees to it), never below brute
 // force, and what is called optimal is. Exact search finds the smallest and knows it.
 TEST(PlannerTest, RandomSmallProblemsAgainstBruteForce) {
-  for (uint32_t seed = 0; seed < 10000; ++seed) {
+  for (uint32_t seed = 0; seed < (ashlar::testing::kSanitized ? 1000u : 10000u); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     const Variety variety = VarietyOf(seed, 2 + static_cast<int>(seed % 5));
     const Problem problem = RandomProblem(seed, variety);

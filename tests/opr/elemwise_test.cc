@@ -398,5 +398,12 @@ TEST(ElemwiseTest, ChannelAffineNeedsOneConstantAChannel) {
   EXPECT_FALSE(add.AsChannelAffine({matrix, InfoOf(row)}));
 }
 
+// Found by fuzzing: a number beside 2^27 channels became vectors of as many.
+TEST(ElemwiseTest, ANumberIsNotWrittenOutForAnyNumberOfChannels) {
+  const HostTensor number = HostTensor::Zeros(DType::kFloat32, {});
+  const InputInfo image{{DType::kFloat32, {1, int64_t{1} << 27, 8, 8}}};
+  EXPECT_FALSE(Elemwise({ScalarFunction::kMul}).AsChannelAffine({image, InfoOf(number)}));
+}
+
 }  // namespace
 }  // namespace ashlar::testing

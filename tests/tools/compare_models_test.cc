@@ -25,6 +25,23 @@ TEST_F(CompareModelsTest, OutputsAgreeOrDiffer) {
   EXPECT_THAT(different.err, HasSubstr("first difference at "));
 }
 
+// Under the names of the file, each against the reference on the host.
+TEST_F(CompareModelsTest, LayersOfAnOnnxModel) {
+  ASSERT_EQ(Ashlar("convert model.ash -o model.onnx").exit_code, 0);
+  const ProcessResult all = Ashlar("compare model.onnx --layers all --passes none --json");
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  const nlohmann::json layers = all.Json()["layers"];
+  EXPECT_GT(layers.size(), size_t{3});
+  for (const nlohmann::json& layer : layers) {
+    EXPECT_EQ(layer["ok"], true);
+    EXPECT_THAT(Read("model.onnx"), HasSubstr(layer["name"].get<std::string>()));
+  }
+  const ProcessResult strict =
+      Ashlar("compare model.onnx --layers all --fail-fast --atol 0 --rtol 0 --json");
+  EXPECT_EQ(strict.exit_code, 5);
+  EXPECT_EQ(strict.Json()["first_difference"], strict.Json()["layers"].back()["name"]);
+}
+
 TEST_F(CompareModelsTest, WhatCannotBeComparedIsSaid) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o s0.ash -q").exit_code, 0);
   const struct {

@@ -35,6 +35,8 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
       {"plan model.ash --compare naive,auto --processor avx512/32K/1M --exact"},
       {"plan model.ash --memory-budget min"},
       {"plan model.ash --memory-budget 64", 3},
+      {"plan model.ash --total-budget 1GB"},
+      {"plan model.ash --total-budget 1000", 3},
       {"plan packed.ash"},
       {"plan buffers.csv --compare best_fit"},
       {"plan buffers.csv --capacity 1", 3},

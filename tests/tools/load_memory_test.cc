@@ -8,6 +8,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/measure/heap/heap_counter.h"
 #include "runtime/measure/process_memory.h"
+#include "runtime/plan/plan_graph.h"
 #include "serialization/native/writer.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/status.h"
@@ -16,8 +17,6 @@
 
 namespace ashlar::testing {
 namespace {
-
-using LoadMemoryTest = CommandTest;
 
 constexpr int kLayers = 6, kChannels = 512;
 constexpr int64_t kWeights = int64_t{kLayers} * kChannels * kChannels * 9 * 4;  // bytes
@@ -34,26 +33,50 @@ Graph Tower() {
   return Value(std::move(net).Finish("out", x));
 }
 
+// Whether the peak of resident memory begins anew.
+bool ResetPeak() { return !!(std::ofstream("/proc/self/clear_refs") << "5" << std::flush); }
+
+class LoadMemoryTest : public CommandTest {
+ protected:
+  Model Load() {
+    cpu::RegisterDevice();
+    EXPECT_TRUE(IsOk(WriteModel(Tower(), Path("tower.ash"))));
+    ModelFlags flags;
+    flags.path = Path("tower.ash");
+    return Value(LoadModel(flags, console_));
+  }
+  static ConsoleFlags Quiet() {
+    ConsoleFlags flags;
+    flags.quiet = true;
+    return flags;
+  }
+  Console console_{"test", Quiet()};
+};
+
 TEST_F(LoadMemoryTest, WeightsAreInMemoryOnceWhileTheyArePacked) {
   if (!HeapCountingAvailable()) GTEST_SKIP() << "the sanitizer has the memory";
-  cpu::RegisterDevice();
-  ASSERT_TRUE(IsOk(WriteModel(Tower(), Path("tower.ash"))));
-  if (!(std::ofstream("/proc/self/clear_refs") << "5" << std::flush)) {
-    GTEST_SKIP() << "the peak of resident memory cannot be reset here";
-  }
+  Model model = Load();
+  if (!ResetPeak()) GTEST_SKIP() << "the peak of resident memory cannot be reset here";
   const int64_t before = ReadResidentSet().current;
-  ConsoleFlags quiet;
-  quiet.quiet = true;
-  Console console("test", quiet);
-  ModelFlags flags;
-  flags.path = Path("tower.ash");
-  Model model = Value(LoadModel(flags, console));
   PlanRequest request;
   request.means.kernels.least_memory = true;
-  const auto executable = Value(CompileModel(std::move(model), request, console));
+  const auto executable = Value(CompileModel(std::move(model), request, console_));
   EXPECT_GE(executable->planned().weights.bytes, kWeights);
   // One layer in two forms, and what waits to be dropped.
   EXPECT_LT(ReadResidentSet().peak - before, kWeights + kWeights / 2);
+}
+
+// The untiled graph was packed beside each that was tried: 293 MiB for a plan of 105.
+TEST_F(LoadMemoryTest, ASearchPacksNothing) {
+  if (!HeapCountingAvailable()) GTEST_SKIP() << "the sanitizer has the memory";
+  Model model = Load();
+  if (!ResetPeak()) GTEST_SKIP() << "the peak of resident memory cannot be reset here";
+  const int64_t before = ReadResidentSet().current;
+  PlanRequest request;
+  request.wishes.budget = MemoryBudget{.bytes = 0, .find_smallest = true};
+  const auto planned = Value(PlanGraph(std::move(model.graph), request));
+  EXPECT_GE(planned->weights.bytes, kWeights);
+  EXPECT_LT(ReadResidentSet().peak - before, kWeights / 2);
 }
 
 }  // namespace

@@ -4,13 +4,13 @@
 
 #include <cmath>
 
+#include "library/input_shapes.h"
 #include "tests/support/command/small_model.h"
 #include "tests/support/status.h"
 #include "tools/difference.h"
 #include "tools/dot.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
-#include "tools/input_shapes.h"
 #include "tools/layer_values.h"
 #include "tools/parse.h"
 #include "tools/plan_picture.h"

@@ -6,7 +6,6 @@
 
 #include "graph/status.h"
 #include "runtime/cpu/conv/direct.h"
-#include "runtime/cpu/conv/onednn.h"
 #include "runtime/cpu/conv/panel.h"
 #include "runtime/cpu/conv/time.h"
 #include "runtime/cpu/conv/winograd.h"
@@ -19,16 +18,6 @@ constexpr double kWorthwhile =
     0.95;  // of the direct kernel's time, to give up precision and memory
 // Keeps the variants of a kernel in their order, without another kernel between them.
 constexpr double kNextVariant = 1e-6;
-
-// Expected time of the direct kernel where oneDNN has one too. Measured: 1.1 to 1.6 times that of
-// generated code, but less than by im2col and a matrix product. Groups of few channels leave lanes
-// of a block unused.
-double DirectTime(const ConvProblem& problem) {
-  const ConvolutionGeometry& geometry = problem.geometry;
-  const double lanes = static_cast<double>(std::min(geometry.out_channels, kChannelBlock));
-  if (geometry.groups > 1) return 1.5 * kChannelBlock / lanes;
-  return problem.dst.format == Format::kDefault && !problem.pointwise() ? 1.0 : 1.5;
-}
 
 const ConvBiasParam& ParamOf(const ConvBiasForward& op) { return op.param(); }
 ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
@@ -75,8 +64,7 @@ absl::StatusOr<KernelList> ConvolutionKernels(const Op& op, const KernelRequest&
       AddWinogradConvolutions(problem, request.policy.packed_before ? kAny : kWorthwhile, kernels);
     }
   } else {
-    if (request.at_hand) ASHLAR_RETURN_IF_ERROR(AddOneDnnConvolutions(problem, kernels));
-    kernels.push_back(MakeDirectConvolution(problem, kernels.empty() ? 1.0 : DirectTime(problem)));
+    kernels.push_back(MakeDirectConvolution(problem));
   }
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
     return a->relative_time() < b->relative_time();

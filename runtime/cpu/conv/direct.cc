@@ -252,14 +252,12 @@ void ComputeRow(const Convolution& convolution, const Pointers& tensors, int64_t
 
 class DirectConvolution final : public Kernel {
  public:
-  DirectConvolution(const ConvProblem& problem, double relative_time)
-      : convolution_(problem), relative_time_(relative_time) {}
+  explicit DirectConvolution(const ConvProblem& problem) : convolution_(problem) {}
 
   std::string implementation() const override { return absl::StrCat("direct:", Name(isa())); }
   int64_t workspace_bytes() const override {
     return convolution_.problem.constant_filter ? 0 : PackedBytes();
   }
-  double relative_time() const override { return relative_time_; }
 
   std::optional<Packing> packing(int input) const override {
     if (input != ConvBiasForward::kFilter || !convolution_.problem.constant_filter) {
@@ -320,13 +318,12 @@ class DirectConvolution final : public Kernel {
 
   const Convolution convolution_;
   const Versions<ComputeRow>::Pointer compute_row_ = Versions<ComputeRow>::For(isa());
-  const double relative_time_;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double relative_time) {
-  return std::make_unique<DirectConvolution>(problem, relative_time);
+std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem) {
+  return std::make_unique<DirectConvolution>(problem);
 }
 
 }  // namespace ashlar::cpu

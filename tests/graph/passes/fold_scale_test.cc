@@ -24,15 +24,12 @@ class FoldScaleTest : public PassTest {
   Graph Fold(int output) {
     make_.Output(output);
     const Graph before = std::move(make_).Build();
-    Graph after = Value(FoldScale(before, Operators(), [&](const HostTensor& constant) {
-      replaced_.push_back(constant.shape());
-    }));
+    Graph after = Value(FoldScale(before, Operators()));
     ExpectSameOutputs(before, after, RandomTensor(random_, {2, 3, 5, 6}), 1e-5);
     return after;
   }
 
   int x_ = make_.Input("x", {2, 3, 5, 6});
-  std::vector<Shape> replaced_;  // of constants that Fold was told of
 };
 
 TEST_F(FoldScaleTest, FoldsBatchNormAndKeepsIdentities) {
@@ -46,7 +43,6 @@ TEST_F(FoldScaleTest, FoldsBatchNormAndKeepsIdentities) {
   EXPECT_EQ(folded.name, norm_var.name);
   EXPECT_EQ(after.node(folded.producer).name, conv_var.name);
   EXPECT_EQ(after.outputs()[0].name, "norm");
-  EXPECT_THAT(replaced_, ElementsAre(Shape{4, 3, 3, 3}));
 }
 
 TEST_F(FoldScaleTest, FoldsARunOfAffineOperators) {
@@ -75,7 +71,6 @@ TEST_F(FoldScaleTest, AShiftAloneKeepsTheFilter) {
   EXPECT_THAT(ComputingTypes(after), ElementsAre("ConvBiasForward"));
   const OperatorNode& node = after.node(after.var(after.outputs()[0].var).producer);
   EXPECT_EQ(after.var(node.inputs[ConvBiasForward::kFilter]).id, id);
-  EXPECT_THAT(replaced_, ::testing::IsEmpty());
 }
 
 TEST_F(FoldScaleTest, LeavesAConvolutionThatIsReadElsewhere) {

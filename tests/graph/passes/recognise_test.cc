@@ -103,6 +103,25 @@ class RecogniseTest : public PassTest {
         return Either(F::kMul, x, Times(gate, 0.5));
     }
   }
+  // x * x * x in one of the ways in which exporters write it.
+  int Cube(int x) {
+    if (Coin()) {
+      return Apply(F::kPow,
+                   {x, make_.Constant(HostTensor::FromValues<float>(DType::kFloat32, {}, {3.f}))});
+    }
+    return Either(F::kMul, x, Apply(F::kMul, {x, x}));
+  }
+  int GeluTanh(int x) {
+    int argument;
+    if (Coin()) {
+      argument = Times(Either(F::kAdd, x, Times(Cube(x), 0.044715)), std::sqrt(2 / M_PI));
+    } else {
+      const int square = Times(Apply(F::kMul, {x, x}), 0.044715);
+      argument = Either(F::kMul, Times(x, std::sqrt(2 / M_PI)), Either(F::kAdd, square, Number(1)));
+    }
+    const int gate = Either(F::kAdd, Apply(F::kTanh, {argument}), Number(1));
+    return Coin() ? Times(Either(F::kMul, x, gate), 0.5) : Either(F::kMul, Times(x, 0.5), gate);
+  }
   int Silu(int x) {
     const int gate = Apply(F::kSigmoid, {x});
     return Either(F::kMul, x, gate);
@@ -169,6 +188,7 @@ TEST_F(RecogniseTest, RandomGraphs) {
       {"LayerNorm", [&] { return LayerNorm(x_, true, false); }},
       {"LayerNorm", [&] { return LayerNorm(x_, false, false); }},
       {"GELU", [&] { return Gelu(x_); }},
+      {"GELU_TANH", [&] { return GeluTanh(x_); }},
       {"SILU", [&] { return Silu(x_); }},
       {"H_SWISH", [&] { return HSwish(x_); }},
       {"HARD_SIGMOID", [&] { return HardSigmoid(x_); }},
@@ -204,7 +224,8 @@ TEST_F(RecogniseTest, RandomGraphs) {
         Rewritten(y);
       }
 
-      if (name != "GELU" && name != "H_SWISH" && name != "HARD_SIGMOID") continue;
+      if (name != "GELU" && name != "GELU_TANH" && name != "H_SWISH" && name != "HARD_SIGMOID")
+        continue;
       random_.seed(static_cast<uint64_t>(round));
       Begin();
       constants_are_ = 1.001;

@@ -61,7 +61,7 @@ class TiledKernelsTest : public ::testing::TestWithParam<Kind> {
 };
 
 // A kernel gives each element the same sum, wherever its tile begins; but for Winograd's, whose
-// patches move with the tile. Some regions need another kernel: oneDNN's do not read part of a row.
+// patches move with the tile.
 TEST_P(TiledKernelsTest, AnyGraphInAnyTilesComputesTheSame) {
   const auto [joins, exact] = GetParam();
   constexpr int kGraphs = 300;

@@ -1,11 +1,16 @@
 // Models that are wrong, damaged or not supported: an error that says what, and nothing worse.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
+#include <filesystem>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_replace.h"
 #include "serialization/onnx/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
+#include "tests/support/operators.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
@@ -104,6 +109,10 @@ TEST(OnnxBadModels, Graphs) {
        StatusCode::kInvalidArgument, "an initializer"},
       {"missing input", ModelText(Node("Add")), StatusCode::kInvalidArgument,
        "1 inputs, expected 2"},
+      {"makes a graph's input",
+       ModelText("node { op_type: 'Relu' input: 'x' output: 'x' } node { op_type: 'Relu' input: "
+                 "'x' output: 'y' }"),
+       StatusCode::kInvalidArgument, "'x'"},
       {"empty name on a required input", ModelText(Node("Add", "", "'', 'x'")),
        StatusCode::kInvalidArgument, "input 0 is missing"},
       {"extra input", ModelText(Node("Relu", "", "'x', 'x'")), StatusCode::kInvalidArgument,
@@ -162,6 +171,12 @@ TEST(OnnxBadModels, Tensors) {
       {"strings", with("data_type: 8 dims: 1 string_data: 'a'"), StatusCode::kUnimplemented,
        "string"},
       {"int4", with("data_type: 22 dims: 1 raw_data: 'a'"), StatusCode::kUnimplemented, "int4"},
+      {"10,000 dimensions",
+       with(absl::StrCat("data_type: 1 dims: [", absl::StrJoin(std::vector<int>(10'000, 1), ","),
+                         "] float_data: 1")),
+       StatusCode::kInvalidArgument, "rank 10000"},
+      {"sides of 2^31 - 1", with("data_type: 1 dims: [2147483647, 2147483647, 2] raw_data: 'abc'"),
+       StatusCode::kInvalidArgument, "tensor 'w'"},
       {"rank", with("data_type: 1 dims: [1,1,1,1,1,1,1,1,1] float_data: 1"),
        StatusCode::kInvalidArgument, "rank 9"},
       {"dtypes differ", with("data_type: 7 dims: 1 int64_data: 1"), StatusCode::kInvalidArgument,
@@ -186,6 +201,34 @@ TEST(OnnxBadModels, Windows) {
       {"kernel_shape differs", conv(Ints("kernel_shape", {1, 1})), invalid, "kernel_shape"},
       {"group 0", conv(Int("group", 0)), invalid, "group is 0"},
       {"group 3", conv(Int("group", 3)), invalid, "group is 3"},
+      {"group -1", conv(Int("group", -1)), invalid, "group is -1"},
+      {"dilations of another rank", conv(Ints("dilations", {1, 1, 1})), invalid, "dilations"},
+      {"dilation without end", conv(Ints("dilations", {INT64_MAX, 1})), invalid, "dilations"},
+      {"stride without end", conv(Ints("strides", {INT64_MAX, 1})), invalid, "strides"},
+      {"other channels", ModelText(Weights("w", {2, 3, 3, 3}) + Node("Conv", "", "'x', 'w'")),
+       invalid, ""},
+      {"no channels", ModelText(Weights("w", {2, 0, 3, 3}) + Node("Conv", "", "'x', 'w'")),
+       StatusCode::kUnimplemented, "empty"},
+      {"no filters", ModelText(Weights("w", {0, 2, 3, 3}) + Node("Conv", "", "'x', 'w'")),
+       StatusCode::kUnimplemented, "empty"},
+      {"a bias of another length",
+       ModelText(Weights("w", {2, 2, 3, 3}) + Weights("b", {3}) +
+                 Node("Conv", "", "'x', 'w', 'b'")),
+       invalid, ""},
+      {"transposed, stride 0",
+       ModelText(Weights("w", {2, 2, 3, 3}) +
+                 Node("ConvTranspose", Ints("strides", {0, 0}), "'x', 'w'")),
+       invalid, "strides"},
+      {"transposed, pads without end",
+       ModelText(Weights("w", {2, 2, 3, 3}) +
+                 Node("ConvTranspose", Ints("pads", {9, 9, 9, 9}), "'x', 'w'")),
+       invalid, ""},
+      {"average in the padding",
+       ModelText(Node("AveragePool", Ints("kernel_shape", {2, 2}) + Ints("pads", {2, 2, 2, 2}))),
+       invalid, "padding"},
+      {"pool larger than the image", pool(Ints("kernel_shape", {9, 9})), invalid, ""},
+      {"DepthToSpace -1", ModelText(Node("DepthToSpace", Int("blocksize", -1))), invalid,
+       "blocksize -1"},
       {"window too large", conv(Ints("dilations", {9, 9})), invalid, "larger than"},
       {"auto_pad", conv("attribute { name: 'auto_pad' type: STRING s: 'Z' }"), invalid, "auto_pad"},
       {"weights of another rank", ModelText(Weights("w", {2, 2, 3}) + Node("Conv", "", "'x', 'w'")),
@@ -237,6 +280,33 @@ TEST(OnnxBadModels, Shapes) {
       {"tile negative", with("Tile", {{-1, 1, 1, 1}}), invalid, "repeats"},
       {"gather n", with("Gather", {{2}}, Int("axis", 1)), invalid, "index 2 is out of range"},
       {"gather -n-1", with("Gather", {{-3}}, Int("axis", 1)), invalid, "index -3"},
+      {"concat of other ranks",
+       ModelText(Weights("w", {1, 2}) + Node("Concat", Int("axis", 0), "'x', 'w'")), invalid, ""},
+      {"concat axis", ModelText(Node("Concat", Int("axis", 4), "'x', 'x'")), invalid, "4"},
+      {"concat of scalars",
+       ModelText("initializer { name: 'c' data_type: 1 float_data: 1 } " +
+                 Node("Concat", Int("axis", 0), "'c', 'c'")),
+       invalid, ""},
+      {"softmax of a scalar",
+       ModelText("initializer { name: 'c' data_type: 1 float_data: 1 } " +
+                 Node("Softmax", Int("axis", 0), "'c'")),
+       invalid, ""},
+      {"product of a scalar",
+       ModelText("initializer { name: 'c' data_type: 1 float_data: 1 } " +
+                 Node("MatMul", "", "'x', 'c'")),
+       invalid, ""},
+      {"product without inner size",
+       ModelText(Weights("w", {0, 3}) + Node("MatMul", "", "'x', 'w'")), StatusCode::kUnimplemented,
+       "empty"},
+      {"pad beyond the tensor", with("Pad", {{0, 0, -3, 0, 0, 0, -3, 0}}), invalid, ""},
+      {"pad of another length", with("Pad", {{0, 0}}), invalid, "pads"},
+      {"pad without end", with("Pad", {{0, 0, 0, INT64_MAX, 0, 0, 0, 1}}), invalid, ""},
+      {"expand without end", with("Expand", {{int64_t{1} << 40, 2, 4, 4}}), invalid, "larger than"},
+      {"unsqueeze, squeeze twice", with("Squeeze", {{0, 0}}), invalid, ""},
+      {"scalar's transposition",
+       ModelText("initializer { name: 'c' data_type: 1 float_data: 1 } " +
+                 Node("Transpose", Ints("perm", {0}), "'c'")),
+       invalid, "perm"},
       {"gather axis", with("Gather", {{0}}, Int("axis", 7)), invalid, "7"},
   });
 }
@@ -265,6 +335,188 @@ TEST(OnnxBadModels, ConstantsThatWouldTakeTooMuch) {
                  "node { op_type: 'Reshape' input: ['x', 'd'] output: 'y' }"),
        StatusCode::kInvalidArgument, "elements"},
   });
+}
+
+// Each sparse tensor was weighed alone, so that a small file could hold any number of large ones.
+TEST(OnnxBadModels, SparseTensorsCountTogether) {
+  std::string tensors, sum = "x";
+  std::string nodes;
+  for (int i = 0; i < 3; ++i) {
+    absl::StrAppend(
+        &tensors, "sparse_initializer { values { name: 's", i,
+        "' data_type: 1 dims: 1 float_data: 1 } dims: [67108864, 1, 1, 4] indices { data_type: "
+        "7 dims: 1 int64_data: 5 } }\n");
+    absl::StrAppend(&nodes, "node { op_type: 'Add' input: ['", sum, "', 's", i, "'] output: '",
+                    i == 2 ? "y" : absl::StrCat("sum", i), "' }\n");
+    sum = absl::StrCat("sum", i);
+  }
+  ExpectErrors({{"three of 1 GiB", ModelText(tensors + nodes), StatusCode::kInvalidArgument,
+                 "take more than"}});
+}
+
+// A body was copied with every call, whatever it held.
+TEST(OnnxBadModels, CallsOfALargeFunctionCountTogether) {
+  const std::string body = absl::StrCat(
+      "node { op_type: 'Constant' output: 'k' attribute { name: 'value' type: TENSOR t { "
+      "data_type: "
+      "3 dims: 1000000 raw_data: '",
+      std::string(1'000'000, 'k'), "' } } } ");
+  std::string calls;
+  for (int i = 0; i < 20; ++i) {
+    absl::StrAppend(&calls, "node { op_type: 'F' domain: 'd' input: '", i == 0 ? "x" : "v", i,
+                    "' output: '", i == 19 ? "y" : absl::StrCat("v", i + 1), "' } ");
+  }
+  const std::string text = ModelText(
+      absl::StrReplaceAll(calls, {{"'x0'", "'x'"}}), 17,
+      absl::StrCat("opset_import { domain: 'd' version: 1 } functions { name: 'F' domain: 'd' "
+                   "input: 'a' output: 'b' opset_import { version: 17 } ",
+                   body, "node { op_type: 'Relu' input: 'a' output: 'b' } }"));
+  TempDir dir;
+  WriteWholeFile(dir / "m.onnx", Serialized(text));
+  EXPECT_TRUE(IsOk(ReadOnnx(dir / "m.onnx").status()));
+  const absl::Status status = ReadOnnx(dir / "m.onnx", {.most_folded_bytes = 10 << 20}).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(FailsWith(status, "read again with every call take more than"));
+}
+
+// Names of calls stand in front of what is inside: they grew with each.
+TEST(OnnxBadModels, LongNamesOfCallsAreCut) {
+  std::string functions = "opset_import { domain: 'd' version: 1 } ";
+  constexpr int kDeep = 40;
+  const std::string name(10'000, 'n');
+  for (int i = 0; i < kDeep; ++i) {
+    absl::StrAppend(
+        &functions, "functions { name: 'F", i,
+        "' domain: 'd' input: 'a' output: 'b' opset_import { version: 17 } "
+        "opset_import { domain: 'd' version: 1 } node { name: '",
+        name, "' input: 'a' output: 'b' ",
+        i + 1 == kDeep ? "op_type: 'Relu'" : absl::StrCat("op_type: 'F", i + 1, "' domain: 'd'"),
+        " } }");
+  }
+  TempDir dir;
+  WriteWholeFile(dir / "m.onnx",
+                 Serialized(ModelText("node { name: '" + name +
+                                          "' op_type: 'F0' domain: 'd' input: 'x' output: 'y' }",
+                                      17, functions)));
+  const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
+  ASSERT_TRUE(IsOk(graph.status()));
+  for (const OperatorNode& node : graph->nodes()) EXPECT_LT(node.name.size(), 2 * name.size());
+}
+
+// Their names were compared each with each.
+TEST(OnnxBadModels, ManyOutputs) {
+  std::string model = "ir_version: 8 opset_import { version: 17 } graph { input " +
+                      ValueText("x", {1}) + "node { op_type: 'Relu' input: 'x' output: 'y' } ";
+  for (int i = 0; i < 100'000; ++i) absl::StrAppend(&model, "output { name: 'o", i, "' } ");
+  ExpectErrors({{"100,000", model + "}", StatusCode::kInvalidArgument, "output 'o0'"}});
+}
+
+TEST(OnnxBadModels, ManyNodesAreNoError) {
+  std::string nodes;
+  constexpr int kNodes = 100'000;
+  for (int i = 0; i < kNodes; ++i) {
+    absl::StrAppend(&nodes, "node { op_type: 'Relu' input: '", i == 0 ? "x" : absl::StrCat("v", i),
+                    "' output: '", i + 1 == kNodes ? "y" : absl::StrCat("v", i + 1), "' }\n");
+  }
+  TempDir dir;
+  WriteWholeFile(dir / "m.onnx", Serialized(ModelText(nodes)));
+  const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
+  ASSERT_TRUE(IsOk(graph.status()));
+  EXPECT_GT(graph->nodes().size(), size_t{kNodes});
+}
+
+// What is computed with these numbers is no matter: that it ends is.
+TEST(OnnxBadModels, NumbersThatAreNone) {
+  for (const char* numbers : {"-1, nan", "0, inf", "1e-45, -inf", "-1e38, 1e38"}) {
+    SCOPED_TRACE(numbers);
+    std::string vectors;
+    for (const char* name : {"s", "b", "m", "v"}) {
+      absl::StrAppend(&vectors, "initializer { name: '", name,
+                      "' data_type: 1 dims: 2 float_data: [", numbers, "] } ");
+    }
+    for (const float epsilon : {0.f, -1.f, std::nanf("")}) {
+      TempDir dir;
+      WriteWholeFile(
+          dir / "m.onnx",
+          Serialized(ModelText(
+              vectors +
+              Node("BatchNormalization",
+                   absl::StrCat("attribute { name: 'epsilon' type: FLOAT f: ", epsilon, " } "),
+                   "'x', 's', 'b', 'm', 'v'"))));
+      const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
+      if (!graph.ok()) continue;
+      const HostTensor x = HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4});
+      EXPECT_TRUE(IsOk(EvaluateGraph(*graph, {{"x", x}}).status()));
+    }
+  }
+}
+
+// Bytes that are no message of this schema, as a writer with a fault might make them.
+TEST(OnnxBadModels, WiresOfProtobuf) {
+  const std::string version("\x08\x08", 2);      // ir_version: 8
+  const std::string set("\x42\x02\x10\x11", 4);  // opset_import { version: 17 }
+  const std::string none = "no ONNX model";
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {std::string("\x08") + std::string(11, '\x80'), none},  // a varint of 11 bytes
+      {std::string("\x0d\0\0\0\0", 5), "no ONNX model"},      // ir_version as 32 bits
+      {version + set + "\x3a\x7f", none},                     // a graph that ends early
+      {version + set + "\x3a\xff\xff\xff\xff\x0f", none},     // and one of 4 GiB
+      {version + "\x3b", none},                               // a group without an end
+      {version + "\x3c", none},                               // an end without a group
+      {version + std::string("\x00\x00", 2), none},           // field 0
+      {version + set + std::string("\x3a\0", 2), "the graph has no outputs"},
+  };
+  TempDir dir;
+  for (const auto& [file, message] : files) {
+    SCOPED_TRACE(absl::CHexEscape(file));
+    WriteWholeFile(dir / "m.onnx", file);
+    EXPECT_TRUE(FailsWith(ReadOnnx(dir / "m.onnx").status(), message));
+  }
+}
+
+// Attributes are packed or not, as writers please.
+TEST(OnnxBadModels, PackedIntegersAreTheSame) {
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(
+      Serialized(ModelText(Node("Transpose", "attribute { name: 'perm' type: INTS }")))));
+  onnx::AttributeProto& perm = *model.mutable_graph()->mutable_node(0)->mutable_attribute(0);
+  const std::string packed("\x42\x04\x00\x01\x03\x02", 6);
+  const std::string single("\x40\x00\x40\x01\x40\x03\x40\x02", 8);
+  TempDir dir;
+  for (const std::string& wire : {packed, single}) {
+    perm.clear_ints();
+    ASSERT_TRUE(perm.MergeFromString(wire));
+    WriteWholeFile(dir / "m.onnx", model.SerializeAsString());
+    EXPECT_TRUE(IsOk(ReadOnnx(dir / "m.onnx").status()));
+  }
+}
+
+TEST(OnnxBadModels, FilesBeyondTwoGigabytes) {
+  TempDir dir;
+  WriteWholeFile(dir / "m.onnx", "");
+  std::filesystem::resize_file(dir / "m.onnx", std::uintmax_t{5} << 29);  // holes, no blocks
+  EXPECT_TRUE(FailsWith(ReadOnnx(dir / "m.onnx").status(), "must lie in external data"));
+}
+
+// Names are the file's: they are cut in messages, and escaped where a model is shown.
+TEST(OnnxBadModels, NamesOfAMebibyte) {
+  const std::string name(1 << 20, 'n');
+  for (const std::string& text :
+       {ModelText("node { op_type: 'Add' input: ['x', '" + name + "'] output: 'y' }"),
+        ModelText("node { op_type: '" + name + "' input: 'x' output: 'y' }"),
+        ModelText("node { op_type: 'Relu' name: '" + name + "' input: ['x', 'x'] output: 'y' }"),
+        ModelText("node { op_type: 'Relu' input: 'x' output: 'y' attribute { name: '" + name +
+                  "' type: INT } }"),
+        ModelText("initializer { name: '" + name +
+                  "' data_type: 99 } node { op_type: 'Add' input: "
+                  "['x', '" +
+                  name + "'] output: 'y' }")}) {
+    TempDir dir;
+    WriteWholeFile(dir / "m.onnx", Serialized(text));
+    const absl::Status status = ReadOnnx(dir / "m.onnx").status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_LT(status.message().size(), size_t{2000});
+  }
 }
 
 // The least integer by -1 ends a process where nobody looks.

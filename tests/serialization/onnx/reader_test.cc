@@ -186,6 +186,36 @@ TEST_F(OnnxReader, TensorsAreReadFromEveryField) {
   }
 }
 
+// They went by way of Float32.
+TEST_F(OnnxReader, PowersOfIntegersAreExact) {
+  const auto number = [](const char* name, int64_t value) {
+    return absl::StrCat("initializer { name: '", name, "' data_type: 7 int64_data: ", value, " } ");
+  };
+  const std::string pow = "node { op_type: 'Pow' input: ['a', 'b'] output: 'y' } ";
+  const struct {
+    int64_t base, exponent, power;
+  } kPowers[] = {{3, 35, 50031545098999707},
+                 {-7, 3, -343},
+                 {5, 0, 1},
+                 {0, 0, 1},
+                 {2, -1, 0},
+                 {-1, -3, -1},
+                 {1, -9, 1},
+                 {3, 64, 8733086111712066817}};
+  for (const auto& [base, exponent, power] : kPowers) {
+    const Graph graph = Value(Read(ModelText(number("a", base) + number("b", exponent) + pow)));
+    const std::vector<HostTensor> y =
+        Value(EvaluateGraph(graph, {{"x", HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4})}}));
+    EXPECT_EQ(y[0].data<int64_t>()[0], power) << base << " to the " << exponent;
+  }
+  // At run time: 0, 1, 2, ... 31, to the fifth.
+  const Graph graph = Value(Read(ModelText(
+      number("b", 5) + pow +
+      "node { op_type: 'Cast' input: 'x' output: 'a' attribute { name: 'to' type: INT i: 7 } }")));
+  EXPECT_EQ(Run(graph)[31], 28629151);
+  EXPECT_EQ(Run(graph)[7], 16807);
+}
+
 TEST_F(OnnxReader, SparseTensorsAreMadeDense) {
   const std::string values =
       "sparse_initializer { values { name: 'w' data_type: 1 dims: 2 float_data: "

@@ -1,16 +1,17 @@
-#include "runtime/cpu/conv/onednn.h"
+#include "benchmarks/onednn/convolution.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "benchmarks/onednn/kernel.h"
 #include "graph/status.h"
-#include "runtime/cpu/onednn.h"
 #include "runtime/cpu/parallel.h"
 
-namespace ashlar::cpu {
+namespace ashlar::onednn {
 namespace {
 
+using cpu::ConvProblem;
 using dnnl::algorithm;
 using dnnl::memory;
 
@@ -92,7 +93,7 @@ class OneDnnConvolution final : public OneDnnKernel {
     if (z_bytes_ != 0 && args.inputs[kZ] != args.outputs[0]) {
       const char* const z = static_cast<const char*>(args.inputs[kZ]);
       char* const out = static_cast<char*>(args.outputs[0]);
-      ParallelFor(threads_, z_bytes_, kCopyGrain, [&](int64_t begin, int64_t end) {
+      cpu::ParallelFor(threads_, z_bytes_, kCopyGrain, [&](int64_t begin, int64_t end) {
         std::memcpy(out + begin, z + begin, static_cast<size_t>(end - begin));
       });
     }
@@ -177,4 +178,4 @@ absl::Status AddOneDnnConvolutions(const ConvProblem& problem, KernelList& kerne
   });
 }
 
-}  // namespace ashlar::cpu
+}  // namespace ashlar::onednn

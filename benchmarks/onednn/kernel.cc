@@ -1,4 +1,4 @@
-#include "runtime/cpu/onednn.h"
+#include "benchmarks/onednn/kernel.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "graph/status.h"
 #include "runtime/device/allocation_origin.h"
 
-namespace ashlar::cpu {
+namespace ashlar::onednn {
 namespace {
 
 using dnnl::memory;
@@ -143,4 +143,4 @@ absl::Status OneDnnKernel::Run(const KernelArgs& args, KernelState* state) const
   return absl::InternalError(absl::StrCat(implementation_, ": oneDNN status ", status));
 }
 
-}  // namespace ashlar::cpu
+}  // namespace ashlar::onednn

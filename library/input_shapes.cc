@@ -1,4 +1,4 @@
-#include "tools/input_shapes.h"
+#include "library/input_shapes.h"
 
 #include <set>
 #include <utility>

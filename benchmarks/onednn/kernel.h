@@ -1,9 +1,9 @@
-// What all kernels on oneDNN share.
+// oneDNN's kernels behind Ashlar's interface, as peers of its own: what all of them share.
 //
 // oneDNN's C++ interface throws. It is called while kernels and states are made, always inside
 // CallOneDnn; runs go through the C interface, which does not.
-#ifndef ASHLAR_RUNTIME_CPU_ONEDNN_H_
-#define ASHLAR_RUNTIME_CPU_ONEDNN_H_
+#ifndef ASHLAR_BENCHMARKS_ONEDNN_KERNEL_H_
+#define ASHLAR_BENCHMARKS_ONEDNN_KERNEL_H_
 
 #include <cstdint>
 #include <exception>
@@ -18,7 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/device/kernel.h"
 
-namespace ashlar::cpu {
+namespace ashlar::onednn {
 
 // Runs `body`; what oneDNN throws becomes a status that begins with `what`.
 template <typename Body>
@@ -112,6 +112,6 @@ class OneDnnKernel : public Kernel {
   double relative_time_;
 };
 
-}  // namespace ashlar::cpu
+}  // namespace ashlar::onednn
 
-#endif  // ASHLAR_RUNTIME_CPU_ONEDNN_H_
+#endif  // ASHLAR_BENCHMARKS_ONEDNN_KERNEL_H_

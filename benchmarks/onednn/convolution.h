@@ -1,0 +1,15 @@
+// Convolutions by oneDNN, bias, residual and activation fused.
+#ifndef ASHLAR_BENCHMARKS_ONEDNN_CONVOLUTION_H_
+#define ASHLAR_BENCHMARKS_ONEDNN_CONVOLUTION_H_
+
+#include "runtime/cpu/conv/conv.h"
+
+namespace ashlar::onednn {
+
+// Appends oneDNN's implementations for the problem, fastest first; none where it has only its
+// reference code.
+absl::Status AddOneDnnConvolutions(const cpu::ConvProblem& problem, KernelList& kernels);
+
+}  // namespace ashlar::onednn
+
+#endif  // ASHLAR_BENCHMARKS_ONEDNN_CONVOLUTION_H_

@@ -1,0 +1,85 @@
+// The border of the C interface: what every function of it begins and ends with.
+#ifndef ASHLAR_LIBRARY_C_BORDER_H_
+#define ASHLAR_LIBRARY_C_BORDER_H_
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "graph/host_memory.h"
+#include "library/include/ashlar/ashlar.h"
+
+namespace ashlar::c {
+
+// An error to be told as `told`, whatever its code.
+absl::Status WithStatus(absl::Status status, ashlar_status told);
+inline absl::Status InvalidArgument(absl::string_view message) {
+  return absl::InvalidArgumentError(message);
+}
+
+// Keeps an error for ashlar_error_message and ashlar_error_bytes of this thread.
+ashlar_status Told(const absl::Status& status);
+
+// Makes the devices known, the first time.
+void RegisterDevices();
+
+// Calls `body`, which returns an absl::Status. Nothing that it throws passes the border.
+template <typename Body>
+ashlar_status Call(const Body& body) noexcept {
+  try {
+    RegisterDevices();
+    const absl::Status status = body();
+    return status.ok() ? ASHLAR_OK : Told(status);
+  } catch (const HostMemoryExhausted& error) {
+    return Told(error.status());
+  } catch (const std::bad_alloc&) {
+    return Told(HostMemoryError("the host's memory does not suffice"));
+  } catch (const std::exception& error) {
+    return Told(absl::InternalError(error.what()));
+  }
+}
+
+// Structs of the caller's begin with the size that they had when the caller was compiled.
+inline constexpr size_t kLeastStruct = sizeof(size_t);
+
+// What the caller's struct says; zero for fields that it lacks. Null is as a struct of zeros.
+template <typename T>
+absl::Status Read(const T* given, absl::string_view type, T& result) {
+  result = T();
+  if (given == nullptr) return absl::OkStatus();
+  if (given->size < kLeastStruct) {
+    return InvalidArgument(absl::StrCat(type, ".size is ", given->size, ": set it by ASHLAR_INIT"));
+  }
+  std::memcpy(&result, given, std::min(sizeof(T), given->size));
+  return absl::OkStatus();
+}
+
+// Fills the fields that the caller's struct has; its size stays.
+template <typename T>
+absl::Status Write(const T& value, absl::string_view type, T* target) {
+  if (target == nullptr || target->size < kLeastStruct) {
+    return InvalidArgument(absl::StrCat(type, " is null, or has no size: set it by ASHLAR_INIT"));
+  }
+  constexpr size_t kFirst = sizeof(size_t);
+  std::memcpy(reinterpret_cast<char*>(target) + kFirst,
+              reinterpret_cast<const char*>(&value) + kFirst,
+              std::min(sizeof(T), target->size) - kFirst);
+  return absl::OkStatus();
+}
+
+// InvalidArgument, naming it, where a pointer is null.
+inline absl::Status CheckGiven(const void* pointer, absl::string_view name) {
+  if (pointer != nullptr) return absl::OkStatus();
+  return InvalidArgument(absl::StrCat(name, " is NULL"));
+}
+
+// A line for the caller's log.
+void Log(const std::string& line);
+
+}  // namespace ashlar::c
+
+#endif  // ASHLAR_LIBRARY_C_BORDER_H_

@@ -1,0 +1,249 @@
+// Plans behind the C interface.
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+#include "library/c/border.h"
+#include "library/c/objects.h"
+#include "library/c/plan_options.h"
+#include "memory/csv.h"
+#include "memory/lower_bound.h"
+#include "memory/svg.h"
+
+namespace ashlar::c {
+
+absl::StatusOr<std::shared_ptr<const Executable>> LoadedPlan::Load(int64_t* written) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (written != nullptr) *written = in_file_ ? 0 : -1;
+  if (executable_ != nullptr) return executable_;
+  ASHLAR_RETURN_IF_ERROR(planned_->ready());
+  ASHLAR_ASSIGN_OR_RETURN(
+      executable_, Executable::FromPlan(std::move(planned_),
+                                        {.measure = written != nullptr, .done_with = done_with_}));
+  done_with_ = nullptr;
+  if (written != nullptr) *written = executable_->weights_written();
+  return executable_;
+}
+
+namespace {
+
+// The model for the shapes that are asked for.
+absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_options& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const InputShapes shapes, ShapesIn(options));
+  if (shapes.empty()) {
+    ASHLAR_RETURN_IF_ERROR(model.needs_shapes);
+    return model.model;
+  }
+  if (model.path.empty()) return WithShapes(model.model, shapes);
+  OpenOptions open;
+  open.shapes = shapes;
+  open.note = Log;
+  return OpenModel(model.path, open);
+}
+
+ashlar_tensor TensorOf(const Binding& binding, const Graph& graph, std::deque<std::string>& names) {
+  const TensorType& type = graph.var(binding.var).type;
+  ashlar_tensor tensor = {};
+  tensor.name = names.emplace_back(binding.name).c_str();
+  tensor.dtype = static_cast<int32_t>(type.dtype);
+  tensor.rank = type.shape.rank();
+  for (int i = 0; i < std::min(tensor.rank, ASHLAR_MAX_RANK); ++i) {
+    tensor.shape[i] = type.shape.dims()[i];
+  }
+  tensor.bytes = type.bytes();
+  return tensor;
+}
+
+std::vector<ashlar_buffer> BuffersOf(const RecordedPlan& record) {
+  std::vector<ashlar_buffer> buffers;
+  for (const RecordedChunk& chunk : record.chunks) {
+    const memory::Buffer& from = chunk.buffer;
+    buffers.push_back({from.id, from.lower, from.upper, from.size, from.alignment,
+                       from.offset.value_or(-1), chunk.inside, chunk.at, chunk.name.c_str()});
+  }
+  return buffers;
+}
+
+absl::StatusOr<std::vector<ashlar_step>> StepsOf(const RecordedPlan& record) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<memory::LiveBytes> profile,
+                          memory::LiveProfile(record.problem()));
+  std::vector<ashlar_step> steps;
+  size_t section = 0;
+  int64_t live = 0;
+  for (const RecordedStep& from : record.steps) {
+    const auto step = static_cast<int64_t>(steps.size());
+    while (section < profile.size() && profile[section].step <= step) {
+      live = profile[section++].bytes;
+    }
+    steps.push_back(
+        {from.name.c_str(), from.type.c_str(), from.kernel.c_str(), live, from.workspace_bytes});
+  }
+  return steps;
+}
+
+// What the caller may read, as copies.
+absl::Status Describe(const Graph& model, const PlannedGraph& planned, ashlar_plan& plan) {
+  ASHLAR_ASSIGN_OR_RETURN(plan.record, RecordPlan(model, planned));
+  for (const Binding& input : planned.graph.inputs()) {
+    plan.inputs.push_back(TensorOf(input, planned.graph, plan.names));
+  }
+  for (const Binding& output : planned.graph.outputs()) {
+    plan.outputs.push_back(TensorOf(output, planned.graph, plan.names));
+  }
+  plan.buffers = BuffersOf(plan.record);
+  ASHLAR_ASSIGN_OR_RETURN(plan.steps, StepsOf(plan.record));
+  ashlar_memory& memory = plan.memory;
+  memory.arena = plan.record.arena;
+  memory.arena_alignment = planned.device->alignment();
+  memory.input = plan.record.inputs;
+  memory.output = plan.record.outputs;
+  memory.weights = plan.record.weights;
+  memory.lower_bound = plan.record.lower_bound;
+  memory.proof = static_cast<int32_t>(plan.record.proof());
+  memory.bottleneck_step = static_cast<int32_t>(plan.record.bottleneck_step);
+  memory.predicted_ms = plan.record.predicted_ms;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanRequest& request) {
+  const Graph source = model.graph;
+  const DoneWith letting_go = LettingGoOf(model);
+  ASHLAR_ASSIGN_OR_RETURN(PlannedModel made, PlanModel(std::move(model), request, Log));
+  auto plan = std::make_unique<ashlar_plan>();
+  const PlannedGraph& planned = made.plan();
+  plan->memory.weights_in_file = made.packed != nullptr ? planned.weights.bytes : 0;
+  ASHLAR_RETURN_IF_ERROR(Describe(source, planned, *plan));
+  plan->loaded = made.packed != nullptr
+                     ? std::make_unique<LoadedPlan>(std::move(made.packed))
+                     : std::make_unique<LoadedPlan>(std::move(made.planned), letting_go);
+  return plan;
+}
+
+absl::Status WriteCsv(const RecordedPlan& record, std::ostream& out) {
+  memory::CsvProblem problem{record.problem(), {}, {}};
+  memory::Plan plan;
+  plan.arena = record.arena;
+  for (const RecordedChunk& chunk : record.chunks) {
+    problem.ids.push_back(absl::StrCat(chunk.buffer.id));
+    problem.names.push_back(chunk.name);
+    plan.offsets.push_back(chunk.buffer.offset.value_or(0));
+  }
+  return memory::WriteCsv(problem, plan, out);
+}
+
+absl::Status WriteSvg(const RecordedPlan& record, std::ostream& out) {
+  memory::SvgOptions options;
+  memory::Plan plan;
+  plan.arena = record.arena;
+  options.lower_bound = record.lower_bound;
+  for (const RecordedChunk& chunk : record.chunks) {
+    options.names.push_back(chunk.name);
+    options.workspaces.push_back(chunk.kind == ChunkKind::kWorkspace);
+    plan.offsets.push_back(chunk.buffer.offset.value_or(0));
+  }
+  return memory::WriteSvg(record.problem(), plan, options, out);
+}
+
+using Writer = absl::Status (*)(const RecordedPlan&, std::ostream&);
+struct ExportFormat {
+  const char* name;
+  Writer write;
+};
+constexpr ExportFormat kExportFormats[] = {{"svg", WriteSvg}, {"csv", WriteCsv}};
+
+absl::StatusOr<Writer> WriterOf(const char* format) {
+  ASHLAR_RETURN_IF_ERROR(CheckGiven(format, "format"));
+  for (const ExportFormat& known : kExportFormats) {
+    if (absl::string_view(format) == known.name) return known.write;
+  }
+  return InvalidArgument(
+      absl::StrCat("format '", absl::string_view(format).substr(0, 64), "' is not svg or csv"));
+}
+
+// A list of the plan's, in place of the caller's.
+template <typename T>
+ashlar_status Hand(const ashlar_plan* plan, const std::vector<T> ashlar_plan::*list,
+                   const T** first, size_t* count) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(first, "first"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(count, "count"));
+    *first = (plan->*list).data();
+    *count = (plan->*list).size();
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+}  // namespace ashlar::c
+
+using ashlar::c::Call;
+using ashlar::c::CheckGiven;
+
+ashlar_status ashlar_model_plan(const ashlar_model* model, const ashlar_plan_options* options,
+                                ashlar_plan** plan) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
+    ashlar_plan_options given;
+    ASHLAR_RETURN_IF_ERROR(ashlar::c::Read(options, "ashlar_plan_options", given));
+    ASHLAR_ASSIGN_OR_RETURN(ashlar::Model source, ashlar::c::ModelFor(*model, given));
+    ASHLAR_ASSIGN_OR_RETURN(const ashlar::PlanRequest request,
+                            ashlar::c::RequestFor(source, given));
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_plan> made,
+                            ashlar::c::MakePlan(std::move(source), request));
+    *plan = made.release();
+    return absl::OkStatus();
+  });
+}
+
+void ashlar_plan_release(ashlar_plan* plan) { delete plan; }
+
+ashlar_status ashlar_plan_memory(const ashlar_plan* plan, ashlar_memory* memory) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
+    return ashlar::c::Write(plan->memory, "ashlar_memory", memory);
+  });
+}
+
+ashlar_status ashlar_plan_inputs(const ashlar_plan* plan, const ashlar_tensor** first,
+                                 size_t* count) {
+  return ashlar::c::Hand(plan, &ashlar_plan::inputs, first, count);
+}
+
+ashlar_status ashlar_plan_outputs(const ashlar_plan* plan, const ashlar_tensor** first,
+                                  size_t* count) {
+  return ashlar::c::Hand(plan, &ashlar_plan::outputs, first, count);
+}
+
+ashlar_status ashlar_plan_buffers(const ashlar_plan* plan, const ashlar_buffer** first,
+                                  size_t* count) {
+  return ashlar::c::Hand(plan, &ashlar_plan::buffers, first, count);
+}
+
+ashlar_status ashlar_plan_steps(const ashlar_plan* plan, const ashlar_step** first, size_t* count) {
+  return ashlar::c::Hand(plan, &ashlar_plan::steps, first, count);
+}
+
+ashlar_status ashlar_plan_export(const ashlar_plan* plan, const char* format, ashlar_write_fn write,
+                                 void* context) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
+    if (write == nullptr) return ashlar::c::InvalidArgument("write is NULL");
+    ASHLAR_ASSIGN_OR_RETURN(const ashlar::c::Writer writer, ashlar::c::WriterOf(format));
+    std::ostringstream out;
+    ASHLAR_RETURN_IF_ERROR(writer(plan->record, out));
+    const std::string text = std::move(out).str();
+    if (write(context, text.data(), text.size()) == 0) return absl::OkStatus();
+    return ashlar::c::InvalidArgument("the export was stopped by the caller's write function");
+  });
+}
+
+ashlar_status ashlar_plan_load(const ashlar_plan* plan) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
+    return plan->loaded->Load().status();
+  });
+}

@@ -1,0 +1,106 @@
+#include "library/c/plan_options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+#include "library/c/border.h"
+#include "library/execution.h"
+
+namespace ashlar::c {
+namespace {
+
+constexpr int kMostThreads = 4096;
+
+absl::Status SetBudget(const ashlar_plan_options& options, Wishes& wishes) {
+  if (options.memory_budget == 0) {
+    if (options.max_extra_flops == 0) return absl::OkStatus();
+    return InvalidArgument("max_extra_flops is of a memory_budget, and there is none");
+  }
+  if (options.memory_budget < ASHLAR_LEAST) {
+    return InvalidArgument(absl::StrCat("memory_budget is ", options.memory_budget,
+                                        "; expected bytes, 0 for none, or ASHLAR_LEAST"));
+  }
+  if (std::isnan(options.max_extra_flops)) return InvalidArgument("max_extra_flops is no number");
+  MemoryBudget budget;
+  budget.bytes = std::max<int64_t>(options.memory_budget, 0);
+  if (options.max_extra_flops != 0) budget.max_extra_flops = std::max(0.0, options.max_extra_flops);
+  wishes.budget = budget;
+  return absl::OkStatus();
+}
+
+// What the file was packed under, where the caller asks for nothing of it.
+void TakePackedOptions(const PackedModel& packed, PlanRequest& request) {
+  const absl::StatusOr<PackingOptions> options = PackingOptions::Parse(packed.options);
+  if (!options.ok()) return;
+  request.means.passes = options->passes;
+  request.means.inplace = options->inplace;
+  request.means.kernels.exact = request.means.kernels.exact || options->exact;
+  if (request.wishes.budget.has_value()) {
+    const MemoryBudget& budget = *request.wishes.budget;
+    const bool same = options->budget.has_value() && options->budget->bytes == budget.bytes &&
+                      options->budget->max_extra_flops == budget.max_extra_flops;
+    if (!same) return;
+    request.wishes.budget.reset();  // its tiles were found when the file was packed
+  }
+  request.means.kernels.least_memory = request.means.kernels.least_memory || options->least_memory;
+  if (request.wishes.tiles.empty()) request.wishes.tiles = options->tiles;
+}
+
+}  // namespace
+
+absl::StatusOr<InputShapes> ShapesIn(const ashlar_plan_options& options) {
+  InputShapes shapes;
+  if (options.num_shapes > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(options.shapes, "shapes"));
+  for (size_t i = 0; i < options.num_shapes; ++i) {
+    const ashlar_shape& given = options.shapes[i];
+    const std::string place = absl::StrCat("shapes[", i, "]");
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(given.input, place + ".input"));
+    if (given.rank < 0 || given.rank > ASHLAR_MAX_RANK) {
+      return InvalidArgument(
+          absl::StrCat(place, ".rank is ", given.rank, "; expected 0 to ", ASHLAR_MAX_RANK));
+    }
+    absl::StatusOr<Shape> shape = Shape::Make({given.shape, static_cast<size_t>(given.rank)});
+    if (!shape.ok()) return Annotate(shape.status(), absl::StrCat(place, " of ", given.input));
+    shapes[given.input] = *shape;
+  }
+  return shapes;
+}
+
+absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options) {
+  PlanRequest request;
+  auto& [wishes, means, checks] = request;
+  if (options.threads < 0 || options.threads > kMostThreads) {
+    return InvalidArgument(
+        absl::StrCat("threads is ", options.threads, "; expected 0 to ", kMostThreads));
+  }
+  wishes.threads = options.threads > 0 ? options.threads : DefaultThreads();
+  if (options.device != nullptr) {
+    ASHLAR_ASSIGN_OR_RETURN(wishes.comp_node, CompNode::Parse(options.device));
+  }
+  if (options.precision != nullptr) {
+    const absl::StatusOr<DType> precision = ParsePrecision(options.precision);
+    if (!precision.ok()) return Annotate(precision.status(), "precision");
+    wishes.precision = *precision;
+  }
+  if (options.tile != nullptr && *options.tile != '\0') {
+    ASHLAR_ASSIGN_OR_RETURN(wishes.tiles, TileSpec::Parse(options.tile));
+  }
+  ASHLAR_RETURN_IF_ERROR(SetBudget(options, wishes));
+  if (wishes.budget.has_value() && !wishes.tiles.empty()) {
+    return InvalidArgument("tile and memory_budget together: a budget finds its own tiles");
+  }
+  means.kernels.exact = options.exact != 0;
+  means.kernels.least_memory = options.prefer_memory != 0;
+  if (options.kernel_record != nullptr && *options.kernel_record != '\0') {
+    means.record = RecordFor(options.kernel_record, wishes, Log);
+  }
+  if (model.packed.has_value() && wishes.comp_node.type == CompNode::Type::kCpu) {
+    TakePackedOptions(*model.packed, request);
+  }
+  return request;
+}
+
+}  // namespace ashlar::c

@@ -1,0 +1,21 @@
+// The C interface's options of planning as a request.
+#ifndef ASHLAR_LIBRARY_C_PLAN_OPTIONS_H_
+#define ASHLAR_LIBRARY_C_PLAN_OPTIONS_H_
+
+#include "absl/status/statusor.h"
+#include "library/include/ashlar/ashlar.h"
+#include "library/model.h"
+#include "runtime/plan/plan_request.h"
+
+namespace ashlar::c {
+
+// What options that are zero stand for: the options that the model's file was packed under, where
+// it was and nothing else is asked for, else the planner's own. InvalidArgument names the option.
+absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options);
+
+// The shapes that are asked for; InvalidArgument names the one that is none.
+absl::StatusOr<InputShapes> ShapesIn(const ashlar_plan_options& options);
+
+}  // namespace ashlar::c
+
+#endif  // ASHLAR_LIBRARY_C_PLAN_OPTIONS_H_

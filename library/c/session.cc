@@ -1,0 +1,127 @@
+// Sessions behind the C interface.
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/needed_bytes.h"
+#include "graph/status.h"
+#include "library/c/border.h"
+#include "library/c/objects.h"
+#include "runtime/device/borrowed_memory.h"
+
+namespace ashlar::c {
+namespace {
+
+// An arena of the caller's; null where there is none.
+absl::StatusOr<std::shared_ptr<DeviceMemory>> CallersArena(const ashlar_session_options& options,
+                                                           const ashlar_memory& memory) {
+  if (options.arena == nullptr) {
+    if (options.arena_bytes == 0) return std::shared_ptr<DeviceMemory>();
+    return InvalidArgument(absl::StrCat("arena is NULL, and arena_bytes is ", options.arena_bytes));
+  }
+  if (reinterpret_cast<uintptr_t>(options.arena) % memory.arena_alignment != 0) {
+    return InvalidArgument(absl::StrCat("arena is not at a multiple of ", memory.arena_alignment,
+                                        " bytes, the plan's arena_alignment"));
+  }
+  const auto bytes = static_cast<int64_t>(options.arena_bytes);
+  if (bytes < memory.arena) {
+    return DoesNotFit(absl::StrCat("the arena given has ", options.arena_bytes,
+                                   " bytes; the plan needs ", memory.arena),
+                      memory.arena);
+  }
+  return std::shared_ptr<DeviceMemory>(
+      std::make_shared<BorrowedMemory>(nullptr, options.arena, bytes));
+}
+
+// The one tensor of a side where the caller gives no name.
+absl::StatusOr<absl::string_view> NameOf(const char* name, const std::vector<Binding>& bindings,
+                                         const char* side) {
+  if (name != nullptr) return absl::string_view(name);
+  if (bindings.size() == 1) return absl::string_view(bindings[0].name);
+  return InvalidArgument(
+      absl::StrCat("name is NULL, and the model has ", bindings.size(), " ", side));
+}
+
+absl::Status NotBound(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) ? WithStatus(status, ASHLAR_NOT_BOUND) : status;
+}
+
+ashlar_status Bind(ashlar_session* session, const char* name, const void* data, size_t size,
+                   ashlar_place place, bool input) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(session, "session"));
+    if (size > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(data, "data"));
+    if (place != ASHLAR_HOST && place != ASHLAR_DEVICE) {
+      return InvalidArgument(absl::StrCat("place is ", static_cast<int>(place)));
+    }
+    const Graph& graph = session->executable->graph();
+    ASHLAR_ASSIGN_OR_RETURN(
+        const absl::string_view tensor,
+        input ? NameOf(name, graph.inputs(), "inputs") : NameOf(name, graph.outputs(), "outputs"));
+    Session& of = *session->session;
+    const auto bytes = static_cast<int64_t>(size);
+    if (input) {
+      return place == ASHLAR_HOST ? of.BindInput(tensor, data, bytes)
+                                  : of.BindDeviceInput(tensor, data, bytes);
+    }
+    void* const target = const_cast<void*>(data);  // the caller's pointer was not const
+    return place == ASHLAR_HOST ? of.BindOutput(tensor, target, bytes)
+                                : of.BindDeviceOutput(tensor, target, bytes);
+  });
+}
+
+template <typename Part>
+ashlar_status Step(ashlar_session* session, const Part& part) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(session, "session"));
+    return NotBound(part(*session->session));
+  });
+}
+
+}  // namespace
+}  // namespace ashlar::c
+
+using ashlar::Session;
+using ashlar::c::Call;
+using ashlar::c::CheckGiven;
+
+ashlar_status ashlar_plan_session(const ashlar_plan* plan, const ashlar_session_options* options,
+                                  ashlar_session** session) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(session, "session"));
+    ashlar_session_options given;
+    ASHLAR_RETURN_IF_ERROR(ashlar::c::Read(options, "ashlar_session_options", given));
+    ashlar::SessionOptions own;
+    ASHLAR_ASSIGN_OR_RETURN(own.arena, ashlar::c::CallersArena(given, plan->memory));
+    auto made = std::make_unique<ashlar_session>();
+    ASHLAR_ASSIGN_OR_RETURN(made->executable, plan->loaded->Load());
+    ASHLAR_ASSIGN_OR_RETURN(made->session, Session::Create(made->executable, own));
+    *session = made.release();
+    return absl::OkStatus();
+  });
+}
+
+void ashlar_session_release(ashlar_session* session) { delete session; }
+
+ashlar_status ashlar_bind_input(ashlar_session* session, const char* name, const void* data,
+                                size_t bytes, ashlar_place place) {
+  return ashlar::c::Bind(session, name, data, bytes, place, /*input=*/true);
+}
+
+ashlar_status ashlar_bind_output(ashlar_session* session, const char* name, void* data,
+                                 size_t bytes, ashlar_place place) {
+  return ashlar::c::Bind(session, name, data, bytes, place, /*input=*/false);
+}
+
+ashlar_status ashlar_run(ashlar_session* session) {
+  return ashlar::c::Step(session, [](Session& of) { return of.Run(); });
+}
+
+ashlar_status ashlar_start(ashlar_session* session) {
+  return ashlar::c::Step(session, [](Session& of) { return of.Start(); });
+}
+
+ashlar_status ashlar_wait(ashlar_session* session) {
+  return ashlar::c::Step(session, [](Session& of) { return of.Wait(); });
+}

@@ -1,0 +1,40 @@
+#include "library/execution.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/device/device.h"
+#include "serialization/kernel_record_file.h"
+
+namespace ashlar {
+
+int DefaultThreads() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+absl::StatusOr<DType> ParsePrecision(absl::string_view text) {
+  if (text == "fp32") return DType::kFloat32;
+  if (text == "fp16") return DType::kFloat16;
+  if (text == "bf16") return DType::kBFloat16;
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not fp32, fp16 or bf16"));
+}
+
+std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const Wishes& wishes,
+                                              const NoteListener& note) {
+  const absl::StatusOr<Device*> device = OpenDevice(wishes.comp_node);
+  const std::string name =
+      device.ok() ? (*device)->measured_as(wishes.processor.value_or((*device)->processor())) : "";
+  absl::StatusOr<KernelRecord> record =
+      name.empty() ? KernelRecord() : LoadKernelRecord(path, name);
+  if (record.ok()) return std::make_shared<const KernelRecord>(*std::move(record));
+  if (note) note(absl::StrCat("kernels by the table: ", record.status().message()));
+  return nullptr;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,31 @@
+// Where and with what numbers a model runs, as options of programs and of the command say it.
+#ifndef ASHLAR_LIBRARY_EXECUTION_H_
+#define ASHLAR_LIBRARY_EXECUTION_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/dtype.h"
+#include "library/model.h"
+#include "runtime/plan/kernel_record.h"
+#include "runtime/plan/wishes.h"
+
+namespace ashlar {
+
+// Processors that this process may use.
+int DefaultThreads();
+
+// "fp32", "fp16" or "bf16".
+absl::StatusOr<DType> ParsePrecision(absl::string_view text);
+
+// What is on record in a file for the processor that is wished for, or the device's. A record only
+// saves time: one that cannot be read is as none (null, and a note), as for a device that is not
+// there.
+std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const Wishes& wishes,
+                                              const NoteListener& note);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_LIBRARY_EXECUTION_H_

@@ -1,0 +1,223 @@
+/* Ashlar: plans a model's memory to the byte, then runs it there. C99 or later, and C++.
+ *
+ * A model is read from a file; a plan fixes kernels, order and addresses without taking memory for
+ * them; a session runs a plan. Sessions of one plan share its weights.
+ *
+ * Errors: functions that can fail return 0 or an ashlar_status and leave their outputs alone. What
+ * went wrong stands in ashlar_error_message() of the calling thread until its next failure. Nothing
+ * throws, prints, exits, reads the environment, or changes signal handlers or the caller's
+ * floating-point settings. Ownership: what *_open, *_plan and *_session hand out is the caller's,
+ * to be released once, in any order: each keeps alive what it needs. Strings and arrays handed out
+ * belong to the object that was asked. Threads: models and plans may be used by several threads at
+ * once, a session by one at a time; sessions run side by side. A forked child may go on with what
+ * it inherited. Extension: structs begin with their size and are set up by ASHLAR_INIT; fields are
+ * only ever appended, and zero is the default of every one. Values of enumerations never change. */
+#ifndef ASHLAR_ASHLAR_H_
+#define ASHLAR_ASHLAR_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ASHLAR_VERSION 10000 /* major * 10000 + minor * 100 + patch */
+#define ASHLAR_API __attribute__((visibility("default")))
+#define ASHLAR_INIT(type) \
+  { .size = sizeof(type) } /* all else zero */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum ashlar_status {
+  ASHLAR_OK = 0,
+  ASHLAR_INVALID_ARGUMENT = 1,
+  ASHLAR_DOES_NOT_FIT =
+      2, /* into the budget, or into the memory there is; ashlar_error_bytes() would do */
+  ASHLAR_REJECTED_FILE = 3, /* unreadable, damaged, or of another kind */
+  ASHLAR_UNSUPPORTED = 4,   /* an operator, type or shape without a kernel */
+  ASHLAR_UNAVAILABLE = 5,   /* the device, or its library, is not there */
+  ASHLAR_NOT_BOUND = 6,     /* a run without all inputs and outputs */
+  ASHLAR_INTERNAL = 7
+} ashlar_status;
+
+ASHLAR_API int ashlar_version(void); /* of the library; ASHLAR_VERSION is the header's */
+ASHLAR_API const char* ashlar_error_message(void);
+ASHLAR_API int64_t
+ashlar_error_bytes(void); /* of ASHLAR_DOES_NOT_FIT: the least that would do; 0 where not known */
+
+/* What a user may want to know ("packing anew, as ..."); from any thread, never during a run. */
+typedef void (*ashlar_log_fn)(void* context, const char* line);
+ASHLAR_API void ashlar_set_log(ashlar_log_fn log, void* context); /* NULL, the default: silence */
+
+/* Models: Ashlar's own files and ONNX (.onnx). The file is mapped and must not shrink meanwhile. */
+typedef struct ashlar_model ashlar_model;
+ASHLAR_API ashlar_status ashlar_model_open(const char* path, ashlar_model** model);
+/* A model in Ashlar's format in memory, at a multiple of 64, which must outlive all that is made of
+ * it. Its weights are taken as they are: checksums are compared for files. */
+ASHLAR_API ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size,
+                                                 ashlar_model** model);
+ASHLAR_API void ashlar_model_release(ashlar_model* model); /* NULL is fine, here and below */
+
+typedef enum ashlar_dtype { /* numbered as in the files */
+                            ASHLAR_F32 = 0,
+                            ASHLAR_F16 = 1,
+                            ASHLAR_BF16 = 2,
+                            ASHLAR_I64 = 3,
+                            ASHLAR_I32 = 4,
+                            ASHLAR_I8 = 5,
+                            ASHLAR_U8 = 6,
+                            ASHLAR_BOOL = 8
+} ashlar_dtype;
+
+#define ASHLAR_MAX_RANK 8
+
+typedef struct ashlar_tensor { /* row-major, dense */
+  const char* name;
+  int32_t dtype, rank;
+  int64_t shape[ASHLAR_MAX_RANK];
+  int64_t bytes;
+} ashlar_tensor;
+
+typedef struct ashlar_shape {
+  const char* input;
+  int32_t rank;
+  int64_t shape[ASHLAR_MAX_RANK];
+} ashlar_shape;
+
+#define ASHLAR_LEAST (-1) /* as a memory budget: as few bytes as can be */
+
+typedef struct ashlar_plan_options {
+  size_t size;
+  int32_t threads;        /* 0: as many as this process may use */
+  int32_t prefer_memory;  /* 1: kernels with the least scratch and weights */
+  int32_t exact;          /* 1: no kernel that rounds otherwise than a plain sum (Winograd) */
+  int64_t memory_budget;  /* of the arena, bytes; 0: none; or ASHLAR_LEAST */
+  double max_extra_flops; /* under a budget, the ratio that may be computed again; 0: any, negative:
+                             none */
+  const char* device;     /* NULL: "cpu0:0" */
+  const char* tile;       /* NULL: none; as the command's --tile */
+  const char* precision;  /* NULL: "fp32"; "fp16", "bf16" where the device has them */
+  const char* kernel_record;  /* NULL: none; a file of measured kernels, as `ashlar tune` writes */
+  const ashlar_shape* shapes; /* other shapes for inputs */
+  size_t num_shapes;
+} ashlar_plan_options;
+
+/* Plans. What is below is known before memory is taken. */
+typedef struct ashlar_plan ashlar_plan;
+
+typedef enum ashlar_proof {
+  ASHLAR_GAP = 0,              /* a smaller plan is not excluded */
+  ASHLAR_OPTIMAL = 1,          /* the arena is the lower bound */
+  ASHLAR_OPTIMAL_BY_SEARCH = 2 /* a search was exhausted */
+} ashlar_proof;
+
+typedef struct ashlar_memory { /* bytes */
+  size_t size;
+  int64_t arena, arena_alignment; /* of a session */
+  int64_t input, output;          /* the caller's tensors */
+  int64_t weights;                /* of all sessions together */
+  int64_t weights_in_file;        /* of these, used where they lie in the file (a packed one) */
+  int64_t lower_bound;            /* of the arena, for these kernels in this order */
+  int32_t proof, bottleneck_step;
+  double predicted_ms; /* of a run */
+} ashlar_memory;
+
+typedef struct ashlar_buffer { /* live in steps [lower, upper) */
+  int64_t id, lower, upper;
+  int64_t size, alignment; /* bytes; alignment 0 is as good as 1 */
+  int64_t offset;          /* bytes: planned; as an argument: prescribed, or -1 */
+  int64_t inside;          /* index of the buffer that it shares bytes with, or -1 */
+  int64_t inside_offset;   /* bytes: where in that */
+  const char* name;        /* may be NULL as an argument */
+} ashlar_buffer;
+
+typedef struct ashlar_step {
+  const char *name, *type;
+  const char* kernel; /* "" where nothing runs */
+  int64_t live_bytes, scratch_bytes;
+} ashlar_step;
+
+typedef int (*ashlar_write_fn)(void* context, const void* bytes, size_t size); /* nonzero stops */
+
+ASHLAR_API ashlar_status ashlar_model_plan(const ashlar_model* model,
+                                           const ashlar_plan_options* options,
+                                           ashlar_plan** plan); /* options may be NULL */
+ASHLAR_API void ashlar_plan_release(ashlar_plan* plan);
+ASHLAR_API ashlar_status ashlar_plan_memory(const ashlar_plan* plan, ashlar_memory* memory);
+ASHLAR_API ashlar_status ashlar_plan_inputs(const ashlar_plan* plan, const ashlar_tensor** first,
+                                            size_t* count);
+ASHLAR_API ashlar_status ashlar_plan_outputs(const ashlar_plan* plan, const ashlar_tensor** first,
+                                             size_t* count);
+ASHLAR_API ashlar_status ashlar_plan_buffers(const ashlar_plan* plan, const ashlar_buffer** first,
+                                             size_t* count);
+ASHLAR_API ashlar_status ashlar_plan_steps(const ashlar_plan* plan, const ashlar_step** first,
+                                           size_t* count);
+/* "svg" or "csv", as the command writes them. */
+ASHLAR_API ashlar_status ashlar_plan_export(const ashlar_plan* plan, const char* format,
+                                            ashlar_write_fn write, void* context);
+/* Packs the weights now; else the first session does. */
+ASHLAR_API ashlar_status ashlar_plan_load(const ashlar_plan* plan);
+
+/* Sessions. */
+typedef struct ashlar_session ashlar_session;
+
+typedef struct ashlar_session_options {
+  size_t size;
+  void* arena; /* the caller's, at a multiple of arena_alignment; NULL: the session's own. Sessions
+                  may share */
+  size_t arena_bytes; /* one as long as no two run at once: nothing in it is kept between runs. */
+} ashlar_session_options;
+
+ASHLAR_API ashlar_status ashlar_plan_session(const ashlar_plan* plan,
+                                             const ashlar_session_options* options,
+                                             ashlar_session** session); /* options may be NULL */
+ASHLAR_API void ashlar_session_release(ashlar_session* session);
+
+typedef enum ashlar_place { ASHLAR_HOST = 0, ASHLAR_DEVICE = 1 } ashlar_place;
+
+/* The caller's tensor, read or written in place by every run until another is bound. name NULL: the
+ * only one. */
+ASHLAR_API ashlar_status ashlar_bind_input(ashlar_session* session, const char* name,
+                                           const void* data, size_t bytes, ashlar_place place);
+ASHLAR_API ashlar_status ashlar_bind_output(ashlar_session* session, const char* name, void* data,
+                                            size_t bytes, ashlar_place place);
+/* From the second run on, no call to the heap or to the system for memory. */
+ASHLAR_API ashlar_status ashlar_run(ashlar_session* session);
+/* A run in two halves; on the CPU all of it is in the first. */
+ASHLAR_API ashlar_status ashlar_start(ashlar_session* session);
+ASHLAR_API ashlar_status ashlar_wait(ashlar_session* session);
+
+/* What runs really touch, measured in a session of its own on zeros, with patterns in and behind
+ * arena, weights and outputs. Takes the plan's memory once more. */
+typedef struct ashlar_measured {
+  size_t size;
+  int64_t arena, weights, output; /* bytes up to the highest one written */
+  int64_t
+      heap_calls; /* of later runs; -1 where the program has no ashlar_heap_calls() to count them */
+  int32_t ok;     /* 1: none is above the plan, and heap_calls is not above 0 */
+} ashlar_measured;
+ASHLAR_API ashlar_status ashlar_plan_verify(const ashlar_plan* plan, ashlar_measured* measured);
+
+/* The planner alone: sets the offset of every buffer. Deterministic: its work is counted, not
+ * timed. */
+typedef struct ashlar_solve_options {
+  size_t size;
+  int64_t work_ms;     /* counted work, about so many milliseconds on a fast core; 0: 250 */
+  int64_t capacity;    /* bytes: the first plan that fits is good enough; 0: as few as can be */
+  const char* planner; /* NULL: "auto"; as the command's --planner */
+} ashlar_solve_options;
+
+typedef struct ashlar_solution {
+  size_t size;
+  int64_t arena, lower_bound; /* bytes */
+  int32_t proof;
+} ashlar_solution;
+
+/* ASHLAR_DOES_NOT_FIT where the capacity was not reached: then no offset is set. */
+ASHLAR_API ashlar_status
+ashlar_solve(ashlar_buffer* buffers, size_t count, const ashlar_solve_options* options,
+             ashlar_solution* solution); /* options and solution may be NULL */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* ASHLAR_ASHLAR_H_ */

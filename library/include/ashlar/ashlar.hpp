@@ -1,0 +1,162 @@
+// Ashlar for C++17: ashlar.h with owners, and with exceptions in place of statuses. Header only:
+// nothing of the standard library crosses the library's border.
+#ifndef ASHLAR_ASHLAR_HPP_
+#define ASHLAR_ASHLAR_HPP_
+
+#include <ashlar/ashlar.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace ashlar {
+
+struct Error : std::runtime_error {
+  Error(ashlar_status s, const char* message, int64_t b)
+      : std::runtime_error(message), status(s), bytes(b) {}
+  ashlar_status status;
+  int64_t bytes;  // of what does not fit: the least that would do
+};
+
+inline void Check(ashlar_status status) {
+  if (status != ASHLAR_OK) throw Error(status, ashlar_error_message(), ashlar_error_bytes());
+}
+
+// A struct of options, or one to be filled in.
+template <typename T>
+T Sized() {
+  T t = {};
+  t.size = sizeof(T);
+  return t;
+}
+
+// Belongs to the plan that was asked.
+template <typename T>
+struct List {
+  const T* first = nullptr;
+  std::size_t count = 0;
+  const T* begin() const { return first; }
+  const T* end() const { return first + count; }
+  std::size_t size() const { return count; }
+  const T& operator[](std::size_t i) const { return first[i]; }
+};
+
+// Runs a plan; not from two threads at once.
+class Session {
+ public:
+  // The caller's tensor of `count` elements, in place until another is bound. Without a name: the
+  // only one.
+  template <typename T>
+  Session& Input(const T* data, std::size_t count, const char* name = nullptr,
+                 ashlar_place place = ASHLAR_HOST) {
+    Check(ashlar_bind_input(session_.get(), name, data, count * sizeof(T), place));
+    return *this;
+  }
+  template <typename T>
+  Session& Output(T* data, std::size_t count, const char* name = nullptr,
+                  ashlar_place place = ASHLAR_HOST) {
+    Check(ashlar_bind_output(session_.get(), name, data, count * sizeof(T), place));
+    return *this;
+  }
+  void Run() { Check(ashlar_run(session_.get())); }
+  void Start() { Check(ashlar_start(session_.get())); }
+  void Wait() { Check(ashlar_wait(session_.get())); }
+  ashlar_session* get() const { return session_.get(); }
+
+ private:
+  friend class Plan;
+  explicit Session(ashlar_session* session) : session_(session) {}
+  struct Release {
+    void operator()(ashlar_session* session) const { ashlar_session_release(session); }
+  };
+  std::unique_ptr<ashlar_session, Release> session_;
+};
+
+class Plan {
+ public:
+  ashlar_memory Memory() const {
+    ashlar_memory memory = Sized<ashlar_memory>();
+    Check(ashlar_plan_memory(plan_.get(), &memory));
+    return memory;
+  }
+  List<ashlar_tensor> Inputs() const { return Get<ashlar_tensor>(ashlar_plan_inputs); }
+  List<ashlar_tensor> Outputs() const { return Get<ashlar_tensor>(ashlar_plan_outputs); }
+  List<ashlar_buffer> Buffers() const { return Get<ashlar_buffer>(ashlar_plan_buffers); }
+  List<ashlar_step> Steps() const { return Get<ashlar_step>(ashlar_plan_steps); }
+  std::string Export(const char* format) const {
+    std::string text;
+    const ashlar_write_fn append = [](void* to, const void* bytes, std::size_t size) {
+      static_cast<std::string*>(to)->append(static_cast<const char*>(bytes), size);
+      return 0;
+    };
+    Check(ashlar_plan_export(plan_.get(), format, append, &text));
+    return text;
+  }
+  // Packs the weights now; else the first session does.
+  void Load() const { Check(ashlar_plan_load(plan_.get())); }
+  ashlar_measured Verify() const {
+    ashlar_measured measured = Sized<ashlar_measured>();
+    Check(ashlar_plan_verify(plan_.get(), &measured));
+    return measured;
+  }
+  // In an arena of the caller's, or, without one, of its own.
+  Session NewSession(void* arena = nullptr, std::size_t bytes = 0) const {
+    ashlar_session_options options = Sized<ashlar_session_options>();
+    options.arena = arena;
+    options.arena_bytes = bytes;
+    ashlar_session* session = nullptr;
+    Check(ashlar_plan_session(plan_.get(), &options, &session));
+    return Session(session);
+  }
+  const ashlar_plan* get() const { return plan_.get(); }
+
+ private:
+  friend class Model;
+  explicit Plan(ashlar_plan* plan) : plan_(plan, ashlar_plan_release) {}
+  template <typename T, typename F>
+  List<T> Get(F get) const {
+    List<T> list;
+    Check(get(plan_.get(), &list.first, &list.count));
+    return list;
+  }
+  std::shared_ptr<ashlar_plan> plan_;
+};
+
+class Model {
+ public:
+  explicit Model(const std::string& path) {
+    ashlar_model* model = nullptr;
+    Check(ashlar_model_open(path.c_str(), &model));
+    model_.reset(model, ashlar_model_release);
+  }
+  // A model in Ashlar's format in memory, at a multiple of 64, which must outlive all of it.
+  Model(const void* bytes, std::size_t size) {
+    ashlar_model* model = nullptr;
+    Check(ashlar_model_open_bytes(bytes, size, &model));
+    model_.reset(model, ashlar_model_release);
+  }
+  Plan NewPlan(const ashlar_plan_options& options = Sized<ashlar_plan_options>()) const {
+    ashlar_plan* plan = nullptr;
+    Check(ashlar_model_plan(model_.get(), &options, &plan));
+    return Plan(plan);
+  }
+  const ashlar_model* get() const { return model_.get(); }
+
+ private:
+  std::shared_ptr<ashlar_model> model_;
+};
+
+// The planner alone: sets the offsets of the buffers.
+inline ashlar_solution Solve(std::vector<ashlar_buffer>& buffers,
+                             const ashlar_solve_options& options = Sized<ashlar_solve_options>()) {
+  ashlar_solution solution = Sized<ashlar_solution>();
+  Check(ashlar_solve(buffers.data(), buffers.size(), &options, &solution));
+  return solution;
+}
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_ASHLAR_HPP_

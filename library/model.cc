@@ -1,0 +1,161 @@
+#include "library/model.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/status.h"
+#include "runtime/plan/memory_need.h"
+#include "runtime/plan/plan_graph.h"
+#include "serialization/megengine/import.h"
+#include "serialization/onnx/reader.h"
+
+namespace ashlar {
+
+bool HasEnding(const std::string& path, absl::string_view ending) {
+  return absl::EndsWithIgnoreCase(path, ending);
+}
+
+namespace {
+
+absl::StatusOr<Graph> ReadDump(const std::string& path, uint64_t seed) {
+  ASHLAR_ASSIGN_OR_RETURN(const ProfileRecording recording, ReadProfileDump(path));
+  absl::StatusOr<Graph> graph = ImportGraph(recording, {.seed = seed});
+  if (!graph.ok()) return Annotate(graph.status(), path);
+  return graph;
+}
+
+absl::StatusOr<Model> OpenOnnx(const std::string& path, const OpenOptions& open) {
+  OnnxReadOptions options;
+  options.shapes = open.shapes;
+  options.outputs = open.outputs;
+  options.follow_links = open.follow_links;
+  options.note = open.note;
+  Model model;
+  ASHLAR_ASSIGN_OR_RETURN(model.graph, ReadOnnx(path, options, &model.data_files));
+  return model;
+}
+
+// The same error, as one of options that do not go with the model.
+absl::Status Unsuited(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status)) return status;
+  return absl::FailedPreconditionError(status.message());
+}
+
+void Tell(const NoteListener& note, const std::string& text) {
+  if (note) note(text);
+}
+
+}  // namespace
+
+absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options) {
+  if (HasEnding(path, ".onnx")) return OpenOnnx(path, options);
+  if (!options.outputs.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "outputs ", absl::StrJoin(options.outputs, ","), ": ", path, " is no .onnx file"));
+  }
+  Model model;
+  ASHLAR_ASSIGN_OR_RETURN(model.graph, HasEnding(path, ".json")
+                                           ? ReadDump(path, options.weights_seed)
+                                           : ReadModel(path, &model.file));
+  if (!options.shapes.empty()) {
+    absl::StatusOr<Graph> reshaped = WithInputShapes(model.graph, options.shapes);
+    if (!reshaped.ok()) return Unsuited(reshaped.status());
+    model.graph = *std::move(reshaped);
+  } else if (model.file.mapping != nullptr && options.use != WeightsUse::kPlain) {
+    ASHLAR_ASSIGN_OR_RETURN(model.packed, ReadPackedModel(model.file));
+  }
+  if (model.file.mapping != nullptr && options.use != WeightsUse::kNone) {
+    if (model.packed) ASHLAR_RETURN_IF_ERROR(CheckPackedWeights(model.file));
+    if (!model.packed || options.use == WeightsUse::kAll) {
+      ASHLAR_RETURN_IF_ERROR(CheckWeights(model.file));
+    }
+  }
+  return model;
+}
+
+absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes) {
+  const std::shared_ptr<const void> owner(bytes.data(), [](const void*) {});  // the caller
+  Model model;
+  model.file.name = "the model in memory";
+  ASHLAR_ASSIGN_OR_RETURN(model.graph, ReadModelFromBytes(bytes, owner, model.file.name));
+  ASHLAR_ASSIGN_OR_RETURN(model.packed, ReadPackedModelFromBytes(bytes, owner, model.file.name));
+  return model;
+}
+
+absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes) {
+  ASHLAR_ASSIGN_OR_RETURN(model.graph, WithInputShapes(model.graph, shapes));
+  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+  return model;
+}
+
+absl::Status UsePlainWeights(Model& model) {
+  if (!model.packed) return absl::OkStatus();
+  model.packed.reset();
+  if (model.file.mapping == nullptr) return absl::OkStatus();
+  absl::Status intact = CheckWeights(model.file);
+  if (!intact.ok()) intact.SetPayload(kDamagedFile, absl::Cord());
+  return intact;
+}
+
+ModelIdentity IdentityOf(const Model& model) {
+  if (model.file.mapping == nullptr) return IdentityOf(model.graph);
+  return IdentityOf(model.graph, RecordedChecksums(model.file));
+}
+
+std::vector<std::shared_ptr<const MappedFile>> FilesOf(const Model& model) {
+  std::vector<std::shared_ptr<const MappedFile>> files = model.data_files;
+  if (model.file.mapping != nullptr) files.push_back(model.file.mapping);
+  return files;
+}
+
+DoneWith LettingGoOf(const Model& model) {
+  std::vector<std::shared_ptr<const MappedFile>> files = FilesOf(model);
+  if (files.empty()) return nullptr;
+  return [files = std::move(files)](const HostTensor& constant) {
+    for (const auto& file : files) file->DropResidentPages(constant.raw(), constant.bytes());
+  };
+}
+
+namespace {
+
+// FailedPrecondition where weights that were packed before do not fit a budget for the total.
+absl::StatusOr<std::shared_ptr<const Executable>> WithinTotal(
+    std::shared_ptr<const Executable> packed, const PlanRequest& request) {
+  const std::optional<TotalBudget>& total = request.wishes.total;
+  if (!total) return packed;
+  const MemoryNeed need = NeedOf(packed->planned(), total->process_bytes, /*in_file=*/true);
+  if (need.total() <= total->bytes) return packed;
+  return absl::FailedPreconditionError(
+      absl::StrCat("as it is packed it takes ", need.total(), " bytes (", need.ToString(),
+                   "), more than the total budget of ", total->bytes));
+}
+
+// What the file holds packed; null, with a note that says why, where it does not suit.
+absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(Model& model,
+                                                             const PlanRequest& request,
+                                                             const NoteListener& note) {
+  if (!model.packed.has_value()) return std::shared_ptr<const Executable>();
+  absl::StatusOr<std::shared_ptr<const Executable>> executable =
+      Executable::FromPacked(*std::move(model.packed), request);
+  if (executable.ok()) executable = WithinTotal(*std::move(executable), request);
+  if (!absl::IsFailedPrecondition(executable.status())) return executable;
+  Tell(note, absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
+  for (const auto& file : FilesOf(model)) file->DropResidentPages();
+  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+  return std::shared_ptr<const Executable>();
+}
+
+}  // namespace
+
+absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
+                                       const NoteListener& note) {
+  PlannedModel result;
+  ASHLAR_ASSIGN_OR_RETURN(result.packed, FromPacked(model, request, note));
+  if (result.packed != nullptr) return result;
+  ASHLAR_ASSIGN_OR_RETURN(result.planned, PlanGraph(std::move(model.graph), request));
+  return result;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,96 @@
+// Model files as programs open them: read, and planned. What is worth knowing beside the
+// result is told to a listener; nothing is printed.
+#ifndef ASHLAR_LIBRARY_MODEL_H_
+#define ASHLAR_LIBRARY_MODEL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "library/input_shapes.h"
+#include "runtime/session/executable.h"
+#include "serialization/model_identity.h"
+#include "serialization/native/reader.h"
+
+namespace ashlar {
+
+struct Model {
+  Graph graph;
+  ModelFile file;                     // what the graph's constants borrow from; nothing for a dump
+  std::optional<PackedModel> packed;  // in the file; nothing where inputs got other shapes
+  std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data of an ONNX model
+};
+
+// Which weights of a native file will be read. They are compared with their checksums before
+// anything else reads them.
+enum class WeightsUse {
+  kAsItRuns,  // packed ones where the file has them
+  kPlain,     // the graph's; what the file holds packed is not read
+  kAll,
+  kNone,
+};
+
+// A payload of errors of a model's file that are found after it was opened.
+inline constexpr char kDamagedFile[] = "ashlar/damaged_file";
+
+// Told what a user should know ("packing anew, as ..."). May be empty.
+using NoteListener = std::function<void(const std::string&)>;
+
+struct OpenOptions {
+  InputShapes shapes;                // in place of those in the file
+  std::vector<std::string> outputs;  // of an ONNX model: values where it ends; none: its outputs
+  bool follow_links = false;         // to external data of an ONNX model
+  uint64_t weights_seed = 0;         // of a profile dump, which has none
+  WeightsUse use = WeightsUse::kAsItRuns;
+  NoteListener note;
+};
+
+// Whether a path ends in `ending` (".csv"), in whatever case.
+bool HasEnding(const std::string& path, absl::string_view ending);
+
+// Reads a model (.onnx, else Ashlar's own), or a profile dump (.json), and gives its inputs the
+// shapes that were asked for. FailedPrecondition where the options do not go with the model;
+// ResourceExhausted where memory does not suffice; any other error is the file's.
+absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options);
+
+// The same of a model in Ashlar's format in memory, at a multiple of 64, which must outlive all
+// that is made of it. Its weights are taken as they are, whatever their checksums.
+absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes);
+
+// The same model for inputs of other shapes; what its file holds packed is not for them. Errors are
+// WithInputShapes's and UsePlainWeights's.
+absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes);
+
+// The model without what its file holds packed: from here on the weights of the graph are read.
+// An error with kDamagedFile where these are not what was written.
+absl::Status UsePlainWeights(Model& model);
+
+// By the checksums that a native file has of its weights, which are not read for it.
+ModelIdentity IdentityOf(const Model& model);
+
+// The files that constants borrow from.
+std::vector<std::shared_ptr<const MappedFile>> FilesOf(const Model& model);
+
+// Lets go of those pages of the model's files that packing has read.
+DoneWith LettingGoOf(const Model& model);
+
+// A model planned: one of the two.
+struct PlannedModel {
+  std::shared_ptr<const Executable> packed;  // its weights are used where they lie in the file
+  std::unique_ptr<PlannedGraph> planned;     // its weights are still to be packed
+  const PlannedGraph& plan() const { return packed != nullptr ? packed->planned() : *planned; }
+};
+
+// As the file has it packed where that suits, within a total budget too, else anew, with a note
+// that says why. Errors are PlanGraph's, and UsePlainWeights's.
+absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
+                                       const NoteListener& note);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_LIBRARY_MODEL_H_

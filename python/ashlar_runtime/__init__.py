@@ -1,0 +1,17 @@
+"""Plans a model's memory to the byte, then runs it there.
+
+    import ashlar_runtime as ashlar
+    run = ashlar.load("mobilenet.ash").compile(budget="512KiB")
+    y = run(x)                       # numpy in, numpy out; anything with __dlpack__ on the host goes in
+    run.plan.memory.arena            # bytes, known before the first run
+"""
+from ._library import (DoesNotFit, Error, Internal, InvalidArgument, NotBound, RejectedFile, Unavailable,
+                       Unsupported)
+from ._model import Model, Plan, Session, TensorInfo, load
+from ._planner import Solution, plan_memory
+from ._sizes import parse_size
+
+__all__ = [
+    "DoesNotFit", "Error", "Internal", "InvalidArgument", "Model", "NotBound", "Plan", "RejectedFile", "Session",
+    "Solution", "TensorInfo", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory"
+]

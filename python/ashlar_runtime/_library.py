@@ -1,0 +1,177 @@
+"""The C interface of libashlar.so.1 (<ashlar/ashlar.h>) as ctypes sees it: structs, functions, errors."""
+from __future__ import annotations
+
+import ctypes
+import pathlib
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_void_p
+from typing import Any, Dict, List, Type
+
+MAX_RANK = 8
+HOST = 0
+
+
+class Error(Exception):
+    """What the library says; `bytes` of a DoesNotFit is the least that would do."""
+
+    def __init__(self, message: str, bytes: int = 0) -> None:
+        super().__init__(message)
+        self.bytes = bytes
+
+
+class InvalidArgument(Error, ValueError):
+    """An option, a name, a shape or a dtype that is not the model's."""
+
+
+class DoesNotFit(Error, MemoryError):
+    """Into the budget, or into the memory there is. `smallest` bytes would do; 0 where that is not known."""
+
+    @property
+    def smallest(self) -> int:
+        return self.bytes
+
+
+class RejectedFile(Error, ValueError):
+    """A file that cannot be read, is damaged, or of another kind."""
+
+
+class Unsupported(Error, NotImplementedError):
+    """An operator, dtype or shape without a kernel."""
+
+
+class Unavailable(Error, RuntimeError):
+    """A device, or its library, that is not there."""
+
+
+class NotBound(Error, RuntimeError):
+    """A run without all inputs and outputs."""
+
+
+class Internal(Error, RuntimeError):
+    """A defect of the library."""
+
+
+ERRORS: List[Type[Error]] = [
+    Error, InvalidArgument, DoesNotFit, RejectedFile, Unsupported, Unavailable, NotBound, Internal
+]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("dtype", c_int32), ("rank", c_int32), ("shape", c_int64 * MAX_RANK),
+                ("bytes", c_int64)]
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [("input", c_char_p), ("rank", c_int32), ("shape", c_int64 * MAX_RANK)]
+
+
+class Sized(ctypes.Structure):
+    """A struct that begins with its size."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(size=ctypes.sizeof(type(self)), **fields)
+
+
+class PlanOptions(Sized):
+    _fields_ = [("size", c_size_t), ("threads", c_int32), ("prefer_memory", c_int32), ("exact", c_int32),
+                ("memory_budget", c_int64), ("max_extra_flops", c_double), ("device", c_char_p), ("tile", c_char_p),
+                ("precision", c_char_p), ("kernel_record", c_char_p), ("shapes", POINTER(Shape)),
+                ("num_shapes", c_size_t)]
+
+
+class Memory(Sized):
+    _fields_ = [("size", c_size_t), ("arena", c_int64), ("arena_alignment", c_int64), ("input", c_int64),
+                ("output", c_int64), ("weights", c_int64), ("weights_in_file", c_int64), ("lower_bound", c_int64),
+                ("proof", c_int32), ("bottleneck_step", c_int32), ("predicted_ms", c_double)]
+
+
+class Buffer(ctypes.Structure):
+    _fields_ = [("id", c_int64), ("lower", c_int64), ("upper", c_int64), ("size", c_int64), ("alignment", c_int64),
+                ("offset", c_int64), ("inside", c_int64), ("inside_offset", c_int64), ("name", c_char_p)]
+
+
+class Step(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("type", c_char_p), ("kernel", c_char_p), ("live_bytes", c_int64),
+                ("scratch_bytes", c_int64)]
+
+
+class SessionOptions(Sized):
+    _fields_ = [("size", c_size_t), ("arena", c_void_p), ("arena_bytes", c_size_t)]
+
+
+class Measured(Sized):
+    _fields_ = [("size", c_size_t), ("arena", c_int64), ("weights", c_int64), ("output", c_int64),
+                ("heap_calls", c_int64), ("ok", c_int32)]
+
+
+class SolveOptions(Sized):
+    _fields_ = [("size", c_size_t), ("work_ms", c_int64), ("capacity", c_int64), ("planner", c_char_p)]
+
+
+class Solution(Sized):
+    _fields_ = [("size", c_size_t), ("arena", c_int64), ("lower_bound", c_int64), ("proof", c_int32)]
+
+
+WRITE = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
+
+# Functions that return a status, by name without "ashlar_".
+SIGNATURES: Dict[str, List[Any]] = {
+    "model_open": [c_char_p, POINTER(c_void_p)],
+    "model_plan": [c_void_p, POINTER(PlanOptions), POINTER(c_void_p)],
+    "plan_memory": [c_void_p, POINTER(Memory)],
+    "plan_inputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
+    "plan_outputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
+    "plan_buffers": [c_void_p, POINTER(POINTER(Buffer)), POINTER(c_size_t)],
+    "plan_steps": [c_void_p, POINTER(POINTER(Step)), POINTER(c_size_t)],
+    "plan_export": [c_void_p, c_char_p, WRITE, c_void_p],
+    "plan_load": [c_void_p],
+    "plan_session": [c_void_p, POINTER(SessionOptions), POINTER(c_void_p)],
+    "plan_verify": [c_void_p, POINTER(Measured)],
+    "bind_input": [c_void_p, c_char_p, c_void_p, c_size_t, c_int],
+    "bind_output": [c_void_p, c_char_p, c_void_p, c_size_t, c_int],
+    "run": [c_void_p],
+    "solve": [POINTER(Buffer), c_size_t, POINTER(SolveOptions), POINTER(Solution)],
+}
+
+
+def _open() -> ctypes.CDLL:
+    """The library beside this file, as wheels have it, else where the system looks."""
+    beside = pathlib.Path(__file__).with_name("libashlar.so.1")
+    try:
+        library = ctypes.CDLL(str(beside) if beside.exists() else "libashlar.so.1")
+    except OSError as error:
+        raise ImportError(f"{error}; install the package libashlar1, or set LD_LIBRARY_PATH to its folder") from error
+    for name, arguments in SIGNATURES.items():
+        function = getattr(library, "ashlar_" + name)
+        function.argtypes, function.restype = arguments, c_int
+    for name in ("model", "plan", "session"):
+        release = getattr(library, f"ashlar_{name}_release")
+        release.argtypes, release.restype = [c_void_p], None
+    library.ashlar_error_message.restype = c_char_p
+    library.ashlar_error_bytes.restype = c_int64
+    library.ashlar_version.restype = c_int
+    return library
+
+
+LIBRARY = _open()
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Calls a function that returns a status; raises the error that it stands for."""
+    status: int = getattr(LIBRARY, "ashlar_" + name)(*arguments)
+    if status != 0:
+        message = LIBRARY.ashlar_error_message().decode("utf-8", "replace")
+        raise ERRORS[min(status, len(ERRORS) - 1)](message, LIBRARY.ashlar_error_bytes())
+
+
+class Handle:
+    """What the library handed out; released with this object."""
+
+    def __init__(self, kind: str, name: str, *arguments: Any) -> None:
+        self.pointer = c_void_p()
+        self._release = getattr(LIBRARY, f"ashlar_{kind}_release")
+        call(name, *arguments, ctypes.byref(self.pointer))
+
+    def __del__(self) -> None:
+        if getattr(self, "pointer", None):
+            self._release(self.pointer)
+            self.pointer = c_void_p()

@@ -1,0 +1,244 @@
+"""Models, plans and sessions. Arrays go in and out at their own addresses: nothing is converted or copied in silence."""
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from . import _library as c
+from ._sizes import parse_size
+
+# By ashlar_dtype; bfloat16 has no numpy dtype of its own and goes as its bits.
+DTYPES: Dict[int, "np.dtype[Any]"] = {
+    0: np.dtype("float32"), 1: np.dtype("float16"), 2: np.dtype("uint16"), 3: np.dtype("int64"), 4: np.dtype("int32"),
+    5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool")
+}
+PROOFS = ("gap", "optimal", "optimal by search")
+BUFFER_DTYPE = np.dtype([("id", "i8"), ("lower", "i8"), ("upper", "i8"), ("size", "i8"), ("alignment", "i8"),
+                         ("offset", "i8"), ("inside", "i8"), ("inside_offset", "i8"), ("name", "O")])
+
+Array = Any  # a numpy array, or whatever has __dlpack__ on the host
+
+
+class TensorInfo(NamedTuple):
+    name: str
+    dtype: "np.dtype[Any]"
+    shape: Tuple[int, ...]
+    bytes: int
+
+
+class Memory(NamedTuple):
+    """Bytes."""
+    arena: int
+    arena_alignment: int
+    input: int
+    output: int
+    weights: int
+    weights_in_file: int
+    lower_bound: int
+    proof: str
+    bottleneck_step: int
+    predicted_ms: float
+
+
+class Measured(NamedTuple):
+    """Bytes up to the highest one that runs wrote; weights -1 where they were packed before."""
+    arena: int
+    weights: int
+    output: int
+    heap_calls: int
+    ok: bool
+
+
+class StepInfo(NamedTuple):
+    name: str
+    type: str
+    kernel: str
+    live_bytes: int
+    scratch_bytes: int
+
+
+def _text(value: Optional[bytes]) -> str:
+    return (value or b"").decode("utf-8", "replace")
+
+
+def _encoded(value: Optional[str]) -> Optional[bytes]:
+    return None if value is None else value.encode()
+
+
+def _numpy(name: str, array: Array) -> "np.ndarray[Any, Any]":
+    if isinstance(array, np.ndarray):
+        return array
+    if hasattr(array, "__dlpack__"):
+        return np.from_dlpack(array)
+    raise c.InvalidArgument(f"{name}: {type(array).__name__} is no numpy array and has no __dlpack__")
+
+
+class Model:
+    """A model file, .ash or .onnx. It is mapped, and must not shrink meanwhile."""
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        self.path = os.fspath(path)
+        self._handle = c.Handle("model", "model_open", os.fsencode(self.path))
+
+    def plan(self, budget: Union[int, str, None] = None, threads: int = 0,
+             shapes: Optional[Mapping[str, Sequence[int]]] = None, prefer: str = "speed", exact: bool = False,
+             max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
+             precision: Optional[str] = None, kernel_record: Optional[str] = None) -> "Plan":
+        """What a run will take, to the byte; takes no memory for it. `budget` is of the arena: bytes, "3.3MB" or "min"."""
+        if prefer not in ("speed", "memory"):
+            raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
+        given = shapes or {}
+        array = (c.Shape * max(len(given), 1))()
+        for entry, (name, shape) in zip(array, given.items()):
+            if len(shape) > c.MAX_RANK:
+                raise c.InvalidArgument(f"{name}: a shape of {len(shape)} dimensions; at most {c.MAX_RANK}")
+            entry.input, entry.rank = name.encode(), len(shape)
+            entry.shape[:len(shape)] = list(shape)
+        options = c.PlanOptions(
+            threads=threads, prefer_memory=int(prefer == "memory"), exact=int(exact),
+            memory_budget=0 if budget is None else parse_size(budget),
+            max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
+            tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
+            num_shapes=len(given))
+        return Plan(c.Handle("plan", "model_plan", self._handle.pointer, ctypes.byref(options)))
+
+    def compile(self, arena: Optional[Array] = None, **plan: Any) -> "Session":
+        """plan(...) and a session of it, in an arena of the caller's if one is given."""
+        return self.plan(**plan).session(arena)
+
+
+class Plan:
+    """Everything that is decided before memory is touched."""
+
+    def __init__(self, handle: c.Handle) -> None:
+        self._handle = handle
+        memory = c.Memory()
+        c.call("plan_memory", handle.pointer, ctypes.byref(memory))
+        self.memory = Memory(memory.arena, memory.arena_alignment, memory.input, memory.output, memory.weights,
+                             memory.weights_in_file, memory.lower_bound, PROOFS[memory.proof], memory.bottleneck_step,
+                             memory.predicted_ms)
+        self.inputs = [self._info(t) for t in self._list("plan_inputs", c.Tensor)]
+        self.outputs = [self._info(t) for t in self._list("plan_outputs", c.Tensor)]
+
+    def _list(self, name: str, kind: Any) -> List[Any]:
+        first, count = ctypes.POINTER(kind)(), ctypes.c_size_t()
+        c.call(name, self._handle.pointer, ctypes.byref(first), ctypes.byref(count))
+        return first[:count.value] if count.value else []
+
+    @staticmethod
+    def _info(tensor: Any) -> TensorInfo:
+        return TensorInfo(_text(tensor.name), DTYPES[tensor.dtype], tuple(tensor.shape[:tensor.rank]), tensor.bytes)
+
+    @property
+    def steps(self) -> List[StepInfo]:
+        return [StepInfo(_text(s.name), _text(s.type), _text(s.kernel), s.live_bytes, s.scratch_bytes)
+                for s in self._list("plan_steps", c.Step)]
+
+    @property
+    def buffers(self) -> "np.ndarray[Any, Any]":
+        """One row a buffer: lifetime [lower, upper) in steps, size and offset in bytes, what it lies inside of."""
+        rows = [(b.id, b.lower, b.upper, b.size, b.alignment, b.offset, b.inside, b.inside_offset, _text(b.name))
+                for b in self._list("plan_buffers", c.Buffer)]
+        return np.array(rows, dtype=BUFFER_DTYPE)
+
+    def export(self, format: str) -> str:
+        """"svg" or "csv", as the command writes them."""
+        parts: List[bytes] = []
+
+        def write(_: Any, data: int, size: int) -> int:
+            parts.append(ctypes.string_at(data, size))
+            return 0
+
+        c.call("plan_export", self._handle.pointer, format.encode(), c.WRITE(write), None)
+        return b"".join(parts).decode("utf-8", "replace")
+
+    def svg(self) -> str:
+        return self.export("svg")
+
+    def _repr_html_(self) -> str:
+        return self.svg()
+
+    def load(self) -> None:
+        """Packs the weights now; else the first session does."""
+        c.call("plan_load", self._handle.pointer)
+
+    def verify(self) -> Measured:
+        """Runs the plan in memory with patterns, and says how far it was written."""
+        measured = c.Measured()
+        c.call("plan_verify", self._handle.pointer, ctypes.byref(measured))
+        return Measured(measured.arena, measured.weights, measured.output, measured.heap_calls, bool(measured.ok))
+
+    def session(self, arena: Optional[Array] = None) -> "Session":
+        return Session(self, arena)
+
+    def __repr__(self) -> str:
+        m = self.memory
+        return f"Plan(arena={m.arena}, weights={m.weights}, lower_bound={m.lower_bound}, proof={m.proof!r})"
+
+
+class Session:
+    """Runs a plan; not from two threads at once. One array in, one out, else dicts by name."""
+
+    def __init__(self, plan: Plan, arena: Optional[Array] = None) -> None:
+        self.plan = plan
+        self._arena = None if arena is None else _numpy("arena", arena)
+        options = c.SessionOptions()
+        if self._arena is not None:
+            if not (self._arena.flags.c_contiguous and self._arena.flags.writeable):
+                raise c.InvalidArgument("arena: expected a contiguous array that may be written")
+            options.arena, options.arena_bytes = self._arena.ctypes.data, self._arena.nbytes
+        self._handle = c.Handle("session", "plan_session", plan._handle.pointer, ctypes.byref(options))
+        self._bound: Dict[Tuple[str, str], Tuple[int, Any]] = {}  # by side and name: address, and what keeps it alive
+
+    def _bind(self, side: str, info: TensorInfo, array: "np.ndarray[Any, Any]") -> None:
+        if array.dtype != info.dtype or array.shape != info.shape:
+            raise c.InvalidArgument(f"{side} '{info.name}': got {array.dtype}{list(array.shape)}, expected "
+                                    f"{info.dtype}{list(info.shape)}")
+        if not array.flags.c_contiguous:
+            raise c.InvalidArgument(f"{side} '{info.name}': got strides {array.strides}, expected a contiguous array")
+        if side == "output" and not array.flags.writeable:
+            raise c.InvalidArgument(f"output '{info.name}': the array may not be written")
+        address = array.ctypes.data
+        known = self._bound.get((side, info.name))
+        if known is None or known[0] != address:
+            c.call("bind_" + side, self._handle.pointer, info.name.encode(), address, info.bytes, c.HOST)
+        self._bound[side, info.name] = (address, array)
+
+    @staticmethod
+    def _by_name(side: str, infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
+        if not isinstance(given, Mapping):
+            if len(infos) != 1:
+                raise c.InvalidArgument(f"one array for {len(infos)} {side}s: " + ", ".join(i.name for i in infos))
+            given = {infos[0].name: given}
+        names = [info.name for info in infos]
+        for name in given:
+            if name not in names:
+                raise c.InvalidArgument(f"no {side} '{name}'; the model has: " + ", ".join(names))
+        return {name: _numpy(f"{side} '{name}'", array) for name, array in given.items()}
+
+    def __call__(self, inputs: Any = None, out: Any = None, **named: Any) -> Any:
+        given = self._by_name("input", self.plan.inputs, named if inputs is None else inputs)
+        for info in self.plan.inputs:
+            if info.name not in given:
+                raise c.NotBound(f"input '{info.name}' is missing")
+            self._bind("input", info, given[info.name])
+        wanted = {} if out is None else self._by_name("output", self.plan.outputs, out)
+        results: Dict[str, Any] = {}
+        for info in self.plan.outputs:
+            array = wanted.get(info.name)
+            if array is None:
+                array = np.empty(info.shape, info.dtype)
+            self._bind("output", info, array)
+            results[info.name] = array
+        c.call("run", self._handle.pointer)
+        if out is not None:
+            return out
+        return next(iter(results.values())) if len(results) == 1 else results
+
+
+def load(path: Union[str, "os.PathLike[str]"]) -> Model:
+    """A model from a file, .ash or .onnx."""
+    return Model(path)

@@ -1,0 +1,37 @@
+"""The planner alone: addresses for buffers with known lifetimes."""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+
+from . import _library as c
+from ._model import PROOFS
+
+
+class Solution(NamedTuple):
+    offsets: "np.ndarray[Any, Any]"  # bytes, int64
+    arena: int
+    lower_bound: int
+    proof: str
+
+
+def plan_memory(lower: Any, upper: Any, size: Any, alignment: Any = 1, offset: Any = -1, inside: Any = -1,
+                inside_offset: Any = 0, capacity: int = 0, work_ms: int = 0,
+                planner: Optional[str] = None) -> Solution:
+    """Places buffers that live in steps [lower, upper): arrays, or numbers for all. `offset` prescribes where it is not -1;
+    `inside` is the index of the buffer that one shares bytes with. DoesNotFit where `capacity` bytes were not reached."""
+    columns = np.broadcast_arrays(*(np.asarray(column, np.int64).ravel() if np.ndim(column) else np.int64(column)
+                                    for column in (lower, upper, size, alignment, offset, inside, inside_offset)))
+    count = columns[0].size
+    # As ashlar_buffer lies in memory.
+    table = np.zeros(count, np.dtype([(name, "i8") for name, *_ in c.Buffer._fields_]))
+    table["id"] = np.arange(count)
+    for name, column in zip(("lower", "upper", "size", "alignment", "offset", "inside", "inside_offset"), columns):
+        table[name] = column
+    options = c.SolveOptions(work_ms=work_ms, capacity=capacity, planner=None if planner is None else planner.encode())
+    solution = c.Solution()
+    c.call("solve", table.ctypes.data_as(ctypes.POINTER(c.Buffer)), count, ctypes.byref(options),
+           ctypes.byref(solution))
+    return Solution(table["offset"].copy(), solution.arena, solution.lower_bound, PROOFS[solution.proof])

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Tests of the Python side over the library. usage: runtime_test.py LIBRARY_FOLDER COMMAND
+
+Skips with exit code 77 where numpy is missing."""
+import ctypes
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: numpy is missing")
+    sys.exit(77)
+
+if __name__ == "__main__":
+    FOLDER, COMMAND = sys.argv[1:3]
+    ctypes.CDLL(os.path.join(FOLDER, "libashlar.so.1"), ctypes.RTLD_GLOBAL)  # found by its name from here on
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import ashlar_runtime as ashlar
+
+
+class RuntimeTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = os.path.join(cls.folder.name, "chain.ash")
+        subprocess.run([COMMAND, "zoo", "tiling_chain", "-o", cls.path, "-q"], check=True)
+        cls.model = ashlar.load(cls.path)
+        info = cls.model.plan(threads=1).inputs[0]
+        cls.x = np.random.default_rng(1).standard_normal(info.shape).astype(np.float32)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_runs_as_the_command_does(self):
+        y = self.model.compile(threads=1)(self.x)
+        given, made = os.path.join(self.folder.name, "x.npy"), os.path.join(self.folder.name, "y.npz")
+        np.save(given, self.x)
+        subprocess.run([COMMAND, "run", self.path, "--input", given, "-o", made, "-q", "--threads", "1"], check=True,
+                       stdout=subprocess.DEVNULL)
+        with np.load(made) as expected:
+            np.testing.assert_array_equal(y, expected[expected.files[0]])
+
+    def test_arrays_keep_their_addresses(self):
+        run = self.model.compile(threads=1)
+        out = np.empty(run.plan.outputs[0].shape, np.float32)
+        self.assertIs(run(self.x, out=out), out)
+        np.testing.assert_array_equal(run(self.x), out)
+        name = run.plan.inputs[0].name
+        np.testing.assert_array_equal(run(**{name: self.x}), out)
+
+    def test_a_budget_is_kept_or_says_what_would_do(self):
+        least = self.model.plan(budget="min", threads=1).memory.arena
+        whole = self.model.plan(threads=1)
+        self.assertLess(least, whole.memory.arena)
+        tiled = self.model.compile(budget=least, threads=1)
+        self.assertLessEqual(tiled.plan.memory.arena, least)
+        np.testing.assert_allclose(tiled(self.x), whole.session()(self.x), rtol=1e-5, atol=1e-6)
+        with self.assertRaises(ashlar.DoesNotFit) as caught:
+            self.model.plan(budget=least - 1, threads=1)
+        self.assertEqual(caught.exception.smallest, least)
+        self.assertIsInstance(caught.exception, MemoryError)
+
+    def test_the_plan_is_an_array(self):
+        plan = self.model.plan(threads=1)
+        buffers = plan.buffers
+        self.assertEqual((buffers["offset"] + buffers["size"]).max(), plan.memory.arena)
+        self.assertEqual(max(step.live_bytes for step in plan.steps), plan.memory.lower_bound)
+        solved = ashlar.plan_memory(buffers["lower"], buffers["upper"], buffers["size"], buffers["alignment"],
+                                    inside=buffers["inside"], inside_offset=buffers["inside_offset"])
+        self.assertEqual(solved.arena, plan.memory.arena)
+        self.assertIn("<svg", plan._repr_html_())
+        self.assertTrue(plan.export("csv").startswith("id,"))
+
+    def test_verification(self):
+        measured = self.model.plan(threads=1).verify()
+        self.assertTrue(measured.ok)
+        self.assertEqual(measured.heap_calls, -1)
+
+    def test_an_arena_of_the_callers(self):
+        plan = self.model.plan(threads=1)
+        block = np.zeros(plan.memory.arena + 64, np.uint8)
+        begin = -block.ctypes.data % 64
+        arena = block[begin:begin + plan.memory.arena]
+        first, second = plan.session(arena), plan.session(arena)
+        np.testing.assert_array_equal(first(self.x), second(self.x))
+        with self.assertRaises(ashlar.DoesNotFit):
+            plan.session(arena[:-1])
+
+    def test_what_is_wrong_is_named(self):
+        run = self.model.compile(threads=1)
+        name = run.plan.inputs[0].name
+        for given, message in ((self.x.astype(np.float64), "float64"), (self.x[..., :-1], "expected"),
+                               (self.x.transpose(0, 1, 3, 2), "contiguous"), ({"none": self.x}, f"has: {name}"),
+                               ([1, 2], "list")):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, message):
+                run(given)
+        with self.assertRaises(ashlar.NotBound):
+            run()
+        with self.assertRaises(ashlar.RejectedFile):
+            ashlar.load(self.path + ".none")
+        for options in ({"budget": "3 stones"}, {"prefer": "luck"}, {"precision": "fp8"}, {"threads": -1}):
+            with self.assertRaises(ValueError, msg=options):
+                self.model.plan(**options)
+
+    def test_sessions_on_threads(self):
+        plan = self.model.plan(threads=2)
+        expected = plan.session()(self.x)
+        wrong = []
+
+        def work():
+            run = plan.session()
+            for _ in range(20):
+                if not np.array_equal(run(self.x), expected):
+                    wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_sizes(self):
+        for text, expected in (("3.3MB", 3300000), ("512KiB", 524288), ("min", -1), (7, 7), ("7", 7)):
+            self.assertEqual(ashlar.parse_size(text), expected)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,39 @@
+// Each spec is rewritten, and what lives at each step of the rewrite is added up.
+#include "runtime/plan/exact_tilings.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "graph/tiling/tile.h"
+#include "opr/table.h"
+#include "runtime/plan/parallel_for.h"
+#include "runtime/plan/rewrite.h"
+#include "runtime/schedule/scheduler.h"
+
+namespace ashlar {
+
+std::vector<Tiling> ExactTilings(const Graph& graph, absl::Span<const int> order,
+                                 absl::Span<const TileSpec> specs, const TilingLimits& limits,
+                                 const ProcessorSpeed& speed, const ArenaModel& arena) {
+  const double flops = WeightFlops(graph);
+  std::vector<std::optional<Tiling>> tried(specs.size());
+  ParallelFor(specs.size(), [&](size_t i) {
+    const absl::StatusOr<Graph> tiled = Tile(graph, specs[i], order, Operators());
+    if (!tiled.ok()) return;
+    const StorageModel model = BuildStorageModel(*tiled, arena.storage);
+    Tiling tiling;
+    tiling.spec = specs[i];
+    tiling.arena_bytes = ScheduleAsGiven(*tiled, model, arena.workspace(*tiled, model)).peak_bytes;
+    tiling.ms = EstimateTime(*tiled, model, speed);
+    if (flops > 0) tiling.extra_flops = std::max(0.0, WeightFlops(*tiled) / flops - 1);
+    if (tiling.extra_flops <= limits.max_extra_flops) tried[i] = std::move(tiling);
+  });
+  std::vector<Tiling> tilings;
+  for (std::optional<Tiling>& tiling : tried) {
+    if (tiling) tilings.push_back(*std::move(tiling));
+  }
+  return tilings;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,153 @@
+// What gives up memory is tried in the order of the time that it is expected to cost: nothing;
+// smaller weights, where they cost the least; tiles beside the fastest kernels; tiles beside the
+// smallest weights, which then may grow into what the tiles leave.
+#include "runtime/plan/total_plan.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/needed_bytes.h"
+#include "graph/status.h"
+#include "runtime/plan/memory_need.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/plan/tiled_plan.h"
+#include "runtime/plan/weight_limit.h"
+
+namespace ashlar {
+namespace {
+
+// A plan so near to the fastest is worth no search of tiles.
+constexpr double kFastEnough = 1.05;
+// Weights that nobody packs are seen only in the plan: it is made again without them.
+constexpr int kTries = 3;
+
+using Planned = std::unique_ptr<PlannedGraph>;
+
+class TotalPlanner {
+ public:
+  TotalPlanner(const Graph& graph, const PlanRequest& request)
+      : graph_(graph), request_(request), total_(*request.wishes.total) {
+    request_.wishes.total.reset();
+  }
+
+  absl::StatusOr<Planned> Plan() {
+    ASHLAR_ASSIGN_OR_RETURN(Planned asked, Make(request_));
+    if (Fits(*asked)) return asked;
+    const double enough = kFastEnough * Time(*asked);
+    ASHLAR_RETURN_IF_ERROR(TryLimited(request_, *asked));
+    if (fastest_ != nullptr && Time(*fastest_) <= enough) return std::move(fastest_);
+    PlanRequest sparing = request_;
+    sparing.means.kernels.least_memory = true;
+    ASHLAR_ASSIGN_OR_RETURN(Planned least, Make(sparing));
+    const int64_t fast_weights = asked->weights.bytes, least_weights = least->weights.bytes;
+    Consider(std::move(asked));
+    Consider(std::move(least));
+    if (request_.wishes.tiles.empty()) {
+      ASHLAR_RETURN_IF_ERROR(TryTiled(request_, fast_weights));
+      ASHLAR_RETURN_IF_ERROR(TryTiled(sparing, least_weights));
+      if (fastest_ == nullptr) ASHLAR_RETURN_IF_ERROR(TryAll(sparing));
+    }
+    if (fastest_ != nullptr) return Anew(std::move(fastest_));
+    if (total_.find_smallest) return std::move(smallest_);
+    const MemoryNeed need = NeedOf(*smallest_, total_.process_bytes);
+    return DoesNotFit(absl::StrCat("no plan fits the total budget of ", total_.bytes,
+                                   " bytes; the smallest total that was found is ", need.total(),
+                                   ": ", need.ToString()),
+                      need.total());
+  }
+
+ private:
+  absl::StatusOr<Planned> Make(const PlanRequest& request) const {
+    return PlanGraph(Graph(graph_), request);
+  }
+
+  // The plan of a search, made without the search: what that has left on the heap then lies between
+  // the parts of no plan, and can go back to the system.
+  absl::StatusOr<Planned> Anew(Planned found) const {
+    PlanRequest request = request_;
+    request.wishes.tiles = found->wishes.tiles;
+    request.means.kernels = found->means.kernels;
+    request.means.most_weights = found->means.most_weights;
+    found.reset();
+    return Make(request);
+  }
+
+  int64_t Need(const PlannedGraph& planned) const {
+    return NeedOf(planned, total_.process_bytes).total();
+  }
+  bool Fits(const PlannedGraph& planned) const { return Need(planned) <= total_.bytes; }
+  double Time(const PlannedGraph& planned) const {
+    const Wishes& wishes = planned.wishes;
+    return EstimateKernels(planned.graph, planned.model,
+                           SpeedOf(*planned.device, wishes.processor, wishes.threads),
+                           planned.kernels);
+  }
+
+  // Keeps it if it is the fastest that fits, or the smallest of all.
+  void Consider(Planned planned) {
+    if (planned == nullptr) return;
+    if (Fits(*planned)) {
+      if (fastest_ == nullptr || Time(*planned) < Time(*fastest_)) fastest_ = std::move(planned);
+    } else if (smallest_ == nullptr || Need(*planned) < Need(*smallest_)) {
+      smallest_ = std::move(planned);
+    }
+  }
+
+  // The same plan with weights as large as the budget leaves beside all else of it.
+  absl::Status TryLimited(PlanRequest request, const PlannedGraph& like) {
+    int64_t most = total_.bytes - (Need(like) - like.weights.bytes);
+    for (int i = 0; i < kTries && most > 0; ++i) {
+      request.means.most_weights = most;
+      ASHLAR_ASSIGN_OR_RETURN(Planned planned, Make(request));
+      const int64_t excess = Need(*planned) - total_.bytes;
+      Consider(std::move(planned));
+      if (excess <= 0) break;
+      most -= excess;
+    }
+    return absl::OkStatus();
+  }
+
+  // In the fastest tiles whose arena fits beside so many bytes of weights.
+  absl::Status TryTiled(PlanRequest request, int64_t weights) {
+    const PlannedGraph& any = *smallest_;
+    const int64_t arena =
+        total_.bytes - total_.process_bytes - any.input_bytes() - any.output_bytes() - weights;
+    if (arena <= 0) return absl::OkStatus();
+    request.wishes.budget = MemoryBudget{arena};
+    absl::StatusOr<Planned> tiled = Make(request);
+    if (absl::IsResourceExhausted(tiled.status())) return absl::OkStatus();
+    ASHLAR_RETURN_IF_ERROR(tiled.status());
+    (*tiled)->wishes.budget.reset();
+    PlanRequest larger = request_;
+    larger.wishes.tiles = (*tiled)->wishes.tiles;
+    if (request.means.kernels.least_memory && !request_.means.kernels.least_memory) {
+      ASHLAR_RETURN_IF_ERROR(TryLimited(larger, **tiled));
+    }
+    Consider(*std::move(tiled));
+    return absl::OkStatus();
+  }
+
+  // In tiles of all sizes: the smallest arena has the most operators, which take memory, too.
+  absl::Status TryAll(const PlanRequest& request) {
+    ASHLAR_ASSIGN_OR_RETURN(std::vector<Planned> plans, PlanFrontier(Graph(graph_), request));
+    for (Planned& planned : plans) Consider(std::move(planned));
+    return absl::OkStatus();
+  }
+
+  const Graph& graph_;
+  PlanRequest request_;  // without the total
+  const TotalBudget total_;
+  Planned fastest_, smallest_;  // that fits; of those that do not
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinTotal(const Graph& graph,
+                                                              const PlanRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(Planned planned, TotalPlanner(graph, request).Plan());
+  planned->wishes.total = request.wishes.total;
+  return planned;
+}
+
+}  // namespace ashlar

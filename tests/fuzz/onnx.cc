@@ -1,0 +1,70 @@
+// ONNX models: read, planned, run. What models of today hold comes from the node cases.
+#include <filesystem>
+
+#include "serialization/onnx/import_table.h"
+#include "serialization/onnx/reader.h"
+#include "serialization/onnx/writer.h"
+#include "tests/fuzz/onnx_mutation.h"
+#include "tests/fuzz/plan.h"
+#include "tests/fuzz/target.h"
+#include "tests/serialization/files.h"
+#include "tests/serialization/sample_graphs.h"
+
+namespace ashlar::testing {
+namespace {
+
+std::vector<std::string> Seeds() {
+  const TempDir folder;
+  const std::string path = folder / "m.onnx";
+  std::vector<std::string> seeds;
+  for (const SampleGraph& sample : SampleGraphs()) {
+    if (WriteOnnx(sample.graph, path).ok()) seeds.push_back(ReadWholeFile(path));
+  }
+  return seeds;
+}
+
+// The model's file, and one beside it that its weights may lie in.
+const std::string& ModelPath() {
+  static const TempDir folder;
+  static const std::string path = [] {
+    WriteWholeFile(folder / "data", std::string(256, '\x01'));
+    return folder / "m.onnx";
+  }();
+  return path;
+}
+
+void Run(absl::Span<const uint8_t> file) {
+  WriteWholeFile(ModelPath(), std::string(file.begin(), file.end()));
+  OnnxReadOptions options;
+  options.most_folded_bytes = 1 << 24;
+  options.most_folded_operations = 1 << 24;
+  options.note = [](const std::string& note) { Expect(!note.empty(), "a note says something"); };
+  PlanWhatWasRead(ReadOnnx(ModelPath(), options));
+}
+
+// Texts that mean something: operators, attributes, names of values.
+const std::vector<std::string>& Words() {
+  static const std::vector<std::string> words = [] {
+    std::vector<std::string> all = {"",           "data",       "location", "offset", "length",
+                                    "SAME_UPPER", "SAME_LOWER", "VALID",    "ai.onnx"};
+    for (const OnnxRow& row : AllOnnxRows()) all.emplace_back(row.type);
+    for (const std::string& seed : Seeds()) {
+      for (std::string& word : WordsOf(seed)) all.push_back(std::move(word));
+    }
+    return all;
+  }();
+  return words;
+}
+
+// Names of the model itself twice as often as those of others.
+std::string Mutate(const std::string& file, std::mt19937_64& random) {
+  const std::vector<std::string> own = WordsOf(file);
+  return WithChangedField(file, own.empty() || random() % 3 == 0 ? Words() : own, random);
+}
+
+}  // namespace
+
+const FuzzTarget kFuzzTarget = {
+    Seeds, {"data/onnx/node", "data/onnx/light", "data/onnx/exports"}, Run, Mutate};
+
+}  // namespace ashlar::testing

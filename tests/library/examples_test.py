@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Builds and runs every example in C and C++ against the Debian packages, unpacked into a root of their own.
+
+usage: examples_test.py BUILD_FOLDER EXAMPLES
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+def run(*command, **options):
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def main(build, examples):
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        packages, root = folder / "packages", folder / "root"
+        run("cpack", "--config", build / "CPackConfig.cmake", "-B", packages, cwd=build)
+        for package in sorted(packages.glob("*.deb")):
+            run("dpkg-deb", "-x", package, root)
+            print(package.name, package.stat().st_size, "bytes")
+        library = next(root.glob("usr/lib/**/libashlar.so")).parent
+        environment = dict(os.environ, LD_LIBRARY_PATH=str(library),
+                           PKG_CONFIG_LIBDIR=str(library / "pkgconfig"))
+        flags = run("pkg-config", "--cflags", "--libs", "ashlar", env=environment).split()
+
+        def example(*command):
+            print("$", *(pathlib.Path(part).name for part in command))
+            print(run(*command, env=environment), end="", flush=True)
+
+        model = folder / "mobilenet.ash"
+        run(root / "usr/bin/ashlar", "zoo", "mobilenet_v2", "-o", model, "-q", env=environment)
+        for name in ("minimal", "camera"):
+            run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", examples / "c" / name / f"{name}.c", *flags,
+                "-o", folder / name)
+        example(folder / "minimal", model)
+        example(folder / "camera", model, "20")
+        run("cmake", "-S", examples / "cpp/find_package", "-B", folder / "cpp", f"-DCMAKE_PREFIX_PATH={root}/usr")
+        run("cmake", "--build", folder / "cpp")
+        example(folder / "cpp/budget", model, "100000")
+        newer = folder / "newer.cmake"
+        newer.write_text("cmake_minimum_required(VERSION 3.16)\nproject(newer LANGUAGES CXX)\nfind_package(Ashlar 2.0 QUIET)\n"
+                         "if(Ashlar_FOUND)\n  message(FATAL_ERROR \"version 1 is found as 2\")\nendif()\n")
+        (folder / "newer").mkdir()
+        newer.rename(folder / "newer/CMakeLists.txt")
+        run("cmake", "-S", folder / "newer", "-B", folder / "newer/build", f"-DCMAKE_PREFIX_PATH={root}/usr")
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))

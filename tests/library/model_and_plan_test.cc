@@ -1,0 +1,222 @@
+// Models opened, plans made and read, and the errors of both.
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "tests/library/c_program.h"
+#include "tests/library/library_test.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ModelLibraryTest = LibraryTest;
+using PlanLibraryTest = LibraryTest;
+
+TEST_F(ModelLibraryTest, RunsFromCAsFromCpp) {
+  const std::vector<float> input = InputOf(1);
+  std::vector<float> output(kOutputs);
+  ASSERT_EQ(RunModelInC(path_.c_str(), input.data(), input.size() * sizeof(float), output.data(),
+                        output.size() * sizeof(float)),
+            ASHLAR_OK)
+      << ashlar_error_message();
+  Session session = Model(path_).NewPlan(Threads(1)).NewSession();
+  EXPECT_EQ(output, RunOnce(session, input));
+  double sum = 0;  // of a softmax
+  for (const float probability : output) sum += probability;
+  EXPECT_NEAR(sum, 1, 1e-5);
+}
+
+TEST_F(ModelLibraryTest, IsTheSameFromMemory) {
+  std::ifstream file(path_, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::unique_ptr<void, void (*)(void*)> block(
+      std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64), std::free);
+  std::memcpy(block.get(), bytes.data(), bytes.size());
+  const Model from_memory(block.get(), bytes.size());
+  Session session = from_memory.NewPlan(Threads(1)).NewSession();
+  Session from_file = Model(path_).NewPlan(Threads(1)).NewSession();
+  EXPECT_EQ(RunOnce(session, InputOf(2)), RunOnce(from_file, InputOf(2)));
+  EXPECT_EQ(StatusOf([&] { Model(static_cast<char*>(block.get()) + 4, 64); }),
+            ASHLAR_REJECTED_FILE);
+}
+
+TEST_F(ModelLibraryTest, RejectsFilesThatAreNone) {
+  const std::string text = path_ + ".txt";
+  std::ofstream(text) << "no model";
+  for (const std::string& path : {text, path_ + ".none", std::string("/"), std::string("")}) {
+    EXPECT_EQ(StatusOf([&] { Model model(path); }), ASHLAR_REJECTED_FILE) << path;
+    EXPECT_NE(std::string(ashlar_error_message()), "") << path;
+  }
+  std::remove(text.c_str());
+}
+
+TEST_F(ModelLibraryTest, RejectsAFlippedByteOfWeights) {
+  std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(-100, std::ios::end);
+  const char byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(-100, std::ios::end);
+  file.put(byte);
+  file.close();
+  EXPECT_EQ(StatusOf([&] { Model model(path_); }), ASHLAR_REJECTED_FILE);
+}
+
+TEST_F(PlanLibraryTest, SaysWhatItWillTake) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  const ashlar_memory memory = plan.Memory();
+  EXPECT_GT(memory.arena, 0);
+  EXPECT_GE(memory.arena, memory.lower_bound);
+  EXPECT_EQ(memory.arena_alignment, 64);
+  EXPECT_EQ(memory.input, kInputs * 4);
+  EXPECT_EQ(memory.output, kOutputs * 4);
+  EXPECT_GT(memory.weights, 0);
+  EXPECT_EQ(memory.weights_in_file, 0);
+  EXPECT_GT(memory.predicted_ms, 0);
+  ASSERT_EQ(plan.Inputs().size(), 1u);
+  EXPECT_STREQ(plan.Inputs()[0].name, "data");
+  EXPECT_EQ(plan.Inputs()[0].rank, 4);
+  EXPECT_EQ(plan.Inputs()[0].shape[2], 16);
+  EXPECT_EQ(plan.Inputs()[0].dtype, ASHLAR_F32);
+  ASSERT_EQ(plan.Outputs().size(), 1u);
+  EXPECT_STREQ(plan.Outputs()[0].name, "prob");
+
+  int64_t highest = 0, live = 0;
+  for (const ashlar_buffer& buffer : plan.Buffers()) {
+    EXPECT_LT(buffer.lower, buffer.upper);
+    highest = std::max(highest, buffer.offset + buffer.size);
+  }
+  EXPECT_EQ(highest, memory.arena);
+  for (const ashlar_step& step : plan.Steps()) live = std::max(live, step.live_bytes);
+  EXPECT_EQ(live, memory.lower_bound);
+  EXPECT_EQ(plan.Steps()[memory.bottleneck_step].live_bytes, live);
+}
+
+TEST_F(PlanLibraryTest, KeepsABudget) {
+  const Model model(path_);
+  auto options = Threads(1);
+  options.memory_budget = ASHLAR_LEAST;
+  const int64_t least = model.NewPlan(options).Memory().arena;
+  EXPECT_LT(least, model.NewPlan(Threads(1)).Memory().arena);
+  options.memory_budget = least;
+  EXPECT_LE(model.NewPlan(options).Memory().arena, least);
+  options.memory_budget = least - 1;
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_DOES_NOT_FIT);
+  EXPECT_EQ(ashlar_error_bytes(), least);
+}
+
+TEST_F(PlanLibraryTest, TakesOtherShapes) {
+  const Model model(path_);
+  auto options = Threads(1);
+  ashlar_shape shape = {"data", 4, {5, 3, 16, 16}};
+  options.shapes = &shape;
+  options.num_shapes = 1;
+  EXPECT_EQ(model.NewPlan(options).Memory().input, 5 * kInputs * 4);
+  shape.input = "dat";
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ashlar_error_message()).find("the model has: data"), std::string::npos);
+}
+
+TEST_F(PlanLibraryTest, RefusesOptionsByName) {
+  struct Case {
+    const char* message;
+    void (*set)(ashlar_plan_options&);
+  };
+  static const ashlar_shape kDeep = {"data", 9, {}};
+  const Case cases[] = {
+      {"threads", [](ashlar_plan_options& o) { o.threads = -1; }},
+      {"memory_budget", [](ashlar_plan_options& o) { o.memory_budget = -2; }},
+      {"max_extra_flops", [](ashlar_plan_options& o) { o.max_extra_flops = 0.1; }},
+      {"precision", [](ashlar_plan_options& o) { o.precision = "fp8"; }},
+      {"xpu", [](ashlar_plan_options& o) { o.device = "xpu0:0"; }},
+      {"stripes", [](ashlar_plan_options& o) { o.tile = "0-3:stripes"; }},
+      {"shapes", [](ashlar_plan_options& o) { o.num_shapes = 1; }},
+      {"rank", [](ashlar_plan_options& o) { o.num_shapes = 1, o.shapes = &kDeep; }},
+      {"size", [](ashlar_plan_options& o) { o.size = 0; }},
+  };
+  const Model model(path_);
+  for (const Case& c : cases) {
+    auto options = Threads(1);
+    c.set(options);
+    EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT) << c.message;
+    EXPECT_NE(std::string(ashlar_error_message()).find(c.message), std::string::npos)
+        << ashlar_error_message();
+  }
+}
+
+TEST_F(PlanLibraryTest, StructsOfOlderProgramsAreRead) {
+  const Model model(path_);
+  auto options = Threads(1);
+  options.prefer_memory = 1;
+  const int64_t with = model.NewPlan(options).Memory().weights;
+  options.size = offsetof(ashlar_plan_options, prefer_memory);  // compiled before there was one
+  const Plan plan = model.NewPlan(options);
+  EXPECT_EQ(plan.Memory().weights, model.NewPlan(Threads(1)).Memory().weights);
+  EXPECT_LE(with, plan.Memory().weights);
+  ashlar_memory memory = {};
+  memory.size = offsetof(ashlar_memory, input);
+  memory.input = -7;
+  ASSERT_EQ(ashlar_plan_memory(plan.get(), &memory), ASHLAR_OK);
+  EXPECT_EQ(memory.arena, plan.Memory().arena);
+  EXPECT_EQ(memory.input, -7);  // behind its end
+}
+
+TEST_F(PlanLibraryTest, IsExported) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  EXPECT_EQ(plan.Export("csv").substr(0, 3), "id,");
+  EXPECT_NE(plan.Export("svg").find("<svg"), std::string::npos);
+  EXPECT_EQ(StatusOf([&] { plan.Export("png"); }), ASHLAR_INVALID_ARGUMENT);
+  const auto stop = [](void*, const void*, size_t) { return 1; };
+  EXPECT_EQ(ashlar_plan_export(plan.get(), "csv", stop, nullptr), ASHLAR_INVALID_ARGUMENT);
+}
+
+TEST_F(PlanLibraryTest, IsSolvedAgainToTheSameArena) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  std::vector<ashlar_buffer> buffers(plan.Buffers().begin(), plan.Buffers().end());
+  for (ashlar_buffer& buffer : buffers) buffer.offset = -1;
+  const ashlar_solution solution = Solve(buffers);
+  EXPECT_EQ(solution.arena, plan.Memory().arena);
+  EXPECT_EQ(solution.lower_bound, plan.Memory().lower_bound);
+  for (const ashlar_buffer& buffer : buffers) EXPECT_GE(buffer.offset, 0);
+
+  auto options = Sized<ashlar_solve_options>();
+  options.capacity = solution.lower_bound - 1;
+  std::vector<ashlar_buffer> untouched(plan.Buffers().begin(), plan.Buffers().end());
+  untouched[0].offset = -1;
+  EXPECT_EQ(StatusOf([&] { Solve(untouched, options); }), ASHLAR_DOES_NOT_FIT);
+  EXPECT_EQ(ashlar_error_bytes(), solution.arena);
+  EXPECT_EQ(untouched[0].offset, -1);
+}
+
+TEST(SolveLibraryTest, RefusesBuffersThatAreNone) {
+  struct Case {
+    const char* what;
+    ashlar_buffer buffer;
+  };
+  const Case cases[] = {
+      {"an empty lifetime", {0, 3, 3, 64, 0, -1, -1, 0, nullptr}},
+      {"a negative size", {0, 0, 1, -1, 0, -1, -1, 0, nullptr}},
+      {"an alignment that is no power of two", {0, 0, 1, 8, 3, -1, -1, 0, nullptr}},
+      {"inside of none", {0, 0, 1, 8, 0, -1, 7, 0, nullptr}},
+  };
+  for (const Case& c : cases) {
+    std::vector<ashlar_buffer> buffers = {c.buffer};
+    EXPECT_EQ(StatusOf([&] { Solve(buffers); }), ASHLAR_INVALID_ARGUMENT) << c.what;
+  }
+  std::vector<ashlar_buffer> none;
+  EXPECT_EQ(Solve(none).arena, 0);
+}
+
+TEST_F(PlanLibraryTest, NullsAreRefused) {
+  EXPECT_EQ(ashlar_model_open(nullptr, nullptr), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_model_open(path_.c_str(), nullptr), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_model_plan(nullptr, nullptr, nullptr), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_plan_session(nullptr, nullptr, nullptr), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_run(nullptr), ASHLAR_INVALID_ARGUMENT);
+  ashlar_model_release(nullptr);
+  ashlar_plan_release(nullptr);
+  ashlar_session_release(nullptr);
+}
+
+}  // namespace
+}  // namespace ashlar::testing

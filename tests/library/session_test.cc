@@ -1,0 +1,250 @@
+// Sessions: arenas of the caller's, bindings, verification, and what may go on around them.
+#include <dlfcn.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "tests/library/library_test.h"
+#include "tests/support/sanitized.h"
+
+namespace ashlar::testing {
+namespace {
+
+using SessionLibraryTest = LibraryTest;
+
+struct Free {
+  void operator()(void* block) const { std::free(block); }
+};
+using Block = std::unique_ptr<char, Free>;
+
+Block AlignedBlock(int64_t bytes) {
+  return Block(
+      static_cast<char*>(std::aligned_alloc(64, static_cast<size_t>(bytes + 63) / 64 * 64)));
+}
+
+TEST_F(SessionLibraryTest, TwoShareTheCallersArenaAndLeaveWhatIsBehindIt) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  const int64_t arena = plan.Memory().arena;
+  constexpr int kBehind = 256;
+  const Block block = AlignedBlock(arena + kBehind);
+  std::memset(block.get() + arena, 0x5a, kBehind);
+  Session first = plan.NewSession(block.get(), static_cast<size_t>(arena));
+  Session second = plan.NewSession(block.get(), static_cast<size_t>(arena));
+  Session own = plan.NewSession();
+  for (int seed = 0; seed < 3; ++seed) {
+    const std::vector<float> expected = RunOnce(own, InputOf(seed));
+    EXPECT_EQ(RunOnce(first, InputOf(seed)), expected);
+    EXPECT_EQ(RunOnce(second, InputOf(seed)), expected);
+  }
+  for (int i = 0; i < kBehind; ++i) ASSERT_EQ(block.get()[arena + i], 0x5a) << "byte " << i;
+}
+
+TEST_F(SessionLibraryTest, ArenasThatWillNotDoAreRefused) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  const int64_t arena = plan.Memory().arena;
+  const Block block = AlignedBlock(arena + 64);
+  const auto bytes = static_cast<size_t>(arena);
+  EXPECT_EQ(StatusOf([&] { plan.NewSession(block.get(), bytes - 1); }), ASHLAR_DOES_NOT_FIT);
+  EXPECT_EQ(ashlar_error_bytes(), arena);
+  EXPECT_EQ(StatusOf([&] { plan.NewSession(block.get() + 4, bytes); }), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(StatusOf([&] { plan.NewSession(nullptr, bytes); }), ASHLAR_INVALID_ARGUMENT);
+}
+
+TEST_F(SessionLibraryTest, BindingsAreChecked) {
+  Session session = Model(path_).NewPlan(Threads(1)).NewSession();
+  EXPECT_EQ(StatusOf([&] { session.Run(); }), ASHLAR_NOT_BOUND);
+  const std::vector<float> input = InputOf(0);
+  EXPECT_EQ(StatusOf([&] { session.Input(input.data(), input.size(), "none"); }),
+            ASHLAR_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(ashlar_error_message()).find("data"), std::string::npos);
+  EXPECT_EQ(StatusOf([&] { session.Input(input.data(), input.size() - 1); }),
+            ASHLAR_INVALID_ARGUMENT);
+  session.Input(input.data(), input.size(), "data");
+  EXPECT_EQ(StatusOf([&] { session.Run(); }), ASHLAR_NOT_BOUND);
+}
+
+TEST_F(SessionLibraryTest, VerificationMeasuresWhatWasPlanned) {
+  for (const int64_t budget : {int64_t{0}, int64_t{ASHLAR_LEAST}}) {
+    auto options = Threads(1);
+    options.memory_budget = budget;
+    const Plan plan = Model(path_).NewPlan(options);
+    const ashlar_measured measured = plan.Verify();
+    const ashlar_memory memory = plan.Memory();
+    EXPECT_TRUE(measured.ok);
+    EXPECT_LE(measured.arena, memory.arena);
+    EXPECT_GT(measured.arena, 0);
+    EXPECT_LE(measured.weights, memory.weights);
+    EXPECT_GT(measured.weights, 0);
+    EXPECT_EQ(measured.output, memory.output);
+    EXPECT_EQ(measured.heap_calls, -1);    // nothing counts them here
+    EXPECT_EQ(plan.Verify().weights, -1);  // packed before
+  }
+}
+
+TEST_F(SessionLibraryTest, EverythingIsReleasedInAnyOrder) {
+  const std::vector<float> input = InputOf(4);
+  std::optional<Model> model(path_);
+  std::optional<Plan> plan(model->NewPlan(Threads(2)));
+  Session session = plan->NewSession();
+  const std::vector<float> before = RunOnce(session, input);
+  model.reset();
+  EXPECT_EQ(RunOnce(session, input), before);
+  plan.reset();
+  EXPECT_EQ(RunOnce(session, input), before);
+}
+
+TEST_F(SessionLibraryTest, SessionsRunAndPlansAreMadeOnEightThreads) {
+  const Model model(path_);
+  const Plan plan = model.NewPlan(Threads(2));
+  Session alone = plan.NewSession();
+  std::vector<std::vector<float>> expected;
+  for (int seed = 0; seed < 8; ++seed) expected.push_back(RunOnce(alone, InputOf(seed)));
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 4; ++round) {
+        const Plan own = model.NewPlan(Threads(2));
+        Session of_own = own.NewSession(), of_shared = plan.NewSession();
+        for (int run = 0; run < 8; ++run) {
+          const int seed = (t + run) % 8;
+          wrong += RunOnce(of_shared, InputOf(seed)) != expected[seed];
+          wrong += RunOnce(of_own, InputOf(seed)) != expected[seed];
+        }
+        // The error of another thread is not this one's.
+        const std::string name = "thread " + std::to_string(t);
+        wrong += ashlar_bind_input(of_own.get(), name.c_str(), &t, 4, ASHLAR_HOST) == ASHLAR_OK;
+        wrong += std::string(ashlar_error_message()).find(name) == std::string::npos;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(SessionLibraryTest, TenThousandLeaveNothingBehind) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  const Block block = AlignedBlock(plan.Memory().arena);
+  const std::vector<float> input = InputOf(0);
+  const auto make = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      Session session = plan.NewSession(block.get(), static_cast<size_t>(plan.Memory().arena));
+      RunOnce(session, input);
+    }
+  };
+  make(10);
+  const size_t before = mallinfo2().uordblks;
+  make(kSanitized ? 200 : 10000);
+  EXPECT_EQ(mallinfo2().uordblks, before);
+}
+
+TEST_F(SessionLibraryTest, AForkedChildGoesOn) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers do not follow threads into a child";
+  const Plan plan = Model(path_).NewPlan(Threads(2));
+  Session session = plan.NewSession();
+  const std::vector<float> expected = RunOnce(session, InputOf(3));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    bool right = RunOnce(session, InputOf(3)) == expected;
+    Session fresh = plan.NewSession();
+    right &= RunOnce(fresh, InputOf(3)) == expected;
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+// Bytes of private writable memory, as RLIMIT_DATA counts them.
+int64_t DataBytes() {
+  std::FILE* const file = std::fopen("/proc/self/status", "r");
+  char line[256];
+  long long kilobytes = 0;
+  while (std::fgets(line, sizeof(line), file) != nullptr) {
+    if (std::sscanf(line, "VmData: %lld kB", &kilobytes) == 1) break;
+  }
+  std::fclose(file);
+  return kilobytes * 1024;
+}
+
+// A session in a child process that may take so many more bytes: its status.
+int SessionWithin(const Plan& plan, int64_t bytes) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char> input(static_cast<size_t>(plan.Memory().input));
+    std::vector<char> output(static_cast<size_t>(plan.Memory().output));
+    const rlimit limit = {static_cast<rlim_t>(DataBytes() + bytes), RLIM_INFINITY};
+    if (setrlimit(RLIMIT_DATA, &limit) != 0) _exit(100);
+    ashlar_session* session = nullptr;
+    int status = ashlar_plan_session(plan.get(), nullptr, &session);
+    if (status == ASHLAR_OK) {
+      ashlar_bind_input(session, nullptr, input.data(), input.size(), ASHLAR_HOST);
+      ashlar_bind_output(session, nullptr, output.data(), output.size(), ASHLAR_HOST);
+      status = ashlar_run(session);
+    } else if (ashlar_error_bytes() != plan.Memory().arena) {
+      status = 101;
+    }
+    _exit(status);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(SessionLibraryTest, TakesTheArenaAndNoPageMore) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  auto options = Threads(1);
+  const ashlar_shape shape = {"data", 4, {64, 3, 16, 16}};  // so that the heap is not asked for it
+  options.shapes = &shape;
+  options.num_shapes = 1;
+  options.prefer_memory = 1;
+  const Plan large = Model(path_).NewPlan(options);
+  large.Load();
+  { Session warm = large.NewSession(); }
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t pages = (large.Memory().arena + page - 1) / page * page;
+  EXPECT_EQ(SessionWithin(large, pages - page), ASHLAR_DOES_NOT_FIT);
+  EXPECT_EQ(SessionWithin(large, pages), ASHLAR_OK);
+}
+
+TEST_F(SessionLibraryTest, TheLibraryMayBeClosedWhileItsThreadsLive) {
+  // The handle of a further dlopen: the workers' code stays however often it is closed.
+  const Plan plan = Model(path_).NewPlan(Threads(2));
+  Session session = plan.NewSession();
+  RunOnce(session, InputOf(0));
+  void* const handle = dlopen("libashlar.so.1", RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(handle, nullptr) << dlerror();
+  dlclose(handle);
+  dlclose(handle);
+  usleep(20000);
+  EXPECT_EQ(RunOnce(session, InputOf(0)).size(), static_cast<size_t>(kOutputs));
+}
+
+TEST_F(SessionLibraryTest, NotesGoToTheCallersLog) {
+  static std::string lines;
+  lines.clear();
+  ashlar_set_log([](void*, const char* line) { lines += line; }, nullptr);
+  auto options = Threads(1);
+  const std::string none = path_ + ".json";
+  std::FILE* const file = std::fopen(none.c_str(), "w");
+  std::fputs("no record", file);
+  std::fclose(file);
+  options.kernel_record = none.c_str();
+  Model(path_).NewPlan(options);
+  ashlar_set_log(nullptr, nullptr);
+  std::remove(none.c_str());
+  EXPECT_NE(lines.find("kernels by the table"), std::string::npos) << lines;
+}
+
+}  // namespace
+}  // namespace ashlar::testing

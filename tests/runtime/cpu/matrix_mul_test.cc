@@ -1,0 +1,104 @@
+// Properties of the kernel of MatrixMul. What it computes is checked with the cases of
+// tests/cases/matrix_mul.cc.
+#include "opr/matrix_mul.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "runtime/cpu/host_processor.h"
+#include "runtime/cpu/kernels.h"
+#include "tests/support/kernel_request.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::cpu {
+namespace {
+
+using testing::Value;
+
+struct Product {
+  HostTensor value;
+  int64_t workspace_bytes = 0, packed_bytes = 0;  // 0: not packed
+};
+
+Product Multiply(const MatrixMul& op, const HostTensor& a, const HostTensor& b, bool constant,
+                 Isa isa, int threads) {
+  KernelRequest request = Value(testing::RequestOf(op, {a, b}, {}, {false, constant}));
+  request.processor.isa = isa;
+  request.threads = threads;
+  KernelRegistry registry;
+  RegisterMatrixMulKernels(registry);
+  const KernelList kernels = Value((*registry.Find(op.type()))(request));
+  const Kernel& kernel = *kernels[0];
+  const std::optional<Packing> packing = constant ? kernel.packing(1) : std::nullopt;
+  std::vector<char> packed(packing ? packing->bytes : 0);
+  if (packing) {
+    EXPECT_TRUE(testing::IsOk(kernel.Pack(1, b, packed.data())));
+  }
+  Product product{HostTensor::Zeros(DType::kFloat32, request.outputs[0].shape),
+                  kernel.workspace_bytes(), packing ? packing->bytes : 0};
+  const void* inputs[] = {a.raw(), packing ? packed.data() : b.raw()};
+  void* outputs[] = {product.value.mutable_raw()};
+  EXPECT_TRUE(testing::IsOk(
+      kernel.Run({absl::MakeConstSpan(inputs), absl::MakeSpan(outputs), nullptr}, nullptr)));
+  return product;
+}
+
+class MatrixMulTest : public ::testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    if (GetParam() > HostProcessor().isa)
+      GTEST_SKIP() << "the processor has no " << Name(GetParam());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Isas, MatrixMulTest,
+                         ::testing::Values(Isa::kBaseline, Isa::kAvx2, Isa::kAvx512),
+                         [](const auto& info) { return std::string(Name(info.param)); });
+
+// Tiles, strips and batches of a graph have fewer rows, and nobody may see it.
+TEST_P(MatrixMulTest, ARowIsTheSameWhicheverOthersThereAre) {
+  std::mt19937_64 random(1);
+  constexpr int64_t kRows = 31, kDepth = 600, kColumns = 83;
+  for (const bool transposed : {false, true}) {
+    const MatrixMul op(MatrixMulParam{.transposeB = transposed});
+    const HostTensor a = testing::RandomTensor(random, DType::kFloat32, {kRows, kDepth}, -1, 1);
+    const HostTensor b = testing::RandomTensor(
+        random, DType::kFloat32, transposed ? Shape{kColumns, kDepth} : Shape{kDepth, kColumns}, -1,
+        1);
+    for (const bool constant : {false, true}) {
+      const HostTensor whole = Multiply(op, a, b, constant, GetParam(), 1).value;
+      const HostTensor shared = Multiply(op, a, b, constant, GetParam(), 3).value;
+      EXPECT_EQ(std::memcmp(shared.raw(), whole.raw(), whole.bytes()), 0);
+      for (int64_t rows = 1; rows < kRows; ++rows) {
+        SCOPED_TRACE(::testing::Message() << "rows " << rows << " transposed " << transposed
+                                          << " constant " << constant);
+        HostTensor part = HostTensor::Zeros(DType::kFloat32, {rows, kDepth});
+        const int64_t first = kRows - rows;
+        std::memcpy(part.mutable_raw(), a.data<float>().data() + first * kDepth, part.bytes());
+        const HostTensor got = Multiply(op, part, b, constant, GetParam(), 2).value;
+        ASSERT_EQ(
+            std::memcmp(got.raw(), whole.data<float>().data() + first * kColumns, got.bytes()), 0);
+      }
+    }
+  }
+}
+
+TEST_P(MatrixMulTest, NeedsNoWorkspaceAndPacksWeightsIntoAsManyBytes) {
+  std::mt19937_64 random(1);
+  const HostTensor a = testing::RandomTensor(random, DType::kFloat32, {2, 7, 300}, -1, 1);
+  for (const Shape& shape : {Shape{300, 45}, Shape{2, 300, 45}}) {
+    const HostTensor b = testing::RandomTensor(random, DType::kFloat32, shape, -1, 1);
+    for (const bool constant : {false, true}) {
+      const Product product = Multiply(MatrixMul(MatrixMulParam()), a, b, constant, GetParam(), 2);
+      EXPECT_EQ(product.workspace_bytes, 0);
+      EXPECT_EQ(product.packed_bytes, constant ? b.bytes() : 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::cpu

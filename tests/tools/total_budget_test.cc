@@ -1,0 +1,165 @@
+// --total-budget: all that a process takes, planned and measured, and the addresses that it needs.
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/command/command_process.h"
+#include "tests/support/sanitized.h"
+
+namespace ashlar::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+constexpr int64_t kMiB = 1 << 20;
+
+class TotalBudgetTest : public CommandTest {
+ protected:
+  static void SetUpTestSuite() {
+    CommandTest::SetUpTestSuite();
+    ASSERT_EQ(Ashlar("zoo resnet50 --batch 1 -o r50.ash -q").exit_code, 0);
+    ASSERT_EQ(Ashlar("zoo resnet18 --image 64 -o r18.ash -q").exit_code, 0);
+  }
+
+  static json Document(const std::string& arguments, int exit_code = 0) {
+    const ProcessResult result = Ashlar(arguments + " --threads 2 --json=document.json");
+    EXPECT_EQ(result.exit_code, exit_code) << arguments << "\n" << result.err;
+    return json::parse(Read("document.json"));
+  }
+  static int64_t Total(const json& document) {
+    return document["total"]["planned_bytes"].get<int64_t>();
+  }
+  static int64_t Weights(const json& document) {
+    return document["pools"]["weights"]["planned_bytes"].get<int64_t>();
+  }
+};
+
+// The total is the sum of what the table shows.
+TEST_F(TotalBudgetTest, TheTotalIsTheSumOfItsParts) {
+  for (const char* model : {"model.ash", "r18.ash"}) {
+    const json document = Document(absl::StrCat("plan ", model));
+    int64_t sum = 0;
+    for (const auto& [name, bytes] : document["total"]["parts"].items()) {
+      EXPECT_GE(bytes.get<int64_t>(), 0) << name;
+      sum += bytes.get<int64_t>();
+    }
+    EXPECT_EQ(sum, Total(document));
+    EXPECT_EQ(document["total"]["parts"]["arena_bytes"], document["arena_bytes"]);
+    EXPECT_GT(document["total"]["address_space_bytes"].get<int64_t>(), Total(document));
+    EXPECT_FALSE(document["total"].contains("fits"));
+  }
+}
+
+// 293 MiB for a plan of 105: nothing limited what the process takes beside its arena.
+TEST_F(TotalBudgetTest, ResNet50FitsAndVerifies) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  const json fast = Document("plan r50.ash");
+  const json small = Document("plan r50.ash --prefer memory");
+  ASSERT_GT(Total(fast), 130 * kMiB);
+  for (const int64_t mebibytes : {130, 112}) {
+    SCOPED_TRACE(mebibytes);
+    const std::string options = absl::StrCat("r50.ash --total-budget ", mebibytes, "MiB");
+    const json planned = Document("plan " + options);
+    EXPECT_TRUE(planned["total"]["fits"]);
+    EXPECT_LE(Total(planned), mebibytes * kMiB);
+    EXPECT_GE(Weights(planned), Weights(small));
+    if (mebibytes == 130) {
+      EXPECT_GT(Weights(planned), Weights(small)) << "what is left is for faster kernels";
+    }
+    const json verified = Document("verify " + options);
+    EXPECT_EQ(Total(verified), Total(planned));
+    EXPECT_TRUE(verified["ok"]);
+    EXPECT_LE(verified["total"]["actual_bytes"].get<int64_t>(), mebibytes * kMiB);
+    EXPECT_TRUE(verified["total"]["fits"]);
+  }
+}
+
+TEST_F(TotalBudgetTest, WhatDoesNotFitEndsWithBothNumbers) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  const json least = Document("plan r18.ash --total-budget 20MiB", 3);
+  EXPECT_FALSE(least["total"]["fits"]);
+  const int64_t need = Total(least);
+  for (const char* command : {"plan", "run", "bench", "verify"}) {
+    const ProcessResult below =
+        Ashlar(absl::StrCat(command, " r18.ash --threads 2 --total-budget ", need - 1));
+    EXPECT_EQ(below.exit_code, 3) << command << ": " << below.err;
+    EXPECT_THAT(below.err, HasSubstr(absl::StrCat(need - 1)));
+    EXPECT_THAT(below.err, HasSubstr(absl::StrCat(need)));
+  }
+  EXPECT_TRUE(Document(absl::StrCat("plan r18.ash --total-budget ", need))["total"]["fits"]);
+}
+
+// What `plan` and `verify` say of addresses is enough, and 5 % less is told so.
+TEST_F(TotalBudgetTest, TheStatedAddressesSuffice) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more addresses than there is memory";
+  for (const std::string options :
+       {"r50.ash", "r50.ash --total-budget 130MiB", "r18.ash --memory-budget min"}) {
+    const json document = Document("plan " + options);
+    const int64_t need = document["total"]["address_space_bytes"].get<int64_t>();
+    EXPECT_EQ(Document("verify " + options)["total"]["address_space_bytes"], need);
+    for (const char* command : {"run --threads 2 ", "verify --threads 2 "}) {
+      const ProcessResult enough = AshlarWithin(need, command + options);
+      EXPECT_EQ(enough.exit_code, 0) << command << options << ": " << enough.err;
+      const int64_t less = need / 100 * 95 / 1024 * 1024;
+      const ProcessResult below = AshlarWithin(less, command + options);
+      EXPECT_EQ(below.exit_code, 3) << command << options << ": " << below.err;
+      EXPECT_THAT(below.err, HasSubstr(absl::StrCat(" needs ", need, " bytes of addresses")));
+      EXPECT_THAT(below.err, HasSubstr(absl::StrCat("ulimit -v allows ", less)));
+    }
+  }
+}
+
+TEST_F(TotalBudgetTest, APlanFileHasWhatTheBudgetFound) {
+  const json planned = Document("plan r18.ash --total-budget 60MiB");
+  ASSERT_EQ(Ashlar("plan r18.ash --threads 2 --total-budget 60MiB -o r18.plan -q").exit_code, 0);
+  const json verified = Document("verify r18.ash --plan r18.plan");
+  EXPECT_EQ(Weights(verified), Weights(planned));
+  EXPECT_EQ(verified["pools"]["arena"]["planned_bytes"], planned["arena_bytes"]);
+  EXPECT_EQ(Total(verified), Total(planned));
+  EXPECT_EQ(Ashlar("run r18.ash --plan r18.plan -q").exit_code, 0);
+}
+
+// Packed weights are used where they lie, and count once.
+TEST_F(TotalBudgetTest, PackedWeightsCountOnce) {
+  ASSERT_EQ(Ashlar("convert r18.ash -o p18.ash --pack --total-budget 60MiB -q").exit_code, 0);
+  const json packed = Document("plan p18.ash --total-budget 60MiB");
+  EXPECT_TRUE(packed["packed"]);
+  EXPECT_EQ(packed["total"]["parts"]["packed_weights_bytes"], 0);
+  EXPECT_EQ(packed["total"]["parts"]["weights_in_file_bytes"], Weights(packed));
+  const ProcessResult run = Ashlar("run p18.ash --threads 2 --total-budget 60MiB");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  // Packed for speed, and too large: said so, and packed anew.
+  ASSERT_EQ(Ashlar("convert r50.ash -o p50.ash --pack -q").exit_code, 0);
+  const ProcessResult anew = Ashlar("run p50.ash --threads 2 --total-budget 130MiB");
+  EXPECT_EQ(anew.exit_code, 0) << anew.err;
+  EXPECT_THAT(anew.err, HasSubstr("more than the total budget of 136314880; packing anew"));
+}
+
+TEST_F(TotalBudgetTest, OptionsThatContradictIt) {
+  for (const char* arguments :
+       {"plan model.ash --total-budget 0", "plan model.ash --total-budget 1GB --memory-budget min",
+        "run model.ash --total-budget 1GB --plan none.plan",
+        "plan model.ash --total-budget 1GB --planner naive",
+        "plan model.ash --total-budget 1GB --device gpu0:0",
+        "plan model.ash --total-budget 1GB --frontier", "tune model.ash --total-budget 1GB",
+        "convert model.ash -o m.ash --total-budget 1GB"}) {
+    const ProcessResult result = Ashlar(arguments);
+    EXPECT_EQ(result.exit_code, 2) << arguments << "\n" << result.err;
+    EXPECT_THAT(result.err, HasSubstr("--total-budget")) << arguments;
+  }
+  for (const char* arguments :
+       {"run r18.ash --total-budget 1GB --tile 0-129:lines32",
+        "profile model.ash --total-budget 1GB",
+        "bench model.ash --total-budget 1GB --prefer memory --iterations 1 --warmup 0",
+        "compare model.ash --total-budget 1GB",
+        "plan model.ash --diff model.ash --total-budget 1GB"}) {
+    const ProcessResult result = Ashlar(arguments);
+    EXPECT_EQ(result.exit_code, 0) << arguments << "\n" << result.err;
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing
