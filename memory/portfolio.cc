@@ -115,7 +115,7 @@ Solution PlaceAsPortfolio(const Instance& instance, int64_t lower_bound,
                           const SearchLimits& limits) {
   // Dives take all the work where exact search cannot follow.
   const bool exact = ExactSearch::Accepts(instance) || OrderSearch::Accepts(instance);
-  const int64_t attempts = exact ? std::max(kFewAttempts, instance.groups() / 16) : kAttempts;
+  const int64_t attempts = exact ? std::max(kFewAttempts, instance.groups()) : kAttempts;
   const int64_t dive_deadline = limits.work / (exact ? 2 : 1);
   Best best(instance, lower_bound, limits);
   const bool few = instance.groups() <= kFewGroups;
