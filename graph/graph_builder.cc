@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/graph.h"
 #include "graph/naming.h"
 #include "graph/status.h"
@@ -119,7 +119,8 @@ absl::StatusOr<Graph> GraphBuilder::Build() && {
   if (graph_.outputs_.empty()) {
     return absl::InvalidArgumentError("the graph has no output (no OutputCallback)");
   }
-  std::set<int> ids;
+  absl::flat_hash_set<int> ids;
+  ids.reserve(graph_.nodes_.size() + graph_.vars_.size());
   for (const OperatorNode& node : graph_.nodes_) {
     if (!ids.insert(node.id).second) {
       return absl::InvalidArgumentError(
@@ -138,7 +139,7 @@ absl::StatusOr<Graph> GraphBuilder::Build() && {
     }
   }
   for (const std::vector<Binding>* bindings : {&graph_.inputs_, &graph_.outputs_}) {
-    std::set<std::string> names;
+    absl::flat_hash_set<absl::string_view> names;
     for (const Binding& binding : *bindings) {
       if (names.insert(binding.name).second) continue;
       return absl::InvalidArgumentError(

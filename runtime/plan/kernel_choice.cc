@@ -104,7 +104,6 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
     const OperatorNode& node = graph.node(static_cast<int>(i));
-    const std::string where = Describe(node);
     KernelRequest request = RequestFor(graph, node, threads, policy);
     request.processor = processor.value_or(device.processor());
     const std::string key = KeyOf(request);
@@ -112,6 +111,7 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
     request.policy.all_candidates |= record != nullptr && record->choices.contains(key);
     auto [it, inserted] = made.try_emplace(key);
     if (inserted) {
+      const std::string where = Describe(node);
       const KernelFactory* factory = device.kernels().Find(node.op->type());
       if (factory == nullptr) {
         return absl::UnimplementedError(

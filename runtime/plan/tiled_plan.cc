@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "graph/needed_bytes.h"
@@ -36,34 +39,42 @@ absl::StatusOr<Schedule> OrderOf(const Graph& graph, const Wishes& wishes, const
   return ScheduleNodes(means.order, graph, model, no_workspace);
 }
 
-// Tiles the graph and plans it in the order in which the tiles stand; `order` is of the graph
-// before.
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanSpec(const RewrittenGraph& rewritten,
-                                                       const Schedule& order, const TileSpec& spec,
-                                                       PlanRequest request) {
-  request.wishes.tiles = spec;
-  if (spec.empty()) return PlanRewritten(rewritten, request, ArrangementOf(request.means));
+// A graph in tiles, and what they cost.
+struct TiledGraph {
+  RewrittenGraph rewritten;
+  double extra_flops = 0;  // computed again, over all of the graph before
+};
+
+// `order` is of the graph before. Not for an empty spec.
+absl::StatusOr<TiledGraph> TileRewritten(const RewrittenGraph& rewritten, const Schedule& order,
+                                         const TileSpec& spec) {
   PassReport report;
   report.name = "tile";
   report.operators_before = CountOperators(rewritten.graph);
-  RewrittenGraph tiled;
   absl::StatusOr<Graph> tiles = Tile(rewritten.graph, spec, order.order, Operators());
   if (!tiles.ok()) {
     absl::Status error = Annotate(tiles.status(), absl::StrCat("tiles '", spec.ToString(), "'"));
     error.SetPayload(kNoSuchTiles, absl::Cord());
     return error;
   }
-  tiled.graph = *std::move(tiles);
-  report.operators_after = CountOperators(tiled.graph);
+  TiledGraph tiled{{*std::move(tiles), rewritten.passes}, 0};
+  report.operators_after = CountOperators(tiled.rewritten.graph);
   report.arena_bytes_before = order.peak_bytes;
-  const double flops = WeightFlops(rewritten.graph), all = WeightFlops(tiled.graph);
-  tiled.passes = rewritten.passes;
-  tiled.passes.push_back(std::move(report));
-  ASHLAR_ASSIGN_OR_RETURN(
-      std::unique_ptr<PlannedGraph> planned,
-      PlanRewritten(std::move(tiled), request, {{}, Order::kAsGiven, request.means.planner}));
+  tiled.rewritten.passes.push_back(std::move(report));
+  const double flops = WeightFlops(rewritten.graph), all = WeightFlops(tiled.rewritten.graph);
+  tiled.extra_flops = flops > 0 ? all / flops - 1 : 0;
+  return tiled;
+}
+
+// In the order in which the tiles stand. `spec`: theirs.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const TileSpec& spec,
+                                                        PlanRequest request) {
+  request.wishes.tiles = spec;
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          PlanRewritten(std::move(tiled.rewritten), request,
+                                        {{}, Order::kAsGiven, request.means.planner}));
   planned->passes.back().arena_bytes_after = planned->schedule.peak_bytes;
-  planned->extra_flops_ratio = flops > 0 ? all / flops - 1 : 0;
+  planned->extra_flops_ratio = tiled.extra_flops;
   return planned;
 }
 
@@ -113,52 +124,93 @@ class TiledPlans {
     return request_.means.kernels.least_memory ? std::vector{true} : std::vector{false, true};
   }
 
-  // With the fastest kernels, or with those that need little workspace.
-  absl::StatusOr<std::unique_ptr<PlannedGraph>> Plan(const Tiling& tiling, bool sparing) const {
-    PlanRequest request = request_;
-    request.means.kernels.least_memory |= sparing;
-    return PlanSpec(rewritten_, order_, tiling.spec, request);
-  }
   struct Question {
     const Tiling* tiling;
-    bool sparing;
+    bool sparing;  // with the kernels that need little workspace instead of the fastest
   };
-  // The same for several, at once where the device lets planning go on in several threads; null
-  // where the graph does not have the tiles: what is made of a segment may be too little for them
-  // where the one behind it does not need all.
+  // At once where the device lets planning go on in several threads; null where the graph does not
+  // have the tiles: what is made of a segment may be too little for them where the one behind it
+  // does not need all.
   absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> Plan(
-      const std::vector<Question>& questions) const {
-    std::vector<absl::StatusOr<std::unique_ptr<PlannedGraph>>> answers(questions.size());
-    const auto answer = [&](size_t i) {
-      answers[i] = Plan(*questions[i].tiling, questions[i].sparing);
-    };
-    if (on_host_) {
-      ParallelFor(questions.size(), answer);
-    } else {
-      for (size_t i = 0; i < questions.size(); ++i) answer(i);
+      const std::vector<Question>& questions) {
+    std::vector<const Tiling*> tilings;
+    for (const Question& question : questions) {
+      if (std::count(tilings.begin(), tilings.end(), question.tiling) == 0) {
+        tilings.push_back(question.tiling);
+      }
     }
+    ASHLAR_RETURN_IF_ERROR(TileAs(tilings));
+    std::vector<absl::StatusOr<std::unique_ptr<PlannedGraph>>> answers(questions.size());
+    ForEach(questions.size(), [&](size_t i) {
+      if (tiled_.contains(questions[i].tiling)) answers[i] = Answer(questions[i]);
+    });
     std::vector<std::unique_ptr<PlannedGraph>> plans;
-    for (auto& planned : answers) {
-      if (!planned.ok() && !planned.status().GetPayload(kNoSuchTiles)) return planned.status();
-      plans.push_back(planned.ok() ? *std::move(planned) : nullptr);
+    for (size_t i = 0; i < questions.size(); ++i) {
+      plans.emplace_back();
+      if (!tiled_.contains(questions[i].tiling)) continue;
+      ASHLAR_ASSIGN_OR_RETURN(plans.back(), std::move(answers[i]));
     }
     return plans;
+  }
+  // The graph as it is.
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(bool sparing) const {
+    const Tiling untiled;
+    return Answer({&untiled, sparing});
   }
 
  private:
   TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request)
       : rewritten_(rewritten), request_(request) {}
 
+  void ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {
+    if (on_host_) {
+      ParallelFor(count, function);
+    } else {
+      for (size_t i = 0; i < count; ++i) function(i);
+    }
+  }
+
+  // Keeps the graphs in these tiles, where they can be had, and no others: they are large.
+  absl::Status TileAs(const std::vector<const Tiling*>& tilings) {
+    absl::erase_if(tiled_, [&](const auto& entry) {
+      return std::count(tilings.begin(), tilings.end(), entry.first) == 0;
+    });
+    std::vector<std::optional<absl::StatusOr<TiledGraph>>> made(tilings.size());
+    ParallelFor(tilings.size(), [&](size_t i) {
+      const TileSpec& spec = tilings[i]->spec;
+      if (tiled_.contains(tilings[i])) return;
+      made[i] = spec.empty() ? TiledGraph{} : TileRewritten(rewritten_, order_, spec);
+    });
+    for (size_t i = 0; i < tilings.size(); ++i) {
+      if (!made[i]) continue;
+      const absl::Status& status = made[i]->status();
+      if (!status.ok() && !status.GetPayload(kNoSuchTiles)) return status;
+      if (status.ok()) tiled_.emplace(tilings[i], **std::move(made[i]));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> Answer(const Question& question) const {
+    PlanRequest request = request_;
+    request.means.kernels.least_memory |= question.sparing;
+    const TileSpec& spec = question.tiling->spec;
+    if (spec.empty()) {
+      request.wishes.tiles = spec;
+      return PlanRewritten(rewritten_, request, ArrangementOf(request.means));
+    }
+    return PlanTiles(tiled_.at(question.tiling), spec, std::move(request));
+  }
+
   const RewrittenGraph& rewritten_;
   const PlanRequest& request_;
   bool on_host_ = false;
   Schedule order_;
   FoundTilings tilings_;
+  absl::flat_hash_map<const Tiling*, TiledGraph> tiled_;  // by tilings of the last questions
 };
 
 // The fastest that fits; null where none does.
-absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget,
-                                                            const TiledPlans& plans) {
+absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget, TiledPlans& plans) {
   std::unique_ptr<PlannedGraph> fastest;
   double enough = std::numeric_limits<double>::infinity();
   for (const Tiling& tiling : plans.tilings().best) {
@@ -181,7 +233,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget,
 }
 
 // The smallest of all; of equals with the fastest kernels.
-absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(const TiledPlans& plans) {
+absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans) {
   absl::Span<const Tiling> rest = plans.tilings().smallest;
   rest = rest.subspan(0, kMostSmall);
   std::unique_ptr<PlannedGraph> smallest;
@@ -205,11 +257,12 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(const TiledPlans& plans
   }
   const Tiling untiled;
   if (smallest == nullptr) {  // none has the tiles that were expected of it
-    ASHLAR_ASSIGN_OR_RETURN(smallest, plans.Plan(untiled, /*sparing=*/true));
+    ASHLAR_ASSIGN_OR_RETURN(smallest, plans.PlanUntiled(/*sparing=*/true));
     tiling = &untiled;
   }
   if (plans.kinds().size() == 1) return smallest;
-  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> fast, plans.Plan(*tiling, false));
+  ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan({{tiling, /*sparing=*/false}}));
+  std::unique_ptr<PlannedGraph> fast = std::move(planned[0]);
   return fast->plan.plan.arena <= least() ? std::move(fast) : std::move(smallest);
 }
 
@@ -219,7 +272,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& re
                                                         const PlanRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const Schedule order,
                           OrderOf(rewritten.graph, request.wishes, request.means));
-  return PlanSpec(rewritten, order, request.wishes.tiles, request);
+  ASHLAR_ASSIGN_OR_RETURN(TiledGraph tiled, TileRewritten(rewritten, order, request.wishes.tiles));
+  return PlanTiles(std::move(tiled), request.wishes.tiles, request);
 }
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGraph& rewritten,
@@ -245,7 +299,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
   for (const bool sparing : plans->kinds()) {
     if (!left && plans->untiled_bound() >= smallest->plan.plan.arena) break;
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> whole,
-                            left ? untiled(sparing) : plans->Plan(Tiling(), sparing));
+                            left ? untiled(sparing) : plans->PlanUntiled(sparing));
     if (whole->plan.plan.arena < smallest->plan.plan.arena) smallest = std::move(whole);
   }
   const int64_t least = smallest->plan.plan.arena;
