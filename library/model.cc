@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
 #include "runtime/plan/memory_need.h"
+#include "runtime/plan/packed_parts.h"
 #include "runtime/plan/plan_graph.h"
 #include "serialization/megengine/import.h"
 #include "serialization/onnx/reader.h"
@@ -113,8 +114,8 @@ std::vector<std::shared_ptr<const MappedFile>> FilesOf(const Model& model) {
 DoneWith LettingGoOf(const Model& model) {
   std::vector<std::shared_ptr<const MappedFile>> files = FilesOf(model);
   if (files.empty()) return nullptr;
-  return [files = std::move(files)](const HostTensor& constant) {
-    for (const auto& file : files) file->DropResidentPages(constant.raw(), constant.bytes());
+  return [files = std::move(files)](const void* data, int64_t bytes) {
+    for (const auto& file : files) file->DropResidentPages(data, bytes);
   };
 }
 
@@ -132,28 +133,42 @@ absl::StatusOr<std::shared_ptr<const Executable>> WithinTotal(
                    "), more than the total budget of ", total->bytes));
 }
 
-// What the file holds packed; null, with a note that says why, where it does not suit.
-absl::StatusOr<std::shared_ptr<const Executable>> FromPacked(Model& model,
-                                                             const PlanRequest& request,
-                                                             const NoteListener& note) {
-  if (!model.packed.has_value()) return std::shared_ptr<const Executable>();
+// What the file holds packed, or for a recorded plan as much of it as that plan packs alike;
+// neither, with a note that says why, where it does not suit.
+absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request,
+                                        const NoteListener& note) {
+  PlannedModel result;
+  if (!model.packed.has_value()) return result;
+  const PackedModel packed = *model.packed;
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
-      Executable::FromPacked(*std::move(model.packed), request);
+      Executable::FromPacked(packed, request);
   if (executable.ok()) executable = WithinTotal(*std::move(executable), request);
-  if (!absl::IsFailedPrecondition(executable.status())) return executable;
+  if (executable.ok()) {
+    result.packed = *std::move(executable);
+    return result;
+  }
+  if (!absl::IsFailedPrecondition(executable.status())) return executable.status();
+  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+  if (request.means.recorded != nullptr) {
+    absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
+        PlanWithPackedParts(packed, Graph(model.graph), request);
+    if (planned.ok()) {
+      result.planned = *std::move(planned);
+      return result;
+    }
+    if (!absl::IsFailedPrecondition(planned.status())) return planned.status();
+  }
   Tell(note, absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
   for (const auto& file : FilesOf(model)) file->DropResidentPages();
-  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
-  return std::shared_ptr<const Executable>();
+  return result;
 }
 
 }  // namespace
 
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
                                        const NoteListener& note) {
-  PlannedModel result;
-  ASHLAR_ASSIGN_OR_RETURN(result.packed, FromPacked(model, request, note));
-  if (result.packed != nullptr) return result;
+  ASHLAR_ASSIGN_OR_RETURN(PlannedModel result, FromPacked(model, request, note));
+  if (result.packed != nullptr || result.planned != nullptr) return result;
   ASHLAR_ASSIGN_OR_RETURN(result.planned, PlanGraph(std::move(model.graph), request));
   return result;
 }

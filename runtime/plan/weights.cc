@@ -113,7 +113,7 @@ int64_t PackingPeak(const Graph& graph, const WeightsPlan& plan) {
     const HostTensor& source = value.source();
     packed += entry.bytes;
     const int64_t mapped = OwnsBytes(source) ? 0 : source.bytes();
-    const int64_t computed = &source == &value ? 0 : value.bytes();
+    const int64_t computed = &source == &value || entry.packed != nullptr ? 0 : value.bytes();
     peak = std::max(peak, packed + owned + mapped + computed);
     if (OwnsBytes(source) && seen.erase(entry.var) > 0) owned -= source.bytes();
   }
@@ -124,6 +124,7 @@ namespace {
 
 absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device& device,
                       char* packed) {
+  if (entry.packed != nullptr) return device.CopyIn(packed, entry.packed.get(), entry.bytes);
   if (entry.packer == nullptr) return device.CopyIn(packed, value.raw(), entry.bytes);
   if (device.is_host()) return entry.packer->Pack(entry.packer_input, value, packed);
   std::vector<char> staging(static_cast<size_t>(entry.bytes));
@@ -135,7 +136,8 @@ absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device&
 
 absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool) {
   if (entry.elsewhere) return absl::OkStatus();
-  return Annotate(PackInto(entry, graph.constant(entry.var)->Computed(), device,
+  const HostTensor& value = *graph.constant(entry.var);
+  return Annotate(PackInto(entry, entry.packed != nullptr ? value : value.Computed(), device,
                            static_cast<char*>(pool) + entry.offset),
                   absl::StrCat("weights ", graph.var(entry.var).name));
 }

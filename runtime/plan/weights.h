@@ -26,6 +26,8 @@ struct WeightEntry {
   int64_t bytes = 0;
   std::shared_ptr<const Kernel> packer;  // null for row-major
   int packer_input = 0;
+  // The same bytes, from which they are copied instead; null: they are to be packed.
+  std::shared_ptr<const void> packed;
   bool elsewhere = false;  // ShareWeights: another plan's entry packs the same bytes there
 };
 

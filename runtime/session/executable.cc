@@ -10,6 +10,7 @@
 #include "runtime/device/borrowed_memory.h"
 #include "runtime/device/changed_bytes.h"
 #include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/packed_parts.h"
 #include "runtime/plan/plan_as_recorded.h"
 #include "runtime/plan/plan_graph.h"
 
@@ -35,11 +36,19 @@ bool HasHostReader(const Graph& graph, int var) {
   return false;
 }
 
+// What was read for an entry will not be read again.
+void LetGo(const PlannedGraph& planned, const WeightEntry& entry, const DoneWith& done_with) {
+  if (!done_with) return;
+  if (entry.packed != nullptr) return done_with(entry.packed.get(), entry.bytes);
+  const HostTensor& source = planned.graph.constant(entry.var)->source();
+  done_with(source.raw(), source.bytes());
+}
+
 absl::Status Pack(const PlannedGraph& planned, void* pool, const DoneWith& done_with) {
   for (const int index : PackingOrder(planned.weights)) {
     const WeightEntry& entry = planned.weights.entries[index];
     ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, *planned.device, pool));
-    if (done_with) done_with(planned.graph.constant(entry.var)->source());
+    LetGo(planned, entry, done_with);
   }
   return absl::OkStatus();
 }
@@ -60,8 +69,8 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const DoneWith& don
     const WeightEntry& entry = planned.weights.entries[index];
     ASHLAR_RETURN_IF_ERROR(PackWeight(planned.graph, entry, *planned.device, pool));
     if (--left[entry.var] > 0) continue;
+    LetGo(planned, entry, done_with);
     const HostTensor& value = *planned.graph.constant(entry.var);
-    if (done_with) done_with(value.source());
     if (HasHostReader(planned.graph, entry.var)) continue;
     packed.push_back(entry.var);
     waiting += value.bytes();
@@ -106,39 +115,18 @@ absl::Status CheckRuns(const PlannedGraph& planned) {
   return planned.device->ready();
 }
 
-// Where a packed model has its weights, by id of the constant and layout: for plans that want
-// them in another order, and perhaps not all.
-class PackedPlaces {
- public:
-  explicit PackedPlaces(const PackedModel& packed) : pool_bytes_(packed.pool_bytes) {
-    for (const PackedWeight& weight : packed.weights) {
-      if (weight.var >= 0) places_[{packed.graph.var(weight.var).id, weight.key}] = weight;
-    }
+// Moves the plan's weights to where a packed model has them; false, and nothing moved, unless all
+// are there.
+bool MoveTo(const PackedPlaces& places, PlannedGraph& planned) {
+  std::vector<int64_t> offsets;
+  for (const WeightEntry& entry : planned.weights.entries) {
+    const PackedWeight* const place = places.Find(planned, entry);
+    if (place == nullptr) return false;
+    offsets.push_back(place->offset);
   }
-
-  // Moves the plan's weights to where they lie; false, and nothing moved, unless all are there.
-  bool Take(PlannedGraph& planned) const {
-    std::vector<int64_t> offsets;
-    for (const WeightEntry& entry : planned.weights.entries) {
-      const auto it = places_.find({planned.graph.var(entry.var).id, entry.key});
-      if (it == places_.end() || !Holds(it->second, entry, planned.device->alignment())) {
-        return false;
-      }
-      offsets.push_back(it->second.offset);
-    }
-    for (size_t i = 0; i < offsets.size(); ++i) planned.weights.entries[i].offset = offsets[i];
-    return true;
-  }
-
- private:
-  bool Holds(const PackedWeight& weight, const WeightEntry& entry, int64_t alignment) const {
-    return weight.bytes == entry.bytes && weight.offset >= 0 && weight.offset % alignment == 0 &&
-           weight.bytes <= pool_bytes_ && weight.offset <= pool_bytes_ - weight.bytes;
-  }
-
-  const int64_t pool_bytes_;
-  std::map<std::pair<int, std::string>, PackedWeight> places_;
-};
+  for (size_t i = 0; i < offsets.size(); ++i) planned.weights.entries[i].offset = offsets[i];
+  return true;
+}
 
 // The plan of a packed model's graph. A recorded plan of a model that was packed whole brings tiles
 // of its own.
@@ -232,7 +220,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
   if (request.means.recorded == nullptr) planned->extra_flops_ratio = packed.extra_flops_ratio;
   const bool same = planned->weights.bytes <= packed.pool_bytes &&
                     PackedWeightsOf(planned->weights) == packed.weights;
-  if (!same && (request.means.recorded == nullptr || !places.Take(*planned))) {
+  if (!same && (request.means.recorded == nullptr || !MoveTo(places, *planned))) {
     return absl::FailedPreconditionError(
         absl::StrCat("weights are packed as ", packed.weights.size(), " parts of ",
                      packed.pool_bytes, " bytes; kernels want ", planned->weights.entries.size(),

@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_SESSION_EXECUTABLE_H_
 #define ASHLAR_RUNTIME_SESSION_EXECUTABLE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -13,9 +14,9 @@
 
 namespace ashlar {
 
-// Told of a constant whose data was read for the last time: what is read from a file can leave
-// memory then.
-using DoneWith = std::function<void(const HostTensor&)>;
+// Told of bytes of a model's weights that were read for the last time: what is read from a file can
+// leave memory then.
+using DoneWith = std::function<void(const void* data, int64_t bytes)>;
 
 struct PackOptions {
   // Pack the pool into memory larger than planned, and measure what is written.

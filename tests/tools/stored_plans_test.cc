@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "memory/tied_buffers.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/packed_parts.h"
 #include "runtime/plan/plan_as_recorded.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/bind_tensors.h"
@@ -127,6 +128,34 @@ TEST_F(StoredPlansTest, WorkspacesComeBack) {
   const std::string text = PlanText(c.stored);
   const auto again = Value(Again(c, Value(ParsePlan(text)).plan));
   EXPECT_EQ(PlanText({c.stored.model, Value(RecordPlan(c.graph, *again))}), text);
+}
+
+// A file that was packed whole once had all packed anew where a plan wanted one part otherwise.
+TEST_F(StoredPlansTest, PartsThatAreNotPackedArePackedAndTheOthersTaken) {
+  Case c;
+  c.graph = Value(BuildResNet18({.image = 64}));
+  PackedModel packed = Executable::ToPacked(Value(Executable::Compile(Graph(c.graph), c.request)));
+  c.request.means.kernels.least_memory = true;
+  c.planned = Value(PlanGraph(c.graph, c.request));
+  const auto recorded = std::make_shared<const RecordedPlan>(
+      Value(RecordPlan(c.graph, *c.planned, c.request.checks)));
+  const PlanRequest request = RequestAsRecorded(recorded);
+  std::mt19937_64 random(1);
+  const HostTensor input = RandomTensor(random, c.graph.var(c.graph.inputs()[0].var).type.shape);
+  const std::vector<HostTensor> wanted = Infer(std::move(c.planned), input);
+
+  packed.weights.erase(packed.weights.begin() + 1);
+  auto planned = Value(PlanWithPackedParts(packed, Graph(c.graph), request));
+  size_t taken = 0;
+  for (const WeightEntry& entry : planned->weights.entries) taken += entry.packed != nullptr;
+  EXPECT_GT(taken, planned->weights.entries.size() / 2);
+  EXPECT_LT(taken, planned->weights.entries.size());
+  const std::vector<HostTensor> mixed = Infer(std::move(planned), input);
+  ASSERT_EQ(mixed.size(), wanted.size());
+  EXPECT_EQ(testing::CountDifferences(mixed[0], wanted[0]), 0);
+
+  const Graph other = Value(BuildResNet18({.image = 96}));
+  EXPECT_TRUE(absl::IsFailedPrecondition(PlanWithPackedParts(packed, other, request).status()));
 }
 
 // Whether chunks that are not tied to each other are apart, those that are tied lie as they have
