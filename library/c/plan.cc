@@ -14,19 +14,6 @@
 
 namespace ashlar::c {
 
-absl::StatusOr<std::shared_ptr<const Executable>> LoadedPlan::Load(int64_t* written) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (written != nullptr) *written = in_file_ ? 0 : -1;
-  if (executable_ != nullptr) return executable_;
-  ASHLAR_RETURN_IF_ERROR(planned_->ready());
-  ASHLAR_ASSIGN_OR_RETURN(
-      executable_, Executable::FromPlan(std::move(planned_),
-                                        {.measure = written != nullptr, .done_with = done_with_}));
-  done_with_ = nullptr;
-  if (written != nullptr) *written = executable_->weights_written();
-  return executable_;
-}
-
 namespace {
 
 // The model for the shapes that are asked for.
@@ -107,7 +94,9 @@ absl::Status Describe(const Graph& model, const PlannedGraph& planned, ashlar_pl
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanRequest& request) {
+// Shares weights with a plan unless that is null.
+absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanRequest& request,
+                                                      const ashlar_plan* share) {
   const Graph source = model.graph;
   const DoneWith letting_go = LettingGoOf(model);
   ASHLAR_ASSIGN_OR_RETURN(PlannedModel made, PlanModel(std::move(model), request, Log));
@@ -115,9 +104,14 @@ absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanReq
   const PlannedGraph& planned = made.plan();
   plan->memory.weights_in_file = made.packed != nullptr ? planned.weights.bytes : 0;
   ASHLAR_RETURN_IF_ERROR(Describe(source, planned, *plan));
-  plan->loaded = made.packed != nullptr
-                     ? std::make_unique<LoadedPlan>(std::move(made.packed))
-                     : std::make_unique<LoadedPlan>(std::move(made.planned), letting_go);
+  if (made.packed != nullptr) {
+    plan->loaded = std::make_unique<LoadedPlan>(std::move(made.packed));
+    return plan;
+  }
+  ASHLAR_ASSIGN_OR_RETURN(plan->loaded,
+                          LoadedPlan::Make(std::move(made.planned), letting_go,
+                                           share == nullptr ? nullptr : share->loaded.get()));
+  plan->memory.weights_shared = plan->loaded->shared_bytes();
   return plan;
 }
 
@@ -193,7 +187,7 @@ ashlar_status ashlar_model_plan(const ashlar_model* model, const ashlar_plan_opt
     ASHLAR_ASSIGN_OR_RETURN(const ashlar::PlanRequest request,
                             ashlar::c::RequestFor(source, given));
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_plan> made,
-                            ashlar::c::MakePlan(std::move(source), request));
+                            ashlar::c::MakePlan(std::move(source), request, given.share));
     *plan = made.release();
     return absl::OkStatus();
   });

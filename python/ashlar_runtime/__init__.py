@@ -5,6 +5,7 @@
     y = run(x)                       # numpy in, numpy out; anything with __dlpack__ on the host goes in
     run.plan.memory.arena            # bytes, known before the first run
 """
+from ._buckets import Buckets
 from ._library import (DoesNotFit, Error, Internal, InvalidArgument, NotBound, RejectedFile, Unavailable,
                        Unsupported)
 from ._model import Model, Plan, Session, TensorInfo, load
@@ -12,6 +13,6 @@ from ._planner import Solution, plan_memory
 from ._sizes import parse_size
 
 __all__ = [
-    "DoesNotFit", "Error", "Internal", "InvalidArgument", "Model", "NotBound", "Plan", "RejectedFile", "Session",
+    "Buckets", "DoesNotFit", "Error", "Internal", "InvalidArgument", "Model", "NotBound", "Plan", "RejectedFile", "Session",
     "Solution", "TensorInfo", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory"
 ]

@@ -75,13 +75,14 @@ class PlanOptions(Sized):
     _fields_ = [("size", c_size_t), ("threads", c_int32), ("prefer_memory", c_int32), ("exact", c_int32),
                 ("memory_budget", c_int64), ("max_extra_flops", c_double), ("device", c_char_p), ("tile", c_char_p),
                 ("precision", c_char_p), ("kernel_record", c_char_p), ("shapes", POINTER(Shape)),
-                ("num_shapes", c_size_t)]
+                ("num_shapes", c_size_t), ("share", c_void_p)]
 
 
 class Memory(Sized):
     _fields_ = [("size", c_size_t), ("arena", c_int64), ("arena_alignment", c_int64), ("input", c_int64),
                 ("output", c_int64), ("weights", c_int64), ("weights_in_file", c_int64), ("lower_bound", c_int64),
-                ("proof", c_int32), ("bottleneck_step", c_int32), ("predicted_ms", c_double)]
+                ("proof", c_int32), ("bottleneck_step", c_int32), ("predicted_ms", c_double),
+                ("weights_shared", c_int64)]
 
 
 class Buffer(ctypes.Structure):

@@ -41,6 +41,7 @@ class Memory(NamedTuple):
     proof: str
     bottleneck_step: int
     predicted_ms: float
+    weights_shared: int  # of the weights: held by plans that this one shares with
 
 
 class Measured(NamedTuple):
@@ -76,6 +77,30 @@ def _numpy(name: str, array: Array) -> "np.ndarray[Any, Any]":
     raise c.InvalidArgument(f"{name}: {type(array).__name__} is no numpy array and has no __dlpack__")
 
 
+def _by_name(side: str, infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
+    if not isinstance(given, Mapping):
+        if len(infos) != 1:
+            raise c.InvalidArgument(f"one array for {len(infos)} {side}s: " + ", ".join(i.name for i in infos))
+        given = {infos[0].name: given}
+    names = [info.name for info in infos]
+    for name in given:
+        if name not in names:
+            raise c.InvalidArgument(f"no {side} '{name}'; the model has: " + ", ".join(names))
+    return {name: _numpy(f"{side} '{name}'", array) for name, array in given.items()}
+
+
+def as_inputs(infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
+    """One array, or arrays by name, as numpy arrays at the same addresses."""
+    return _by_name("input", infos, given)
+
+
+def aligned_block(size: int, alignment: int) -> "np.ndarray[Any, Any]":
+    """Bytes at a multiple of `alignment`: an arena, say."""
+    block = np.empty(size + alignment, np.uint8)
+    begin = -block.ctypes.data % alignment
+    return block[begin:begin + size]
+
+
 class Model:
     """A model file, .ash or .onnx. It is mapped, and must not shrink meanwhile."""
 
@@ -86,8 +111,9 @@ class Model:
     def plan(self, budget: Union[int, str, None] = None, threads: int = 0,
              shapes: Optional[Mapping[str, Sequence[int]]] = None, prefer: str = "speed", exact: bool = False,
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
-             precision: Optional[str] = None, kernel_record: Optional[str] = None) -> "Plan":
-        """What a run will take, to the byte; takes no memory for it. `budget` is of the arena: bytes, "3.3MB" or "min"."""
+             precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None) -> "Plan":
+        """What a run will take, to the byte; takes no memory for it. `budget` is of the arena: bytes, "3.3MB" or "min".
+        `share` is a plan without sessions yet: weights that both want alike are held once."""
         if prefer not in ("speed", "memory"):
             raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
         given = shapes or {}
@@ -102,7 +128,7 @@ class Model:
             memory_budget=0 if budget is None else parse_size(budget),
             max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
             tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
-            num_shapes=len(given))
+            num_shapes=len(given), share=None if share is None else share._handle.pointer)
         return Plan(c.Handle("plan", "model_plan", self._handle.pointer, ctypes.byref(options)))
 
     def compile(self, arena: Optional[Array] = None, **plan: Any) -> "Session":
@@ -119,7 +145,7 @@ class Plan:
         c.call("plan_memory", handle.pointer, ctypes.byref(memory))
         self.memory = Memory(memory.arena, memory.arena_alignment, memory.input, memory.output, memory.weights,
                              memory.weights_in_file, memory.lower_bound, PROOFS[memory.proof], memory.bottleneck_step,
-                             memory.predicted_ms)
+                             memory.predicted_ms, memory.weights_shared)
         self.inputs = [self._info(t) for t in self._list("plan_inputs", c.Tensor)]
         self.outputs = [self._info(t) for t in self._list("plan_outputs", c.Tensor)]
 
@@ -207,25 +233,13 @@ class Session:
             c.call("bind_" + side, self._handle.pointer, info.name.encode(), address, info.bytes, c.HOST)
         self._bound[side, info.name] = (address, array)
 
-    @staticmethod
-    def _by_name(side: str, infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
-        if not isinstance(given, Mapping):
-            if len(infos) != 1:
-                raise c.InvalidArgument(f"one array for {len(infos)} {side}s: " + ", ".join(i.name for i in infos))
-            given = {infos[0].name: given}
-        names = [info.name for info in infos]
-        for name in given:
-            if name not in names:
-                raise c.InvalidArgument(f"no {side} '{name}'; the model has: " + ", ".join(names))
-        return {name: _numpy(f"{side} '{name}'", array) for name, array in given.items()}
-
     def __call__(self, inputs: Any = None, out: Any = None, **named: Any) -> Any:
-        given = self._by_name("input", self.plan.inputs, named if inputs is None else inputs)
+        given = as_inputs(self.plan.inputs, named if inputs is None else inputs)
         for info in self.plan.inputs:
             if info.name not in given:
                 raise c.NotBound(f"input '{info.name}' is missing")
             self._bind("input", info, given[info.name])
-        wanted = {} if out is None else self._by_name("output", self.plan.outputs, out)
+        wanted = {} if out is None else _by_name("output", self.plan.outputs, out)
         results: Dict[str, Any] = {}
         for info in self.plan.outputs:
             array = wanted.get(info.name)

@@ -94,6 +94,33 @@ class RuntimeTest(unittest.TestCase):
         with self.assertRaises(ashlar.DoesNotFit):
             plan.session(arena[:-1])
 
+    def test_batch_sizes_share_their_weights_and_an_arena(self):
+        buckets = ashlar.Buckets(self.model, batch=[4, 1, 2], threads=1, prefer="memory")
+        self.assertEqual(list(buckets.plans), [1, 2, 4])
+        self.assertEqual(buckets.weights, buckets.plans[1].memory.weights)
+        self.assertEqual(buckets.arena, buckets.plans[4].memory.arena)
+        alone = self.model.compile(threads=1)
+        x = np.random.default_rng(2).standard_normal((4, *self.x.shape[1:])).astype(np.float32)
+        for rows, size in ((1, 1), (2, 2), (3, 4), (4, 4)):
+            self.assertEqual(buckets.size_for(rows), size)
+            y = buckets(x[:rows])
+            self.assertEqual(y.shape[0], rows)
+            for row in range(rows):
+                np.testing.assert_allclose(y[row:row + 1], alone(x[row:row + 1]), rtol=1e-5, atol=1e-6)
+        for wrong, message in ((np.concatenate([x, x]), "8 rows; the largest"), (x[:0], "rows"), (x[..., :-1], "expected"),
+                               (x.astype(np.float64), "float64")):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, message):
+                buckets(wrong)
+        for batch in ([], [0]):
+            with self.assertRaises(ashlar.InvalidArgument):
+                ashlar.Buckets(self.model, batch=batch)
+
+    def test_weights_in_memory_are_shared_no_more(self):
+        plan = self.model.plan(threads=1)
+        plan.load()
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "before its first session"):
+            self.model.plan(threads=1, share=plan)
+
     def test_what_is_wrong_is_named(self):
         run = self.model.compile(threads=1)
         name = run.plan.inputs[0].name

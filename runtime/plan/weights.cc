@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "graph/status.h"
+#include "runtime/plan/shared_pool.h"
 
 namespace ashlar {
 namespace {
@@ -16,10 +16,6 @@ namespace {
 void Place(WeightEntry& entry, int64_t alignment, int64_t& bytes) {
   entry.offset = (bytes + alignment - 1) / alignment * alignment;
   bytes = entry.offset + entry.bytes;
-}
-
-absl::string_view BytesOf(const HostTensor& value) {
-  return {static_cast<const char*>(value.raw()), static_cast<size_t>(value.bytes())};
 }
 
 }  // namespace
@@ -64,24 +60,9 @@ WeightsPlan PlanWeights(const Graph& graph, const StorageModel& model,
 }
 
 void ShareWeights(absl::Span<const WeightsUser> users, int64_t alignment) {
-  // Shape and layout, then the bytes: these are compared, and not kept twice.
-  std::map<std::string, absl::flat_hash_map<absl::string_view, int64_t>> places;
-  int64_t bytes = 0;
-  for (const WeightsUser& user : users) {
-    for (WeightEntry& entry : user.plan->entries) {
-      const HostTensor& value = *user.graph->constant(entry.var);
-      auto& same = places[absl::StrCat(user.graph->var(entry.var).type.ToString(), " ", entry.key,
-                                       " ", entry.bytes)];
-      const auto [place, is_new] = same.try_emplace(BytesOf(value), 0);
-      if (is_new) {
-        Place(entry, alignment, bytes);
-        place->second = entry.offset;
-      }
-      entry.offset = place->second;
-      entry.elsewhere = !is_new;
-    }
-  }
-  for (const WeightsUser& user : users) user.plan->bytes = bytes;
+  SharedPool pool(alignment);
+  for (const WeightsUser& user : users) pool.Add(user);
+  for (const WeightsUser& user : users) user.plan->bytes = pool.bytes();
 }
 
 std::vector<int> PackingOrder(const WeightsPlan& plan) {

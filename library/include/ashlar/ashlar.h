@@ -99,6 +99,8 @@ typedef struct ashlar_plan_options {
   const char* kernel_record;  /* NULL: none; a file of measured kernels, as `ashlar tune` writes */
   const ashlar_shape* shapes; /* other shapes for inputs */
   size_t num_shapes;
+  const struct ashlar_plan* share; /* a plan without weights in memory yet: what both want alike is
+                                      then held once. It may be released */
 } ashlar_plan_options;
 
 /* Plans. What is below is known before memory is taken. */
@@ -118,7 +120,8 @@ typedef struct ashlar_memory { /* bytes */
   int64_t weights_in_file;        /* of these, used where they lie in the file (a packed one) */
   int64_t lower_bound;            /* of the arena, for these kernels in this order */
   int32_t proof, bottleneck_step;
-  double predicted_ms; /* of a run */
+  double predicted_ms;    /* of a run */
+  int64_t weights_shared; /* of the weights: held by plans that this one shares with */
 } ashlar_memory;
 
 typedef struct ashlar_buffer { /* live in steps [lower, upper) */
