@@ -156,12 +156,16 @@ def _open() -> ctypes.CDLL:
 LIBRARY = _open()
 
 
-def call(name: str, *arguments: Any) -> None:
-    """Calls a function that returns a status; raises the error that it stands for."""
-    status: int = getattr(LIBRARY, "ashlar_" + name)(*arguments)
+def check(status: int) -> None:
+    """Raises the error that a status stands for."""
     if status != 0:
         message = LIBRARY.ashlar_error_message().decode("utf-8", "replace")
         raise ERRORS[min(status, len(ERRORS) - 1)](message, LIBRARY.ashlar_error_bytes())
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Calls a function that returns a status."""
+    check(getattr(LIBRARY, "ashlar_" + name)(*arguments))
 
 
 class Handle:

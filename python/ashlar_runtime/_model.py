@@ -78,6 +78,8 @@ def _numpy(name: str, array: Array) -> "np.ndarray[Any, Any]":
 
 
 def _by_name(side: str, infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
+    if isinstance(given, np.ndarray) and len(infos) == 1:
+        return {infos[0].name: given}
     if not isinstance(given, Mapping):
         if len(infos) != 1:
             raise c.InvalidArgument(f"one array for {len(infos)} {side}s: " + ", ".join(i.name for i in infos))
@@ -217,9 +219,15 @@ class Session:
                 raise c.InvalidArgument("arena: expected a contiguous array that may be written")
             options.arena, options.arena_bytes = self._arena.ctypes.data, self._arena.nbytes
         self._handle = c.Handle("session", "plan_session", plan._handle.pointer, ctypes.byref(options))
-        self._bound: Dict[Tuple[str, str], Tuple[int, Any]] = {}  # by side and name: address, and what keeps it alive
+        self._run, self._pointer = c.LIBRARY.ashlar_run, self._handle.pointer
+        self._binders = {"input": c.LIBRARY.ashlar_bind_input, "output": c.LIBRARY.ashlar_bind_output}
+        self._names = {info.name: info.name.encode() for info in plan.inputs + plan.outputs}
+        self._bound: Dict[Tuple[str, str], "np.ndarray[Any, Any]"] = {}  # by side and name; bound tensors stay alive
+        self._last: Tuple[Any, Any] = (None, None)  # arrays of a call that bound the only input and output
 
     def _bind(self, side: str, info: TensorInfo, array: "np.ndarray[Any, Any]") -> None:
+        if self._bound.get((side, info.name)) is array:
+            return
         if array.dtype != info.dtype or array.shape != info.shape:
             raise c.InvalidArgument(f"{side} '{info.name}': got {array.dtype}{list(array.shape)}, expected "
                                     f"{info.dtype}{list(info.shape)}")
@@ -227,13 +235,14 @@ class Session:
             raise c.InvalidArgument(f"{side} '{info.name}': got strides {array.strides}, expected a contiguous array")
         if side == "output" and not array.flags.writeable:
             raise c.InvalidArgument(f"output '{info.name}': the array may not be written")
-        address = array.ctypes.data
-        known = self._bound.get((side, info.name))
-        if known is None or known[0] != address:
-            c.call("bind_" + side, self._handle.pointer, info.name.encode(), address, info.bytes, c.HOST)
-        self._bound[side, info.name] = (address, array)
+        c.check(self._binders[side](self._pointer, self._names[info.name], array.ctypes.data, info.bytes, c.HOST))
+        self._bound[side, info.name] = array
 
     def __call__(self, inputs: Any = None, out: Any = None, **named: Any) -> Any:
+        if out is not None and inputs is self._last[0] and out is self._last[1]:  # all is bound
+            c.check(self._run(self._pointer))
+            return out
+        self._last = (None, None)
         given = as_inputs(self.plan.inputs, named if inputs is None else inputs)
         for info in self.plan.inputs:
             if info.name not in given:
@@ -247,8 +256,10 @@ class Session:
                 array = np.empty(info.shape, info.dtype)
             self._bind("output", info, array)
             results[info.name] = array
-        c.call("run", self._handle.pointer)
+        c.check(self._run(self._pointer))
         if out is not None:
+            if isinstance(inputs, np.ndarray) and isinstance(out, np.ndarray):
+                self._last = (inputs, out)
             return out
         return next(iter(results.values())) if len(results) == 1 else results
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the Python side over the library. usage: runtime_test.py LIBRARY_FOLDER COMMAND
+"""Tests of the Python side over the library. usage: runtime_test.py LIBRARY_FOLDER|installed COMMAND
 
 Skips with exit code 77 where numpy is missing."""
 import ctypes
@@ -19,8 +19,9 @@ except ImportError:
 
 if __name__ == "__main__":
     FOLDER, COMMAND = sys.argv[1:3]
-    ctypes.CDLL(os.path.join(FOLDER, "libashlar.so.1"), ctypes.RTLD_GLOBAL)  # found by its name from here on
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+    if FOLDER != "installed":
+        ctypes.CDLL(os.path.join(FOLDER, "libashlar.so.1"), ctypes.RTLD_GLOBAL)  # found by its name from here on
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import ashlar_runtime as ashlar
 
 
