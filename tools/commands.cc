@@ -55,6 +55,10 @@ constexpr CommandRow kCommands[] = {
      "  ashlar zoo resnet50 --batch 10 -o resnet50.ash\n"
      "  ashlar zoo vgg19 --image 1024 --headless -o vgg19.ash",
      MakeZooCommand},
+    {"demo", "Run MobileNetV2 whole and in 512 KiB, measure both, and draw the small plan",
+     "  ashlar demo\n"
+     "  ashlar demo --threads 1 -o small.html",
+     MakeDemoCommand},
     {"ops", "List the operators and the devices that have kernels for them",
      "  ashlar ops\n"
      "  ashlar ops --device cpu --markdown\n"

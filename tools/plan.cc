@@ -235,16 +235,7 @@ class PlanCommand final : public Command {
     ASHLAR_RETURN_IF_ERROR(CheckRecordedWorkspaces(*graph));
     const PeakReport peak = ExaminePeak(*graph, first_added_id);
 
-    PlannedBuffers planned;
-    planned.problem.problem = graph->lifetimes.problem;
-    planned.result = graph->plan;
-    planned.title = model_.path;
-    for (const memory::Buffer& buffer : planned.problem.problem.buffers) {
-      planned.problem.ids.push_back(absl::StrCat(buffer.id));
-    }
-    planned.names = NamesOfBuffers(*graph);
-    planned.workspaces = WorkspaceBuffers(*graph);
-    planned.problem.names = planned.names;
+    PlannedBuffers planned = BuffersOf(*graph, model_.path);
     if (format() == PlanFormat::kPlan) {
       ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, *graph, request.checks));
       planned.plan_text = PlanText({identity, std::move(plan)});

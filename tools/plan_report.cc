@@ -39,6 +39,20 @@ void AddArena(const memory::PlanResult& result, Json& document) {
   document["planner"] = result.plan.planner;
 }
 
+PlannedBuffers BuffersOf(const PlannedGraph& planned, std::string title) {
+  PlannedBuffers buffers;
+  buffers.problem.problem = planned.lifetimes.problem;
+  for (const memory::Buffer& buffer : buffers.problem.problem.buffers) {
+    buffers.problem.ids.push_back(absl::StrCat(buffer.id));
+  }
+  buffers.names = NamesOfBuffers(planned);
+  buffers.workspaces = WorkspaceBuffers(planned);
+  buffers.problem.names = buffers.names;
+  buffers.result = planned.plan;
+  buffers.title = std::move(title);
+  return buffers;
+}
+
 Json ChunksDocument(const PlannedBuffers& planned) {
   const std::vector<memory::Buffer>& buffers = planned.problem.problem.buffers;
   if (buffers.size() > kMostChunks) return Json();

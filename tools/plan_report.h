@@ -20,6 +20,9 @@ std::string ArenaLine(const memory::PlanResult& result);
 // planner.
 void AddArena(const memory::PlanResult& result, Json& document);
 
+// The buffers of a model's plan.
+PlannedBuffers BuffersOf(const PlannedGraph& planned, std::string title);
+
 // Where each chunk lies, and when; null where there are too many for a document.
 Json ChunksDocument(const PlannedBuffers& planned);
 

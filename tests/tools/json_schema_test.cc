@@ -53,6 +53,7 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
       {"convert model.ash -o copy.ash"},
       {"convert model.ash -o again.ash --pack"},
       {"zoo squeezenet --image 64 -o s.ash"},
+      {"demo --image 64"},
       {"ops"},
       {"ops --onnx"},
       {"doctor"},

@@ -1,0 +1,142 @@
+// ashlar demo: a network whole, and in an arena of 512 KiB: both measured, and drawn.
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "graph/status.h"
+#include "runtime/measure/measure.h"
+#include "runtime/plan/plan_graph.h"
+#include "serialization/file_writer.h"
+#include "tools/bound_session.h"
+#include "tools/command.h"
+#include "tools/difference.h"
+#include "tools/exit_code.h"
+#include "tools/format.h"
+#include "tools/inputs.h"
+#include "tools/options.h"
+#include "tools/plan_report.h"
+#include "tools/table.h"
+#include "tools/zoo/zoo.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kBudget = 512 << 10;
+constexpr int kTimedRuns = 5;
+
+struct Way {
+  const char* name;
+  int64_t budget;  // 0: none
+};
+constexpr Way kWays[] = {{"whole", 0}, {"in 512 KiB", kBudget}};
+
+// What one of them came to.
+struct Shown {
+  PlannedBuffers plan;
+  Measurement measured;
+  double milliseconds = 0;  // the best run
+  NamedTensors outputs;
+};
+
+class DemoCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("-o,--output", output_, "the picture to write (default plan.html)")
+        ->option_text("FILE.html");
+    AddNumber(app, "--threads", threads_, 1, 1024, "threads of the runs (default: all)");
+    AddNumber(app, "--image", network_.image, 1, 1 << 14,
+              "height and width in pixels (default 224)");
+  }
+
+  absl::Status CheckOptions() const override { return CheckEnding("-o", output_, {".html"}); }
+  std::vector<std::string> OutputFiles() const override { return {output_}; }
+
+  absl::Status Run(Console& console) override {
+    console.ResultIsIn(output_);
+    std::vector<Shown> shown;
+    for (const Way& way : kWays) {
+      console.Progress(absl::StrCat("MobileNetV2 ", way.name));
+      ASHLAR_ASSIGN_OR_RETURN(Shown result, Show(way, console));
+      shown.push_back(std::move(result));
+    }
+    return Report(shown, console);
+  }
+
+ private:
+  absl::StatusOr<Shown> Show(const Way& way, Console& console) const {
+    ASHLAR_ASSIGN_OR_RETURN(const Graph graph, BuildMobileNetV2(network_));
+    ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs, MakeInputs(graph, {}, /*seed=*/0, console));
+    PlanRequest request;
+    request.wishes.threads = threads_;
+    if (way.budget > 0) request.wishes.budget = MemoryBudget{.bytes = way.budget};
+    Shown shown;
+    MeasureOptions measure;
+    measure.exit_code_on_fault = static_cast<int>(ExitCode::kOverrun);
+    ASHLAR_ASSIGN_OR_RETURN(shown.measured, Measure(graph, request, inputs, measure));
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, request));
+    shown.plan = BuffersOf(*planned, absl::StrCat("MobileNetV2 ", way.name));
+    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> session,
+                            BoundSession::FromPlan(std::move(planned), std::move(inputs)));
+    shown.milliseconds = std::numeric_limits<double>::infinity();
+    for (int run = 0; run < kTimedRuns; ++run) {
+      const auto begin = std::chrono::steady_clock::now();
+      ASHLAR_RETURN_IF_ERROR(session->Run());
+      const std::chrono::duration<double, std::milli> taken =
+          std::chrono::steady_clock::now() - begin;
+      shown.milliseconds = std::min(shown.milliseconds, taken.count());
+    }
+    shown.outputs = session->outputs();
+    return shown;
+  }
+
+  absl::Status Report(const std::vector<Shown>& shown, Console& console) const {
+    Table table(
+        {"MobileNetV2", ">arena planned", ">highest byte written", ">ms a run", ">heap calls"});
+    Json document = console.Document(CompNode(), threads_);
+    bool ok = true;
+    for (size_t i = 0; i < shown.size(); ++i) {
+      const Measurement& m = shown[i].measured;
+      ok = ok && m.ok && (kWays[i].budget == 0 || m.arena.planned_bytes <= kWays[i].budget);
+      table.AddRow(
+          {kWays[i].name, absl::StrCat(m.arena.planned_bytes), absl::StrCat(m.arena.actual_bytes),
+           absl::StrFormat("%.2f", shown[i].milliseconds), absl::StrCat(m.heap.own_calls)});
+      document["plans"].push_back({{"name", kWays[i].name},
+                                   {"arena_bytes", m.arena.planned_bytes},
+                                   {"arena_actual_bytes", m.arena.actual_bytes},
+                                   {"latency_ms", shown[i].milliseconds},
+                                   {"heap_calls", m.heap.own_calls}});
+    }
+    double difference = 0;
+    for (size_t i = 0; i < shown[0].outputs.size(); ++i) {
+      difference = std::max(
+          difference,
+          Compare(shown[1].outputs[i].second, shown[0].outputs[i].second, Tolerance()).max_abs);
+    }
+    const std::string text = absl::StrCat(
+        table.ToText(), absl::StrFormat("outputs differ by %g at most; memory as planned: %s\n",
+                                        difference, ok ? "yes" : "NO"));
+    ASHLAR_ASSIGN_OR_RETURN(const std::string page,
+                            PlanFile(shown[1].plan, PlanFormat::kHtml, text));
+    ASHLAR_RETURN_IF_ERROR(WriteFile(output_, page));
+    document["file"] = output_;
+    document["largest_difference"] = difference;
+    document["ok"] = ok;
+    console.Print(absl::StrCat(text, "the small plan is drawn: open ", output_, "\n"));
+    ASHLAR_RETURN_IF_ERROR(console.Write(document));
+    if (ok) return absl::OkStatus();
+    return WithExitCode(absl::FailedPreconditionError("actual > planned"), ExitCode::kOverrun);
+  }
+
+  std::string output_ = "plan.html";
+  int threads_ = DefaultThreads();
+  ZooOptions network_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDemoCommand() { return std::make_unique<DemoCommand>(); }
+
+}  // namespace ashlar
