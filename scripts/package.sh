@@ -1,10 +1,28 @@
 #!/usr/bin/env bash
-# Builds the Debian packages libashlar1, libashlar-dev and ashlar into build/release/packages.
+# Builds the Debian packages libashlar1, libashlar-dev and ashlar, and the Python wheel, into build/release/packages.
+# Usage: scripts/package.sh [deb|wheel]    (default: both)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/install_packages.sh dpkg-dev
+what=${1:-deb wheel}
+scripts/install_packages.sh dpkg-dev file
 mkdir -p build
-cmake --preset release >build/release.configure.log 2>&1 || { cat build/release.configure.log; exit 1; }
-cmake --build --preset release --target ashlar ashlar_shared
-(cd build/release && cpack --config CPackConfig.cmake >packages.log || { cat packages.log; exit 1; })
-ls -l build/release/packages/*.deb
+options=()
+if [[ " $what " = *" wheel "* ]]; then
+  scripts/static_libraries.sh build/static
+  options=("-DASHLAR_STATIC_LIBRARIES=$PWD/build/static")
+fi
+cmake --preset release "${options[@]}" >build/release.configure.log 2>&1 || { cat build/release.configure.log; exit 1; }
+for kind in $what; do
+  case $kind in
+    deb)
+      cmake --build --preset release --target ashlar ashlar_shared command_documents
+      (cd build/release && cpack --config CPackConfig.cmake >packages.log || { cat packages.log; exit 1; })
+      ls -l build/release/packages/*.deb
+      ;;
+    wheel)
+      cmake --build --preset release --target wheel_library
+      python3 packaging/wheel.py python build/release/wheel/libashlar.so.1 build/release/packages
+      ;;
+    *) echo "usage: scripts/package.sh [deb|wheel]" >&2; exit 2 ;;
+  esac
+done

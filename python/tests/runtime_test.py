@@ -56,6 +56,20 @@ class RuntimeTest(unittest.TestCase):
         np.testing.assert_array_equal(run(self.x), out)
         name = run.plan.inputs[0].name
         np.testing.assert_array_equal(run(**{name: self.x}), out)
+        # Each call reads and writes what it was given, also where arrays take turns, or may not be written.
+        other, constant = np.empty_like(out), self.x.copy()
+        constant.flags.writeable = False
+        for x, y in ((constant, other), (constant, other), (self.x, out), (constant, out), (self.x, other)):
+            y[...] = -1
+            run(x, out=y)
+            np.testing.assert_array_equal(y, self.model.compile(threads=1)(self.x))
+        twice = self.x * 2
+        self.assertFalse(np.array_equal(run(twice), out))
+        np.testing.assert_array_equal(run(self.x), out)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "may not be written"):
+            fixed = np.empty_like(out)
+            fixed.flags.writeable = False
+            run(self.x, out=fixed)
 
     def test_a_budget_is_kept_or_says_what_would_do(self):
         least = self.model.plan(budget="min", threads=1).memory.arena

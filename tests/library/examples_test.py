@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Builds and runs every example in C and C++ against the Debian packages, unpacked into a root of their own.
+"""Builds and runs every example against the Debian packages, unpacked into a root of their own; those in Python, where
+numpy is there, over that root's library.
 
 usage: examples_test.py BUILD_FOLDER EXAMPLES
 """
+import importlib.util
+import json
 import os
 import pathlib
 import subprocess
@@ -15,6 +18,22 @@ def run(*command, **options):
     if result.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}: exit {result.returncode}\n{result.stdout}{result.stderr}")
     return result.stdout
+
+
+def python_examples(folder, examples, model, buffers, environment):
+    """The notebook's cells run one after the other; how they look is nbconvert's."""
+    if importlib.util.find_spec("numpy") is None:
+        print("examples in Python skipped: numpy is missing")
+        return
+    cells = json.loads((examples / "python/notebook.ipynb").read_text())["cells"]
+    notebook = folder / "notebook.py"
+    notebook.write_text("\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"))
+    environment = dict(environment, PYTHONPATH=str(examples.parent / "python"), MODEL=str(model))
+    for program, arguments in ((notebook, []), (examples / "python/exact_limit.py", [model]),
+                               (examples / "python/planner_only.py", [buffers])):
+        print("$", program.name)
+        print(run(sys.executable, program, *arguments, env=environment), end="", flush=True)
+    print(run(sys.executable, "-m", "ashlar_runtime", model, "--budget", "512KiB", env=environment), end="", flush=True)
 
 
 def main(build, examples):
@@ -44,6 +63,17 @@ def main(build, examples):
         run("cmake", "-S", examples / "cpp/find_package", "-B", folder / "cpp", f"-DCMAKE_PREFIX_PATH={root}/usr")
         run("cmake", "--build", folder / "cpp")
         example(folder / "cpp/budget", model, "100000")
+        buffers, dump = folder / "buffers.csv", folder / "profile.json"
+        command = root / "usr/bin/ashlar"
+        run(command, "plan", model, "-o", buffers, "-q", env=environment)
+        python_examples(folder, examples, model, buffers, environment)
+        run(command, "profile", model, "--warmup", "0", "--dump", dump, "-q", env=environment)
+        run("bash", examples / "megengine/dump.sh", dump, folder / "pictures",
+            env=dict(environment, PATH=f"{command.parent}:{environment['PATH']}"))
+        for page in ("recorded", "planned"):
+            assert "<svg" in (folder / "pictures" / f"{page}.html").read_text(), page
+        for installed in ("man/man1/ashlar.1.gz", "bash-completion/completions/ashlar", "zsh/vendor-completions/_ashlar"):
+            assert (root / "usr/share" / installed).exists(), installed
         newer = folder / "newer.cmake"
         newer.write_text("cmake_minimum_required(VERSION 3.16)\nproject(newer LANGUAGES CXX)\nfind_package(Ashlar 2.0 QUIET)\n"
                          "if(Ashlar_FOUND)\n  message(FATAL_ERROR \"version 1 is found as 2\")\nendif()\n")

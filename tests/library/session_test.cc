@@ -85,8 +85,10 @@ TEST_F(SessionLibraryTest, VerificationMeasuresWhatWasPlanned) {
     EXPECT_LE(measured.weights, memory.weights);
     EXPECT_GT(measured.weights, 0);
     EXPECT_EQ(measured.output, memory.output);
-    EXPECT_EQ(measured.heap_calls, -1);    // nothing counts them here
-    EXPECT_EQ(plan.Verify().weights, -1);  // packed before
+    EXPECT_EQ(measured.heap_calls, dlsym(RTLD_DEFAULT, "ashlar_heap_calls") != nullptr
+                                       ? 0
+                                       : -1);  // nothing counts them here
+    EXPECT_EQ(plan.Verify().weights, -1);      // packed before
   }
 }
 

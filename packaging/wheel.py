@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Makes the wheel: the Python sources and one shared library, for every CPython from 3.9 on.
+
+usage: wheel.py SOURCES LIBRARY FOLDER      SOURCES: the folder of pyproject.toml
+"""
+import base64
+import hashlib
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+import zipfile
+
+import tomllib
+
+# What manylinux has on every system; anything else would have to lie beside the library.
+EVERYWHERE = {"libc.so.6", "libm.so.6", "libmvec.so.1", "libstdc++.so.6", "libgcc_s.so.1", "libz.so.1", "libdl.so.2", "libpthread.so.0",
+              "ld-linux-x86-64.so.2"}
+
+
+def platform_tag(library):
+    """manylinux_MAJOR_MINOR_MACHINE by the newest symbol of the C library that it wants."""
+    dynamic = subprocess.run(["objdump", "-p", str(library)], check=True, capture_output=True, text=True).stdout
+    others = set(re.findall(r"NEEDED\s+(\S+)", dynamic)) - EVERYWHERE
+    if others:
+        sys.exit(f"{library} needs {', '.join(sorted(others))}, which wheels may not expect")
+    major, minor = max(tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_(\d+\.\d+)", dynamic))
+    return f"manylinux_{major}_{minor}_{platform.machine()}"
+
+
+def main(sources, library, folder):
+    sources, library = pathlib.Path(sources), pathlib.Path(library)
+    project = tomllib.loads((sources / "pyproject.toml").read_text())["project"]
+    name = project["name"].replace("-", "_")
+    tag = f"py3-none-{platform_tag(library)}"
+    info = f"{name}-{project['version']}.dist-info"
+    files = {f"{name}/{path.name}": path.read_bytes() for path in sorted((sources / name).iterdir()) if path.suffix in (".py", ".typed")}
+    files[f"{name}/{library.name}"] = library.read_bytes()
+    files[f"{info}/METADATA"] = "\n".join(
+        ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {project['version']}", f"Summary: {project['description']}",
+         f"Requires-Python: {project['requires-python']}"] + [f"Requires-Dist: {one}" for one in project["dependencies"]] +
+        ["Description-Content-Type: text/markdown", "", (sources / project["readme"]).read_text()]).encode()
+    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: ashlar\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
+    record = "".join(f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')},{len(data)}\n"
+                     for path, data in files.items())
+    files[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    wheel = pathlib.Path(folder) / f"{name}-{project['version']}-{tag}.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for path, data in files.items():
+            entry = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))  # the same bytes each time
+            entry.external_attr = 0o100644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    print(wheel, wheel.stat().st_size, "bytes")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
