@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Installs the wheel into a fresh environment of each interpreter, and runs the tests of the library there.
 
-usage: wheel_test.py WHEEL COMMAND [PYTHON...]     without interpreters: this one. Exit 77 where pip finds no numpy.
+usage: wheel_test.py WHEEL|FOLDER COMMAND [PYTHON...]     without interpreters: this one. Exit 77 without a wheel, or
+where pip finds no numpy.
 """
 import os
 import pathlib
@@ -24,7 +25,12 @@ def test(python, wheel, command):
         return subprocess.run([own, TESTS, "installed", command], env=environment, cwd=folder).returncode
 
 
-def main(wheel, command, *pythons):
+def main(place, command, *pythons):
+    wheels = sorted(pathlib.Path(place).glob("*.whl")) if os.path.isdir(place) else [pathlib.Path(place)]
+    if not wheels:
+        print(f"skipped: no wheel in {place} (scripts/package.sh wheel)")
+        return 77
+    wheel = wheels[-1]
     size = os.path.getsize(wheel)
     print(os.path.basename(wheel), size, "bytes", flush=True)
     worst = 0 if size <= LARGEST else 1
