@@ -1,5 +1,10 @@
 #include "serialization/onnx/functions.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "serialization/onnx/operator_sets.h"
 
@@ -12,10 +17,16 @@ using onnx::NodeProto;
 // Fields that libonnx's schema does not know and that change what a model means.
 constexpr int kNodeOverload = 8, kFunctionDefaults = 11, kFunctionOverload = 13;
 
+// The lite messages keep the bytes of fields that they do not know.
 template <typename Message>
 bool HasUnknownField(const Message& message, int number) {
-  for (int i = 0; i < message.unknown_fields().field_count(); ++i) {
-    if (message.unknown_fields().field(i).number() == number) return true;
+  using google::protobuf::internal::WireFormatLite;
+  const std::string& bytes = message.unknown_fields();
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
+  while (const uint32_t tag = in.ReadTag()) {
+    if (WireFormatLite::GetTagFieldNumber(tag) == number) return true;
+    if (!WireFormatLite::SkipField(&in, tag)) return false;
   }
   return false;
 }
