@@ -38,7 +38,7 @@ ashlar demo --image 64 -o plan.html
 test -s /usr/share/man/man1/ashlar.1.gz
 echo "installed, built and run in an empty Debian"
 SCRIPT
-chroot "$root" bash /work/run.sh "$frames"
+unshare --mount bash -c 'mount -t proc proc "$0/proc" && exec chroot "$0" bash /work/run.sh "$1"' "$root" "$frames"
 
 # But for the licence, which the owner decides.
 lintian --fail-on error --suppress-tags no-copyright-file "${packages[@]}"

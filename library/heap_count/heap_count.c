@@ -1,7 +1,7 @@
 /* Counts the heap calls of a process that preloads it, on top of the C library's allocator: then
  * ashlar_plan_verify has them in ashlar_measured.heap_calls.
  *
- *   LD_PRELOAD=libashlar-heap-count.so ./program */
+ *   LD_PRELOAD=/usr/lib/ashlar/libashlar-heap-count.so ./program */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stddef.h>
