@@ -18,23 +18,30 @@ constexpr int kPartNumbers = 4;  // of ResizeParam::part, by axis
 // Indices of inputs are 32 bits wide.
 constexpr int64_t kLongestAxis = std::numeric_limits<int32_t>::max();
 
+// A quotient of coordinates. Which input is the nearest is decided as by exporters and their
+// runtimes, in single precision: at scale 1.7 output 17 is input 10, not one just below.
+double Quotient(const ResizeParam& param, double a, double b) {
+  return param.mode == ResizeMode::kNearest ? static_cast<double>(static_cast<float>(a / b))
+                                            : a / b;
+}
+
 double CoordinateOf(const ResizeParam& param, const ResizeAxis& axis, int64_t output) {
   const double o = static_cast<double>(output), in = static_cast<double>(axis.whole_input);
   const double length = axis.scale * in;  // may be fractional where a scale was given
   switch (param.coordinates) {
     case ResizeCoordinates::kHalfPixel:
-      return (o + 0.5) / axis.scale - 0.5;
+      return Quotient(param, o + 0.5, axis.scale) - 0.5;
     case ResizeCoordinates::kHalfPixelSymmetric:
       return in / 2 * (1 - static_cast<double>(axis.whole_output) / length) +
-             (o + 0.5) / axis.scale - 0.5;
+             Quotient(param, o + 0.5, axis.scale) - 0.5;
     case ResizeCoordinates::kPytorchHalfPixel:
-      return axis.whole_output == 1 ? 0 : (o + 0.5) / axis.scale - 0.5;
+      return axis.whole_output == 1 ? 0 : Quotient(param, o + 0.5, axis.scale) - 0.5;
     case ResizeCoordinates::kAlignCorners:
-      return axis.whole_output == 1 ? 0 : o * (in - 1) / (length - 1);
+      return axis.whole_output == 1 ? 0 : Quotient(param, o * (in - 1), length - 1);
     case ResizeCoordinates::kAsymmetric:
-      return o / axis.scale;
+      return Quotient(param, o, axis.scale);
     case ResizeCoordinates::kTfHalfPixelForNn:
-      return (o + 0.5) / axis.scale;
+      return Quotient(param, o + 0.5, axis.scale);
     case ResizeCoordinates::kTfCropAndResize:
       break;
   }

@@ -138,6 +138,12 @@ std::vector<float> OnnxNode::Floats(absl::string_view name) {
   return {attribute->floats().begin(), attribute->floats().end()};
 }
 
+std::vector<std::string> OnnxNode::Texts(absl::string_view name) {
+  const AttributeProto* attribute = Read(name, AttributeProto::STRINGS);
+  if (attribute == nullptr) return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
+}
+
 std::optional<HostTensor> OnnxNode::Tensor(absl::string_view name) {
   const AttributeProto* attribute = Read(name, AttributeProto::TENSOR);
   if (attribute == nullptr) return std::nullopt;

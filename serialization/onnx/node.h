@@ -74,6 +74,7 @@ class OnnxNode {
   std::string Text(absl::string_view name, absl::string_view fallback);
   std::vector<int64_t> Ints(absl::string_view name, std::vector<int64_t> fallback = {});
   std::vector<float> Floats(absl::string_view name);
+  std::vector<std::string> Texts(absl::string_view name);
   std::optional<HostTensor> Tensor(absl::string_view name);
   std::optional<HostTensor> SparseTensor(absl::string_view name);
   // These do not matter here.
