@@ -107,9 +107,9 @@ def ort_session(path, threads, outputs=None):
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def run_ashlar(args, path, options):
+def run_ashlar(args, folder, path, options):
     """The outputs by name; the process' result where it failed."""
-    out = path.parent / "outputs.npz"
+    out = folder / "outputs.npz"
     result = subprocess.run([args.ashlar, "run", path, "-q", "--threads", "1", "-o", out, *options],
                             capture_output=True, text=True)
     if result.returncode != 0:
@@ -133,13 +133,13 @@ def excess(ours, theirs, args):
     return float(numpy.nanmax(abs(ours - theirs) / allowed, initial=0))
 
 
-def first_difference(args, path, feeds, options):
+def first_difference(args, folder, path, feeds, options):
     """The name of the first value of the graph that differs, by halves; None where none can be told."""
     names = [name for node in onnx.load(path).graph.node for name in node.output if name]
 
     def differs(index):
         name = names[index]
-        ours, _ = run_ashlar(args, path, [*options, "--outputs", name])
+        ours, _ = run_ashlar(args, folder, path, [*options, "--outputs", name])
         if ours is None:
             return False
         theirs = ort_session(path, 1, [name]).run(None, feeds)[0]
@@ -174,40 +174,50 @@ def latencies(args, path, feeds, options, threads):
             "ratio": statistics.median(ours / theirs for ours, theirs in pairs)}
 
 
+def prepare(args, source, folder):
+    """The model, with seeded weights where those are asked for; its inputs, and the options that give them."""
+    random = numpy.random.default_rng(args.seed)
+    path = source
+    if args.seeded:
+        model = onnx.load(source)
+        seed_weights(model, random)
+        path = folder / "model.onnx"
+        onnx.save(model, path)
+    return path, *make_inputs(ort_session(path, 1), args, random, folder)
+
+
+def plan(args, path, options):
+    """Bytes of the arena and the least that any order and placement can have."""
+    shapes = [option for i, option in enumerate(options) if "--shape" in options[max(i - 1, 0):i + 1]]
+    result = subprocess.run([args.ashlar, "plan", path, "-q", "--json", "--threads", "1", *shapes],
+                            capture_output=True, text=True, check=True)
+    document = json.loads(result.stdout)
+    return {"arena_bytes": document["pools"]["arena"]["planned_bytes"],
+            "lower_bound_bytes": document["arena"]["lower_bound_bytes"]}
+
+
 def compare(args, source):
     row = {"model": source.name}
-    random = numpy.random.default_rng(args.seed)
     with tempfile.TemporaryDirectory() as name:
-        folder, path = pathlib.Path(name), source
-        if args.seeded:
-            model = onnx.load(source)
-            seed_weights(model, random)
-            path = folder / "model.onnx"
-            onnx.save(model, path)
-        feeds, options = make_inputs(ort_session(path, 1), args, random, folder)
+        folder = pathlib.Path(name)
+        path, feeds, options = prepare(args, source, folder)
         theirs = ort_session(path, 1).run(None, feeds)
-        ours, result = run_ashlar(args, path, options)
+        ours, result = run_ashlar(args, folder, path, options)
         if ours is None:
             return row | {"status": "refused" if result.returncode == REFUSED else "failed", "error": result.stderr.strip()}
         names = [output.name for output in ort_session(path, 1).get_outputs()]
         row["excess"] = max(excess(ours[n], v, args) for n, v in zip(names, theirs))
         row["status"] = "agrees" if row["excess"] <= 1 else "differs"
         if row["status"] == "differs":
-            row["first_difference"] = first_difference(args, path, feeds, options)
-        shapes = [option for i, option in enumerate(options) if "--shape" in options[max(i - 1, 0):i + 1]]
-        plan = subprocess.run([args.ashlar, "plan", path, "-q", "--json", "--threads", "1", *shapes],
-                              capture_output=True, text=True, check=True)
-        document = json.loads(plan.stdout)
-        row["arena_bytes"] = document["pools"]["arena"]["planned_bytes"]
-        row["lower_bound_bytes"] = document["arena"]["lower_bound_bytes"]
+            row["first_difference"] = first_difference(args, folder, path, feeds, options)
+        row |= plan(args, path, options)
         for threads in args.threads:
             row[f"threads_{threads}"] = latencies(args, path, feeds, options, threads)
     return row
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", type=pathlib.Path)
+def add_options(parser, threads, rounds):
+    """What `prepare`, `plan`, `excess` and `latencies` read."""
     parser.add_argument("--ashlar", default=ROOT / "build/release/ashlar")
     parser.add_argument("--shape", action="append", default=[])
     parser.add_argument("--input", action="append", default=[])
@@ -215,8 +225,14 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rtol", type=float, default=1e-3)
     parser.add_argument("--atol", type=float, default=1e-5)
-    parser.add_argument("--threads", type=int, nargs="*", default=[])
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, nargs="*", default=threads)
+    parser.add_argument("--rounds", type=int, default=rounds)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", type=pathlib.Path)
+    add_options(parser, threads=[], rounds=5)
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     rows = []

@@ -80,7 +80,7 @@ MODELS = {
     "fcos_core": (detector(detection.fcos_resnet50_fpn), [(1, 3, 224, 288)]),
     "retinanet_v2_core": (detector(detection.retinanet_resnet50_fpn_v2), [(1, 3, 224, 288)]),
     "ssd300_core": (detector(detection.ssd300_vgg16), [(1, 3, 300, 300)]),
-    "s3d": (lambda: video.s3d(weights=None), [(1, 3, 16, 112, 112)]),
+    "s3d": (lambda: video.s3d(weights=None), [(1, 3, 32, 224, 224)]),
     "mc3_18": (lambda: video.mc3_18(weights=None), [(1, 3, 8, 88, 104)]),
     "r2plus1d_18": (lambda: video.r2plus1d_18(weights=None), [(1, 3, 8, 80, 80)]),
     "mvit_v1_b": (lambda: video.mvit_v1_b(weights=None), [(1, 3, 16, 224, 224)]),
@@ -176,7 +176,7 @@ LAYERS = {
     "write": (function(lambda x: torch.cat([x.clone().index_fill(1, torch.tensor([1, 4]), 2.0),
                                             x.scatter(1, torch.zeros_like(x[:, :1]).long() + 2, 3.0)])), [IMAGE]),
     "products": (function(lambda a, b: (torch.einsum("bchw,bdhw->bcd", a, b), torch.einsum("bchw,bdhw->bhwcd", a, b),
-                                        a.flatten(1) @ b.flatten(1).T, torch.baddbmm(a[0], a[0], a[0].mT @ b[0]))),
+                                        a.flatten(1) @ b.flatten(1).T, torch.baddbmm(a[0], a[0], a[0].transpose(1, 2) @ b[0]))),
                  [(1, 6, 9, 9), (1, 6, 9, 9)]),
     "arithmetic": (function(lambda x: torch.cat([x.round(), x.ceil(), x.floor(), x.trunc(), x.frac(), x.sign(),
                                                  x % 0.3, x // 0.3, x.fmod(0.3), x.clamp(-0.5, 0.5), x.abs().pow(1.5),
@@ -220,8 +220,9 @@ def build(name):
 def export(model, inputs, path, exporter, opset, dynamic):
     names = [f"input{i}" for i in range(len(inputs))]
     settings = {"input_names": names, **({"opset_version": opset} if opset else {})}
-    quiet = contextlib.redirect_stdout(io.StringIO())  # the exporters print graphs
-    with torch.no_grad(), warnings.catch_warnings(), quiet:
+    printed = io.StringIO()  # the exporters print graphs
+    with torch.no_grad(), warnings.catch_warnings(), contextlib.redirect_stdout(printed), \
+            contextlib.redirect_stderr(printed):
         warnings.simplefilter("ignore")
         if exporter == "ts":
             axes = {name: {0: "n"} for name in names} if dynamic else None
@@ -244,6 +245,7 @@ def main():
     if args.list:
         print("\n".join([*MODELS, *LAYERS, *list_models(module=torchvision.models)]))
         return
+    torch.backends.mha.set_fastpath_enabled(False)  # TorchScript's exporter does not know the fused layers
     args.output.mkdir(parents=True, exist_ok=True)
     failed = []
     names = [layer for name in args.names for layer in (LAYERS if name == "layers" else [name])]

@@ -214,5 +214,15 @@ TEST(Resize, RefusesWhatItCannotCompute) {
   EXPECT_TRUE(FailsWith(Resize(Param(Mode::kLinear)).Infer(unknown).status(), "known before"));
 }
 
+// 17 / 1.7f is below 10, and 10 in single precision, which is what PyTorch and ONNX Runtime take.
+TEST(Resize, NearestIsFoundInSinglePrecision) {
+  ResizeParam param = Param(Mode::kNearest, Coordinates::kAsymmetric);
+  param.rounding = Rounding::kFloor;
+  const HostTensor y = Evaluate(Resize(param), {Counting({1, 1, 1, 13}), Floats({1, 1.7f})});
+  ASSERT_EQ(y.shape(), (Shape{1, 1, 1, 22}));
+  EXPECT_EQ(y.At(16), 10);
+  EXPECT_EQ(y.At(17), 11);
+}
+
 }  // namespace
 }  // namespace ashlar::testing
