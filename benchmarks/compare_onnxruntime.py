@@ -45,8 +45,8 @@ def seed_weights(model, random):
             uses.setdefault(name, []).append((node.op_type, index))
     kept = []
     for node in model.graph.node:
-        value = next((numpy_helper.to_array(a.t) for a in node.attribute if a.name == "value"), None)
-        fills = node.op_type == "ConstantOfShape" and value is not None and value.dtype == numpy.float32
+        values = [a.t for a in node.attribute if node.op_type == "ConstantOfShape" and a.name == "value"]
+        fills = any(value.data_type == onnx.TensorProto.FLOAT for value in values)
         shape = constants.get(node.input[0]) if fills else None
         if shape is None or numpy.prod(shape) <= 64:
             kept.append(node)

@@ -367,7 +367,19 @@ absl::Status WriteCsv(const CsvProblem& problem, const Plan& plan, std::ostream&
       problem.ids.size() != problem.problem.buffers.size()) {
     return absl::InvalidArgumentError("the plan is not one of this problem");
   }
-  if (problem.names.empty() && problem.problem.inside.empty()) {
+  const bool few_columns = problem.names.empty() && problem.problem.inside.empty();
+  TotalBytes total;
+  for (size_t i = 0; i < plan.offsets.size(); ++i) {
+    Buffer read = problem.problem.buffers[i];
+    read.offset = plan.offsets[i];
+    if (few_columns) read.alignment = 1;  // which is not written
+    const absl::Status status = total.Add(read);
+    if (status.ok()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("the plan would not be read back: id ",
+                                                   Shown(problem.ids[i]), " at ", *read.offset,
+                                                   ": ", status.message()));
+  }
+  if (few_columns) {
     out << "id,lower,upper,size,offset\n";
     for (size_t i = 0; i < plan.offsets.size(); ++i) {
       const Buffer& b = problem.problem.buffers[i];

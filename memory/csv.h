@@ -41,7 +41,8 @@ absl::StatusOr<CsvProblem> ReadCsv(std::istream& in, const std::string& name,
 absl::StatusOr<CsvProblem> ReadCsvFile(const std::string& path, int64_t alignment = 1);
 
 // Writes one row for each buffer, which reads back: id,lower,upper,size,offset,
-// and all columns where buffers have names or lie inside of each other.
+// and all columns where buffers have names or lie inside of each other. InvalidArgument where it
+// would not read back: offsets count on top of all sizes, and both together end at kMaxBytes.
 absl::Status WriteCsv(const CsvProblem& problem, const Plan& plan, std::ostream& out);
 
 }  // namespace ashlar::memory

@@ -5,6 +5,8 @@
 #include "opr/convolution.h"
 #include "opr/convolution3d.h"
 #include "opr/convolution_backward_data.h"
+#include "opr/pad.h"
+#include "opr/subtensor.h"
 #include "serialization/onnx/import_table.h"
 #include "serialization/onnx/import_windows.h"
 
@@ -136,6 +138,54 @@ void PadTo(OnnxWindow& window, int64_t output, int64_t more, bool upper) {
   window.pad_end = total - window.pad_begin;
 }
 
+// The elements along an axis from the last to the first.
+OnnxVar Reversed(OnnxNode& node, OnnxVar var, int64_t axis) {
+  const int64_t size = node.shape(var)[static_cast<int>(axis)];
+  if (size <= 1) return var;
+  return node.Add<Subtensor>(
+      {{axis}, {1}, {1}, {1}, {0}},
+      {var, node.IntVector({size - 1}), node.IntVector({-size - 1}), node.IntVector({-1})});
+}
+
+// A transposed convolution of volumes is a convolution of the volume with stride - 1 zeros behind
+// each element, whose filters are reversed and go from outputs to inputs.
+OnnxVar TransposedVolumes(OnnxNode& node, OnnxVar x, OnnxVar weights, int64_t groups,
+                          std::vector<OnnxWindow> windows) {
+  const Shape image = node.shape(x), filter = node.shape(weights);
+  Shape apart = {image[0], image[1]}, spread = apart;
+  PadParam zeros, cut;
+  zeros.begin.assign(Shape::kMaxRank, 0);
+  zeros.end = {0, 0};
+  cut.begin = cut.end = {0, 0};
+  bool cuts = false, spreads = false;
+  for (OnnxWindow& window : windows) {
+    apart.push_back(window.input);
+    apart.push_back(1);
+    spread.push_back(window.input * window.stride);
+    zeros.end.push_back(0);
+    zeros.end.push_back(window.stride - 1);
+    const int64_t reach = window.extent() - 1, more = window.stride - 1;
+    const int64_t begin = reach - window.pad_begin, end = reach - window.pad_end - more;
+    cut.begin.push_back(std::min<int64_t>(begin, 0));
+    cut.end.push_back(std::min<int64_t>(end, 0));
+    cuts = cuts || begin < 0 || end < 0;
+    spreads = spreads || more > 0;
+    window.pad_begin = std::max<int64_t>(begin, 0);
+    window.pad_end = std::max<int64_t>(end, 0);
+    window.stride = 1;
+  }
+  if (!Shape::Make(spread.dims()).ok()) return node.Invalid("the output is too large");
+  if (spreads) x = node.Reshaped(node.Add<Pad>(zeros, {node.Reshaped(x, apart)}), spread);
+  if (cuts) x = node.Add<Pad>(cut, {x});
+  const int64_t inputs = filter[0] / groups;
+  weights = node.Reshaped(weights, {groups, inputs, filter[1], filter[2], filter[3], filter[4]});
+  weights = node.Reshaped(node.Permuted(weights, {0, 2, 1, 3, 4, 5}),
+                          {groups * filter[1], inputs, filter[2], filter[3], filter[4]});
+  for (const int64_t axis : {2, 3, 4}) weights = Reversed(node, weights, axis);
+  return Convolve<Convolution3DForward>(node, x, weights, groups,
+                                        VolumesParam(windows[0], windows[1], windows[2]));
+}
+
 OnnxVars ConvTranspose(OnnxNode& node) {
   OnnxVar x = node.input(0), weights = node.input(1);
   const Shape image = node.shape(x), filter = node.shape(weights);
@@ -146,7 +196,7 @@ OnnxVars ConvTranspose(OnnxNode& node) {
   CheckRanks(node, image, filter);
   if (!node.ok()) return kNoOnnxVar;
   const int axes = image.rank() - 2;
-  if (axes > 2) return node.Unsupported(absl::StrCat("in ", axes, " dimensions"));
+  if (axes > 3) return node.Unsupported(absl::StrCat("in ", axes, " dimensions"));
   CheckGroups(node, groups, filter);
   if (!node.ok()) return kNoOnnxVar;
   const std::vector<int64_t> more = node.Ints("output_padding", std::vector<int64_t>(axes, 0));
@@ -165,6 +215,10 @@ OnnxVars ConvTranspose(OnnxNode& node) {
       PadTo(windows[i], output, more[i], upper);
     }
     windows[i].pad_end -= more[i];
+  }
+  if (axes == 3) {
+    const OnnxVar y = TransposedVolumes(node, x, weights, groups, windows);
+    return node.has(2) && node.ok() ? WithBias(node, y, node.input(2)) : y;
   }
   const bool flat = axes == 1;
   const OnnxWindow h = flat ? OnnxWindow{1} : windows[0], w = windows.back();
@@ -230,7 +284,7 @@ OnnxVars Col2Im(OnnxNode& node) {
 constexpr OnnxRow kConvolutionRows[] = {
     OnnxRow("Col2Im", 3, 3, Col2Im).Limits("1 and 2 dimensions, sizes known before the run"),
     OnnxRow("Conv", 2, 3, Conv).Limits("1 to 3 dimensions"),
-    OnnxRow("ConvTranspose", 2, 3, ConvTranspose).Limits("1 and 2 dimensions"),
+    OnnxRow("ConvTranspose", 2, 3, ConvTranspose).Limits("1 to 3 dimensions"),
     OnnxRow("FusedConv", 2, 4, FusedConv).In(kMicrosoftDomain).Limits("1 to 3 dimensions"),
 };
 

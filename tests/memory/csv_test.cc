@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
 #include "memory/planner.h"
 #include "tests/support/refused_texts.h"
 
@@ -157,6 +158,27 @@ TEST(CsvTest, EveryCellMayBeQuoted) {
   ASSERT_TRUE(csv.ok()) << csv.status();
   EXPECT_EQ(csv->problem.buffers[0].size, 10);
   EXPECT_EQ(csv->problem.buffers[0].offset, std::nullopt);
+}
+
+// Offsets count as bytes when they are read, on top of the sizes.
+TEST(CsvTest, PlansThatWouldNotBeReadBackAreNotWritten) {
+  const int64_t half = int64_t{1} << 61;
+  for (const int64_t size : {half / 2, half}) {
+    const auto csv =
+        Read(absl::StrCat("id,lower,upper,size\na,0,2,", size, "\nb,1,3,", size, "\n"));
+    ASSERT_TRUE(csv.ok()) << csv.status();
+    Plan plan;
+    plan.offsets = {0, size};
+    std::ostringstream out;
+    const absl::Status written = WriteCsv(*csv, plan, out);
+    EXPECT_EQ(written.ok(), size < half) << written;
+    if (written.ok()) {
+      EXPECT_TRUE(Read(out.str()).ok());
+    } else {
+      EXPECT_THAT(std::string(written.message()),
+                  ::testing::HasSubstr("the plan would not be read back: id \"b\""));
+    }
+  }
 }
 
 TEST(CsvTest, MissingFileIsNotFound) {

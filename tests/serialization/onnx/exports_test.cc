@@ -18,11 +18,10 @@
 namespace ashlar::testing {
 namespace {
 
-// Detectors with shapes that depend on data, and operators that nobody else needs.
+// Detectors with shapes that depend on data.
 const std::set<std::string>& Refused() {
   static const auto* const names = new std::set<std::string>{
       "fasterrcnn_mobilenet_320.ts.onnx",  // NonZero, NonMaxSuppression, RoiAlign
-      "odds.dynamo.onnx",                  // Col2Im
   };
   return *names;
 }
