@@ -2,7 +2,6 @@
 
 #include "opr/checks.h"
 #include "opr/composition.h"
-#include "opr/concat.h"
 #include "opr/dimshuffle.h"
 #include "opr/host_value.h"
 #include "opr/pad.h"
@@ -146,22 +145,22 @@ absl::StatusOr<std::vector<int>> Convolution3DForward::Compose(GraphBuilder& bui
     volume = c.Add<Pad>(
         {PadMode::kConstant, {0, 0, g.d.pad_begin, 0, 0}, {0, 0, g.d.pad_end, 0, 0}}, {volume});
   }
-  // By depth of the output the slices that meet the filter, as [N, od, C, fd, H, W].
-  std::vector<int> slices;
+  // The depth is a second batch: the sum of a convolution for each slice of the filter, with the
+  // slices of the volume that it meets.
+  const int images = c.Add<Dimshuffle>({{0, 2, 1, 3, 4}}, {volume});
+  const bool grouped = param().sparse == SparseMode::kGroup;
+  Shape filter = {g.out_channels, g.in_channels, g.h.window, g.w.window};
+  if (grouped) filter = {g.groups, g.out_channels, g.in_channels, g.h.window, g.w.window};
+  int y = 0;
   for (int64_t kd = 0; kd < g.d.window; ++kd) {
     const int64_t begin = kd * g.d.dilation;
     const int met =
-        c.Slice(volume, 2, begin, begin + (g.d.output - 1) * g.d.stride + 1, g.d.stride);
-    slices.push_back(c.Add<Dimshuffle>({{0, 2, 1, -1, 3, 4}}, {met}));
+        c.Reshaped(c.Slice(images, 1, begin, begin + (g.d.output - 1) * g.d.stride + 1, g.d.stride),
+                   {g.batch * g.d.output, shape[1], shape[3], shape[4]});
+    const int slice = c.Reshaped(c.Slice(inputs[kFilter], grouped ? 3 : 2, kd, kd + 1), filter);
+    const int part = c.Add<ConvolutionForward>(OfSlices(param()), {met, slice});
+    y = kd == 0 ? part : c.Apply(ScalarFunction::kAdd, {part, y});
   }
-  const int images = c.Reshaped(c.Add<Concat>({3}, std::move(slices)),
-                                {g.batch * g.d.output, shape[1] * g.d.window, shape[3], shape[4]});
-  Shape filter = {g.out_channels, g.in_channels * g.d.window, g.h.window, g.w.window};
-  if (param().sparse == SparseMode::kGroup) {
-    filter = {g.groups, g.out_channels, filter[1], filter[2], filter[3]};
-  }
-  int y =
-      c.Add<ConvolutionForward>(OfSlices(param()), {images, c.Reshaped(inputs[kFilter], filter)});
   const int64_t channels = g.groups * g.out_channels;
   if (inputs.size() > kBias) {
     const int bias = c.Reshaped(inputs[kBias], {1, channels, 1, 1});

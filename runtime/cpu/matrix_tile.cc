@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -58,23 +59,26 @@ void Tile(const MatrixTile& tile) {
   }
 }
 
-using Four = float __attribute__((vector_size(16), aligned(4), may_alias));
+using Four = float __attribute__((vector_size(16)));
 
 // Four elements each of four columns, which are contiguous, as four rows.
 [[gnu::always_inline]] inline void Transpose(const MatrixView& from, int64_t width, float* to) {
+  // Columns begin anywhere.
   const auto column = [&](int j) {
-    return reinterpret_cast<const Four*>(from.data + j * from.column);
+    Four four;
+    std::memcpy(&four, from.data + j * from.column, sizeof(four));
+    return four;
   };
-  const Four a = *column(0), b = *column(1), c = *column(2), d = *column(3);
+  const Four a = column(0), b = column(1), c = column(2), d = column(3);
   const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
   const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
   const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const auto row = [&](int i) { return reinterpret_cast<Four*>(to + i * width); };
-  *row(0) = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
-  *row(1) = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
-  *row(2) = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
-  *row(3) = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
+  const auto store = [&](int i, Four four) { std::memcpy(to + i * width, &four, sizeof(four)); };
+  store(0, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+  store(1, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+  store(2, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+  store(3, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
 }
 
 // Element by element: rows [first_row, rows) of columns [first, last).

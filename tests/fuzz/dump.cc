@@ -56,7 +56,8 @@ std::string Mutate(const std::string& file, std::mt19937_64& random) {
     }
     default:  // a number near to what was there
       if (changed->is_number_integer()) {
-        *changed = changed->get<int64_t>() + static_cast<int64_t>(random() % 5) - 2;
+        const uint64_t near = changed->get<uint64_t>() + random() % 5 - 2;  // it may wrap
+        *changed = static_cast<int64_t>(near);
       } else if (changed->is_structured() && !changed->empty()) {
         auto removed = changed->begin();
         std::advance(removed, static_cast<int64_t>(random() % changed->size()));
