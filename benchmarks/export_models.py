@@ -166,7 +166,7 @@ LAYERS = {
     "bilinear": (only_inner(lambda: nn.Bilinear(5, 6, 4)), [(3, 5), (3, 6)]),
     "cosine_similarity": (only_inner(lambda: nn.CosineSimilarity()), [IMAGE, IMAGE]),
     "reductions": (function(lambda x: torch.stack([x.std((2, 3)), x.var((2, 3)), x.amax((2, 3)), x.norm(dim=(2, 3)),
-                                                   x.logsumexp((2, 3)), x.flatten(2).median(2).values])), [IMAGE]),
+                                                   x.logsumexp((2, 3)), x.prod(3).prod(2)])), [IMAGE]),
     "order": (function(lambda x: (x.sort(-1).values, x.topk(3, 1)[1], x.argmax(2), x.cumsum(1), x.flip(3))), [IMAGE]),
     "roll_pad": (function(lambda x: F.pad(torch.roll(x, (2, 3), (2, 3)), (1, 2, 0, 3), value=0.5)), [IMAGE]),
     "pad_modes": (function(lambda x: (F.pad(x, (1, 2, 3, 1), "replicate"), F.pad(x, (1, 2, 3, 1), "reflect"),

@@ -126,24 +126,25 @@ class Archive {
 
   absl::StatusOr<absl::Span<const uint8_t>> Content(const CentralHeader& header,
                                                     absl::string_view name) {
+    // A record is packed: no reference may be bound to a field, so that messages get values (+).
     if (header.flags & kEncrypted) return Reject("is encrypted");
     if (header.method != 0 && header.method != kDeflated) {
-      return Reject("is compressed (method ", header.method,
+      return Reject("is compressed (method ", +header.method,
                     "); numpy.savez and savez_compressed write archives that can be read");
     }
     if (header.bytes == kZip64 || header.local_offset == kZip64) return Reject("is 4 GiB or more");
     if (header.method == 0 && header.bytes != header.compressed_bytes) {
-      return Reject("is stored, but has ", header.compressed_bytes, " bytes for ", header.bytes);
+      return Reject("is stored, but has ", +header.compressed_bytes, " bytes for ", +header.bytes);
     }
     LocalHeader local;
     absl::string_view local_name, text;
     const size_t name_at = header.local_offset + sizeof(local);
     if (!Get(header.local_offset, local) || local.signature != LocalHeader().signature ||
         !GetText(name_at, local.name_bytes, local_name) || local_name != name) {
-      return Reject("has no header of its own at byte ", header.local_offset);
+      return Reject("has no header of its own at byte ", +header.local_offset);
     }
     if (!GetText(name_at + local.name_bytes + local.extra_bytes, header.compressed_bytes, text)) {
-      return Reject("of ", header.compressed_bytes, " bytes goes beyond the file of ",
+      return Reject("of ", +header.compressed_bytes, " bytes goes beyond the file of ",
                     bytes_.size());
     }
     // Entries that share bytes would let a small file grow large.
