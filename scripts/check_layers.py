@@ -28,7 +28,8 @@ ROOMS = {
     "serialization/native": "serialization",
     "serialization/onnx": "serialization",
     "serialization/megengine": "serialization runtime/measure",
-    "library": "serialization/native serialization/onnx serialization/megengine",
+    "viewer": "serialization",
+    "library": "viewer serialization/native serialization/onnx serialization/megengine",
     "library/include": "",
     "library/c": "library library/include runtime/cpu",
     "tools/zoo": "opr",
@@ -50,6 +51,7 @@ ROOMS = {
     "tests/serialization/onnx": "serialization/onnx runtime/cpu runtime/measure tools/zoo tests/serialization",
     "tests/serialization/megengine":
         "serialization/megengine serialization/native runtime/cpu tests/serialization",
+    "tests/viewer": "viewer tests/support",
     "tests/library": "library/include serialization/native tests/support/command",
     "tests/fuzz": "tests/serialization/native tests/serialization/onnx tests/serialization/megengine memory",
     "tests/emulated_gpu": "tests/runtime/cuda tests/support/command",

@@ -14,6 +14,7 @@
 #include "tools/options.h"
 #include "tools/peak.h"
 #include "tools/plan_picture.h"
+#include "tools/recording_view.h"
 #include "tools/table.h"
 
 namespace ashlar {
@@ -55,8 +56,11 @@ absl::Status WritePlan(const std::string& path, const PlannedBuffers& planned) {
   return WriteFile(path, file);
 }
 
-PlannedBuffers BuffersOf(const PlannedGraph& planned, const std::string& title) {
+absl::StatusOr<PlannedBuffers> BuffersOf(const Graph& graph, const PlannedGraph& planned,
+                                         const std::string& title) {
   PlannedBuffers buffers;
+  ASHLAR_ASSIGN_OR_RETURN(const RecordedPlan record, RecordPlan(graph, planned));
+  buffers.viewed = {ViewOf(record, planned, title)};
   buffers.problem.problem = planned.lifetimes.problem;
   buffers.result = planned.plan;
   buffers.title = title;
@@ -68,8 +72,11 @@ PlannedBuffers BuffersOf(const PlannedGraph& planned, const std::string& title) 
   return buffers;
 }
 
-PlannedBuffers BuffersOf(const RecordedMemory& recorded, const std::string& title) {
+absl::StatusOr<PlannedBuffers> BuffersOf(const ProfileRecording& recording,
+                                         const RecordedMemory& recorded, const std::string& title) {
   PlannedBuffers buffers;
+  ASHLAR_ASSIGN_OR_RETURN(ViewedPlan view, ViewOf(recording, recorded, title));
+  buffers.viewed.push_back(std::move(view));
   buffers.problem = recorded.placement;
   buffers.result.plan = recorded.plan;
   buffers.result.lower_bound = recorded.peak_bytes;
@@ -133,8 +140,9 @@ absl::Status InspectDump(const InspectDumpFlags& flags, Console& console) {
   if (recorded.has_input) row("recorded, with the input", recorded.union_bytes, "");
   row("recorded, without the input", recorded.union_without_input_bytes, "");
   if (!flags.recorded_plan.empty()) {
-    ASHLAR_RETURN_IF_ERROR(
-        WritePlan(flags.recorded_plan, BuffersOf(recorded, flags.path + ", recorded")));
+    ASHLAR_ASSIGN_OR_RETURN(const PlannedBuffers buffers,
+                            BuffersOf(*recording, recorded, flags.path + ", recorded"));
+    ASHLAR_RETURN_IF_ERROR(WritePlan(flags.recorded_plan, buffers));
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::optional<Processor> processor, DefaultProcessor());
   for (const Row& plan : Rows(processor)) {
@@ -148,8 +156,13 @@ absl::Status InspectDump(const InspectDumpFlags& flags, Console& console) {
                                     {"proof", std::string(memory::ProofName(result.proof))}};
     const Means& means = plan.request.means;
     if (!flags.own_plan.empty() && means.workspace == WorkspaceSource::kRecorded && means.inplace) {
-      ASHLAR_RETURN_IF_ERROR(
-          WritePlan(flags.own_plan, BuffersOf(*planned, flags.path + ", planned")));
+      ASHLAR_ASSIGN_OR_RETURN(PlannedBuffers buffers,
+                              BuffersOf(*graph, *planned, flags.path + ", planned"));
+      // A page has the recorded placement beside it.
+      ASHLAR_ASSIGN_OR_RETURN(ViewedPlan beside,
+                              ViewOf(*recording, recorded, flags.path + ", recorded"));
+      buffers.viewed.push_back(std::move(beside));
+      ASHLAR_RETURN_IF_ERROR(WritePlan(flags.own_plan, buffers));
     }
   }
   console.Print(absl::StrFormat("%s in order, %s in %s of memory, at most %s live\n\n",

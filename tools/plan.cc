@@ -1,5 +1,6 @@
 // ashlar plan: the memory plan of a model, or of buffers in a CSV file, without running.
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <utility>
@@ -24,9 +25,12 @@
 #include "tools/plan_picture.h"
 #include "tools/plan_report.h"
 #include "tools/record_use.h"
+#include "tools/recording_view.h"
 #include "tools/request.h"
 #include "tools/table.h"
 #include "tools/tile_info.h"
+#include "viewer/plan_document.h"
+#include "viewer/plan_page.h"
 
 namespace ashlar {
 namespace {
@@ -36,6 +40,11 @@ std::string RatioToBound(const memory::PlanResult& result) {
   if (result.lower_bound == 0) return "1.00000";
   return absl::StrFormat(
       "%.5f", static_cast<double>(result.plan.arena) / static_cast<double>(result.lower_bound));
+}
+
+// What a page calls a plan.
+std::string FileName(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
 }
 
 std::string CheckPlanners(const std::string& list) {
@@ -74,12 +83,16 @@ class PlanCommand final : public Command {
         ->option_text("A,B,...")
         ->check(CheckPlanners)
         ->group("Planning");
-    app.add_option("--diff", diff_, "the plan beside that of another model, or of a .plan file")
+    app.add_option("--diff", diff_,
+                   "the plan beside that of another model, or of a .plan file; -o FILE.html")
         ->option_text("FILE")
         ->group("Planning");
     AddExecutionFlags(app, execution_);
     AddParsed(app, "--format", format_, ParsePlanFormat, "FORMAT",
               "table, csv, svg, html, plan (default: by the ending of -o; .txt: table)")
+        ->group("Output");
+    app.add_flag("--buffers", buffers_, "with --json: all buffers, steps and relations, too")
+        ->option_text(" ")
         ->group("Output");
     app.add_option("-o,--output", output_, "where the plan goes (default, and -: stdout)")
         ->option_text("FILE")
@@ -101,12 +114,14 @@ class PlanCommand final : public Command {
     std::vector<IdleOptions> idle;
     if (PlansBuffers()) {
       idle.push_back({AllBut(*app_, {"MODEL", "--planner", "--align", "--plan-time", "--capacity",
-                                     "--compare", "--format", "--output"}),
+                                     "--compare", "--format", "--output", "--buffers"}),
                       absl::StrCat("it is for models, and ", model_.path, " holds buffers")});
     }
     if (!console.prints() && output_.empty()) {
       idle.push_back({{"--format"}, "--json takes stdout; say with -o where the plan goes"});
     }
+    if (console.json.empty())
+      idle.push_back({{"--buffers"}, "they are a part of what --json writes"});
     return idle;
   }
   std::vector<std::string> OutputFiles() const override {
@@ -142,11 +157,11 @@ class PlanCommand final : public Command {
 
   absl::Status CheckDiffOptions() const {
     for (const char* option : {"--tile-info", "--capacity", "--compare", "--workspace", "--format",
-                               "--output", "--frontier"}) {
+                               "--frontier", "--buffers"}) {
       if (app_->count(option) == 0) continue;
       return UsageError(absl::StrCat(option, " is about one plan, and --diff compares two"));
     }
-    return absl::OkStatus();
+    return CheckEnding("-o", output_, {".html", ".htm"});
   }
 
   std::optional<int64_t> capacity() const {
@@ -186,6 +201,9 @@ class PlanCommand final : public Command {
     document["buffers"] = planned.problem.problem.buffers.size();
     AddArena(r, document);
     document["chunks"] = ChunksDocument(planned);
+    if (shows_all()) {
+      planned.viewed = {ViewOf(planned.problem.problem, r, planned.names, FileName(model_.path))};
+    }
     document["search_ms"] = r.search_ms;
     document["total_ms"] = r.total_ms;
     const std::string table =
@@ -222,7 +240,7 @@ class PlanCommand final : public Command {
     if (request.wishes.budget) request.wishes.budget->find_smallest = true;
     if (request.wishes.total) request.wishes.total->find_smallest = true;
     console.Progress("planning");
-    const bool needs_model = !tile_info_.empty() || format() == PlanFormat::kPlan;
+    const bool needs_model = !tile_info_.empty() || format() == PlanFormat::kPlan || shows_all();
     const Graph original = needs_model ? model.graph : Graph();
     const ModelIdentity identity =
         format() == PlanFormat::kPlan ? IdentityOf(model) : ModelIdentity();
@@ -236,9 +254,13 @@ class PlanCommand final : public Command {
     const PeakReport peak = ExaminePeak(*graph, first_added_id);
 
     PlannedBuffers planned = BuffersOf(*graph, model_.path);
-    if (format() == PlanFormat::kPlan) {
+    if (format() == PlanFormat::kPlan || shows_all()) {
       ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, *graph, request.checks));
-      planned.plan_text = PlanText({identity, std::move(plan)});
+      planned.viewed = {ViewOf(plan, *graph, FileName(model_.path))};
+      if (format() == PlanFormat::kPlan) planned.plan_text = PlanText({identity, std::move(plan)});
+    }
+    if (format() == PlanFormat::kHtml) {
+      ASHLAR_RETURN_IF_ERROR(AddToCompareWith(*graph, planned.viewed, console));
     }
     const std::string table = absl::StrCat(
         PoolTable(model_.path, made), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
@@ -311,29 +333,58 @@ class PlanCommand final : public Command {
     return console.Write(document);
   }
 
-  // That of a file, or of a model as these options plan it.
-  absl::StatusOr<NamedPlan> PlanOf(const std::string& path, Console& console) {
+  // Whether every buffer is shown, by the viewer or in a document.
+  bool shows_all() const { return format() == PlanFormat::kHtml || buffers_; }
+
+  // What a page shows beside the plan: how a recorded run had placed the buffers, or the whole
+  // model's plan where this one is in tiles.
+  absl::Status AddToCompareWith(const PlannedGraph& planned, std::vector<ViewedPlan>& viewed,
+                                Console& console) {
+    if (HasEnding(model_.path, ".json")) {
+      ASHLAR_ASSIGN_OR_RETURN(const ProfileRecording recording, ReadProfileDump(model_.path));
+      ASHLAR_ASSIGN_OR_RETURN(ViewedPlan recorded,
+                              ViewOf(recording, SummarizeMemory(recording),
+                                     absl::StrCat(FileName(model_.path), ", recorded")));
+      viewed.push_back(std::move(recorded));
+    } else if (!planned.wishes.tiles.empty()) {
+      PlanningFlags whole = planning_;
+      whole.tiles = TileSpec();
+      whole.plan_file.clear();
+      whole.memory_budget = whole.total_budget = -1;
+      ASHLAR_ASSIGN_OR_RETURN(NamedPlan plan, PlanOf(model_.path, whole, console));
+      plan.view.title = absl::StrCat(FileName(model_.path), ", whole");
+      viewed.push_back(std::move(plan.view));
+    }
+    return absl::OkStatus();
+  }
+
+  // That of a file, or of a model as options plan it.
+  absl::StatusOr<NamedPlan> PlanOf(const std::string& path, const PlanningFlags& planning,
+                                   Console& console) {
     if (HasEnding(path, ".plan")) {
       ASHLAR_ASSIGN_OR_RETURN(StoredPlan file, ReadNamedPlan(path));
-      return NamedPlan{path, std::move(file.plan)};
+      ViewedPlan view = ViewOf(file.plan, FileName(path));
+      return NamedPlan{path, std::move(file.plan), std::move(view)};
     }
     ModelFlags flags = model_;
     flags.path = path;
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(flags, console));
-    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
+    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning, console));
     request.means.planner.limits = limits();
     console.Progress(absl::StrCat("planning ", path));
     const Graph original = model.graph;
     ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made,
                             ashlar::PlanModel(std::move(model), request, console));
     ASHLAR_ASSIGN_OR_RETURN(RecordedPlan plan, RecordPlan(original, made.plan(), request.checks));
-    return NamedPlan{path, std::move(plan)};
+    ViewedPlan view = ViewOf(plan, made.plan(), FileName(path));
+    return NamedPlan{path, std::move(plan), std::move(view)};
   }
 
   absl::Status Diff(Console& console) {
-    ASHLAR_ASSIGN_OR_RETURN(const NamedPlan a, PlanOf(model_.path, console));
-    ASHLAR_ASSIGN_OR_RETURN(const NamedPlan b, PlanOf(diff_, console));
+    ASHLAR_ASSIGN_OR_RETURN(const NamedPlan a, PlanOf(model_.path, planning_, console));
+    ASHLAR_ASSIGN_OR_RETURN(const NamedPlan b, PlanOf(diff_, planning_, console));
     console.Print(DiffTable(a, b));
+    if (!output_.empty()) ASHLAR_RETURN_IF_ERROR(WriteFile(output_, PlanPage({a.view, b.view})));
     Json document = console.Document(execution_.device, execution_.threads);
     document.update(DiffDocument(a, b));
     return console.Write(document);
@@ -404,6 +455,7 @@ class PlanCommand final : public Command {
     if (!compare_.empty()) {
       ASHLAR_RETURN_IF_ERROR(Compare(planned.problem.problem, document, console));
     }
+    if (buffers_) document["plan"] = PlanDocument(planned.viewed.front());
     ASHLAR_RETURN_IF_ERROR(console.Write(document));
     if (!capacity() || planned.result.plan.arena <= *capacity()) return absl::OkStatus();
     const memory::PlanResult& r = planned.result;
@@ -450,7 +502,7 @@ class PlanCommand final : public Command {
   PlanningFlags planning_;
   WorkspaceSource workspace_ = WorkspaceSource::kKernel;
   int64_t capacity_ = 0;
-  bool frontier_ = false;
+  bool frontier_ = false, buffers_ = false;
   std::string compare_, output_, tile_info_, diff_;
   PlanFormat format_ = PlanFormat::kTable;
 };

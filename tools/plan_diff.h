@@ -6,12 +6,14 @@
 
 #include "runtime/plan/recorded_plan.h"
 #include "tools/json_output.h"
+#include "viewer/viewed_plan.h"
 
 namespace ashlar {
 
 struct NamedPlan {
   std::string name;  // of the file
   RecordedPlan plan;
+  ViewedPlan view;
 };
 
 // Pools, bound, proof, steps and expected time of both, then the largest chunks at the peak of

@@ -8,6 +8,7 @@
 #include "graph/status.h"
 #include "memory/svg.h"
 #include "tools/model.h"
+#include "viewer/plan_page.h"
 
 namespace ashlar {
 namespace {
@@ -21,17 +22,6 @@ absl::Status WritePicture(const PlannedBuffers& planned, std::ostream& out) {
   options.workspaces = planned.workspaces;
   options.lower_bound = planned.result.lower_bound;
   return memory::WriteSvg(planned.problem.problem, planned.result.plan, options, out);
-}
-
-absl::Status WriteHtml(const PlannedBuffers& planned, const std::string& table, std::ostream& out) {
-  const std::string title = memory::EscapeXml(planned.title);
-  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>" << title
-      << "</title>\n<style>body{font-family:sans-serif;margin:2em}svg{max-width:100%;height:auto}"
-         "</style></head>\n<body>\n<h1>"
-      << title << "</h1>\n";
-  ASHLAR_RETURN_IF_ERROR(WritePicture(planned, out));
-  out << "\n<pre>" << memory::EscapeXml(table) << "</pre>\n</body>\n</html>\n";
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -67,8 +57,7 @@ absl::StatusOr<std::string> PlanFile(const PlannedBuffers& planned, PlanFormat f
       ASHLAR_RETURN_IF_ERROR(WritePicture(planned, out));
       break;
     case PlanFormat::kHtml:
-      ASHLAR_RETURN_IF_ERROR(WriteHtml(planned, table, out));
-      break;
+      return PlanPage(planned.viewed);
   }
   return std::move(out).str();
 }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "memory/csv.h"
 #include "memory/planner.h"
+#include "viewer/viewed_plan.h"
 
 namespace ashlar {
 
@@ -27,10 +28,11 @@ struct PlannedBuffers {
   std::vector<bool> workspaces;    // whether a buffer is a kernel's workspace; empty: none is
   memory::PlanResult result;
   std::string title;
-  std::string plan_text;  // the file of kPlan, which is of models only
+  std::string plan_text;           // the file of kPlan, which is of models only
+  std::vector<ViewedPlan> viewed;  // what kHtml shows: the plan, and another beside it
 };
 
-// The file's content. `table` is that of kTable, and stands under the picture in HTML.
+// The file's content. `table` is that of kTable.
 absl::StatusOr<std::string> PlanFile(const PlannedBuffers& planned, PlanFormat format,
                                      const std::string& table);
 

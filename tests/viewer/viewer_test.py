@@ -1,0 +1,426 @@
+#!/usr/bin/env python3
+"""The viewer in a real browser: what it shows against what follows from the document, computed here.
+
+usage: viewer_test.py ASHLAR SHARED [--million]    exit 0: all is true, 77: Chromium or its driver is missing
+
+--million: a plan of a million buffers, too, and the times of frames, which say nothing on a busy machine.
+"""
+import csv
+import io
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import browser
+
+PLANS = re.compile(r'(<script type="application/json" id="plans">)(.*?)(</script>)', re.DOTALL)
+EVIL = "</script><img src=x onerror=window.evil=1><script>window.evil=1</script>"
+
+
+def plans_in(page):
+    return json.loads(PLANS.search(page.read_text()).group(2))
+
+
+def page_with(page, plans, path):
+    """A copy of a page with other plans in it."""
+    text = json.dumps(plans).replace("<", "\\u003c")
+    path.write_text(PLANS.sub(lambda found: found.group(1) + text + found.group(3), page.read_text()))
+    return path
+
+
+def rows(plan):
+    """The buffers of a plan, as dictionaries."""
+    columns = plan["buffers"]
+    return [dict(zip(columns, values), index=i) for i, values in enumerate(zip(*columns.values()))]
+
+
+def covered(buffers):
+    """Bytes that at least one of the buffers holds."""
+    sum_, reached = 0, -1
+    for buffer in sorted(buffers, key=lambda b: b["offset_bytes"]):
+        end = buffer["offset_bytes"] + buffer["size_bytes"]
+        sum_ += max(0, end - max(reached, buffer["offset_bytes"]))
+        reached = max(reached, end)
+    return sum_
+
+
+def live(plan, step):
+    return [b for b in rows(plan) if b["size_bytes"] > 0 and b["first_step"] <= step < b["end_step"]]
+
+
+def first_fit(count, seed=1):
+    """A plan of many buffers: rows of boxes of one height, so that nothing overlaps."""
+    rand = random.Random(seed)
+    buffers = {name: [] for name in ("name", "kind", "first_step", "end_step", "offset_bytes", "size_bytes", "alignment_bytes")}
+    height, line, step, lines = 4096, 0, 0, max(10, round(count ** 0.5 / 3))
+    for i in range(count):
+        length = 1 + rand.randrange(20)
+        if step + length > count // lines * 11:
+            line, step = line + 1, 0
+        for name, value in (("name", f"b{i}"), ("kind", 0), ("first_step", step), ("end_step", step + length),
+                            ("offset_bytes", line * height), ("size_bytes", height - rand.randrange(height // 2)), ("alignment_bytes", 1)):
+            buffers[name].append(value)
+        step += length
+    return buffers
+
+
+class ViewerTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.context = browser.browser()
+        cls.browser = cls.context.__enter__()
+        cls.addClassCleanup(cls.context.__exit__, None, None, None)
+        temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temporary.cleanup)
+        cls.folder = pathlib.Path(temporary.name)
+        cls.ashlar("zoo", "squeezenet", "--image", "64", "-o", "model.ash")
+        cls.page = cls.folder / "plan.html"
+        cls.ashlar("plan", "model.ash", "--threads", "1", "-o", "plan.html")
+        cls.tiled = cls.folder / "tiled.html"
+        cls.ashlar("plan", "model.ash", "--threads", "1", "--processor", "avx2/32K/512K", "--memory-budget", "min", "-o", "tiled.html")
+        cls.browser.size(1300, 900)
+
+    @classmethod
+    def ashlar(cls, *arguments):
+        subprocess.run([COMMAND, *arguments, "-q"], cwd=cls.folder, check=True, stdout=subprocess.DEVNULL)
+
+    def open(self, page, fragment=""):
+        self.browser.requests()
+        self.browser.log("browser")
+        self.browser.open(page, fragment)
+        self.settle()
+        return plans_in(page)
+
+    def settle(self):
+        self.browser.run("await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));")
+
+    def tearDown(self):
+        severe = [entry["message"] for entry in self.browser.log("browser") if entry["level"] == "SEVERE"]
+        self.assertEqual(severe, [])
+        asked = [address for address in self.browser.requests() if not address.startswith("data:") and address != "about:blank"]
+        self.assertEqual({address.split("#")[0] for address in asked} - {p.as_uri() for p in self.folder.glob("*.html")}, set())
+
+    def center_of(self, buffer):
+        """Where the middle of a box is, in pixels of the window, and in those of the picture."""
+        return self.browser.run("""
+            const {app} = ashlar, {plan} = app, {camera, over} = app.pictures[0], {left, top} = over.getBoundingClientRect();
+            const x = Math.round(camera.toX((plan.first[arguments[0]] + plan.end[arguments[0]]) / 2));
+            const y = Math.round(camera.toY(plan.offset[arguments[0]] + plan.size[arguments[0]] / 2));
+            return [left + x, top + y, x, y];""", buffer)
+
+    def table(self, caption):
+        return self.browser.run("""
+            const found = [...document.querySelectorAll('table')].find(table => table.caption.textContent.includes(arguments[0]));
+            return [...found.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.title));""", caption)
+
+    def test_a_hovered_box_says_what_it_is(self):
+        plan, = self.open(self.page)
+        buffer = max(rows(plan), key=lambda b: b["size_bytes"] * (b["end_step"] - b["first_step"]))
+        x, y, _, _ = self.center_of(buffer["index"])
+        self.browser.pointer({"type": "pointerMove", "x": round(x), "y": round(y), "duration": 0})
+        tip = self.browser.run("return document.getElementById('tip').textContent")
+        self.assertEqual(tip.splitlines()[0], buffer["name"])
+        digits = tip.replace("\u202f", "")
+        self.assertIn(f"{buffer['size_bytes']} bytes", digits)
+        self.assertIn(f"at {buffer['offset_bytes']}", digits)
+        self.assertIn(f"steps {buffer['first_step']} to {buffer['end_step'] - 1}", digits)
+        self.assertIn(plan["steps"]["type"][buffer["first_step"]], tip)
+
+    def test_a_click_on_a_step_lists_what_lives_then(self):
+        plan, = self.open(self.page)
+        buffer = max(rows(plan), key=lambda b: b["size_bytes"] * (b["end_step"] - b["first_step"]))
+        x, y, _, _ = self.center_of(buffer["index"])
+        self.browser.pointer({"type": "pointerMove", "x": round(x), "y": round(y), "duration": 0},
+                             {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0})
+        step, chosen = self.browser.run("return [ashlar.app.step, ashlar.app.buffer]")
+        self.assertEqual(chosen, buffer["index"])
+        self.assertIn(step, range(buffer["first_step"], buffer["end_step"]))
+        expected = sorted(live(plan, step), key=lambda b: (-b["size_bytes"], b["index"]))
+        self.assertEqual([row[0] for row in self.table("live at step")], [b["name"] for b in expected])
+        self.assertEqual([row[2].replace("\u202f", "") for row in self.table("live at step")],
+                         [str(b["offset_bytes"]) for b in expected])
+        text = self.browser.run("return document.getElementById('details').textContent").replace("\u202f", "")
+        self.assertIn(f"live{covered(expected)} bytes", text)
+
+    def test_live_bytes_are_those_of_the_document_at_every_step(self):
+        for page in (self.page, self.tiled):
+            for index, plan in enumerate(self.open(page)):
+                steps = range(max(plan["buffers"]["end_step"]))
+                shown = self.browser.run("return arguments[1].map(step => ashlar.app.plans[arguments[0]].live.at(step))",
+                                         index, list(steps))
+                self.assertEqual(shown, [covered(live(plan, step)) for step in steps], page.name)
+                self.assertEqual(max(shown), plan["lower_bound_bytes"])
+                self.assertEqual(shown[plan["bottleneck_step"]], plan["lower_bound_bytes"])
+
+    def test_a_click_on_a_head_sorts_the_table(self):
+        self.open(self.page)
+        self.browser.run("[...document.querySelectorAll('th button')].filter(b => b.textContent === 'name').at(-1).click()")
+        names = [row[0] for row in self.table("all buffers")]
+        self.assertEqual(names, sorted(names))
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('th')].filter(h => h.ariaSort).map(h => h.ariaSort)"),
+                         ["ascending"])
+
+    def test_searches_find_what_they_say(self):
+        plan, = self.open(self.page)
+        names = plan["steps"]
+        cases = {
+            "conv": lambda b: "conv" in b["name"].lower(),
+            ">64KiB": lambda b: b["size_bytes"] > 65536,
+            "<=0.1MB": lambda b: b["size_bytes"] <= 100000,
+            "@5": lambda b: b["first_step"] <= 5 < b["end_step"],
+            "type:pool >=1": lambda b: "pool" in names["type"][b["first_step"]].lower() and b["size_bytes"] >= 1,
+            "kind:workspace": lambda b: plan["kinds"][b["kind"]] == "workspace",
+            "no such name": lambda b: False,
+        }
+        for query, holds in cases.items():
+            expected = [b["index"] for b in rows(plan) if holds(b)]
+            self.assertEqual(self.browser.run("ashlar.app.search(arguments[0]); return ashlar.app.found.list", query), expected, query)
+            self.assertIn(f"{len(expected)} found", self.browser.run("return document.getElementById('found').textContent"))
+
+    def test_the_wheel_zooms_where_the_pointer_is(self):
+        self.open(self.page)
+        where = "const {camera, over} = ashlar.app.pictures[0], {left, top} = over.getBoundingClientRect();" \
+                "return [camera.toStep(arguments[0] - left), camera.toByte(arguments[1] - top), camera.stepWidth]"
+        before = self.browser.run(where, 500, 300)
+        for delta in (-200, -120, 90):
+            self.browser.wheel(500, 300, delta)
+            after = self.browser.run(where, 500, 300)
+            self.assertAlmostEqual(after[0], before[0], places=3)
+            self.assertAlmostEqual(after[1], before[1], delta=1)
+        self.assertGreater(after[2], 1.2 * before[2])
+        self.browser.keys("0")
+        self.assertEqual(self.browser.run(where, 500, 300), before)
+
+    def test_keys_do_what_their_list_says(self):
+        plan, = self.open(self.page)
+        state = "const {app} = ashlar; return [app.step, app.buffer, app.pictures[0].camera.stepWidth, document.activeElement.id]"
+        step, _, width, _ = self.browser.run(state)
+        self.assertEqual(step, plan["bottleneck_step"])
+        self.browser.keys("\ue014")
+        self.assertEqual(self.browser.run(state)[0], step + 1)
+        self.browser.keys("\ue012\ue012+")
+        self.assertEqual(self.browser.run(state)[0], step - 1)
+        self.assertGreater(self.browser.run(state)[2], width)
+        self.browser.keys("b")
+        self.assertEqual(self.browser.run(state)[0], step)
+        self.browser.keys("/")
+        self.assertEqual(self.browser.run(state)[3], "search")
+        self.browser.keys("conv")
+        time.sleep(0.3)
+        found = self.browser.run("return ashlar.app.found.list")
+        self.assertTrue(found)
+        self.browser.keys("\ue00cnn")
+        self.assertEqual(self.browser.run(state)[1], found[1])
+        self.browser.keys("p")
+        self.assertEqual(self.browser.run(state)[1], found[0])
+        self.browser.keys("\ue00c")
+        self.assertEqual(self.browser.run(state)[:2], [None, -1])
+
+    def test_two_plans_are_compared(self):
+        a, b = self.open(self.tiled)
+        self.assertGreater(b["arena_bytes"], a["arena_bytes"])
+        sums = self.browser.run("return ashlar.app.comparison.sums()")
+        of_b = {}
+        for row in rows(b):
+            of_b.setdefault(row["name"], row)
+        expected = {"same": [], "moved": [], "resized": [], "onlyA": [], "onlyB": []}
+        seen = set()
+        for row in rows(a):
+            other = of_b.get(row["name"])
+            if other is None or other["index"] in seen:
+                expected["onlyA"].append(row["index"])
+                continue
+            seen.add(other["index"])
+            kind = "resized" if row["size_bytes"] != other["size_bytes"] else \
+                   "moved" if row["offset_bytes"] != other["offset_bytes"] else "same"
+            expected[kind].append(row["index"])
+        expected["onlyB"] = [row["index"] for row in rows(b) if row["index"] not in seen]
+        self.assertEqual({name: sorted(sums[name]) for name in expected}, expected)
+        # A step of a tile is linked with the operator that it is a part of.
+        step = next(i for i, part in enumerate(a["steps"]["part"]) if part and not re.search(":", a["steps"]["name"][i]))
+        other = self.browser.run("return ashlar.app.comparison.step(arguments[0])", step)
+        self.assertEqual(b["steps"]["name"][other], re.sub(r"(/[\d,]+)+$", "", a["steps"]["name"][step]))
+        # The wheel moves both; 'x' changes their places.
+        self.browser.wheel(400, 300, -300)
+        spans = self.browser.run("return ashlar.app.pictures.map(({camera, plan}) => (camera.x1 - camera.x0) / (plan.last - plan.begin))")
+        self.assertAlmostEqual(spans[0], spans[1], places=6)
+        self.assertLess(spans[0], 0.9)
+        self.browser.keys("x")
+        self.assertEqual(self.browser.run("return ashlar.app.plan.arena"), b["arena_bytes"])
+
+    def test_a_recorded_run_is_beside_our_plan(self):
+        dump = SHARED / "data/megengine-resnet50-b10.profile.json"
+        if not dump.exists():
+            self.skipTest(f"without {dump}")
+        self.ashlar("inspect", str(dump), "--own-plan", "own.html")
+        ours, recorded = self.open(self.folder / "own.html")
+        self.assertEqual((ours["arena_bytes"], recorded["arena_bytes"]), (72272896, 102443008))
+        self.assertEqual(recorded["planner"], "recorded")
+        self.assertTrue(any(ms for ms in recorded["steps"]["ms"]))
+        self.assertEqual(self.browser.run("return ashlar.app.plans.map(plan => plan.live.peak)"),
+                         [ours["lower_bound_bytes"], recorded["lower_bound_bytes"]])
+        self.ashlar("plan", str(dump), "-o", "dump.html")
+        self.assertEqual(plans_in(self.folder / "dump.html")[1], recorded)
+
+    def test_the_view_is_saved_as_svg(self):
+        plan, = self.open(self.page)
+        svg = self.browser.run("return ashlar.svgOf(ashlar.app.pictures[0], ashlar.app.colors[0])")
+        root = xml.etree.ElementTree.fromstring(svg)
+        titles = [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")]
+        shown = {title.splitlines()[0] for title in titles}
+        largest = sorted(rows(plan), key=lambda b: -b["size_bytes"] * (b["end_step"] - b["first_step"]))[:20]
+        self.assertEqual([b["name"] for b in largest if b["name"] not in shown], [])
+
+    def test_anybodys_buffers_are_opened(self):
+        self.open(self.page)
+        opened = """
+            const file = new File([arguments[1]], arguments[0]), transfer = new DataTransfer();
+            transfer.items.add(file);
+            document.body.dispatchEvent(new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: transfer}));
+            await new Promise(done => setTimeout(done, 300));
+            const {app} = ashlar, {plan} = app;
+            return {title: plan.title, arena: plan.arena, bound: plan.lowerBound, names: plan.names, offsets: [...plan.offset],
+                    message: document.getElementById('message').textContent, plans: app.plans.length};"""
+        got = self.browser.run(opened, "theirs.csv", 'id,lower,upper,size,offset\n"a,1",0,2,10,0\nb,1,3,20,16\nc,2,4,10,0\n')
+        self.assertEqual((got["title"], got["arena"], got["bound"], got["names"]), ("theirs.csv", 36, 30, ["a,1", "b", "c"]))
+        # Without offsets they are placed here.
+        got = self.browser.run(opened, "unplaced.csv", "id,lower,upper,size\na,0,2,10\nb,1,3,20\nc,2,4,10\n")
+        self.assertEqual((got["arena"], got["bound"], got["plans"]), (30, 30, 3))
+        for name, text, message in (("bad.csv", "id,lower\na,1\n", "no column upper"), ("bad.json", "{}", "no plan's document"),
+                                    ("bad.csv", "id,lower,upper,size\na,x,2,3\n", "row 2: lower is no number")):
+            got = self.browser.run(opened, name, text)
+            self.assertIn(message, got["message"])
+            self.assertEqual(got["plans"], 3)
+        # What the command writes as CSV and JSON is the same plan.
+        self.ashlar("plan", "model.ash", "--threads", "1", "-o", "plan.csv", "--json=plan.json", "--buffers")
+        plan, = plans_in(self.page)
+        self.assertEqual(json.loads((self.folder / "plan.json").read_text())["plan"], plan)
+        for name in ("plan.csv", "plan.json", "plan.html"):
+            got = self.browser.run(opened, name, (self.folder / name).read_text())
+            self.assertEqual((got["message"], got["arena"], got["bound"], got["offsets"]),
+                             ("", plan["arena_bytes"], plan["lower_bound_bytes"], plan["buffers"]["offset_bytes"]), name)
+        saved = list(csv.DictReader(io.StringIO(self.browser.run("return ashlar.csvOf(ashlar.app.plan)"))))
+        self.assertEqual([int(row["offset"]) for row in saved], plan["buffers"]["offset_bytes"])
+        self.assertEqual([row["name"] for row in saved], plan["buffers"]["name"])
+
+    def test_a_link_comes_back_to_the_view(self):
+        plan, = self.open(self.page, "#step=7&buffer=3&find=conv&color=size&x=2,20")
+        state = "const {app} = ashlar, {camera} = app.pictures[0];" \
+                "return [app.step, app.buffer, app.query, app.coloring, camera.x0, camera.x1]"
+        self.assertEqual(self.browser.run(state), [7, 3, "conv", "size", 2, 20])
+        time.sleep(0.5)
+        fragment = self.browser.run("return location.hash")
+        self.open(self.page, fragment)
+        self.assertEqual(self.browser.run(state), [7, 3, "conv", "size", 2, 20])
+        self.open(self.page, "#step=-5&buffer=1e9&color=toString&x=a,b&plan=7")
+        self.assertEqual(self.browser.run(state)[:2], [plan["bottleneck_step"], -1])
+
+    def test_names_are_text_wherever_they_stand(self):
+        plan = plans_in(self.page)[0]
+        plan["title"] = EVIL
+        plan["buffers"]["name"] = [EVIL + str(i) for i in range(len(plan["buffers"]["name"]))]
+        for column in ("name", "type", "kernel", "part"):
+            plan["steps"][column] = [EVIL] * len(plan["steps"]["name"])
+        plan["kinds"] = [EVIL] * 3
+        other = json.loads(json.dumps(plan))
+        other["buffers"]["offset_bytes"] = [offset + 64 for offset in other["buffers"]["offset_bytes"]]
+        page = page_with(self.page, [plan, other], self.folder / "evil.html")
+        self.open(page, "#find=" + "img")
+        x, y, _, _ = self.center_of(max(range(len(plan["buffers"]["name"])), key=lambda i: plan["buffers"]["size_bytes"][i]))
+        self.browser.pointer({"type": "pointerMove", "x": round(x), "y": round(y), "duration": 0},
+                             {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0})
+        self.assertEqual(self.browser.run("return [window.evil ?? null, document.images.length, document.title]"), [None, 0, EVIL])
+        xml.etree.ElementTree.fromstring(self.browser.run("return ashlar.svgOf(ashlar.app.pictures[0], ashlar.app.colors[0])"))
+
+    def test_light_and_dark_have_different_paper(self):
+        self.open(self.page)
+        pixel = "const {base} = ashlar.app.pictures[0]; return [...base.getContext('2d').getImageData(3, 3, 1, 1).data.slice(0, 3)]"
+        seen = []
+        for scheme in ("light", "dark"):
+            self.browser.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            self.settle()
+            seen.append(self.browser.run(pixel))
+        self.browser.command("Emulation.setEmulatedMedia", features=[])
+        self.assertGreater(min(seen[0]), 200)
+        self.assertLess(max(seen[1]), 60)
+
+    def test_the_picture_is_not_blank(self):
+        self.open(self.page)
+        colors = self.browser.run("""
+            const {base} = ashlar.app.pictures[0], {data} = base.getContext('2d').getImageData(0, 0, base.width, base.height);
+            return new Set(new Uint32Array(data.buffer)).size""")
+        self.assertGreater(colors, 10)
+        self.assertGreater(len(self.browser.screenshot()), 20_000)
+
+    def test_screen_readers_have_tables_and_names(self):
+        plan, = self.open(self.page)
+        self.assertEqual(len(self.table("all buffers")), min(100, sum(size > 0 for size in plan["buffers"]["size_bytes"])))
+        nameless = self.browser.run("""
+            const named = e => e.textContent.trim() || e.ariaLabel || e.title || e.labels?.length;
+            return [...document.querySelectorAll('button, select, input:not([hidden]), canvas[role], section, aside')]
+                .filter(e => !named(e)).map(e => e.outerHTML)""")
+        self.assertEqual(nameless, [])
+
+    def many(self, count):
+        plan = plans_in(self.page)[0]
+        plan.update(buffers=first_fit(count), title=f"{count} buffers", bottleneck_step=0)
+        for name in ("relations", "steps", "reads", "views"):
+            plan[name] = {column: [] for column in plan[name]}
+        columns = plan["buffers"]
+        plan["arena_bytes"] = max(map(sum, zip(columns["offset_bytes"], columns["size_bytes"])))
+        start = time.monotonic()
+        self.open(page_with(self.page, [plan], self.folder / f"{count}.html"))
+        return plan, time.monotonic() - start
+
+    # Milliseconds of a frame's drawing, as the page measures them, while it zooms in and out.
+    ZOOM = """
+        const {app} = ashlar, {camera} = app.pictures[0];
+        performance.clearMeasures();
+        for (let i = 0; i < 120; ++i) {
+          const factor = i < 60 ? 0.99 : 1 / 0.99;
+          camera.zoom(500, 300, factor, factor);
+          app.draw();
+          await new Promise(requestAnimationFrame);
+        }
+        const times = performance.getEntriesByName('draw').map(entry => entry.duration).sort((a, b) => a - b);
+        return {frames: times.length, middle: times[times.length >> 1], most: times.at(-1), boxes: app.pictures[0].boxes}"""
+
+    def test_thirty_thousand_boxes_are_drawn_at_once(self):
+        plan, _ = self.many(30_000)
+        drawn = self.browser.run("ashlar.app.fit(); ashlar.app.drawNow(); const {boxes, nodes} = ashlar.app.pictures[0]; return [boxes, nodes]")
+        self.assertEqual(drawn, [30_000, 0])
+        times = self.browser.run(self.ZOOM)
+        print(f"30,000 buffers: {times}")
+        if MILLION:
+            self.assertLess(times["middle"], 1000 / 60)
+        # What is under the pointer is found by the tree as by looking at all.
+        for i in (5, 1234, 29_999):
+            self.assertEqual(self.browser.run("""
+                const {plan} = ashlar.app, i = arguments[0];
+                return plan.tree.at(plan.first[i] + .25, plan.offset[i] + plan.size[i] / 2)""", i), i)
+
+    def test_a_million_buffers_open(self):
+        if not MILLION:
+            self.skipTest("asked for by --million")
+        plan, seconds = self.many(1_000_000)
+        drawn = self.browser.run("const {boxes, nodes} = ashlar.app.pictures[0]; return {boxes, nodes}")
+        times = self.browser.run(self.ZOOM)
+        print(f"1,000,000 buffers: open in {seconds:.1f} s, {drawn}, {times}")
+        self.assertLess(seconds, 10)
+
+
+if __name__ == "__main__":
+    if missing := browser.missing():
+        print(f"skipped: {missing} is not installed (Debian: chromium, chromium-driver)")
+        sys.exit(77)
+    MILLION = "--million" in sys.argv
+    COMMAND, SHARED = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2])
+    unittest.main(argv=sys.argv[:1] + [a for a in sys.argv[3:] if a != "--million"])

@@ -1,0 +1,15 @@
+// Colors of the page, as the style sheet has them now.
+const THEMES = ["", "light", "dark"];
+const CSS_COLORS = ["paper", "panel", "ink", "faint", "line", "edge", "accent", "arena", "bound", "budget", "mark"];
+
+function themeOf(root) {
+  const style = getComputedStyle(root);
+  const css = Object.fromEntries(CSS_COLORS.map(name => [name, style.getPropertyValue(`--${name}`).trim()]));
+  return {css, paper: rgbOf(css.paper), ink: rgbOf(css.ink), edge: rgbOf(css.edge)};
+}
+
+// The next of light, dark, and what the system has.
+function nextTheme(root) {
+  const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "") + 1) % THEMES.length];
+  if (next) root.dataset.theme = next; else delete root.dataset.theme;
+}

@@ -1,0 +1,104 @@
+// Which boxes are in a window: a packed R-tree (Kamel and Faloutsos 1993, with Morton order for
+// Hilbert's). A node knows how full it is and its largest box, which is all that is drawn of it
+// where it is small.
+const FAN_OUT = 16;
+
+// Bits of a number with a zero between each two.
+function spread(bits) {
+  let wide = 0;
+  for (let bit = 0; bit < 16; ++bit) wide += ((bits >> bit) & 1) * 4 ** bit;
+  return wide;
+}
+const SPREAD = Float64Array.from({length: 256}, (_, byte) => spread(byte));
+const spread16 = bits => SPREAD[bits >> 8] * 65536 + SPREAD[bits & 255];
+
+class Tree {
+  constructor(plan) {
+    this.plan = plan;
+    this.order = Tree.orderOf(plan);
+    this.levels = [];
+    for (let below = this.order.length; below > 0; below = this.levels.at(-1).count) {
+      this.levels.push(this.levelOver(below));
+      if (this.levels.at(-1).count === 1) break;
+    }
+  }
+
+  // Boxes that have bytes, near ones near one another.
+  static orderOf({count, first, end, offset, size, begin, last, top}) {
+    const keys = new Float64Array(count);
+    const room = 2 ** Math.ceil(Math.log2(Math.max(2, count)));
+    const shift = 2 ** Math.max(0, Math.log2(room) - 21);
+    const x = 32767.5 / (last - begin), y = 32767.5 / top;
+    let boxes = 0;
+    for (let i = 0; i < count; ++i) {
+      if (size[i] === 0) continue;
+      const column = (first[i] + end[i] - 2 * begin) * x, row = (2 * offset[i] + size[i]) * y;
+      const code = spread16(column & 65535) + 2 * spread16(Math.min(row, 65535) & 65535);
+      keys[boxes++] = Math.floor(code / shift) * room + i;
+    }
+    return Uint32Array.from(keys.subarray(0, boxes).sort(), key => key % room);
+  }
+
+  // The level of nodes over so many boxes, or nodes.
+  levelOver(below) {
+    const {first, end, offset, size} = this.plan, inner = this.levels.at(-1);
+    const count = Math.ceil(below / FAN_OUT);
+    const level = {count, below, x0: new Float64Array(count).fill(Infinity), x1: new Float64Array(count).fill(-Infinity),
+                   y0: new Float64Array(count).fill(Infinity), y1: new Float64Array(count).fill(-Infinity),
+                   area: new Float64Array(count), largest: new Uint32Array(count)};
+    for (let child = 0; child < below; ++child) {
+      const node = child >> 4, i = inner ? inner.largest[child] : this.order[child];
+      const x0 = inner ? inner.x0[child] : first[i], x1 = inner ? inner.x1[child] : end[i];
+      const y0 = inner ? inner.y0[child] : offset[i], y1 = inner ? inner.y1[child] : offset[i] + size[i];
+      if (x0 < level.x0[node]) level.x0[node] = x0;
+      if (x1 > level.x1[node]) level.x1[node] = x1;
+      if (y0 < level.y0[node]) level.y0[node] = y0;
+      if (y1 > level.y1[node]) level.y1[node] = y1;
+      level.area[node] += inner ? inner.area[child] : (x1 - x0) * (y1 - y0);
+      const before = level.largest[node];
+      if (child % FAN_OUT === 0 || (end[i] - first[i]) * size[i] > (end[before] - first[before]) * size[before]) {
+        level.largest[node] = i;
+      }
+    }
+    return level;
+  }
+
+  // Calls box(i) for what lies in the window {x0, x1, y0, y1}, and where blur is given
+  // blur(node, level) instead for nodes narrower than `width` steps and lower than `height` bytes.
+  visit(window, box, width = 0, height = 0, blur = null) {
+    if (this.levels.length === 0) return;
+    const {first, end, offset, size} = this.plan, {x0, x1, y0, y1} = window;
+    const stack = [this.levels.length - 1, 0];
+    while (stack.length > 0) {
+      const node = stack.pop(), depth = stack.pop(), level = this.levels[depth];
+      if (level.x0[node] >= x1 || level.x1[node] <= x0 || level.y0[node] >= y1 || level.y1[node] <= y0) continue;
+      if (blur) {
+        // The lowest nodes also where each of their boxes has two or three pixels.
+        const x = (level.x1[node] - level.x0[node]) / width, y = (level.y1[node] - level.y0[node]) / height;
+        if ((x < 1 && y < 1) || (depth === 0 && x < 6 && y < 6 && x * y < 5)) {
+          blur(node, level);
+          continue;
+        }
+      }
+      const to = Math.min(level.below, (node + 1) * FAN_OUT);
+      for (let child = node * FAN_OUT; child < to; ++child) {
+        if (depth > 0) {
+          stack.push(depth - 1, child);
+          continue;
+        }
+        const i = this.order[child];
+        if (first[i] < x1 && end[i] > x0 && offset[i] < y1 && offset[i] + size[i] > y0) box(i);
+      }
+    }
+  }
+
+  // The smallest box over a step and a byte; -1: none.
+  at(step, byte) {
+    let found = -1;
+    const {first, end, size} = this.plan, area = i => (end[i] - first[i]) * size[i];
+    this.visit({x0: step, x1: step + 1e-3, y0: byte, y1: byte + 1e-3}, i => {
+      if (found < 0 || area(i) < area(found)) found = i;
+    });
+    return found;
+  }
+}

@@ -1,0 +1,119 @@
+#include "viewer/viewed_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/plan/time_estimate.h"
+
+namespace ashlar {
+namespace {
+
+// Where each node stands in the order; -1: nowhere.
+std::vector<int> StepOfNode(const PlannedGraph& planned) {
+  std::vector<int> steps(planned.graph.nodes().size(), -1);
+  for (size_t step = 0; step < planned.schedule.order.size(); ++step) {
+    steps[planned.schedule.order[step]] = static_cast<int>(step);
+  }
+  return steps;
+}
+
+void AddReads(const PlannedGraph& planned, ViewedPlan& view) {
+  const std::vector<int> step_of = StepOfNode(planned);
+  for (size_t s = 0; s < planned.model.storages.size(); ++s) {
+    const int buffer = planned.lifetimes.storage_buffer[s];
+    if (buffer < 0) continue;
+    for (const int node : planned.model.storages[s].readers) {
+      if (step_of[node] >= 0) view.reads.push_back({buffer, step_of[node]});
+    }
+  }
+  std::sort(view.reads.begin(), view.reads.end(), [](const ViewedRead& a, const ViewedRead& b) {
+    return std::pair(a.buffer, a.step) < std::pair(b.buffer, b.step);
+  });
+}
+
+void AddViews(const PlannedGraph& planned, ViewedPlan& view) {
+  for (size_t var = 0; var < planned.model.views.size(); ++var) {
+    const VarView& place = planned.model.views[var];
+    if (place.storage < 0) continue;
+    const int buffer = planned.lifetimes.storage_buffer[place.storage];
+    if (buffer < 0 || planned.model.storages[place.storage].owner == static_cast<int>(var)) {
+      continue;
+    }
+    const Var& tensor = planned.graph.var(static_cast<int>(var));
+    view.views.push_back({buffer, tensor.name, place.offset, tensor.type.bytes()});
+  }
+  std::stable_sort(view.views.begin(), view.views.end(),
+                   [](const ViewedView& a, const ViewedView& b) { return a.buffer < b.buffer; });
+}
+
+void AddTimes(const PlannedGraph& planned, ViewedPlan& view) {
+  const ProcessorSpeed speed =
+      SpeedOf(*planned.device, planned.wishes.processor, planned.wishes.threads);
+  for (size_t step = 0; step < view.steps.size(); ++step) {
+    const int node = planned.schedule.order[step];
+    if (planned.kernels[node] == nullptr) continue;
+    view.steps[step].ms = EstimateOperator(planned.graph, planned.model, node, speed);
+  }
+}
+
+}  // namespace
+
+ViewedPlan ViewOf(const memory::Problem& problem, const memory::PlanResult& result,
+                  std::vector<std::string> names, std::string title) {
+  ViewedPlan view;
+  view.title = std::move(title);
+  view.problem = problem;
+  view.offsets = result.plan.offsets;
+  view.names = std::move(names);
+  if (view.names.empty()) {
+    for (const memory::Buffer& buffer : problem.buffers) {
+      view.names.push_back(absl::StrCat("buffer ", buffer.id));
+    }
+  }
+  view.arena = result.plan.arena;
+  view.lower_bound = result.lower_bound;
+  view.proven = std::max(result.lower_bound, result.plan.proven_bound);
+  view.bottleneck_step = result.bottleneck_step;
+  view.proof = result.proof;
+  view.planner = result.plan.planner;
+  return view;
+}
+
+ViewedPlan ViewOf(const RecordedPlan& record, std::string title) {
+  ViewedPlan view;
+  view.title = std::move(title);
+  view.problem = record.problem();
+  for (const RecordedChunk& chunk : record.chunks) {
+    view.offsets.push_back(chunk.buffer.offset.value_or(0));
+    view.names.push_back(chunk.name);
+    view.kinds.push_back(chunk.kind);
+  }
+  for (const RecordedStep& step : record.steps) {
+    view.steps.push_back({step.name, step.type, step.kernel, step.workspace_bytes});
+  }
+  view.arena = record.arena;
+  view.lower_bound = record.lower_bound;
+  view.proven = std::max(record.lower_bound, record.proven_bound);
+  view.weights = record.weights;
+  view.inputs = record.inputs;
+  view.outputs = record.outputs;
+  view.bottleneck_step = record.bottleneck_step;
+  view.proof = record.proof();
+  view.planner = record.found_by;
+  view.tile = record.wishes.tiles.ToString();
+  return view;
+}
+
+ViewedPlan ViewOf(const RecordedPlan& record, const PlannedGraph& planned, std::string title) {
+  ViewedPlan view = ViewOf(record, std::move(title));
+  view.problem = planned.lifetimes.problem;  // a chunk may lie inside of several
+  view.passes = planned.passes;
+  if (planned.wishes.budget) view.budget = planned.wishes.budget->bytes;
+  AddReads(planned, view);
+  AddViews(planned, view);
+  AddTimes(planned, view);
+  return view;
+}
+
+}  // namespace ashlar
