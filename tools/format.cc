@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -50,6 +51,10 @@ std::string FormatName(absl::string_view name, size_t width) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); }, '?');
   return text;
+}
+
+std::string FileName(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
 }
 
 }  // namespace ashlar

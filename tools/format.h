@@ -28,6 +28,9 @@ std::string FormatPercent(double ratio);
 // is cut off is marked by "...".
 std::string FormatName(absl::string_view name, size_t width = 60);
 
+// "model.onnx" of "folder/model.onnx".
+std::string FileName(const std::string& path);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_TOOLS_FORMAT_H_

@@ -57,13 +57,13 @@ absl::Status WritePlan(const std::string& path, const PlannedBuffers& planned) {
 }
 
 absl::StatusOr<PlannedBuffers> BuffersOf(const Graph& graph, const PlannedGraph& planned,
-                                         const std::string& title) {
+                                         const std::string& path) {
   PlannedBuffers buffers;
   ASHLAR_ASSIGN_OR_RETURN(const RecordedPlan record, RecordPlan(graph, planned));
-  buffers.viewed = {ViewOf(record, planned, title)};
+  buffers.viewed = {ViewOf(record, planned, FileName(path) + ", planned")};
   buffers.problem.problem = planned.lifetimes.problem;
   buffers.result = planned.plan;
-  buffers.title = title;
+  buffers.title = path + ", planned";
   for (const memory::Buffer& buffer : planned.lifetimes.problem.buffers) {
     buffers.problem.ids.push_back(absl::StrCat(buffer.id));
   }
@@ -73,15 +73,16 @@ absl::StatusOr<PlannedBuffers> BuffersOf(const Graph& graph, const PlannedGraph&
 }
 
 absl::StatusOr<PlannedBuffers> BuffersOf(const ProfileRecording& recording,
-                                         const RecordedMemory& recorded, const std::string& title) {
+                                         const RecordedMemory& recorded, const std::string& path) {
   PlannedBuffers buffers;
-  ASHLAR_ASSIGN_OR_RETURN(ViewedPlan view, ViewOf(recording, recorded, title));
+  ASHLAR_ASSIGN_OR_RETURN(ViewedPlan view,
+                          ViewOf(recording, recorded, FileName(path) + ", recorded"));
   buffers.viewed.push_back(std::move(view));
   buffers.problem = recorded.placement;
   buffers.result.plan = recorded.plan;
   buffers.result.lower_bound = recorded.peak_bytes;
   buffers.names = recorded.names;
-  buffers.title = title;
+  buffers.title = path + ", recorded";
   return buffers;
 }
 
@@ -141,7 +142,7 @@ absl::Status InspectDump(const InspectDumpFlags& flags, Console& console) {
   row("recorded, without the input", recorded.union_without_input_bytes, "");
   if (!flags.recorded_plan.empty()) {
     ASHLAR_ASSIGN_OR_RETURN(const PlannedBuffers buffers,
-                            BuffersOf(*recording, recorded, flags.path + ", recorded"));
+                            BuffersOf(*recording, recorded, flags.path));
     ASHLAR_RETURN_IF_ERROR(WritePlan(flags.recorded_plan, buffers));
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::optional<Processor> processor, DefaultProcessor());
@@ -156,11 +157,10 @@ absl::Status InspectDump(const InspectDumpFlags& flags, Console& console) {
                                     {"proof", std::string(memory::ProofName(result.proof))}};
     const Means& means = plan.request.means;
     if (!flags.own_plan.empty() && means.workspace == WorkspaceSource::kRecorded && means.inplace) {
-      ASHLAR_ASSIGN_OR_RETURN(PlannedBuffers buffers,
-                              BuffersOf(*graph, *planned, flags.path + ", planned"));
+      ASHLAR_ASSIGN_OR_RETURN(PlannedBuffers buffers, BuffersOf(*graph, *planned, flags.path));
       // A page has the recorded placement beside it.
       ASHLAR_ASSIGN_OR_RETURN(ViewedPlan beside,
-                              ViewOf(*recording, recorded, flags.path + ", recorded"));
+                              ViewOf(*recording, recorded, FileName(flags.path) + ", recorded"));
       buffers.viewed.push_back(std::move(beside));
       ASHLAR_RETURN_IF_ERROR(WritePlan(flags.own_plan, buffers));
     }

@@ -1,6 +1,5 @@
 // ashlar plan: the memory plan of a model, or of buffers in a CSV file, without running.
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <utility>
@@ -40,11 +39,6 @@ std::string RatioToBound(const memory::PlanResult& result) {
   if (result.lower_bound == 0) return "1.00000";
   return absl::StrFormat(
       "%.5f", static_cast<double>(result.plan.arena) / static_cast<double>(result.lower_bound));
-}
-
-// What a page calls a plan.
-std::string FileName(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
 }
 
 std::string CheckPlanners(const std::string& list) {

@@ -41,6 +41,7 @@ function amountsOf(plans, valueOf, nameOf) {
 }
 
 const COLORINGS = {
+  __proto__: null,
   operator: {
     has: plan => plan.steps.type.length > 0,
     make: plans => categoriesOf(plans, (plan, i) => plan.typeOf(i)),

@@ -25,10 +25,16 @@ function watchPointer(app, picture) {
   };
   const boxAt = (x, y) => inside(x, y) ? plan.tree.at(camera.toStep(x), camera.toByte(y)) : -1;
 
+  // Exactly: an event's own offset is rounded.
+  const placeOf = ({clientX, clientY}) => {
+    const {left, top} = over.getBoundingClientRect();
+    return [clientX - left, clientY - top];
+  };
+
   over.addEventListener("wheel", event => {
     event.preventDefault();
     const lines = event.deltaMode === 1 ? 16 : 1, factor = WHEEL ** ((event.deltaY || event.deltaX) * lines);
-    camera.zoom(event.offsetX, event.offsetY, event.altKey ? 1 : factor, event.shiftKey ? 1 : factor);
+    camera.zoom(...placeOf(event), event.altKey ? 1 : factor, event.shiftKey ? 1 : factor);
     app.linkCameras(picture);
   }, {passive: false});
   over.addEventListener("pointerdown", event => {
@@ -38,7 +44,7 @@ function watchPointer(app, picture) {
   });
   over.addEventListener("pointermove", event => {
     if (from) {
-      const dx = event.offsetX - from.offsetX, dy = event.offsetY - from.offsetY;
+      const dx = event.clientX - from.clientX, dy = event.clientY - from.clientY;
       if (!dragged && Math.hypot(dx, dy) < DRAG) return;
       dragged = true;
       camera.pan(dx, dy);
@@ -46,7 +52,7 @@ function watchPointer(app, picture) {
       app.linkCameras(picture);
       return;
     }
-    const i = boxAt(event.offsetX, event.offsetY);
+    const i = boxAt(...placeOf(event));
     showTip(i < 0 ? "" : tipOf(plan, i), event.clientX, event.clientY);
     if (i === app.hovered && app.under === picture) return;
     app.hovered = i;
@@ -54,9 +60,8 @@ function watchPointer(app, picture) {
     app.drawOver();
   });
   over.addEventListener("pointerup", event => {
-    if (from && !dragged && inside(event.offsetX, event.offsetY)) {
-      choose(Math.floor(camera.toStep(event.offsetX)), boxAt(event.offsetX, event.offsetY));
-    }
+    const [x, y] = placeOf(event);
+    if (from && !dragged && inside(x, y)) choose(Math.floor(camera.toStep(x)), boxAt(x, y));
     from = null;
   });
   over.addEventListener("pointerleave", () => {
@@ -66,5 +71,5 @@ function watchPointer(app, picture) {
   });
   over.addEventListener("dblclick", () => app.fit());
   picture.curve.canvas.addEventListener("click",
-      event => choose(Math.floor(camera.toStep(Math.max(MARGIN.left, event.offsetX))), -1));
+      event => choose(Math.floor(camera.toStep(Math.max(MARGIN.left, placeOf(event)[0]))), -1));
 }
