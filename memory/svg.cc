@@ -18,8 +18,9 @@ constexpr double kRight = 1180;
 constexpr double kTop = 50;
 constexpr double kBottom = 660;
 constexpr char kRasterColor[] = "#2a6";
-constexpr size_t kMostEdges = 600;           // boxes that are drawn with edges
-constexpr double kLine = 13, kLetter = 6.2;  // of names in boxes, font size 11
+constexpr size_t kMostEdges = 600;                   // boxes that are all drawn with edges
+constexpr double kLargeWidth = 8, kLargeHeight = 4;  // a box that always has edges
+constexpr double kLine = 13, kLetter = 6.2;          // of names in boxes, font size 11
 
 std::string ExactBytes(int64_t bytes) {
   return absl::StrCat(bytes, bytes == 1 ? " byte" : " bytes");
@@ -88,11 +89,8 @@ class Picture {
     out_ << absl::StrFormat("<text x=\"%g\" y=\"22\" font-size=\"16\">%s</text>\n", kLeft,
                             EscapeXml(options_.title));
     DrawAxes();
-    if (is_raster()) {
-      DrawRaster();
-    } else {
-      DrawBoxes();
-    }
+    if (is_raster()) DrawRaster();
+    DrawBoxes();
     DrawLegend();
     // The arena's label stands above its line, the bound's below: they may be one line.
     DrawLevel(plan_.arena, "arena", "#c00", -4);
@@ -186,8 +184,9 @@ class Picture {
     return ends;
   }
 
+  // Of a raster those only that are large: what is one shade is told apart by their edges.
   void DrawBoxes() {
-    // Where there are many, edges would hide them; neighbours differ in lightness instead.
+    // Where there are many, edges would hide small ones; neighbours differ in lightness instead.
     const bool edges = problem_.buffers.size() <= kMostEdges;
     constexpr int kLightness[] = {72, 66, 78};
     out_ << absl::StrFormat("<g stroke=\"%s\" stroke-width=\".4\">\n", edges ? "#333" : "none");
@@ -200,15 +199,18 @@ class Picture {
       const double width = X(static_cast<double>(ends[i])) - x;
       const double bottom = Y(static_cast<double>(plan_.offsets[i]));
       const double top = Y(static_cast<double>(plan_.offsets[i]) + static_cast<double>(b.size));
+      const bool large = width >= kLargeWidth && bottom - top >= kLargeHeight;
+      if (is_raster() && !large) continue;
       const bool workspace = !options_.workspaces.empty() && options_.workspaces[i];
       const std::string name =
           options_.names.empty() ? absl::StrCat("buffer ", b.id) : options_.names[i];
       const std::string color = Color(static_cast<double>(b.size), edges ? 72 : kLightness[i % 3]);
       out_ << absl::StrFormat(
-          "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\">"
+          "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"%s>"
           "<title>%s&#10;%s (%s) at %d&#10;steps [%d, %d)</title></rect>\n",
-          x, top, width, bottom - top, workspace ? "url(#workspace)" : color, EscapeXml(name),
-          ExactBytes(b.size), Bytes(b.size), plan_.offsets[i], b.lower, b.upper);
+          x, top, width, bottom - top, workspace ? "url(#workspace)" : color,
+          large && !edges ? " stroke=\"#333\"" : "", EscapeXml(name), ExactBytes(b.size),
+          Bytes(b.size), plan_.offsets[i], b.lower, b.upper);
       if (!workspace) absl::StrAppend(&labels, Label(name, x, top, width, bottom - top));
     }
     out_ << "</g>\n<g font-size=\"11\" fill=\"#333\" text-anchor=\"middle\" "
@@ -263,7 +265,8 @@ class Picture {
     };
     out_ << "<g fill=\"#333\" font-size=\"12\">\n";
     if (is_raster()) {
-      text(kRight - 156, "end", absl::StrCat(problem_.buffers.size(), " buffers; empty"));
+      text(kRight - 156, "end",
+           absl::StrCat(problem_.buffers.size(), " buffers, large ones by size; empty"));
       for (int shade = 1; shade <= kRasterShades; ++shade) {
         out_ << absl::StrFormat(
             "<rect x=\"%g\" y=\"%g\" width=\"14\" height=\"12\" fill=\"%s\" opacity=\"%g\"/>\n",

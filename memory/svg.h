@@ -19,7 +19,7 @@ struct SvgOptions {
   // Whether a buffer is a kernel's workspace, drawn apart from tensors; empty: none is.
   std::vector<bool> workspaces = {};
   int64_t lower_bound = 0;  // Bytes; drawn as a line if positive.
-  // With more buffers the picture shows how full each spot is instead.
+  // With more buffers the picture shows how full each spot is instead, and boxes of large ones.
   int max_boxes = 20000;
 };
 

@@ -99,7 +99,7 @@ TEST_F(PlanFileTest, WhatDoesNotSuitIsAUsageError) {
       {"run model.ash --plan m.plan --tile 0-9:rows2", "--tile excludes --plan"},
       {"run model.ash --plan m.plan --exact", "--exact excludes --plan"},
       {"run model.ash --plan v9.plan", "format version 9, this program reads 1"},
-      {"plan model.ash --diff m.plan -o x.csv", "--diff compares two"},
+      {"plan model.ash --diff m.plan -o x.csv", "expected a .html or .htm file"},
       {"plan buffers.csv --format plan", "plan files are of models"},
   };
   for (const auto& c : cases) {

@@ -79,8 +79,8 @@ class App {
     this.colors = this.pictures.map(({plan}, index) =>
         new Colors(plan, scale, this.theme, index === 0 ? this.found?.mask : find(plan, this.query)?.mask));
     const {plan} = this, legend = this.colors[0].legend;
-    if (plan.kind.includes(KIND_WORKSPACE)) legend.push({name: "workspace", color: "repeating-linear-gradient(135deg, var(--line) 0 2px, var(--edge) 2px 4px)"});
-    if (plan.relations.inner.length > 0) legend.push({name: "bytes of two", color: "repeating-linear-gradient(var(--line) 0 2px, var(--edge) 2px 4px)"});
+    if (plan.kind.includes(KIND_WORKSPACE)) legend.push({name: "workspace", color: "repeating-linear-gradient(135deg, var(--paper) 0 2px, var(--faint) 2px 4px)"});
+    if (plan.relations.inner.length > 0) legend.push({name: "bytes of two", color: "repeating-linear-gradient(var(--paper) 0 2px, var(--faint) 2px 4px)"});
     byId("legend").replaceChildren(...legend.map(({name, color}) => {
       const swatch = element("i");
       swatch.style.background = color;

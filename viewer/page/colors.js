@@ -67,13 +67,15 @@ class Colors {
   constructor(plan, {of, names, palette}, theme, found) {
     this.theme = theme;
     this.category = new Uint8Array(plan.count);
-    this.used = new Set();
+    const used = new Set();
     for (let i = 0; i < plan.count; ++i) {
       this.category[i] = of(plan, i);
-      this.used.add(this.category[i]);
+      used.add(this.category[i]);
     }
-    this.legend = names.map((name, index) => ({name, color: palette[index]})).filter((_, index) => this.used.has(index));
-    const shades = palette.flatMap(hex => [0, 0.12, 0.24].map(share => mix(rgbOf(hex), theme.paper, share)));
+    // On dark paper all are lighter: the darkest amounts would not be seen.
+    const base = palette.map(hex => mix(rgbOf(hex), theme.ink, theme.isDark ? 0.22 : 0));
+    const shades = base.flatMap(rgb => [0, 0.12, 0.24].map(share => mix(rgb, theme.paper, share)));
+    this.legend = names.map((name, index) => ({name, color: hexOf(base[index])})).filter((_, index) => used.has(index));
     this.shades = shades;
     this.plain = Uint32Array.from(shades, packed);
     this.dim = Uint32Array.from(shades, rgb => packed(mix(rgb, theme.paper, 0.85)));
@@ -89,6 +91,8 @@ class Colors {
     const rgb = mix(this.theme.paper, this.shades[this.category[i] * 3 + 1], Math.min(1, 0.15 + 0.85 * share));
     return packed(this.found && !this.found[i] ? mix(rgb, this.theme.paper, 0.85) : rgb);
   }
-  hex(i) { return hexOf(this.shades[this.category[i] * 3 + i % 3]); }
-  ink(i) { return this.found && !this.found[i] ? hexOf(mix(this.theme.paper, this.theme.ink, 0.3)) : inkOn(this.shades[this.category[i] * 3 + i % 3]); }
+  ink(i) {
+    if (this.found && !this.found[i]) return hexOf(mix(this.theme.paper, this.theme.ink, 0.3));
+    return inkOn(this.shades[this.category[i] * 3 + i % 3]);
+  }
 }

@@ -192,25 +192,28 @@ class Picture {
     }
   }
 
+  // All lines first, so that none runs through a name.
   drawLevels(context, css) {
     const {camera} = this, right = MARGIN.left + camera.width;
-    for (const {bytes, name, color, below, shift} of levelsOf(this.plan)) {
-      const y = camera.toY(bytes), x = MARGIN.left + 4 + shift;
-      if (y < MARGIN.top || y > MARGIN.top + camera.height) continue;
+    const levels = levelsOf(this.plan).map(level => ({...level, y: camera.toY(level.bytes)}))
+                       .filter(({y}) => y >= MARGIN.top && y <= MARGIN.top + camera.height);
+    context.setLineDash([6, 3]);
+    for (const {y, color} of levels) {
       context.strokeStyle = css[color];
-      context.setLineDash([6, 3]);
       line(context, MARGIN.left, y, right, y);
-      context.setLineDash([]);
+    }
+    context.setLineDash([]);
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    let x = MARGIN.left + 4;
+    for (const {y, bytes, name, color, below} of levels) {
       const text = `${name} ${formatBytes(bytes)}`, width = context.measureText(text).width + 6;
       const at = below || y < MARGIN.top + 16 ? y + 8 : y - 8;
       context.fillStyle = css.paper;
-      context.globalAlpha = 0.85;
       context.fillRect(x, at - 7, width, 14);
-      context.globalAlpha = 1;
       context.fillStyle = css[color];
-      context.textAlign = "left";
-      context.textBaseline = "middle";
       context.fillText(text, x + 3, at);
+      x = x + 2 * width > right ? MARGIN.left + 4 : x + width + 8;
     }
   }
 
@@ -264,6 +267,5 @@ function levelsOf(plan) {
   if (lowerBound > 0) levels.push({bytes: lowerBound, name: "lower bound", color: "bound", below: true});
   if (document.proven_bytes > lowerBound) levels.push({bytes: document.proven_bytes, name: "proven by search", color: "bound"});
   if (document.budget_bytes > 0) levels.push({bytes: document.budget_bytes, name: "budget", color: "budget"});
-  levels.forEach((level, index) => level.shift = 130 * index);  // pixels: names of close ones stay apart
   return levels;
 }

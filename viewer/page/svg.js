@@ -34,11 +34,11 @@ function svgOf(picture, colors) {
     rect(camera.toX(level.x0[node]), camera.toY(level.y1[node]), camera.toX(level.x1[node]), camera.toY(level.y0[node]),
          hexOf([shade & 255, shade >> 8 & 255, shade >> 16 & 255]), "none", "several small buffers");
   });
-  for (const {bytes, name, color, below, shift} of levelsOf(plan)) {
+  levelsOf(plan).forEach(({bytes, name, color, below}, index) => {
     const y = camera.toY(bytes);
     out.push(`<path d="M${MARGIN.left} ${number(y)}h${camera.width}" stroke="${css[color]}" stroke-dasharray="6 3"/>`);
-    text(MARGIN.left + 6 + shift, y + (below || y < MARGIN.top + 16 ? 12 : -4), "start", css[color], `${name} ${formatBytes(bytes)}`);
-  }
+    text(MARGIN.left + 6 + 130 * index, y + (below || y < MARGIN.top + 16 ? 12 : -4), "start", css[color], `${name} ${formatBytes(bytes)}`);
+  });
   out.push("</g>");
   const byteTick = byteTickOf(34 / camera.byteHeight), stepTick = tickOf(Math.max(1, 70 / camera.stepWidth));
   for (let at = Math.ceil(camera.y0 / byteTick) * byteTick; at <= camera.y1; at += byteTick) {

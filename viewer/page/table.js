@@ -1,5 +1,5 @@
 // Tables of buffers: sorted by a click on a column's head, as long as one asks for.
-const ROWS = 100, NAME = 24;  // rows, and letters of a name
+const ROWS = 100, NAME = 17;  // rows, and letters of a name
 
 // `columns`: {name, text(i), value(i), number}; `choose`: what a click on a row's first cell does.
 class BufferTable {

@@ -5,7 +5,8 @@ const CSS_COLORS = ["paper", "panel", "ink", "faint", "line", "edge", "accent", 
 function themeOf(root) {
   const style = getComputedStyle(root);
   const css = Object.fromEntries(CSS_COLORS.map(name => [name, style.getPropertyValue(`--${name}`).trim()]));
-  return {css, paper: rgbOf(css.paper), ink: rgbOf(css.ink), edge: rgbOf(css.edge)};
+  const paper = rgbOf(css.paper);
+  return {css, paper, ink: rgbOf(css.ink), edge: rgbOf(css.edge), isDark: paper[0] < 128};
 }
 
 // The next of light, dark, and what the system has.
