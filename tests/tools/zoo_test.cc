@@ -27,7 +27,7 @@ const ZooModel& Find(const std::string& name) {
   return ZooModels()[0];
 }
 
-std::map<std::string, int> CountOperators(const Graph& graph) {
+std::map<std::string, int> OperatorsByType(const Graph& graph) {
   std::map<std::string, int> counts;
   for (const OperatorNode& node : graph.nodes()) counts[std::string(node.op->type())]++;
   return counts;
@@ -68,7 +68,7 @@ class ZooTest : public ::testing::TestWithParam<Expected> {};
 TEST_P(ZooTest, IsTheNetworkOfThatName) {
   const Expected& expected = GetParam();
   const Graph graph = Value(Find(expected.name).build({.batch = 2}));
-  std::map<std::string, int> counts = CountOperators(graph);
+  std::map<std::string, int> counts = OperatorsByType(graph);
   EXPECT_EQ(counts["ConvolutionForward"], expected.convolutions);
   EXPECT_EQ(counts["BatchNorm"], expected.norms);
   EXPECT_EQ(counts["PoolingForward"], expected.pools);
