@@ -214,6 +214,9 @@ def build(name):
             nn.init.uniform_(module.weight, 0.5, 1.5)
             if getattr(module, "bias", None) is not None:
                 nn.init.normal_(module.bias, 0, 0.1)
+    for weights in model.parameters():
+        if weights.dim() > 1 and not weights.any():  # a head that begins as zeros, whose outputs would prove nothing
+            nn.init.normal_(weights, 0, 0.02)
     return model.eval(), tuple(torch.randn(shape) for shape in shapes)
 
 
