@@ -62,7 +62,7 @@ TEST_F(PlanPageCommandTest, APageHoldsWhatTheDocumentSays) {
 
 TEST_F(PlanPageCommandTest, TwoPlansAreInOnePage) {
   Run("plan model.ash --threads 1 -o m.plan");
-  Run("plan model.ash --threads 1 --passes none --diff m.plan -o both.html");
+  Run("plan model.ash --threads 1 --planner naive --diff m.plan -o both.html");
   json plans = PlansIn("both.html");
   ASSERT_EQ(plans.size(), 2u);
   EXPECT_EQ(plans[1]["title"], "m.plan");
