@@ -12,6 +12,7 @@
 #include "library/model.h"
 #include "runtime/plan/recorded_plan.h"
 #include "runtime/session/session.h"
+#include "viewer/viewed_plan.h"
 
 struct ashlar_model {
   ashlar::Model model;
@@ -22,6 +23,7 @@ struct ashlar_model {
 struct ashlar_plan {
   std::unique_ptr<ashlar::c::LoadedPlan> loaded;
   ashlar::RecordedPlan record;    // owns the names of buffers and steps
+  ashlar::ViewedPlan viewed;      // for "json" and "html"
   std::deque<std::string> names;  // of inputs and outputs
   std::vector<ashlar_tensor> inputs, outputs;
   std::vector<ashlar_buffer> buffers;

@@ -1,5 +1,6 @@
 // Plans behind the C interface.
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 #include <utility>
 
@@ -11,6 +12,9 @@
 #include "memory/csv.h"
 #include "memory/lower_bound.h"
 #include "memory/svg.h"
+#include "serialization/json_file.h"
+#include "viewer/plan_document.h"
+#include "viewer/plan_page.h"
 
 namespace ashlar::c {
 
@@ -71,8 +75,10 @@ absl::StatusOr<std::vector<ashlar_step>> StepsOf(const RecordedPlan& record) {
 }
 
 // What the caller may read, as copies.
-absl::Status Describe(const Graph& model, const PlannedGraph& planned, ashlar_plan& plan) {
+absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::string title,
+                      ashlar_plan& plan) {
   ASHLAR_ASSIGN_OR_RETURN(plan.record, RecordPlan(model, planned));
+  plan.viewed = ViewOf(plan.record, planned, std::move(title));
   for (const Binding& input : planned.graph.inputs()) {
     plan.inputs.push_back(TensorOf(input, planned.graph, plan.names));
   }
@@ -98,12 +104,13 @@ absl::Status Describe(const Graph& model, const PlannedGraph& planned, ashlar_pl
 absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanRequest& request,
                                                       const ashlar_plan* share) {
   const Graph source = model.graph;
+  std::string title = std::filesystem::path(model.file.name).filename().string();
   const DoneWith letting_go = LettingGoOf(model);
   ASHLAR_ASSIGN_OR_RETURN(PlannedModel made, PlanModel(std::move(model), request, Log));
   auto plan = std::make_unique<ashlar_plan>();
   const PlannedGraph& planned = made.plan();
   plan->memory.weights_in_file = made.packed != nullptr ? planned.weights.bytes : 0;
-  ASHLAR_RETURN_IF_ERROR(Describe(source, planned, *plan));
+  ASHLAR_RETURN_IF_ERROR(Describe(source, planned, std::move(title), *plan));
   if (made.packed != nullptr) {
     plan->loaded = std::make_unique<LoadedPlan>(std::move(made.packed));
     return plan;
@@ -115,7 +122,8 @@ absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanReq
   return plan;
 }
 
-absl::Status WriteCsv(const RecordedPlan& record, std::ostream& out) {
+absl::Status WriteCsv(const ashlar_plan& exported, std::ostream& out) {
+  const RecordedPlan& record = exported.record;
   memory::CsvProblem problem{record.problem(), {}, {}};
   memory::Plan plan;
   plan.arena = record.arena;
@@ -127,7 +135,8 @@ absl::Status WriteCsv(const RecordedPlan& record, std::ostream& out) {
   return memory::WriteCsv(problem, plan, out);
 }
 
-absl::Status WriteSvg(const RecordedPlan& record, std::ostream& out) {
+absl::Status WriteSvg(const ashlar_plan& exported, std::ostream& out) {
+  const RecordedPlan& record = exported.record;
   memory::SvgOptions options;
   memory::Plan plan;
   plan.arena = record.arena;
@@ -140,20 +149,31 @@ absl::Status WriteSvg(const RecordedPlan& record, std::ostream& out) {
   return memory::WriteSvg(record.problem(), plan, options, out);
 }
 
-using Writer = absl::Status (*)(const RecordedPlan&, std::ostream&);
+absl::Status WriteJson(const ashlar_plan& exported, std::ostream& out) {
+  out << JsonText(PlanDocument(exported.viewed), -1);
+  return absl::OkStatus();
+}
+
+absl::Status WriteHtml(const ashlar_plan& exported, std::ostream& out) {
+  out << PlanPage({exported.viewed});
+  return absl::OkStatus();
+}
+
+using Writer = absl::Status (*)(const ashlar_plan&, std::ostream&);
 struct ExportFormat {
   const char* name;
   Writer write;
 };
-constexpr ExportFormat kExportFormats[] = {{"svg", WriteSvg}, {"csv", WriteCsv}};
+constexpr ExportFormat kExportFormats[] = {
+    {"svg", WriteSvg}, {"csv", WriteCsv}, {"json", WriteJson}, {"html", WriteHtml}};
 
 absl::StatusOr<Writer> WriterOf(const char* format) {
   ASHLAR_RETURN_IF_ERROR(CheckGiven(format, "format"));
   for (const ExportFormat& known : kExportFormats) {
     if (absl::string_view(format) == known.name) return known.write;
   }
-  return InvalidArgument(
-      absl::StrCat("format '", absl::string_view(format).substr(0, 64), "' is not svg or csv"));
+  return InvalidArgument(absl::StrCat("format '", absl::string_view(format).substr(0, 64),
+                                      "' is not svg, csv, json or html"));
 }
 
 // A list of the plan's, in place of the caller's.
@@ -228,7 +248,7 @@ ashlar_status ashlar_plan_export(const ashlar_plan* plan, const char* format, as
     if (write == nullptr) return ashlar::c::InvalidArgument("write is NULL");
     ASHLAR_ASSIGN_OR_RETURN(const ashlar::c::Writer writer, ashlar::c::WriterOf(format));
     std::ostringstream out;
-    ASHLAR_RETURN_IF_ERROR(writer(plan->record, out));
+    ASHLAR_RETURN_IF_ERROR(writer(*plan, out));
     const std::string text = std::move(out).str();
     if (write(context, text.data(), text.size()) == 0) return absl::OkStatus();
     return ashlar::c::InvalidArgument("the export was stopped by the caller's write function");

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -181,7 +182,7 @@ class Plan:
         return np.array(rows, dtype=BUFFER_DTYPE)
 
     def export(self, format: str) -> str:
-        """"svg" or "csv", as the command writes them."""
+        """"svg", "csv", "html" or "json", as the command writes them."""
         parts: List[bytes] = []
 
         def write(_: Any, data: int, size: int) -> int:
@@ -193,6 +194,14 @@ class Plan:
 
     def svg(self) -> str:
         return self.export("svg")
+
+    def html(self) -> str:
+        """A page of its own that shows the plan; it asks for nothing else."""
+        return self.export("html")
+
+    def json(self) -> Any:
+        """What that page shows: plan_document in docs/json.schema.json."""
+        return json.loads(self.export("json"))
 
     def _repr_html_(self) -> str:
         return self.svg()

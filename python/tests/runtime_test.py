@@ -93,6 +93,8 @@ class RuntimeTest(unittest.TestCase):
         self.assertEqual(solved.arena, plan.memory.arena)
         self.assertIn("<svg", plan._repr_html_())
         self.assertTrue(plan.export("csv").startswith("id,"))
+        self.assertIn("<html", plan.html())
+        self.assertEqual(plan.json()["arena_bytes"], plan.memory.arena)
 
     def test_verification(self):
         measured = self.model.plan(threads=1).verify()

@@ -165,6 +165,9 @@ TEST_F(PlanLibraryTest, IsExported) {
   const Plan plan = Model(path_).NewPlan(Threads(1));
   EXPECT_EQ(plan.Export("csv").substr(0, 3), "id,");
   EXPECT_NE(plan.Export("svg").find("<svg"), std::string::npos);
+  const std::string document = plan.Export("json");
+  EXPECT_EQ(document.substr(0, 1), "{");
+  EXPECT_NE(plan.Export("html").find("<html"), std::string::npos);
   EXPECT_EQ(StatusOf([&] { plan.Export("png"); }), ASHLAR_INVALID_ARGUMENT);
   const auto stop = [](void*, const void*, size_t) { return 1; };
   EXPECT_EQ(ashlar_plan_export(plan.get(), "csv", stop, nullptr), ASHLAR_INVALID_ARGUMENT);

@@ -154,7 +154,8 @@ ASHLAR_API ashlar_status ashlar_plan_buffers(const ashlar_plan* plan, const ashl
                                              size_t* count);
 ASHLAR_API ashlar_status ashlar_plan_steps(const ashlar_plan* plan, const ashlar_step** first,
                                            size_t* count);
-/* "svg" or "csv", as the command writes them. */
+/* "svg", "csv", "html" (a page of its own that shows the plan) or "json" (what the page shows:
+   plan_document in docs/json.schema.json), as the command writes them. */
 ASHLAR_API ashlar_status ashlar_plan_export(const ashlar_plan* plan, const char* format,
                                             ashlar_write_fn write, void* context);
 /* Packs the weights now; else the first session does. */
