@@ -273,9 +273,12 @@ class PlanCommand final : public Command {
       }
     }
     document["chunks"] = ChunksDocument(planned);
+    absl::Status fits = CheckBudget(*graph);
+    if (fits.ok()) fits = CheckTotal(made);
+    // Nobody should run a plan that is not the one asked for.
+    if (!fits.ok()) planned.plan_text.clear();
     ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
-    ASHLAR_RETURN_IF_ERROR(CheckBudget(*graph));
-    return CheckTotal(made);
+    return fits;
   }
 
   absl::Status WriteTileInfo(Graph graph, const PlannedGraph& planned) const {
@@ -438,7 +441,8 @@ class PlanCommand final : public Command {
                     Console& console) {
     const PlanFormat format = this->format();
     if (format == PlanFormat::kTable || !output_.empty()) console.Print(table);
-    if (format != PlanFormat::kTable || !output_.empty()) {
+    const bool has_file = format != PlanFormat::kPlan || !planned.plan_text.empty();
+    if (has_file && (format != PlanFormat::kTable || !output_.empty())) {
       ASHLAR_ASSIGN_OR_RETURN(const std::string file, PlanFile(planned, format, table));
       if (output_.empty()) {
         console.Print(file);

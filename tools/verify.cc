@@ -129,7 +129,7 @@ class VerifyCommand final : public Command {
       table.AddRow({"total", FormatBytes(m.need.total()), FormatBytes(m.rss_peak),
                     absl::StrCat(m.need.total()), absl::StrCat(m.rss_peak),
                     below                        ? "ok"
-                    : planning_.total_budget < 0 ? "above"
+                    : planning_.total_budget < 0 ? "not promised"
                                                  : "EXCEEDS",
                     kPeakMethod});
       if (!StaysBelow(m) && excess.empty()) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -74,6 +75,14 @@ TEST_F(PlanFileTest, ItIsTheSameTextEveryTime) {
         0);
     EXPECT_EQ(Read("again.plan"), Read("m.plan")) << options;
   }
+}
+
+// A plan that was asked to fit and does not once was written, as if it did.
+TEST_F(PlanFileTest, APlanThatDoesNotFitIsNotWritten) {
+  const ProcessResult result = Ashlar("plan model.ash --memory-budget 1KiB -o tight.plan --json");
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_EQ(result.Json()["fits"], false);
+  EXPECT_FALSE(std::filesystem::exists(Path("tight.plan")));
 }
 
 TEST_F(PlanFileTest, WhatDoesNotSuitIsAUsageError) {
