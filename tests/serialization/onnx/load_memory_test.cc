@@ -57,8 +57,8 @@ TEST(OnnxLoadMemory, WeightsBesideTheModelAreInMemoryOnce) {
   PlanRequest request;
   request.means.kernels.least_memory = true;
   const auto executable =
-      Value(Executable::Compile(std::move(graph), request, [&](const HostTensor& constant) {
-        for (const auto& file : files) file->DropResidentPages(constant.raw(), constant.bytes());
+      Value(Executable::Compile(std::move(graph), request, [&](const void* data, int64_t bytes) {
+        for (const auto& file : files) file->DropResidentPages(data, bytes);
       }));
   EXPECT_GE(executable->planned().weights.bytes, kLayers * kFilters);
   // One layer in two forms, and what waits to be dropped.
