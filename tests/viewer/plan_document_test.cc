@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "memory/lower_bound.h"
 #include "tests/support/status.h"
@@ -80,24 +81,20 @@ TEST(PlanDocumentTest, StepsAreColumns) {
 }
 
 TEST(PlanDocumentTest, PartsAreReadFromNames) {
-  const struct {
-    const char *name, *part;
-  } cases[] = {
-      {"conv1/3", "3"},
-      {"conv1/3:halo", "3"},
-      {"conv1/3,1", "3,1"},
-      {"conv1/12/0:joined", "12/0"},
-      {"conv1", ""},
-      {"net/conv1", ""},
-      {"", ""},
-      {"7", ""},
-      {"/", ""},
-      {"a/", ""},
-      {"a//3", "3"},
-      {"a/b3", ""},
-      {"layer/0/conv", ""},
-  };
-  for (const auto& test : cases) EXPECT_EQ(PartOf(test.name), test.part) << test.name;
+  const std::pair<const char*, const char*> cases[] = {{"conv1/3", "3"},
+                                                       {"conv1/3:halo", "3"},
+                                                       {"conv1/3,1", "3,1"},
+                                                       {"conv1/12/0:joined", "12/0"},
+                                                       {"conv1", ""},
+                                                       {"net/conv1", ""},
+                                                       {"", ""},
+                                                       {"7", ""},
+                                                       {"/", ""},
+                                                       {"a/", ""},
+                                                       {"a//3", "3"},
+                                                       {"a/b3", ""},
+                                                       {"layer/0/conv", ""}};
+  for (const auto& [name, part] : cases) EXPECT_EQ(PartOf(name), part) << name;
 }
 
 TEST(PlanPageTest, HoldsTheDocumentsAndEndsNoScriptEarly) {
