@@ -19,6 +19,7 @@
 #include "runtime/plan/graph_cuts.h"
 #include "runtime/plan/parallel_for.h"
 #include "runtime/plan/rewrite.h"
+#include "runtime/plan/tiling_trials.h"
 #include "runtime/schedule/arena.h"
 #include "runtime/schedule/part_storage.h"
 #include "runtime/schedule/scheduler.h"
@@ -55,9 +56,6 @@ std::vector<int> AllNodes(const Graph& graph) {
   for (size_t i = 0; i < nodes.size(); ++i) nodes[i] = static_cast<int>(i);
   return nodes;
 }
-
-// The largest number of strips in which an image can be made.
-int64_t Rows(const TensorType& type) { return type.shape.rank() == 4 ? type.shape[2] : 0; }
 
 // None of these is slower than another without being noticeably smaller; the fastest first, and the
 // largest.
@@ -114,8 +112,8 @@ class Search {
       few_ = CountOperators(graph_) <= kFewOperators && all_cuts_.size() <= kMaxCuts;
       ChooseCuts();
       TrySegments();
-      if (few_) TryAllKinds();
-      if (few_ && graph_.outputs().size() > 1) TryBranches();
+      if (few_) Try(TrialsOfAllKinds(graph_, cuts_, images_));
+      if (few_ && graph_.outputs().size() > 1) Try(TrialsOfBranches(graph_, cuts_, images_));
       TryAllParts();
       // Segments that turned out to be of use are tried in other numbers of strips.
       for (int round = 0; round < kRefinements; ++round) {
@@ -131,7 +129,7 @@ class Search {
 
  private:
   int64_t BytesOf(const GraphCut& cut) const { return graph_.var(cut.var).type.bytes(); }
-  int IdOf(const GraphCut& cut) const { return graph_.node(graph_.var(cut.var).producer).id; }
+  int IdOf(const GraphCut& cut) const { return ashlar::IdOf(graph_, cut); }
   bool IsInput(const GraphCut& cut) const {
     return graph_.node(graph_.var(cut.var).producer).op->role() == Role::kInput;
   }
@@ -168,6 +166,7 @@ class Search {
     }
   }
 
+  // Segments of these tilings, in other numbers of tiles: each once.
   void RefineUsed(const std::vector<Tiling>& tilings) {
     std::set<std::pair<int, int>> used;  // ids of the ends
     for (const Tiling& tiling : tilings) {
@@ -176,99 +175,29 @@ class Search {
         for (const TileSegment& inner : segment.inner) used.insert({inner.from, inner.to});
       }
     }
-    std::vector<Trial> trials;
+    std::vector<TilingTrial> trials;
     for (const auto& [ends, options] : options_) {
       const auto& [i, j, images] = ends;
       if (!used.contains({IdOf(cuts_[i]), IdOf(cuts_[j])}) || !refined_.insert(ends).second) {
         continue;
       }
-      const int64_t rows = Rows(graph_.var(cuts_[j].var).type);
-      for (const int64_t strips : {rows / 4, rows / 2, rows, 2 * rows, 4 * rows, 8 * rows}) {
-        trials.push_back({i, j, TileKind::kLines, strips, 1, images});
-      }
-      // Without lines to be kept, but with rows computed twice.
-      for (const int64_t strips : {2, 3, 4}) {
-        trials.push_back({i, j, TileKind::kRows, strips, 1, images});
-        trials.push_back({i, j, TileKind::kGrid, strips, strips, images});
+      for (TilingTrial& trial : RefinedTrials(graph_, cuts_, i, j, images)) {
+        trials.push_back(std::move(trial));
       }
     }
     Try(trials);
   }
-
-  // Each segment of a small graph in all kinds of tiles, of one image and of all.
-  void TryAllKinds() {
-    std::vector<Trial> trials;
-    for (const int64_t images : std::set<int64_t>{1, images_}) {
-      for (size_t j = 1; j < cuts_.size(); ++j) {
-        const TensorType& made = graph_.var(cuts_[j].var).type;
-        const int64_t columns = made.shape.rank() == 4 ? made.shape[3] : 0;
-        for (size_t i = 0; i < j; ++i) {
-          const int64_t rows = Rows(graph_.var(cuts_[i].var).type);
-          for (const int64_t strips : std::set<int64_t>{2, rows / 2, rows}) {
-            trials.push_back({i, j, TileKind::kLines, strips, 1, images});
-          }
-          for (const int64_t strips : std::set<int64_t>{2, 3, 4, Rows(made)}) {
-            trials.push_back({i, j, TileKind::kRows, strips, 1, images});
-            const int64_t across = std::min(columns, strips);
-            trials.push_back({i, j, TileKind::kGrid, strips, across, images});
-          }
-        }
-      }
-    }
-    Try(trials);
-  }
-
-  // What leads to one of several outputs, which is no cut where the others do not depend on it, in
-  // all kinds of tiles, of all images or of one after the other.
-  void TryBranches() {
-    std::vector<Trial> trials;
-    const size_t end = cuts_.size() - 1;
-    for (size_t i = 0; i < end; ++i) {
-      for (const Binding& output : graph_.outputs()) {
-        const Var& made = graph_.var(output.var);
-        const int from = IdOf(cuts_[i]), to = graph_.node(made.producer).id;
-        const auto add = [&](TileKind kind, int64_t count, int64_t count_width,
-                             std::vector<TileSegment> inner) {
-          if (count < 2) return;
-          const TileSegment segment{from, to, kind, count, count_width, std::move(inner)};
-          trials.push_back({i, end, kind, count, count_width, images_, segment});
-          if (kind == TileKind::kBatch || images_ == 1) return;
-          const TileSegment batch{from, to, TileKind::kBatch, images_, 1, {segment}};
-          trials.push_back({i, end, TileKind::kBatch, images_, 1, images_, batch});
-        };
-        add(TileKind::kBatch, images_, 1, {});
-        const int64_t rows = Rows(graph_.var(cuts_[i].var).type);
-        for (const int64_t strips : std::set<int64_t>{2, rows / 2, rows}) {
-          add(TileKind::kLines, strips, 1, {});
-        }
-        for (const int64_t strips : {2, 3, 4}) {
-          add(TileKind::kRows, strips, 1, {});
-          add(TileKind::kGrid, strips, strips, {});
-        }
-      }
-    }
-    Try(trials);
-  }
-
-  // What lies between two of cuts_ in tiles.
-  struct Trial {
-    size_t i = 0, j = 0;
-    TileKind kind = TileKind::kLines;
-    int64_t count = 0, count_width = 1;
-    int64_t images = 1;
-    std::optional<TileSegment> segment = std::nullopt;  // instead of all that lies between them
-  };
 
   // Each segment between two cuts in strips, for a first look.
   void TrySegments() {
-    std::vector<Trial> trials;
+    std::vector<TilingTrial> trials;
     for (size_t j = 1; j < cuts_.size(); ++j) {
       for (size_t i = 0; i < j; ++i) {
         // Nothing is gained where the ends alone are as large as all that happens between them.
         const int64_t ends = (ArenaBytesOf(cuts_[i]) + BytesOf(cuts_[j])) / images_;
         if (ends >= AsItIsPeak(i, j)) continue;
-        const int64_t strips = std::min({2 * Rows(graph_.var(cuts_[j].var).type),
-                                         Rows(graph_.var(cuts_[i].var).type), kFirstStrips});
+        const int64_t strips = std::min({2 * RowsOf(graph_.var(cuts_[j].var).type),
+                                         RowsOf(graph_.var(cuts_[i].var).type), kFirstStrips});
         trials.push_back({i, j, TileKind::kLines, strips, 1});
       }
     }
@@ -276,13 +205,13 @@ class Search {
   }
 
   // Adds to options_ what the trials are worth.
-  void Try(absl::Span<const Trial> trials) {
+  void Try(absl::Span<const TilingTrial> trials) {
     std::vector<std::optional<Option>> options(trials.size());
     ParallelFor(trials.size(), [&](size_t k) {
-      const Trial& trial = trials[k];
+      const TilingTrial& trial = trials[k];
       const GraphCut &from = cuts_[trial.i], &to = cuts_[trial.j];
       const bool lines = trial.kind == TileKind::kLines;
-      const int64_t rows = Rows(graph_.var((lines ? from : to).var).type);
+      const int64_t rows = RowsOf(graph_.var((lines ? from : to).var).type);
       const bool fits = trial.count >= 2 && trial.count <= std::min(rows, kMaxStrips);
       if (!fits && !trial.segment) return;
       options[k] = Tiled(from, to, trial);
@@ -321,7 +250,8 @@ class Search {
   }
 
   // The same executed as `trial` says; nullopt where it cannot be.
-  std::optional<Option> Tiled(const GraphCut& from, const GraphCut& to, const Trial& trial) const {
+  std::optional<Option> Tiled(const GraphCut& from, const GraphCut& to,
+                              const TilingTrial& trial) const {
     const absl::StatusOr<Graph> part = GraphBetween(graph_, order_, from, to, trial.images);
     if (!part.ok()) return std::nullopt;
     Option option;
