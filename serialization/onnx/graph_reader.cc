@@ -215,11 +215,12 @@ absl::Status Reader::ReadNode(const NodeProto& node, const absl::flat_hash_set<s
   const FunctionProto* function = functions_.Find(node);
   if (function != nullptr && !unknown) return ReadCall(node, *function, inputs, scope);
   const std::string domain = OnnxDomain(node.domain());
-  if (domain.empty() && node.op_type() == "If" && inputs.size() == 1 && !unknown) {
-    return ReadCondition(node, inputs[0], scope);
+  const bool condition = domain.empty() && node.op_type() == "If";
+  if (condition && inputs.size() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(inputs.size(), " inputs, expected 1"));
   }
-  const bool handled = function != nullptr || (domain.empty() && node.op_type() == "If");
-  if (handled) {  // of something that is missing
+  if (condition && !unknown) return ReadCondition(node, inputs[0], scope);
+  if (condition || function != nullptr) {  // of something that is missing
     const OnnxVar var = import_.AddUnknown(foldable);
     for (int i = 0; i < node.output_size(); ++i) Define(node, i, var, scope);
     return absl::OkStatus();

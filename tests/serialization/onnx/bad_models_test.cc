@@ -126,6 +126,18 @@ TEST(OnnxBadModels, Graphs) {
   });
 }
 
+// One without its condition was once taken for something missing that nobody named, and its output
+// for a constant that was not there.
+TEST(OnnxBadModels, ConditionsAreOfOneInput) {
+  ExpectErrors({
+      {"none", ModelText(Node("If", "", "")), StatusCode::kInvalidArgument, "0 inputs, expected 1"},
+      {"no name", ModelText(Node("If", "", "''")), StatusCode::kInvalidArgument,
+       "0 inputs, expected 1"},
+      {"two", ModelText(Node("If", "", "'x', 'x'")), StatusCode::kInvalidArgument,
+       "2 inputs, expected 1"},
+  });
+}
+
 TEST(OnnxBadModels, MissingOperatorsAreListedAtOnce) {
   ExpectErrors({
       {"unknown", ModelText(Node("Nonsense")), StatusCode::kUnimplemented,
