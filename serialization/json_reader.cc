@@ -1,7 +1,9 @@
 #include "serialization/json_reader.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "graph/status.h"
 #include "serialization/limits.h"
@@ -50,6 +52,13 @@ absl::Status CheckLimits(absl::string_view text, const JsonLimits& limits) {
   return absl::OkStatus();
 }
 
+// Whether a key is shown as it is: the usual one, for which a text of its own would take time.
+bool IsPlain(absl::string_view key) {
+  return key.size() + 2 <= kShownBytes && std::all_of(key.begin(), key.end(), [](char c) {
+           return absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '"' && c != '\\';
+         });
+}
+
 std::string Shown(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
@@ -95,8 +104,7 @@ absl::Status JsonPlace::Expected(absl::string_view what) const {
 }
 
 JsonPlace JsonPlace::Member(const std::string& key, const Json& value) const {
-  const std::string shown = Shown(Json(key));  // in quotes, escaped
-  const std::string name = shown.size() == key.size() + 2 ? key : shown;
+  const std::string name = IsPlain(key) ? key : Shown(Json(key));  // in quotes, escaped
   return JsonPlace(value, path_.empty() ? name : absl::StrCat(path_, ".", name));
 }
 

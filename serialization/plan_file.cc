@@ -128,7 +128,8 @@ class Fields {
       if (!known) return value.Error("a plan has no such key here");
     }
     for (absl::string_view key : required) {
-      ASHLAR_RETURN_IF_ERROR(place.Get(std::string(key).c_str()).status());
+      const std::string name(key);
+      if (!place.Has(name.c_str())) return place.Get(name.c_str()).status();
     }
     return Fields(place);
   }
