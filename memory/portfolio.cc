@@ -39,7 +39,7 @@ class Best {
   bool Offer(std::vector<int64_t> bases, const std::string& planner) {
     const int64_t arena = instance_.Arena(bases);
     if (result_.bases.empty() || arena < result_.arena) {
-      result_ = {std::move(bases), arena, planner, 0, 0};
+      result_ = {std::move(bases), arena, planner, result_.proven_bound, 0};
     }
     return result_.arena <= good_enough_;
   }
@@ -54,13 +54,15 @@ class Best {
 
   int64_t good_enough() const { return good_enough_; }
 
-  // By search with the rest of the work.
-  Solution Improve() {
-    if (result_.arena > good_enough_ && WorkIsLeft()) {
-      ImproveByExactSearch(instance_, lower_bound_, limits_, work_, result_);
-    }
-    return Take();
+  // By search, until `deadline` of the work.
+  void Improve(int64_t deadline) {
+    if (result_.arena <= good_enough_ || work_.spent() >= deadline) return;
+    SearchLimits limits = limits_;
+    limits.work = deadline;
+    ImproveByExactSearch(instance_, lower_bound_, limits, work_, result_);
   }
+  // As good as it has to be, or as it can be.
+  bool Done() const { return result_.arena <= std::max(good_enough_, result_.proven_bound); }
 
  private:
   const Instance& instance_;
@@ -79,18 +81,32 @@ bool OfferFirstFits(const Instance& instance, Best& best) {
   return false;
 }
 
-// At least one dive; then on until `attempts`, the nodes or the work are used up.
-bool OfferDives(const Instance& instance, int64_t attempts, const SearchLimits& limits,
-                int64_t deadline, Best& best) {
-  attempts = std::min(attempts, limits.nodes / std::max(1, instance.groups()));
-  SqueakyWheel wheel(instance, best.good_enough());
-  do {
-    std::vector<int64_t> bases = wheel.Next(best.work(), deadline);
-    if (bases.empty()) return false;  // in the middle of a dive
-    if (best.Offer(std::move(bases), "dive")) return true;
-  } while (--attempts > 0 && best.work().spent() < deadline);
-  return false;
-}
+// Dives, one after the other.
+class Dives {
+ public:
+  Dives(const Instance& instance, const SearchLimits& limits, Best& best)
+      : left_(limits.nodes / std::max(1, instance.groups())),
+        best_(best),
+        wheel_(instance, best.good_enough()) {}
+
+  // At least one; then on until `attempts`, the nodes or the work are used up. True if the search
+  // may stop.
+  bool Offer(int64_t attempts, int64_t deadline) {
+    do {
+      if (ended_) return false;
+      std::vector<int64_t> bases = wheel_.Next(best_.work(), deadline);
+      ended_ = bases.empty() || --left_ <= 0;  // empty: in the middle of a dive
+      if (!bases.empty() && best_.Offer(std::move(bases), "dive")) return true;
+    } while (--attempts > 0 && best_.work().spent() < deadline);
+    return false;
+  }
+
+ private:
+  int64_t left_;  // by the nodes
+  bool ended_ = false;
+  Best& best_;
+  SqueakyWheel wheel_;
+};
 
 // The best within the capacity; where nothing fits, the search would have aimed too high, and the
 // best of all is looked for with as much work again.
@@ -113,15 +129,16 @@ Solution WithinCapacity(int64_t lower_bound, const SearchLimits& limits, Place p
 
 Solution PlaceAsPortfolio(const Instance& instance, int64_t lower_bound,
                           const SearchLimits& limits) {
-  // Dives take all the work where exact search cannot follow.
+  // Dives take all the work where exact search cannot follow; else they have up to half of it
+  // before, and half as much again behind it: it is a gamble, and of many groups often lost.
   const bool exact = ExactSearch::Accepts(instance) || OrderSearch::Accepts(instance);
-  const int64_t attempts = exact ? std::max(kFewAttempts, instance.groups()) : kAttempts;
-  const int64_t dive_deadline = limits.work / (exact ? 2 : 1);
+  const int64_t attempts = exact ? std::max(kFewAttempts, instance.groups() / 16) : kAttempts;
   Best best(instance, lower_bound, limits);
+  Dives dives(instance, limits, best);
   const bool few = instance.groups() <= kFewGroups;
   const bool very_few = instance.groups() <= kVeryFewGroups;
   if ((very_few && OfferFirstFits(instance, best)) ||
-      OfferDives(instance, attempts, limits, dive_deadline, best)) {
+      dives.Offer(attempts, limits.work / (exact ? 2 : 1))) {
     return best.Take();
   }
   const bool pushdown = instance.groups() <= kQuickPushdown || best.WorkIsLeft();
@@ -130,7 +147,12 @@ Solution PlaceAsPortfolio(const Instance& instance, int64_t lower_bound,
       (very_few && best.Offer(PlaceIntervalMove(instance), "interval_move"))) {
     return best.Take();
   }
-  return best.Improve();
+  best.Improve(limits.work);
+  const int64_t charged = best.work().spent();
+  if (exact && !best.Done()) dives.Offer(kAttempts, charged + limits.work / 2);
+  Solution solution = best.Take();
+  solution.work = charged;  // so that other orders are looked at as thoroughly as without them
+  return solution;
 }
 
 }  // namespace
@@ -152,7 +174,7 @@ Solution PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
 Solution PlaceByDives(const Instance& instance, int64_t lower_bound, const SearchLimits& limits) {
   return WithinCapacity(lower_bound, limits, [&](const SearchLimits& some) {
     Best best(instance, lower_bound, some);
-    OfferDives(instance, kAttempts, some, some.work, best);
+    Dives(instance, some, best).Offer(kAttempts, some.work);
     return best.Take();
   });
 }
@@ -161,8 +183,9 @@ Solution PlaceByExactSearch(const Instance& instance, int64_t lower_bound,
                             const SearchLimits& limits) {
   return WithinCapacity(lower_bound, limits, [&](const SearchLimits& some) {
     Best best(instance, lower_bound, some);
-    OfferDives(instance, 1, some, some.work, best);
-    return best.Improve();
+    Dives(instance, some, best).Offer(1, some.work);
+    best.Improve(some.work);
+    return best.Take();
   });
 }
 
