@@ -28,10 +28,16 @@ struct Aliasing {
     int output = 0, input = 0;
     int64_t offset = 0;
   };
+  // The output is the storage of the input, changed in place: how state is updated. Whatever else
+  // reads the input runs before.
+  struct Update {
+    int output = 0, input = 0;
+  };
 
   std::vector<View> views = {};
   std::vector<Overwrite> overwrites = {};  // of each output the best first
   std::vector<Placement> placements = {};
+  std::vector<Update> updates = {};
 };
 
 }  // namespace ashlar

@@ -6,14 +6,14 @@ namespace ashlar {
 namespace {
 
 constexpr const char* kNames[kNumDTypes] = {"Float32", "Float16", "BFloat16", "Int64", "Int32",
-                                            "Int8",    "Uint8",   "Byte",     "Bool"};
-constexpr int64_t kSizes[kNumDTypes] = {4, 2, 2, 8, 4, 1, 1, 1, 1};
+                                            "Int8",    "Uint8",   "Byte",     "Bool",  "Float64"};
+constexpr int64_t kSizes[kNumDTypes] = {4, 2, 2, 8, 4, 1, 1, 1, 1, 8};
 
 }  // namespace
 
 int64_t SizeOf(DType dtype) { return kSizes[static_cast<int>(dtype)]; }
 
-bool IsFloat(DType dtype) { return dtype <= DType::kBFloat16; }
+bool IsFloat(DType dtype) { return dtype <= DType::kBFloat16 || dtype == DType::kFloat64; }
 
 absl::string_view Name(DType dtype) { return kNames[static_cast<int>(dtype)]; }
 

@@ -20,14 +20,15 @@ enum class DType : uint8_t {
   kUint8,
   kByte,  // opaque storage: workspaces
   kBool,
+  kFloat64,  // of the host's reference alone: no device computes in it
 };
 
-inline constexpr int kNumDTypes = 9;
+inline constexpr int kNumDTypes = 10;
 
 // Bytes of one element.
 int64_t SizeOf(DType dtype);
 
-// Float32, Float16 or BFloat16.
+// Float32, Float16, BFloat16 or Float64.
 bool IsFloat(DType dtype);
 
 // "Float32", "BFloat16", ...

@@ -3,7 +3,8 @@
 // An Operator is a type with its parameters: immutable, shared between graphs, without ids. Passes,
 // planners and the executor ask it through this interface; concrete operators live in opr/. Types,
 // inference and evaluation every operator has; the groups of questions have headers of their own
-// and defaults that are always right: graph/{storage_rules,aliasing,rewrite_rules,tiling_rules}.h.
+// and defaults that are always right: graph/{storage_rules,aliasing,rewrite_rules,tiling_rules,
+// gradient_rules}.h.
 #ifndef ASHLAR_GRAPH_OPERATOR_H_
 #define ASHLAR_GRAPH_OPERATOR_H_
 
@@ -16,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/aliasing.h"
+#include "graph/gradient_rules.h"
 #include "graph/params.h"
 #include "graph/rewrite_rules.h"
 #include "graph/site.h"
@@ -39,10 +41,11 @@ enum class Role {
   kCompute,
   kInput,     // output 0 is the caller's tensor
   kConstant,  // Evaluate gives its one output, without inputs
+  kState,     // Evaluate gives its one output as it is at first; it lives as long as a session
   kOutput,    // input 0 is handed to the caller
 };
 
-class Operator : public RewriteRules, public TilingRules {
+class Operator : public RewriteRules, public TilingRules, public GradientRules {
  public:
   virtual ~Operator() = default;
 

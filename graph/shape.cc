@@ -67,7 +67,8 @@ int64_t TensorType::bytes() const {
 }
 
 bool MayBeImage(const TensorType& type, Format format) {
-  const bool dtype = IsBlocked(format) ? type.dtype == DType::kFloat32 : IsFloat(type.dtype);
+  const bool dtype = IsBlocked(format) ? type.dtype == DType::kFloat32
+                                       : IsFloat(type.dtype) && type.dtype != DType::kFloat64;
   return dtype && type.shape.rank() == 4;
 }
 

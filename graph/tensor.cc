@@ -111,6 +111,8 @@ double HostTensor::At(int64_t i) const {
   switch (dtype_) {
     case DType::kFloat32:
       return data<float>()[i];
+    case DType::kFloat64:
+      return data<double>()[i];
     case DType::kFloat16:
       return HalfToFloat(data<uint16_t>()[i]);
     case DType::kBFloat16:
@@ -133,6 +135,9 @@ void HostTensor::Set(int64_t i, double value) {
   switch (dtype_) {
     case DType::kFloat32:
       mutable_data<float>()[i] = static_cast<float>(value);
+      break;
+    case DType::kFloat64:
+      mutable_data<double>()[i] = value;
       break;
     case DType::kFloat16:
       mutable_data<uint16_t>()[i] = FloatToHalf(static_cast<float>(value));

@@ -25,7 +25,7 @@ struct ElementType {
 constexpr ElementType kElementTypes[] = {
     {"<f4", DType::kFloat32}, {"<f8", DType::kFloat32, true}, {"<f2", DType::kFloat16},
     {"<i8", DType::kInt64},   {"<i4", DType::kInt32},         {"|i1", DType::kInt8},
-    {"|u1", DType::kUint8},   {"|b1", DType::kBool},
+    {"|u1", DType::kUint8},   {"|b1", DType::kBool},          {"<f8", DType::kFloat64},
 };
 
 absl::StatusOr<ElementType> FindElementType(absl::string_view descr) {

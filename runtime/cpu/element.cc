@@ -65,6 +65,8 @@ auto WithElement(DType dtype, const Visit& visit) {
   switch (dtype) {
     case DType::kFloat32:
       return visit.template operator()<Plain<float>>();
+    case DType::kFloat64:
+      return visit.template operator()<Plain<double>>();
     case DType::kFloat16:
       return visit.template operator()<Half>();
     case DType::kBFloat16:

@@ -33,6 +33,7 @@ enum class Scalar : uint8_t {
   kUint8,
   kByte,
   kBool,
+  kFloat64,
 };
 
 struct Half {
@@ -101,6 +102,8 @@ ASHLAR_HD Real LoadAs(Scalar dtype, const void* data, int64_t index) {
   switch (dtype) {
     case Scalar::kFloat32:
       return static_cast<const float*>(data)[index];
+    case Scalar::kFloat64:
+      return static_cast<Real>(static_cast<const double*>(data)[index]);
     case Scalar::kFloat16:
       return ToFloat(static_cast<const Half*>(data)[index]);
     case Scalar::kBFloat16:
@@ -125,6 +128,9 @@ ASHLAR_HD void StoreAs(Scalar dtype, void* data, int64_t index, Real value) {
   switch (dtype) {
     case Scalar::kFloat32:
       static_cast<float*>(data)[index] = static_cast<float>(value);
+      return;
+    case Scalar::kFloat64:
+      static_cast<double*>(data)[index] = static_cast<double>(value);
       return;
     case Scalar::kFloat16:
       FromFloat(static_cast<float>(value), static_cast<Half*>(data)[index]);

@@ -16,9 +16,9 @@ using onnx::TensorProto;
 
 // By DType.
 constexpr TensorProto::DataType kTypes[] = {
-    TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::BFLOAT16,
-    TensorProto::INT64, TensorProto::INT32,   TensorProto::INT8,
-    TensorProto::UINT8, TensorProto::UINT8,   TensorProto::BOOL,
+    TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::BFLOAT16, TensorProto::INT64,
+    TensorProto::INT32, TensorProto::INT8,    TensorProto::UINT8,    TensorProto::UINT8,
+    TensorProto::BOOL,  TensorProto::DOUBLE,
 };
 static_assert(std::size(kTypes) == kNumDTypes);
 
