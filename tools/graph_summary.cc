@@ -8,6 +8,7 @@ GraphSummary Summarize(const Graph& graph) {
     summary.operators[std::string(node.op->type())]++;
     switch (node.op->role()) {
       case Role::kConstant:
+      case Role::kState:
         summary.num_constants++;
         summary.weights_bytes += graph.var(node.outputs[0]).type.bytes();
         break;

@@ -49,6 +49,7 @@ bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
   switch (node.op->role()) {
     case Role::kInput:
     case Role::kConstant:
+    case Role::kState:
       return false;
     case Role::kCompute:
       return !model.writes[index].empty();

@@ -22,6 +22,7 @@ uint32_t FlagsOf(const Operator& op, int output) {
     case Role::kInput:
       return output == 0 ? kNoSysMemAlloc : kNoSysMemAlloc | kAllowEmptyShape;
     case Role::kConstant:
+    case Role::kState:
       return kNoMemReclaim | kAllowEmptyShape | kPersistentDeviceValue |
              kDisallowRtForceDynamicMemAlloc;
     case Role::kOutput:

@@ -57,6 +57,7 @@ InferTag ShapeTag(const OperatorNode& node, const std::vector<InferTags>& tags) 
   switch (node.op->role()) {
     case Role::kInput:
     case Role::kConstant:
+    case Role::kState:
       return {InferType::kConst, {}};
     case Role::kOutput:
       return {};
