@@ -26,6 +26,7 @@ std::optional<memory::data_type> DataType(DType dtype) {
       return memory::data_type::s8;
     case DType::kUint8:
       return memory::data_type::u8;
+    case DType::kFloat64:
     case DType::kInt64:
     case DType::kByte:
     case DType::kBool:
