@@ -62,10 +62,40 @@ class LayoutAssigner {
     if (rule == FormatRule::kBlocked) return true;
     if (rule == FormatRule::kDefaultOnly) return false;
     if (rule == FormatRule::kUniformUnpadded && IsBlocked(image_format_)) return false;
+    if ((rule == FormatRule::kFollow || rule == FormatRule::kUniform) &&
+        GrowsRowMajor(node, inputs)) {
+      return false;
+    }
     for (int input : inputs) {
       if (TypeOf(input).format == image_format_) return true;
     }
     return false;
+  }
+
+  // Whether the node makes a larger image than all that it reads, which all its readers want row-major:
+  // converting what it reads then costs less than converting what it makes.
+  bool GrowsRowMajor(const OperatorNode& node, const std::vector<int>& inputs) {
+    if (node.outputs.size() != 1) return false;
+    const int var = node.outputs[0];
+    const TensorType& to = rewriter_.source().var(var).type;
+    int64_t read = 0;
+    for (int input : inputs) read += TypeOf(input).shape.num_elements();
+    return read < to.shape.num_elements() && IsReadAs(var, to, Format::kDefault);
+  }
+
+  // Whether somebody reads the var, and all who do want it in this format.
+  bool IsReadAs(int var, const TensorType& type, Format format) {
+    bool read = false;
+    for (int reader : rewriter_.source().readers(var)) {
+      const OperatorNode& r = rewriter_.source().node(reader);
+      for (size_t i = 0; i < r.inputs.size(); ++i) {
+        const int index = static_cast<int>(i);
+        if (r.inputs[i] != var || r.op->input_use(index) != InputUse::kDeviceValue) continue;
+        if (WantedFormat(r, type, index) != format) return false;
+        read = true;
+      }
+    }
+    return read;
   }
 
   // Whether the node is to make its image in the other format, row-major or the image format, than
@@ -84,17 +114,7 @@ class LayoutAssigner {
       return false;
     }
     const Format other = from.format == Format::kDefault ? image_format_ : Format::kDefault;
-    bool read = false;
-    for (int reader : rewriter_.source().readers(var)) {
-      const OperatorNode& r = rewriter_.source().node(reader);
-      for (size_t i = 0; i < r.inputs.size(); ++i) {
-        const int index = static_cast<int>(i);
-        if (r.inputs[i] != var || r.op->input_use(index) != InputUse::kDeviceValue) continue;
-        if (WantedFormat(r, to, index) != other) return false;
-        read = true;
-      }
-    }
-    return read;
+    return IsReadAs(var, to, other);
   }
 
   // The format in which a node reads input i, of that type, whatever its other inputs are; nullopt

@@ -7,6 +7,7 @@
 #include "opr/pooling.h"
 #include "opr/reduce.h"
 #include "opr/reshape.h"
+#include "opr/resize.h"
 #include "opr/type_cvt.h"
 #include "tests/graph/passes/pass_test.h"
 #include "tests/support/shapes.h"
@@ -70,6 +71,19 @@ TEST_F(LayoutTest, ResidualBlocksNeedNoCopies) {
                           "ConvBiasForward", "RelayoutFormat"));
   // The constant is read as it is.
   ExpectFormats(graph, {{"pool", "b=b"}, {"relu", "b=rb"}, {"residual", "b=brrb"}});
+}
+
+TEST_F(LayoutTest, WhatGrowsForRowMajorReadersIsConvertedBefore) {
+  // Of 21 channels: blocks of a small image in front, none of the large one behind.
+  ResizeParam param;
+  param.axes = {2, 3};
+  const int sizes = make_.Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {2}, {32, 32}));
+  const int small = Conv(make_.Input("x", {1, 16, 4, 4}), 21, "conv");
+  make_.Output(make_.Add<Resize>(param, {small, sizes}, "resize"));
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph),
+              ElementsAre("RelayoutFormat", "ConvolutionForward", "RelayoutFormat", "Resize"));
+  ExpectFormats(graph, {{"conv", "b=br"}, {"resize", "r=rr"}});
 }
 
 TEST_F(LayoutTest, NothingIsBlockedWithoutNeed) {
