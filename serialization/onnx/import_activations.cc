@@ -64,6 +64,9 @@ OnnxVars Swish(OnnxNode& node) {
   return node.Product(x, Sigmoid(node, node.Product(x, alpha)));
 }
 
+// The second input, as far as the first lets it through.
+OnnxVars SwiGlu(OnnxNode& node) { return node.Product(Swish(node)[0], node.input(1)); }
+
 // The slope broadcasts to x; below 7 it is [C] along axis 1, or one value.
 OnnxVars PRelu(OnnxNode& node) {
   node.Ignore({"consumed_inputs"});
@@ -120,7 +123,7 @@ constexpr OnnxRow kActivationRows[] = {
     OnnxRow("HardSwish", 1, 1, HardSwish), OnnxRow("Mish", 1, 1, Mish),
     OnnxRow("PRelu", 2, 2, PRelu),         OnnxRow("Selu", 1, 1, Selu),
     OnnxRow("Shrink", 1, 1, Shrink),       OnnxRow("Softsign", 1, 1, Softsign),
-    OnnxRow("Swish", 1, 1, Swish),
+    OnnxRow("SwiGLU", 2, 2, SwiGlu),       OnnxRow("Swish", 1, 1, Swish),
 };
 
 }  // namespace

@@ -145,7 +145,8 @@ OnnxVars ModOfConstants(OnnxNode& node) {
 
 OnnxVars Dropout(OnnxNode& node) {
   node.Ignore({"ratio", "seed", "is_test", "consumed_inputs"});
-  if (node.has(2) && node.KnownNumber(2, "training_mode") != 0) {
+  if (node.has(2) && node.KnownNumber(2, "training_mode") != 0 &&
+      (!node.has(1) || node.KnownNumber(1, "ratio") != 0)) {
     return node.Unsupported("training_mode 1");
   }
   OnnxVars outputs = node.input(0);
@@ -198,8 +199,9 @@ OnnxVars CastLike(OnnxNode& node) {
   const OnnxVar x = node.input(0), like = node.input(1);
   if (!node.ok()) return kNoOnnxVar;
   if (!IsFloat(node.dtype(like))) return node.Converted(x, node.dtype(like));
-  if (node.onnx_type(1) == 0) return node.Unsupported("to the type of a computed float");
-  return CastTo(node, x, node.onnx_type(1));
+  // A float that is computed is Float32, whatever the model calls it.
+  const int onnx_type = node.onnx_type(1);
+  return onnx_type == 0 ? node.Converted(x, node.dtype(like)) : CastTo(node, x, onnx_type);
 }
 
 constexpr OnnxRow kArithmeticRows[] = {

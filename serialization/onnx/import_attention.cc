@@ -1,13 +1,22 @@
-// Attention of ONNX.
+// Attention of ONNX: one fused operator, or, where its products themselves are asked for or capped,
+// the products, softmax and products that it is.
 #include <cmath>
 #include <limits>
 
 #include "opr/attention.h"
 #include "opr/concat.h"
+#include "opr/matrix_mul.h"
+#include "opr/pad.h"
+#include "opr/reduce.h"
+#include "opr/softmax.h"
 #include "serialization/onnx/import_table.h"
 
 namespace ashlar {
 namespace {
+
+using F = ScalarFunction;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLowest = std::numeric_limits<float>::lowest();
 
 // [N, length, heads * size] as [N, heads, length, size].
 OnnxVar Headed(OnnxNode& node, OnnxVar x, int64_t heads) {
@@ -21,13 +30,123 @@ OnnxVar Headed(OnnxNode& node, OnnxVar x, int64_t heads) {
 
 OnnxVar Behind(OnnxNode& node, OnnxVar past, OnnxVar x) { return node.Add<Concat>({2}, {past, x}); }
 
-// Added to the products: of Bool, 0 where it is true and -inf where it is not.
-OnnxVar MaskOf(OnnxNode& node, OnnxVar mask) {
-  if (node.dtype(mask) != DType::kBool) return mask;
-  const OnnxVar taken = node.Converted(mask, DType::kFloat32);
-  return node.Function(ScalarFunction::kSelect,
-                       {taken, node.Scalar(0, DType::kFloat32),
-                        node.Scalar(-std::numeric_limits<double>::infinity(), DType::kFloat32)});
+// 0 where a number is not 0, and -inf where it is.
+OnnxVar HidingZeros(OnnxNode& node, OnnxVar numbers) {
+  return node.Function(F::kSelect,
+                       {node.Converted(numbers, DType::kFloat32), node.Scalar(0, DType::kFloat32),
+                        node.Scalar(-kInfinity, DType::kFloat32)});
+}
+
+// Which keys a query sees, besides all: numbers that `Hidden` and `MaskOf` make a mask of.
+struct Sight {
+  int64_t queries = 0, keys = 0;
+  bool causal = false;
+  int64_t offset = 0;             // of the first query among the keys
+  int64_t left = -1, right = -1;  // keys around a query's own place; -1: all
+  OnnxVar valid = kNoOnnxVar;     // by image, how many keys there are; the queries are the last
+};
+
+// The mask of input 3, added to the products; keys behind its end are hidden.
+OnnxVar MaskOf(OnnxNode& node, OnnxVar mask, int64_t keys) {
+  OnnxVar added = node.dtype(mask) == DType::kBool ? HidingZeros(node, mask) : mask;
+  const int rank = node.rank(added);
+  if (!node.ok() || rank == 0 || node.shape(added)[rank - 1] >= keys) return added;
+  PadParam param;
+  param.begin.assign(rank, 0);
+  param.end.assign(rank, 0);
+  param.end.back() = keys - node.shape(added)[rank - 1];
+  param.value = -kInfinity;
+  return node.Add<Pad>(std::move(param), {added});
+}
+
+// [queries, keys]: the place of a key less that of the query, where the first query is at 0.
+template <typename Value>
+OnnxVar OfDistances(OnnxNode& node, const Sight& sight, DType dtype, const Value& value) {
+  std::optional<HostTensor> table = node.NewTensor(dtype, {sight.queries, sight.keys});
+  if (!table) return kNoOnnxVar;
+  for (int64_t i = 0; i < table->num_elements(); ++i) {
+    table->Set(i, value(i % sight.keys - i / sight.keys));
+  }
+  return node.Constant(*std::move(table));
+}
+
+// The masks that a sight with a known offset needs; none where it sees all.
+OnnxVar KnownSight(OnnxNode& node, const Sight& sight) {
+  if (!sight.causal && sight.left < 0 && sight.right < 0) return kNoOnnxVar;
+  return OfDistances(node, sight, DType::kFloat32, [&](int64_t distance) {
+    const int64_t ahead = distance - sight.offset;
+    const bool seen = (!sight.causal || ahead <= 0) && (sight.left < 0 || -ahead <= sight.left) &&
+                      (sight.right < 0 || ahead <= sight.right);
+    return seen ? 0.0 : -kInfinity;
+  });
+}
+
+// The same where each image has its own number of keys: [N, 1, queries, keys].
+OnnxVar SightOfValid(OnnxNode& node, const Sight& sight) {
+  const OnnxVar valid = node.Converted(
+      node.Reshaped(sight.valid, {node.shape(sight.valid)[0], 1, 1, 1}), DType::kFloat32);
+  Sight first = sight;
+  first.queries = 1;
+  const OnnxVar places = OfDistances(node, first, DType::kFloat32,
+                                     [](int64_t key) { return static_cast<double>(key); });
+  OnnxVar hidden = HidingZeros(node, node.Function(F::kLess, {places, valid}));
+  const OnnxVar ahead = node.Difference(
+      OfDistances(node, sight, DType::kFloat32,
+                  [&](int64_t d) { return static_cast<double>(d + sight.queries); }),
+      valid);
+  const auto hide = [&](OnnxVar a, OnnxVar b) {  // where a <= b is false
+    const OnnxVar over = node.Function(F::kLess, {b, a});
+    hidden =
+        node.Sum(hidden, node.Function(F::kSelect, {over, node.Scalar(-kInfinity, DType::kFloat32),
+                                                    node.Scalar(0, DType::kFloat32)}));
+  };
+  const auto number = [&](int64_t n) {
+    return node.Scalar(static_cast<double>(n), DType::kFloat32);
+  };
+  if (sight.causal) hide(ahead, number(0));
+  if (sight.right >= 0) hide(ahead, number(sight.right));
+  if (sight.left >= 0) hide(number(-sight.left), ahead);
+  return hidden;
+}
+
+OnnxVar BothMasks(OnnxNode& node, OnnxVar a, OnnxVar b) {
+  if (a == kNoOnnxVar || b == kNoOnnxVar) return a == kNoOnnxVar ? b : a;
+  return node.Sum(a, b);
+}
+
+struct Weighed {
+  OnnxVar y, products;
+};
+
+// `mode` says which products: 0 raw, 1 capped, 2 with the mask, 3 behind the softmax.
+Weighed InSteps(OnnxNode& node, OnnxVar q, OnnxVar k, OnnxVar v, OnnxVar mask, double scale,
+                double cap, int64_t mode) {
+  const Shape qs = node.shape(q), ks = node.shape(k);
+  const int64_t heads = qs[1], key_heads = ks[1];
+  if (key_heads < 1 || heads % key_heads != 0) {
+    node.Invalid(absl::StrCat(heads, " heads of queries for ", key_heads, " of keys"));
+    return {};
+  }
+  // Heads that share their keys are rows of one product.
+  const int64_t rows = heads / key_heads * qs[2];
+  const Shape whole = {qs[0], heads, qs[2], ks[2]}, grouped = {qs[0], key_heads, rows, ks[2]};
+  const OnnxVar queries = node.Reshaped(q, {qs[0], key_heads, rows, qs[3]});
+  const OnnxVar raw =
+      node.Product(node.Reshaped(node.Add<MatrixMul>({false, true}, {queries, k}), whole), scale);
+  const OnnxVar capped =
+      cap == 0 ? raw : node.Product(node.Function(F::kTanh, {node.Product(raw, 1 / cap)}), cap);
+  const OnnxVar masked = mask == kNoOnnxVar ? capped : node.Sum(capped, mask);
+  OnnxVar weights = node.Add<Softmax>({-1}, {node.Greatest(masked, kLowest)});
+  if (mask != kNoOnnxVar) {  // a query that sees no key weighs nothing
+    const OnnxVar most = node.Add<Reduce>({ReduceMode::kMax, -1}, {mask});
+    const OnnxVar blind =
+        node.Function(F::kEqual, {most, node.Scalar(-kInfinity, node.dtype(most))});
+    weights = node.Function(F::kSelect, {node.Converted(blind, node.dtype(weights)),
+                                         node.Scalar(0, node.dtype(weights)), weights});
+  }
+  const OnnxVar y = node.Add<MatrixMul>({false, false}, {node.Reshaped(weights, grouped), v});
+  const OnnxVar products[] = {raw, capped, masked, weights};
+  return {node.Reshaped(y, {qs[0], heads, qs[2], node.shape(v)[3]}), products[mode]};
 }
 
 OnnxVars AttentionOf(OnnxNode& node) {
@@ -38,35 +157,62 @@ OnnxVars AttentionOf(OnnxNode& node) {
   OnnxVar q = Headed(node, node.input(0), heads);
   OnnxVar k = Headed(node, node.input(1), key_heads);
   OnnxVar v = Headed(node, node.input(2), key_heads);
-  if (node.Float("softcap", 0) != 0) return node.Unsupported("softcap");
-  if (node.Int("qk_matmul_output_mode", 0) != 0 && node.has_output(3)) {
-    return node.Unsupported("qk_matmul_output_mode");
-  }
-  AttentionParam param;
-  param.causal = node.Int("is_causal", 0) != 0;
+  const double cap = node.Float("softcap", 0);
+  const int64_t mode = node.Int("qk_matmul_output_mode", 0);
+  Sight sight;
+  sight.causal = node.Int("is_causal", 0) != 0;
+  sight.left = node.Int("left_window_size", -1);
+  sight.right = node.Int("right_window_size", -1);
   if (!node.ok()) return kNoOnnxVar;
   if (node.rank(q) != 4 || node.rank(k) != 4 || node.rank(v) != 4) {
     return node.Invalid("expected rank 3 or 4");
   }
-  if (node.has(6)) return node.Unsupported("nonpad_kv_seqlen");
-  const double size = static_cast<double>(node.shape(q)[3]);
-  param.scale = node.Float("scale", 1 / std::sqrt(size));
-  if (node.has(4)) k = Behind(node, node.input(4), k);
-  if (node.has(5)) v = Behind(node, node.input(5), v);
-  std::vector<OnnxVar> inputs = {q, k, v};
-  if (node.has(3)) inputs.push_back(MaskOf(node, node.input(3)));
-  const Shape shape = {node.shape(q)[0], node.shape(q)[1], node.shape(q)[2], node.shape(v)[3]};
-  OnnxVar y = node.Add<Attention>(param, std::move(inputs));
-  if (joined) {
-    y = node.Reshaped(node.Permuted(y, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]});
+  if (mode < 0 || mode > 3) return node.Invalid(absl::StrCat("qk_matmul_output_mode is ", mode));
+  const double scale = node.Float("scale", 1 / std::sqrt(static_cast<double>(node.shape(q)[3])));
+  if (node.has(4)) {
+    if (node.rank(node.input(4)) != 4) return node.Invalid("expected past keys of rank 4");
+    sight.offset = node.shape(node.input(4))[2];
+    k = Behind(node, node.input(4), k);
   }
-  return {y, k, v};
+  if (node.has(5)) v = Behind(node, node.input(5), v);
+  if (!node.ok()) return kNoOnnxVar;
+  sight.queries = node.shape(q)[2];
+  sight.keys = node.shape(k)[2];
+  OnnxVar mask = node.has(3) ? MaskOf(node, node.input(3), sight.keys) : kNoOnnxVar;
+  if (node.has(6)) {
+    sight.valid = node.input(6);
+    if (node.rank(sight.valid) != 1) return node.Invalid("nonpad_kv_seqlen: expected rank 1");
+    mask = BothMasks(node, mask, SightOfValid(node, sight));
+  }
+  const bool in_steps = cap != 0 || node.has_output(3);
+  if (!node.has(6) && (in_steps || sight.left >= 0 || sight.right >= 0)) {
+    mask = BothMasks(node, mask, KnownSight(node, sight));
+  }
+  const bool in_mask = node.has(6) || in_steps || sight.left >= 0 || sight.right >= 0;
+  Weighed weighed;
+  if (in_steps) {
+    weighed = InSteps(node, q, k, v, mask, scale, cap, mode);
+  } else {
+    const AttentionParam param = {scale, sight.causal && !in_mask, in_mask ? 0 : sight.offset};
+    std::vector<OnnxVar> inputs = {q, k, v};
+    if (mask != kNoOnnxVar) inputs.push_back(mask);
+    weighed.y = node.Add<Attention>(param, std::move(inputs));
+  }
+  if (!node.ok()) return kNoOnnxVar;
+  OnnxVar y = weighed.y;
+  if (joined) {
+    const Shape s = node.shape(y);
+    y = node.Reshaped(node.Permuted(y, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
+  }
+  OnnxVars outputs = {y, k, v};
+  if (in_steps) outputs.push_back(weighed.products);
+  return outputs;
 }
 
 constexpr OnnxRow kAttentionRows[] = {
     OnnxRow("Attention", 3, 7, AttentionOf)
         .Since(23)
-        .Limits("without softcap and the products as an output"),
+        .Limits("in steps where it is capped or its products are an output"),
 };
 
 }  // namespace

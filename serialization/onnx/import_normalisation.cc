@@ -15,11 +15,34 @@ namespace {
 
 using F = ScalarFunction;
 
+// By the statistics of the batch itself, which also move the given ones: outputs 1 and 2.
+OnnxVars BatchNormalizationInTraining(OnnxNode& node, double epsilon) {
+  const OnnxVar x = node.input(0);
+  const double momentum = node.Float("momentum", 0.9);
+  const int rank = node.rank(x);
+  if (!node.ok() || rank < 2) return node.Invalid("expected rank 2 or more");
+  std::vector<int64_t> along(static_cast<size_t>(rank), 1);
+  along[1] = node.shape(x)[1];
+  const auto mean_of = [&](OnnxVar of) {
+    return node.Add<Reduce>({ReduceMode::kMean}, {of, node.IntVector(along)});
+  };
+  const OnnxVar mean = mean_of(x);
+  const OnnxVar centred = node.Difference(x, mean);
+  const OnnxVar variance = mean_of(node.Product(centred, centred));
+  const auto moved = [&](OnnxVar given, OnnxVar seen) {
+    return node.Sum(node.Product(given, momentum),
+                    node.Product(node.Reshaped(seen, node.shape(given)), 1 - momentum));
+  };
+  const OnnxVar y =
+      node.Add<BatchNorm>({epsilon}, {x, node.input(1), node.input(2), mean, variance});
+  return {y, moved(node.input(3), mean), moved(node.input(4), variance)};
+}
+
 OnnxVars BatchNormalization(OnnxNode& node) {
   node.Ignore({"momentum", "consumed_inputs"});
   const OnnxVar x = node.input(0);
   const double epsilon = node.Float("epsilon", 1e-5);
-  if (node.Int("training_mode", 0) != 0) return node.Unsupported("training_mode 1");
+  if (node.Int("training_mode", 0) != 0) return BatchNormalizationInTraining(node, epsilon);
   if (node.version() < 7 && node.Int("is_test", 0) == 0 && node.has_output(1)) {
     return node.Unsupported("is_test 0");
   }
@@ -221,7 +244,7 @@ OnnxVars LogSoftmax(OnnxNode& node) {
 }
 
 constexpr OnnxRow kNormalisationRows[] = {
-    OnnxRow("BatchNormalization", 5, 5, BatchNormalization).Limits("not in training"),
+    OnnxRow("BatchNormalization", 5, 5, BatchNormalization).Limits("in training from 14 on"),
     OnnxRow("GroupNormalization", 3, 3, GroupNormalization),
     OnnxRow("InstanceNormalization", 3, 3, InstanceNormalization),
     OnnxRow("LRN", 1, 1, LocalResponse),

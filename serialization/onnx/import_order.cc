@@ -1,7 +1,9 @@
-// Operators of ONNX that look for the greatest elements, and sums along an axis.
+// Operators of ONNX that look for the greatest elements, and sums and products along an axis.
 #include "opr/arg_reduce.h"
 #include "opr/cum_sum.h"
+#include "opr/pad.h"
 #include "opr/top_k.h"
+#include "serialization/onnx/import_axes.h"
 #include "serialization/onnx/import_table.h"
 
 namespace ashlar {
@@ -43,10 +45,64 @@ OnnxVars CumSumOf(OnnxNode& node) {
   return node.Add<CumSum>(param, {x});
 }
 
+// x, moved by `places` along the axis; ones come in.
+OnnxVar Moved(OnnxNode& node, OnnxVar x, int axis, int64_t places) {
+  PadParam param;
+  param.begin.assign(static_cast<size_t>(node.rank(x)), 0);
+  param.end = param.begin;
+  param.begin[static_cast<size_t>(axis)] = places;
+  param.end[static_cast<size_t>(axis)] = -places;
+  param.value = 1;
+  return node.Add<Pad>(std::move(param), {x});
+}
+
+// Products of 1, 2, 4, ... neighbours, until they are all that there are (Hillis and Steele 1986).
+OnnxVars CumProdOf(OnnxNode& node) {
+  OnnxVar x = node.input(0);
+  const bool exclusive = node.Int("exclusive", 0) != 0, reverse = node.Int("reverse", 0) != 0;
+  const double given = node.KnownNumber(1, "the axis");
+  if (!node.ok()) return kNoOnnxVar;
+  const int axis = node.Axis(static_cast<int64_t>(given), node.rank(x));
+  if (!node.ok()) return kNoOnnxVar;
+  const int64_t length = node.shape(x)[axis], forward = reverse ? -1 : 1;
+  if (exclusive && length > 0) x = Moved(node, x, axis, forward);
+  for (int64_t done = 1; done < length && node.ok(); done *= 2) {
+    x = node.Product(x, Moved(node, x, axis, forward * done));
+  }
+  return x;
+}
+
+// 1 where the first of the greatest is, 0 elsewhere.
+OnnxVars Hardmax(OnnxNode& node) {
+  OnnxVar x = node.input(0);
+  const Shape whole = node.shape(x);
+  int axis = node.Axis(node.Int("axis", node.version() < 13 ? 1 : -1), whole.rank());
+  if (!node.ok()) return kNoOnnxVar;
+  if (node.version() < 13) {  // rows of all that follows the axis
+    x = node.Reshaped(
+        x, {ElementsBetween(whole, 0, axis), ElementsBetween(whole, axis, whole.rank())});
+    axis = 1;
+  }
+  std::vector<int64_t> along(static_cast<size_t>(node.rank(x)), 1);
+  along[static_cast<size_t>(axis)] = node.shape(x)[axis];
+  ArgReduceParam param;
+  param.mode = ArgReduceMode::kMax;
+  param.axis = axis;
+  const OnnxVar greatest = node.Add<ArgReduce>(param, {x});
+  std::optional<HostTensor> places = node.NewTensor(node.dtype(greatest), along);
+  if (!places) return kNoOnnxVar;
+  for (int64_t i = 0; i < places->num_elements(); ++i) places->Set(i, static_cast<double>(i));
+  const OnnxVar hit =
+      node.Function(ScalarFunction::kEqual, {node.Constant(*std::move(places)), greatest});
+  return node.Reshaped(node.Converted(hit, node.dtype(x)), whole);
+}
+
 constexpr OnnxRow kOrderRows[] = {
     OnnxRow("ArgMax", 1, 1, ArgOf<ArgReduceMode::kMax>),
     OnnxRow("ArgMin", 1, 1, ArgOf<ArgReduceMode::kMin>),
+    OnnxRow("CumProd", 2, 2, CumProdOf).Limits("along an axis known before the run"),
     OnnxRow("CumSum", 2, 2, CumSumOf).Limits("along an axis known before the run"),
+    OnnxRow("Hardmax", 1, 1, Hardmax),
     OnnxRow("TopK", 1, 2, TopKOf).Limits("k known before the run"),
 };
 

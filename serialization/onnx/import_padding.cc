@@ -59,7 +59,29 @@ OnnxVars PadByInputs(OnnxNode& node) {
                        {inside, Padded(node, x, pads, axes, 0), node.Reshaped(node.input(2), {})});
 }
 
+// Both sides alike; where that is not even, the far side has one more.
+OnnxVars CenterCropPad(OnnxNode& node) {
+  const OnnxVar x = node.input(0);
+  const std::vector<int64_t> sizes = node.KnownInts(1, "the shape");
+  const std::vector<int64_t> axes = node.Ints("axes", AllAxes(node.rank(x)));
+  if (!node.ok()) return kNoOnnxVar;
+  if (sizes.size() != axes.size()) {
+    return node.Invalid(absl::StrCat(sizes.size(), " sizes for ", axes.size(), " axes"));
+  }
+  std::vector<int64_t> pads(2 * axes.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int axis = node.Axis(axes[i], node.rank(x));
+    if (!node.ok()) return kNoOnnxVar;
+    if (sizes[i] < 0) return node.Invalid(absl::StrCat("size ", sizes[i]));
+    const int64_t added = sizes[i] - node.shape(x)[axis];
+    pads[i] = added / 2;
+    pads[i + axes.size()] = added - added / 2;
+  }
+  return Padded(node, x, pads, axes, 0);
+}
+
 constexpr OnnxRow kPaddingRows[] = {
+    OnnxRow("CenterCropPad", 2, 2, CenterCropPad).Limits("to a shape known before the run"),
     OnnxRow("Pad", 1, 1, PadByAttributes).Until(10),
     OnnxRow("Pad", 2, 4, PadByInputs).Since(11).Limits("pads known before the run"),
 };

@@ -96,8 +96,11 @@ OnnxVars ReduceAs(OnnxNode& node, const Kind& kind) {
   OnnxVar x = node.input(0);
   const Reduction reduction = ReductionOf(node, x, kind.axes_are_input);
   if (!node.ok()) return kNoOnnxVar;
-  if (reduction.of_nothing && !reduction.noop) return Filled(node, kind.of_nothing, reduction, x);
   const DType dtype = node.dtype(x);
+  if (reduction.of_nothing && !reduction.noop) {
+    const bool truth = dtype == DType::kBool;  // of which there is no infinity
+    return Filled(node, truth ? kind.of_nothing > 0 : kind.of_nothing, reduction, x);
+  }
   const bool floats = IsFloat(dtype);
   if (dtype == DType::kBool) {  // numbers that are 0 or 1
     x = Reduced(node, node.Converted(x, DType::kInt32), kind.mode, reduction);

@@ -310,13 +310,16 @@ OnnxVars DepthToSpace(OnnxNode& node) {
 OnnxVars SpaceToDepth(OnnxNode& node) {
   const OnnxVar x = node.input(0);
   const int64_t block = node.Int("blocksize", 0);
+  const bool depth_first = node.Text("mode", "DCR") == "CRD";
   if (node.rank(x) != 4) return node.Invalid("expected rank 4 (N, C, H, W)");
   const Shape s = node.shape(x);
   if (block < 1 || block > (1 << 20) || s[2] % block != 0 || s[3] % block != 0) {
     return node.Invalid(absl::StrCat("blocksize ", block, " for ", s.ToString()));
   }
   const OnnxVar split = node.Reshaped(x, {s[0], s[1], s[2] / block, block, s[3] / block, block});
-  return node.Reshaped(node.Permuted(split, {0, 3, 5, 1, 2, 4}),
+  const std::vector<int64_t> pattern =
+      depth_first ? std::vector<int64_t>{0, 1, 3, 5, 2, 4} : std::vector<int64_t>{0, 3, 5, 1, 2, 4};
+  return node.Reshaped(node.Permuted(split, pattern),
                        {s[0], s[1] * block * block, s[2] / block, s[3] / block});
 }
 

@@ -10,6 +10,7 @@ namespace {
 constexpr absl::Span<const OnnxRow> (*kFamilies[])() = {
     OnnxActivationRows,    OnnxArithmeticRows,  OnnxAttentionRows, OnnxConstantRows,
     OnnxContribRows,       OnnxConvolutionRows, OnnxIndexRows,     OnnxLogicRows,
+    OnnxLossRows,          OnnxEinsumRows,      OnnxRotaryRows,    OnnxSequenceRows,
     OnnxNormalisationRows, OnnxOrderRows,       OnnxPaddingRows,   OnnxPoolingRows,
     OnnxProductRows,       OnnxRecurrentRows,   OnnxReductionRows, OnnxResizeRows,
     OnnxSamplingRows,      OnnxShapeRows,

@@ -65,8 +65,10 @@ absl::Span<const OnnxRow> OnnxAttentionRows();
 absl::Span<const OnnxRow> OnnxConstantRows();
 absl::Span<const OnnxRow> OnnxContribRows();
 absl::Span<const OnnxRow> OnnxConvolutionRows();
+absl::Span<const OnnxRow> OnnxEinsumRows();
 absl::Span<const OnnxRow> OnnxIndexRows();
 absl::Span<const OnnxRow> OnnxLogicRows();
+absl::Span<const OnnxRow> OnnxLossRows();
 absl::Span<const OnnxRow> OnnxNormalisationRows();
 absl::Span<const OnnxRow> OnnxOrderRows();
 absl::Span<const OnnxRow> OnnxPaddingRows();
@@ -75,7 +77,9 @@ absl::Span<const OnnxRow> OnnxProductRows();
 absl::Span<const OnnxRow> OnnxRecurrentRows();
 absl::Span<const OnnxRow> OnnxReductionRows();
 absl::Span<const OnnxRow> OnnxResizeRows();
+absl::Span<const OnnxRow> OnnxRotaryRows();
 absl::Span<const OnnxRow> OnnxSamplingRows();
+absl::Span<const OnnxRow> OnnxSequenceRows();
 absl::Span<const OnnxRow> OnnxShapeRows();
 
 }  // namespace ashlar

@@ -16,6 +16,7 @@ struct NodeCase {
   std::string model;  // path
   InputTensors inputs;
   NamedTensors outputs;
+  std::vector<double> tolerances;  // of each output, of each element
 };
 
 // Reads a case's folder. Unimplemented where a tensor has a type without a dtype.
@@ -35,8 +36,9 @@ struct NodeResult {
 };
 
 // Runs the case by the host references and on the CPU, planned. It passes where all outputs have
-// the shape and dtype (Float32 for all floats) and are within 1e-3 of each element + 1e-7; refused
-// is an Unimplemented that names the operator.
+// the shape and dtype (Float32 for all floats) and are within the tolerance (1e-3; for 16-bit
+// floats 2e-3 and 2e-2) of each element + 1e-7; refused is an Unimplemented that names the
+// operator.
 NodeResult RunNodeCase(const NodeCase& test, KnownInputs known);
 
 }  // namespace ashlar::testing

@@ -1,0 +1,363 @@
+// Operators of ONNX that are compositions, against values worked out by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "serialization/onnx/reader.h"
+#include "tests/serialization/files.h"
+#include "tests/serialization/onnx/model_text.h"
+#include "tests/support/operators.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+using Tensors = absl::flat_hash_map<std::string, HostTensor>;
+
+HostTensor Floats(const Shape& shape, const std::vector<float>& values) {
+  return HostTensor::FromValues<float>(DType::kFloat32, shape, values);
+}
+HostTensor Ints(const std::vector<int64_t>& values) {
+  return HostTensor::FromValues<int64_t>(DType::kInt64, {static_cast<int64_t>(values.size())},
+                                         values);
+}
+
+// The graph's text: `inputs` become inputs of the model (Float32, Int64 and Bool), what `known`
+// has becomes initializers, and y is the output.
+std::string ModelOf(const std::string& nodes, const Tensors& inputs, const Tensors& known,
+                    int version) {
+  std::string text = absl::StrCat("ir_version: 8 opset_import { version: ", version,
+                                  " } graph { name: 'g' ", nodes);
+  for (const auto& [name, tensor] : inputs) {
+    const int type = IsFloat(tensor.dtype()) ? 1 : tensor.dtype() == DType::kBool ? 9 : 7;
+    absl::StrAppend(&text, " input ", ValueText(name, tensor.shape(), type));
+  }
+  for (const auto& [name, tensor] : known) {
+    absl::StrAppend(&text, " initializer { name: '", name,
+                    "' data_type: ", tensor.dtype() == DType::kInt64 ? 7 : 1);
+    for (const int64_t dim : tensor.shape().dims()) absl::StrAppend(&text, " dims: ", dim);
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+      absl::StrAppend(
+          &text, tensor.dtype() == DType::kInt64 ? " int64_data: " : " float_data: ", tensor.At(i));
+    }
+    absl::StrAppend(&text, " }");
+  }
+  return absl::StrCat(text, " output { name: 'y' } }");
+}
+
+absl::StatusOr<HostTensor> Computed(const std::string& nodes, const Tensors& inputs,
+                                    const Tensors& known = {}, int version = 24) {
+  TempDir dir;
+  WriteWholeFile(dir / "m.onnx", Serialized(ModelOf(nodes, inputs, known, version)));
+  const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
+  if (!graph.ok()) return graph.status();
+  const absl::StatusOr<std::vector<HostTensor>> outputs = EvaluateGraph(*graph, inputs);
+  if (!outputs.ok()) return outputs.status();
+  return (*outputs)[0];
+}
+
+std::string NodeText(const std::string& type, const std::string& inputs,
+                     const std::string& attributes = "", const std::string& outputs = "'y'") {
+  return absl::StrCat("node { op_type: '", type, "' input: [", inputs, "] output: [", outputs, "] ",
+                      attributes, " } ");
+}
+std::string IntAttribute(const std::string& name, int64_t value) {
+  return absl::StrCat("attribute { name: '", name, "' type: INT i: ", value, " } ");
+}
+std::string TextAttribute(const std::string& name, const std::string& value) {
+  return absl::StrCat("attribute { name: '", name, "' type: STRING s: '", value, "' } ");
+}
+
+TEST(OnnxKnownValues, OfCompositions) {
+  const HostTensor rows = Floats({2, 3}, {3, 1, 2, 1, 5, 5});
+  const HostTensor four = Floats({4}, {2, 3, 4, 5});
+  const Tensors axis = {{"axis", Ints({0})}};
+  const struct {
+    const char* name;
+    std::string nodes;
+    Tensors inputs, known;
+    std::vector<double> y;
+    int version = 24;
+  } kCases[] = {
+      {"Hardmax", NodeText("Hardmax", "'x'"), {{"x", rows}}, {}, {1, 0, 0, 0, 1, 0}},
+      {"Hardmax of old",
+       NodeText("Hardmax", "'x'", IntAttribute("axis", 0)),
+       {{"x", rows}},
+       {},
+       {0, 0, 0, 0, 1, 0},
+       11},
+      {"CumProd", NodeText("CumProd", "'x', 'axis'"), {{"x", four}}, axis, {2, 6, 24, 120}, 26},
+      {"CumProd, exclusive",
+       NodeText("CumProd", "'x', 'axis'", IntAttribute("exclusive", 1)),
+       {{"x", four}},
+       axis,
+       {1, 2, 6, 24},
+       26},
+      {"CumProd, reverse",
+       NodeText("CumProd", "'x', 'axis'", IntAttribute("reverse", 1)),
+       {{"x", four}},
+       axis,
+       {120, 60, 20, 5},
+       26},
+      {"CenterCropPad",
+       NodeText("CenterCropPad", "'x', 'to'"),
+       {{"x", rows}},
+       {{"to", Ints({3, 1})}},
+       {1, 5, 0}},
+      {"ReverseSequence",
+       NodeText("ReverseSequence", "'x', 'n'",
+                IntAttribute("batch_axis", 0) + IntAttribute("time_axis", 1)),
+       {{"x", rows}},
+       {{"n", Ints({2, 3})}},
+       {1, 3, 2, 5, 5, 1}},
+      {"ReverseSequence, time first",
+       NodeText("ReverseSequence", "'x', 'n'"),
+       {{"x", rows}},
+       {{"n", Ints({1, 2, 1})}},
+       {3, 5, 2, 1, 1, 5}},
+      {"SpaceToDepth, depth first",
+       NodeText("SpaceToDepth", "'x'", IntAttribute("blocksize", 2) + TextAttribute("mode", "CRD")),
+       {{"x", Floats({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7})}},
+       {},
+       {0, 1, 2, 3, 4, 5, 6, 7},
+       28},
+      {"MaxUnpool",
+       NodeText("MaxUnpool", "'x', 'i'",
+                "attribute { name: 'kernel_shape' type: INTS ints: [2, 2] } "
+                "attribute { name: 'strides' type: INTS ints: [2, 2] }"),
+       {{"x", Floats({1, 1, 1, 2}, {7, 8})},
+        {"i", HostTensor::FromValues<int64_t>(DType::kInt64, {1, 1, 1, 2}, {5, 2})}},
+       {},
+       {0, 0, 8, 0, 0, 7, 0, 0}},
+      {"SwiGLU",
+       NodeText("SwiGLU", "'x', 'x'"),
+       {{"x", Floats({2}, {1, -2})}},
+       {},
+       {1 / (1 + std::exp(-1.0)), 4 / (1 + std::exp(2.0))},
+       28},
+      {"the loss of classes, one ignored",
+       NodeText("NegativeLogLikelihoodLoss", "'x', 't', 'w'", IntAttribute("ignore_index", -1)),
+       {{"x", rows}, {"t", Ints({2, -1})}},
+       {{"w", Floats({3}, {1, 2, 4})}},
+       {-2}},
+      {"the loss of classes, weighted",
+       NodeText("NegativeLogLikelihoodLoss", "'x', 't', 'w'"),
+       {{"x", rows}, {"t", Ints({0, 2})}},
+       {{"w", Floats({3}, {1, 2, 4})}},
+       {-(3 * 1 + 5 * 4) / 5.0}},
+      {"the loss of a softmax",
+       NodeText("SoftmaxCrossEntropyLoss", "'x', 't'", TextAttribute("reduction", "sum")),
+       {{"x", Floats({2, 2}, {0, 0, 0, std::log(3.0F)})}, {"t", Ints({0, 1})}},
+       {},
+       {std::log(2.0) + std::log(4.0 / 3)}},
+      {"a float of a computed type",
+       NodeText("Add", "'x', 'x'", "", "'like'") + NodeText("CastLike", "'i', 'like'"),
+       {{"x", four}, {"i", Ints({3, 4})}},
+       {},
+       {3, 4}},
+      {"the greatest of no truth is false",
+       NodeText("ConstantOfShape", "'s'",
+                "attribute { name: 'value' type: TENSOR t { data_type: 9 dims: 1 int32_data: 0 } }",
+                "'none'") +
+           NodeText("ReduceMax", "'none'", IntAttribute("keepdims", 0), "'m'") +
+           NodeText("Cast", "'m'", IntAttribute("to", 1), "'f'") + NodeText("Add", "'f', 'x'"),
+       {{"x", Floats({1}, {0})}},
+       {{"s", Ints({0, 2})}},
+       {0}},
+      {"BatchNormalization in training",
+       NodeText(
+           "BatchNormalization", "'x', 's', 'b', 'm', 'v'",
+           IntAttribute("training_mode", 1) + "attribute { name: 'epsilon' type: FLOAT f: 0 }"),
+       {{"x", Floats({2, 2}, {1, 10, 3, 30})}},
+       {{"s", Floats({2}, {1, 2})},
+        {"b", Floats({2}, {0, 1})},
+        {"m", Floats({2}, {0, 0})},
+        {"v", Floats({2}, {1, 1})}},
+       {-1, -1, 1, 3}},
+      {"RotaryEmbedding",
+       NodeText("RotaryEmbedding", "'x', 'c', 's'"),
+       {{"x", Floats({1, 1, 1, 4}, {1, 2, 3, 4})}},
+       {{"c", Floats({1, 1, 2}, {0.5, 0})}, {"s", Floats({1, 1, 2}, {2, 1})}},
+       {0.5 - 6, -4, 2 + 1.5, 2}},
+      {"RotaryEmbedding, interleaved, of a part",
+       NodeText("RotaryEmbedding", "'x', 'c', 's'",
+                IntAttribute("interleaved", 1) + IntAttribute("rotary_embedding_dim", 2)),
+       {{"x", Floats({1, 1, 1, 4}, {1, 2, 3, 4})}},
+       {{"c", Floats({1, 1, 1}, {0.5})}, {"s", Floats({1, 1, 1}, {2})}},
+       {0.5 - 4, 2 + 1, 3, 4}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const absl::StatusOr<HostTensor> y = Computed(c.nodes, c.inputs, c.known, c.version);
+    ASSERT_TRUE(y.ok()) << y.status();
+    EXPECT_TRUE(Near(*y, c.y, 1e-6));
+  }
+}
+
+TEST(OnnxKnownValues, OfOneHead) {
+  // Products of the queries 1 and 2 with the keys 1, 2 and 3; values that tell the weights apart.
+  const Tensors inputs = {{"q", Floats({1, 1, 2, 1}, {1, 2})},
+                          {"k", Floats({1, 1, 3, 1}, {1, 2, 3})},
+                          {"v", Floats({1, 1, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1})}};
+  const double inf = INFINITY;
+  const struct {
+    const char* name;
+    std::string attributes, more;
+    Tensors known;
+    double cap;
+    std::vector<double> mask;  // by query and key
+  } kCases[] = {
+      {"all", "", "", {}, 0, {0, 0, 0, 0, 0, 0}},
+      {"capped", "attribute { name: 'softcap' type: FLOAT f: 2 } ", "", {}, 2, {0, 0, 0, 0, 0, 0}},
+      {"capped and causal",
+       "attribute { name: 'softcap' type: FLOAT f: 2 } " + IntAttribute("is_causal", 1),
+       "",
+       {},
+       2,
+       {0, -inf, -inf, 0, 0, -inf}},
+      {"a window",
+       IntAttribute("left_window_size", 0) + IntAttribute("right_window_size", 1),
+       "",
+       {},
+       0,
+       {0, 0, -inf, -inf, 0, 0}},
+      {"two valid keys",
+       "",
+       ", '', '', '', 'valid'",
+       {{"valid", Ints({2})}},
+       0,
+       {0, 0, -inf, 0, 0, -inf}},
+      {"two valid keys, causal",
+       IntAttribute("is_causal", 1),
+       ", '', '', '', 'valid'",
+       {{"valid", Ints({2})}},
+       0,
+       {0, -inf, -inf, 0, 0, -inf}},
+      {"a short mask",
+       "",
+       ", 'mask'",
+       {{"mask", Floats({2, 2}, {0, 1, 0, 0})}},
+       0,
+       {0, 1, -inf, 0, 0, -inf}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const absl::StatusOr<HostTensor> y = Computed(
+        NodeText("Attention", "'q', 'k', 'v'" + c.more, c.attributes), inputs, c.known, 25);
+    ASSERT_TRUE(y.ok()) << y.status();
+    std::vector<double> expected;
+    for (int i = 0; i < 2; ++i) {
+      std::vector<double> weights;
+      double sum = 0;
+      for (int j = 0; j < 3; ++j) {
+        const double product = (i + 1) * (j + 1);
+        const double capped = c.cap == 0 ? product : c.cap * std::tanh(product / c.cap);
+        weights.push_back(std::exp(capped + c.mask[static_cast<size_t>(3 * i + j)]));
+        sum += weights.back();
+      }
+      for (const double weight : weights) expected.push_back(weight / sum);
+    }
+    EXPECT_TRUE(Near(*y, expected, 1e-6));
+  }
+}
+
+TEST(OnnxKnownValues, QueriesBehindAPastSeeIt) {
+  // One query behind a past of one key: both keys are seen, the past's value is 2.
+  const Tensors inputs = {{"q", Floats({1, 1, 1, 1}, {1})},
+                          {"k", Floats({1, 1, 1, 1}, {0})},
+                          {"v", Floats({1, 1, 1, 1}, {4})},
+                          {"pk", Floats({1, 1, 1, 1}, {0})},
+                          {"pv", Floats({1, 1, 1, 1}, {2})}};
+  const HostTensor y = Value(
+      Computed(NodeText("Attention", "'q', 'k', 'v', '', 'pk', 'pv'", IntAttribute("is_causal", 1)),
+               inputs));
+  EXPECT_TRUE(Near(y, std::vector<double>{3}, 1e-6));
+}
+
+// The sum over all letters, the slow way.
+HostTensor EinsumByHand(const std::vector<std::string>& terms, const std::string& result,
+                        const std::vector<HostTensor>& operands) {
+  std::map<char, int64_t> sizes, at;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    for (size_t axis = 0; axis < terms[i].size(); ++axis) {
+      sizes[terms[i][axis]] = operands[i].shape()[static_cast<int>(axis)];
+    }
+  }
+  Shape shape;
+  for (const char letter : result) shape.push_back(sizes[letter]);
+  HostTensor y = HostTensor::Zeros(DType::kFloat32, shape);
+  int64_t all = 1;
+  for (const auto& [letter, size] : sizes) all *= size;
+  const auto place = [&](const std::string& letters) {
+    int64_t index = 0;
+    for (const char letter : letters) index = index * sizes[letter] + at[letter];
+    return index;
+  };
+  for (int64_t i = 0; i < all; ++i) {
+    int64_t rest = i;
+    for (const auto& [letter, size] : sizes) {
+      at[letter] = rest % size;
+      rest /= size;
+    }
+    double product = 1;
+    for (size_t o = 0; o < terms.size(); ++o) product *= operands[o].At(place(terms[o]));
+    y.Set(place(result), y.At(place(result)) + product);
+  }
+  return y;
+}
+
+TEST(OnnxKnownValues, Einsum) {
+  const struct {
+    const char* equation;
+    std::vector<std::string> terms;  // without ellipses
+    std::string result;
+  } kCases[] = {
+      {"ij->ji", {"ij"}, "ji"},
+      {"ij->i", {"ij"}, "i"},
+      {"ij->", {"ij"}, ""},
+      {"ii->i", {"ii"}, "i"},
+      {"...ii->...i", {"abii"}, "abi"},
+      {"ii", {"ii"}, ""},
+      {"i,i", {"i", "i"}, ""},
+      {"ba,cb", {"ba", "cb"}, "ac"},
+      {"ij,jk->ik", {"ij", "jk"}, "ik"},
+      {"bij, bkj -> bik", {"bij", "bkj"}, "bik"},
+      {"...ij,...jk->...ik", {"abij", "abjk"}, "abik"},
+      {"...ij,jk->...ik", {"abij", "jk"}, "abik"},
+      {"ij,kl->ijkl", {"ij", "kl"}, "ijkl"},
+      {"ijk,jl->il", {"ijk", "jl"}, "il"},
+      {"ij,jk,kl->il", {"ij", "jk", "kl"}, "il"},
+      {"bhqd,bhkd->bhqk", {"bhqd", "bhkd"}, "bhqk"},
+  };
+  std::mt19937_64 random(1);
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.equation);
+    Tensors inputs;
+    std::vector<HostTensor> operands;
+    std::string names;
+    for (size_t i = 0; i < c.terms.size(); ++i) {
+      Shape shape;
+      for (const char letter : c.terms[i]) shape.push_back(2 + letter % 3);
+      operands.push_back(RandomTensor(random, shape));
+      inputs[absl::StrCat("x", i)] = operands.back();
+      absl::StrAppend(&names, i == 0 ? "" : ", ", "'x", i, "'");
+    }
+    const absl::StatusOr<HostTensor> y =
+        Computed(NodeText("Einsum", names, TextAttribute("equation", c.equation)), inputs);
+    ASSERT_TRUE(y.ok()) << y.status();
+    const HostTensor expected = EinsumByHand(c.terms, c.result, operands);
+    EXPECT_EQ(y->shape(), expected.shape());
+    EXPECT_TRUE(Near(*y, expected, 1e-5));
+  }
+  const Tensors one = {{"x", Floats({2}, {1, 2})}};
+  for (const char* const wrong : {"i,j->ij", "ij->i", "i->ii", "i->k", "i1->i"}) {
+    EXPECT_FALSE(Computed(NodeText("Einsum", "'x'", TextAttribute("equation", wrong)), one).ok())
+        << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing
