@@ -41,8 +41,46 @@ RowFunction RowFunctionOf(ScalarFunction function, Isa isa) {
   });
 }
 
+// A loop whose rows may be several rounds of a short innermost dimension, as blocks of channels
+// are: operands go on from one round to the next, or begin again.
+struct LongRows {
+  RowLoop<kOperands> loop;
+  int64_t period = 0;  // elements of a round; 0: rows are as the loop has them
+  std::array<bool, kOperands> repeats = {};  // operands that begin again
+
+  int64_t longest() const { return period == 0 ? kRow : kRow / period * period; }
+};
+
+LongRows LongRowsOf(const RowLoop<kOperands>& loop, int threads) {
+  constexpr int64_t kShort = 64;
+  LongRows rows = {loop};
+  const int rank = loop.shape.rank();
+  if (rank < 3 || loop.shape[rank - 1] > kShort) return rows;
+  const int64_t period = loop.shape[rank - 1], rounds = loop.shape[rank - 2];
+  for (int k = 0; k < kOperands; ++k) {
+    const int64_t inner = loop.strides[k][rank - 1], outer = loop.strides[k][rank - 2];
+    const bool goes_on = inner == 1 && outer == period, stays = inner == 0 && outer == 0;
+    rows.repeats[k] = inner == 1 && outer == 0;
+    if (!goes_on && !stays && (!rows.repeats[k] || k == 0)) return {loop};
+    rows.loop.strides[k].resize(rank - 1);
+    rows.loop.strides[k].back() = goes_on ? 1 : 0;
+  }
+  const absl::Span<const int64_t> outer = loop.shape.dims().first(rank - 2);
+  rows.loop.shape = Shape(outer);
+  rows.loop.shape.push_back(rounds * period);
+  rows.period = period;
+  // Threads share an outer dimension: rounds stay whole.
+  rows.loop.split = static_cast<int>(std::max_element(outer.begin(), outer.end()) - outer.begin());
+  return rows.loop.shape[rows.loop.split] >= threads ? rows : LongRows{loop};
+}
+
 // A row of an operand as contiguous floats: where it lies, or copied to `buffer`.
-const float* ContiguousRow(const float* data, int64_t stride, int64_t n, float* buffer) {
+const float* ContiguousRow(const float* data, int64_t stride, int64_t n, int64_t period,
+                           float* buffer) {
+  if (period > 0) {
+    for (int64_t i = 0; i < n; i += period) std::copy_n(data, std::min(period, n - i), buffer + i);
+    return buffer;
+  }
   if (stride == 1) return data;
   if (stride == 0) {
     std::fill_n(buffer, n, *data);
@@ -52,16 +90,18 @@ const float* ContiguousRow(const float* data, int64_t stride, int64_t n, float* 
   return buffer;
 }
 
-void RunFloat32(const RowLoop<kOperands>& loop, int arity, int threads, RowFunction function,
+void RunFloat32(const LongRows& rows_of, int arity, int threads, RowFunction function,
                 Parameters parameters, const KernelArgs& args) {
+  const RowLoop<kOperands>& loop = rows_of.loop;
   float* const output = static_cast<float*>(args.outputs[0]);
   const int64_t output_stride = loop.strides[0].back();
-  ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, kOperands>& at, int64_t n) {
+  ParallelRows(loop, threads, rows_of.longest(), [&](const auto& at, int64_t n) {
     float buffers[kOperands][kRow];
     const float* rows[kOperands] = {};
     for (int k = 1; k <= arity; ++k) {
       rows[k] = ContiguousRow(static_cast<const float*>(args.inputs[k - 1]) + at[k],
-                              loop.strides[k].back(), n, buffers[k]);
+                              loop.strides[k].back(), n, rows_of.repeats[k] ? rows_of.period : 0,
+                              buffers[k]);
     }
     float* const row = output_stride == 1 ? output + at[0] : buffers[0];
     function(rows[1], rows[2], rows[3], row, n, parameters);
@@ -98,8 +138,12 @@ absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest&
     std::copy(param.parameters.begin(), param.parameters.end(), parameters.values);
     const RowFunction function = RowFunctionOf(param.mode, request.processor.isa);
     const std::string name = absl::StrCat("elementwise:", Name(request.processor.isa));
+    std::vector<LongRows> rows;
+    for (const auto& loop : loops) rows.push_back(LongRowsOf(loop, threads));
     return OnlyKernel(name, [=](const KernelArgs& args) {
-      for (const auto& loop : loops) RunFloat32(loop, arity, threads, function, parameters, args);
+      for (const LongRows& each : rows) {
+        RunFloat32(each, arity, threads, function, parameters, args);
+      }
       ZeroChannelPadding(output, args.outputs[0]);
     });
   }
