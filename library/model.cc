@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/join.h"
 #include "graph/status.h"
 #include "runtime/plan/memory_need.h"
 #include "runtime/plan/packed_parts.h"
@@ -89,6 +90,16 @@ absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes) {
   ASHLAR_ASSIGN_OR_RETURN(model.graph, WithInputShapes(model.graph, shapes));
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   return model;
+}
+
+absl::StatusOr<Model> JoinModels(Model first, Model second) {
+  Model both;
+  for (Model* model : {&first, &second}) {
+    ASHLAR_RETURN_IF_ERROR(UsePlainWeights(*model));
+    for (const auto& file : FilesOf(*model)) both.data_files.push_back(file);
+  }
+  ASHLAR_ASSIGN_OR_RETURN(both.graph, Join(first.graph, second.graph));
+  return both;
 }
 
 absl::Status UsePlainWeights(Model& model) {

@@ -66,6 +66,10 @@ absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes);
 // WithInputShapes's and UsePlainWeights's.
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes);
 
+// Both as one, whose first half feeds the second (graph/join.h); neither as its file holds it
+// packed. Errors are Join's and UsePlainWeights's.
+absl::StatusOr<Model> JoinModels(Model first, Model second);
+
 // The model without what its file holds packed: from here on the weights of the graph are read.
 // An error with kDamagedFile where these are not what was written.
 absl::Status UsePlainWeights(Model& model);

@@ -35,7 +35,9 @@ NoteListener NotesTo(Console& console) {
 
 }  // namespace
 
-absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
+namespace {
+
+absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, WeightsUse use) {
   console.Progress(absl::StrCat("reading ", flags.path));
   OpenOptions options;
   ASHLAR_ASSIGN_OR_RETURN(options.shapes, ParseShapes(flags));
@@ -56,6 +58,25 @@ absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, Weigh
   }
   return WithExitCode(onnx ? model.status() : Annotate(model.status(), "--shape"),
                       ExitCode::kUsage);
+}
+
+}  // namespace
+
+absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console, WeightsUse use) {
+  if (!flags.then.empty() && use == WeightsUse::kAsItRuns) use = WeightsUse::kPlain;
+  ASHLAR_ASSIGN_OR_RETURN(Model model, LoadOne(flags, console, use));
+  for (const std::string& path : flags.then) {
+    ModelFlags next;
+    next.path = path;
+    next.follow_links = flags.follow_links;
+    ASHLAR_ASSIGN_OR_RETURN(Model second, LoadOne(next, console, use));
+    absl::StatusOr<Model> both = JoinModels(std::move(model), std::move(second));
+    if (!both.ok()) {
+      return WithExitCode(Annotate(both.status(), absl::StrCat("--then ", path)), ExitCode::kUsage);
+    }
+    model = *std::move(both);
+  }
+  return model;
 }
 
 absl::Status PlanFileError(const absl::Status& status) {

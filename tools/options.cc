@@ -337,6 +337,9 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
   app.add_option("--outputs", flags.outputs, "values where an .onnx model is to end")
       ->option_text("NAME,...")
       ->group("Model");
+  AddRepeated(app, "--then", flags.then, "MODEL",
+              "a model that takes what comes out of the one before: both as one plan")
+      ->group("Model");
   // Named by the error of whoever needs it.
   app.add_flag("--allow-external-symlinks", flags.follow_links,
                "take weights of an .onnx model from files behind links")

@@ -123,7 +123,8 @@ PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& 
 // The model file, and shapes for its inputs that replace those in the file.
 struct ModelFlags {
   std::string path;
-  std::vector<std::string> shapes;  // "name=1x3x224x224"
+  std::vector<std::string> shapes;  // "name=1x3x224x224", of inputs of `path`
+  std::vector<std::string> then;    // models behind it, each fed by all before
   uint64_t weights_seed = 0;        // where the file has no weights: a profile dump
   std::string outputs;              // of an ONNX model: names where it ends, with commas
   bool follow_links = false;        // to its external data

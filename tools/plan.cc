@@ -26,6 +26,7 @@
 #include "tools/record_use.h"
 #include "tools/recording_view.h"
 #include "tools/request.h"
+#include "tools/shared_arena.h"
 #include "tools/table.h"
 #include "tools/tile_info.h"
 #include "viewer/plan_document.h"
@@ -58,6 +59,11 @@ class PlanCommand final : public Command {
   void Declare(CLI::App& app) override {
     app_ = &app;
     AddModelFlags(app, model_, "the model file (.ash or .onnx), or buffers (.csv, or - for stdin)");
+    app.add_option("MORE", more_, "with --share-arena: the other models")->option_text(" ");
+    app.add_flag("--share-arena", share_arena_,
+                 "one arena for several models that never run at once: the largest of theirs")
+        ->option_text(" ")
+        ->group("Planning");
     AddPlanningFlags(app, planning_);
     AddParsed(app, "--capacity", capacity_, ParseSize, "SIZE",
               "stop at the first plan that fits; exit 3 if none does")
@@ -96,6 +102,7 @@ class PlanCommand final : public Command {
   absl::Status CheckOptions() const override {
     if (frontier_) ASHLAR_RETURN_IF_ERROR(CheckFrontierOptions());
     if (!diff_.empty()) ASHLAR_RETURN_IF_ERROR(CheckDiffOptions());
+    ASHLAR_RETURN_IF_ERROR(CheckShareOptions());
     if (format() == PlanFormat::kPlan && workspace_ == WorkspaceSource::kRecorded) {
       return UsageError("--workspace recorded: such a plan cannot be run, and so is in no file");
     }
@@ -126,6 +133,7 @@ class PlanCommand final : public Command {
     if (output_ == "-") output_.clear();
     console.ResultIsIn(output_);
     if (!diff_.empty()) return Diff(console);
+    if (share_arena_) return ShareArena(console);
     if (PlansBuffers()) return PlanCsv(console);
     return frontier_ ? ShowFrontier(console) : PlanModel(console);
   }
@@ -156,6 +164,23 @@ class PlanCommand final : public Command {
       return UsageError(absl::StrCat(option, " is about one plan, and --diff compares two"));
     }
     return CheckEnding("-o", output_, {".html", ".htm"});
+  }
+
+  absl::Status CheckShareOptions() const {
+    if (!share_arena_) {
+      if (more_.empty()) return absl::OkStatus();
+      return UsageError(absl::StrCat(more_[0],
+                                     ": several models are planned with --share-arena, "
+                                     "or one behind the other with --then"));
+    }
+    for (const char* option : {"--tile-info", "--capacity", "--compare", "--workspace", "--format",
+                               "--frontier", "--buffers", "--diff", "--output"}) {
+      if (app_->count(option) == 0) continue;
+      return UsageError(
+          absl::StrCat(option, " is about one plan, and --share-arena makes several"));
+    }
+    if (more_.empty()) return UsageError("--share-arena: expected several models");
+    return absl::OkStatus();
   }
 
   std::optional<int64_t> capacity() const {
@@ -273,7 +298,7 @@ class PlanCommand final : public Command {
       }
     }
     document["chunks"] = ChunksDocument(planned);
-    absl::Status fits = CheckBudget(*graph);
+    absl::Status fits = CheckBudget(*graph, model_.path);
     if (fits.ok()) fits = CheckTotal(made);
     // Nobody should run a plan that is not the one asked for.
     if (!fits.ok()) planned.plan_text.clear();
@@ -291,13 +316,13 @@ class PlanCommand final : public Command {
     return WriteFile(tile_info_, document.dump(1) + "\n");
   }
 
-  absl::Status CheckBudget(const PlannedGraph& planned) const {
+  absl::Status CheckBudget(const PlannedGraph& planned, const std::string& path) const {
     if (!planned.wishes.budget || planned.wishes.budget->bytes == 0) return absl::OkStatus();
     if (planned.plan.plan.arena <= planned.wishes.budget->bytes) return absl::OkStatus();
     return WithExitCode(
-        absl::ResourceExhaustedError(absl::StrCat(
-            model_.path, " does not fit: --memory-budget is ", planned.wishes.budget->bytes,
-            " bytes, the smallest that would do is ", planned.smallest_budget)),
+        absl::ResourceExhaustedError(
+            absl::StrCat(path, " does not fit: --memory-budget is ", planned.wishes.budget->bytes,
+                         " bytes, the smallest that would do is ", planned.smallest_budget)),
         ExitCode::kDoesNotFit);
   }
 
@@ -384,6 +409,29 @@ class PlanCommand final : public Command {
     if (!output_.empty()) ASHLAR_RETURN_IF_ERROR(WriteFile(output_, PlanPage({a.view, b.view})));
     Json document = console.Document(execution_.device, execution_.threads);
     document.update(DiffDocument(a, b));
+    return console.Write(document);
+  }
+
+  absl::Status ShareArena(Console& console) {
+    std::vector<ArenaShare> shares;
+    std::vector<std::string> paths = {model_.path};
+    paths.insert(paths.end(), more_.begin(), more_.end());
+    for (const std::string& path : paths) {
+      ModelFlags flags = model_;
+      flags.path = path;
+      ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(flags, console));
+      ASHLAR_ASSIGN_OR_RETURN(PlanRequest request,
+                              RequestFor(model, execution_, planning_, console));
+      request.means.planner.limits = limits();
+      console.Progress(absl::StrCat("planning ", path));
+      ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made,
+                              ashlar::PlanModel(std::move(model), request, console));
+      ASHLAR_RETURN_IF_ERROR(CheckBudget(made.plan(), path));
+      shares.push_back(ShareOf(path, made.plan()));
+    }
+    console.Print(SharedArenaTable(shares));
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["share_arena"] = SharedArenaDocument(shares);
     return console.Write(document);
   }
 
@@ -500,7 +548,8 @@ class PlanCommand final : public Command {
   PlanningFlags planning_;
   WorkspaceSource workspace_ = WorkspaceSource::kKernel;
   int64_t capacity_ = 0;
-  bool frontier_ = false, buffers_ = false;
+  bool frontier_ = false, buffers_ = false, share_arena_ = false;
+  std::vector<std::string> more_;  // models beside MODEL
   std::string compare_, output_, tile_info_, diff_;
   PlanFormat format_ = PlanFormat::kTable;
 };

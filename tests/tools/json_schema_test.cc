@@ -44,6 +44,7 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
       {"plan model.ash --buffers --memory-budget min"},
       {"plan buffers.csv --buffers"},
       {"plan model.ash --frontier"},
+      {"plan model.ash model.ash --share-arena"},
       {"verify model.ash"},
       {"verify model.ash --understate 64", 4},
       {"compare model.ash --layers all"},

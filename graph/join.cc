@@ -1,0 +1,120 @@
+#include "graph/join.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+
+namespace ashlar {
+namespace {
+
+// By input of `second` (its place in inputs()) the output of `first` that it reads.
+using Links = std::map<int, int>;
+
+Links LinksOf(const Graph& first, const Graph& second) {
+  Links links;
+  for (size_t i = 0; i < second.inputs().size(); ++i) {
+    for (size_t o = 0; o < first.outputs().size(); ++o) {
+      if (first.outputs()[o].name == second.inputs()[i].name) {
+        links[static_cast<int>(i)] = static_cast<int>(o);
+      }
+    }
+  }
+  if (links.empty() && first.outputs().size() == 1 && second.inputs().size() == 1) links[0] = 0;
+  return links;
+}
+
+std::string Names(const std::vector<Binding>& bindings) {
+  std::string names;
+  for (const Binding& binding : bindings) {
+    absl::StrAppend(&names, names.empty() ? "" : ", ", "'", binding.name, "'");
+  }
+  return names;
+}
+
+class Joiner {
+ public:
+  Joiner(const Graph& first, const Graph& second) : first_(first), second_(second) {}
+
+  absl::StatusOr<Graph> Run() && {
+    const Links links = LinksOf(first_, second_);
+    if (links.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("no output (", Names(first_.outputs()), ") is an input of the next model (",
+                       Names(second_.inputs()), ")"));
+    }
+    std::set<int> read;  // nodes of the first that hand out what the second reads
+    for (const auto& [input, output] : links) read.insert(first_.outputs()[output].node);
+    std::vector<int> first_vars(first_.vars().size(), -1), vars(second_.vars().size(), -1);
+    for (size_t i = 0; i < first_.nodes().size(); ++i) {
+      if (read.count(static_cast<int>(i)) != 0) continue;
+      ASHLAR_RETURN_IF_ERROR(Copy(first_, first_.node(static_cast<int>(i)), first_vars));
+    }
+    for (const auto& [input, output] : links) {
+      const int from = first_.outputs()[output].var, to = second_.inputs()[input].var;
+      const TensorType& gives = first_.var(from).type;
+      const TensorType& takes = second_.var(to).type;
+      if (gives != takes) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("output '", first_.outputs()[output].name, "' is ", gives.ToString(),
+                         ", and input '", second_.inputs()[input].name, "' of the next model is ",
+                         takes.ToString()));
+      }
+      vars[to] = first_vars[from];
+      skipped_.insert(second_.inputs()[input].node);
+    }
+    for (size_t i = 0; i < second_.nodes().size(); ++i) {
+      if (skipped_.count(static_cast<int>(i)) != 0) continue;
+      ASHLAR_RETURN_IF_ERROR(Copy(second_, second_.node(static_cast<int>(i)), vars));
+    }
+    return std::move(builder_).Build();
+  }
+
+ private:
+  // A name that is free.
+  std::string Free(const std::string& name, std::set<std::string>& taken) {
+    std::string free = name;
+    for (int i = 2; !free.empty() && !taken.insert(free).second; ++i) {
+      free = absl::StrCat(name, ":", i);
+    }
+    return free;
+  }
+
+  absl::Status Copy(const Graph& from, const OperatorNode& node, std::vector<int>& vars) {
+    GraphBuilder::NodeOptions options;
+    options.name = Free(node.name, nodes_);
+    if (!node.binding.empty()) {
+      const bool input = node.op->role() == Role::kInput;
+      options.binding = Free(node.binding, input ? inputs_ : outputs_);
+    }
+    options.priority = node.priority;
+    for (const int output : node.outputs) {
+      options.output_names.push_back(Free(from.var(output).name, vars_));
+      options.output_formats.push_back(from.var(output).type.format);
+    }
+    std::vector<int> inputs;
+    for (const int input : node.inputs) inputs.push_back(vars[input]);
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs,
+                            builder_.Add(node.op, std::move(inputs), std::move(options)));
+    for (size_t i = 0; i < outputs.size(); ++i) vars[node.outputs[i]] = outputs[i];
+    return absl::OkStatus();
+  }
+
+  const Graph& first_;
+  const Graph& second_;
+  GraphBuilder builder_;
+  std::set<int> skipped_;  // inputs of the second that read the first
+  std::set<std::string> nodes_, vars_, inputs_, outputs_;  // names that are taken
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> Join(const Graph& first, const Graph& second) {
+  return Joiner(first, second).Run();
+}
+
+}  // namespace ashlar

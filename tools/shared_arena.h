@@ -1,0 +1,28 @@
+// Models that never run at once, in one arena: the largest of theirs.
+#ifndef ASHLAR_TOOLS_SHARED_ARENA_H_
+#define ASHLAR_TOOLS_SHARED_ARENA_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "library/model.h"
+#include "tools/json_output.h"
+
+namespace ashlar {
+
+// One of them; bytes.
+struct ArenaShare {
+  std::string model;
+  int64_t arena = 0, lower_bound = 0;
+  int64_t weights = 0, input = 0, output = 0;  // its own
+};
+
+ArenaShare ShareOf(const std::string& model, const PlannedGraph& planned);
+
+std::string SharedArenaTable(const std::vector<ArenaShare>& shares);
+Json SharedArenaDocument(const std::vector<ArenaShare>& shares);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_SHARED_ARENA_H_
