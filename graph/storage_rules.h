@@ -11,9 +11,11 @@ enum class FormatRule {
   kDefaultOnly,  // every input and output row-major
   kBlocked,  // best in the image format: outputs, input 0 and inputs of an output's shape; where
              // that is blocked, input 0 may be row-major if it has less than a block of channels
-  kFollow,   // pointwise: outputs in the image format where an input is; row-major operands,
-             // whatever they broadcast, may stay so
-  kUniform,  // row-major throughout, or the image format throughout
+  kImageInputs,  // reads images best in the image format, but for row-major ones of less than a
+                 // block of channels; outputs row-major
+  kFollow,       // pointwise: outputs in the image format where an input is; row-major operands,
+                 // whatever they broadcast, may stay so
+  kUniform,      // row-major throughout, or the image format throughout
   kUniformUnpadded,  // kUniform where the image format pads nothing (NHWC), else kDefaultOnly
 };
 

@@ -12,14 +12,6 @@ namespace {
 
 constexpr const char* kInputNames[] = {"x", "scale", "bias", "mean", "variance"};
 
-// [C] or [1, C, 1, ...] of x's rank.
-bool HoldsOnePerChannel(const Shape& shape, const Shape& x) {
-  if (shape == Shape{x[1]}) return true;
-  Shape expected;
-  for (int i = 0; i < x.rank(); ++i) expected.push_back(i == 1 ? x[1] : 1);
-  return shape == expected;
-}
-
 // The map that statistics and parameters make up, in double.
 ChannelAffine Coefficients(const HostTensor& scale, const HostTensor& bias, const HostTensor& mean,
                            const HostTensor& variance, double epsilon) {
@@ -34,27 +26,42 @@ ChannelAffine Coefficients(const HostTensor& scale, const HostTensor& bias, cons
 
 }  // namespace
 
-absl::StatusOr<std::vector<TensorType>> BatchNorm::Infer(absl::Span<const InputInfo> inputs) const {
-  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 5));
-  const Shape& x = inputs[kX].type.shape;
-  for (int i = kX; i <= kVariance; ++i) {
-    ASHLAR_RETURN_IF_ERROR(CheckFloat32(kInputNames[i], inputs[i].type));
-  }
-  if (x.rank() < 2) {
+Shape OnePerChannel(const Shape& x) {
+  Shape shape;
+  for (int i = 0; i < x.rank(); ++i) shape.push_back(i == 1 ? x[1] : 1);
+  return shape;
+}
+
+absl::Status CheckNormalised(const TensorType& x, double epsilon) {
+  if (x.shape.rank() < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("x is ", x.ToString(), ", expected rank 2 or more (N, C, ...)"));
   }
+  if (epsilon >= 0 && !std::isinf(epsilon)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("epsilon is ", epsilon, ", expected a number of at least 0"));
+}
+
+absl::Status CheckOnePerChannel(absl::string_view name, const TensorType& type,
+                                const TensorType& x) {
+  ASHLAR_RETURN_IF_ERROR(CheckDType(name, type, x.dtype));
+  const int64_t channels = x.shape[1];
+  if (type.shape == Shape{channels} || type.shape == OnePerChannel(x.shape)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", type.ToString(), ", expected {",
+                                                 channels, "}: one for each channel of x"));
+}
+
+absl::StatusOr<std::vector<TensorType>> BatchNorm::Infer(absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 5));
+  const TensorType& x = inputs[kX].type;
+  ASHLAR_RETURN_IF_ERROR(CheckFloat32("x", x));
+  ASHLAR_RETURN_IF_ERROR(CheckNormalised(x, param().epsilon));
   for (int i = kScale; i <= kVariance; ++i) {
-    if (HoldsOnePerChannel(inputs[i].type.shape, x)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(kInputNames[i], " is ",
-                                                   inputs[i].type.ToString(), ", expected {", x[1],
-                                                   "}: one for each channel of x"));
+    ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel(kInputNames[i], inputs[i].type, x));
   }
-  if (!(param().epsilon >= 0) || std::isinf(param().epsilon)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("epsilon is ", param().epsilon, ", expected a number of at least 0"));
-  }
-  return std::vector<TensorType>{{DType::kFloat32, x}};
+  return std::vector<TensorType>{{DType::kFloat32, x.shape}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> BatchNorm::Evaluate(

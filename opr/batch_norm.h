@@ -15,6 +15,16 @@ struct BatchNormParam {
   }
 };
 
+// What statistics and parameters of x [N, C, ...] look like: [1, C, 1, ...].
+Shape OnePerChannel(const Shape& x);
+
+// InvalidArgument unless x has rank 2 or more and epsilon is a number of at least 0.
+absl::Status CheckNormalised(const TensorType& x, double epsilon);
+
+// InvalidArgument unless `type` is [C] or OnePerChannel(x), of x's dtype; `name` is the input's.
+absl::Status CheckOnePerChannel(absl::string_view name, const TensorType& type,
+                                const TensorType& x);
+
 // (x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel of dimension 1. Inputs:
 // x [N, C, ...], then scale, bias, mean and variance, each [C] or [1, C, 1, ...]. Output: x's
 // shape.

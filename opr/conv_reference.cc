@@ -5,19 +5,6 @@
 namespace ashlar {
 namespace {
 
-struct IndexRange {
-  int64_t begin = 0, end = 0;
-};
-
-int64_t CeilDiv(int64_t a, int64_t b) { return a > 0 ? (a + b - 1) / b : 0; }  // 0 for a < 0
-
-// Outputs whose read at `offset` from their first tap falls inside the input.
-IndexRange OutputsInside(const WindowAxis& axis, int64_t offset) {
-  const int64_t first = axis.pad_begin - offset;  // o * stride >= first
-  const int64_t last = axis.input + first;        // o * stride < last
-  return {CeilDiv(first, axis.stride), std::min(axis.output, CeilDiv(last, axis.stride))};
-}
-
 // sums[i] += weight * src[i * stride]; the rows are short, so the usual stride has its own loop.
 void AddScaledRow(double* sums, const float* src, int64_t count, int64_t stride, double weight) {
   if (stride == 1) {
@@ -32,12 +19,12 @@ void AddPlane(const WindowAxis& h, const WindowAxis& w, bool flip, const float* 
               const float* filter, double* sums) {
   for (int64_t kh = 0; kh < h.window; ++kh) {
     const int64_t row_offset = kh * h.dilation;
-    const IndexRange rows = OutputsInside(h, row_offset);
+    const Range rows = h.OutputsInside(kh);
     for (int64_t kw = 0; kw < w.window; ++kw) {
       const int64_t tap = kh * w.window + kw;
       const double weight = filter[flip ? h.window * w.window - 1 - tap : tap];
       const int64_t column_offset = kw * w.dilation;
-      const IndexRange columns = OutputsInside(w, column_offset);
+      const Range columns = w.OutputsInside(kw);
       for (int64_t oh = rows.begin; oh < rows.end; ++oh) {
         const float* row = src + (h.Origin(oh) + row_offset) * w.input;
         AddScaledRow(sums + oh * w.output + columns.begin,

@@ -59,6 +59,13 @@ struct WindowAxis {
     return {CeilDivide(inputs.begin + pad_begin - (extent() - 1), stride),
             FloorDivide(inputs.end - 1 + pad_begin, stride) + 1};
   }
+  // The outputs of which tap `tap` lies inside the input; perhaps empty.
+  Range OutputsInside(int64_t tap) const {
+    const int64_t before = pad_begin - tap * dilation;  // output o reads o * stride - before
+    const int64_t begin = std::max<int64_t>(0, CeilDivide(before, stride));
+    const int64_t end = std::min(output, CeilDivide(input + before, stride));
+    return {begin, std::max(begin, end)};
+  }
   // The padding, positive or negative, with which `outputs` are all outputs of the input's range
   // `given`.
   int64_t PadBefore(const Range& outputs, const Range& given) const {

@@ -41,7 +41,7 @@ class LayoutAssigner {
     }
     GraphBuilder::NodeOptions options = rewriter_.Identity(node);
     options.output_formats.clear();
-    if (blocked) {
+    if (blocked && Rule(node) != FormatRule::kImageInputs) {
       for (int output : node.outputs) {
         const bool image = IsImage(rewriter_.source().var(output).type);
         options.output_formats.push_back(image ? image_format_ : Format::kDefault);
@@ -54,9 +54,10 @@ class LayoutAssigner {
     return absl::OkStatus();
   }
 
-  // Whether the node is to make its images in the image format.
+  // Whether the node is to make its images in the image format, or to read them so.
   bool WantsBlocks(const OperatorNode& node, const std::vector<int>& inputs) {
     if (node.op->role() != Role::kCompute || inputs.empty()) return false;
+    if (Rule(node) == FormatRule::kImageInputs) return true;
     if (!MakesImages(node)) return false;
     const FormatRule rule = Rule(node);
     if (rule == FormatRule::kBlocked) return true;
@@ -121,11 +122,12 @@ class LayoutAssigner {
   // where it follows them.
   std::optional<Format> WantedFormat(const OperatorNode& node, const TensorType& type, int i) {
     if (node.op->role() != Role::kCompute) return Format::kDefault;
-    if (!MakesImages(node)) return Format::kDefault;
+    if (!MakesImages(node) && Rule(node) != FormatRule::kImageInputs) return Format::kDefault;
     switch (Rule(node)) {
       case FormatRule::kDefaultOnly:
         return Format::kDefault;
       case FormatRule::kBlocked:
+      case FormatRule::kImageInputs:
         return InputFormat(node, type, /*constant=*/false, i);
       default:
         return std::nullopt;
@@ -149,7 +151,8 @@ class LayoutAssigner {
     } else if (IsBlocked(image_format_)) {
       convert = convert && type.shape[1] >= kChannelBlock;
     } else {
-      convert = convert && (whole || rule == FormatRule::kBlocked);
+      convert =
+          convert && (whole || rule == FormatRule::kBlocked || rule == FormatRule::kImageInputs);
     }
     return convert ? image_format_ : type.format;
   }

@@ -8,9 +8,11 @@
 #define ASHLAR_CPU_FAMILIES(FAMILY) \
   FAMILY(Attention)                 \
   FAMILY(BatchNorm)                 \
+  FAMILY(BatchNormTraining)         \
   FAMILY(Concat)                    \
   FAMILY(Convolution)               \
   FAMILY(ConvolutionBackwardData)   \
+  FAMILY(ConvolutionBackwardFilter) \
   FAMILY(CumSum)                    \
   FAMILY(GridSample)                \
   FAMILY(Indexing)                  \
@@ -21,6 +23,7 @@
   FAMILY(Pad)                       \
   FAMILY(Pointwise)                 \
   FAMILY(Pooling)                   \
+  FAMILY(PoolingBackward)           \
   FAMILY(Reduce)                    \
   FAMILY(Relayout)                  \
   FAMILY(Resize)                    \

@@ -64,14 +64,23 @@ void Cases::AddKnown(KernelCase test) {
   Add(std::move(test));
 }
 
+namespace {
+
+// Whether input i is an image that is to lie in a device's format.
+bool IsImageOf(const KernelCase& test, const std::vector<bool>& images, size_t i) {
+  return i < images.size() && images[i] && test.inputs[i].shape().rank() == 4;
+}
+
+}  // namespace
+
 void Cases::AddImages(const KernelCase& test, const std::vector<bool>& images) {
   if (LeavesOut(test)) return;
   KernelCase each = WithExpected(test);
   run_(each);
   for (const Format format : scope_.images) {
     each.formats.assign(test.inputs.size(), Format::kDefault);
-    for (size_t i = 0; i < images.size() && i < each.formats.size(); ++i) {
-      if (images[i]) each.formats[i] = format;
+    for (size_t i = 0; i < each.formats.size(); ++i) {
+      if (IsImageOf(test, images, i)) each.formats[i] = format;
     }
     each.output_format = format;
     run_(each);
@@ -91,8 +100,8 @@ void Cases::AddFormatPairs(const KernelCase& test, const std::vector<bool>& imag
       if (from == to) continue;
       each.formats.assign(test.inputs.size(), Format::kDefault);
       each.formats[0] = from;
-      for (size_t i = 1; i < images.size() && i < each.formats.size(); ++i) {
-        if (images[i]) each.formats[i] = to;
+      for (size_t i = 1; i < each.formats.size(); ++i) {
+        if (IsImageOf(test, images, i)) each.formats[i] = to;
       }
       each.output_format = to;
       run_(each);

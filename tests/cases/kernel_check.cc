@@ -134,7 +134,13 @@ absl::StatusOr<Problem> MakeProblem(const KernelCase& test, const Processor& pro
   request.threads = test.threads;
   const bool hands_over = test.op->role() == Role::kOutput;
   if (!hands_over) {
-    for (TensorType& type : request.outputs) type.format = test.output_format;
+    std::vector<InputInfo> infos;
+    for (const TensorType& type : request.inputs) infos.push_back({type});
+    const FormatRule rule = test.op->storage_rules({infos, request.outputs}).format;
+    for (TensorType& type : request.outputs) {
+      if (rule == FormatRule::kImageInputs || !MayBeImage(type, test.output_format)) continue;
+      type.format = test.output_format;
+    }
   }
   problem.outputs = hands_over ? std::vector{request.inputs[0]} : request.outputs;
   problem.expected = test.expected;

@@ -10,6 +10,7 @@
 
 #include "graph/region.h"
 #include "runtime/cpu/conv/activation.h"
+#include "runtime/cpu/image_layout.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/parallel.h"
 
@@ -19,21 +20,6 @@ namespace {
 constexpr int64_t kLanes = kChannelBlock;
 constexpr int64_t kTile = 32;     // pixels
 constexpr int64_t kChannels = 4;  // input channels added at a time
-
-// Where the elements of an image tensor lie, in floats.
-struct Layout {
-  explicit Layout(const TensorType& type)
-      : block(IsBlocked(type.format) ? kChannelBlock : 1), step(StridesOf(type)) {}
-  int64_t Offset(int64_t n, int64_t channel) const {
-    return n * step.n + channel / block * step.c + channel % block;
-  }
-  int64_t Offset(int64_t n, int64_t channel, int64_t row, int64_t column) const {
-    return Offset(n, channel) + row * step.h + column * block;
-  }
-
-  int64_t block;  // channels that lie side by side, and so the step from pixel to pixel
-  ImageStrides step;
-};
 
 // The part of a block of 16 output channels that belongs to one group.
 struct Segment {
@@ -76,7 +62,7 @@ struct Convolution {
         segment_floats(problem.geometry.in_channels * taps * kLanes) {}
 
   ConvProblem problem;
-  Layout src, filter, z, dst;
+  ImageLayout src, filter, z, dst;
   BlockActivation activation;
   std::vector<Segment> segments;
   int64_t taps;            // of a window
@@ -96,7 +82,7 @@ struct Pointers {
 void PackSegment(const Convolution& convolution, const Segment& segment, const float* filter,
                  float* packed) {
   const ConvolutionGeometry& geometry = convolution.problem.geometry;
-  const Layout& layout = convolution.filter;
+  const ImageLayout& layout = convolution.filter;
   const int64_t taps = convolution.taps, w = geometry.w.window;
   for (int64_t begin = 0; begin < geometry.in_channels; begin += kChannels) {
     const int64_t end = std::min(begin + kChannels, geometry.in_channels);
@@ -146,7 +132,7 @@ void AddRun(const Convolution& convolution, const Segment& segment, int64_t begi
             int64_t column, int64_t pixels, const float* src, const float* filter, float* sums) {
   const ConvolutionGeometry& geometry = convolution.problem.geometry;
   const WindowAxis &h = geometry.h, &w = geometry.w;
-  const Layout& layout = convolution.src;
+  const ImageLayout& layout = convolution.src;
   const Range rows = Inside(h.Origin(row), h.dilation, h.input, h.window);
   for (int64_t tap_h = rows.begin; tap_h < rows.end; ++tap_h) {
     const int64_t y = h.Origin(row) + tap_h * h.dilation;
@@ -196,8 +182,8 @@ void Sum(const Convolution& convolution, const Segment& segment, int64_t row, in
 // Calls visit(i, j) where sum i belongs to element j of a tensor, for lanes [first, last); `base`
 // is the element of lane 0 of the first pixel.
 template <typename Visit>
-void ForEachSum(const Layout& layout, int64_t base, int64_t first, int64_t last, int64_t pixels,
-                const Visit& visit) {
+void ForEachSum(const ImageLayout& layout, int64_t base, int64_t first, int64_t last,
+                int64_t pixels, const Visit& visit) {
   if (layout.block == kLanes) {
     for (int64_t pixel = 0; pixel < pixels; ++pixel) {
 #pragma omp simd
@@ -220,7 +206,7 @@ void ComputeRow(const Convolution& convolution, const Pointers& tensors, int64_t
                 int64_t row) {
   const ConvolutionGeometry& geometry = convolution.problem.geometry;
   const Segment& segment = convolution.segments[index];
-  const Layout& dst = convolution.dst;
+  const ImageLayout& dst = convolution.dst;
   const int64_t width = geometry.w.output, channel = segment.block * kLanes;
   const bool last = channel + segment.last == geometry.groups * geometry.out_channels;
   const int64_t end = last && dst.block == kLanes ? kLanes : segment.last;  // with the padding
@@ -236,7 +222,9 @@ void ComputeRow(const Convolution& convolution, const Pointers& tensors, int64_t
     const int64_t pixels = std::min(kTile, width - column);
     Sum(convolution, segment, row, column, pixels, start, tensors.src + n * convolution.src.step.n,
         filter + index * convolution.segment_floats, sums);
-    const auto base = [&](const Layout& layout) { return layout.Offset(n, channel, row, column); };
+    const auto base = [&](const ImageLayout& layout) {
+      return layout.Offset(n, channel, row, column);
+    };
     if (z != nullptr) {
       ForEachSum(convolution.z, base(convolution.z), segment.first, segment.last, pixels,
                  [&](int64_t sum, int64_t element) { sums[sum] += z[element]; });

@@ -2,6 +2,7 @@
 
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
+#include "opr/convolution_backward_filter.h"
 #include "opr/get_var_shape.h"
 #include "opr/matrix_mul.h"
 #include "opr/pooling.h"
@@ -45,6 +46,28 @@ TEST_F(LayoutTest, TheStemReadsTheRowMajorImage) {
   ExpectFormats(graph, {{"stem", "b=rr"}, {"next", "b=br"}});
   EXPECT_EQ(graph.var(graph.outputs()[0].var).type.format, Format::kDefault);
   EXPECT_EQ(graph.outputs()[0].name, "next");
+}
+
+TEST_F(LayoutTest, GradientsOfFiltersReadBlocksAndAreRowMajor) {
+  const int x = make_.Input("x", {2, 3, 8, 8});
+  const int stem = Conv(x, 20, "stem"), next = Conv(stem, 16, "next");
+  const auto add = [&](int src, int diff, const Shape& filter, const std::string& name) {
+    ConvolutionParam param;
+    if (filter.rank() == 5) param.sparse = SparseMode::kGroup;
+    make_.Output(make_.Add<ConvolutionBackwardFilter>(param, {src, diff, Zeros(filter)}, name));
+  };
+  add(x, stem, {20, 3, 1, 1}, "of_stem");
+  add(stem, next, {16, 20, 1, 1}, "of_next");
+  add(stem, stem, {20, 1, 1, 1, 1}, "of_each");  // no filter of rank 5 is an image
+  add(make_.Input("y", {2, 32, 8, 8}), next, {16, 32, 1, 1}, "relaid");
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph),
+              ElementsAre("ConvolutionForward", "ConvolutionForward", "ConvolutionBackwardFilter",
+                          "ConvolutionBackwardFilter", "ConvolutionBackwardFilter",
+                          "RelayoutFormat", "ConvolutionBackwardFilter"));
+  ExpectFormats(
+      graph,
+      {{"of_stem", "r=rbr"}, {"of_next", "r=bbr"}, {"of_each", "r=bbr"}, {"relaid", "r=bbr"}});
 }
 
 TEST_F(LayoutTest, WideInputsAreRelaidOnce) {

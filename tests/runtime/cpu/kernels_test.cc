@@ -5,6 +5,7 @@
 #include "opr/elemwise.h"
 #include "runtime/cpu/cpu_device.h"
 #include "tests/cases/kernel_check.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
@@ -58,6 +59,29 @@ TEST(CpuKernelsTest, SameBitsWithAnyNumberOfThreads) {
   for (size_t i = 0; i < one.size(); ++i) {
     EXPECT_TRUE(one[i].outputs == three[i].outputs) << one[i].implementation;
   }
+}
+
+// A step of training gives the same weights to the last bit on any number of threads.
+TEST_P(CpuKernels, GradientsAreTheSameBitsWithAnyNumberOfThreads) {
+  const std::string type = GetParam().type;
+  if (!absl::StrContains(type, "Backward") && !absl::StrContains(type, "Training")) return;
+  constexpr uint64_t kSeed = 3;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  int count = 0;
+  Cases cases(CpuScope(), kSeed, [&](const KernelCase& test) {
+    if (HasFailure() || (kSanitized && ++count % 8 != 0)) return;
+    std::vector<std::string> first;
+    for (const int threads : {1, 2, 4}) {
+      KernelCase each = test;
+      each.threads = threads;
+      for (const KernelOutcome& outcome : CheckKernels(CpuDevice(), each)) {
+        if (first.empty()) first = outcome.outputs;
+        EXPECT_TRUE(outcome.outputs == first)
+            << test.name << " by " << outcome.implementation << ", threads " << threads;
+      }
+    }
+  });
+  GetParam().add(cases);
 }
 
 TEST(CpuKernelsTest, ADTypeThatKernelsDoNotTakeIsNamed) {

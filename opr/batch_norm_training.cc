@@ -1,0 +1,141 @@
+#include "opr/batch_norm_training.h"
+
+#include <cmath>
+
+#include "opr/aliasing.h"
+#include "opr/checks.h"
+#include "opr/doubles.h"
+#include "opr/saturating_product.h"
+
+namespace ashlar {
+ASHLAR_MAKE_FROM_PARAMS(BatchNormTraining)
+ASHLAR_MAKE_FROM_PARAMS(BatchNormBackward)
+
+namespace {
+
+// A loop over the elements of [N, C, ...] that knows each one's channel.
+struct Channels {
+  explicit Channels(const Shape& x)
+      : count(x[1]), plane(x.num_elements() / (x[0] * x[1])), elements(x.num_elements()) {}
+
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (int64_t i = 0; i < elements; ++i) visit(static_cast<size_t>(i), i / plane % count);
+  }
+  double per_channel() const { return static_cast<double>(elements / count); }
+
+  int64_t count, plane, elements;
+};
+
+// By channel: the mean of value(element) over its elements.
+template <typename Value>
+std::vector<double> Means(const Channels& channels, const Value& value) {
+  std::vector<double> sums(static_cast<size_t>(channels.count));
+  channels.ForEach([&](size_t i, int64_t c) { sums[c] += value(i, c); });
+  for (double& sum : sums) sum /= channels.per_channel();
+  return sums;
+}
+
+absl::Status CheckX(const TensorType& x, double epsilon) {
+  ASHLAR_RETURN_IF_ERROR(CheckFloat("x", x));
+  return CheckNormalised(x, epsilon);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TensorType>> BatchNormTraining::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 3));
+  const TensorType& x = inputs[kX].type;
+  ASHLAR_RETURN_IF_ERROR(CheckX(x, param().epsilon));
+  ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("scale", inputs[kScale].type, x));
+  ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("bias", inputs[kBias].type, x));
+  const TensorType statistic{x.dtype, OnePerChannel(x.shape)};
+  return std::vector<TensorType>{{x.dtype, x.shape}, statistic, statistic};
+}
+
+absl::StatusOr<std::vector<HostTensor>> BatchNormTraining::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const Shape& shape = inputs[kX].shape();
+  const DType dtype = inputs[kX].dtype();
+  const Channels channels(shape);
+  const std::vector<double> x = ToDoubles(inputs[kX]);
+  const std::vector<double> mean = Means(channels, [&](size_t i, int64_t) { return x[i]; });
+  const std::vector<double> variance =
+      Means(channels, [&](size_t i, int64_t c) { return (x[i] - mean[c]) * (x[i] - mean[c]); });
+  HostTensor y = HostTensor::Zeros(dtype, shape);
+  channels.ForEach([&](size_t i, int64_t c) {
+    const double factor = inputs[kScale].At(c) / std::sqrt(variance[c] + param().epsilon);
+    y.Set(static_cast<int64_t>(i), (x[i] - mean[c]) * factor + inputs[kBias].At(c));
+  });
+  const Shape statistic = OnePerChannel(shape);
+  return std::vector<HostTensor>{std::move(y), FromDoubles(dtype, statistic, mean),
+                                 FromDoubles(dtype, statistic, variance)};
+}
+
+int64_t BatchNormTraining::Computation(const Site& site) const {
+  // Sum; difference, square and sum; difference, product and sum.
+  return SaturatingProduct({site.outputs[kY].shape.num_elements(), 7});
+}
+
+Aliasing BatchNormTraining::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
+
+absl::StatusOr<std::vector<TensorType>> BatchNormBackward::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 5));
+  const TensorType &x = inputs[kX].type, &diff = inputs[kDiff].type, &scale = inputs[kScale].type;
+  ASHLAR_RETURN_IF_ERROR(CheckX(x, param().epsilon));
+  if (diff.dtype != x.dtype || diff.shape != x.shape) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("diff is ", diff.ToString(), ", expected x's type, ", x.ToString()));
+  }
+  ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("mean", inputs[kMean].type, x));
+  ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("variance", inputs[kVariance].type, x));
+  ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("scale", scale, x));
+  const TensorType of_scale{x.dtype, scale.shape};
+  return std::vector<TensorType>{{x.dtype, x.shape}, of_scale, of_scale};
+}
+
+absl::StatusOr<std::vector<HostTensor>> BatchNormBackward::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const Shape& shape = inputs[kX].shape();
+  const DType dtype = inputs[kX].dtype();
+  const Channels channels(shape);
+  const std::vector<double> diff = ToDoubles(inputs[kDiff]);
+  std::vector<double> inverse(static_cast<size_t>(channels.count));
+  for (int64_t c = 0; c < channels.count; ++c) {
+    inverse[c] = 1 / std::sqrt(inputs[kVariance].At(c) + param().epsilon);
+  }
+  std::vector<double> normalised = ToDoubles(inputs[kX]);
+  channels.ForEach([&](size_t i, int64_t c) {
+    normalised[i] = (normalised[i] - inputs[kMean].At(c)) * inverse[c];
+  });
+  std::vector<double> dscale =
+      Means(channels, [&](size_t i, int64_t) { return diff[i] * normalised[i]; });
+  std::vector<double> dbias = Means(channels, [&](size_t i, int64_t) { return diff[i]; });
+  HostTensor dx = HostTensor::Zeros(dtype, shape);
+  channels.ForEach([&](size_t i, int64_t c) {
+    dx.Set(static_cast<int64_t>(i),
+           inputs[kScale].At(c) * inverse[c] * (diff[i] - dbias[c] - normalised[i] * dscale[c]));
+  });
+  for (double& mean : dscale) mean *= channels.per_channel();
+  for (double& mean : dbias) mean *= channels.per_channel();
+  const Shape& of_scale = inputs[kScale].shape();
+  return std::vector<HostTensor>{std::move(dx), FromDoubles(dtype, of_scale, dscale),
+                                 FromDoubles(dtype, of_scale, dbias)};
+}
+
+int64_t BatchNormBackward::Computation(const Site& site) const {
+  // Sum; difference, product and sum; two products and sums with constants of the channel.
+  return SaturatingProduct({site.outputs[kDX].shape.num_elements(), 9});
+}
+
+Aliasing BatchNormBackward::aliasing(const Site& site) const {
+  Aliasing aliasing = OverwritesInput(kDiff, site);
+  const Aliasing over_x = OverwritesInput(kX, site);
+  aliasing.overwrites.insert(aliasing.overwrites.end(), over_x.overwrites.begin(),
+                             over_x.overwrites.end());
+  return aliasing;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,45 @@
+// BatchNormTraining and BatchNormBackward: normalisation by the statistics of the batch itself, and
+// its gradient (Ioffe and Szegedy 2015, "Batch Normalization").
+#ifndef ASHLAR_OPR_BATCH_NORM_TRAINING_H_
+#define ASHLAR_OPR_BATCH_NORM_TRAINING_H_
+
+#include "opr/batch_norm.h"
+
+namespace ashlar {
+
+// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, channel by channel of dimension 1, with
+// the mean and the biased variance of all elements of a channel. Inputs: x [N, C, ...], floats;
+// scale and bias, each [C] or [1, C, 1, ...] of x's rank. Outputs: y, of x's shape; mean and
+// variance, [1, C, 1, ...].
+class BatchNormTraining final : public OperatorWithParam<BatchNormParam> {
+ public:
+  static constexpr int kX = 0, kScale = 1, kBias = 2;
+  static constexpr int kY = 0, kMean = 1, kVariance = 2;
+
+  ASHLAR_OPERATOR("BatchNormTraining", "batch_norm")
+  StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
+  int64_t Computation(const Site& site) const override;
+  Aliasing aliasing(const Site& site) const override;
+};
+
+// Inputs: x, the gradient of y, mean and variance as BatchNormTraining gives them, scale. Outputs:
+// the gradients of x, and of scale and bias, both of scale's shape:
+//   dscale = sum of diff * xhat, dbias = sum of diff,
+//   dX = scale / deviation * (diff - dbias / count - xhat * dscale / count)
+// where xhat is x normalised, deviation = sqrt(variance + epsilon) and count the elements of a
+// channel.
+class BatchNormBackward final : public OperatorWithParam<BatchNormParam> {
+ public:
+  static constexpr int kX = 0, kDiff = 1, kMean = 2, kVariance = 3, kScale = 4;
+  static constexpr int kDX = 0, kDScale = 1, kDBias = 2;
+
+  ASHLAR_OPERATOR("BatchNormBackward", "batch_norm_grad")
+  StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
+  int64_t Computation(const Site& site) const override;
+  // dX may overwrite diff or x: the sums are complete before its first element is written.
+  Aliasing aliasing(const Site& site) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_BATCH_NORM_TRAINING_H_

@@ -1,0 +1,406 @@
+// BatchNormTraining and BatchNormBackward: sums of each channel, then what follows from them for
+// each element. Images are taken in a few parts, whichever threads there are; stretches of a plane
+// are summed in Float32 and joined in double. Mean and variance of a stretch are found around its
+// own mean, and joined by (count, mean, sum of squared differences) (Chan, Golub and LeVeque 1983,
+// "Algorithms for Computing the Sample Variance").
+#include "opr/batch_norm_training.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/region.h"
+#include "runtime/cpu/image_layout.h"
+#include "runtime/cpu/isa.h"
+#include "runtime/cpu/kernels.h"
+#include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/parallel.h"
+#include "runtime/cpu/walk.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int kBlock = static_cast<int>(kChannelBlock);
+constexpr int64_t kStretch = 256;  // pixels that are summed in Float32
+constexpr int64_t kMostParts = 4;  // of the images
+constexpr int kMostTensors = 3;
+constexpr int kCoefficients = 4;  // of a channel, for its elements
+
+// Tensors of one shape [N, C, ...], and the statistics of their channels.
+struct Problem {
+  int64_t images = 0, channels = 0;
+  int64_t lanes = 1;             // channels that are worked on together
+  int64_t rows = 1, pixels = 0;  // of a plane; one row, where planes are contiguous
+  ImageLayout at[kMostTensors];  // x and what is made of it; then the third
+  double epsilon = 0;
+  int threads = 1;
+  Isa isa = Isa::kBaseline;
+  TensorType types[kMostTensors];  // of the outputs
+
+  int64_t blocks() const { return CeilDivide(channels, lanes); }
+  int64_t padded() const { return blocks() * lanes; }
+  int64_t parts() const { return std::min(images, kMostParts); }
+  double count() const { return static_cast<double>(images * rows * pixels); }
+  // Two sums for each channel and part, then its coefficients.
+  int64_t workspace_bytes() const {
+    return padded() *
+           static_cast<int64_t>(parts() * 2 * sizeof(double) + kCoefficients * sizeof(float));
+  }
+  double* Sums(void* workspace, int64_t part) const {
+    return static_cast<double*>(workspace) + part * 2 * padded();
+  }
+  float* Coefficients(void* workspace) const {
+    return reinterpret_cast<float*>(Sums(workspace, parts()));
+  }
+};
+
+// Some pixels of up to three tensors, for kLanes channels: step[i] from pixel to pixel.
+struct Stretch {
+  const float* from[2];
+  float* to;
+  int64_t step[kMostTensors];
+  int64_t pixels;
+};
+
+// Calls visit(stretch) for what image `n` has of a block.
+template <typename Visit>
+void ForEachStretch(const Problem& p, const float* const (&from)[2], float* to, int64_t n,
+                    int64_t block, const Visit& visit) {
+  const int64_t c = block * p.lanes;
+  for (int64_t row = 0; row < p.rows; ++row) {
+    for (int64_t begin = 0; begin < p.pixels; begin += kStretch) {
+      Stretch stretch = {};
+      for (int i = 0; i < 2; ++i) {
+        if (from[i] != nullptr) stretch.from[i] = from[i] + p.at[i].Offset(n, c, row, begin);
+        stretch.step[i] = p.at[i].block;
+      }
+      const ImageLayout& last = p.at[kMostTensors - 1];
+      if (to != nullptr) stretch.to = to + last.Offset(n, c, row, begin);
+      stretch.step[kMostTensors - 1] = last.block;
+      stretch.pixels = std::min(kStretch, p.pixels - begin);
+      visit(stretch);
+    }
+  }
+}
+
+// sums[i][l] = the sum over pixels of value i of lane l, where values(pixel, lane, out) gives
+// kValues of them. Two pixels at a time, for the latency of an addition.
+template <int kLanes, int kValues, typename Values>
+[[gnu::always_inline]] inline void SumPixels(int64_t pixels, const Values& values,
+                                             float (&sums)[kValues][kLanes]) {
+  if constexpr (kLanes == 1) {
+    float first = 0, second = 0;
+#pragma omp simd reduction(+ : first, second)
+    for (int64_t i = 0; i < pixels; ++i) {
+      float value[kValues];
+      values(i, 0, value);
+      first += value[0];
+      second += value[kValues - 1];
+    }
+    sums[0][0] = first;
+    sums[kValues - 1][0] = second;
+  } else {
+    float odd[kValues][kLanes] = {}, even[kValues][kLanes] = {};
+    int64_t i = 0;
+    for (; i + 1 < pixels; i += 2) {
+#pragma omp simd
+      for (int l = 0; l < kLanes; ++l) {
+        float value[kValues], next[kValues];
+        values(i, l, value);
+        values(i + 1, l, next);
+        for (int v = 0; v < kValues; ++v) even[v][l] += value[v], odd[v][l] += next[v];
+      }
+    }
+    for (; i < pixels; ++i) {
+      for (int l = 0; l < kLanes; ++l) {
+        float value[kValues];
+        values(i, l, value);
+        for (int v = 0; v < kValues; ++v) even[v][l] += value[v];
+      }
+    }
+    for (int v = 0; v < kValues; ++v) {
+      for (int l = 0; l < kLanes; ++l) sums[v][l] = even[v][l] + odd[v][l];
+    }
+  }
+}
+
+// Joins a stretch to what `count` elements before it gave: mean[l] and squares[l], the sum of
+// squared differences to it.
+template <int kLanes>
+void AddMoments(const Stretch& s, double count, double* mean, double* squares) {
+  const float* const x = s.from[0];
+  const int64_t step = s.step[0];
+  float sums[1][kLanes], of_differences[2][kLanes], centre[kLanes];
+  SumPixels<kLanes>(
+      s.pixels,
+      [=](int64_t i, int l, float* out)
+          __attribute__((always_inline)) { out[0] = x[i * step + l]; },
+      sums);
+  const double pixels = static_cast<double>(s.pixels), all = count + pixels;
+  for (int l = 0; l < kLanes; ++l) centre[l] = sums[0][l] / static_cast<float>(s.pixels);
+  SumPixels<kLanes>(
+      s.pixels, [ =, &centre ](int64_t i, int l, float* out) __attribute__((always_inline)) {
+        const float difference = x[i * step + l] - centre[l];
+        out[0] = difference;
+        out[1] = difference * difference;
+      },
+      of_differences);
+  for (int l = 0; l < kLanes; ++l) {
+    const double rest = of_differences[0][l] / pixels;  // of the mean, which was rounded
+    const double apart = centre[l] + rest - mean[l];
+    squares[l] +=
+        of_differences[1][l] - rest * rest * pixels + apart * apart * count * pixels / all;
+    mean[l] += apart * pixels / all;
+  }
+}
+
+// Adds a stretch's sums of diff, and of diff times x's difference to `mean`.
+template <int kLanes>
+void AddProducts(const Stretch& s, const float* mean, double* sums, double* products) {
+  const float *const x = s.from[0], *const diff = s.from[1];
+  const int64_t x_step = s.step[0], diff_step = s.step[1];
+  float of_stretch[2][kLanes];
+  SumPixels<kLanes>(
+      s.pixels,
+      [=](int64_t i, int l, float* out) __attribute__((always_inline)) {
+        out[0] = diff[i * diff_step + l];
+        out[1] = out[0] * (x[i * x_step + l] - mean[l]);
+      },
+      of_stretch);
+  for (int l = 0; l < kLanes; ++l) sums[l] += of_stretch[0][l], products[l] += of_stretch[1][l];
+}
+
+// to = (x - c[0]) * c[1] + diff * c[2] + c[3], where c[i] has one number a lane; without diff, c[2]
+// is not read. `to` may be x or diff.
+template <int kLanes, bool kDiff>
+void MakeElements(const Stretch& s, const float* c) {
+  const float *const x = s.from[0], *const diff = s.from[1];
+  float* const to = s.to;
+  const int64_t x_step = s.step[0], diff_step = s.step[1], step = s.step[2];
+  float centre[kLanes], factor[kLanes], of_diff[kLanes], shift[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    centre[l] = c[l], factor[l] = c[kLanes + l];
+    of_diff[l] = c[2 * kLanes + l], shift[l] = c[3 * kLanes + l];
+  }
+  const auto element = [&](int64_t i, int l) __attribute__((always_inline)) {
+    float value = (x[i * x_step + l] - centre[l]) * factor[l] + shift[l];
+    if constexpr (kDiff) value += diff[i * diff_step + l] * of_diff[l];
+    to[i * step + l] = value;
+  };
+  if constexpr (kLanes == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < s.pixels; ++i) element(i, 0);
+  } else {
+    for (int64_t i = 0; i < s.pixels; ++i) {
+#pragma omp simd
+      for (int l = 0; l < kLanes; ++l) element(i, l);
+    }
+  }
+}
+
+template <int kLanes>
+struct Code {
+  void (*moments)(const Stretch&, double, double*, double*);
+  void (*products)(const Stretch&, const float*, double*, double*);
+  void (*normalise)(const Stretch&, const float*);
+  void (*go_back)(const Stretch&, const float*);
+
+  static Code For(Isa isa) {
+    return {Versions<AddMoments<kLanes>>::For(isa), Versions<AddProducts<kLanes>>::For(isa),
+            Versions<MakeElements<kLanes, false>>::For(isa),
+            Versions<MakeElements<kLanes, true>>::For(isa)};
+  }
+};
+
+// Calls sum(n, block, part) for the images of each part, in their order, with two parts never
+// sharing their sums.
+template <typename Sum>
+void ForEachImageOfParts(const Problem& p, const Sum& sum) {
+  const int64_t parts = p.parts(), elements = p.images / parts * p.rows * p.pixels * p.lanes;
+  ParallelFor(p.threads, p.blocks() * parts,
+              std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, elements)),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  const Range images = PartOf({0, p.images}, i % parts, parts);
+                  sum(images, i / parts, i % parts);
+                }
+              });
+}
+
+template <typename Make>
+void ForEachPlane(const Problem& p, const Make& make) {
+  const int64_t blocks = p.blocks(), elements = p.rows * p.pixels * p.lanes;
+  ParallelFor(p.threads, p.images * blocks, std::max<int64_t>(1, kElementsPerThread / elements),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) make(i / blocks, i % blocks);
+              });
+}
+
+const float* InputOf(const KernelArgs& args, int i) {
+  return static_cast<const float*>(args.inputs[i]);
+}
+float* OutputOf(const KernelArgs& args, int i) { return static_cast<float*>(args.outputs[i]); }
+
+// The coefficients of lane l of channel c's block.
+float* CoefficientsOf(const Problem& p, void* workspace, int64_t c) {
+  return p.Coefficients(workspace) + c / p.lanes * p.lanes * kCoefficients + c % p.lanes;
+}
+
+// Writes what has one element a channel, zeros behind.
+void ZeroPadding(const Problem& p, const KernelArgs& args) {
+  for (int i = 0; i < kMostTensors; ++i) {
+    if (i > 0 || p.lanes == 1) ZeroChannelPadding(p.types[i], args.outputs[i]);
+  }
+}
+
+template <int kLanes>
+void Normalise(const Problem& p, const Code<kLanes>& code, const KernelArgs& args) {
+  const float* const from[2] = {InputOf(args, BatchNormTraining::kX), nullptr};
+  const double of_plane = static_cast<double>(p.rows * p.pixels);
+  ForEachImageOfParts(p, [&](const Range& images, int64_t block, int64_t part) {
+    double* const mean = p.Sums(args.workspace, part) + block * kLanes;
+    double* const squares = mean + p.padded();
+    std::fill_n(mean, kLanes, 0.0);
+    std::fill_n(squares, kLanes, 0.0);
+    double count = 0;
+    for (int64_t n = images.begin; n < images.end; ++n) {
+      ForEachStretch(p, from, nullptr, n, block, [&](const Stretch& stretch) {
+        code.moments(stretch, count, mean, squares);
+        count += static_cast<double>(stretch.pixels);
+      });
+    }
+  });
+  float* const coefficients = p.Coefficients(args.workspace);
+  std::fill_n(coefficients, p.padded() * kCoefficients, 0.0f);
+  for (int64_t c = 0; c < p.channels; ++c) {
+    double count = 0, mean = 0, squares = 0;
+    for (int64_t part = 0; part < p.parts(); ++part) {
+      const double* const sums = p.Sums(args.workspace, part) + c;
+      const double more =
+          of_plane * static_cast<double>(PartOf({0, p.images}, part, p.parts()).size());
+      const double apart = sums[0] - mean, all = count + more;
+      squares += sums[p.padded()] + apart * apart * count * more / all;
+      mean += apart * more / all;
+      count = all;
+    }
+    const double variance = std::max(squares / count, 0.0);
+    const double factor =
+        InputOf(args, BatchNormTraining::kScale)[c] / std::sqrt(variance + p.epsilon);
+    float* const of_channel = CoefficientsOf(p, args.workspace, c);
+    of_channel[0] = static_cast<float>(mean);
+    of_channel[kLanes] = static_cast<float>(factor);
+    of_channel[3 * kLanes] = static_cast<float>(InputOf(args, BatchNormTraining::kBias)[c] -
+                                                (mean - of_channel[0]) * factor);
+    OutputOf(args, BatchNormTraining::kMean)[c] = of_channel[0];
+    OutputOf(args, BatchNormTraining::kVariance)[c] = static_cast<float>(variance);
+  }
+  ForEachPlane(p, [&](int64_t n, int64_t block) {
+    const float* const c = coefficients + block * kLanes * kCoefficients;
+    ForEachStretch(p, from, OutputOf(args, BatchNormTraining::kY), n, block,
+                   [&](const Stretch& stretch) { code.normalise(stretch, c); });
+  });
+  ZeroPadding(p, args);
+}
+
+template <int kLanes>
+void GoBack(const Problem& p, const Code<kLanes>& code, const KernelArgs& args) {
+  using Op = BatchNormBackward;
+  const float* const from[2] = {InputOf(args, Op::kX), InputOf(args, Op::kDiff)};
+  const float* const means = InputOf(args, Op::kMean);
+  float* const coefficients = p.Coefficients(args.workspace);
+  std::fill_n(coefficients, p.padded() * kCoefficients, 0.0f);
+  for (int64_t c = 0; c < p.channels; ++c) CoefficientsOf(p, args.workspace, c)[0] = means[c];
+  ForEachImageOfParts(p, [&](const Range& images, int64_t block, int64_t part) {
+    double* const sums = p.Sums(args.workspace, part) + block * kLanes;
+    double* const products = sums + p.padded();
+    std::fill_n(sums, kLanes, 0.0);
+    std::fill_n(products, kLanes, 0.0);
+    const float* const c = coefficients + block * kLanes * kCoefficients;
+    for (int64_t n = images.begin; n < images.end; ++n) {
+      ForEachStretch(p, from, nullptr, n, block,
+                     [&](const Stretch& stretch) { code.products(stretch, c, sums, products); });
+    }
+  });
+  for (int64_t c = 0; c < p.channels; ++c) {
+    double sum = 0, product = 0;
+    for (int64_t part = 0; part < p.parts(); ++part) {
+      const double* const sums = p.Sums(args.workspace, part) + c;
+      sum += sums[0], product += sums[p.padded()];
+    }
+    const double variance = InputOf(args, Op::kVariance)[c];
+    const double inverse = 1 / std::sqrt(variance + p.epsilon);
+    const double factor = InputOf(args, Op::kScale)[c] * inverse;
+    float* const of_channel = CoefficientsOf(p, args.workspace, c);
+    of_channel[kLanes] = static_cast<float>(-factor * inverse * inverse * product / p.count());
+    of_channel[2 * kLanes] = static_cast<float>(factor);
+    of_channel[3 * kLanes] = static_cast<float>(-factor * sum / p.count());
+    OutputOf(args, Op::kDScale)[c] = static_cast<float>(product * inverse);
+    OutputOf(args, Op::kDBias)[c] = static_cast<float>(sum);
+  }
+  ForEachPlane(p, [&](int64_t n, int64_t block) {
+    const float* const c = coefficients + block * kLanes * kCoefficients;
+    ForEachStretch(p, from, OutputOf(args, Op::kDX), n, block,
+                   [&](const Stretch& stretch) { code.go_back(stretch, c); });
+  });
+  ZeroPadding(p, args);
+}
+
+// `images` are x, diff where there is one (otherwise x again), and what is made.
+Problem ReadProblem(const KernelRequest& request, const TensorType& x, const TensorType& diff,
+                    double epsilon) {
+  Problem p;
+  p.images = x.shape[0];
+  p.channels = x.shape[1];
+  p.pixels = x.shape.num_elements() / (p.images * p.channels);
+  p.epsilon = epsilon;
+  p.threads = request.threads;
+  p.isa = request.processor.isa;
+  const TensorType* const tensors[] = {&x, &diff, &request.outputs[0]};
+  bool even = true, blocked = true;
+  for (int i = 0; i < kMostTensors; ++i) {
+    TensorType image = *tensors[i];
+    if (image.shape.rank() != 4) image.shape = {p.images, p.channels, 1, p.pixels};
+    p.at[i] = ImageLayout(image);
+    even = even && (image.shape[2] == 1 || p.at[i].step.h == image.shape[3] * p.at[i].block);
+    blocked = blocked && p.at[i].blocked();
+    p.types[i] = request.outputs[i];
+  }
+  if (!even) {
+    p.rows = x.shape[2];
+    p.pixels = x.shape[3];
+  }
+  if (blocked) p.lanes = kBlock;
+  return p;
+}
+
+absl::StatusOr<KernelList> MakeTraining(const BatchNormTraining& op, const KernelRequest& request) {
+  const TensorType& x = request.inputs[BatchNormTraining::kX];
+  const Problem p = ReadProblem(request, x, x, op.param().epsilon);
+  return OnlyKernel(
+      absl::StrCat("batch_norm_training:", Name(p.isa)),
+      [p](const KernelArgs& args) {
+        p.lanes == 1 ? Normalise(p, Code<1>::For(p.isa), args)
+                     : Normalise(p, Code<kBlock>::For(p.isa), args);
+      },
+      p.workspace_bytes());
+}
+
+absl::StatusOr<KernelList> MakeBackward(const BatchNormBackward& op, const KernelRequest& request) {
+  const Problem p = ReadProblem(request, request.inputs[BatchNormBackward::kX],
+                                request.inputs[BatchNormBackward::kDiff], op.param().epsilon);
+  return OnlyKernel(
+      absl::StrCat("batch_norm_grad:", Name(p.isa)),
+      [p](const KernelArgs& args) {
+        p.lanes == 1 ? GoBack(p, Code<1>::For(p.isa), args)
+                     : GoBack(p, Code<kBlock>::For(p.isa), args);
+      },
+      p.workspace_bytes());
+}
+
+}  // namespace
+
+void RegisterBatchNormTrainingKernels(KernelRegistry& registry) {
+  registry.Register<BatchNormTraining>(MakeTraining, {DType::kFloat32});
+  registry.Register<BatchNormBackward>(MakeBackward, {DType::kFloat32});
+}
+
+}  // namespace ashlar::cpu

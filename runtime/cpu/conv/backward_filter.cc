@@ -1,0 +1,428 @@
+// ConvolutionBackwardFilter: matrix products, blocked for registers and caches (Goto and van de
+// Geijn 2008, "Anatomy of High-Performance Matrix Multiplication"), in which pixels are what is
+// summed over. A task is a rectangle of the filter, some blocks of 16 output channels by some
+// channels of the image, with all taps; its sums stay in the second-level cache while all pixels
+// pass. Pixels are taken in chunks that stay in the first-level cache while the sums of a block of
+// output channels by a block of the image's, tap by tap, pass over them. Chunks and their order are
+// those of the images alone: an element is the same sum on any number of threads.
+//
+// The image is read where it lies in blocks, and each tap's pixels end where the padding begins. A
+// row-major image, mostly one of few channels, is copied chunk by chunk with its padding, and then
+// each element of a window is a row of sums.
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "graph/status.h"
+#include "opr/convolution_backward_filter.h"
+#include "runtime/cpu/conv/filter_tile.h"
+#include "runtime/cpu/image_layout.h"
+#include "runtime/cpu/kernels.h"
+#include "runtime/cpu/parallel.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int64_t kLanes = kChannelBlock;
+constexpr int64_t kFloat = sizeof(float);
+constexpr int64_t kChunkPixels = 192;  // of diff, of which a block of channels takes 12 KiB
+constexpr int64_t kMostBlocks = 8;     // of either side of a task
+constexpr int64_t kPlanarRows = 192;   // of sums of a task, where the image is row-major
+
+// Blocks of output channels by channels of the image, over all groups.
+struct Task {
+  int64_t out_block = 0, out_blocks = 0;
+  int64_t in = 0, in_channels = 0;
+};
+
+struct Chunk {
+  Range images, rows;  // of diff
+};
+
+struct Plan {
+  ConvolutionGeometry geometry;
+  bool flip = false;
+  ImageLayout src, diff;
+  bool planar = false;     // the image is row-major: see above
+  bool depthwise = false;  // each channel by itself, both in blocks
+  int64_t taps = 0;
+  int64_t chunk_images = 1, chunk_rows = 1;
+  // Of a chunk of a row-major image, with its padding: rows, and pixels of each.
+  int64_t copied_rows = 0, copied_pitch = 0;
+  std::vector<Task> tasks;
+  std::vector<int64_t> offsets;  // of each row of sums from where a copied chunk begins
+  int64_t sums_floats = 0, src_floats = 0, diff_floats = 0;  // of a thread's workspace
+
+  int64_t all_in() const { return geometry.groups * geometry.in_channels; }
+  int64_t all_out() const { return geometry.groups * geometry.out_channels; }
+  int64_t chunks_of_image() const { return CeilDivide(geometry.h.output, chunk_rows); }
+  int64_t chunks() const { return CeilDivide(geometry.batch, chunk_images) * chunks_of_image(); }
+  Chunk ChunkAt(int64_t i) const {
+    const int64_t n = i / chunks_of_image() * chunk_images, y = i % chunks_of_image() * chunk_rows;
+    return {{n, std::min(n + chunk_images, geometry.batch)},
+            {y, std::min(y + chunk_rows, geometry.h.output)}};
+  }
+  int64_t RowsOfSums(const Task& task) const {
+    if (depthwise) return taps;
+    return taps * (planar ? task.in_channels : CeilDivide(task.in_channels, kLanes) * kLanes);
+  }
+  // Where a sum lies among those of its block of output channels: rows of 16.
+  int64_t RowOf(int64_t channel, int64_t tap) const {
+    if (planar) return channel * taps + tap;
+    return (channel / kLanes * taps + tap) * kLanes + channel % kLanes;
+  }
+  int64_t workspace_floats() const { return sums_floats + src_floats + diff_floats; }
+};
+
+// Rectangles of channels that share groups: all of them where there is one group.
+std::vector<Task> Rectangles(const Plan& plan) {
+  const ConvolutionGeometry& g = plan.geometry;
+  const int64_t blocks = ChannelBlocks(plan.all_out());
+  std::vector<Task> rectangles;
+  if (g.groups == 1) return {{0, blocks, 0, g.in_channels}};
+  if (g.in_channels % kLanes == 0 && g.out_channels % kLanes == 0) {
+    const int64_t of_group = g.out_channels / kLanes;
+    for (int64_t i = 0; i < g.groups; ++i) {
+      rectangles.push_back({i * of_group, of_group, i * g.in_channels, g.in_channels});
+    }
+    return rectangles;
+  }
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t last = std::min((block + 1) * kLanes, plan.all_out()) - 1;
+    int64_t begin = block * kLanes / g.out_channels * g.in_channels;
+    const int64_t end = (last / g.out_channels + 1) * g.in_channels;
+    if (!plan.planar) begin = begin / kLanes * kLanes;
+    rectangles.push_back({block, 1, begin, end - begin});
+  }
+  return rectangles;
+}
+
+// Nearly equal parts of at most `most` units each: visit(first, count).
+template <typename Visit>
+void ForEachPart(int64_t units, int64_t most, const Visit& visit) {
+  const int64_t parts = CeilDivide(units, most);
+  for (int64_t i = 0; i < parts; ++i) {
+    const Range part = PartOf({0, units}, i, parts);
+    visit(part.begin, part.size());
+  }
+}
+
+std::vector<Task> Tasks(const Plan& plan, const KernelRequest& request) {
+  const std::vector<Task> rectangles = Rectangles(plan);
+  const int64_t unit = plan.planar ? 1 : kLanes;  // of the image's channels
+  const int64_t sums_bytes = kLanes * kFloat * plan.taps * unit;
+  int64_t outs = kMostBlocks;
+  int64_t ins = plan.planar ? std::max<int64_t>(1, kPlanarRows / plan.taps) : kMostBlocks;
+  while (outs * ins > 1 && outs * ins * sums_bytes > request.processor.l2_bytes / 4) {
+    (outs >= ins ? outs : ins) /= 2;
+  }
+  const int64_t wanted = request.threads > 1 ? kRangesPerThread * request.threads : 1;
+  for (;;) {
+    std::vector<Task> tasks;
+    for (const Task& all : rectangles) {
+      ForEachPart(all.out_blocks, outs, [&](int64_t out, int64_t out_blocks) {
+        ForEachPart(CeilDivide(all.in_channels, unit), ins, [&](int64_t in, int64_t count) {
+          const int64_t begin = in * unit, end = std::min(begin + count * unit, all.in_channels);
+          tasks.push_back({all.out_block + out, out_blocks, all.in + begin, end - begin});
+        });
+      });
+    }
+    if (static_cast<int64_t>(tasks.size()) >= wanted || outs * ins == 1) return tasks;
+    (outs >= ins ? outs : ins) /= 2;
+  }
+}
+
+Plan MakePlan(const ConvolutionGeometry& geometry, bool flip, const KernelRequest& request) {
+  Plan plan;
+  plan.geometry = geometry;
+  plan.flip = flip;
+  plan.src = ImageLayout(request.inputs[ConvolutionBackwardFilter::kSrc]);
+  plan.diff = ImageLayout(request.inputs[ConvolutionBackwardFilter::kDiff]);
+  const WindowAxis &h = geometry.h, &w = geometry.w;
+  plan.planar = !plan.src.blocked();
+  plan.depthwise = geometry.in_channels == 1 && geometry.out_channels == 1 && geometry.groups > 1 &&
+                   plan.src.blocked() && plan.diff.blocked();
+  plan.taps = h.window * w.window;
+  const int64_t pixels = h.output * w.output;
+  if (pixels <= kChunkPixels) {
+    plan.chunk_images = std::min(geometry.batch, kChunkPixels / pixels);
+    plan.chunk_rows = h.output;
+  } else {
+    plan.chunk_rows = std::clamp<int64_t>(kChunkPixels / w.output, 1, h.output);
+  }
+  if (plan.depthwise) {
+    for (int64_t block = 0; block < ChannelBlocks(geometry.groups); ++block) {
+      const int64_t in = block * kLanes;
+      plan.tasks.push_back({block, 1, in, std::min(kLanes, geometry.groups - in)});
+    }
+  } else {
+    plan.tasks = Tasks(plan, request);
+  }
+  for (const Task& task : plan.tasks) {
+    plan.sums_floats = std::max(plan.sums_floats, task.out_blocks * plan.RowsOfSums(task) * kLanes);
+  }
+  if (plan.planar) {
+    plan.copied_rows = (plan.chunk_rows - 1) * h.stride + h.extent();
+    plan.copied_pitch = (w.output - 1) * w.stride + w.extent();
+    int64_t most = 0;
+    for (const Task& task : plan.tasks) most = std::max(most, task.in_channels);
+    const int64_t plane = plan.copied_rows * plan.copied_pitch;
+    plan.src_floats = plan.chunk_images * most * plane;
+    for (int64_t i = 0; i < most * plan.taps; ++i) {
+      const int64_t tap = i % plan.taps;
+      plan.offsets.push_back(i / plan.taps * plane +
+                             tap / w.window * h.dilation * plan.copied_pitch +
+                             tap % w.window * w.dilation);
+    }
+  }
+  if (!plan.diff.blocked()) {
+    plan.diff_floats = plan.chunk_images * plan.chunk_rows * w.output * kLanes;
+  }
+  return plan;
+}
+
+class BackwardFilterKernel final : public Kernel {
+ public:
+  BackwardFilterKernel(Plan plan, const KernelRequest& request)
+      : plan_(std::move(plan)),
+        isa_(request.processor.isa),
+        threads_(static_cast<int>(
+            std::min<int64_t>(request.threads, static_cast<int64_t>(plan_.tasks.size())))),
+        depthwise_(DepthwiseFilterTileFor(isa_)) {
+    for (int rows = 1; rows <= FilterTileRows(isa_); ++rows) {
+      tiles_[rows] = FilterTileFor(isa_, rows, !plan_.planar);
+    }
+  }
+
+  std::string implementation() const override {
+    return absl::StrCat(plan_.depthwise ? "depthwise_filter_grad:" : "filter_grad:", Name(isa_));
+  }
+  int64_t workspace_bytes() const override { return threads_ * plan_.workspace_floats() * kFloat; }
+  absl::Status Run(const KernelArgs& args, KernelState*) const override;
+
+ private:
+  struct Memory {
+    const float *src, *diff;  // as they are given
+    float* dst;
+    float *sums, *copied_src, *copied_diff;  // of the thread
+  };
+  // Where a chunk of a block of diff's channels lies.
+  struct Diff {
+    const float* data;
+    FilterTile::Steps step;
+  };
+
+  void RunTask(const Memory& memory, const Task& task) const;
+  void CopySrc(const Memory& memory, const Task& task, const Chunk& chunk) const;
+  Diff DiffOf(const Memory& memory, int64_t block, const Chunk& chunk) const;
+  void AddCopied(const Memory& memory, const Task& task, const Chunk& chunk, const Diff& diff,
+                 bool add, float* sums) const;
+  void AddBlock(const Memory& memory, int64_t in, int64_t channels, const Chunk& chunk,
+                const Diff& diff, bool add, float* sums) const;
+  void AddRows(FilterTile tile, int64_t rows) const;
+  void Store(const Memory& memory, const Task& task) const;
+
+  const Plan plan_;
+  const Isa isa_;
+  const int threads_;
+  const FilterTileFunction depthwise_;
+  FilterTileFunction tiles_[kMostFilterTileRows + 1] = {};
+};
+
+absl::Status BackwardFilterKernel::Run(const KernelArgs& args, KernelState*) const {
+  ParallelPieces(threads_, static_cast<int64_t>(plan_.tasks.size()), [&](int64_t i, int thread) {
+    float* const own = static_cast<float*>(args.workspace) + thread * plan_.workspace_floats();
+    RunTask({static_cast<const float*>(args.inputs[ConvolutionBackwardFilter::kSrc]),
+             static_cast<const float*>(args.inputs[ConvolutionBackwardFilter::kDiff]),
+             static_cast<float*>(args.outputs[0]), own, own + plan_.sums_floats,
+             own + plan_.sums_floats + plan_.src_floats},
+            plan_.tasks[static_cast<size_t>(i)]);
+  });
+  return absl::OkStatus();
+}
+
+void BackwardFilterKernel::RunTask(const Memory& memory, const Task& task) const {
+  const int64_t floats = plan_.RowsOfSums(task) * kLanes;  // of a block of output channels
+  for (int64_t i = 0; i < plan_.chunks(); ++i) {
+    const Chunk chunk = plan_.ChunkAt(i);
+    if (plan_.planar) CopySrc(memory, task, chunk);
+    for (int64_t block = 0; block < task.out_blocks; ++block) {
+      const Diff diff = DiffOf(memory, task.out_block + block, chunk);
+      float* const sums = memory.sums + block * floats;
+      if (plan_.planar) {
+        AddCopied(memory, task, chunk, diff, i > 0, sums);
+        continue;
+      }
+      for (int64_t in = 0; in < task.in_channels; in += kLanes) {
+        AddBlock(memory, task.in + in, std::min(kLanes, task.in_channels - in), chunk, diff, i > 0,
+                 sums + plan_.RowOf(in, 0) * (plan_.depthwise ? 0 : kLanes));
+      }
+    }
+  }
+  Store(memory, task);
+}
+
+// The chunk of the task's channels, zeros where there is padding.
+void BackwardFilterKernel::CopySrc(const Memory& memory, const Task& task,
+                                   const Chunk& chunk) const {
+  const WindowAxis &h = plan_.geometry.h, &w = plan_.geometry.w;
+  const int64_t first_row = h.Origin(chunk.rows.begin), first_column = w.Origin(0);
+  const int64_t rows = (chunk.rows.size() - 1) * h.stride + h.extent();
+  const Range inside =
+      Intersection({0, plan_.copied_pitch}, {-first_column, w.input - first_column});
+  for (int64_t n = 0; n < chunk.images.size(); ++n) {
+    for (int64_t c = 0; c < task.in_channels; ++c) {
+      float* to =
+          memory.copied_src + (n * task.in_channels + c) * plan_.copied_rows * plan_.copied_pitch;
+      for (int64_t y = first_row; y < first_row + rows; ++y, to += plan_.copied_pitch) {
+        if (y < 0 || y >= h.input || inside.empty()) {
+          std::fill_n(to, plan_.copied_pitch, 0.0f);
+          continue;
+        }
+        const float* const from = memory.src + plan_.src.Offset(chunk.images.begin + n, task.in + c,
+                                                                y, first_column + inside.begin);
+        std::fill_n(to, inside.begin, 0.0f);
+        std::copy_n(from, inside.size(), to + inside.begin);
+        std::fill_n(to + inside.end, plan_.copied_pitch - inside.end, 0.0f);
+      }
+    }
+  }
+}
+
+BackwardFilterKernel::Diff BackwardFilterKernel::DiffOf(const Memory& memory, int64_t block,
+                                                        const Chunk& chunk) const {
+  const int64_t width = plan_.geometry.w.output, first = block * kLanes;
+  const ImageLayout& layout = plan_.diff;
+  if (layout.blocked()) {
+    return {memory.diff + layout.Offset(chunk.images.begin, first, chunk.rows.begin, 0),
+            {kLanes, layout.step.h, layout.step.n}};
+  }
+  const int64_t channels = std::min(kLanes, plan_.all_out() - first);
+  float* to = memory.copied_diff;
+  for (int64_t n = chunk.images.begin; n < chunk.images.end; ++n) {
+    for (int64_t y = chunk.rows.begin; y < chunk.rows.end; ++y, to += width * kLanes) {
+      const float* const from = memory.diff + layout.Offset(n, first, y, 0);
+      for (int64_t x = 0; x < width; ++x) {
+        for (int64_t l = 0; l < kLanes; ++l) {
+          to[x * kLanes + l] = l < channels ? from[l * layout.step.c + x] : 0.0f;
+        }
+      }
+    }
+  }
+  return {memory.copied_diff, {kLanes, width * kLanes, chunk.rows.size() * width * kLanes}};
+}
+
+// All elements of the windows of a copied chunk by a block of diff.
+void BackwardFilterKernel::AddCopied(const Memory& memory, const Task& task, const Chunk& chunk,
+                                     const Diff& diff, bool add, float* sums) const {
+  const WindowAxis &h = plan_.geometry.h, &w = plan_.geometry.w;
+  FilterTile tile = {};
+  tile.src = memory.copied_src;
+  tile.offsets = plan_.offsets.data();
+  tile.src_step = {w.stride, h.stride * plan_.copied_pitch,
+                   task.in_channels * plan_.copied_rows * plan_.copied_pitch};
+  tile.diff = diff.data;
+  tile.diff_step = diff.step;
+  tile.images = chunk.images.size();
+  tile.height = chunk.rows.size();
+  tile.width = w.output;
+  tile.sums = sums;
+  tile.add = add;
+  AddRows(tile, plan_.RowsOfSums(task));
+}
+
+// A block of the image's channels from `in` on, tap by tap.
+void BackwardFilterKernel::AddBlock(const Memory& memory, int64_t in, int64_t channels,
+                                    const Chunk& chunk, const Diff& diff, bool add,
+                                    float* sums) const {
+  const WindowAxis &h = plan_.geometry.h, &w = plan_.geometry.w;
+  FilterTile tile = {};
+  tile.src_step = {w.stride * kLanes, h.stride * plan_.src.step.h, plan_.src.step.n};
+  tile.diff_step = diff.step;
+  tile.images = chunk.images.size();
+  tile.add = add;
+  for (int64_t kh = 0; kh < h.window; ++kh) {
+    const Range rows = Intersection(h.OutputsInside(kh), chunk.rows);
+    for (int64_t kw = 0; kw < w.window; ++kw) {
+      const Range columns = w.OutputsInside(kw);
+      const bool any = !rows.empty() && !columns.empty();
+      if (!any && add) continue;
+      const int64_t row = plan_.depthwise ? kh * w.window + kw : plan_.RowOf(0, kh * w.window + kw);
+      tile.sums = sums + row * kLanes;
+      tile.height = any ? rows.size() : 0;
+      tile.width = any ? columns.size() : 0;
+      if (any) {
+        tile.src = memory.src + plan_.src.Offset(chunk.images.begin, in,
+                                                 h.Origin(rows.begin) + kh * h.dilation,
+                                                 w.Origin(columns.begin) + kw * w.dilation);
+        tile.diff =
+            diff.data + (rows.begin - chunk.rows.begin) * diff.step.row + columns.begin * kLanes;
+      }
+      if (tile.src_step.row == tile.width * tile.src_step.pixel &&
+          tile.diff_step.row == tile.width * kLanes) {  // one long row
+        tile.width *= std::exchange(tile.height, 1);
+      }
+      if (plan_.depthwise) {
+        depthwise_(tile);
+      } else {
+        AddRows(tile, channels);
+      }
+    }
+  }
+}
+
+// Nearly equal parts of the rows of sums, as many at a time as registers hold.
+void BackwardFilterKernel::AddRows(FilterTile tile, int64_t rows) const {
+  const FilterTile all = tile;
+  ForEachPart(rows, FilterTileRows(isa_), [&](int64_t first, int64_t count) {
+    tile.sums = all.sums + first * kLanes;
+    if (plan_.planar) {
+      tile.offsets = all.offsets + first;
+    } else {
+      tile.src = all.src + first;
+    }
+    tiles_[count](tile);
+  });
+}
+
+void BackwardFilterKernel::Store(const Memory& memory, const Task& task) const {
+  const ConvolutionGeometry& g = plan_.geometry;
+  const int64_t floats = plan_.RowsOfSums(task) * kLanes, taps = plan_.taps;
+  const int64_t end = std::min((task.out_block + task.out_blocks) * kLanes, plan_.all_out());
+  for (int64_t oc = task.out_block * kLanes; oc < end; ++oc) {
+    const int64_t group = oc / g.out_channels, first = group * g.in_channels;
+    const float* const sums = memory.sums + (oc / kLanes - task.out_block) * floats + oc % kLanes;
+    const Range own =
+        Intersection({task.in, task.in + task.in_channels}, {first, first + g.in_channels});
+    for (int64_t ic = own.begin; ic < own.end; ++ic) {
+      float* const to = memory.dst + (oc * g.in_channels + ic - first) * taps;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t row = plan_.depthwise ? tap : plan_.RowOf(ic - task.in, tap);
+        to[plan_.flip ? taps - 1 - tap : tap] = sums[row * kLanes];
+      }
+    }
+  }
+}
+
+absl::StatusOr<KernelList> MakeBackwardFilter(const ConvolutionBackwardFilter& op,
+                                              const KernelRequest& request) {
+  using Op = ConvolutionBackwardFilter;
+  ASHLAR_ASSIGN_OR_RETURN(
+      const ConvolutionGeometry geometry,
+      InferBackwardFilter(op.param(), request.inputs[Op::kSrc], request.inputs[Op::kDiff],
+                          request.inputs[Op::kFilter]));
+  const bool flip = op.param().mode == ConvolutionMode::kConvolution;
+  KernelList kernels;
+  kernels.push_back(
+      std::make_unique<BackwardFilterKernel>(MakePlan(geometry, flip, request), request));
+  return kernels;
+}
+
+}  // namespace
+
+void RegisterConvolutionBackwardFilterKernels(KernelRegistry& registry) {
+  registry.Register<ConvolutionBackwardFilter>(MakeBackwardFilter, {DType::kFloat32});
+}
+
+}  // namespace ashlar::cpu

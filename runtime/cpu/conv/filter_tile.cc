@@ -1,0 +1,120 @@
+#include "runtime/cpu/conv/filter_tile.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "graph/shape.h"
+#include "runtime/cpu/isa.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int kLanes = static_cast<int>(kChannelBlock);
+
+template <int kRows>
+[[gnu::always_inline]] inline void Store(const float (&sums)[kRows][kLanes],
+                                         const FilterTile& tile) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    float* const to = tile.sums + r * kLanes;
+    if (tile.add) {
+#pragma omp simd
+      for (int l = 0; l < kLanes; ++l) to[l] += sums[r][l];
+    } else {
+#pragma omp simd
+      for (int l = 0; l < kLanes; ++l) to[l] = sums[r][l];
+    }
+  }
+}
+
+template <int kRows, bool kNeighbours>
+void Tile(const FilterTile& tile) {
+  float sums[kRows][kLanes];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+#pragma omp simd
+    for (int l = 0; l < kLanes; ++l) sums[r][l] = 0.0f;
+  }
+  int64_t offsets[kRows];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) offsets[r] = kNeighbours ? r : tile.offsets[r];
+  const int64_t src_step = tile.src_step.pixel, diff_step = tile.diff_step.pixel;
+  for (int64_t n = 0; n < tile.images; ++n) {
+    for (int64_t y = 0; y < tile.height; ++y) {
+      const float* src = tile.src + n * tile.src_step.image + y * tile.src_step.row;
+      const float* diff = tile.diff + n * tile.diff_step.image + y * tile.diff_step.row;
+      for (int64_t x = tile.width; x > 0; --x) {
+#pragma GCC unroll 16
+        for (int r = 0; r < kRows; ++r) {
+          const float value = src[kNeighbours ? r : offsets[r]];
+#pragma omp simd
+          for (int l = 0; l < kLanes; ++l) sums[r][l] += value * diff[l];
+        }
+        src += src_step, diff += diff_step;
+      }
+    }
+  }
+  Store(sums, tile);
+}
+
+void DepthwiseTile(const FilterTile& tile) {
+  constexpr int kWays = 4;  // pixels at a time, for the latency of an addition
+  float sums[kWays][kLanes] = {};
+  const int64_t src_step = tile.src_step.pixel, diff_step = tile.diff_step.pixel;
+  for (int64_t n = 0; n < tile.images; ++n) {
+    for (int64_t y = 0; y < tile.height; ++y) {
+      const float* src = tile.src + n * tile.src_step.image + y * tile.src_step.row;
+      const float* diff = tile.diff + n * tile.diff_step.image + y * tile.diff_step.row;
+      int64_t x = tile.width;
+      for (; x >= kWays; x -= kWays, src += kWays * src_step, diff += kWays * diff_step) {
+#pragma GCC unroll 4
+        for (int way = 0; way < kWays; ++way) {
+#pragma omp simd
+          for (int l = 0; l < kLanes; ++l) {
+            sums[way][l] += src[way * src_step + l] * diff[way * diff_step + l];
+          }
+        }
+      }
+      for (; x > 0; --x, src += src_step, diff += diff_step) {
+#pragma omp simd
+        for (int l = 0; l < kLanes; ++l) sums[0][l] += src[l] * diff[l];
+      }
+    }
+  }
+  float all[1][kLanes];
+#pragma omp simd
+  for (int l = 0; l < kLanes; ++l)
+    all[0][l] = (sums[0][l] + sums[1][l]) + (sums[2][l] + sums[3][l]);
+  Store(all, tile);
+}
+
+template <bool kNeighbours, size_t... kIndices>
+FilterTileFunction TileOf(Isa isa, int rows, std::index_sequence<kIndices...>) {
+  const std::array<FilterTileFunction, sizeof...(kIndices)> tiles = {
+      Versions<Tile<static_cast<int>(kIndices) + 1, kNeighbours>>::For(isa)...};
+  return tiles[static_cast<size_t>(rows - 1)];
+}
+
+}  // namespace
+
+int FilterTileRows(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx512:
+      return kMostFilterTileRows;  // 16 sums of a vector each
+    case Isa::kAvx2:
+      return 6;  // 12 sums, two vectors of diff and one of the image: 15 of 16 registers
+    case Isa::kBaseline:
+      break;
+  }
+  return 2;
+}
+
+FilterTileFunction FilterTileFor(Isa isa, int rows, bool neighbours) {
+  const auto all = std::make_index_sequence<kMostFilterTileRows>();
+  return neighbours ? TileOf<true>(isa, rows, all) : TileOf<false>(isa, rows, all);
+}
+
+FilterTileFunction DepthwiseFilterTileFor(Isa isa) { return Versions<DepthwiseTile>::For(isa); }
+
+}  // namespace ashlar::cpu

@@ -1,0 +1,113 @@
+#include "opr/batch_norm_training.h"
+
+#include <cmath>
+
+#include "tests/cases/cases.h"
+
+namespace ashlar::testing {
+namespace {
+
+const Shape kNormalised[] = {{2, 35, 5, 7}, {1, 64, 20, 30}, {3, 6, 4, 5}, {7, 16, 3, 3},
+                             {2, 20, 1, 1}, {3, 5},          {9, 1},       {2, 3, 4, 2, 3},
+                             {5, 3, 9, 9},  {1, 17, 3, 301}, {2, 48, 2, 1}};
+
+Shape PerChannelShape(const Shape& x, bool of_rank) {
+  return of_rank ? OnePerChannel(x) : Shape{x[1]};
+}
+
+// In every format, output 0 by itself and over each of `in_place`.
+void AddInPlace(Cases& cases, KernelCase test, const std::vector<int>& in_place) {
+  const bool image = test.inputs[0].shape().rank() == 4;
+  const std::vector<bool> images(test.inputs.size(), true);
+  test.tolerance = 1e-5;
+  test.large = test.inputs[0].num_elements() > 20000;
+  const auto add = [&] { image ? cases.AddImages(test, images) : cases.Add(test); };
+  add();
+  for (const int input : in_place) {
+    test.in_place = input;
+    add();
+  }
+  test.in_place = std::nullopt;
+  if (image) cases.AddFormatPairs(test, images, /*from_planes=*/true);
+}
+
+}  // namespace
+
+template <>
+void AddCases<BatchNormTraining>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  for (const Shape& shape : kNormalised) {
+    for (const bool of_rank : {false, true}) {
+      const Shape channels = PerChannelShape(shape, of_rank);
+      AddInPlace(cases,
+                 {"batch statistics",
+                  Make<BatchNormTraining>({1e-3}),
+                  {cases.Tensor(shape, -3, 5), cases.Tensor(channels), cases.Tensor(channels)}},
+                 {BatchNormTraining::kX});
+    }
+  }
+  // Far from zero: what is summed is the difference to the mean.
+  const Shape channels = {18};
+  KernelCase far{
+      "far from zero",
+      Make<BatchNormTraining>({0}),
+      {cases.Tensor({3, 18, 17, 19}, 1000, 1001), cases.Tensor(channels), cases.Tensor(channels)}};
+  far.tolerance = 2e-4;  // of which the rounded mean is 6e-5
+  cases.AddImages(far, {true, false, false});
+  KernelCase known{"known",
+                   Make<BatchNormTraining>({0.5}),
+                   {HostTensor::FromValues<float>(DType::kFloat32, {2, 1, 1, 2}, {1, 2, 3, 2}),
+                    HostTensor::FromValues<float>(DType::kFloat32, {1}, {2}),
+                    HostTensor::FromValues<float>(DType::kFloat32, {1}, {10})}};
+  known.expected = {HostTensor::FromValues<float>(DType::kFloat32, {2, 1, 1, 2}, {8, 10, 12, 10}),
+                    HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 1, 1}, {2}),
+                    HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 1, 1}, {0.5})};
+  cases.AddKnown(known);
+  const OperatorPtr op = Make<BatchNormTraining>({});
+  cases.Reject({
+      {op, {{2, 3, 4, 4}, {3}}, "2 inputs"},
+      {op, {{3}, {3}, {3}}, "rank"},
+      {op, {{2, 3, 4, 4}, {4}, {3}}, "scale"},
+      {op, {{2, 3, 4, 4}, {3}, {1, 3, 1}}, "bias"},
+      {op, {{2, 3, 0, 4}, {3}, {3}}, "empty"},
+      {Make<BatchNormTraining>({-1}), {{2, 3}, {3}, {3}}, "epsilon"},
+  });
+}
+
+template <>
+void AddCases<BatchNormBackward>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  for (const Shape& shape : kNormalised) {
+    for (const bool of_rank : {false, true}) {
+      const Shape channels = PerChannelShape(shape, of_rank);
+      AddInPlace(cases,
+                 {"batch statistics",
+                  Make<BatchNormBackward>({1e-3}),
+                  {cases.Tensor(shape, -3, 5), cases.Tensor(shape), cases.Tensor(channels),
+                   cases.Tensor(channels, 0.5, 3), cases.Tensor(channels)}},
+                 {BatchNormBackward::kDiff, BatchNormBackward::kX});
+    }
+  }
+  const auto of = [](const Shape& shape, const std::vector<float>& values) {
+    return HostTensor::FromValues<float>(DType::kFloat32, shape, values);
+  };
+  // x normalised is -1, 0, 1, 0; 2 * (diff - 0.5 - xhat * 0.5).
+  KernelCase known{"known",
+                   Make<BatchNormBackward>({0.5}),
+                   {of({2, 1, 1, 2}, {1, 2, 3, 2}), of({2, 1, 1, 2}, {0, 0, 2, 0}), of({1}, {2}),
+                    of({1}, {0.5}), of({1}, {2})}};
+  known.expected = {of({2, 1, 1, 2}, {0, -1, 2, -1}), of({1}, {2}), of({1}, {2})};
+  cases.AddKnown(known);
+  const OperatorPtr op = Make<BatchNormBackward>({});
+  const Shape x = {2, 3, 4, 4}, c = {3};
+  cases.Reject({
+      {op, {x, x, c, c}, "4 inputs"},
+      {op, {x, {2, 3, 4, 5}, c, c, c}, "diff"},
+      {op, {x, x, {4}, c, c}, "mean"},
+      {op, {x, x, c, {1, 4, 1, 1}, c}, "variance"},
+      {op, {x, x, c, c, {2}}, "scale"},
+      {Make<BatchNormBackward>({INFINITY}), {x, x, c, c, c}, "epsilon"},
+  });
+}
+
+}  // namespace ashlar::testing

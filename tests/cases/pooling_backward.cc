@@ -1,0 +1,91 @@
+#include "opr/pooling_backward.h"
+
+#include <cmath>
+
+#include "tests/cases/cases.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr PoolingMode kAllModes[] = {PoolingMode::kMax, PoolingMode::kAverage,
+                                     PoolingMode::kAverageCountExcludePadding};
+
+KernelCase PoolGradient(Cases& cases, const PoolingParam& param, const Shape& shape) {
+  const Shape diff = InferPooling(param, {DType::kFloat32, shape})->output();
+  // Few values, so that maxima stand in several places of a window.
+  HostTensor src = HostTensor::Zeros(DType::kFloat32, shape);
+  for (int64_t i = 0; i < src.num_elements(); ++i) {
+    src.Set(i, static_cast<double>(cases.Pick(-3, 3)));
+  }
+  return {"pooling gradient", Make<PoolingBackward>(param), {std::move(src), cases.Tensor(diff)}};
+}
+
+}  // namespace
+
+template <>
+void AddCases<PoolingBackward>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  for (const PoolingMode mode : kAllModes) {
+    const auto add = [&](const Shape& shape, PoolingParam param) {
+      param.mode = mode;
+      const KernelCase test = PoolGradient(cases, param, shape);
+      cases.AddImages(test, {true, true});
+      cases.AddFormatPairs(test, {true, true}, /*from_planes=*/true);
+    };
+    const PoolingParam halving = {
+        .window_h = 3, .window_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1};
+    add({2, 20, 13, 12}, halving);                       // ResNet
+    add({3, 3, 9, 7}, halving);                          // less than a block of channels
+    add({2, 33, 6, 8}, {});                              // VGG
+    add({1, 16, 5, 7}, {.window_h = 5, .window_w = 7});  // global
+    add({1, 18, 7, 9},
+        {.window_h = 2, .window_w = 3, .stride_h = 1, .stride_w = 3, .pad_h_end = 1});
+    add({1, 16, 9, 9}, {.window_h = 2,
+                        .window_w = 2,
+                        .stride_h = 1,
+                        .stride_w = 3,
+                        .pad_h = -1,
+                        .pad_w = 1,
+                        .dilate_h = 3,
+                        .dilate_w = 2});
+    add({1, 5, 8, 8}, {.window_h = 1, .window_w = 1, .stride_h = 3, .stride_w = 3});
+  }
+  for (int turn = 0; turn < 60; ++turn) {
+    const PoolingParam param = {.mode = kAllModes[cases.Pick(0, 2)],
+                                .window_h = cases.Pick(1, 4),
+                                .window_w = cases.Pick(1, 4),
+                                .stride_h = cases.Pick(1, 3),
+                                .stride_w = cases.Pick(1, 3),
+                                .pad_h = cases.Pick(0, 1),
+                                .pad_w = cases.Pick(0, 1),
+                                .pad_h_end = cases.Pick(0, 2),
+                                .pad_w_end = cases.Pick(0, 2)};
+    const Shape shape = {cases.Pick(1, 3), cases.Pick(1, 36), cases.Pick(1, 9), cases.Pick(1, 9)};
+    if (!InferPooling(param, {DType::kFloat32, shape}).ok()) continue;
+    cases.AddImages(PoolGradient(cases, param, shape), {true, true});
+  }
+
+  // The first of equal maxima; the first NaN where there is one.
+  const auto plane = [](const Shape& shape, const std::vector<float>& values) {
+    return HostTensor::FromValues<float>(DType::kFloat32, shape, values);
+  };
+  const PoolingParam row = {.window_h = 1, .window_w = 3, .stride_h = 1, .stride_w = 3};
+  KernelCase first{
+      "first maximum",
+      Make<PoolingBackward>(row),
+      {plane({1, 1, 1, 9}, {1, 7, 7, NAN, 2, NAN, -1, -2, -1}), plane({1, 1, 1, 3}, {10, 20, 30})}};
+  first.expected = {plane({1, 1, 1, 9}, {0, 10, 0, 20, 0, 0, 30, 0, 0})};
+  first.tolerance = 0;
+  cases.AddKnown(first);
+  first.formats = {Format::kNCHW16c, Format::kNCHW16c};
+  first.output_format = Format::kNCHW16c;
+  cases.Add(first);
+  const OperatorPtr op = Make<PoolingBackward>({});
+  cases.Reject({
+      {op, {{1, 3, 8, 8}}, "1 inputs"},
+      {op, {{1, 3, 8, 8}, {1, 3, 4, 5}}, "diff"},
+      {op, {{1, 3, 8}, {1, 3, 4, 4}}, "rank"},
+  });
+}
+
+}  // namespace ashlar::testing
