@@ -8,6 +8,7 @@
 #include "opr/concat.h"
 #include "opr/conv_filter.h"
 #include "opr/dimshuffle.h"
+#include "opr/doubles.h"
 #include "opr/operands.h"
 #include "opr/saturating_product.h"
 
@@ -45,8 +46,8 @@ absl::StatusOr<WindowAxis> AxisOf(WindowAxis axis, int64_t size, absl::string_vi
 }
 
 // Adds one plane of the image, spread by one plane of the filter.
-void SpreadPlane(const WindowAxis& h, const WindowAxis& w, bool flip, const float* src,
-                 const float* filter, double* sums) {
+void SpreadPlane(const WindowAxis& h, const WindowAxis& w, bool flip, const double* src,
+                 const double* filter, double* sums) {
   for (int64_t y = 0; y < h.output; ++y) {
     for (int64_t x = 0; x < w.output; ++x) {
       for (int64_t kh = 0; kh < h.window; ++kh) {
@@ -56,8 +57,8 @@ void SpreadPlane(const WindowAxis& h, const WindowAxis& w, bool flip, const floa
           const int64_t ow = w.Origin(x) + kw * w.dilation;
           if (ow < 0 || ow >= w.input) continue;
           const int64_t tap = kh * w.window + kw;
-          sums[oh * w.input + ow] += static_cast<double>(src[y * w.output + x]) *
-                                     filter[flip ? h.window * w.window - 1 - tap : tap];
+          sums[oh * w.input + ow] +=
+              src[y * w.output + x] * filter[flip ? h.window * w.window - 1 - tap : tap];
         }
       }
     }
@@ -106,32 +107,24 @@ absl::StatusOr<std::vector<TensorType>> ConvolutionBackwardData::Infer(
 
 absl::StatusOr<std::vector<HostTensor>> ConvolutionBackwardData::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  if (inputs[kSrc].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(const BackwardDataGeometry g,
                           InferBackwardData(param(), {inputs[kSrc].dtype(), inputs[kSrc].shape()},
                                             {inputs[kFilter].dtype(), inputs[kFilter].shape()}));
   const bool flip = param().mode == ConvolutionMode::kConvolution;
-  const float* const src = inputs[kSrc].data<float>().data();
-  const float* const filter = inputs[kFilter].data<float>().data();
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, g.output());
-  float* out = output.mutable_data<float>().data();
-  std::vector<double> sums(static_cast<size_t>(g.h.input * g.w.input));
-  for (int64_t n = 0; n < g.batch; ++n) {
-    for (int64_t oc = 0; oc < g.groups * g.out_channels; ++oc) {
-      const int64_t group = oc / g.out_channels;
-      std::fill(sums.begin(), sums.end(), 0.0);
-      for (int64_t c = 0; c < g.in_channels; ++c) {
-        const int64_t channel = group * g.in_channels + c;
-        SpreadPlane(
-            g.h, g.w, flip,
-            src + (n * g.groups * g.in_channels + channel) * g.h.output * g.w.output,
-            filter + (channel * g.out_channels + oc % g.out_channels) * g.h.window * g.w.window,
-            sums.data());
-      }
-      out = std::copy(sums.begin(), sums.end(), out);
+  const std::vector<double> src = ToDoubles(inputs[kSrc]), filter = ToDoubles(inputs[kFilter]);
+  const int64_t src_plane = g.h.output * g.w.output, filter_plane = g.h.window * g.w.window;
+  const int64_t plane = g.h.input * g.w.input, all_out = g.groups * g.out_channels;
+  std::vector<double> sums(static_cast<size_t>(g.batch * all_out * plane));
+  for (int64_t i = 0; i < g.batch * all_out; ++i) {
+    const int64_t n = i / all_out, oc = i % all_out, group = oc / g.out_channels;
+    for (int64_t c = 0; c < g.in_channels; ++c) {
+      const int64_t channel = group * g.in_channels + c;
+      SpreadPlane(g.h, g.w, flip, &src[(n * g.groups * g.in_channels + channel) * src_plane],
+                  &filter[(channel * g.out_channels + oc % g.out_channels) * filter_plane],
+                  &sums[i * plane]);
     }
   }
-  return std::vector<HostTensor>{std::move(output)};
+  return std::vector<HostTensor>{FromDoubles(inputs[kSrc].dtype(), g.output(), sums)};
 }
 
 int64_t ConvolutionBackwardData::Computation(const Site& site) const {

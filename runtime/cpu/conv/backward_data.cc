@@ -1,12 +1,14 @@
 // ConvolutionBackwardData: for the outputs of a row that lie a stride apart the same taps meet
 // neighbouring elements of the image. Kernels keep a few such outputs of a block of channels in
 // registers, and add tap by tap, channel by channel; an output is the same sum wherever a part of
-// the image begins.
+// the image begins. Where images lie in blocks, convolutions do the same faster
+// (backward_data_panels.h).
 #include <algorithm>
 #include <cstring>
 
 #include "graph/status.h"
 #include "opr/convolution_backward_data.h"
+#include "runtime/cpu/conv/backward_data_panels.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/parallel.h"
@@ -235,7 +237,9 @@ absl::StatusOr<KernelList> MakeBackwardData(const ConvolutionBackwardData& op,
                             (p.from_lanes == 1 || p.geometry.in_channels % kChannelBlock == 0);
   p.alone = p.geometry.groups == 1 || whole_blocks;
   KernelList kernels;
-  kernels.push_back(std::make_unique<BackwardDataKernel>(p, request));
+  std::unique_ptr<Kernel> panels = MakePanelBackwardData(op, p.geometry, request);
+  if (panels == nullptr) panels = std::make_unique<BackwardDataKernel>(p, request);
+  kernels.push_back(std::move(panels));
   return kernels;
 }
 

@@ -88,6 +88,7 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
   problem.processor = request.processor;
   problem.threads = request.threads;
   ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferConvolution(param, problem.src, problem.filter));
+  problem.weights = FilterView::Of(problem.geometry, problem.flipped());
   return problem;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "opr/conv_bias.h"
+#include "runtime/cpu/conv/filter_view.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cpu {
@@ -15,6 +16,7 @@ struct ConvProblem {
   ConvBiasParam param;
   ConvolutionGeometry geometry;
   TensorType src, filter, dst;
+  FilterView weights;
   bool constant_filter = false;
   bool has_bias = false;
   std::optional<TensorType> z;

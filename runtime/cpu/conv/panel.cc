@@ -6,11 +6,13 @@
 #include "runtime/cpu/conv/panel.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "graph/region.h"
 #include "runtime/cpu/conv/activation.h"
 #include "runtime/cpu/conv/tensors.h"
 #include "runtime/cpu/conv/tile.h"
+#include "runtime/cpu/matrix_tile.h"
 #include "runtime/cpu/parallel.h"
 
 namespace ashlar::cpu {
@@ -143,7 +145,7 @@ Range TapsInside(const WindowAxis& axis, int64_t output) {
   return taps;
 }
 
-class PanelConvolution final : public Kernel {
+class PanelConvolution final : public PanelKernel {
  public:
   PanelConvolution(const ConvProblem& problem, const ConvStrides& strides, double relative_time,
                    int64_t input_bytes)
@@ -151,7 +153,9 @@ class PanelConvolution final : public Kernel {
         finish_(FinishOf(problem.param)),
         behind_finish_(BlockActivation::BehindFinish(problem.param, problem.processor.isa)),
         filter_shape_(problem.filter.shape),
+        weights_(problem.weights),
         flipped_(problem.flipped()),
+        constant_(problem.constant_filter),
         has_bias_(problem.has_bias),
         has_z_(problem.z.has_value()),
         threads_(problem.threads),
@@ -162,19 +166,30 @@ class PanelConvolution final : public Kernel {
     return absl::StrCat(plan_.depthwise ? "depthwise:" : "panel:", Name(isa_), "/", plan_.runs,
                         plan_.runs == 1 ? " run" : " runs");
   }
+  int64_t workspace_bytes() const override { return constant_ ? 0 : packed_bytes(); }
   double relative_time() const override { return relative_time_; }
 
   std::optional<Packing> packing(int input) const override {
-    if (input != ConvBiasForward::kFilter) return std::nullopt;
+    if (input != ConvBiasForward::kFilter || !constant_) return std::nullopt;
     return Packing{
         absl::StrCat(plan_.depthwise ? "depthwise" : "", "panels of ", plan_.panel_blocks, " by ",
                      plan_.lanes, " ", filter_shape_.ToString(), flipped_ ? " flipped" : ""),
-        plan_.groups * plan_.GroupBytes()};
+        packed_bytes()};
   }
-  absl::Status Pack(int input, const HostTensor& value, void* packed) const override;
+  absl::Status Pack(int /*input*/, const HostTensor& value, void* packed) const override {
+    PackFilter(value.data<float>().data(), packed);
+    return absl::OkStatus();
+  }
+  int64_t packed_bytes() const override { return plan_.groups * plan_.GroupBytes(); }
+  void PackFilter(const float* filter, void* packed) const override;
+  void RunPacked(const ConvTensors& tensors) const override;
   absl::Status Run(const KernelArgs& args, KernelState* state) const override;
 
  private:
+  void PackChannels(const float* filter, float* packed) const;
+  void PackPanel(const float* filter, int64_t panel, float* packed) const;
+  void PackRows(const float* from, int64_t lanes, int64_t outs, int64_t width, float* packed) const;
+  void PackTaps(const float* from, int64_t lanes, int64_t outs, int64_t width, float* packed) const;
   void RunTask(const ConvTensors& tensors, int64_t task) const;
   const char* InputOf(const char* src, int64_t index) const;
   void RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks, int64_t prefetch_part,
@@ -185,52 +200,104 @@ class PanelConvolution final : public Kernel {
   const ConvFinish finish_;
   const BlockActivation behind_finish_;
   const Shape filter_shape_;
-  const bool flipped_, has_bias_, has_z_;
+  const FilterView weights_;
+  const bool rows_ = std::abs(weights_.column) == 1 &&
+                     weights_.row == plan_.w.window * weights_.column &&
+                     weights_.in == plan_.h.window * plan_.w.window;
+  const bool flipped_, constant_, has_bias_, has_z_;
   const int threads_;
   const Isa isa_;
+  const PackPanelFunction pack_ = PackPanelFor(isa_);
   const double relative_time_;
 };
 
-absl::Status PanelConvolution::Pack(int /*input*/, const HostTensor& value, void* packed) const {
-  const float* const filter = value.data<float>().data();
+// By block, tap and lane, each channel's own weights.
+void PanelConvolution::PackChannels(const float* filter, float* packed) const {
   const PanelPlan& plan = plan_;
   const int64_t taps = plan.h.window * plan.w.window;
-  if (plan.depthwise) {
-    float* to = static_cast<float*>(packed);
-    for (int64_t block = 0; block < plan.groups; ++block) {
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        for (int64_t lane = 0; lane < kChannelBlock; ++lane) {
-          const int64_t channel = block * kChannelBlock + lane;
-          const int64_t source_tap = flipped_ ? taps - 1 - tap : tap;
-          *to++ = channel < plan.out_channels ? filter[channel * taps + source_tap] : 0.0f;
-        }
+  for (int64_t block = 0; block < plan.groups; ++block) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t at = weights_.first + tap / plan.w.window * weights_.row +
+                         tap % plan.w.window * weights_.column;
+      for (int64_t lane = 0; lane < kChannelBlock; ++lane) {
+        const int64_t channel = block * kChannelBlock + lane;
+        *packed++ = channel < plan.out_channels ? filter[at + channel * weights_.group] : 0.0f;
       }
     }
-    return absl::OkStatus();
   }
-  const int64_t in_channels = (plan.in_blocks - 1) * plan.lanes + plan.last_lanes;
-  const int64_t of_group = plan.out_channels / plan.groups;
-  ParallelFor(threads_, plan.groups * plan.panels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t width = plan.BlocksOf(panel) * kChannelBlock;
-      float* to = reinterpret_cast<float*>(static_cast<char*>(packed) + plan.PanelOffset(panel));
-      const int64_t first = panel % plan.panels * plan.panel_blocks * kChannelBlock;
-      const float* const group = filter + panel / plan.panels * of_group * in_channels * taps;
-      for (int64_t block = 0; block < plan.in_blocks; ++block) {
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          const int64_t source_tap = flipped_ ? taps - 1 - tap : tap;
-          for (int64_t lane = 0; lane < plan.lanes; ++lane, to += width) {
-            const int64_t in = block * plan.lanes + lane;
-            for (int64_t i = 0; i < width; ++i) {
-              const bool exists = in < in_channels && first + i < of_group;
-              to[i] = exists ? group[((first + i) * in_channels + in) * taps + source_tap] : 0.0f;
-            }
-          }
+}
+
+// By block, tap, lane and channel of the panel, zeros where there is no channel.
+void PanelConvolution::PackPanel(const float* filter, int64_t panel, float* packed) const {
+  const PanelPlan& plan = plan_;
+  const int64_t width = plan.BlocksOf(panel) * kChannelBlock;
+  const int64_t first = panel % plan.panels * plan.panel_blocks * kChannelBlock;
+  const int64_t outs = std::min(width, plan.out_channels / plan.groups - first);
+  const int64_t block_floats = plan.h.window * plan.w.window * plan.lanes * width;
+  if (outs < width || plan.last_lanes < plan.lanes) {
+    std::fill_n(packed, plan.in_blocks * block_floats, 0.0f);
+  }
+  const float* from =
+      filter + weights_.first + panel / plan.panels * weights_.group + first * weights_.out;
+  for (int64_t block = 0; block < plan.in_blocks; ++block, packed += block_floats) {
+    const int64_t lanes = block + 1 < plan.in_blocks ? plan.lanes : plan.last_lanes;
+    if (rows_) {
+      PackRows(from, lanes, outs, width, packed);
+    } else {
+      PackTaps(from, lanes, outs, width, packed);
+    }
+    from += plan.lanes * weights_.in;
+  }
+}
+
+// A block where all that belongs to an output channel lies side by side: such rows are transposed.
+void PanelConvolution::PackRows(const float* from, int64_t lanes, int64_t outs, int64_t width,
+                                float* packed) const {
+  constexpr int64_t kMostLines = 64;
+  alignas(64) float lines[kMostLines * ConvTileCode::kMostBlocks * kChannelBlock];
+  const int64_t taps = plan_.h.window * plan_.w.window, count = lanes * taps;
+  const bool backwards = weights_.column < 0;
+  if (backwards) from -= taps - 1;
+  for (int64_t begin = 0; begin < count; begin += kMostLines) {
+    const int64_t end = std::min(begin + kMostLines, count);
+    pack_({from + begin, 1, weights_.out}, end - begin, outs, width, lines);
+    for (int64_t line = begin; line < end; ++line) {
+      const int64_t tap = backwards ? taps - 1 - line % taps : line % taps;
+      std::copy_n(lines + (line - begin) * width, width,
+                  packed + (tap * plan_.lanes + line / taps) * width);
+    }
+  }
+}
+
+// A block where those that belong to an input channel are neighbours.
+void PanelConvolution::PackTaps(const float* from, int64_t lanes, int64_t outs, int64_t width,
+                                float* packed) const {
+  const int64_t step = weights_.out;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    float* to = packed + lane * width;
+    for (int64_t row = 0; row < plan_.h.window; ++row) {
+      const float* tap = from + lane * weights_.in + row * weights_.row;
+      for (int64_t column = 0; column < plan_.w.window; ++column) {
+        if (step == 1) {
+          std::copy_n(tap, outs, to);
+        } else {
+          for (int64_t out = 0; out < outs; ++out) to[out] = tap[out * step];
         }
+        tap += weights_.column;
+        to += plan_.lanes * width;
       }
+    }
+  }
+}
+
+void PanelConvolution::PackFilter(const float* filter, void* packed) const {
+  if (plan_.depthwise) return PackChannels(filter, static_cast<float*>(packed));
+  ParallelFor(threads_, plan_.groups * plan_.panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      char* const to = static_cast<char*>(packed) + plan_.PanelOffset(panel);
+      PackPanel(filter, panel, reinterpret_cast<float*>(to));
     }
   });
-  return absl::OkStatus();
 }
 
 // Where the input of tile `index` begins, for plans that fetch it.
@@ -353,12 +420,20 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task) const {
   }
 }
 
-absl::Status PanelConvolution::Run(const KernelArgs& args, KernelState* /*state*/) const {
-  const ConvTensors tensors = ConvTensorsOf(args, has_bias_, has_z_);
+void PanelConvolution::RunPacked(const ConvTensors& tensors) const {
   ParallelFor(threads_, plan_.runs * plan_.groups * plan_.panels, 1,
               [&](int64_t begin, int64_t end) {
                 for (int64_t task = begin; task < end; ++task) RunTask(tensors, task);
               });
+}
+
+absl::Status PanelConvolution::Run(const KernelArgs& args, KernelState* /*state*/) const {
+  ConvTensors tensors = ConvTensorsOf(args, has_bias_, has_z_);
+  if (!constant_) {
+    PackFilter(reinterpret_cast<const float*>(tensors.weights), args.workspace);
+    tensors.weights = static_cast<const char*>(args.workspace);
+  }
+  RunPacked(tensors);
   return absl::OkStatus();
 }
 
@@ -373,8 +448,8 @@ bool PanelConvolutionFits(const ConvProblem& problem) {
   const ConvolutionGeometry& geometry = problem.geometry;
   const bool planar = !IsBlocked(problem.src.format);
   const auto whole = [](int64_t channels) { return channels % kChannelBlock == 0; };
-  return problem.processor.isa != Isa::kBaseline && problem.constant_filter &&
-         problem.filter.format == Format::kDefault && IsBlocked(problem.dst.format) &&
+  return problem.processor.isa != Isa::kBaseline && problem.filter.format == Format::kDefault &&
+         IsBlocked(problem.dst.format) &&
          (!problem.z.has_value() || IsBlocked(problem.z->format)) &&
          (geometry.groups == 1 ||
           (!planar && (IsDepthwise(problem) ||
@@ -382,8 +457,9 @@ bool PanelConvolutionFits(const ConvProblem& problem) {
          (!planar || geometry.in_channels <= kMostPlanarChannels);
 }
 
-std::unique_ptr<Kernel> MakePanelConvolution(const ConvProblem& problem, const ConvStrides& strides,
-                                             double relative_time, int64_t input_bytes) {
+std::unique_ptr<PanelKernel> MakePanelConvolution(const ConvProblem& problem,
+                                                  const ConvStrides& strides, double relative_time,
+                                                  int64_t input_bytes) {
   return std::make_unique<PanelConvolution>(problem, strides, relative_time, input_bytes);
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "runtime/cpu/conv/conv.h"
+#include "runtime/cpu/conv/tensors.h"
 
 namespace ashlar::cpu {
 
@@ -23,18 +24,28 @@ inline ImageStrides InBytes(const ImageStrides& strides) {
   return {strides.n * kFloat, strides.c * kFloat, strides.h * kFloat, strides.w * kFloat};
 }
 
-// Whether the kernel below takes the problem: AVX2 or AVX-512, a constant row-major filter, blocked
-// output and z, groups of whole blocks or of one channel each (depthwise), and as input a blocked
-// image, or a row-major one of few channels.
+// Whether the kernel below takes the problem: AVX2 or AVX-512, a row-major filter, blocked output
+// and z, groups of whole blocks or of one channel each (depthwise), and as input a blocked image,
+// or a row-major one of few channels.
 bool PanelConvolutionFits(const ConvProblem& problem);
 
 // Bytes of input over which all panels pass before the next are read.
 inline int64_t PanelInputBytes(const Processor& processor) { return 3 * processor.l2_bytes / 8; }
 
-// Needs no workspace. Sums are added in one order, whatever the number of threads and
-// `input_bytes`.
-std::unique_ptr<Kernel> MakePanelConvolution(const ConvProblem& problem, const ConvStrides& strides,
-                                             double relative_time, int64_t input_bytes);
+// A filter that is not constant is packed into workspace in each run.
+class PanelKernel : public Kernel {
+ public:
+  virtual int64_t packed_bytes() const = 0;
+  // Packs the weights that ConvProblem::weights names; rows and zeros are written in full.
+  virtual void PackFilter(const float* filter, void* packed) const = 0;
+  // `tensors.weights` are packed.
+  virtual void RunPacked(const ConvTensors& tensors) const = 0;
+};
+
+// Sums are added in one order, whatever the number of threads and `input_bytes`.
+std::unique_ptr<PanelKernel> MakePanelConvolution(const ConvProblem& problem,
+                                                  const ConvStrides& strides, double relative_time,
+                                                  int64_t input_bytes);
 
 }  // namespace ashlar::cpu
 

@@ -332,8 +332,9 @@ bool WinogradConvolutionFits(const ConvProblem& problem) {
   const auto fits = [](const WindowAxis& axis) {
     return axis.window == 3 && axis.stride == 1 && axis.dilation == 1;
   };
-  return fits(problem.geometry.h) && fits(problem.geometry.w) && problem.geometry.groups == 1 &&
-         IsBlocked(problem.src.format) && PanelConvolutionFits(problem);
+  return problem.constant_filter && fits(problem.geometry.h) && fits(problem.geometry.w) &&
+         problem.geometry.groups == 1 && IsBlocked(problem.src.format) &&
+         PanelConvolutionFits(problem);
 }
 
 std::unique_ptr<Kernel> MakeWinogradConvolution(const ConvProblem& problem,

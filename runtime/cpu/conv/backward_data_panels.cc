@@ -1,0 +1,187 @@
+#include "runtime/cpu/conv/backward_data_panels.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "graph/region.h"
+#include "runtime/cpu/conv/panel.h"
+#include "runtime/cpu/parallel.h"
+
+namespace ashlar::cpu {
+namespace {
+
+using Op = ConvolutionBackwardData;
+
+constexpr int64_t kFloat = sizeof(float);
+constexpr int64_t kMostRemainders = 64;
+
+// The outputs of an axis whose place, counted from the first element that windows reach, leaves one
+// remainder by the stride.
+struct Remainder {
+  int64_t first = 0, count = 0;   // outputs first, first + stride, ...
+  int64_t tap = 0, tap_step = 0;  // of the filter: the window's first, and from one to the next
+  WindowAxis axis;  // the convolution that makes them: its window is 0 where no tap meets them
+};
+
+Remainder RemainderOf(const WindowAxis& back, int64_t remainder) {
+  const int64_t common = std::gcd(back.stride, back.dilation), period = back.stride / common;
+  Remainder r;
+  r.first = remainder - back.pad_begin;
+  r.first -= FloorDivide(r.first, back.stride) * back.stride;
+  r.count = std::max<int64_t>(0, CeilDivide(back.input - r.first, back.stride));
+  int64_t tap = 0;
+  while (tap < back.window && (remainder - tap * back.dilation) % back.stride != 0) ++tap;
+  r.axis = {.input = back.output,
+            .window = tap < back.window ? (back.window - 1 - tap) / period + 1 : 0,
+            .dilation = back.dilation / common};
+  // Output i reads element i + shift by the first of these taps, and elements before it by others:
+  // the window runs through them backwards.
+  const int64_t shift = (r.first + back.pad_begin - tap * back.dilation) / back.stride;
+  r.tap = tap + (r.axis.window - 1) * period;
+  r.tap_step = -period;
+  r.axis.pad_begin = (r.axis.window - 1) * r.axis.dilation - shift;
+  r.axis.output = std::max<int64_t>(1, r.count);
+  r.axis.pad_end = r.axis.Origin(r.axis.output - 1) + r.axis.extent() - r.axis.input;
+  return r;
+}
+
+// The part of the outputs that one remainder of each axis gives.
+struct Part {
+  std::unique_ptr<PanelKernel> kernel;  // null: zeros
+  int64_t rows = 0, columns = 0;        // of outputs; none: only packed
+  int64_t packed = 0;                   // where its weights begin, bytes
+  int64_t dst = 0;                      // where its outputs begin, bytes
+};
+
+class PanelBackwardData final : public Kernel {
+ public:
+  PanelBackwardData(std::vector<Part> parts, std::string key, const ImageStrides& step,
+                    const KernelRequest& request)
+      : parts_(std::move(parts)),
+        key_(std::move(key)),
+        dst_(request.outputs[0]),
+        step_(step),
+        constant_(request.constant[Op::kFilter]),
+        threads_(request.threads),
+        name_(absl::StrCat("deconv panels:", Name(request.processor.isa), "/", parts_.size())) {}
+
+  std::string implementation() const override { return name_; }
+  int64_t workspace_bytes() const override { return constant_ ? 0 : packed_bytes(); }
+  std::optional<Packing> packing(int input) const override {
+    if (input != Op::kFilter || !constant_) return std::nullopt;
+    return Packing{key_, packed_bytes()};
+  }
+  absl::Status Pack(int /*input*/, const HostTensor& value, void* packed) const override {
+    PackFilter(value.data<float>().data(), static_cast<char*>(packed));
+    return absl::OkStatus();
+  }
+  absl::Status Run(const KernelArgs& args, KernelState*) const override {
+    const char* packed = static_cast<const char*>(args.inputs[Op::kFilter]);
+    if (!constant_) {
+      char* const to = static_cast<char*>(args.workspace);
+      PackFilter(reinterpret_cast<const float*>(packed), to);
+      packed = to;
+    }
+    for (const Part& part : parts_) {
+      if (part.rows * part.columns == 0) continue;
+      char* const dst = static_cast<char*>(args.outputs[0]) + part.dst;
+      if (part.kernel == nullptr) {
+        ZeroPart(part, dst);
+      } else {
+        part.kernel->RunPacked({.src = static_cast<const char*>(args.inputs[Op::kSrc]),
+                                .weights = packed + part.packed,
+                                .z = nullptr,
+                                .bias = nullptr,
+                                .dst = dst});
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  int64_t packed_bytes() const {
+    const Part& last = parts_.back();
+    return last.packed + (last.kernel == nullptr ? 0 : last.kernel->packed_bytes());
+  }
+  void PackFilter(const float* filter, char* packed) const {
+    for (const Part& part : parts_) {
+      if (part.kernel != nullptr) part.kernel->PackFilter(filter, packed + part.packed);
+    }
+  }
+  void ZeroPart(const Part& part, char* dst) const {
+    const int64_t blocks = ChannelBlocks(dst_.shape[1]);
+    const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (part.columns * kChannelBlock));
+    const auto zero = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t y = i % part.rows, block = i / part.rows % blocks, n = i / part.rows / blocks;
+        char* pixel = dst + n * step_.n + block * step_.c + y * step_.h;
+        for (int64_t x = 0; x < part.columns; ++x, pixel += step_.w) {
+          std::fill_n(reinterpret_cast<float*>(pixel), kChannelBlock, 0.0f);
+        }
+      }
+    };
+    ParallelFor(threads_, dst_.shape[0] * blocks * part.rows, grain, zero);
+  }
+
+  const std::vector<Part> parts_;
+  const std::string key_;
+  const TensorType dst_;
+  const ImageStrides step_;  // from output to output of a part, bytes
+  const bool constant_;
+  const int threads_;
+  const std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
+                                              const BackwardDataGeometry& g,
+                                              const KernelRequest& request) {
+  ConvProblem problem;
+  problem.src = request.inputs[Op::kSrc];
+  problem.filter = request.inputs[Op::kFilter];
+  problem.dst = request.outputs[0];
+  problem.processor = request.processor;
+  problem.threads = request.threads;
+  problem.geometry = g;
+  if (!PanelConvolutionFits(problem) || g.h.stride > kMostRemainders ||
+      g.w.stride > kMostRemainders || g.h.stride * g.w.stride > kMostRemainders) {
+    return nullptr;
+  }
+  ConvStrides strides(problem);
+  const ImageStrides dst = InBytes(strides.dst);
+  strides.dst.h *= g.h.stride;
+  strides.dst.w *= g.w.stride;
+  const bool flip = op.param().mode == ConvolutionMode::kConvolution;
+  const int64_t taps = g.h.window * g.w.window, sign = flip ? -1 : 1;
+  std::vector<Part> parts;
+  int64_t packed = 0;
+  for (int64_t i = 0; i < g.h.stride * g.w.stride; ++i) {
+    const Remainder h = RemainderOf(g.h, i / g.w.stride), w = RemainderOf(g.w, i % g.w.stride);
+    Part part{nullptr, h.count, w.count, packed, h.first * dst.h + w.first * dst.w};
+    if (h.axis.window * w.axis.window > 0) {
+      const int64_t tap = h.tap * g.w.window + w.tap;
+      problem.geometry.h = h.axis;
+      problem.geometry.w = w.axis;
+      problem.weights = {.first = flip ? taps - 1 - tap : tap,
+                         .group = g.in_channels * g.out_channels * taps,
+                         .out = taps,
+                         .in = g.out_channels * taps,
+                         .row = sign * h.tap_step * g.w.window,
+                         .column = sign * w.tap_step};
+      part.kernel = MakePanelConvolution(problem, strides, 1.0, PanelInputBytes(problem.processor));
+      packed += part.kernel->packed_bytes();
+    }
+    parts.push_back(std::move(part));
+  }
+  const std::string key =
+      absl::StrCat("deconv panels ", Name(request.processor.isa),
+                   IsBlocked(problem.src.format) ? " " : " planar ",
+                   problem.filter.shape.ToString(), " strides ", g.h.stride, " ", g.w.stride,
+                   " dilations ", g.h.dilation, " ", g.w.dilation, flip ? " flipped" : "");
+  return std::make_unique<PanelBackwardData>(std::move(parts), key, InBytes(strides.dst), request);
+}
+
+}  // namespace ashlar::cpu
