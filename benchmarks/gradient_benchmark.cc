@@ -1,0 +1,153 @@
+// The gradients of the convolutions of ResNet-50, and of some of VGG-19 and MobileNetV2, beside the
+// convolutions themselves: GFLOP/s by layer. Filters are not constant, as in training.
+//
+//   gradient_benchmark [--batch N] [--threads N] [--seconds S] [--layer TEXT]
+//
+// The best of many runs, in turn, is shown; behind a gradient its rate over the forward's.
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benchmarks/arguments.h"
+#include "benchmarks/resnet50_layers.h"
+#include "opr/convolution_backward_data.h"
+#include "opr/convolution_backward_filter.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/device/device.h"
+
+namespace ashlar {
+namespace {
+
+using benchmarks::Buffer;
+using benchmarks::Layer;
+using Clock = std::chrono::steady_clock;
+
+constexpr Layer kOthers[] = {
+    {"vgg 3x3 64 224", 64, 64, 224, 3, 1, false, 0},
+    {"vgg 3x3 128 112", 128, 128, 112, 3, 1, false, 0},
+    {"vgg 3x3 512 14", 512, 512, 14, 3, 1, false, 0},
+    {"depthwise 96 s2", 96, 96, 112, 3, 2, false, 0, 96},
+    {"depthwise 144", 144, 144, 56, 3, 1, false, 0, 144},
+    {"depthwise 576", 576, 576, 14, 3, 1, false, 0, 576},
+};
+
+struct Options {
+  int64_t batch = 8;
+  int threads = 1;
+  double seconds = 0.05;  // an operator
+  std::string layer;
+};
+
+// An operator on tensors of its own.
+class Task {
+ public:
+  Task(const Operator& op, std::vector<TensorType> inputs, const TensorType& output,
+       const Options& options, Device& device) {
+    KernelRequest request;
+    request.op = &op;
+    request.inputs = std::move(inputs);
+    request.outputs = {output};
+    request.constant.resize(request.inputs.size());
+    request.host_values.resize(request.inputs.size());
+    request.processor = device.processor();
+    request.threads = options.threads;
+    request.policy.exact = true;
+    kernel_ = std::move((*device.kernels().Find(op.type()))(request)->front());
+    for (const TensorType& type : request.inputs) {
+      buffers_.push_back(std::make_unique<Buffer>(type.bytes()));
+      inputs_.push_back(buffers_.back()->data);
+    }
+    for (const int64_t bytes : {output.bytes(), kernel_->workspace_bytes()}) {
+      buffers_.push_back(std::make_unique<Buffer>(bytes));
+    }
+    output_ = buffers_[inputs_.size()]->data;
+  }
+
+  void Run() {
+    const Clock::time_point start = Clock::now();
+    (void)kernel_->Run({inputs_, absl::MakeSpan(&output_, 1), buffers_.back()->data}, nullptr);
+    best_ = std::min(best_, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  double best() const { return best_; }
+  int64_t workspace() const { return buffers_.back()->bytes; }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::vector<const void*> inputs_;
+  void* output_ = nullptr;
+  double best_ = std::numeric_limits<double>::infinity();
+};
+
+void Measure(const Layer& layer, const Options& options, Device& device) {
+  ConvolutionParam param;
+  param.stride_h = param.stride_w = layer.stride;
+  param.pad_h = param.pad_w = layer.window / 2;
+  ConvolutionParam back = param;
+  const int64_t out_size = (layer.size - 1) / layer.stride + 1;
+  // An even size is not told by what a stride leaves of it.
+  back.pad_h_end = back.pad_w_end =
+      (out_size - 1) * layer.stride + layer.window - param.pad_h - layer.size;
+  TensorType filter{DType::kFloat32, {layer.out, layer.in, layer.window, layer.window}};
+  if (layer.groups > 1) {
+    param.sparse = back.sparse = SparseMode::kGroup;
+    filter.shape = {layer.groups, layer.out / layer.groups, layer.in / layer.groups, layer.window,
+                    layer.window};
+  }
+  const Format format = layer.in < kChannelBlock ? Format::kDefault : Format::kNCHW16c;
+  const TensorType src{DType::kFloat32, {options.batch, layer.in, layer.size, layer.size}, format};
+  const TensorType dst{
+      DType::kFloat32, {options.batch, layer.out, out_size, out_size}, Format::kNCHW16c};
+  const ConvolutionForward forward(param);
+  const ConvolutionBackwardData data(back);
+  const ConvolutionBackwardFilter of_filter(param);
+  device.UseThreads(options.threads);
+  Task tasks[] = {{forward, {src, filter}, dst, options, device},
+                  {data, {dst, filter}, src, options, device},
+                  {of_filter, {src, dst, filter}, filter, options, device}};
+  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(3 * options.seconds));
+  for (int round = 0; round < 3 || Clock::now() < until; ++round) {
+    for (Task& task : tasks) task.Run();
+  }
+  const double flop =
+      2.0 * static_cast<double>(options.batch * out_size * out_size * filter.shape.num_elements());
+  const auto rate = [&](const Task& task) { return flop / task.best() / 1e9; };
+  std::printf("%-20s forward %6.1f  data %6.1f (%.2f)  filter %6.1f (%.2f)  workspace KiB",
+              layer.name, rate(tasks[0]), rate(tasks[1]), rate(tasks[1]) / rate(tasks[0]),
+              rate(tasks[2]), rate(tasks[2]) / rate(tasks[0]));
+  for (const Task& task : tasks) std::printf(" %ld", static_cast<long>(task.workspace() / 1024));
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Gradients of convolutions beside the convolutions: GFLOP/s by layer.",
+               "gradient_benchmark");
+  app.add_option("--batch", options.batch)->capture_default_str()->check(CLI::Range(1, 4096));
+  app.add_option("--threads", options.threads)->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_option("--seconds", options.seconds, "for each operator of a layer")
+      ->capture_default_str();
+  app.add_option("--layer", options.layer, "layers with this text in their name")
+      ->option_text("TEXT");
+  if (const std::optional<int> exit_code = benchmarks::Parse(app, argc, argv)) return *exit_code;
+  cpu::RegisterDevice();
+  Device& device = **OpenDevice(CompNode());
+  std::vector<Layer> layers(std::begin(benchmarks::kResNet50), std::end(benchmarks::kResNet50));
+  layers.insert(layers.end(), std::begin(kOthers), std::end(kOthers));
+  for (const Layer& layer : layers) {
+    if (std::string(layer.name).find(options.layer) == std::string::npos) continue;
+    Measure(layer, options, device);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace ashlar
+
+int main(int argc, char** argv) { return ashlar::Main(argc, argv); }
