@@ -35,7 +35,7 @@ Shape OnePerChannel(const Shape& x) {
 absl::Status CheckNormalised(const TensorType& x, double epsilon) {
   if (x.shape.rank() < 2) {
     return absl::InvalidArgumentError(
-        absl::StrCat("x is ", x.ToString(), ", expected rank 2 or more (N, C, ...)"));
+        absl::StrCat("x is ", x.shape.ToString(), ", expected rank 2 or more (N, C, ...)"));
   }
   if (epsilon >= 0 && !std::isinf(epsilon)) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -118,19 +118,21 @@ TEST(BackwardOperators, BatchNormMayOverwriteWhatDies) {
   const TensorType x{DType::kFloat32, {2, 20, 3, 3}, Format::kNCHW16c};
   const TensorType c{DType::kFloat32, {20}};
   const OwnedSite site{{{x}, {x}, {c}, {c}, {c}}, {x, c, c}};
-  EXPECT_EQ(OverwrittenBy(BatchNormBackward({}), site),
+  EXPECT_EQ(OverwrittenBy(BatchNormBackward(BatchNormParam{}), site),
             (std::vector<int>{BatchNormBackward::kDiff, BatchNormBackward::kX}));
   TensorType rows = x;
   rows.format = Format::kDefault;
   const OwnedSite mixed{{{rows}, {x}, {c}, {c}, {c}}, {x, c, c}};
-  EXPECT_EQ(OverwrittenBy(BatchNormBackward({}), mixed),
+  EXPECT_EQ(OverwrittenBy(BatchNormBackward(BatchNormParam{}), mixed),
             (std::vector<int>{BatchNormBackward::kDiff}));
 }
 
 TEST(BackwardOperators, WhatIsReadForItsShapeIsNoDeviceValue) {
-  EXPECT_EQ(ConvolutionBackwardFilter({}).input_use(ConvolutionBackwardFilter::kFilter),
-            InputUse::kShape);
-  EXPECT_EQ(PoolingBackward({}).input_use(PoolingBackward::kSrc), InputUse::kDeviceValue);
+  EXPECT_EQ(
+      ConvolutionBackwardFilter(ConvolutionParam{}).input_use(ConvolutionBackwardFilter::kFilter),
+      InputUse::kShape);
+  EXPECT_EQ(PoolingBackward(PoolingParam{}).input_use(PoolingBackward::kSrc),
+            InputUse::kDeviceValue);
   EXPECT_EQ(PoolingBackward({.mode = PoolingMode::kAverage}).input_use(PoolingBackward::kSrc),
             InputUse::kShape);
 }
