@@ -3,19 +3,24 @@
 //
 //   gradient_benchmark [--batch N] [--threads N] [--seconds S] [--layer TEXT]
 //
-// The best of many runs, in turn, is shown; behind a gradient its rate over the forward's.
+// The best of many runs, in turn, is shown; behind a gradient its rate over the forward's. Batch
+// normalisation and pooling are bound by memory: GB/s of the images that they have to read and
+// write, each once.
 #include <chrono>
 #include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/arguments.h"
 #include "benchmarks/resnet50_layers.h"
+#include "opr/batch_norm_training.h"
 #include "opr/convolution_backward_data.h"
 #include "opr/convolution_backward_filter.h"
+#include "opr/pooling_backward.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device.h"
 
@@ -45,31 +50,30 @@ struct Options {
 // An operator on tensors of its own.
 class Task {
  public:
-  Task(const Operator& op, std::vector<TensorType> inputs, const TensorType& output,
+  Task(const Operator& op, std::vector<TensorType> inputs, std::vector<TensorType> outputs,
        const Options& options, Device& device) {
     KernelRequest request;
     request.op = &op;
     request.inputs = std::move(inputs);
-    request.outputs = {output};
+    request.outputs = std::move(outputs);
     request.constant.resize(request.inputs.size());
     request.host_values.resize(request.inputs.size());
     request.processor = device.processor();
     request.threads = options.threads;
     request.policy.exact = true;
     kernel_ = std::move((*device.kernels().Find(op.type()))(request)->front());
-    for (const TensorType& type : request.inputs) {
-      buffers_.push_back(std::make_unique<Buffer>(type.bytes()));
-      inputs_.push_back(buffers_.back()->data);
-    }
-    for (const int64_t bytes : {output.bytes(), kernel_->workspace_bytes()}) {
+    const auto add = [&](int64_t bytes) {
       buffers_.push_back(std::make_unique<Buffer>(bytes));
-    }
-    output_ = buffers_[inputs_.size()]->data;
+      return buffers_.back()->data;
+    };
+    for (const TensorType& type : request.inputs) inputs_.push_back(add(type.bytes()));
+    for (const TensorType& type : request.outputs) outputs_.push_back(add(type.bytes()));
+    add(kernel_->workspace_bytes());
   }
 
   void Run() {
     const Clock::time_point start = Clock::now();
-    (void)kernel_->Run({inputs_, absl::MakeSpan(&output_, 1), buffers_.back()->data}, nullptr);
+    (void)kernel_->Run({inputs_, absl::MakeSpan(outputs_), buffers_.back()->data}, nullptr);
     best_ = std::min(best_, std::chrono::duration<double>(Clock::now() - start).count());
   }
   double best() const { return best_; }
@@ -79,9 +83,46 @@ class Task {
   std::unique_ptr<Kernel> kernel_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
   std::vector<const void*> inputs_;
-  void* output_ = nullptr;
+  std::vector<void*> outputs_;
   double best_ = std::numeric_limits<double>::infinity();
 };
+
+void RunInTurn(absl::Span<Task> tasks, const Options& options) {
+  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(3 * options.seconds));
+  for (int round = 0; round < 3 || Clock::now() < until; ++round) {
+    for (Task& task : tasks) task.Run();
+  }
+}
+
+// Of one layer's output.
+void MeasureImages(int64_t channels, int64_t size, const Options& options, Device& device) {
+  const std::string name = absl::StrCat("images ", channels, "x", size);
+  if (name.find(options.layer) == std::string::npos) return;
+  const TensorType image{DType::kFloat32, {options.batch, channels, size, size}, Format::kNCHW16c};
+  TensorType half = image;
+  half.shape[2] = half.shape[3] = (size + 1) / 2;
+  const TensorType one{DType::kFloat32, {channels}},
+      statistic{DType::kFloat32, {1, channels, 1, 1}};
+  const PoolingParam pool{.window_h = 3, .window_w = 3, .pad_h = 1, .pad_w = 1};
+  const BatchNormTraining training(BatchNormParam{});
+  const BatchNormBackward backward(BatchNormParam{});
+  const PoolingForward pooling(pool);
+  const PoolingBackward back(pool);
+  device.UseThreads(options.threads);
+  Task tasks[] = {{training, {image, one, one}, {image, statistic, statistic}, options, device},
+                  {backward, {image, image, one, one, one}, {image, one, one}, options, device},
+                  {pooling, {image}, {half}, options, device},
+                  {back, {image, half}, {image}, options, device}};
+  RunInTurn(absl::MakeSpan(tasks), options);
+  const double bytes = static_cast<double>(image.bytes()), of_half = bytes / 4;
+  const double moved[] = {2 * bytes, 3 * bytes, bytes + of_half, 2 * bytes + of_half};
+  std::printf("%-20s", name.c_str());
+  const char* const names[] = {"batch norm", "its gradient", "pooling", "its gradient"};
+  for (int i = 0; i < 4; ++i) std::printf("  %s %5.1f", names[i], moved[i] / tasks[i].best() / 1e9);
+  std::printf(" GB/s\n");
+  std::fflush(stdout);
+}
 
 void Measure(const Layer& layer, const Options& options, Device& device) {
   ConvolutionParam param;
@@ -106,14 +147,10 @@ void Measure(const Layer& layer, const Options& options, Device& device) {
   const ConvolutionBackwardData data(back);
   const ConvolutionBackwardFilter of_filter(param);
   device.UseThreads(options.threads);
-  Task tasks[] = {{forward, {src, filter}, dst, options, device},
-                  {data, {dst, filter}, src, options, device},
-                  {of_filter, {src, dst, filter}, filter, options, device}};
-  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(3 * options.seconds));
-  for (int round = 0; round < 3 || Clock::now() < until; ++round) {
-    for (Task& task : tasks) task.Run();
-  }
+  Task tasks[] = {{forward, {src, filter}, {dst}, options, device},
+                  {data, {dst, filter}, {src}, options, device},
+                  {of_filter, {src, dst, filter}, {filter}, options, device}};
+  RunInTurn(absl::MakeSpan(tasks), options);
   const double flop =
       2.0 * static_cast<double>(options.batch * out_size * out_size * filter.shape.num_elements());
   const auto rate = [&](const Task& task) { return flop / task.best() / 1e9; };
@@ -143,6 +180,9 @@ int Main(int argc, char** argv) {
   for (const Layer& layer : layers) {
     if (std::string(layer.name).find(options.layer) == std::string::npos) continue;
     Measure(layer, options, device);
+  }
+  for (const auto& [channels, size] : {std::pair{64, 112}, {256, 56}, {512, 28}, {2048, 7}}) {
+    MeasureImages(channels, size, options, device);
   }
   return 0;
 }

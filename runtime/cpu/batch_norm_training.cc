@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "graph/region.h"
+#include "runtime/cpu/half_block.h"
 #include "runtime/cpu/image_layout.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -82,45 +83,81 @@ void ForEachStretch(const Problem& p, const float* const (&from)[2], float* to, 
   }
 }
 
-// sums[i][l] = the sum over pixels of value i of lane l, where values(pixel, lane, out) gives
-// kValues of them. Two pixels at a time, for the latency of an addition.
-template <int kLanes, int kValues, typename Values>
-[[gnu::always_inline]] inline void SumPixels(int64_t pixels, const Values& values,
-                                             float (&sums)[kValues][kLanes]) {
-  if constexpr (kLanes == 1) {
-    float first = 0, second = 0;
-#pragma omp simd reduction(+ : first, second)
-    for (int64_t i = 0; i < pixels; ++i) {
-      float value[kValues];
-      values(i, 0, value);
-      first += value[0];
-      second += value[kValues - 1];
-    }
-    sums[0][0] = first;
-    sums[kValues - 1][0] = second;
-  } else {
-    float odd[kValues][kLanes] = {}, even[kValues][kLanes] = {};
-    int64_t i = 0;
-    for (; i + 1 < pixels; i += 2) {
-#pragma omp simd
-      for (int l = 0; l < kLanes; ++l) {
-        float value[kValues], next[kValues];
-        values(i, l, value);
-        values(i + 1, l, next);
-        for (int v = 0; v < kValues; ++v) even[v][l] += value[v], odd[v][l] += next[v];
-      }
-    }
-    for (; i < pixels; ++i) {
-      for (int l = 0; l < kLanes; ++l) {
-        float value[kValues];
-        values(i, l, value);
-        for (int v = 0; v < kValues; ++v) even[v][l] += value[v];
-      }
-    }
-    for (int v = 0; v < kValues; ++v) {
-      for (int l = 0; l < kLanes; ++l) sums[v][l] = even[v][l] + odd[v][l];
-    }
+constexpr int kWays = 4;  // the halves of two pixels, for the latency of an addition
+
+// Calls add(way, pixel, lane) for the halves of each pixel, sums of a way being added in one order;
+// `way` is a constant in each call.
+template <typename Add>
+[[gnu::always_inline]] inline void ForEachHalf(int64_t pixels, const Add& add) {
+  int64_t i = 0;
+  for (; i + 1 < pixels; i += 2) {
+#pragma GCC unroll 4
+    for (int way = 0; way < kWays; ++way) add(way, i + way / 2, way % 2 * kHalf);
   }
+  if (i < pixels) {
+#pragma GCC unroll 2
+    for (int way = 0; way < 2; ++way) add(way, i, way * kHalf);
+  }
+}
+
+[[gnu::always_inline]] inline void StoreSums(const Half (&sums)[kWays], float* to) {
+  At(to) = sums[0] + sums[2];
+  At(to + kHalf) = sums[1] + sums[3];
+}
+
+// By lane, the sum over pixels of x.
+void SumBlocks(const float* x, int64_t step, int64_t pixels, float* sums) {
+  Half ways[kWays] = {};
+  ForEachHalf(
+      pixels, [&](int way, int64_t i, int lane)
+                  __attribute__((always_inline)) { ways[way] += At(x + i * step + lane); });
+  StoreSums(ways, sums);
+}
+
+// By lane, the sums of x's differences to `centre`, and of their squares.
+void SumSquares(const float* x, int64_t step, int64_t pixels, const float* centre, float* sums,
+                float* squares) {
+  Half of_differences[kWays] = {}, of_squares[kWays] = {};
+  const Half centres[2] = {At(centre), At(centre + kHalf)};
+  ForEachHalf(
+      pixels, [&](int way, int64_t i, int lane) __attribute__((always_inline)) {
+        const Half difference = At(x + i * step + lane) - centres[way % 2];
+        of_differences[way] += difference;
+        of_squares[way] += difference * difference;
+      });
+  StoreSums(of_differences, sums);
+  StoreSums(of_squares, squares);
+}
+
+// By lane, the sums of diff, and of diff times x's difference to `centre`.
+void SumProducts(const float* x, int64_t x_step, const float* diff, int64_t diff_step,
+                 int64_t pixels, const float* centre, float* sums, float* products) {
+  Half of_diff[kWays] = {}, of_products[kWays] = {};
+  const Half centres[2] = {At(centre), At(centre + kHalf)};
+  ForEachHalf(
+      pixels, [&](int way, int64_t i, int lane) __attribute__((always_inline)) {
+        const Half g = At(diff + i * diff_step + lane);
+        of_diff[way] += g;
+        of_products[way] += g * (At(x + i * x_step + lane) - centres[way % 2]);
+      });
+  StoreSums(of_diff, sums);
+  StoreSums(of_products, products);
+}
+
+// The sum of 16 lanes.
+float SumOf(const float* lanes) {
+  float sum = 0;
+  for (int l = 0; l < kBlock; ++l) sum += lanes[l];
+  return sum;
+}
+
+// How many pixels of single channels stand where those of blocks would: groups of 16, if they lie
+// side by side.
+int64_t GroupsOf(const Stretch& s, int tensors) {
+  for (int i = 0; i < tensors; ++i) {
+    if (s.step[i] != 1) return 0;
+  }
+  return s.pixels / kBlock;
 }
 
 // Joins a stretch to what `count` elements before it gave: mean[l] and squares[l], the sum of
@@ -129,27 +166,33 @@ template <int kLanes>
 void AddMoments(const Stretch& s, double count, double* mean, double* squares) {
   const float* const x = s.from[0];
   const int64_t step = s.step[0];
-  float sums[1][kLanes], of_differences[2][kLanes], centre[kLanes];
-  SumPixels<kLanes>(
-      s.pixels,
-      [=](int64_t i, int l, float* out)
-          __attribute__((always_inline)) { out[0] = x[i * step + l]; },
-      sums);
-  const double pixels = static_cast<double>(s.pixels), all = count + pixels;
-  for (int l = 0; l < kLanes; ++l) centre[l] = sums[0][l] / static_cast<float>(s.pixels);
-  SumPixels<kLanes>(
-      s.pixels, [ =, &centre ](int64_t i, int l, float* out) __attribute__((always_inline)) {
-        const float difference = x[i * step + l] - centre[l];
-        out[0] = difference;
-        out[1] = difference * difference;
-      },
-      of_differences);
+  float centre[kBlock], differences[kBlock], of_squares[kBlock];
+  const float share = 1 / static_cast<float>(s.pixels);
+  if constexpr (kLanes == 1) {
+    const int64_t groups = GroupsOf(s, 1);
+    SumBlocks(x, kBlock, groups, centre);
+    float sum = SumOf(centre);
+    for (int64_t i = groups * kBlock; i < s.pixels; ++i) sum += x[i * step];
+    std::fill_n(centre, kBlock, sum * share);
+    SumSquares(x, kBlock, groups, centre, differences, of_squares);
+    differences[0] = SumOf(differences);
+    of_squares[0] = SumOf(of_squares);
+    for (int64_t i = groups * kBlock; i < s.pixels; ++i) {
+      const float difference = x[i * step] - centre[0];
+      differences[0] += difference;
+      of_squares[0] += difference * difference;
+    }
+  } else {
+    SumBlocks(x, step, s.pixels, centre);
+    for (float& c : centre) c *= share;
+    SumSquares(x, step, s.pixels, centre, differences, of_squares);
+  }
+  const double pixels = static_cast<double>(s.pixels), part = pixels / (count + pixels);
   for (int l = 0; l < kLanes; ++l) {
-    const double rest = of_differences[0][l] / pixels;  // of the mean, which was rounded
+    const double rest = differences[l] / pixels;  // of the mean, which was rounded
     const double apart = centre[l] + rest - mean[l];
-    squares[l] +=
-        of_differences[1][l] - rest * rest * pixels + apart * apart * count * pixels / all;
-    mean[l] += apart * pixels / all;
+    squares[l] += of_squares[l] - rest * differences[l] + apart * apart * count * part;
+    mean[l] += apart * part;
   }
 }
 
@@ -157,43 +200,60 @@ void AddMoments(const Stretch& s, double count, double* mean, double* squares) {
 template <int kLanes>
 void AddProducts(const Stretch& s, const float* mean, double* sums, double* products) {
   const float *const x = s.from[0], *const diff = s.from[1];
-  const int64_t x_step = s.step[0], diff_step = s.step[1];
-  float of_stretch[2][kLanes];
-  SumPixels<kLanes>(
-      s.pixels,
-      [=](int64_t i, int l, float* out) __attribute__((always_inline)) {
-        out[0] = diff[i * diff_step + l];
-        out[1] = out[0] * (x[i * x_step + l] - mean[l]);
-      },
-      of_stretch);
-  for (int l = 0; l < kLanes; ++l) sums[l] += of_stretch[0][l], products[l] += of_stretch[1][l];
+  float of_diff[kBlock], of_products[kBlock];
+  if constexpr (kLanes == 1) {
+    const int64_t groups = GroupsOf(s, 2);
+    float centre[kBlock];
+    std::fill_n(centre, kBlock, mean[0]);
+    SumProducts(x, kBlock, diff, kBlock, groups, centre, of_diff, of_products);
+    of_diff[0] = SumOf(of_diff);
+    of_products[0] = SumOf(of_products);
+    for (int64_t i = groups * kBlock; i < s.pixels; ++i) {
+      const float g = diff[i * s.step[1]];
+      of_diff[0] += g;
+      of_products[0] += g * (x[i * s.step[0]] - mean[0]);
+    }
+  } else {
+    SumProducts(x, s.step[0], diff, s.step[1], s.pixels, mean, of_diff, of_products);
+  }
+  for (int l = 0; l < kLanes; ++l) sums[l] += of_diff[l], products[l] += of_products[l];
 }
 
 // to = (x - c[0]) * c[1] + diff * c[2] + c[3], where c[i] has one number a lane; without diff, c[2]
 // is not read. `to` may be x or diff.
+template <bool kDiff>
+void MakeBlocks(const Stretch& s, const int64_t (&step)[kMostTensors], int64_t pixels,
+                const float* c) {
+  const float *x = s.from[0], *diff = s.from[1];
+  float* to = s.to;
+  Half of[kCoefficients][2];
+#pragma GCC unroll 8
+  for (int i = 0; i < 2 * kCoefficients; ++i) of[i / 2][i % 2] = At(c + i * kHalf);
+  for (int64_t i = 0; i < pixels; ++i, x += step[0], to += step[2]) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      Half value = (At(x + half * kHalf) - of[0][half]) * of[1][half] + of[3][half];
+      if constexpr (kDiff) value += At(diff + half * kHalf) * of[2][half];
+      At(to + half * kHalf) = value;
+    }
+    if constexpr (kDiff) diff += step[1];
+  }
+}
+
 template <int kLanes, bool kDiff>
 void MakeElements(const Stretch& s, const float* c) {
-  const float *const x = s.from[0], *const diff = s.from[1];
-  float* const to = s.to;
-  const int64_t x_step = s.step[0], diff_step = s.step[1], step = s.step[2];
-  float centre[kLanes], factor[kLanes], of_diff[kLanes], shift[kLanes];
-  for (int l = 0; l < kLanes; ++l) {
-    centre[l] = c[l], factor[l] = c[kLanes + l];
-    of_diff[l] = c[2 * kLanes + l], shift[l] = c[3 * kLanes + l];
-  }
-  const auto element = [&](int64_t i, int l) __attribute__((always_inline)) {
-    float value = (x[i * x_step + l] - centre[l]) * factor[l] + shift[l];
-    if constexpr (kDiff) value += diff[i * diff_step + l] * of_diff[l];
-    to[i * step + l] = value;
-  };
   if constexpr (kLanes == 1) {
-#pragma omp simd
-    for (int64_t i = 0; i < s.pixels; ++i) element(i, 0);
-  } else {
-    for (int64_t i = 0; i < s.pixels; ++i) {
-#pragma omp simd
-      for (int l = 0; l < kLanes; ++l) element(i, l);
+    const int64_t groups = GroupsOf(s, kMostTensors);
+    float of_lanes[kCoefficients * kBlock];
+    for (int i = 0; i < kCoefficients; ++i) std::fill_n(of_lanes + i * kBlock, kBlock, c[i]);
+    MakeBlocks<kDiff>(s, {kBlock, kBlock, kBlock}, groups, of_lanes);
+    for (int64_t i = groups * kBlock; i < s.pixels; ++i) {
+      float value = (s.from[0][i * s.step[0]] - c[0]) * c[1] + c[3];
+      if constexpr (kDiff) value += s.from[1][i * s.step[1]] * c[2];
+      s.to[i * s.step[2]] = value;
     }
+  } else {
+    MakeBlocks<kDiff>(s, s.step, s.pixels, c);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/status.h"
+#include "runtime/cpu/half_block.h"
 #include "runtime/cpu/image_layout.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -45,30 +46,50 @@ struct Window {
   }
 };
 
-template <int kLanes>
-void SpreadMaximum(const Problem& p, const Plane& plane, const Window& window, const float* diff) {
-  float largest[kLanes];
-  int32_t first[kLanes];
+void SpreadMaximumOfBlock(const Problem& p, const Plane& plane, const Window& window,
+                          const float* diff) {
+  Half largest[2] = {};
+  HalfOfIntegers first[2] = {};
   window.ForEachTap(
       p.src, [&](int32_t tap, int64_t offset) __attribute__((always_inline)) {
-        const float* const x = plane.src + offset;
-        if (tap == 0) {
-          for (int l = 0; l < kLanes; ++l) largest[l] = x[l], first[l] = 0;
-          return;
-        }
-#pragma omp simd
-        for (int l = 0; l < kLanes; ++l) {
-          const bool more = x[l] > largest[l] || (x[l] != x[l] && largest[l] == largest[l]);
-          largest[l] = more ? x[l] : largest[l];
-          first[l] = more ? tap : first[l];
+#pragma GCC unroll 2
+        for (int half = 0; half < 2; ++half) {
+          const Half x = At(plane.src + offset + half * kHalf), before = largest[half];
+          const HalfOfIntegers taps = HalfOfIntegers{} + tap;
+          if (tap == 0) {
+            largest[half] = x;
+            continue;
+          }
+          const HalfOfIntegers more =
+              ~(x <= before) & (before == before);  // NaN is more than numbers
+          largest[half] = more ? x : before;
+          first[half] = more ? taps : first[half];
         }
       });
+  const Half given[2] = {At(diff), At(diff + kHalf)};
   window.ForEachTap(
       p.dst, [&](int32_t tap, int64_t offset) __attribute__((always_inline)) {
-        float* const to = plane.dst + offset;
-#pragma omp simd
-        for (int l = 0; l < kLanes; ++l) to[l] += first[l] == tap ? diff[l] : 0.0f;
+#pragma GCC unroll 2
+        for (int half = 0; half < 2; ++half) {
+          const HalfOfIntegers taps = HalfOfIntegers{} + tap;
+          At(plane.dst + offset + half * kHalf) += first[half] == taps ? given[half] : Half{};
+        }
       });
+}
+
+void SpreadMaximumOfChannel(const Problem& p, const Plane& plane, const Window& window,
+                            const float* diff) {
+  float largest = 0;
+  int32_t first = 0;
+  window.ForEachTap(p.src, [&](int32_t tap, int64_t offset) {
+    const float x = plane.src[offset];
+    if (tap > 0 && (x <= largest || largest != largest)) return;
+    largest = x;
+    first = tap;
+  });
+  window.ForEachTap(p.dst, [&](int32_t tap, int64_t offset) {
+    if (tap == first) plane.dst[offset] += *diff;
+  });
 }
 
 template <int kLanes>
@@ -102,8 +123,10 @@ void SpreadPlane(const Problem& p, const Plane& plane) {
     const float* diff = plane.diff + y * p.diff.step.h;
     for (int64_t x = 0; x < w.output; ++x, diff += p.diff.block) {
       const Window window{rows, w.Inside(x)};
-      if (p.mode == PoolingMode::kMax) {
-        SpreadMaximum<kLanes>(p, plane, window, diff);
+      if (p.mode == PoolingMode::kMax && kLanes == kBlock) {
+        SpreadMaximumOfBlock(p, plane, window, diff);
+      } else if (p.mode == PoolingMode::kMax) {
+        SpreadMaximumOfChannel(p, plane, window, diff);
       } else {
         SpreadMean<kLanes>(p, plane, window, diff);
       }

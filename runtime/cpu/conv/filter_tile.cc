@@ -89,11 +89,25 @@ void DepthwiseTile(const FilterTile& tile) {
   Store(all, tile);
 }
 
-template <bool kNeighbours, size_t... kIndices>
-FilterTileFunction TileOf(Isa isa, int rows, std::index_sequence<kIndices...>) {
-  const std::array<FilterTileFunction, sizeof...(kIndices)> tiles = {
-      Versions<Tile<static_cast<int>(kIndices) + 1, kNeighbours>>::For(isa)...};
-  return tiles[static_cast<size_t>(rows - 1)];
+// Rows of sums: vectors of them beside those of diff and one of the image.
+template <Isa kIsa>
+constexpr int kTileRows = 2;
+template <>
+constexpr int kTileRows<Isa::kAvx2> = 6;
+template <>
+constexpr int kTileRows<Isa::kAvx512> = kMostFilterTileRows;
+
+template <Isa kIsa, bool kNeighbours, size_t... kIndices>
+FilterTileFunction TileOf(int rows, std::index_sequence<kIndices...>) {
+  static const std::array<FilterTileFunction, sizeof...(kIndices)> kTiles = {
+      Versions<Tile<static_cast<int>(kIndices) + 1, kNeighbours>>::For(kIsa)...};
+  return kTiles[static_cast<size_t>(rows - 1)];
+}
+
+template <Isa kIsa>
+FilterTileFunction TileOf(int rows, bool neighbours) {
+  constexpr auto kAll = std::make_index_sequence<kTileRows<kIsa>>();
+  return neighbours ? TileOf<kIsa, true>(rows, kAll) : TileOf<kIsa, false>(rows, kAll);
 }
 
 }  // namespace
@@ -101,18 +115,25 @@ FilterTileFunction TileOf(Isa isa, int rows, std::index_sequence<kIndices...>) {
 int FilterTileRows(Isa isa) {
   switch (isa) {
     case Isa::kAvx512:
-      return kMostFilterTileRows;  // 16 sums of a vector each
+      return kTileRows<Isa::kAvx512>;
     case Isa::kAvx2:
-      return 6;  // 12 sums, two vectors of diff and one of the image: 15 of 16 registers
+      return kTileRows<Isa::kAvx2>;
     case Isa::kBaseline:
       break;
   }
-  return 2;
+  return kTileRows<Isa::kBaseline>;
 }
 
 FilterTileFunction FilterTileFor(Isa isa, int rows, bool neighbours) {
-  const auto all = std::make_index_sequence<kMostFilterTileRows>();
-  return neighbours ? TileOf<true>(isa, rows, all) : TileOf<false>(isa, rows, all);
+  switch (isa) {
+    case Isa::kAvx512:
+      return TileOf<Isa::kAvx512>(rows, neighbours);
+    case Isa::kAvx2:
+      return TileOf<Isa::kAvx2>(rows, neighbours);
+    case Isa::kBaseline:
+      break;
+  }
+  return TileOf<Isa::kBaseline>(rows, neighbours);
 }
 
 FilterTileFunction DepthwiseFilterTileFor(Isa isa) { return Versions<DepthwiseTile>::For(isa); }
