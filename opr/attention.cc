@@ -6,13 +6,13 @@
 
 #include "opr/checks.h"
 #include "opr/composition.h"
+#include "opr/doubles.h"
 #include "opr/matrix_mul.h"
 #include "opr/operands.h"
 #include "opr/reduce.h"
 #include "opr/saturating_product.h"
 #include "opr/softmax.h"
 #include "opr/strided.h"
-#include "opr/type_cvt.h"
 
 namespace ashlar {
 
@@ -76,12 +76,15 @@ absl::StatusOr<std::vector<TensorType>> Attention::Infer(absl::Span<const InputI
 
 absl::StatusOr<std::vector<HostTensor>> Attention::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   std::vector<TensorType> types;
   for (const HostTensor& input : inputs) types.push_back({input.dtype(), input.shape()});
   ASHLAR_ASSIGN_OR_RETURN(const AttentionGeometry g, GeometryOf(types));
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, {g.batch, g.heads, g.queries, g.width});
-  float* out = output.mutable_data<float>().data();
+  const Shape shape = {g.batch, g.heads, g.queries, g.width};
+  std::vector<double> output(static_cast<size_t>(shape.num_elements()), 0.0);
+  double* out = output.data();
+  const std::vector<double> all_queries = ToDoubles(inputs[kQueries]);
+  const std::vector<double> all_keys = ToDoubles(inputs[kKeys]),
+                            values = ToDoubles(inputs[kValues]);
   std::vector<double> scores(static_cast<size_t>(g.keys));
   Strides mask(4, 0);
   if (inputs.size() > kMask) {
@@ -91,12 +94,12 @@ absl::StatusOr<std::vector<HostTensor>> Attention::Evaluate(
     const int64_t n = row / g.queries / g.heads, head = row / g.queries % g.heads;
     const int64_t i = row % g.queries;
     const int64_t keys = (n * g.key_heads + head / (g.heads / g.key_heads)) * g.keys;
-    const float* const q = inputs[kQueries].data<float>().data() + row * g.depth;
+    const double* const q = all_queries.data() + row * g.depth;
     double most = kHidden, sum = 0;
     for (int64_t j = 0; j < g.keys; ++j) {
-      const float* const k = inputs[kKeys].data<float>().data() + (keys + j) * g.depth;
+      const double* const k = all_keys.data() + (keys + j) * g.depth;
       double score = 0;
-      for (int64_t d = 0; d < g.depth; ++d) score += static_cast<double>(q[d]) * k[d];
+      for (int64_t d = 0; d < g.depth; ++d) score += q[d] * k[d];
       score *= param().scale;
       if (inputs.size() > kMask) {
         score += inputs[kMask].At(n * mask[0] + head * mask[1] + i * mask[2] + j * mask[3]);
@@ -109,15 +112,15 @@ absl::StatusOr<std::vector<HostTensor>> Attention::Evaluate(
     std::vector<double> sums(static_cast<size_t>(g.width), 0.0);
     for (int64_t j = 0; j < g.keys; ++j) {
       const double weight = std::exp(scores[static_cast<size_t>(j)] - most);
-      const float* const v = inputs[kValues].data<float>().data() + (keys + j) * g.width;
+      const double* const v = values.data() + (keys + j) * g.width;
       sum += weight;
       for (int64_t d = 0; d < g.width; ++d) sums[static_cast<size_t>(d)] += weight * v[d];
     }
     for (int64_t d = 0; d < g.width; ++d) {
-      out[d] = static_cast<float>(sums[static_cast<size_t>(d)] / sum);
+      out[d] = sums[static_cast<size_t>(d)] / sum;
     }
   }
-  return std::vector<HostTensor>{std::move(output)};
+  return std::vector<HostTensor>{FromDoubles(inputs[0].dtype(), shape, output)};
 }
 
 int64_t Attention::Computation(const Site& site) const {
@@ -160,6 +163,8 @@ absl::StatusOr<std::vector<int>> Attention::Compose(GraphBuilder& builder,
   for (const int input : inputs) types.push_back(c.type(input));
   ASHLAR_ASSIGN_OR_RETURN(const AttentionGeometry g, GeometryOf(types));
   const DType dtype = types[0].dtype;
+  // Sums and exponentials of 16-bit floats are in Float32.
+  const DType wide = dtype == DType::kFloat64 ? dtype : DType::kFloat32;
   const int64_t group = g.heads / g.key_heads;
   // Heads that share their keys lie below each other: [N, key_heads, group * queries, depth].
   const int queries =
@@ -167,16 +172,14 @@ absl::StatusOr<std::vector<int>> Attention::Compose(GraphBuilder& builder,
   MatrixMulParam by_keys;
   by_keys.transposeB = true;
   int scores = c.Add<MatrixMul>(by_keys, {queries, inputs[kKeys]});
-  if (dtype != DType::kFloat32) scores = c.Add<TypeCvt>({DType::kFloat32}, {scores});
-  scores = c.Apply(F::kMul, {scores, c.Constant(DType::kFloat32, param().scale)});
+  scores = c.Converted(scores, wide);
+  scores = c.Apply(F::kMul, {scores, c.Constant(wide, param().scale)});
   scores = c.Reshaped(scores, {g.batch, g.heads, g.queries, g.keys});
   if (inputs.size() > kMask) {
-    int mask = inputs[kMask];
-    if (dtype != DType::kFloat32) mask = c.Add<TypeCvt>({DType::kFloat32}, {mask});
-    scores = c.Apply(F::kAdd, {scores, mask});
+    scores = c.Apply(F::kAdd, {scores, c.Converted(inputs[kMask], wide)});
   }
   if (param().causal) {
-    HostTensor hidden = HostTensor::Zeros(DType::kFloat32, {g.queries, g.keys});
+    HostTensor hidden = HostTensor::Zeros(wide, {g.queries, g.keys});
     for (int64_t i = 0; i < g.queries; ++i) {
       for (int64_t j = g.Seen(param(), i); j < g.keys; ++j) hidden.Set(i * g.keys + j, kHidden);
     }
@@ -185,11 +188,11 @@ absl::StatusOr<std::vector<int>> Attention::Compose(GraphBuilder& builder,
   int weights = c.Add<Softmax>({-1}, {scores});
   if (inputs.size() > kMask || param().causal) {  // a row of which nothing is seen is NaN here
     const int most = c.Add<Reduce>({ReduceMode::kMax, -1}, {scores});
-    const int all_hidden = c.Apply(F::kEqual, {most, c.Constant(DType::kFloat32, kHidden)});
-    weights = c.Apply(F::kSelect, {all_hidden, c.Constant(DType::kFloat32, 0), weights});
+    const int all_hidden = c.Apply(F::kEqual, {most, c.Constant(wide, kHidden)});
+    weights = c.Apply(F::kSelect, {all_hidden, c.Constant(wide, 0), weights});
   }
-  if (dtype != DType::kFloat32) weights = c.Add<TypeCvt>({dtype}, {weights});
-  weights = c.Reshaped(weights, {g.batch, g.key_heads, group * g.queries, g.keys});
+  weights =
+      c.Reshaped(c.Converted(weights, dtype), {g.batch, g.key_heads, group * g.queries, g.keys});
   const int sums = c.Add<MatrixMul>({}, {weights, inputs[kValues]});
   return std::move(c).Finish({c.Reshaped(sums, {g.batch, g.heads, g.queries, g.width})});
 }

@@ -4,6 +4,8 @@
 
 #include "opr/aliasing.h"
 #include "opr/checks.h"
+#include "opr/doubles.h"
+#include "opr/gradient.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(BatchNorm)
@@ -56,12 +58,13 @@ absl::Status CheckOnePerChannel(absl::string_view name, const TensorType& type,
 absl::StatusOr<std::vector<TensorType>> BatchNorm::Infer(absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 5));
   const TensorType& x = inputs[kX].type;
-  ASHLAR_RETURN_IF_ERROR(CheckFloat32("x", x));
+  const DType dtype = x.dtype == DType::kFloat64 ? x.dtype : DType::kFloat32;
+  ASHLAR_RETURN_IF_ERROR(CheckDType("x", x, dtype));
   ASHLAR_RETURN_IF_ERROR(CheckNormalised(x, param().epsilon));
   for (int i = kScale; i <= kVariance; ++i) {
     ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel(kInputNames[i], inputs[i].type, x));
   }
-  return std::vector<TensorType>{{DType::kFloat32, x.shape}};
+  return std::vector<TensorType>{{dtype, x.shape}};
 }
 
 absl::StatusOr<std::vector<HostTensor>> BatchNorm::Evaluate(
@@ -71,15 +74,14 @@ absl::StatusOr<std::vector<HostTensor>> BatchNorm::Evaluate(
                                             inputs[kVariance], param().epsilon);
   const int64_t channels = x.shape()[1];
   const int64_t plane = x.num_elements() / (x.shape()[0] * channels);
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, x.shape());
-  const float* from = x.data<float>().data();
-  float* to = output.mutable_data<float>().data();
+  std::vector<double> values = ToDoubles(x);
+  double* value = values.data();
   for (int64_t nc = 0; nc < x.shape()[0] * channels; ++nc) {
     const double scale = affine.scale[nc % channels];
     const double shift = affine.shift[nc % channels];
-    for (int64_t i = 0; i < plane; ++i) *to++ = static_cast<float>(*from++ * scale + shift);
+    for (int64_t i = 0; i < plane; ++i, ++value) *value = *value * scale + shift;
   }
-  return std::vector<HostTensor>{std::move(output)};
+  return std::vector<HostTensor>{FromDoubles(x.dtype(), x.shape(), values)};
 }
 
 Aliasing BatchNorm::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
@@ -106,6 +108,34 @@ std::optional<std::vector<Region>> BatchNorm::InputRegions(const Region& output,
 std::optional<Region> BatchNorm::OutputRegion(int input, const Region& region,
                                               const Site& /*site*/) const {
   return input == kX ? std::optional<Region>(region) : std::nullopt;
+}
+
+// Of y = (x - mean) i scale + bias with i = 1 / sqrt(variance + epsilon).
+absl::Status BatchNorm::Gradient(GradientContext& context) const {
+  using F = ScalarFunction;
+  Gradients g(context);
+  const TensorType x = g.input_type(kX);
+  const Shape channels = OnePerChannel(x.shape);
+  const auto of = [&](int i) { return g.Reshaped(g.input(i), channels); };
+  const auto product = [&](int a, int b) { return g.Apply(F::kMul, {a, b}); };
+  const auto set = [&](int i, int var) { g.Set(i, g.Reshaped(var, g.input_type(i).shape)); };
+  const int variance = g.Apply(F::kAdd, {of(kVariance), g.Constant(x.dtype, param().epsilon)});
+  const int inverse = g.Apply(F::kTrueDiv, {g.Constant(x.dtype, 1), g.Apply(F::kSqrt, {variance})});
+  const int slope = product(of(kScale), inverse);
+  if (g.wants(kScale) || g.wants(kVariance)) {
+    const int centred = g.Apply(F::kSub, {g.input(kX), of(kMean)});
+    const int sums = g.SummedTo(product(centred, g.of()), channels);
+    set(kScale, product(sums, inverse));
+    const int half = g.Apply(F::kTrueDiv, {slope, product(variance, g.Constant(x.dtype, -2))});
+    set(kVariance, product(sums, half));
+  }
+  if (g.wants(kBias) || g.wants(kMean)) {
+    const int sums = g.SummedTo(g.of(), channels);
+    set(kBias, sums);
+    set(kMean, g.Apply(F::kNegate, {product(sums, slope)}));
+  }
+  if (g.wants(kX)) g.Set(kX, product(g.of(), slope));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -33,6 +33,7 @@ class BatchNorm final : public OperatorWithParam<BatchNormParam> {
   static constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4;
 
   ASHLAR_OPERATOR("BatchNorm", "batch_norm")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;

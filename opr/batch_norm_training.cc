@@ -5,6 +5,7 @@
 #include "opr/aliasing.h"
 #include "opr/checks.h"
 #include "opr/doubles.h"
+#include "opr/gradient.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -136,6 +137,32 @@ Aliasing BatchNormBackward::aliasing(const Site& site) const {
   aliasing.overwrites.insert(aliasing.overwrites.end(), over_x.overwrites.begin(),
                              over_x.overwrites.end());
   return aliasing;
+}
+
+// Mean and variance rise with each element by 1 / n and by 2 (x - mean) / n.
+absl::Status BatchNormTraining::Gradient(GradientContext& context) const {
+  using F = ScalarFunction;
+  Gradients g(context);
+  const TensorType x = g.input_type(kX);
+  const int mean = g.output(kMean), variance = g.output(kVariance);
+  if (g.has(kY)) {
+    const std::vector<int> made = g.AddAll<BatchNormBackward>(
+        param(), {g.input(kX), g.of(kY), mean, variance, g.input(kScale)});
+    g.Set(kScale, made[BatchNormBackward::kDScale]);
+    g.Set(kBias, g.Reshaped(made[BatchNormBackward::kDBias], g.input_type(kBias).shape));
+    g.Set(kX, made[BatchNormBackward::kDX]);
+  }
+  const double count =
+      static_cast<double>(x.shape.num_elements()) / static_cast<double>(x.shape[1]);
+  const auto share = [&](int var, double factor) {
+    return g.Apply(F::kMul, {var, g.Constant(x.dtype, factor / count)});
+  };
+  if (g.has(kMean)) g.Set(kX, g.Repeated(share(g.of(kMean), 1), x.shape));
+  if (g.has(kVariance)) {
+    const int centred = g.Apply(F::kSub, {g.input(kX), mean});
+    g.Set(kX, g.Apply(F::kMul, {centred, share(g.of(kVariance), 2)}));
+  }
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -17,6 +17,7 @@ class BatchNormTraining final : public OperatorWithParam<BatchNormParam> {
   static constexpr int kY = 0, kMean = 1, kVariance = 2;
 
   ASHLAR_OPERATOR("BatchNormTraining", "batch_norm")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
   int64_t Computation(const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;

@@ -21,7 +21,7 @@ inline absl::Status CheckFloat32(absl::string_view name, const TensorType& type)
   return CheckDType(name, type, DType::kFloat32);
 }
 
-// InvalidArgument unless the tensor has elements, which are floats of 32 or 16 bits.
+// InvalidArgument unless the tensor has elements, which are floats.
 absl::Status CheckFloat(absl::string_view name, const TensorType& type);
 
 // The same, and of rank 4: [N, C, H, W].

@@ -2,19 +2,37 @@
 
 #include <algorithm>
 
+#include "opr/expand.h"
 #include "opr/immutable_tensor.h"
+#include "opr/reduce.h"
 #include "opr/reshape.h"
 #include "opr/strided.h"
 #include "opr/subtensor.h"
+#include "opr/type_cvt.h"
 
 namespace ashlar {
 
-int Composition::Add(OperatorPtr op, std::vector<int> inputs) {
-  if (!status_.ok()) return 0;
-  absl::StatusOr<std::vector<int>> outputs = builder_.Add(std::move(op), std::move(inputs));
-  if (outputs.ok()) return (*outputs)[0];
+namespace {
+
+HostTensor TargetOf(const Shape& shape) {
+  return HostTensor::FromValues<int64_t>(DType::kInt64, {shape.rank()}, shape.dims());
+}
+
+}  // namespace
+
+std::vector<int> Composition::AddAll(OperatorPtr op, std::vector<int> inputs) {
+  constexpr size_t kMostOutputs = 8;  // of which somebody asks for one by its number
+  if (!status_.ok()) return std::vector<int>(kMostOutputs, 0);
+  absl::StatusOr<std::vector<int>> outputs = builder_ != nullptr
+                                                 ? builder_->Add(std::move(op), std::move(inputs))
+                                                 : context_->Add(std::move(op), std::move(inputs));
+  if (outputs.ok()) return *std::move(outputs);
   status_ = outputs.status();
-  return 0;
+  return std::vector<int>(kMostOutputs, 0);
+}
+
+int Composition::Add(OperatorPtr op, std::vector<int> inputs) {
+  return AddAll(std::move(op), std::move(inputs))[0];
 }
 
 int Composition::Constant(HostTensor value) {
@@ -28,8 +46,21 @@ int Composition::Constant(DType dtype, double value) {
 }
 
 int Composition::Reshaped(int var, const Shape& shape) {
-  HostTensor target = HostTensor::FromValues<int64_t>(DType::kInt64, {shape.rank()}, shape.dims());
-  return Add<Reshape>({}, {var, Constant(std::move(target))});
+  return Add<Reshape>({}, {var, Constant(TargetOf(shape))});
+}
+
+int Composition::Converted(int var, DType dtype) {
+  return type(var).dtype == dtype ? var : Add<TypeCvt>({dtype}, {var});
+}
+
+int Composition::SummedTo(int var, const Shape& shape) {
+  if (type(var).shape == shape) return var;
+  return Add<Reduce>({ReduceMode::kSum, kNoAxis}, {var, Constant(TargetOf(shape))});
+}
+
+int Composition::Repeated(int var, const Shape& shape) {
+  if (type(var).shape == shape) return var;
+  return Add<Expand>({}, {var, Constant(TargetOf(shape))});
 }
 
 int Composition::Slice(int var, int axis, int64_t begin, int64_t end, int64_t step) {

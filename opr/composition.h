@@ -1,4 +1,4 @@
-// Operators made of others: what Operator::Compose is written with.
+// Operators made of others: what Operator::Compose and Operator::Gradient are written with.
 #ifndef ASHLAR_OPR_COMPOSITION_H_
 #define ASHLAR_OPR_COMPOSITION_H_
 
@@ -15,13 +15,20 @@ namespace ashlar {
 // it is nothing.
 class Composition {
  public:
-  explicit Composition(GraphBuilder& builder) : builder_(builder) {}
+  explicit Composition(GraphBuilder& builder) : builder_(&builder) {}
+  explicit Composition(GradientContext& context) : context_(&context) {}
 
   // Its first output.
   template <typename Op>
   int Add(typename Op::Param param, std::vector<int> inputs) {
-    return Add(std::make_shared<const Op>(std::move(param)), std::move(inputs));
+    return AddAll<Op>(std::move(param), std::move(inputs))[0];
   }
+  // All outputs.
+  template <typename Op>
+  std::vector<int> AddAll(typename Op::Param param, std::vector<int> inputs) {
+    return AddAll(std::make_shared<const Op>(std::move(param)), std::move(inputs));
+  }
+  int Add(OperatorPtr op, std::vector<int> inputs);
   int Apply(ScalarFunction function, std::vector<int> inputs) {
     return Add<Elemwise>({function}, std::move(inputs));
   }
@@ -36,14 +43,34 @@ class Composition {
   // A constant of that shape, every element the same.
   int Filled(DType dtype, const Shape& shape, double value);
 
-  const TensorType& type(int var) const { return builder_.graph().var(var).type; }
+  // The same elements in another dtype, or the var itself.
+  int Converted(int var, DType dtype);
+  // The var's elements summed to a shape that broadcasts to its own; the var itself where it has
+  // that shape.
+  int SummedTo(int var, const Shape& shape);
+  // The var's elements repeated to a shape that it broadcasts to; the var itself where it has it.
+  int Repeated(int var, const Shape& shape);
+
+  // Until the next operator is added.
+  const TensorType& type(int var) const {
+    return builder_ != nullptr ? builder_->graph().var(var).type : context_->type(var);
+  }
 
   absl::StatusOr<std::vector<int>> Finish(std::vector<int> outputs) &&;
+  const absl::Status& status() const { return status_; }
+
+ protected:
+  // Keeps an error, if it is the first.
+  void Check(absl::Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
 
  private:
-  int Add(OperatorPtr op, std::vector<int> inputs);
+  // Never empty.
+  std::vector<int> AddAll(OperatorPtr op, std::vector<int> inputs);
 
-  GraphBuilder& builder_;
+  GraphBuilder* builder_ = nullptr;  // or else
+  GradientContext* context_ = nullptr;
   absl::Status status_;
 };
 

@@ -19,6 +19,7 @@ struct ConcatParam {
 class Concat final : public OperatorWithParam<ConcatParam, AxisOperator> {
  public:
   ASHLAR_OPERATOR("Concat", "concat")
+  absl::Status Gradient(GradientContext& context) const override;
   // In blocks of channels only where every input is made of whole ones.
   StorageRules storage_rules(const Site& site) const override;
   int64_t Computation(const Site& site) const override;

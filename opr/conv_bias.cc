@@ -5,6 +5,9 @@
 #include "opr/conv_fusion.h"
 #include "opr/conv_reference.h"
 #include "opr/elemwise.h"
+#include "opr/gradient.h"
+#include "opr/scalar_gradient.h"
+#include "opr/strided.h"
 
 namespace ashlar {
 
@@ -43,22 +46,24 @@ absl::StatusOr<std::vector<TensorType>> ConvBiasForward::Infer(
 
 absl::StatusOr<std::vector<HostTensor>> ConvBiasForward::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  if (inputs[kSrc].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
                           InferConvolution(param(), {inputs[kSrc].dtype(), inputs[kSrc].shape()},
                                            {inputs[kFilter].dtype(), inputs[kFilter].shape()}));
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, geometry.output());
-  const absl::Span<const float> bias = inputs[kBias].data<float>();
-  const float* z = inputs.size() > kZ ? inputs[kZ].data<float>().data() : nullptr;
+  HostTensor output = HostTensor::Zeros(inputs[kSrc].dtype(), geometry.output());
   const ElemwiseParam activation = ActivationParam(param());
-  float* out = output.mutable_data<float>().data();
+  int64_t done = 0;
+  std::vector<double> row;
   ConvolvePlanes(param(), geometry, inputs[kSrc], inputs[kFilter],
                  [&](int64_t channel, absl::Span<const double> plane) {
-                   for (double sum : plane) {
-                     sum += bias[channel];
-                     if (z != nullptr) sum += *z++;
-                     *out++ = static_cast<float>(Apply(activation, sum));
+                   const double bias = inputs[kBias].At(channel);
+                   row.assign(plane.begin(), plane.end());
+                   for (size_t i = 0; i < row.size(); ++i) {
+                     double sum = row[i] + bias;
+                     if (inputs.size() > kZ) sum += inputs[kZ].At(done + static_cast<int64_t>(i));
+                     row[i] = Apply(activation, sum);
                    }
+                   StoreRow(row, done, output);
+                   done += static_cast<int64_t>(row.size());
                  });
   return std::vector<HostTensor>{std::move(output)};
 }
@@ -100,6 +105,28 @@ std::optional<Region> ConvBiasForward::OutputRegion(int input, const Region& reg
 
 absl::StatusOr<WindowAxes> ConvBiasForward::WindowsOf(absl::Span<const InputInfo> inputs) const {
   return InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type);
+}
+
+// Where an activation's gradient is one of what it was given, that is made again.
+absl::Status ConvBiasForward::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  std::optional<int> sums;
+  const auto var = [&](char name) {
+    if (name == 'g') return g.of();
+    if (name == 'y') return g.output();
+    if (!sums) {
+      const std::vector<int> inputs(context.inputs().begin(), context.inputs().end());
+      sums = g.Add<ConvBiasForward>({static_cast<const ConvolutionParam&>(param())}, inputs);
+    }
+    return *sums;
+  };
+  ASHLAR_ASSIGN_OR_RETURN(const std::optional<int> diff,
+                          ScalarGradient(g, ActivationParam(param()), 0, var));
+  if (!diff) return absl::OkStatus();
+  if (g.num_inputs() > kZ) g.Set(kZ, *diff);
+  g.Set(kBias, *diff);
+  ASHLAR_RETURN_IF_ERROR(ConvolutionGradient(g, param(), *diff));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -27,6 +27,7 @@ class ConvBiasForward final : public OperatorWithParam<ConvBiasParam, WindowOper
   static constexpr int kSrc = 0, kFilter = 1, kBias = 2, kZ = 3;
 
   ASHLAR_OPERATOR("ConvBiasForward", "conv_bias")
+  absl::Status Gradient(GradientContext& context) const override;
   int64_t Computation(const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;
   std::optional<Replacement> Absorb(absl::Span<const InputInfo> inputs,

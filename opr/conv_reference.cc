@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "opr/doubles.h"
+
 namespace ashlar {
 namespace {
 
 // sums[i] += weight * src[i * stride]; the rows are short, so the usual stride has its own loop.
-void AddScaledRow(double* sums, const float* src, int64_t count, int64_t stride, double weight) {
+void AddScaledRow(double* sums, const double* src, int64_t count, int64_t stride, double weight) {
   if (stride == 1) {
     for (int64_t i = 0; i < count; ++i) sums[i] += weight * src[i];
   } else {
@@ -15,8 +17,8 @@ void AddScaledRow(double* sums, const float* src, int64_t count, int64_t stride,
 }
 
 // Adds one input plane, convolved with one fh x fw filter plane.
-void AddPlane(const WindowAxis& h, const WindowAxis& w, bool flip, const float* src,
-              const float* filter, double* sums) {
+void AddPlane(const WindowAxis& h, const WindowAxis& w, bool flip, const double* src,
+              const double* filter, double* sums) {
   for (int64_t kh = 0; kh < h.window; ++kh) {
     const int64_t row_offset = kh * h.dilation;
     const Range rows = h.OutputsInside(kh);
@@ -26,7 +28,7 @@ void AddPlane(const WindowAxis& h, const WindowAxis& w, bool flip, const float* 
       const int64_t column_offset = kw * w.dilation;
       const Range columns = w.OutputsInside(kw);
       for (int64_t oh = rows.begin; oh < rows.end; ++oh) {
-        const float* row = src + (h.Origin(oh) + row_offset) * w.input;
+        const double* row = src + (h.Origin(oh) + row_offset) * w.input;
         AddScaledRow(sums + oh * w.output + columns.begin,
                      row + w.Origin(columns.begin) + column_offset, columns.end - columns.begin,
                      w.stride, weight);
@@ -47,8 +49,7 @@ void ConvolvePlanes(
   const int64_t src_plane = h.input * w.input;
   const int64_t filter_plane = h.window * w.window;
   const int64_t all_out_channels = geometry.groups * geometry.out_channels;
-  const float* const src_data = src.data<float>().data();
-  const float* const filter_data = filter.data<float>().data();
+  const std::vector<double> images = ToDoubles(src), weights = ToDoubles(filter);
   std::vector<double> sums(h.output * w.output);
   for (int64_t n = 0; n < geometry.batch; ++n) {
     for (int64_t oc = 0; oc < all_out_channels; ++oc) {
@@ -56,8 +57,8 @@ void ConvolvePlanes(
       std::fill(sums.begin(), sums.end(), 0.0);
       for (int64_t ic = 0; ic < geometry.in_channels; ++ic) {
         const int64_t channel = (n * geometry.groups + group) * geometry.in_channels + ic;
-        AddPlane(h, w, flip, src_data + channel * src_plane,
-                 filter_data + (oc * geometry.in_channels + ic) * filter_plane, sums.data());
+        AddPlane(h, w, flip, images.data() + channel * src_plane,
+                 weights.data() + (oc * geometry.in_channels + ic) * filter_plane, sums.data());
       }
       consume(oc, sums);
     }

@@ -6,7 +6,11 @@
 #include "opr/conv_filter.h"
 #include "opr/conv_fusion.h"
 #include "opr/conv_reference.h"
+#include "opr/convolution_backward_data.h"
+#include "opr/convolution_backward_filter.h"
+#include "opr/gradient.h"
 #include "opr/saturating_product.h"
+#include "opr/strided.h"
 
 namespace ashlar {
 
@@ -35,15 +39,15 @@ absl::StatusOr<std::vector<TensorType>> ConvolutionForward::Infer(
 
 absl::StatusOr<std::vector<HostTensor>> ConvolutionForward::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
                           InferConvolution(param(), {inputs[0].dtype(), inputs[0].shape()},
                                            {inputs[1].dtype(), inputs[1].shape()}));
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, geometry.output());
-  float* out = output.mutable_data<float>().data();
+  HostTensor output = HostTensor::Zeros(inputs[0].dtype(), geometry.output());
+  int64_t done = 0;
   ConvolvePlanes(param(), geometry, inputs[0], inputs[1],
-                 [&out](int64_t /*channel*/, absl::Span<const double> plane) {
-                   out = std::copy(plane.begin(), plane.end(), out);
+                 [&](int64_t /*channel*/, absl::Span<const double> plane) {
+                   StoreRow(plane, done, output);
+                   done += static_cast<int64_t>(plane.size());
                  });
   return std::vector<HostTensor>{std::move(output)};
 }
@@ -69,6 +73,30 @@ std::optional<Replacement> ConvolutionForward::AbsorbAffine(absl::Span<const Inp
 
 absl::StatusOr<WindowAxes> ConvolutionForward::WindowsOf(absl::Span<const InputInfo> inputs) const {
   return InferConvolution(param(), inputs[0].type, inputs[1].type);
+}
+
+// That of the filter first: the image may die there, before the gradient by the image is made.
+absl::Status ConvolutionForward::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  return ConvolutionGradient(g, param(), g.of());
+}
+
+absl::Status ConvolutionGradient(Gradients& g, const ConvolutionParam& param, int diff) {
+  const int src = g.input(0), filter = g.input(1);
+  if (g.wants(1)) g.Set(1, g.Add<ConvolutionBackwardFilter>(param, {src, diff, filter}));
+  if (g.wants(0)) {
+    ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry,
+                            InferConvolution(param, g.input_type(0), g.input_type(1)));
+    // So that the output has the image's size, rows behind the last window included.
+    const auto pad_end = [](const WindowAxis& axis) {
+      return axis.stride * (axis.output - 1) + axis.extent() - axis.pad_begin - axis.input;
+    };
+    ConvolutionParam back = param;
+    back.pad_h_end = pad_end(geometry.h);
+    back.pad_w_end = pad_end(geometry.w);
+    g.Set(0, g.Add<ConvolutionBackwardData>(back, {diff, filter}));
+  }
+  return g.status();
 }
 
 }  // namespace ashlar

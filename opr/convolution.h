@@ -55,6 +55,7 @@ absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& par
 class ConvolutionForward final : public OperatorWithParam<ConvolutionParam, WindowOperator> {
  public:
   ASHLAR_OPERATOR("ConvolutionForward", "conv")
+  absl::Status Gradient(GradientContext& context) const override;
   int64_t Computation(const Site& site) const override;
   std::optional<Replacement> Absorb(absl::Span<const InputInfo> inputs,
                                     const Consumer& consumer) const override;
@@ -69,6 +70,10 @@ class ConvolutionForward final : public OperatorWithParam<ConvolutionParam, Wind
     return Padded(*this, padding);
   }
 };
+
+class Gradients;
+// Sets the gradients by inputs 0 and 1, image and filter, where `diff` is that by the sums.
+absl::Status ConvolutionGradient(Gradients& gradients, const ConvolutionParam& param, int diff);
 
 }  // namespace ashlar
 

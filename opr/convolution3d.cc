@@ -3,6 +3,7 @@
 #include "opr/checks.h"
 #include "opr/composition.h"
 #include "opr/dimshuffle.h"
+#include "opr/doubles.h"
 #include "opr/host_value.h"
 #include "opr/pad.h"
 #include "opr/saturating_product.h"
@@ -71,7 +72,7 @@ absl::StatusOr<Geometry> GeometryOf(const Convolution3DParam& param,
 }
 
 // The sum at one place of one channel of the output.
-double SumAt(const Geometry& g, const float* volume, const float* filter, int64_t od, int64_t oh,
+double SumAt(const Geometry& g, const double* volume, const double* filter, int64_t od, int64_t oh,
              int64_t ow) {
   double sum = 0;
   for (int64_t c = 0; c < g.in_channels; ++c) {
@@ -82,9 +83,8 @@ double SumAt(const Geometry& g, const float* volume, const float* filter, int64_
         for (int64_t kw = 0; kw < g.w.window && y >= 0 && y < g.h.input; ++kw) {
           const int64_t x = g.w.Origin(ow) + kw * g.w.dilation;
           if (x < 0 || x >= g.w.input) continue;
-          sum +=
-              static_cast<double>(volume[((c * g.d.input + z) * g.h.input + y) * g.w.input + x]) *
-              filter[((c * g.d.window + kd) * g.h.window + kh) * g.w.window + kw];
+          sum += volume[((c * g.d.input + z) * g.h.input + y) * g.w.input + x] *
+                 filter[((c * g.d.window + kd) * g.h.window + kh) * g.w.window + kw];
         }
       }
     }
@@ -102,28 +102,26 @@ absl::StatusOr<std::vector<TensorType>> Convolution3DForward::Infer(
 
 absl::StatusOr<std::vector<HostTensor>> Convolution3DForward::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  if (inputs[kSrc].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(param(), InfosOf(inputs)));
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, g.output());
-  float* out = output.mutable_data<float>().data();
+  const std::vector<double> volumes = ToDoubles(inputs[kSrc]), filters = ToDoubles(inputs[kFilter]);
+  std::vector<double> sums;
   const int64_t volume = g.in_channels * g.d.input * g.h.input * g.w.input;
   const int64_t weights = g.in_channels * g.d.window * g.h.window * g.w.window;
   const int64_t channels = g.groups * g.out_channels;
   for (int64_t i = 0; i < g.batch * channels; ++i) {
     const int64_t n = i / channels, oc = i % channels;
-    const float* const src =
-        inputs[kSrc].data<float>().data() + (n * g.groups + oc / g.out_channels) * volume;
-    const float* const filter = inputs[kFilter].data<float>().data() + oc * weights;
+    const double* const src = volumes.data() + (n * g.groups + oc / g.out_channels) * volume;
+    const double* const filter = filters.data() + oc * weights;
     const double bias = inputs.size() > kBias ? inputs[kBias].At(oc) : 0;
     for (int64_t od = 0; od < g.d.output; ++od) {
       for (int64_t oh = 0; oh < g.h.output; ++oh) {
         for (int64_t ow = 0; ow < g.w.output; ++ow) {
-          *out++ = static_cast<float>(SumAt(g, src, filter, od, oh, ow) + bias);
+          sums.push_back(SumAt(g, src, filter, od, oh, ow) + bias);
         }
       }
     }
   }
-  return std::vector<HostTensor>{std::move(output)};
+  return std::vector<HostTensor>{FromDoubles(inputs[kSrc].dtype(), g.output(), sums)};
 }
 
 int64_t Convolution3DForward::Computation(const Site& site) const {

@@ -7,8 +7,10 @@
 #include "opr/composition.h"
 #include "opr/concat.h"
 #include "opr/conv_filter.h"
+#include "opr/convolution_backward_filter.h"
 #include "opr/dimshuffle.h"
 #include "opr/doubles.h"
+#include "opr/gradient.h"
 #include "opr/operands.h"
 #include "opr/saturating_product.h"
 
@@ -209,6 +211,17 @@ absl::StatusOr<std::vector<int>> ConvolutionBackwardData::Compose(
   forward.pad_w = g.w.extent() - 1 - g.w.pad_begin;
   forward.pad_w_end = g.w.extent() - 1 - g.w.pad_end - (g.w.stride - 1);
   return std::move(c).Finish({c.Add<ConvolutionForward>(forward, {image, filter})});
+}
+
+// It is the convolution that goes back, and image and gradient change places in that of the filter.
+absl::Status ConvolutionBackwardData::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  const int src = g.input(kSrc), filter = g.input(kFilter);
+  if (g.wants(kFilter)) {
+    g.Set(kFilter, g.Add<ConvolutionBackwardFilter>(param(), {g.of(), src, filter}));
+  }
+  if (g.wants(kSrc)) g.Set(kSrc, g.Add<ConvolutionForward>(param(), {g.of(), filter}));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -29,6 +29,7 @@ class ConvolutionBackwardData final : public OperatorWithParam<ConvolutionParam>
   static constexpr int kSrc = 0, kFilter = 1;
 
   ASHLAR_OPERATOR("ConvolutionBackwardData", "deconv")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.format = FormatRule::kBlocked, .precision = PrecisionRule::kLow};
   }

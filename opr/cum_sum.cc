@@ -1,6 +1,7 @@
 #include "opr/cum_sum.h"
 
 #include "opr/composition.h"
+#include "opr/gradient.h"
 #include "opr/matrix_mul.h"
 
 namespace ashlar {
@@ -60,6 +61,12 @@ absl::StatusOr<std::vector<int>> CumSum::Compose(GraphBuilder& builder,
   const int rows = c.Reshaped(inputs[0], {view.outer, view.length, view.inner});
   const int sums = c.Add<MatrixMul>({}, {c.Constant(std::move(triangle)), rows});
   return std::move(c).Finish({c.Reshaped(sums, x.shape)});
+}
+
+absl::Status CumSum::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  g.Set(0, g.Add<CumSum>({param().axis, param().exclusive, !param().reverse}, {g.of()}));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -21,6 +21,7 @@ struct DimshuffleParam {
 class Dimshuffle final : public OperatorWithParam<DimshuffleParam> {
  public:
   ASHLAR_OPERATOR("Dimshuffle", "dimshuffle")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.precision = PrecisionRule::kFollow, .moves = true};
   }

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "opr/elemwise_chain.h"
+#include "opr/gradient.h"
 #include "opr/per_channel.h"
+#include "opr/scalar_gradient.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -161,6 +163,27 @@ std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInf
 std::optional<Replacement> Elemwise::Chain(absl::Span<const InputInfo> inputs,
                                            const Consumer& consumer) const {
   return ChainElemwise(*this, inputs, consumer);
+}
+
+absl::Status Elemwise::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  const auto var = [&](char name) {
+    return name == 'g' ? g.of() : name == 'y' ? g.output() : g.input(name - 'a');
+  };
+  std::array<std::optional<int>, 3> gradients;
+  for (int i = 0; i < g.num_inputs(); ++i) {
+    if (!g.wants(i)) continue;
+    const char* const* const rows = RowOf(param().mode).gradients;
+    if (i > 0 && gradients[0] && absl::string_view(rows[i]) == rows[0]) {
+      gradients[i] = gradients[0];
+    } else {
+      ASHLAR_ASSIGN_OR_RETURN(gradients[i], ScalarGradient(g, param(), i, var));
+    }
+  }
+  for (int i = 0; i < g.num_inputs(); ++i) {
+    if (gradients[i]) g.Set(i, *gradients[i]);
+  }
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

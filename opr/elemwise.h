@@ -31,6 +31,7 @@ double Apply(const ElemwiseParam& param, double a, double b = 0, double c = 0);
 class Elemwise final : public OperatorWithParam<ElemwiseParam, PointwiseOperator> {
  public:
   ASHLAR_OPERATOR("Elemwise", RowOf(param().mode).name)
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site& site) const override;
   int64_t Computation(const Site& site) const override;
   std::optional<ChannelAffine> AsChannelAffine(absl::Span<const InputInfo> inputs) const override;

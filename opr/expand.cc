@@ -2,6 +2,7 @@
 
 #include "opr/aliasing.h"
 #include "opr/composition.h"
+#include "opr/gradient.h"
 #include "opr/host_value.h"
 #include "opr/shape_operand.h"
 #include "opr/strided.h"
@@ -74,6 +75,12 @@ absl::StatusOr<std::vector<int>> Expand::Compose(GraphBuilder& builder,
   }
   return std::move(c).Finish(
       {c.Apply(ScalarFunction::kMul, {inputs[0], c.Filled(x.dtype, ones, 1)})});
+}
+
+absl::Status Expand::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  g.Set(0, g.of());
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -12,6 +12,7 @@ namespace ashlar {
 class Expand final : public OperatorWithParam<NoParam, MovingOperator> {
  public:
   ASHLAR_OPERATOR("Expand", "expand")
+  absl::Status Gradient(GradientContext& context) const override;
   InputUse input_use(int input) const override {
     return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
   }

@@ -38,6 +38,7 @@ struct GatherParam {
 class Gather final : public OperatorWithParam<GatherParam, GatheringOperator> {
  public:
   ASHLAR_OPERATOR("Gather", "gather")
+  absl::Status Gradient(GradientContext& context) const override;
   absl::StatusOr<IndexedRuns> RunsOf(const Shape& x, const Shape& indices) const override;
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;
@@ -55,6 +56,7 @@ class Gather final : public OperatorWithParam<GatherParam, GatheringOperator> {
 class GatherElements final : public OperatorWithParam<GatherParam, GatheringOperator> {
  public:
   ASHLAR_OPERATOR("GatherElements", "gather_elements")
+  absl::Status Gradient(GradientContext& context) const override;
   absl::StatusOr<IndexedRuns> RunsOf(const Shape& x, const Shape& indices) const override;
 
  protected:
@@ -77,6 +79,7 @@ struct GatherNDParam {
 class GatherND final : public OperatorWithParam<GatherNDParam, GatheringOperator> {
  public:
   ASHLAR_OPERATOR("GatherND", "gather_nd")
+  absl::Status Gradient(GradientContext& context) const override;
   absl::StatusOr<IndexedRuns> RunsOf(const Shape& x, const Shape& indices) const override {
     return RunsByTuples(x, indices, param().batch_dims);
   }

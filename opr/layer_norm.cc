@@ -4,6 +4,7 @@
 
 #include "opr/checks.h"
 #include "opr/composition.h"
+#include "opr/doubles.h"
 #include "opr/reduce.h"
 
 namespace ashlar {
@@ -31,14 +32,14 @@ absl::StatusOr<std::vector<TensorType>> LayerNorm::Infer(absl::Span<const InputI
 // In two passes: E[x^2] - E[x]^2 would cancel.
 absl::StatusOr<std::vector<HostTensor>> LayerNorm::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  if (inputs[kX].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   const Shape& shape = inputs[kX].shape();
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, shape.rank()));
   int64_t length = 1;
   for (int i = axis; i < shape.rank(); ++i) length *= shape[i];
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, shape);
-  const float* x = inputs[kX].data<float>().data();
-  float* y = output.mutable_data<float>().data();
+  const std::vector<double> values = ToDoubles(inputs[kX]);
+  std::vector<double> output(values.size());
+  const double* x = values.data();
+  double* y = output.data();
   for (int64_t row = 0; row < shape.num_elements() / length; ++row, x += length, y += length) {
     double mean = 0, variance = 0;
     for (int64_t i = 0; i < length; ++i) mean += x[i];
@@ -48,12 +49,12 @@ absl::StatusOr<std::vector<HostTensor>> LayerNorm::Evaluate(
     const double factor = 1 / std::sqrt(variance + param().epsilon);
     for (int64_t i = 0; i < length; ++i) {
       double value = (x[i] - mean) * factor;
-      if (inputs.size() > kScale) value *= inputs[kScale].data<float>()[i];
-      if (inputs.size() > kBias) value += inputs[kBias].data<float>()[i];
-      y[i] = static_cast<float>(value);
+      if (inputs.size() > kScale) value *= inputs[kScale].At(i);
+      if (inputs.size() > kBias) value += inputs[kBias].At(i);
+      y[i] = value;
     }
   }
-  return std::vector<HostTensor>{std::move(output)};
+  return std::vector<HostTensor>{FromDoubles(inputs[kX].dtype(), shape, output)};
 }
 
 absl::StatusOr<std::vector<int>> LayerNorm::Compose(GraphBuilder& builder,

@@ -4,6 +4,9 @@
 #include <cmath>
 
 #include "opr/checks.h"
+#include "opr/doubles.h"
+#include "opr/gradient.h"
+#include "opr/lrn_backward.h"
 
 namespace ashlar {
 
@@ -20,33 +23,39 @@ absl::StatusOr<std::vector<TensorType>> LRN::Infer(absl::Span<const InputInfo> i
 }
 
 absl::StatusOr<std::vector<HostTensor>> LRN::Evaluate(absl::Span<const HostTensor> inputs) const {
-  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   const Shape& shape = inputs[0].shape();
   const int64_t channels = shape[1];
   const int64_t plane = shape[2] * shape[3];
   const int64_t before = (param().size - 1) / 2;
   const int64_t after = param().size / 2;
   const double factor = param().alpha / static_cast<double>(param().size);
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, shape);
+  const std::vector<double> values = ToDoubles(inputs[0]);
+  std::vector<double> output(values.size());
   std::vector<double> squares(plane);
   for (int64_t n = 0; n < shape[0]; ++n) {
-    const float* image = inputs[0].data<float>().data() + n * channels * plane;
-    float* out = output.mutable_data<float>().data() + n * channels * plane;
+    const double* image = values.data() + n * channels * plane;
+    double* out = output.data() + n * channels * plane;
     for (int64_t c = 0; c < channels; ++c) {
       std::fill(squares.begin(), squares.end(), 0.0);
       const int64_t last = std::min(c + after, channels - 1);
       for (int64_t i = std::max<int64_t>(c - before, 0); i <= last; ++i) {
-        const float* x = image + i * plane;
-        for (int64_t p = 0; p < plane; ++p) squares[p] += static_cast<double>(x[p]) * x[p];
+        const double* x = image + i * plane;
+        for (int64_t p = 0; p < plane; ++p) squares[p] += x[p] * x[p];
       }
-      const float* x = image + c * plane;
+      const double* x = image + c * plane;
       for (int64_t p = 0; p < plane; ++p) {
         const double norm = std::pow(param().bias + factor * squares[p], param().beta);
-        out[c * plane + p] = static_cast<float>(x[p] / norm);
+        out[c * plane + p] = x[p] / norm;
       }
     }
   }
-  return std::vector<HostTensor>{std::move(output)};
+  return std::vector<HostTensor>{FromDoubles(inputs[0].dtype(), shape, output)};
+}
+
+absl::Status LRN::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  g.Set(0, g.Add<LRNBackward>(param(), {g.input(0), g.of()}));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -28,6 +28,7 @@ struct LRNParam {
 class LRN final : public OperatorWithParam<LRNParam, AxisOperator> {
  public:
   ASHLAR_OPERATOR("LRN", "lrn")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.format = FormatRule::kBlocked, .precision = PrecisionRule::kFollow};
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "opr/checks.h"
+#include "opr/doubles.h"
+#include "opr/gradient.h"
 #include "opr/matrix_mul_bias.h"
 #include "opr/saturating_product.h"
 
@@ -26,8 +28,8 @@ absl::InlinedVector<int64_t, Shape::kMaxRank> BatchStrides(const Shape& operand,
 }
 
 // out[m, n] = A x B, row by row, with the inner loop along the rows of B as they are stored.
-void Multiply(const MatrixMulParam& param, const MatrixMulGeometry& geometry, const float* a,
-              const float* b, float* out, std::vector<double>& row) {
+void Multiply(const MatrixMulParam& param, const MatrixMulGeometry& geometry, const double* a,
+              const double* b, double* out, std::vector<double>& row) {
   const int64_t m = geometry.m, k = geometry.k, n = geometry.n;
   const auto at_a = [&](int64_t i, int64_t l) -> double {
     return param.transposeA ? a[l * m + i] : a[i * k + l];
@@ -106,20 +108,17 @@ absl::StatusOr<std::vector<TensorType>> MatrixMul::Infer(absl::Span<const InputI
 
 absl::StatusOr<std::vector<HostTensor>> MatrixMul::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(MatrixMulGeometry geometry,
                           InferMatrixMul(param(), {inputs[0].dtype(), inputs[0].shape()},
                                          {inputs[1].dtype(), inputs[1].shape()}));
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, geometry.output());
-  const float* a = inputs[0].data<float>().data();
-  const float* b = inputs[1].data<float>().data();
-  float* out = output.mutable_data<float>().data();
+  const std::vector<double> a = ToDoubles(inputs[0]), b = ToDoubles(inputs[1]);
+  std::vector<double> output(static_cast<size_t>(geometry.output().num_elements()));
   std::vector<double> row(geometry.n);
   for (int64_t i = 0; i < geometry.batch.num_elements(); ++i) {
-    Multiply(param(), geometry, a + geometry.OffsetOfA(i), b + geometry.OffsetOfB(i),
-             out + i * geometry.m * geometry.n, row);
+    Multiply(param(), geometry, a.data() + geometry.OffsetOfA(i), b.data() + geometry.OffsetOfB(i),
+             output.data() + i * geometry.m * geometry.n, row);
   }
-  return std::vector<HostTensor>{std::move(output)};
+  return std::vector<HostTensor>{FromDoubles(inputs[0].dtype(), geometry.output(), output)};
 }
 
 int64_t MatrixMul::Computation(const Site& site) const {
@@ -149,6 +148,33 @@ std::optional<std::vector<Region>> MatrixMul::InputRegions(const Region& output,
   }
   regions[0][a.rank() - (param().transposeA ? 1 : 2)] = output[rank - 2];
   return regions;
+}
+
+// Dimensions of the batch that an operand broadcasts are summed. One matrix B of many A is that of
+// all their rows below each other, so that nothing is summed where these lie so.
+absl::Status MatrixMul::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  const bool a_is_turned = param().transposeA, b_is_turned = param().transposeB;
+  const auto product = [&](int a, bool turn_a, int b, bool turn_b) {
+    MatrixMulParam turned = param();
+    turned.transposeA = turn_a;
+    turned.transposeB = turn_b;
+    return g.Add<MatrixMul>(turned, {a, b});
+  };
+  const int a = g.input(0), b = g.input(1), y = g.of();
+  if (g.wants(1)) {
+    const Shape from = g.input_type(0).shape, to = g.type(y).shape;
+    const bool rows = !a_is_turned && g.input_type(1).shape.rank() == 2 && from.rank() > 2;
+    const int64_t k = from[from.rank() - 1], n = to[to.rank() - 1];
+    const int left = rows ? g.Reshaped(a, {from.num_elements() / k, k}) : a;
+    const int right = rows ? g.Reshaped(y, {to.num_elements() / n, n}) : y;
+    g.Set(1, b_is_turned ? product(right, true, left, a_is_turned)
+                         : product(left, !a_is_turned, right, false));
+  }
+  if (g.wants(0)) {
+    g.Set(0, a_is_turned ? product(b, b_is_turned, y, true) : product(y, false, b, !b_is_turned));
+  }
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

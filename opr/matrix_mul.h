@@ -52,6 +52,7 @@ absl::StatusOr<MatrixMulGeometry> InferMatrixMul(const MatrixMulParam& param, co
 class MatrixMul final : public OperatorWithParam<MatrixMulParam> {
  public:
   ASHLAR_OPERATOR("MatrixMul", "matrix_mul")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.precision = PrecisionRule::kLow};
   }

@@ -42,14 +42,13 @@ absl::StatusOr<std::vector<TensorType>> MatrixMulBias::Infer(
 
 absl::StatusOr<std::vector<HostTensor>> MatrixMulBias::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
+  if (SizeOf(inputs[0].dtype()) == 2) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs,
                           MatrixMul(param()).Evaluate(inputs.first(2)));
-  const absl::Span<float> values = outputs[0].mutable_data<float>();
-  const absl::Span<const float> bias = inputs[kBias].data<float>();
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double sum = static_cast<double>(values[i]) + bias[i % bias.size()];
-    values[i] = static_cast<float>(param().relu ? formulas::Relu(sum) : sum);
+  HostTensor& y = outputs[0];
+  for (int64_t i = 0; i < y.num_elements(); ++i) {
+    const double sum = y.At(i) + inputs[kBias].At(i % inputs[kBias].num_elements());
+    y.Set(i, param().relu ? formulas::Relu(sum) : sum);
   }
   return outputs;
 }

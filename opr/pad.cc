@@ -8,6 +8,7 @@
 #include "opr/composition.h"
 #include "opr/concat.h"
 #include "opr/conv_bias.h"
+#include "opr/gradient.h"
 #include "opr/operands.h"
 #include "opr/pooling.h"
 
@@ -257,6 +258,18 @@ absl::StatusOr<std::vector<int>> Pad::Compose(GraphBuilder& builder,
   }
   if (y == inputs[0]) y = c.Reshaped(y, c.type(y).shape);  // nothing is padded
   return std::move(c).Finish({y});
+}
+
+// What was added is taken away, and zeros are put where something was taken away. What other modes
+// repeat is summed by their composition.
+absl::Status Pad::Gradient(GradientContext& context) const {
+  if (param().mode != PadMode::kConstant) return Operator::Gradient(context);
+  Gradients g(context);
+  PadParam back;
+  for (const int64_t begin : param().begin) back.begin.push_back(-begin);
+  for (const int64_t end : param().end) back.end.push_back(-end);
+  g.Set(0, g.Add<Pad>(std::move(back), {g.of()}));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

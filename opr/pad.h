@@ -48,6 +48,7 @@ absl::StatusOr<std::vector<PadAxis>> PadAxesOf(const PadParam& param, const Tens
 class Pad final : public OperatorWithParam<PadParam> {
  public:
   ASHLAR_OPERATOR("Pad", "pad")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site& site) const override;
   // Of constants. What other modes repeat may lie far from where it is wanted.
   ASHLAR_CUTS_OUTPUT_AND_INPUT()

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "opr/checks.h"
+#include "opr/doubles.h"
+#include "opr/gradient.h"
+#include "opr/pooling_backward.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -10,8 +13,8 @@ ASHLAR_MAKE_FROM_PARAMS(PoolingForward)
 
 namespace {
 
-float Pool(PoolingMode mode, const float* plane, int64_t width, const InsideTaps& rows,
-           const InsideTaps& columns, double window_elements) {
+double Pool(PoolingMode mode, const double* plane, int64_t width, const InsideTaps& rows,
+            const InsideTaps& columns, double window_elements) {
   double largest = plane[rows.begin * width + columns.begin];
   double sum = 0;
   for (int64_t y = rows.begin; y < rows.end; y += rows.step) {
@@ -21,9 +24,9 @@ float Pool(PoolingMode mode, const float* plane, int64_t width, const InsideTaps
       largest = value > largest || value != value ? value : largest;  // hands a NaN on
     }
   }
-  if (mode == PoolingMode::kMax) return static_cast<float>(largest);
+  if (mode == PoolingMode::kMax) return largest;
   const double inside = static_cast<double>(rows.count()) * static_cast<double>(columns.count());
-  return static_cast<float>(sum / (mode == PoolingMode::kAverage ? window_elements : inside));
+  return sum / (mode == PoolingMode::kAverage ? window_elements : inside);
 }
 
 }  // namespace
@@ -51,24 +54,24 @@ absl::StatusOr<std::vector<TensorType>> PoolingForward::Infer(
 
 absl::StatusOr<std::vector<HostTensor>> PoolingForward::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  if (inputs[0].dtype() != DType::kFloat32) return EvaluateRounded(*this, inputs);
   ASHLAR_ASSIGN_OR_RETURN(PoolingGeometry geometry,
                           InferPooling(param(), {inputs[0].dtype(), inputs[0].shape()}));
   const WindowAxis& h = geometry.h;
   const WindowAxis& w = geometry.w;
   const double window_elements = static_cast<double>(h.window) * static_cast<double>(w.window);
-  HostTensor output = HostTensor::Zeros(DType::kFloat32, geometry.output());
-  const float* plane = inputs[0].data<float>().data();
-  float* out = output.mutable_data<float>().data();
+  const std::vector<double> image = ToDoubles(inputs[0]);
+  const double* plane = image.data();
+  std::vector<double> output;
   for (int64_t nc = 0; nc < geometry.batch * geometry.channels; ++nc) {
     for (int64_t oh = 0; oh < h.output; ++oh) {
       for (int64_t ow = 0; ow < w.output; ++ow) {
-        *out++ = Pool(param().mode, plane, w.input, h.Inside(oh), w.Inside(ow), window_elements);
+        output.push_back(
+            Pool(param().mode, plane, w.input, h.Inside(oh), w.Inside(ow), window_elements));
       }
     }
     plane += h.input * w.input;
   }
-  return std::vector<HostTensor>{std::move(output)};
+  return std::vector<HostTensor>{FromDoubles(inputs[0].dtype(), geometry.output(), output)};
 }
 
 int64_t PoolingForward::Computation(const Site& site) const {
@@ -78,6 +81,12 @@ int64_t PoolingForward::Computation(const Site& site) const {
 
 absl::StatusOr<WindowAxes> PoolingForward::WindowsOf(absl::Span<const InputInfo> inputs) const {
   return InferPooling(param(), inputs[0].type);
+}
+
+absl::Status PoolingForward::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  g.Set(0, g.Add<PoolingBackward>(param(), {g.input(0), g.of()}));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -52,6 +52,7 @@ absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const Te
 class PoolingForward final : public OperatorWithParam<PoolingParam, WindowOperator> {
  public:
   ASHLAR_OPERATOR("PoolingForward", "pooling")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.format = FormatRule::kBlocked, .precision = PrecisionRule::kFollow};
   }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "opr/gradient.h"
 #include "opr/host_value.h"
 #include "opr/strided.h"
 
@@ -104,6 +105,37 @@ int64_t Reduce::Computation(const Site& site) const {
 std::optional<Axes> Reduce::AxesOf(const Site& site) const {
   if (param().axis == kNoAxis) return std::nullopt;  // to a shape that is fixed
   return AxisIn(param().axis, site.outputs[0].shape);
+}
+
+// A least or greatest element that is there several times has the gradient at each of its places.
+absl::Status Reduce::Gradient(GradientContext& context) const {
+  using F = ScalarFunction;
+  Gradients g(context);
+  const TensorType x = g.input_type(0);
+  const Shape reduced = g.type(g.output()).shape;
+  const auto number = [&](double value) { return g.Constant(x.dtype, value); };
+  switch (param().mode) {
+    case ReduceMode::kSum:
+      g.Set(0, g.Repeated(g.of(), x.shape));
+      break;
+    case ReduceMode::kMean: {
+      const double count = static_cast<double>(x.shape.num_elements()) /
+                           static_cast<double>(std::max<int64_t>(1, reduced.num_elements()));
+      g.Set(0, g.Repeated(g.Apply(F::kMul, {g.of(), number(1 / count)}), x.shape));
+      break;
+    }
+    case ReduceMode::kSumSqr:
+      g.Set(0, g.Apply(F::kMul, {g.input(0), g.Apply(F::kAdd, {g.of(), g.of()})}));
+      break;
+    case ReduceMode::kMin:
+    case ReduceMode::kMax:
+      g.Set(0, g.Apply(F::kMul, {g.Apply(F::kEqual, {g.input(0), g.output()}), g.of()}));
+      break;
+    case ReduceMode::kProduct:
+      g.Set(0, g.Apply(F::kTrueDiv, {g.Apply(F::kMul, {g.of(), g.output()}), g.input(0)}));
+      break;
+  }
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -29,6 +29,7 @@ struct ReduceParam {
 class Reduce final : public OperatorWithParam<ReduceParam, AxisOperator> {
  public:
   ASHLAR_OPERATOR("Reduce", absl::StrCat("reduce", static_cast<int>(param().mode)))
+  absl::Status Gradient(GradientContext& context) const override;
   InputUse input_use(int input) const override {
     return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
   }

@@ -19,6 +19,7 @@ struct RelayoutFormatParam {
 class RelayoutFormat final : public OperatorWithParam<RelayoutFormatParam, PointwiseOperator> {
  public:
   ASHLAR_OPERATOR("RelayoutFormat", "relayout")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.precision = PrecisionRule::kFollow, .moves = true, .names_format = true};
   }

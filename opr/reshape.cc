@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_join.h"
 #include "opr/aliasing.h"
+#include "opr/gradient.h"
 #include "opr/host_value.h"
 #include "opr/shape_operand.h"
 
@@ -80,6 +81,12 @@ std::optional<Replacement> Reshape::AtRegion(const Region& output,
                                              absl::Span<const Region> /*given*/,
                                              const Site& /*site*/) const {
   return WithShapeOf<Reshape>(output);
+}
+
+absl::Status Reshape::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  g.Set(0, g.Reshaped(g.of(), g.input_type(0).shape));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -21,6 +21,7 @@ struct ReshapeParam {
 class Reshape final : public OperatorWithParam<ReshapeParam> {
  public:
   ASHLAR_OPERATOR("Reshape", "reshape")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.precision = PrecisionRule::kFollow, .moves = true};
   }

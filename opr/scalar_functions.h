@@ -85,64 +85,140 @@ ASHLAR_FORMULA T Maximum(T a, T b) {
   return a < b || b != b ? b : a == 0 && b == 0 ? a + b : a;
 }
 
+// What the functions of these names rise by.
+template <typename T, typename U>
+ASHLAR_FORMULA T HSwishGrad(T a, U b) {
+  return a < -3 ? 0 : a > 3 ? b : (a + a + 3) * (U(1) / 6) * b;
+}
+
+template <typename T>
+ASHLAR_FORMULA T SiluGrad(T a) {
+  const T s = Sigmoid(a);
+  return s * (1 + a * (1 - s));
+}
+
+template <typename T>
+ASHLAR_FORMULA T GeluGrad(T a) {
+  const T density = T(0.39894228040143268) * std::exp(T(-0.5) * a * a);
+  return T(0.5) * (1 + std::erf(a * T(0.70710678118654752))) + a * density;
+}
+
+template <typename T>
+ASHLAR_FORMULA T GeluTanhGrad(T a) {
+  const T t = std::tanh(T(0.79788456080286536) * (a + T(0.044715) * a * a * a));
+  const T slope = T(0.79788456080286536) * (1 + T(0.134145) * a * a);
+  return T(0.5) * (1 + t + a * (1 - t * t) * slope);
+}
+
+template <typename T>
+ASHLAR_FORMULA T MishGrad(T a) {
+  const T t = std::tanh(Softplus(a));
+  return t + a * (1 - t * t) * Sigmoid(a);
+}
+
 }  // namespace formulas
 
 // clang-format off
 // The table. A row: the enumerator without its k, the properties (ScalarRow, below), the formula of
 // a, b and c. They are of a type T, and b and c, which may be parameters, of a type U: where the
 // properties say Arithmetic, T may be a vector of U's. Comparisons give 1 or 0 in the dtype of what
-// they compare. Chains number the functions in this order.
+// they compare. Chains number the functions in this order. Gradient says by tensor what the gradient
+// by it is, an expression of functions of this table (opr/scalar_gradient.h); Flat, that it is zero.
+// The functions at the end are there for that, under MegEngine's names.
 #define ASHLAR_SCALAR_FUNCTIONS(ROW)                                                               \
-  ROW(Relu, Row("RELU", 1).Integers().Activation().Arithmetic().Onnx("Relu"), Relu(a))             \
-  ROW(Exp, Row("EXP", 1).InFloat32().Onnx("Exp"), std::exp(a))                                     \
-  ROW(Log, Row("LOG", 1).InFloat32().Onnx("Log"), std::log(a))                                     \
-  ROW(Sqrt, Row("SQRT", 1).Onnx("Sqrt"), std::sqrt(a))                                             \
-  ROW(Abs, Row("ABS", 1).Integers().Onnx("Abs"), std::fabs(a))                                     \
-  ROW(Negate, Row("NEGATE", 1).Integers().Arithmetic().Onnx("Neg"), -a)                            \
-  ROW(Sigmoid, Row("SIGMOID", 1).Activation().Onnx("Sigmoid"), Sigmoid(a))                         \
-  ROW(Tanh, Row("TANH", 1).Onnx("Tanh"), std::tanh(a))                                             \
-  ROW(Clamp, Row("CLAMP", 1).Parameter("lo", 0).Parameter("hi", 6).Integers()                      \
-                 .Activation().Arithmetic(), Clamp(a, b, c))                                       \
-  ROW(HSwish, Row("H_SWISH", 1).Activation().Arithmetic(), HSwish<U>(a))                           \
-  ROW(Add, Row("ADD", 2).Commutative().Integers().OfSum(F::kIdentity).Onnx("Add"), a + b)          \
-  ROW(Sub, Row("SUB", 2).Integers().Onnx("Sub"), a - b)                                            \
-  ROW(Mul, Row("MUL", 2).Commutative().Integers().Booleans().Onnx("Mul"), a * b)                   \
-  ROW(TrueDiv, Row("TRUE_DIV", 2).InFloat32().Onnx("Div"), a / b)                                  \
-  ROW(Max, Row("MAX", 2).Commutative().Integers().Booleans().Onnx("Max"), Maximum(a, b))           \
-  ROW(Min, Row("MIN", 2).Commutative().Integers().Onnx("Min"), -Maximum(-a, -b))                   \
-  ROW(Pow, Row("POW", 2).InFloat32().Onnx("Pow"), std::pow(a, b))                                  \
-  ROW(FuseAddRelu, Row("FUSE_ADD_RELU", 2).Commutative().Integers().OfSum(F::kRelu), Relu(a + b))  \
-  ROW(FuseAddSigmoid, Row("FUSE_ADD_SIGMOID", 2).Commutative().OfSum(F::kSigmoid), Sigmoid(a + b)) \
-  ROW(FuseAddTanh, Row("FUSE_ADD_TANH", 2).Commutative().OfSum(F::kTanh), std::tanh(a + b))        \
-  ROW(FuseMulAdd3, Row("FUSE_MUL_ADD3", 3).Commutative().Integers(), a * b + c)                    \
-  ROW(Identity, Row("IDENTITY", 1).Integers().Activation().Arithmetic().Onnx("Identity"), a)       \
+  ROW(Relu, Row("RELU", 1).Integers().Activation().Arithmetic().Onnx("Relu")                       \
+      .Gradient("SWITCH_GT0(y, g)"), Relu(a))                                                      \
+  ROW(Exp, Row("EXP", 1).InFloat32().Onnx("Exp").Gradient("MUL(y, g)"), std::exp(a))               \
+  ROW(Log, Row("LOG", 1).InFloat32().Onnx("Log").Gradient("TRUE_DIV(g, a)"), std::log(a))          \
+  ROW(Sqrt, Row("SQRT", 1).Onnx("Sqrt").Gradient("TRUE_DIV(g, ADD(y, y))"), std::sqrt(a))          \
+  ROW(Abs, Row("ABS", 1).Integers().Onnx("Abs").Gradient("ABS_GRAD(a, g)"), std::fabs(a))          \
+  ROW(Negate, Row("NEGATE", 1).Integers().Arithmetic().Onnx("Neg").Gradient("NEGATE(g)"), -a)      \
+  ROW(Sigmoid, Row("SIGMOID", 1).Activation().Onnx("Sigmoid")                                      \
+      .Gradient("SIGMOID_GRAD(y, g)"), Sigmoid(a))                                                 \
+  ROW(Tanh, Row("TANH", 1).Onnx("Tanh").Gradient("TANH_GRAD(y, g)"), std::tanh(a))                 \
+  ROW(Clamp, Row("CLAMP", 1).Parameter("lo", 0).Parameter("hi", 6).Integers().Activation()         \
+      .Arithmetic()                                                                                \
+      .Gradient("COND_LT_MOV(p, y, COND_LT_MOV(y, q, g))"), Clamp(a, b, c))                        \
+  ROW(HSwish, Row("H_SWISH", 1).Activation().Arithmetic()                                          \
+      .Gradient("H_SWISH_GRAD(a, g)"), HSwish<U>(a))                                               \
+  ROW(Add, Row("ADD", 2).Commutative().Integers().OfSum(F::kIdentity).Onnx("Add")                  \
+      .Gradient("g", "g"), a + b)                                                                  \
+  ROW(Sub, Row("SUB", 2).Integers().Onnx("Sub").Gradient("g", "NEGATE(g)"), a - b)                 \
+  ROW(Mul, Row("MUL", 2).Commutative().Integers().Booleans().Onnx("Mul")                           \
+      .Gradient("MUL(b, g)", "MUL(a, g)"), a * b)                                                  \
+  ROW(TrueDiv, Row("TRUE_DIV", 2).InFloat32().Onnx("Div")                                          \
+      .Gradient("TRUE_DIV(g, b)", "NEGATE(TRUE_DIV(MUL(y, g), b))"), a / b)                        \
+  ROW(Max, Row("MAX", 2).Commutative().Integers().Booleans().Onnx("Max")                           \
+      .Gradient("COND_LT_MOV(b, a, g)", "COND_LEQ_MOV(a, b, g)"), Maximum(a, b))                   \
+  ROW(Min, Row("MIN", 2).Commutative().Integers().Onnx("Min")                                      \
+      .Gradient("COND_LT_MOV(a, b, g)", "COND_LEQ_MOV(b, a, g)"), -Maximum(-a, -b))                \
+  ROW(Pow, Row("POW", 2).InFloat32().Onnx("Pow")                                                   \
+      .Gradient("MUL(MUL(POW(a, SUB(b, 1)), b), g)", "MUL(MUL(LOG(a), y), g)"), std::pow(a, b))    \
+  ROW(FuseAddRelu, Row("FUSE_ADD_RELU", 2).Commutative().Integers().OfSum(F::kRelu)                \
+      .Gradient("SWITCH_GT0(y, g)", "SWITCH_GT0(y, g)"), Relu(a + b))                              \
+  ROW(FuseAddSigmoid, Row("FUSE_ADD_SIGMOID", 2).Commutative().OfSum(F::kSigmoid)                  \
+      .Gradient("SIGMOID_GRAD(y, g)", "SIGMOID_GRAD(y, g)"), Sigmoid(a + b))                       \
+  ROW(FuseAddTanh, Row("FUSE_ADD_TANH", 2).Commutative().OfSum(F::kTanh)                           \
+      .Gradient("TANH_GRAD(y, g)", "TANH_GRAD(y, g)"), std::tanh(a + b))                           \
+  ROW(FuseMulAdd3, Row("FUSE_MUL_ADD3", 3).Commutative().Integers()                                \
+      .Gradient("MUL(b, g)", "MUL(a, g)", "g"), a * b + c)                                         \
+  ROW(Identity, Row("IDENTITY", 1).Integers().Activation().Arithmetic().Onnx("Identity")           \
+      .Gradient("g"), a)                                                                           \
   ROW(LeakyRelu, Row("LEAKY_RELU", 1).Parameter("alpha", 0.01).Activation().Arithmetic()           \
-                     .Onnx("LeakyRelu"), a < 0 ? a * b : a)                                        \
-  ROW(Erf, Row("ERF", 1).InFloat32().Onnx("Erf"), std::erf(a))                                     \
-  ROW(Floor, Row("FLOOR", 1).Onnx("Floor"), std::floor(a))                                         \
-  ROW(Ceil, Row("CEIL", 1).Onnx("Ceil"), std::ceil(a))                                             \
-  ROW(Rint, Row("RINT", 1).Onnx("Round"), std::rint(a))                                            \
-  ROW(Sin, Row("SIN", 1).InFloat32().Onnx("Sin"), std::sin(a))                                     \
-  ROW(Cos, Row("COS", 1).InFloat32().Onnx("Cos"), std::cos(a))                                     \
-  ROW(Sign, Row("SIGN", 1).Integers().Onnx("Sign"), Sign(a))                                       \
-  ROW(TruncDiv, Row("TRUNC_DIV", 2).Integers(), TruncDiv(a, b))                                    \
-  ROW(Mod, Row("MOD", 2).Integers(), Mod(a, b))                                                    \
-  ROW(Fmod, Row("FMOD", 2).Integers(), std::fmod(a, b))                                            \
-  ROW(Equal, Row("EQ", 2).Commutative().Integers().Booleans(), a == b)                             \
-  ROW(Less, Row("LT", 2).Integers(), a < b)                                                        \
-  ROW(LessOrEqual, Row("LEQ", 2).Integers(), a <= b)                                               \
-  ROW(Select, Row("SELECT", 3).Integers().Booleans(), a != 0 ? b : c)                              \
-  ROW(Silu, Row("SILU", 1).Activation(), a * Sigmoid(a))                                           \
-  ROW(Gelu, Row("GELU", 1).InFloat32(), Gelu(a))                                                   \
-  ROW(GeluTanh, Row("GELU_TANH", 1).InFloat32(), GeluTanh(a))                                      \
-  ROW(Softplus, Row("SOFTPLUS", 1).InFloat32().Onnx("Softplus"), Softplus(a))                      \
-  ROW(Mish, Row("MISH", 1).InFloat32(), a * std::tanh(Softplus(a)))                                \
+      .Onnx("LeakyRelu")                                                                           \
+      .Gradient("LEAKY_RELU_GRAD(a, g)"), a < 0 ? a * b : a)                                       \
+  ROW(Erf, Row("ERF", 1).InFloat32().Onnx("Erf")                                                   \
+      .Gradient("MUL(MUL(EXP(NEGATE(MUL(a, a))), 1.1283791670955126), g)"), std::erf(a))           \
+  ROW(Floor, Row("FLOOR", 1).Onnx("Floor").Flat(), std::floor(a))                                  \
+  ROW(Ceil, Row("CEIL", 1).Onnx("Ceil").Flat(), std::ceil(a))                                      \
+  ROW(Rint, Row("RINT", 1).Onnx("Round").Flat(), std::rint(a))                                     \
+  ROW(Sin, Row("SIN", 1).InFloat32().Onnx("Sin").Gradient("MUL(COS(a), g)"), std::sin(a))          \
+  ROW(Cos, Row("COS", 1).InFloat32().Onnx("Cos").Gradient("NEGATE(MUL(SIN(a), g))"), std::cos(a))  \
+  ROW(Sign, Row("SIGN", 1).Integers().Onnx("Sign").Flat(), Sign(a))                                \
+  ROW(TruncDiv, Row("TRUNC_DIV", 2).Integers().Flat(), TruncDiv(a, b))                             \
+  ROW(Mod, Row("MOD", 2).Integers().Gradient("g", "MUL(TRUE_DIV(SUB(y, a), b), g)"), Mod(a, b))    \
+  ROW(Fmod, Row("FMOD", 2).Integers()                                                              \
+      .Gradient("g", "MUL(TRUE_DIV(SUB(y, a), b), g)"), std::fmod(a, b))                           \
+  ROW(Equal, Row("EQ", 2).Commutative().Integers().Booleans().Flat(), a == b)                      \
+  ROW(Less, Row("LT", 2).Integers().Flat(), a < b)                                                 \
+  ROW(LessOrEqual, Row("LEQ", 2).Integers().Flat(), a <= b)                                        \
+  ROW(Select, Row("SELECT", 3).Integers().Booleans()                                               \
+      .Gradient("0", "SELECT(a, g, 0)", "SELECT(a, 0, g)"), a != 0 ? b : c)                        \
+  ROW(Silu, Row("SILU", 1).Activation().Gradient("SILU_GRAD(a, g)"), a * Sigmoid(a))               \
+  ROW(Gelu, Row("GELU", 1).InFloat32().Gradient("GELU_GRAD(a, g)"), Gelu(a))                       \
+  ROW(GeluTanh, Row("GELU_TANH", 1).InFloat32().Gradient("GELU_TANH_GRAD(a, g)"), GeluTanh(a))     \
+  ROW(Softplus, Row("SOFTPLUS", 1).InFloat32().Onnx("Softplus")                                    \
+      .Gradient("MUL(SIGMOID(a), g)"), Softplus(a))                                                \
+  ROW(Mish, Row("MISH", 1).InFloat32().Gradient("MISH_GRAD(a, g)"), a * std::tanh(Softplus(a)))    \
   ROW(HardSigmoid, Row("HARD_SIGMOID", 1).Parameter("alpha", 0.2).Parameter("beta", 0.5)           \
-                       .Activation().Arithmetic().Onnx("HardSigmoid"),                             \
-      Clamp(a * b + c, U(0), U(1)))                                                                \
-  ROW(Elu, Row("ELU", 1).Parameter("alpha", 1).Onnx("Elu"), a < 0 ? b * std::expm1(a) : a)         \
+      .Activation().Arithmetic().Onnx("HardSigmoid")                                               \
+      .Gradient("MUL(COND_LT_MOV(0, y, COND_LT_MOV(y, 1, g)), p)"), Clamp(a * b + c, U(0), U(1)))  \
+  ROW(Elu, Row("ELU", 1).Parameter("alpha", 1).Onnx("Elu")                                         \
+      .Gradient("ELU_GRAD(a, g)"), a < 0 ? b * std::expm1(a) : a)                                  \
   ROW(ThresholdedRelu, Row("THRESHOLDED_RELU", 1).Parameter("alpha", 1).Arithmetic()               \
-                           .Onnx("ThresholdedRelu"), a > b ? a : 0)
+      .Onnx("ThresholdedRelu")                                                                     \
+      .Gradient("COND_LT_MOV(p, a, g)"), a > b ? a : 0)                                            \
+  ROW(SwitchGt0, Row("SWITCH_GT0", 2).Gradient("0", "SWITCH_GT0(a, g)"), a > 0 ? b : 0)            \
+  ROW(SigmoidGrad, Row("SIGMOID_GRAD", 2)                                                          \
+      .Gradient("MUL(MUL(SUB(1, ADD(a, a)), b), g)", "SIGMOID_GRAD(a, g)"), a * (1 - a) * b)       \
+  ROW(TanhGrad, Row("TANH_GRAD", 2)                                                                \
+      .Gradient("NEGATE(MUL(MUL(ADD(a, a), b), g))", "TANH_GRAD(a, g)"), (1 - a * a) * b)          \
+  ROW(AbsGrad, Row("ABS_GRAD", 2).Gradient("0", "ABS_GRAD(a, g)"), a > 0 ? b : a < 0 ? -b : 0)     \
+  ROW(HSwishGrad, Row("H_SWISH_GRAD", 2)                                                           \
+      .Gradient("MUL(MUL(COND_LT_MOV(ABS(a), 3, b), 0.3333333333333333), g)",                      \
+                "H_SWISH_GRAD(a, g)"), HSwishGrad(a, b))                                           \
+  ROW(LeakyReluGrad, Row("LEAKY_RELU_GRAD", 2).Parameter("alpha", 0.01)                            \
+      .Gradient("0", "LEAKY_RELU_GRAD(a, g)"), a < 0 ? b * c : b)                                  \
+  ROW(SiluGrad, Row("SILU_GRAD", 2), SiluGrad(a) * b)                                              \
+  ROW(GeluGrad, Row("GELU_GRAD", 2).InFloat32(), GeluGrad(a) * b)                                  \
+  ROW(GeluTanhGrad, Row("GELU_TANH_GRAD", 2).InFloat32(), GeluTanhGrad(a) * b)                     \
+  ROW(MishGrad, Row("MISH_GRAD", 2).InFloat32(), MishGrad(a) * b)                                  \
+  ROW(EluGrad, Row("ELU_GRAD", 2).Parameter("alpha", 1)                                            \
+      .Gradient("COND_LT_MOV(a, 0, MUL(ELU_GRAD(a, b), g))", "ELU_GRAD(a, g)"),                    \
+      a < 0 ? c * std::exp(a) * b : b)                                                             \
+  ROW(CondLtMov, Row("COND_LT_MOV", 3).Gradient("0", "0", "COND_LT_MOV(a, b, g)"), a < b ? c : 0)  \
+  ROW(CondLeqMov, Row("COND_LEQ_MOV", 3)                                                           \
+      .Gradient("0", "0", "COND_LEQ_MOV(a, b, g)"), a <= b ? c : 0)
 // clang-format on
 
 enum class ScalarFunction : uint8_t {
@@ -169,6 +245,7 @@ struct ScalarRow {
   bool adds = false;           // is `of_sum` of a + b
   ScalarFunction of_sum = {};  // where it adds
   const char* onnx = nullptr;  // the operator, where it is one, with the parameters as attributes
+  const char* gradients[3] = {};  // by tensor, "0" where it is zero; null where there is none
 
   constexpr ScalarRow(const char* name_of, int tensors) : name(name_of), arity(tensors) {}
   constexpr ScalarRow& Parameter(const char* parameter, double fallback) {
@@ -190,6 +267,14 @@ struct ScalarRow {
     onnx = type;
     return *this;
   }
+  constexpr ScalarRow& Gradient(const char* by_a, const char* by_b = nullptr,
+                                const char* by_c = nullptr) {
+    gradients[0] = by_a;
+    gradients[1] = by_b;
+    gradients[2] = by_c;
+    return *this;
+  }
+  constexpr ScalarRow& Flat() { return Gradient("0", "0", "0"); }
 
  private:
   constexpr ScalarRow& Set(bool& property) {

@@ -4,6 +4,7 @@
 #ifndef ASHLAR_OPR_SCATTER_H_
 #define ASHLAR_OPR_SCATTER_H_
 
+#include "absl/functional/function_ref.h"
 #include "opr/base.h"
 #include "opr/indexed_runs.h"
 
@@ -48,6 +49,12 @@ class ScatteringOperator : public Operator {
   absl::StatusOr<std::vector<TensorType>> InferScattered(absl::Span<const InputInfo> inputs) const;
   absl::StatusOr<std::vector<HostTensor>> EvaluateScattered(
       absl::Span<const HostTensor> inputs) const;
+  // This operator with another reduction.
+  using Reducing = absl::FunctionRef<OperatorPtr(ScatterReduction)>;
+  // `gathering` takes of a tensor of x's shape what updates go to. With kNone no element may have
+  // two updates.
+  absl::Status GradientScattered(GradientContext& context, Reducing reducing,
+                                 const OperatorPtr& gathering) const;
 };
 
 struct ScatterElementsParam {
@@ -66,6 +73,7 @@ struct ScatterElementsParam {
 class ScatterElements final : public OperatorWithParam<ScatterElementsParam, ScatteringOperator> {
  public:
   ASHLAR_OPERATOR("ScatterElements", "scatter_elements")
+  absl::Status Gradient(GradientContext& context) const override;
   absl::StatusOr<IndexedRuns> RunsOf(const Shape& x, const Shape& indices) const override {
     return RunsByElements(x, indices, param().axis);
   }
@@ -89,6 +97,7 @@ struct ScatterNDParam {
 class ScatterND final : public OperatorWithParam<ScatterNDParam, ScatteringOperator> {
  public:
   ASHLAR_OPERATOR("ScatterND", "scatter_nd")
+  absl::Status Gradient(GradientContext& context) const override;
   absl::StatusOr<IndexedRuns> RunsOf(const Shape& x, const Shape& indices) const override {
     return RunsByTuples(x, indices, 0);
   }

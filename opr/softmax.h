@@ -15,11 +15,17 @@ struct SoftmaxParam {
   }
 };
 
+// Of exponentials along an axis: Float32 whatever the input's dtype, but Float64 of Float64.
+inline DType SoftmaxDType(DType input) {
+  return input == DType::kFloat64 ? input : DType::kFloat32;
+}
+
 // exp(x - max) / sum of exp(x - max), maximum and sum along the axis. Input: floats of any shape of
-// rank 1 or more. Output: Float32, whatever the input's dtype.
+// rank 1 or more. Output: SoftmaxDType.
 class Softmax final : public OperatorWithParam<SoftmaxParam, RowWiseOperator> {
  public:
   ASHLAR_OPERATOR("Softmax", "softmax")
+  absl::Status Gradient(GradientContext& context) const override;
 
  protected:
   std::optional<Axes> AxesOf(const Site& site) const override;

@@ -5,6 +5,8 @@
 
 #include "opr/along_axis.h"
 #include "opr/composition.h"
+#include "opr/concat.h"
+#include "opr/gradient.h"
 #include "opr/strided.h"
 #include "opr/subtensor.h"
 
@@ -83,6 +85,17 @@ absl::StatusOr<std::vector<int>> Split::Compose(GraphBuilder& builder,
     start += size;
   }
   return std::move(c).Finish(std::move(outputs));
+}
+
+absl::Status Split::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  std::vector<int> parts;
+  for (int i = 0; i < static_cast<int>(param().sizes.size()); ++i) {
+    const TensorType piece = g.type(g.output(i));
+    parts.push_back(g.has(i) ? g.of(i) : g.Filled(piece.dtype, piece.shape, 0));
+  }
+  g.Set(0, g.Add<Concat>({param().axis}, std::move(parts)));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

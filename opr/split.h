@@ -23,6 +23,7 @@ struct SplitParam {
 class Split final : public OperatorWithParam<SplitParam, MovingOperator> {
  public:
   ASHLAR_OPERATOR("Split", "split")
+  absl::Status Gradient(GradientContext& context) const override;
   // By Subtensors.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;

@@ -6,7 +6,10 @@
 
 #include "opr/aliasing.h"
 #include "opr/axis.h"
+#include "opr/concat.h"
+#include "opr/gradient.h"
 #include "opr/host_value.h"
+#include "opr/pad.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -48,6 +51,18 @@ absl::StatusOr<AxisRange> RangeOf(const Bounds& bounds, int64_t size) {
   if (range.count <= 1) range.step = 1;
   if (range.count == 0) range.start = 0;
   return range;
+}
+
+// Behind each element along an axis step - 1 zeros.
+int SpreadAlong(Composition& c, int var, int axis, int64_t step) {
+  const TensorType type = c.type(var);
+  const AxisView view = AroundAxis(type.shape, axis);
+  const Shape apart = {view.outer, view.length, 1, view.inner};
+  Shape zeros = apart, spread = type.shape;
+  zeros[2] = step - 1;
+  spread[axis] *= step;
+  return c.Reshaped(c.Add<Concat>({2}, {c.Reshaped(var, apart), c.Filled(type.dtype, zeros, 0)}),
+                    spread);
 }
 
 }  // namespace
@@ -184,6 +199,38 @@ std::optional<std::vector<Region>> Subtensor::InputRegions(const Region& output,
     regions.push_back(WholeRegion(site.inputs[i].type.shape));
   }
   return regions;
+}
+
+// Each element back to its place: spread by zeros, where the step is not 1, and padded with them.
+absl::Status Subtensor::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  std::vector<InputInfo> infos;
+  std::vector<HostTensor> bounds;  // values live until the next operator is added
+  for (int i = 1; i < g.num_inputs(); ++i) {
+    const HostTensor* const bound = context.value(g.input(i));
+    bounds.push_back(bound == nullptr ? HostTensor() : *bound);
+  }
+  infos.push_back({g.input_type(0)});
+  for (int i = 1; i < g.num_inputs(); ++i) {
+    infos.push_back({g.input_type(i), &bounds[static_cast<size_t>(i) - 1]});
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, Ranges(infos));
+  Shape shape;
+  for (const AxisRange& range : ranges) shape.push_back(range.count);
+  int y = g.Reshaped(g.of(), shape);
+  PadParam around;
+  for (int axis = 0; axis < static_cast<int>(ranges.size()); ++axis) {
+    const AxisRange& range = ranges[static_cast<size_t>(axis)];
+    const int64_t size = infos[0].type.shape[axis], step = std::abs(range.step);
+    if (range.step < 0) y = g.Slice(y, axis, range.count - 1, -1, -1);
+    if (step > 1) y = SpreadAlong(g, y, axis, step);
+    // Of what was spread the zeros behind the last element may lie outside.
+    const int64_t first = range.step < 0 ? range.start - (range.count - 1) * step : range.start;
+    around.begin.push_back(first);
+    around.end.push_back(size - first - range.count * step);
+  }
+  g.Set(0, g.Add<Pad>(std::move(around), {y}));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

@@ -48,6 +48,7 @@ StridedView ViewOf(absl::Span<const AxisRange> ranges, const Strides& input);
 class Subtensor final : public OperatorWithParam<SubtensorParam> {
  public:
   ASHLAR_OPERATOR("Subtensor", "subtensor")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.precision = PrecisionRule::kFollow, .moves = true};
   }

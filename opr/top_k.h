@@ -35,6 +35,7 @@ constexpr bool ComesBefore(bool largest, T a, int64_t i, T b, int64_t j) {
 class TopK final : public OperatorWithParam<TopKParam> {
  public:
   ASHLAR_OPERATOR("TopK", "top_k")
+  absl::Status Gradient(GradientContext& context) const override;
 };
 
 }  // namespace ashlar

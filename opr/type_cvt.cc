@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "opr/aliasing.h"
+#include "opr/gradient.h"
 
 namespace ashlar {
 
@@ -29,6 +30,12 @@ absl::StatusOr<std::vector<HostTensor>> TypeCvt::Evaluate(
 
 Aliasing TypeCvt::aliasing(const Site& site) const {
   return site.inputs[0].type == site.outputs[0] ? ViewOfInput() : Aliasing();
+}
+
+absl::Status TypeCvt::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  g.Set(0, g.Converted(g.of(), g.input_type(0).dtype));
+  return std::move(g).Finish();
 }
 
 }  // namespace ashlar

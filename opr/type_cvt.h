@@ -19,6 +19,7 @@ struct TypeCvtParam {
 class TypeCvt final : public OperatorWithParam<TypeCvtParam, PointwiseOperator> {
  public:
   ASHLAR_OPERATOR("TypeCvt", "typecvt")
+  absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
   Aliasing aliasing(const Site& site) const override;
 };

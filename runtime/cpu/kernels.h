@@ -14,8 +14,10 @@
   FAMILY(ConvolutionBackwardData)   \
   FAMILY(ConvolutionBackwardFilter) \
   FAMILY(CumSum)                    \
+  FAMILY(Dropout)                   \
   FAMILY(GridSample)                \
   FAMILY(Indexing)                  \
+  FAMILY(Loss)                      \
   FAMILY(Lrn)                       \
   FAMILY(MatrixMul)                 \
   FAMILY(Movement)                  \

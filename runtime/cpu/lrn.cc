@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "graph/status.h"
+#include "opr/lrn_backward.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
@@ -189,10 +190,87 @@ absl::StatusOr<KernelList> MakeLrn(const LRN& op, const KernelRequest& request) 
   });
 }
 
+// The gradient in planes. `lanes` (at most kBackwardLanes) neighbouring pixels of one image, whose
+// channels are `plane` apart; norm and terms hold a row of kBackwardLanes for each channel.
+constexpr int64_t kBackwardLanes = 64;
+
+struct BackwardProblem {
+  int64_t channels = 0, plane = 0;
+  int64_t before = 0, after = 0;  // of a channel, in its window
+  double bias = 0, factor = 0, beta = 0;
+};
+
+void Backward(const BackwardProblem& p, const float* x, const float* diff, float* dx, int64_t lanes,
+              float* norm, float* terms) {
+  double sums[kBackwardLanes];
+  for (int64_t c = 0; c < p.channels; ++c) {
+    std::fill(sums, sums + lanes, 0.0);
+    const int64_t last = std::min(c + p.after, p.channels - 1);
+    for (int64_t k = std::max<int64_t>(c - p.before, 0); k <= last; ++k) {
+      const float* const row = x + k * p.plane;
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l) sums[l] += static_cast<double>(row[l]) * row[l];
+    }
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) {
+      const float s = static_cast<float>(p.bias + p.factor * sums[l]);
+      const float power = powf(s, static_cast<float>(-p.beta));
+      norm[c * kBackwardLanes + l] = power;
+      terms[c * kBackwardLanes + l] = diff[c * p.plane + l] * x[c * p.plane + l] * power / s;
+    }
+  }
+  const double slope = 2 * p.factor * p.beta;
+  for (int64_t c = 0; c < p.channels; ++c) {
+    std::fill(sums, sums + lanes, 0.0);
+    const int64_t last = std::min(c + p.before, p.channels - 1);
+    for (int64_t k = std::max<int64_t>(c - p.after, 0); k <= last; ++k) {
+#pragma omp simd
+      for (int64_t l = 0; l < lanes; ++l) sums[l] += terms[k * kBackwardLanes + l];
+    }
+    for (int64_t l = 0; l < lanes; ++l) {
+      const int64_t at = c * p.plane + l;
+      const double direct = static_cast<double>(diff[at]) * norm[c * kBackwardLanes + l];
+      dx[at] = static_cast<float>(direct - slope * x[at] * sums[l]);
+    }
+  }
+}
+
+absl::StatusOr<KernelList> MakeLrnBackward(const LRNBackward& op, const KernelRequest& request) {
+  const LRNParam& param = op.param();
+  const Shape& shape = request.outputs[0].shape;
+  BackwardProblem problem;
+  problem.channels = shape[1];
+  problem.plane = shape[2] * shape[3];
+  problem.before = std::min((param.size - 1) / 2, problem.channels);
+  problem.after = std::min(param.size / 2, problem.channels);
+  problem.bias = param.bias;
+  problem.factor = param.alpha / static_cast<double>(param.size);
+  problem.beta = param.beta;
+  const int threads = std::max(request.threads, 1);
+  const int64_t groups = (problem.plane + kBackwardLanes - 1) / kBackwardLanes;
+  const int64_t each = problem.channels * kBackwardLanes;  // of norm, and of terms
+  const auto backward = Versions<Backward>::For(request.processor.isa);
+  return OnlyKernel(
+      absl::StrCat("lrn_grad:", Name(request.processor.isa)),
+      [=, images = shape[0]](const KernelArgs& args) {
+        ParallelPieces(threads, images * groups, [&](int64_t i, int thread) {
+          const int64_t first = i % groups * kBackwardLanes;
+          const int64_t offset = i / groups * problem.channels * problem.plane + first;
+          float* const own = static_cast<float*>(args.workspace) + 2 * each * thread;
+          backward(problem, static_cast<const float*>(args.inputs[LRNBackward::kX]) + offset,
+                   static_cast<const float*>(args.inputs[LRNBackward::kDiff]) + offset,
+                   static_cast<float*>(args.outputs[0]) + offset,
+                   std::min(kBackwardLanes, problem.plane - first), own, own + each);
+        });
+      },
+      2 * each * threads * int64_t{sizeof(float)});
+}
+
 }  // namespace
 
 void RegisterLrnKernels(KernelRegistry& registry) {
   registry.Register<LRN>(MakeLrn, {DType::kFloat32});
+  registry.Register<LRNBackward>(MakeLrnBackward, {DType::kFloat32});
 }
 
 }  // namespace ashlar::cpu

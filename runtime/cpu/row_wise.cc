@@ -1,8 +1,8 @@
 // Operators along rows, which may be written where they were read. Softmax in three passes: the
 // largest element; the exponentials of the differences to it, none of which overflows, and their
-// sum; the division. Layer normalisation (Ba, Kiros and Hinton 2016, "Layer Normalization") with
-// mean and variance in two passes, the variance from the differences to the mean; then the
-// elements.
+// sum; the division. Its logarithm takes the sum's instead. Layer normalisation (Ba, Kiros and
+// Hinton 2016, "Layer Normalization") with mean and variance in two passes, the variance from the
+// differences to the mean; then the elements.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,7 +10,9 @@
 #include "graph/status.h"
 #include "opr/axis.h"
 #include "opr/layer_norm.h"
+#include "opr/log_softmax.h"
 #include "opr/softmax.h"
+#include "opr/softmax_backward.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
@@ -23,8 +25,15 @@ namespace {
 constexpr int64_t kLanes = 64;  // neighbouring columns that are worked on together
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
-// `rows` rows of `length` elements that follow each other.
-void Rows(const float* x, float* y, int64_t rows, int64_t length) {
+// What along an axis is done to x, and to `diff` where an operator has it. Of rows that follow each
+// other.
+using RowsFunction = void (*)(const float* x, const float* diff, float* y, int64_t rows,
+                              int64_t length);
+// Of `lanes` (at most kLanes) neighbouring columns, whose elements are `step` apart.
+using ColumnsFunction = void (*)(const float* x, const float* diff, float* y, int64_t lanes,
+                                 int64_t length, int64_t step);
+
+void SoftmaxRows(const float* x, const float* /*diff*/, float* y, int64_t rows, int64_t length) {
   for (int64_t r = 0; r < rows; ++r, x += length, y += length) {
     float largest = kLowest;
 #pragma omp simd reduction(max : largest)
@@ -40,8 +49,8 @@ void Rows(const float* x, float* y, int64_t rows, int64_t length) {
   }
 }
 
-// `lanes` (at most kLanes) neighbouring columns of `length` elements, `step` apart.
-void Columns(const float* x, float* y, int64_t lanes, int64_t length, int64_t step) {
+void SoftmaxColumns(const float* x, const float* /*diff*/, float* y, int64_t lanes, int64_t length,
+                    int64_t step) {
   float largest[kLanes];
   double sum[kLanes] = {};
   std::fill(largest, largest + lanes, kLowest);
@@ -61,29 +70,96 @@ void Columns(const float* x, float* y, int64_t lanes, int64_t length, int64_t st
   }
 }
 
-absl::StatusOr<KernelList> MakeSoftmax(const Softmax& op, const KernelRequest& request) {
+void LogSoftmaxRows(const float* x, const float* /*diff*/, float* y, int64_t rows, int64_t length) {
+  for (int64_t r = 0; r < rows; ++r, x += length, y += length) {
+    float largest = kLowest;
+#pragma omp simd reduction(max : largest)
+    for (int64_t i = 0; i < length; ++i) largest = x[i] > largest ? x[i] : largest;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < length; ++i) sum += expf(x[i] - largest);
+    const float log = static_cast<float>(std::log(sum));
+    for (int64_t i = 0; i < length; ++i) y[i] = x[i] - largest - log;
+  }
+}
+
+void LogSoftmaxColumns(const float* x, const float* /*diff*/, float* y, int64_t lanes,
+                       int64_t length, int64_t step) {
+  float largest[kLanes];
+  double sum[kLanes] = {};
+  std::fill(largest, largest + lanes, kLowest);
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t l = 0; l < lanes; ++l) largest[l] = std::max(largest[l], x[i * step + l]);
+  }
+  for (int64_t i = 0; i < length; ++i) {
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) sum[l] += expf(x[i * step + l] - largest[l]);
+  }
+  for (int64_t l = 0; l < lanes; ++l) sum[l] = std::log(sum[l]);
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t l = 0; l < lanes; ++l) {
+      y[i * step + l] = x[i * step + l] - largest[l] - static_cast<float>(sum[l]);
+    }
+  }
+}
+
+// x is what the softmax made.
+void SoftmaxBackwardRows(const float* x, const float* diff, float* y, int64_t rows,
+                         int64_t length) {
+  for (int64_t r = 0; r < rows; ++r, x += length, diff += length, y += length) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < length; ++i) sum += static_cast<double>(x[i]) * diff[i];
+    for (int64_t i = 0; i < length; ++i) y[i] = static_cast<float>(x[i] * (diff[i] - sum));
+  }
+}
+
+void SoftmaxBackwardColumns(const float* x, const float* diff, float* y, int64_t lanes,
+                            int64_t length, int64_t step) {
+  double sum[kLanes] = {};
+  for (int64_t i = 0; i < length; ++i) {
+#pragma omp simd
+    for (int64_t l = 0; l < lanes; ++l) {
+      sum[l] += static_cast<double>(x[i * step + l]) * diff[i * step + l];
+    }
+  }
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t l = 0; l < lanes; ++l) {
+      y[i * step + l] = static_cast<float>(x[i * step + l] * (diff[i * step + l] - sum[l]));
+    }
+  }
+}
+
+// Inputs: x, and `diff` where there are two.
+absl::StatusOr<KernelList> AlongAxisKernel(absl::string_view family, int64_t along,
+                                           const KernelRequest& request, RowsFunction rows,
+                                           ColumnsFunction columns) {
   const Shape& shape = request.outputs[0].shape;
-  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, shape.rank()));
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(along, shape.rank()));
   const int64_t length = shape[axis];
   const int64_t step = ContiguousStrides(shape)[axis];
   const int64_t outer = shape.num_elements() / (length * step);
   const int threads = request.threads;
-  const std::string name = absl::StrCat("softmax:", Name(request.processor.isa));
+  const std::string name = absl::StrCat(family, ":", Name(request.processor.isa));
+  const auto diff_of = [](const KernelArgs& args) {
+    return static_cast<const float*>(args.inputs.size() > 1 ? args.inputs[1] : args.inputs[0]);
+  };
   if (step == 1) {
-    const auto rows = Versions<Rows>::For(request.processor.isa);
     return OnlyKernel(name, [=](const KernelArgs& args) {
       const float* const x = static_cast<const float*>(args.inputs[0]);
+      const float* const diff = diff_of(args);
       float* const y = static_cast<float*>(args.outputs[0]);
       ParallelFor(threads, outer, std::max<int64_t>(1, kElementsPerThread / length),
                   [&](int64_t begin, int64_t end) {
-                    rows(x + begin * length, y + begin * length, end - begin, length);
+                    const int64_t offset = begin * length;
+                    rows(x + offset, diff + offset, y + offset, end - begin, length);
                   });
     });
   }
-  const auto columns = Versions<Columns>::For(request.processor.isa);
   const int64_t groups = (step + kLanes - 1) / kLanes;
   return OnlyKernel(name, [=](const KernelArgs& args) {
     const float* const x = static_cast<const float*>(args.inputs[0]);
+    const float* const diff = diff_of(args);
     float* const y = static_cast<float*>(args.outputs[0]);
     ParallelFor(threads, outer * groups,
                 std::max<int64_t>(1, kElementsPerThread / (length * kLanes)),
@@ -91,10 +167,31 @@ absl::StatusOr<KernelList> MakeSoftmax(const Softmax& op, const KernelRequest& r
                   for (int64_t i = begin; i < end; ++i) {
                     const int64_t first = i % groups * kLanes;
                     const int64_t offset = i / groups * length * step + first;
-                    columns(x + offset, y + offset, std::min(kLanes, step - first), length, step);
+                    columns(x + offset, diff + offset, y + offset, std::min(kLanes, step - first),
+                            length, step);
                   }
                 });
   });
+}
+
+absl::StatusOr<KernelList> MakeSoftmax(const Softmax& op, const KernelRequest& request) {
+  const Isa isa = request.processor.isa;
+  return AlongAxisKernel("softmax", op.param().axis, request, Versions<SoftmaxRows>::For(isa),
+                         Versions<SoftmaxColumns>::For(isa));
+}
+
+absl::StatusOr<KernelList> MakeLogSoftmax(const LogSoftmax& op, const KernelRequest& request) {
+  const Isa isa = request.processor.isa;
+  return AlongAxisKernel("log_softmax", op.param().axis, request,
+                         Versions<LogSoftmaxRows>::For(isa), Versions<LogSoftmaxColumns>::For(isa));
+}
+
+absl::StatusOr<KernelList> MakeSoftmaxBackward(const SoftmaxBackward& op,
+                                               const KernelRequest& request) {
+  const Isa isa = request.processor.isa;
+  return AlongAxisKernel("softmax_grad", op.param().axis, request,
+                         Versions<SoftmaxBackwardRows>::For(isa),
+                         Versions<SoftmaxBackwardColumns>::For(isa));
 }
 
 // `rows` rows of `length` elements that follow each other; scale and bias, of one row, may be null.
@@ -151,7 +248,9 @@ absl::StatusOr<KernelList> MakeLayerNorm(const LayerNorm& op, const KernelReques
 
 void RegisterRowWiseKernels(KernelRegistry& registry) {
   registry.Register<LayerNorm>(MakeLayerNorm, {DType::kFloat32});
+  registry.Register<LogSoftmax>(MakeLogSoftmax, {DType::kFloat32});
   registry.Register<Softmax>(MakeSoftmax, {DType::kFloat32});
+  registry.Register<SoftmaxBackward>(MakeSoftmaxBackward, {DType::kFloat32});
 }
 
 }  // namespace ashlar::cpu

@@ -127,7 +127,10 @@ void AddEndsOfTheRange(Cases& cases, ScalarFunction mode) {
   // A sum is only as accurate as its largest term.
   for (const ScalarFunction sum :
        {ScalarFunction::kFuseMulAdd3, ScalarFunction::kFuseAddSigmoid, ScalarFunction::kFuseAddTanh,
-        ScalarFunction::kGelu, ScalarFunction::kGeluTanh, ScalarFunction::kTruncDiv}) {
+        ScalarFunction::kGelu, ScalarFunction::kGeluTanh, ScalarFunction::kTruncDiv,
+        ScalarFunction::kSigmoidGrad, ScalarFunction::kTanhGrad, ScalarFunction::kHSwishGrad,
+        ScalarFunction::kSiluGrad, ScalarFunction::kGeluGrad, ScalarFunction::kGeluTanhGrad,
+        ScalarFunction::kMishGrad}) {
     if (mode == sum) return;
   }
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -39,8 +39,9 @@ TEST(Compose, MeansTheSame) {
     }
   });
   for (const char* type :
-       {"ArgReduce", "Attention", "Convolution3DForward", "ConvolutionBackwardData", "CumSum",
-        "Expand", "Gather", "LSTM", "LayerNorm", "Pad", "Resize", "Split"}) {
+       {"ArgReduce", "Attention", "Convolution3DForward", "ConvolutionBackwardData", "CrossEntropy",
+        "CrossEntropyBackward", "CumSum", "Expand", "Gather", "LRNBackward", "LSTM", "LayerNorm",
+        "LogSoftmax", "Pad", "Resize", "SoftmaxBackward", "Split"}) {
     EXPECT_TRUE(composed.contains(type)) << type;
   }
 }

@@ -1,0 +1,154 @@
+#include "opr/cross_entropy.h"
+
+#include <cmath>
+
+#include "opr/aliasing.h"
+#include "opr/checks.h"
+#include "opr/doubles.h"
+#include "opr/gradient.h"
+#include "opr/log_softmax.h"
+#include "opr/reduce.h"
+#include "opr/softmax.h"
+
+namespace ashlar {
+
+ASHLAR_MAKE_FROM_PARAMS(CrossEntropy)
+ASHLAR_MAKE_FROM_PARAMS(CrossEntropyBackward)
+
+namespace {
+
+absl::Status CheckLogitsAndLabels(const TensorType& logits, const TensorType& labels) {
+  ASHLAR_RETURN_IF_ERROR(CheckFloat("logits", logits));
+  if (logits.shape.rank() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("logits are ", logits.ToString(), ", expected rank 2 (N, K)"));
+  }
+  const bool integers = labels.dtype == DType::kInt32 || labels.dtype == DType::kInt64;
+  if (integers && labels.shape == Shape{logits.shape[0]}) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("labels are ", labels.ToString(),
+                                                 ", expected Int32 or Int64 {", logits.shape[0],
+                                                 "}: one for each row of the logits"));
+}
+
+absl::Status CheckLabels(const HostTensor& labels, int64_t classes) {
+  return CheckLabels(labels.raw(), labels.dtype(), labels.num_elements(), classes);
+}
+
+// Ones where a row's label is, zeros elsewhere.
+int AddChosen(Composition& c, int labels, const TensorType& logits) {
+  const DType dtype = logits.dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  HostTensor all = HostTensor::Zeros(dtype, {1, logits.shape[1]});
+  for (int64_t i = 0; i < all.num_elements(); ++i) all.Set(i, static_cast<double>(i));
+  const int column = c.Reshaped(c.Converted(labels, dtype), {logits.shape[0], 1});
+  return c.Apply(ScalarFunction::kEqual, {column, c.Constant(std::move(all))});
+}
+
+constexpr int64_t kMostExactInFloat = int64_t{1} << 24;
+
+}  // namespace
+
+absl::Status CheckLabels(const void* labels, DType dtype, int64_t count, int64_t classes) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t label = dtype == DType::kInt64 ? static_cast<const int64_t*>(labels)[i]
+                                                 : static_cast<const int32_t*>(labels)[i];
+    if (label >= 0 && label < classes) continue;
+    return absl::OutOfRangeError(
+        absl::StrCat("label ", label, " of row ", i, " is not one of ", classes, " classes"));
+  }
+  return absl::OkStatus();
+}
+
+int64_t CrossEntropyOperator::Computation(const Site& site) const {
+  return 4 * site.inputs[kLogits].type.shape.num_elements();
+}
+
+absl::StatusOr<std::vector<TensorType>> CrossEntropy::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
+  ASHLAR_RETURN_IF_ERROR(CheckLogitsAndLabels(inputs[kLogits].type, inputs[kLabels].type));
+  return std::vector<TensorType>{{inputs[kLogits].type.dtype, {1}}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> CrossEntropy::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const HostTensor &logits = inputs[kLogits], &labels = inputs[kLabels];
+  const int64_t rows = logits.shape()[0], classes = logits.shape()[1];
+  ASHLAR_RETURN_IF_ERROR(CheckLabels(labels, classes));
+  double loss = 0;
+  for (int64_t n = 0; n < rows; ++n) {
+    const auto x = [&](int64_t k) { return logits.At(n * classes + k); };
+    double largest = x(0), sum = 0;
+    for (int64_t k = 1; k < classes; ++k) largest = std::max(largest, x(k));
+    for (int64_t k = 0; k < classes; ++k) sum += std::exp(x(k) - largest);
+    loss += largest + std::log(sum) - x(static_cast<int64_t>(labels.At(n)));
+  }
+  return std::vector<HostTensor>{
+      FromDoubles(logits.dtype(), {1}, {loss / static_cast<double>(rows)})};
+}
+
+absl::StatusOr<std::vector<int>> CrossEntropy::Compose(GraphBuilder& builder,
+                                                       absl::Span<const int> inputs) const {
+  using F = ScalarFunction;
+  Composition c(builder);
+  const TensorType logits = c.type(inputs[kLogits]);
+  if (logits.shape[1] > kMostExactInFloat) return std::vector<int>();
+  const int logs = c.Add<LogSoftmax>({-1}, {inputs[kLogits]});
+  const int chosen = c.Apply(F::kMul, {AddChosen(c, inputs[kLabels], logits), logs});
+  const int rows = c.Add<Reduce>({ReduceMode::kSum, 1}, {chosen});
+  const int mean = c.Reshaped(c.Add<Reduce>({ReduceMode::kMean, 0}, {rows}), {1});
+  return std::move(c).Finish({c.Converted(c.Apply(F::kNegate, {mean}), logits.dtype)});
+}
+
+absl::Status CrossEntropy::Gradient(GradientContext& context) const {
+  Gradients g(context);
+  g.Set(kLogits, g.Add<CrossEntropyBackward>({}, {g.input(kLogits), g.input(kLabels), g.of()}));
+  return std::move(g).Finish();
+}
+
+absl::StatusOr<std::vector<TensorType>> CrossEntropyBackward::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 3));
+  const TensorType& logits = inputs[kLogits].type;
+  ASHLAR_RETURN_IF_ERROR(CheckLogitsAndLabels(logits, inputs[kLabels].type));
+  if (inputs[kDiff].type.dtype != logits.dtype || inputs[kDiff].type.shape != Shape{1}) {
+    return absl::InvalidArgumentError(absl::StrCat("diff is ", inputs[kDiff].type.ToString(),
+                                                   ", expected ", Name(logits.dtype), "{1}"));
+  }
+  return std::vector<TensorType>{{logits.dtype, logits.shape}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> CrossEntropyBackward::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const HostTensor &logits = inputs[kLogits], &labels = inputs[kLabels];
+  const int64_t rows = logits.shape()[0], classes = logits.shape()[1];
+  ASHLAR_RETURN_IF_ERROR(CheckLabels(labels, classes));
+  const HostTensor wide = FromDoubles(DType::kFloat64, logits.shape(), ToDoubles(logits));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> weights,
+                          Softmax(SoftmaxParam{-1}).Evaluate({wide}));
+  std::vector<double> dx = ToDoubles(weights[0]);
+  for (int64_t n = 0; n < rows; ++n) {
+    dx[static_cast<size_t>(n * classes + static_cast<int64_t>(labels.At(n)))] -= 1;
+  }
+  for (double& value : dx) value *= inputs[kDiff].At(0) / static_cast<double>(rows);
+  return std::vector<HostTensor>{FromDoubles(logits.dtype(), logits.shape(), dx)};
+}
+
+Aliasing CrossEntropyBackward::aliasing(const Site& site) const {
+  return OverwritesInput(kLogits, site);
+}
+
+absl::StatusOr<std::vector<int>> CrossEntropyBackward::Compose(GraphBuilder& builder,
+                                                               absl::Span<const int> inputs) const {
+  using F = ScalarFunction;
+  Composition c(builder);
+  const TensorType logits = c.type(inputs[kLogits]);
+  if (logits.shape[1] > kMostExactInFloat) return std::vector<int>();
+  const int weights = c.Add<Softmax>({-1}, {inputs[kLogits]});
+  const int difference = c.Apply(F::kSub, {weights, AddChosen(c, inputs[kLabels], logits)});
+  const int diff = c.Converted(inputs[kDiff], c.type(weights).dtype);
+  const double rows = static_cast<double>(logits.shape[0]);
+  const int share = c.Apply(F::kMul, {diff, c.Constant(c.type(diff).dtype, 1 / rows)});
+  return std::move(c).Finish({c.Converted(c.Apply(F::kMul, {difference, share}), logits.dtype)});
+}
+
+}  // namespace ashlar

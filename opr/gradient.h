@@ -1,0 +1,41 @@
+// What rules of gradients (graph/gradient_rules.h) are written with.
+#ifndef ASHLAR_OPR_GRADIENT_H_
+#define ASHLAR_OPR_GRADIENT_H_
+
+#include <optional>
+
+#include "opr/composition.h"
+
+namespace ashlar {
+
+// A composition in which a rule makes gradients of those that its context has.
+class Gradients : public Composition {
+ public:
+  explicit Gradients(GradientContext& context) : Composition(context), context_(context) {}
+
+  bool wants(int input) const { return context_.wants(input); }
+  bool has(int output) const { return context_.gradient(output).has_value(); }
+  int input(int i) const { return context_.inputs()[static_cast<size_t>(i)]; }
+  int num_inputs() const { return static_cast<int>(context_.inputs().size()); }
+  int output(int i = 0) const { return context_.outputs()[static_cast<size_t>(i)]; }
+  TensorType input_type(int i) const { return type(input(i)); }
+  // The gradient by an output, which it must have. An operator with one output has it where its
+  // rule is asked.
+  int of(int output = 0) const { return *context_.gradient(output); }
+
+  // Sets the gradient by an input to a var of its dtype whose shape it broadcasts to, summed to its
+  // own. Nothing happens where nobody wants it.
+  void Set(int i, int var) {
+    if (!status().ok() || !wants(i)) return;
+    var = SummedTo(var, input_type(i).shape);
+    if (status().ok()) Check(context_.SetGradient(i, var));
+  }
+  absl::Status Finish() && { return status(); }
+
+ private:
+  GradientContext& context_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_GRADIENT_H_

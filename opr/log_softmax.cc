@@ -1,0 +1,64 @@
+#include "opr/log_softmax.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "opr/doubles.h"
+#include "opr/gradient.h"
+#include "opr/reduce.h"
+
+namespace ashlar {
+
+ASHLAR_MAKE_FROM_PARAMS(LogSoftmax)
+
+absl::StatusOr<std::vector<TensorType>> LogSoftmax::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  return Softmax(param()).Infer(inputs);
+}
+
+absl::StatusOr<std::vector<HostTensor>> LogSoftmax::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const Shape& shape = inputs[0].shape();
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, shape.rank()));
+  const AxisView view = AroundAxis(shape, axis);
+  const std::vector<double> x = ToDoubles(inputs[0]);
+  std::vector<double> y(x.size());
+  for (int64_t row = 0; row < view.outer * view.inner; ++row) {
+    const auto at = [&](int64_t i) {
+      return static_cast<size_t>((row / view.inner * view.length + i) * view.inner +
+                                 row % view.inner);
+    };
+    double largest = x[at(0)], sum = 0;
+    for (int64_t i = 1; i < view.length; ++i) largest = std::max(largest, x[at(i)]);
+    for (int64_t i = 0; i < view.length; ++i) sum += std::exp(x[at(i)] - largest);
+    for (int64_t i = 0; i < view.length; ++i) y[at(i)] = x[at(i)] - largest - std::log(sum);
+  }
+  return std::vector<HostTensor>{FromDoubles(SoftmaxDType(inputs[0].dtype()), shape, y)};
+}
+
+int64_t LogSoftmax::Computation(const Site& site) const {
+  return 4 * site.outputs[0].shape.num_elements();
+}
+
+absl::StatusOr<std::vector<int>> LogSoftmax::Compose(GraphBuilder& builder,
+                                                     absl::Span<const int> inputs) const {
+  using F = ScalarFunction;
+  Composition c(builder);
+  const int x = c.Converted(inputs[0], SoftmaxDType(c.type(inputs[0]).dtype));
+  const int largest = c.Add<Reduce>({ReduceMode::kMax, param().axis}, {x});
+  const int below = c.Apply(F::kSub, {x, largest});
+  const int sum = c.Add<Reduce>({ReduceMode::kSum, param().axis}, {c.Apply(F::kExp, {below})});
+  return std::move(c).Finish({c.Apply(F::kSub, {below, c.Apply(F::kLog, {sum})})});
+}
+
+// diff - exp(y) times the sum of diff.
+absl::Status LogSoftmax::Gradient(GradientContext& context) const {
+  using F = ScalarFunction;
+  Gradients g(context);
+  const int sums = g.Add<Reduce>({ReduceMode::kSum, param().axis}, {g.of()});
+  const int weighed = g.Apply(F::kMul, {g.Apply(F::kExp, {g.output()}), sums});
+  g.Set(0, g.Converted(g.Apply(F::kSub, {g.of(), weighed}), g.input_type(0).dtype));
+  return std::move(g).Finish();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,62 @@
+#include "opr/softmax_backward.h"
+
+#include "opr/aliasing.h"
+#include "opr/checks.h"
+#include "opr/composition.h"
+#include "opr/doubles.h"
+#include "opr/reduce.h"
+
+namespace ashlar {
+
+ASHLAR_MAKE_FROM_PARAMS(SoftmaxBackward)
+
+absl::StatusOr<std::vector<TensorType>> SoftmaxBackward::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
+  const TensorType &y = inputs[kY].type, &diff = inputs[kDiff].type;
+  ASHLAR_RETURN_IF_ERROR(CheckFloat("y", y));
+  ASHLAR_RETURN_IF_ERROR(NormalizeAxis(param().axis, y.shape.rank()).status());
+  if (diff.dtype != y.dtype || diff.shape != y.shape) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("diff is ", diff.ToString(), ", expected ", y.ToString()));
+  }
+  return std::vector<TensorType>{{y.dtype, y.shape}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> SoftmaxBackward::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const Shape& shape = inputs[kY].shape();
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, shape.rank()));
+  const AxisView view = AroundAxis(shape, axis);
+  const std::vector<double> y = ToDoubles(inputs[kY]), diff = ToDoubles(inputs[kDiff]);
+  std::vector<double> dx(y.size());
+  for (int64_t row = 0; row < view.outer * view.inner; ++row) {
+    const auto at = [&](int64_t i) {
+      return static_cast<size_t>((row / view.inner * view.length + i) * view.inner +
+                                 row % view.inner);
+    };
+    double sum = 0;
+    for (int64_t i = 0; i < view.length; ++i) sum += y[at(i)] * diff[at(i)];
+    for (int64_t i = 0; i < view.length; ++i) dx[at(i)] = y[at(i)] * (diff[at(i)] - sum);
+  }
+  return std::vector<HostTensor>{FromDoubles(inputs[kY].dtype(), shape, dx)};
+}
+
+int64_t SoftmaxBackward::Computation(const Site& site) const {
+  return 4 * site.outputs[0].shape.num_elements();
+}
+
+// A row is read before it is written.
+Aliasing SoftmaxBackward::aliasing(const Site& site) const { return OverwritesInputs(site); }
+
+absl::StatusOr<std::vector<int>> SoftmaxBackward::Compose(GraphBuilder& builder,
+                                                          absl::Span<const int> inputs) const {
+  using F = ScalarFunction;
+  Composition c(builder);
+  const int products = c.Apply(F::kMul, {inputs[kY], inputs[kDiff]});
+  const int sums = c.Add<Reduce>({ReduceMode::kSum, param().axis}, {products});
+  const int differences = c.Apply(F::kSub, {inputs[kDiff], sums});
+  return std::move(c).Finish({c.Apply(F::kMul, {inputs[kY], differences})});
+}
+
+}  // namespace ashlar
