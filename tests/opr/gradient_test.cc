@@ -1,0 +1,79 @@
+// The gradient of every operator that has one, by central differences in double precision; and the
+// list of those that have none.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "graph/differentiate.h"
+#include "opr/elemwise.h"
+#include "opr/table.h"
+#include "tests/opr/gradient_cases.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+using Family = void (*)(GradientCases&);
+constexpr Family kFamilies[] = {AddImageCases, AddRowCases, AddMovementCases, AddScalarCases};
+
+void CheckFamily(Family add) {
+  GradientCases cases(1);
+  add(cases);
+  for (size_t i = 0; i < cases.all().size(); ++i) {
+    const GradientCase& test = cases.all()[i];
+    std::string shapes;
+    for (const HostTensor& input : test.inputs) shapes += input.shape().ToString();
+    EXPECT_TRUE(GradientsAgree(test.op, test.inputs, cases.random()))
+        << "case " << i << ": " << test.op->type() << " " << ToString(test.op->params()) << " of "
+        << shapes;
+  }
+}
+
+TEST(Gradient, OfImagesIsThatByDifferences) { CheckFamily(AddImageCases); }
+TEST(Gradient, OfRowsIsThatByDifferences) { CheckFamily(AddRowCases); }
+TEST(Gradient, OfMovementsIsThatByDifferences) { CheckFamily(AddMovementCases); }
+TEST(Gradient, OfScalarFunctionsIsThatByDifferences) { CheckFamily(AddScalarCases); }
+
+// What has no gradient, and why. A new operator has cases, or stands here.
+const std::set<std::string>& WithoutGradient() {
+  static const auto* const types = new std::set<std::string>{
+      // Whole numbers.
+      "ArgReduce", "GetVarShape",
+      // What goes in and out.
+      "Host2DeviceCopy", "ImmutableTensor", "InputCallback", "OutputCallback",
+      // Made by passes, behind which nothing is differentiated.
+      "ElemwiseChain", "MatrixMulBias",
+      // Gradients themselves.
+      "BatchNormBackward", "ConvolutionBackwardFilter", "CrossEntropyBackward", "LRNBackward",
+      "PoolingBackward", "SoftmaxBackward",
+      // Nobody has asked yet.
+      "GridSample"};
+  return *types;
+}
+
+TEST(Gradient, EveryOperatorHasCasesOrIsListed) {
+  std::set<std::string> checked;
+  for (const Family add : kFamilies) {
+    GradientCases cases(1);
+    add(cases);
+    for (const GradientCase& test : cases.all()) checked.emplace(test.op->type());
+  }
+  for (const OperatorRow& row : OperatorRows()) {
+    EXPECT_NE(checked.count(row.type) == 1, WithoutGradient().count(row.type) == 1)
+        << row.type << " has cases of its gradient, or is listed as having none";
+  }
+}
+
+TEST(Gradient, EveryScalarFunctionHasOneOrIsListed) {
+  const std::set<std::string> without = {"SILU_GRAD", "GELU_GRAD", "GELU_TANH_GRAD", "MISH_GRAD"};
+  for (size_t m = 0; m < kNumScalarFunctions; ++m) {
+    const ScalarRow& row = RowOf(static_cast<ScalarFunction>(m));
+    for (int i = 0; i < row.arity; ++i) {
+      EXPECT_EQ(row.gradients[i] == nullptr, without.count(row.name) == 1) << row.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing
