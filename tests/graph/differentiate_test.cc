@@ -120,6 +120,14 @@ TEST_F(DifferentiateTest, AFiltersGradientComesBeforeThatOfTheImage) {
   EXPECT_LT(*gradients[1], *gradients[0]);
 }
 
+TEST_F(DifferentiateTest, AnImageThatNobodyAsksForHasNoGradient) {
+  const int x = Input({1, 2, 5, 5}), filter = Input({2, 2, 3, 3});
+  const int loss = Total(Add<ConvolutionForward>({}, {x, filter}));
+  EXPECT_TRUE(Value(Differentiated(loss, {filter}))[0].has_value());
+  EXPECT_EQ(Count(builder_.graph(), "ConvolutionBackwardFilter"), 1);
+  EXPECT_EQ(Count(builder_.graph(), "ConvolutionBackwardData"), 0);
+}
+
 // A Resize is linear: what its composition makes of its input is read by nothing.
 TEST_F(DifferentiateTest, OfACompositionOnlyTheWayBackStays) {
   const int x = Input({1, 1, 3, 3});

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "graph/differentiate.h"
-#include "opr/elemwise.h"
+#include "opr/gradient.h"
 #include "opr/table.h"
 #include "tests/opr/gradient_cases.h"
 #include "tests/support/status.h"
@@ -50,6 +50,36 @@ const std::set<std::string>& WithoutGradient() {
       // Nobody has asked yet.
       "GridSample"};
   return *types;
+}
+
+// y = 2 x whose rule says 3.
+class Misjudged final : public OperatorWithParam<NoParam> {
+ public:
+  ASHLAR_OPERATOR("Misjudged", "misjudged")
+  absl::Status Gradient(GradientContext& context) const override {
+    Gradients g(context);
+    g.Set(0, g.Apply(ScalarFunction::kMul, {g.of(), g.Constant(DType::kFloat64, 3)}));
+    return std::move(g).Finish();
+  }
+};
+
+absl::StatusOr<std::vector<TensorType>> Misjudged::Infer(absl::Span<const InputInfo> inputs) const {
+  return std::vector<TensorType>{inputs[0].type};
+}
+
+absl::StatusOr<std::vector<HostTensor>> Misjudged::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  return Elemwise({ScalarFunction::kAdd}).Evaluate({inputs[0], inputs[0]});
+}
+
+TEST(Gradient, AWrongRuleIsFound) {
+  GradientCases cases(1);
+  for (const bool skip_kinks : {false, true}) {
+    GradcheckOptions options;
+    options.skip_kinks = skip_kinks;
+    EXPECT_FALSE(GradientsAgree(std::make_shared<const Misjudged>(NoParam()),
+                                {cases.Smooth({2, 3})}, cases.random(), options));
+  }
 }
 
 TEST(Gradient, EveryOperatorHasCasesOrIsListed) {
