@@ -15,6 +15,8 @@ class OperatorTable {
   virtual absl::StatusOr<OperatorPtr> Make(absl::string_view type,
                                            const ParamList& params) const = 0;
   virtual OperatorPtr MakeConstant(HostTensor value) const = 0;
+  // A Role::kState operator, from its first value.
+  virtual OperatorPtr MakeState(HostTensor value) const = 0;
   // The copy of its input in another storage format.
   virtual OperatorPtr MakeRelayout(Format format) const = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/state.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -70,7 +71,7 @@ absl::StatusOr<Graph> GraphRewriter::Finish() && {
 }
 
 absl::StatusOr<Graph> Prune(const Graph& graph) {
-  std::vector<bool> needed(graph.nodes().size(), false);
+  std::vector<bool> needed = FindStateUse(graph).updates;
   for (int i = static_cast<int>(graph.nodes().size()) - 1; i >= 0; --i) {
     const OperatorNode& node = graph.node(i);
     needed[i] = needed[i] || node.op->role() == Role::kInput || node.op->role() == Role::kOutput;

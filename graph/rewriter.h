@@ -33,7 +33,7 @@ class GraphRewriter {
   const Graph& source() const { return source_; }
   GraphBuilder& builder() { return builder_; }
 
-  // Builds, then drops what no output needs (inputs stay).
+  // Builds, then drops what no output needs (inputs stay, and updates of state).
   absl::StatusOr<Graph> Finish() &&;
 
  private:
@@ -46,7 +46,7 @@ class GraphRewriter {
   std::vector<int> map_;
 };
 
-// The graph without nodes that no output needs. Inputs stay.
+// The graph without nodes that no output and no update of state needs. Inputs stay.
 absl::StatusOr<Graph> Prune(const Graph& graph);
 
 }  // namespace ashlar

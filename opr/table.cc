@@ -2,6 +2,7 @@
 
 #include "opr/immutable_tensor.h"
 #include "opr/relayout_format.h"
+#include "opr/shared_device_tensor.h"
 
 namespace ashlar {
 // Each operator's file says how it is made.
@@ -31,6 +32,9 @@ class Table final : public OperatorTable {
   }
   OperatorPtr MakeConstant(HostTensor value) const override {
     return std::make_shared<const ImmutableTensor>(std::move(value));
+  }
+  OperatorPtr MakeState(HostTensor value) const override {
+    return std::make_shared<const SharedDeviceTensor>(std::move(value));
   }
   OperatorPtr MakeRelayout(Format format) const override {
     return std::make_shared<const RelayoutFormat>(RelayoutFormatParam{format});

@@ -79,6 +79,7 @@ Json TotalDocument(const MemoryNeed& need, int64_t addresses) {
            {{"arena_bytes", need.arena},
             {"packed_weights_bytes", need.weights},
             {"weights_in_file_bytes", need.file},
+            {"state_bytes", need.state},
             {"input_bytes", need.input},
             {"output_bytes", need.output},
             {"while_packing_bytes", need.packing},
@@ -94,6 +95,7 @@ std::string PoolTable(const std::string& path, const PlannedModel& made) {
   };
   row("arena", planned.plan.plan.arena);
   row("weights", planned.weights.bytes);
+  if (planned.state.bytes > 0) row("state", planned.state.bytes);
   row("input", planned.input_bytes());
   row("output", planned.output_bytes());
   std::string below;

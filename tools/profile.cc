@@ -163,6 +163,7 @@ class ProfileCommand final : public Command {
     record.measured = std::move(measured);
     record.arena = session.session().arena().data();
     record.weights = session.session().executable().weights();
+    record.state = session.session().state()->memory().data();
     if (!static_memory_info_.empty()) {
       ASHLAR_RETURN_IF_ERROR(WriteStaticMemoryInfo(planned, record, static_memory_info_));
     }

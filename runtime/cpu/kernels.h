@@ -30,7 +30,8 @@
   FAMILY(Relayout)                  \
   FAMILY(Resize)                    \
   FAMILY(RowWise)                   \
-  FAMILY(TypeCvt)
+  FAMILY(TypeCvt)                   \
+  FAMILY(Update)
 
 namespace ashlar::cpu {
 

@@ -187,6 +187,32 @@ class GuardListener final : public RunListener {
   std::vector<std::string> overruns_;
 };
 
+// What lies behind the planned bytes of the pool of states, whose own bytes nobody may change.
+class StateEnd {
+ public:
+  StateEnd(Device& device, const DeviceMemory& pool, int64_t planned_bytes)
+      : device_(device),
+        planned_bytes_(planned_bytes),
+        data_(static_cast<char*>(pool.data()) + planned_bytes),
+        bytes_(pool.bytes() - planned_bytes) {}
+  absl::Status Fill(uint8_t pattern) {
+    return bytes_ > 0 ? device_.Fill(data_, pattern, bytes_) : absl::OkStatus();
+  }
+  // The planned bytes, and those behind them up to the last that is not the pattern.
+  absl::StatusOr<int64_t> Highest(uint8_t pattern) {
+    if (bytes_ == 0) return planned_bytes_;
+    ASHLAR_ASSIGN_OR_RETURN(const int64_t highest,
+                            HighestChangedOn(device_, data_, bytes_, pattern));
+    return planned_bytes_ + highest;
+  }
+
+ private:
+  Device& device_;
+  const int64_t planned_bytes_;
+  char* const data_;
+  const int64_t bytes_;
+};
+
 // The device's free memory at one moment.
 class FreeBytes {
  public:
@@ -240,20 +266,25 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
       Session::Create(executable, {.arena_slack = (tight ? kSmallSlack : kArenaSlack) +
-                                                  request.checks.understate_bytes}));
+                                                  request.checks.understate_bytes,
+                                   .state_slack = plan.state.bytes > 0 ? kSmallSlack : 0}));
   const FreeBytes created(comp_node);
   const FaultHandler handler(measure.exit_code_on_fault);
   GuardedTensors tensors;
   ASHLAR_RETURN_IF_ERROR(tensors.Bind(*session, std::move(inputs)));
 
   DeviceMemory& arena = session->arena();
-  int64_t arena_highest = 0;
+  StateEnd state(device, session->state()->memory(), plan.state.bytes);
+  int64_t arena_highest = 0, state_highest = 0;
   std::vector<int64_t> output_highest;
   for (int pattern : kPatterns) {
     const uint8_t byte = static_cast<uint8_t>(pattern);
     ASHLAR_RETURN_IF_ERROR(device.Fill(arena.data(), byte, arena.bytes()));
     tensors.FillOutputs(pattern);
+    ASHLAR_RETURN_IF_ERROR(state.Fill(byte));
     ASHLAR_RETURN_IF_ERROR(session->Run());
+    ASHLAR_ASSIGN_OR_RETURN(const int64_t state_end, state.Highest(byte));
+    state_highest = std::max(state_highest, state_end);
     ASHLAR_ASSIGN_OR_RETURN(const int64_t highest,
                             HighestChangedOn(device, arena.data(), arena.bytes(), byte));
     arena_highest = std::max(arena_highest, highest);
@@ -280,6 +311,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   result.arena = {plan.plan.plan.arena, arena_highest, "highest byte changed in a patterned arena"};
   result.weights = {plan.weights.bytes, executable->weights_written(),
                     "highest byte changed in a patterned pool"};
+  result.state = {plan.state.bytes, state_highest, "highest byte changed behind the planned ones"};
   result.input = {plan.input_bytes(), tensors.input_bytes(), "read-only, ends at a guard page"};
   result.output = {plan.output_bytes(), Sum(output_highest),
                    "highest byte changed, ends at a guard page"};
@@ -290,7 +322,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   }
   result.ok = true;
   for (const PoolMeasurement* pool :
-       {&result.arena, &result.weights, &result.input, &result.output}) {
+       {&result.arena, &result.weights, &result.state, &result.input, &result.output}) {
     result.ok = result.ok && pool->actual_bytes <= pool->planned_bytes;
   }
   // Libraries may keep blocks for later, some bytes larger than asked for: in one run of several.

@@ -2,6 +2,7 @@
 //
 // - arena: mapped larger than planned and filled with a pattern; the highest byte that runs change
 // - weights: the same, for packing
+// - state: mapped larger than planned, with a pattern behind the plan's bytes
 // - output: the caller's tensor holds a pattern, and ends at a page that nobody may touch
 // - input: the caller's tensor is read-only, and ends at such a page
 //
@@ -35,7 +36,7 @@ struct Measurement {
   Wishes wishes;
   Means means;
   RecordUse record_use;
-  PoolMeasurement arena, weights, input, output;
+  PoolMeasurement arena, weights, state, input, output;
   HeapCounts heap;         // of the second and later runs together
   int runs_counted = 0;    // how many these were
   int64_t rss_before = 0;  // resident bytes before the model was compiled

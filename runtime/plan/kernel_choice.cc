@@ -52,7 +52,7 @@ bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
     case Role::kState:
       return false;
     case Role::kCompute:
-      return !model.writes[index].empty();
+      return model.Writes(graph, index);
     case Role::kOutput: {
       const int index_of_storage = model.views[node.inputs[0]].storage;
       if (index_of_storage < 0) return false;

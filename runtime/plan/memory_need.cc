@@ -20,6 +20,7 @@ std::string MemoryNeed::ToString() const {
   add("arena", arena);
   add("weights", weights);
   add("weights in the file", file);
+  add("state", state);
   add("input", input);
   add("output", output);
   add("while packing", packing);
@@ -31,6 +32,7 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
   MemoryNeed need;
   need.arena = planned.plan.plan.arena;
   (in_file ? need.file : need.weights) = planned.weights.bytes;
+  need.state = planned.state.bytes;
   need.input = planned.input_bytes();
   need.output = planned.output_bytes();
   need.process = process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size());

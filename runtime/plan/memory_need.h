@@ -14,12 +14,15 @@ struct MemoryNeed {
   int64_t arena = 0;
   int64_t weights = 0;  // packed in memory
   int64_t file = 0;     // weights that are used where they lie in a mapped file
+  int64_t state = 0;
   int64_t input = 0, output = 0;
   // By which packing the weights takes more, for a while, than arena and outputs do afterwards.
   int64_t packing = 0;
   int64_t process = 0;  // code, libraries, stacks, and the heap with graph and plan
 
-  int64_t total() const { return arena + weights + file + input + output + packing + process; }
+  int64_t total() const {
+    return arena + weights + file + state + input + output + packing + process;
+  }
   // "arena 5218304, weights 102121888, ..."
   std::string ToString() const;
 };

@@ -258,6 +258,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Place(RewrittenGraph rewritten,
       EstimateTime(graph, model, SpeedOf(device, wishes.processor, wishes.threads));
   planned->extra_flops_ratio = plan.extra_flops_ratio;
   planned->weights = PlanWeights(graph, model, planned->kernels, alignment);
+  planned->state = PlanStates(graph, model, alignment);
   ASHLAR_RETURN_IF_ERROR(CheckPools(*planned, plan));
   return planned;
 }

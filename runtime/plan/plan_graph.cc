@@ -19,15 +19,17 @@ absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
   const std::optional<MemoryState> memory = planned.device->memory();
   if (!memory.has_value()) return absl::OkStatus();
   const int64_t arena = planned.plan.plan.arena, weights = planned.weights.bytes;
+  const int64_t state = planned.state.bytes;
   const int64_t tensors = planned.input_bytes() + planned.output_bytes();
-  const int64_t needed = arena + weights + tensors;
+  const int64_t needed = arena + weights + state + tensors;
   if (needed <= memory->total) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
       planned.device->comp_node().ToString(), " has ", memory->total, " bytes, ", needed,
-      " are needed: arena ", arena, ", weights ", weights, ", inputs and outputs ", tensors,
-      weights + tensors < memory->total
+      " are needed: arena ", arena, ", weights ", weights,
+      state > 0 ? absl::StrCat(", state ", state) : "", ", inputs and outputs ", tensors,
+      weights + state + tensors < memory->total
           ? absl::StrCat("; in parts, for which a memory budget asks, the arena may have ",
-                         memory->total - weights - tensors)
+                         memory->total - weights - state - tensors)
           : ""));
 }
 

@@ -28,6 +28,9 @@ std::optional<Location> LocateIn(const PlannedGraph& planned, int var, int entry
   } else if (storage.pool == Pool::kWeights) {
     if (entry < 0) return std::nullopt;
     location.offset += planned.weights.entries[entry].offset;
+  } else if (storage.pool == Pool::kState) {
+    const StateEntry* const state = planned.state.Of(storage.owner);
+    location.binding = static_cast<int>(state - planned.state.entries.data());
   }
   return location;
 }
@@ -78,7 +81,8 @@ std::optional<Location> PlannedGraph::LocateInput(int node, int input) const {
 std::optional<Location> PlannedGraph::LocateOutput(int node, int output) const {
   const int var = graph.node(node).outputs[output];
   const int storage = model.views[var].storage;
-  if (storage < 0 || model.storages[storage].producer != node) return std::nullopt;
+  if (storage < 0) return std::nullopt;
+  if (model.storages[storage].producer != node && !model.updated[var]) return std::nullopt;
   return Locate(var);
 }
 

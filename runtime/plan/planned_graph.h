@@ -14,6 +14,7 @@
 #include "runtime/device/device.h"
 #include "runtime/device/kernel.h"
 #include "runtime/plan/means.h"
+#include "runtime/plan/state_pool.h"
 #include "runtime/plan/weights.h"
 #include "runtime/plan/wishes.h"
 #include "runtime/schedule/lifetimes.h"
@@ -31,8 +32,10 @@ struct PassReport {
 // Where the bytes of a tensor or of a workspace lie.
 struct Location {
   Pool pool = Pool::kArena;
-  int binding = -1;    // kInput, kOutput: which of the caller's tensors; else -1
-  int64_t offset = 0;  // in the arena, in the pool of weights or in the caller's tensor
+  int binding = -1;  // kInput, kOutput: which of the caller's tensors; kState: which; else -1
+  // In the arena, in the pool of weights, in the caller's tensor; of a state, in that of its own
+  // that `binding` names among StatePool::entries.
+  int64_t offset = 0;
   int64_t bytes = 0;
 };
 
@@ -51,6 +54,7 @@ struct PlannedGraph {
   Lifetimes lifetimes;
   memory::PlanResult plan;
   WeightsPlan weights;
+  StatePool state;
   std::vector<PassReport> passes;
   // FLOPs of operators with weights (Graph::HasWeights: all that compute with a constant which they
   // read on the device) that the tiles compute more than once, over all FLOPs of such operators in
@@ -75,8 +79,8 @@ struct PlannedGraph {
   // An input as its reader finds it: a constant in the layout that the reader's kernel wants.
   // Nothing where it is not read on the device.
   std::optional<Location> LocateInput(int node, int input) const;
-  // An output as the node's kernel has to write it; nothing where it is a view, which is there
-  // already.
+  // An output as the node's kernel has to write it, which of an update is the state; nothing where
+  // it is a view, which is there already.
   std::optional<Location> LocateOutput(int node, int output) const;
   // Nothing where the node's kernel needs none.
   std::optional<Location> LocateWorkspace(int node) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/state.h"
 #include "graph/status.h"
 #include "memory/lower_bound.h"
 #include "runtime/plan/kernel_choice.h"
@@ -63,6 +64,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten
   planned->graph = std::move(rewritten.graph);
   ASHLAR_ASSIGN_OR_RETURN(planned->device, OpenDevice(request.wishes.comp_node));
   // 2. Storage.
+  ASHLAR_RETURN_IF_ERROR(CheckStateUse(planned->graph));
   planned->model =
       BuildStorageModel(planned->graph, StorageOn(*planned->device, request.means.inplace));
   return planned;
@@ -122,8 +124,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
 
   planned->predicted_ms = EstimateTime(graph, model, speed);
 
-  // 7. Weights.
+  // 7. Weights and states.
   planned->weights = PlanWeights(graph, model, planned->kernels, alignment);
+  planned->state = PlanStates(graph, model, alignment);
   return planned;
 }
 

@@ -53,7 +53,7 @@ ProcessorSpeed SpeedOf(const Device& device, const std::optional<Processor>& pro
 double EstimateOperator(const Graph& graph, const StorageModel& model, int index,
                         const ProcessorSpeed& speed, double share) {
   const OperatorNode& node = graph.node(index);
-  if (node.op->role() != Role::kCompute || model.writes[index].empty()) return 0;
+  if (node.op->role() != Role::kCompute || !model.Writes(graph, index)) return 0;
   double ms = 0;
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     if (node.op->input_use(static_cast<int>(k)) != InputUse::kDeviceValue) continue;

@@ -1,8 +1,11 @@
 #include "runtime/schedule/storage.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/state.h"
 #include "runtime/schedule/part_storage.h"
 
 namespace ashlar {
@@ -21,6 +24,7 @@ Pool PoolOf(const OperatorNode& node, int output, const PartEnds& ends) {
     return ends.inputs_in_arena ? Pool::kArena : Pool::kInput;
   }
   if (node.op->role() == Role::kConstant) return Pool::kWeights;
+  if (node.op->role() == Role::kState) return Pool::kState;
   return Pool::kArena;
 }
 
@@ -31,6 +35,7 @@ class Builder {
     const size_t nodes = graph.nodes().size();
     model_.scheduled = ScheduledNodes(graph);
     model_.views.resize(graph.vars().size());
+    model_.updated.resize(graph.vars().size(), false);
     model_.reads.resize(nodes);
     model_.writes.resize(nodes);
     model_.overwrites.resize(nodes);
@@ -41,6 +46,7 @@ class Builder {
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
       if (model_.scheduled[i]) AddNode(static_cast<int>(i));
     }
+    OrderUpdates();
     BindToCaller();
     if (options_.inplace) {
       for (size_t i = 0; i < graph_.nodes().size(); ++i) {
@@ -66,6 +72,7 @@ class Builder {
     if (node.op->role() == Role::kCompute) {
       aliasing_[index] = node.op->aliasing(graph_.SiteOf(node));
       if (options_.views) AddViews(node, aliasing_[index].views);
+      AddUpdates(node, aliasing_[index].updates);
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const int output = node.outputs[i];
@@ -86,6 +93,44 @@ class Builder {
       if (source.storage < 0 || !IsAligned(source.offset + view.offset)) continue;
       if (graph_.var(output).type.bytes() == 0) continue;
       model_.views[output] = {source.storage, source.offset + view.offset};
+    }
+  }
+
+  // Outputs that are state, changed in place.
+  void AddUpdates(const OperatorNode& node, const std::vector<Aliasing::Update>& updates) {
+    for (const Aliasing::Update& update : updates) {
+      const VarView source = model_.views[node.inputs[update.input]];
+      if (source.storage < 0 || model_.storages[source.storage].pool != Pool::kState) continue;
+      model_.views[node.outputs[update.output]] = source;
+      model_.updated[node.outputs[update.output]] = true;
+    }
+  }
+
+  // What reads a version of a state runs before the node that makes the next one of it.
+  void OrderUpdates() {
+    if (std::find(model_.updated.begin(), model_.updated.end(), true) == model_.updated.end()) {
+      return;
+    }
+    const StateUse use = FindStateUse(graph_);
+    std::map<std::pair<int, int>, std::vector<int>> readers;  // by state and version
+    for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+      if (!model_.scheduled[i]) continue;
+      const int index = static_cast<int>(i);
+      const OperatorNode& node = graph_.node(index);
+      for (const int output : node.outputs) {
+        if (!model_.updated[output]) continue;
+        for (const int input : node.inputs) {
+          if (use.state[input] != use.state[output]) continue;
+          for (const int reader : readers[{use.state[input], use.version[input]}]) {
+            model_.runs_before.push_back({reader, index});
+          }
+        }
+      }
+      for (size_t k = 0; k < node.inputs.size(); ++k) {
+        const int input = node.inputs[k];
+        if (use.state[input] < 0 || !ReadsOnDevice(node, k)) continue;
+        AddUnique(readers[{use.state[input], use.version[input]}], index);
+      }
     }
   }
 
@@ -160,6 +205,12 @@ class Builder {
 
 }  // namespace
 
+bool StorageModel::Writes(const Graph& graph, int node) const {
+  const std::vector<int>& outputs = graph.node(node).outputs;
+  return !writes[node].empty() ||
+         std::any_of(outputs.begin(), outputs.end(), [&](int output) { return updated[output]; });
+}
+
 absl::Status AddRunsBefore(const Graph& graph, RunsBefore edge, StorageModel& model) {
   const int nodes = static_cast<int>(graph.nodes().size());
   for (const int node : {edge.first, edge.then}) {
@@ -176,7 +227,7 @@ absl::Status AddRunsBefore(const Graph& graph, RunsBefore edge, StorageModel& mo
 }
 
 std::vector<bool> ScheduledNodes(const Graph& graph) {
-  std::vector<bool> scheduled(graph.nodes().size(), false);
+  std::vector<bool> scheduled = FindStateUse(graph).updates;
   for (int i = static_cast<int>(graph.nodes().size()) - 1; i >= 0; --i) {
     const OperatorNode& node = graph.node(i);
     if (node.op->role() == Role::kInput || node.op->role() == Role::kOutput) scheduled[i] = true;

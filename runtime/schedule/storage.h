@@ -19,6 +19,7 @@ namespace ashlar {
 enum class Pool {
   kArena,    // planned by a planner
   kWeights,  // constants, for the life of the executable
+  kState,    // what updates change in place, for the life of the session
   kInput,    // the caller's tensor
   kOutput,   // the caller's tensor, written in place
 };
@@ -63,13 +64,18 @@ struct RunsBefore {
 
 struct StorageModel {
   std::vector<Storage> storages;
-  std::vector<VarView> views;                      // by var
-  std::vector<bool> scheduled;                     // by node: runs, or stands in comp_seq
-  std::vector<std::vector<int>> reads;             // by node: storages, without repeats
-  std::vector<std::vector<int>> writes;            // by node: storages that begin here
+  std::vector<VarView> views;            // by var
+  std::vector<bool> updated;             // by var: made by its node in the storage of a state
+  std::vector<bool> scheduled;           // by node: runs, or stands in comp_seq
+  std::vector<std::vector<int>> reads;   // by node: storages, without repeats
+  std::vector<std::vector<int>> writes;  // by node: storages that begin here
   std::vector<std::vector<Overwrite>> overwrites;  // by node: of each storage the best first
   std::vector<std::vector<Placement>> placements;  // by node
-  std::vector<RunsBefore> runs_before;             // AddRunsBefore
+  // AddRunsBefore; what reads a state before what updates it is there from the start.
+  std::vector<RunsBefore> runs_before;
+
+  // Whether a node makes anything: storages of its own, or states in their place.
+  bool Writes(const Graph& graph, int node) const;
 };
 
 struct StorageOptions {
@@ -87,7 +93,8 @@ StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options
 // order as given obeys.
 absl::Status AddRunsBefore(const Graph& graph, RunsBefore edge, StorageModel& model);
 
-// Nodes that stand in comp_seq: all that an output needs the device value of, and all inputs.
+// Nodes that stand in comp_seq: all that an output or an update of state needs the device value of,
+// and all inputs.
 std::vector<bool> ScheduledNodes(const Graph& graph);
 
 }  // namespace ashlar

@@ -55,8 +55,9 @@ class HostRunner final : public Runner {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Runner>> MakeHostRunner(const RunnerSite& site) {
-  ASHLAR_ASSIGN_OR_RETURN(std::vector<Step> steps,
-                          MakeSteps(site.executable, site.arena, nullptr, site.binder));
+  ASHLAR_ASSIGN_OR_RETURN(
+      std::vector<Step> steps,
+      MakeSteps(site.executable, {site.arena, nullptr, site.state}, site.binder));
   return std::make_unique<HostRunner>(site, std::move(steps));
 }
 

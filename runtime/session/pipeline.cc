@@ -13,7 +13,7 @@ absl::Status CheckDeviceHolds(const PlannedGraph& planned, int in_flight, int ar
   if (!memory.has_value()) return absl::OkStatus();
   const int64_t arena_bytes = arenas * planned.plan.plan.arena;
   const int64_t tensors = in_flight * (planned.input_bytes() + planned.output_bytes());
-  const int64_t needed = arena_bytes + planned.weights.bytes + tensors;
+  const int64_t needed = arena_bytes + planned.weights.bytes + planned.state.bytes + tensors;
   if (needed <= memory->total) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat(planned.device->comp_node().ToString(), " has ", memory->total, " bytes, ",
@@ -41,6 +41,7 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(
   }
   for (int i = 0; i < options.in_flight; ++i) {
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> created, Session::Create(executable, session));
+    session.state = created->state();
     pipeline->sessions_.push_back(std::move(created));
   }
   return pipeline;
@@ -79,7 +80,7 @@ absl::Status Pipeline::recording_status() const {
 }
 
 int64_t Pipeline::device_bytes() const {
-  int64_t bytes = arenas_ * sessions_[0]->arena().bytes();
+  int64_t bytes = arenas_ * sessions_[0]->arena().bytes() + sessions_[0]->state()->memory().bytes();
   for (const auto& session : sessions_) bytes += session->tensor_bytes();
   return bytes;
 }

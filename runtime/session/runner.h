@@ -11,6 +11,7 @@
 #include "runtime/session/binder.h"
 #include "runtime/session/executable.h"
 #include "runtime/session/run_listener.h"
+#include "runtime/session/state_memory.h"
 
 namespace ashlar {
 
@@ -38,6 +39,7 @@ struct RunnerSite {
   const Executable& executable;
   Binder& binder;
   void* arena = nullptr;
+  const StateMemory& state;
 };
 
 absl::StatusOr<std::unique_ptr<Runner>> MakeHostRunner(const RunnerSite& site);

@@ -20,7 +20,12 @@ absl::Status Session::Prepare(const SessionOptions& options) {
   if (arena_ == nullptr) {
     ASHLAR_ASSIGN_OR_RETURN(arena_, device.Allocate(planned.plan.plan.arena + options.arena_slack));
   }
-  const RunnerSite site{*executable_, binder_, arena_->data()};
+  state_ = options.state;
+  if (state_ == nullptr) {
+    ASHLAR_ASSIGN_OR_RETURN(state_, StateMemory::Create(planned, options.state_slack));
+  }
+  ASHLAR_RETURN_IF_ERROR(state_->CheckHolds(planned.state));
+  const RunnerSite site{*executable_, binder_, arena_->data(), *state_};
   if (device.is_host()) {
     ASHLAR_ASSIGN_OR_RETURN(runner_, MakeHostRunner(site));
   } else {

@@ -13,17 +13,21 @@
 #include "runtime/session/executable.h"
 #include "runtime/session/run_listener.h"
 #include "runtime/session/runner.h"
+#include "runtime/session/state_memory.h"
 
 namespace ashlar {
 
 struct SessionOptions {
   // Bytes mapped behind the planned arena, for measuring whether a run leaves it.
   int64_t arena_slack = 0;
+  int64_t state_slack = 0;  // the same, behind the pool of states
   // On devices with streams: hand a run over as one recording instead of step by step.
   bool record = true;
   // An arena that other sessions of the executable use, too (see StartAfter); null: one of its own,
   // with the slack.
   std::shared_ptr<DeviceMemory> arena = nullptr;
+  // States that sessions of other plans use, too; null: those of this plan, as they are at first.
+  std::shared_ptr<StateMemory> state = nullptr;
 };
 
 // Not thread-safe itself; sessions of one executable may run side by side.
@@ -58,9 +62,18 @@ class Session {
   absl::Status StartAfter(Session& previous);
   absl::Status Wait();
 
+  // The states that the plan has, between runs: StateMemory::Read and Write.
+  absl::StatusOr<HostTensor> ReadState(absl::string_view name) const { return state_->Read(name); }
+  absl::Status WriteState(absl::string_view name, const HostTensor& value) {
+    return state_->Write(name, value);
+  }
+  const std::shared_ptr<StateMemory>& state() const { return state_; }
+
   const Executable& executable() const { return *executable_; }
   // Bytes of the device's memory that this session holds.
-  int64_t device_bytes() const { return arena_->bytes() + tensor_bytes(); }
+  int64_t device_bytes() const {
+    return arena_->bytes() + state_->memory().bytes() + tensor_bytes();
+  }
   // Of these, of the caller's tensors on the device. As much of the host's memory is staging.
   int64_t tensor_bytes() const { return runner_->tensor_bytes(); }
   // On devices with streams: why runs are handed over step by step although they should not.
@@ -80,6 +93,7 @@ class Session {
 
   std::shared_ptr<const Executable> executable_;
   std::shared_ptr<DeviceMemory> arena_;
+  std::shared_ptr<StateMemory> state_;
   Binder binder_;
   std::unique_ptr<Runner> runner_;
 };

@@ -9,9 +9,11 @@ namespace {
 
 class Resolver {
  public:
-  Resolver(const Executable& executable, void* arena, Binder& binder)
+  Resolver(const Executable& executable, const StepSite& site, Binder& binder)
       : weights_(static_cast<const char*>(executable.weights())),
-        arena_(static_cast<char*>(arena)),
+        arena_(static_cast<char*>(site.arena)),
+        states_(executable.planned().state),
+        memory_(site.state),
         binder_(binder) {}
 
   // Sets the pointer, or has it follow the caller's tensor. `Data` is const void or void.
@@ -25,6 +27,9 @@ class Resolver {
       case Pool::kWeights:  // nothing writes to them
         *slot = const_cast<char*>(weights_) + location->offset;
         break;
+      case Pool::kState:
+        *slot = memory_.Find(states_.entries[location->binding].name) + location->offset;
+        break;
       case Pool::kInput:
         binder_.Follow(Binder::Side::kInput, location->binding, location->offset, slot);
         break;
@@ -37,16 +42,18 @@ class Resolver {
  private:
   const char* const weights_;
   char* const arena_;
+  const StatePool& states_;
+  const StateMemory& memory_;
   Binder& binder_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<Step>> MakeSteps(const Executable& executable, void* arena,
-                                            Stream* stream, Binder& binder) {
+absl::StatusOr<std::vector<Step>> MakeSteps(const Executable& executable, const StepSite& site,
+                                            Binder& binder) {
   const PlannedGraph& planned = executable.planned();
   const Graph& graph = planned.graph;
-  Resolver resolver(executable, arena, binder);
+  Resolver resolver(executable, site, binder);
   std::vector<Step> steps(planned.schedule.order.size());
   for (size_t position = 0; position < steps.size(); ++position) {
     const int index = planned.schedule.order[position];
@@ -74,7 +81,7 @@ absl::StatusOr<std::vector<Step>> MakeSteps(const Executable& executable, void* 
     }
     void* workspace = nullptr;
     resolver.Resolve(planned.LocateWorkspace(index), &workspace);
-    step.args = {step.inputs, absl::MakeSpan(step.outputs), workspace, stream};
+    step.args = {step.inputs, absl::MakeSpan(step.outputs), workspace, site.stream};
   }
   return steps;
 }

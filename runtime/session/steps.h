@@ -9,6 +9,7 @@
 #include "runtime/device/kernel.h"
 #include "runtime/session/binder.h"
 #include "runtime/session/executable.h"
+#include "runtime/session/state_memory.h"
 
 namespace ashlar {
 
@@ -24,10 +25,17 @@ struct Step {
   }
 };
 
-// By position in the order. `binder` follows the pointers to the caller's tensors; `stream` is null
-// on the host. A moved vector of steps stays valid.
-absl::StatusOr<std::vector<Step>> MakeSteps(const Executable& executable, void* arena,
-                                            Stream* stream, Binder& binder);
+// What the steps of a session work on.
+struct StepSite {
+  void* arena = nullptr;
+  Stream* stream = nullptr;  // null on the host
+  const StateMemory& state;
+};
+
+// By position in the order. `binder` follows the pointers to the caller's tensors. A moved vector
+// of steps stays valid.
+absl::StatusOr<std::vector<Step>> MakeSteps(const Executable& executable, const StepSite& site,
+                                            Binder& binder);
 
 }  // namespace ashlar
 

@@ -65,7 +65,8 @@ absl::Status StreamRunner::Prepare(const RunnerSite& site) {
   ASHLAR_ASSIGN_OR_RETURN(stream_, device.NewStream());
   if (options_.shares_arena) ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(kStepsDone + 1));
   binder_.CopyTo(tensors_->data());
-  ASHLAR_ASSIGN_OR_RETURN(steps_, MakeSteps(site.executable, site.arena, stream_.get(), binder_));
+  ASHLAR_ASSIGN_OR_RETURN(
+      steps_, MakeSteps(site.executable, {site.arena, stream_.get(), site.state}, binder_));
   return absl::OkStatus();
 }
 

@@ -92,6 +92,10 @@ class Places {
     const std::optional<Location> location = planned_.Locate(var);
     if (!location.has_value()) return 0;
     if (location->pool == Pool::kArena) return InArena(location->offset);
+    if (location->pool == Pool::kState) {
+      return reinterpret_cast<int64_t>(record_.state) + location->offset +
+             planned_.state.entries[location->binding].offset;
+    }
     if (location->pool != Pool::kWeights) return 0;
     return reinterpret_cast<int64_t>(record_.weights) + location->offset;
   }
@@ -371,6 +375,11 @@ Json MemoryReport(const PlannedGraph& planned, const std::optional<Measurement>&
     return json;
   };
   const Measurement* m = measured.has_value() ? &*measured : nullptr;
+  Json pools = {{"arena", pool(plan.plan.arena, m ? &m->arena : nullptr)},
+                {"weights", pool(planned.weights.bytes, m ? &m->weights : nullptr)}};
+  if (planned.state.bytes > 0) pools["state"] = pool(planned.state.bytes, m ? &m->state : nullptr);
+  pools["input"] = pool(planned.input_bytes(), m ? &m->input : nullptr);
+  pools["output"] = pool(planned.output_bytes(), m ? &m->output : nullptr);
   return {{"arena_bytes", plan.plan.arena},
           {"lower_bound_bytes", plan.lower_bound},
           {"proof", std::string(memory::ProofName(plan.proof))},
@@ -378,11 +387,7 @@ Json MemoryReport(const PlannedGraph& planned, const std::optional<Measurement>&
           {"scheduler", std::string(Name(planned.means.order))},
           {"bottleneck_step", plan.bottleneck_step},
           {"bottleneck_operator", bottleneck < 0 ? "" : graph.node(bottleneck).name},
-          {"pools",
-           {{"arena", pool(plan.plan.arena, m ? &m->arena : nullptr)},
-            {"weights", pool(planned.weights.bytes, m ? &m->weights : nullptr)},
-            {"input", pool(planned.input_bytes(), m ? &m->input : nullptr)},
-            {"output", pool(planned.output_bytes(), m ? &m->output : nullptr)}}},
+          {"pools", pools},
           {"chunks", chunks}};
 }
 

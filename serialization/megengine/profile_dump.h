@@ -20,8 +20,9 @@ struct ProfileRecord {
   std::vector<StepTime> steps;  // by position in the order, seconds from one origin
   // The same on the host's clock, where it is not the device's: when work was handed over.
   std::vector<StepTime> host_steps;
-  const void* arena = nullptr;  // where the session's arena and the weights lay: dev_ptr
+  const void* arena = nullptr;  // where the session's arena, weights and states lay: dev_ptr
   const void* weights = nullptr;
+  const void* state = nullptr;
   std::optional<Measurement> measured;  // for memory_report's "actual"
 };
 

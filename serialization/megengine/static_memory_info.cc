@@ -54,6 +54,13 @@ Json StaticMemoryInfo(const PlannedGraph& planned) {
         Chunk(chunks.size(), "weight_mem", 0, static_cast<int64_t>(order.size()), begin,
               begin + entry.bytes, -1);
   }
+  // States lie behind the weights.
+  for (const StateEntry& entry : planned.state.entries) {
+    const int64_t begin = planned.plan.plan.arena + planned.weights.bytes + entry.offset;
+    chunks[absl::StrCat(chunks.size())] =
+        Chunk(chunks.size(), "weight_mem", 0, static_cast<int64_t>(order.size()), begin,
+              begin + entry.type.bytes(), -1);
+  }
   for (size_t step = 0; step < order.size(); ++step) {
     const std::string id = absl::StrCat(step);
     steps[id] = {{"id", id}, {"name", planned.graph.node(order[step]).name}};

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/status.h"
+#include "opr/shared_device_tensor.h"
 #include "opr/table.h"
 #include "serialization/limits.h"
 #include "serialization/native/format.h"
@@ -155,7 +156,9 @@ class GraphReader {
     return type;
   }
 
-  absl::StatusOr<OperatorPtr> ReadConstant(const fbs::Extent& extent, const TensorType& type) {
+  // A constant, or the first value of a state.
+  absl::StatusOr<OperatorPtr> ReadValue(const fbs::Extent& extent, const TensorType& type,
+                                        bool state) {
     const uint64_t offset = extent.offset(), bytes = extent.bytes();
     const uint64_t expected = type.shape.num_elements() * SizeOf(type.dtype);
     if (bytes != expected) {
@@ -167,14 +170,16 @@ class GraphReader {
                     ", expected inside the weights section of ", weights_.size(),
                     " bytes at a multiple of ", kWeightAlignment);
     }
-    return Operators().MakeConstant(
-        HostTensor::Borrow(type.dtype, type.shape, owner_, weights_.data() + offset));
+    HostTensor value = HostTensor::Borrow(type.dtype, type.shape, owner_, weights_.data() + offset);
+    return state ? Operators().MakeState(std::move(value))
+                 : Operators().MakeConstant(std::move(value));
   }
 
   absl::StatusOr<OperatorPtr> ReadOperator(const fbs::Node& node, const TensorType& first_output) {
     OperatorPtr op;
     if (node.value() != nullptr) {
-      ASHLAR_ASSIGN_OR_RETURN(op, ReadConstant(*node.value(), first_output));
+      const bool state = View(*node.type()) == SharedDeviceTensor::kType;
+      ASHLAR_ASSIGN_OR_RETURN(op, ReadValue(*node.value(), first_output, state));
       if (View(*node.type()) != op->type() || Count(node.params()) != 0) {
         return Reject("has a value, which only ", op->type(), " has, without parameters");
       }

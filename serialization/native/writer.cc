@@ -129,6 +129,9 @@ Offset<fbs::Node> EncodeNode(FlatBufferBuilder& builder, const Graph& graph,
   for (int input : node.inputs) inputs.push_back(indices[input]);
   fbs::Extent value;
   const HostTensor* constant = node.constant.get();
+  std::vector<HostTensor> first;  // of a state, whose bytes the operator keeps
+  if (node.op->role() == Role::kState) first = node.op->Evaluate({}).value_or(std::move(first));
+  if (!first.empty()) constant = &first[0];
   const bool stored = constant != nullptr && constant->has_data();
   uint64_t checksum = 0;
   if (stored) {

@@ -26,6 +26,8 @@ template <>
 void AddCases<ImmutableTensor>(Cases&) {}
 template <>
 void AddCases<InputCallback>(Cases&) {}
+template <>
+void AddCases<SharedDeviceTensor>(Cases&) {}
 
 double ToleranceOf(DType dtype) {
   return dtype == DType::kFloat16 ? 2e-3 : dtype == DType::kBFloat16 ? 1.6e-2 : 2e-5;

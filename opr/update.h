@@ -1,0 +1,117 @@
+// Updates: a state changed in place by what a step of training says. SgdUpdate and AdamUpdate are
+// the formulas of torch.optim.SGD, Adam and AdamW; AddUpdate is MegEngine's operator.
+#ifndef ASHLAR_OPR_UPDATE_H_
+#define ASHLAR_OPR_UPDATE_H_
+
+#include "opr/base.h"
+
+namespace ashlar {
+
+// Output i is tensor i of StateInputs() after the update. Where that is a state
+// (Role::kState) the output is its storage; elsewhere it may overwrite it.
+class UpdateOperator : public Operator {
+ public:
+  Aliasing aliasing(const Site& site) const override;
+  int64_t Computation(const Site& site) const override;
+  // By output, the input that it is a later version of.
+  virtual std::vector<int> StateInputs() const = 0;
+
+ protected:
+  virtual int64_t OperationsOfElement() const = 0;
+  // `names` by input. Input 0 is Float32 and not empty; all others have its type, but for those
+  // from `first_scalar` to `last_scalar`, which hold one element.
+  absl::StatusOr<std::vector<TensorType>> InferUpdate(absl::Span<const InputInfo> inputs,
+                                                      absl::Span<const char* const> names,
+                                                      int first_scalar, int last_scalar) const;
+};
+
+struct SgdUpdateParam {
+  double momentum = 0;
+  double weight_decay = 0;
+  bool nesterov = false;
+
+  template <typename V>
+  void Visit(V& v) {
+    v("momentum", momentum);
+    v("weight_decay", weight_decay);
+    v("nesterov", nesterov);
+  }
+};
+
+// d = gradient + weight_decay * weight; v = momentum * v + d; weight -= rate * v, or with
+// Nesterov's momentum rate * (d + momentum * v). Inputs: weight, gradient, rate {1}, and with
+// momentum v. Outputs: weight, and v.
+class SgdUpdate final : public OperatorWithParam<SgdUpdateParam, UpdateOperator> {
+ public:
+  static constexpr int kWeight = 0, kGradient = 1, kRate = 2, kVelocity = 3;
+  ASHLAR_OPERATOR("SgdUpdate", "sgd_update")
+  bool has_velocity() const { return param().momentum != 0; }
+  std::vector<int> StateInputs() const override;
+
+ protected:
+  int64_t OperationsOfElement() const override { return has_velocity() ? 6 : 4; }
+};
+
+struct AdamUpdateParam {
+  double beta1 = 0.9, beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  bool decoupled = false;  // AdamW: the decay is of the weight and not of the gradient
+
+  template <typename V>
+  void Visit(V& v) {
+    v("beta1", beta1);
+    v("beta2", beta2);
+    v("epsilon", epsilon);
+    v("weight_decay", weight_decay);
+    v("decoupled", decoupled);
+  }
+};
+
+// What a step of Adam multiplies by, worked out once a step.
+struct AdamFactors {
+  double decay = 1;       // of the weight, where it is decoupled
+  double step_size = 0;   // rate / (1 - beta1^step)
+  double root_scale = 1;  // 1 / sqrt(1 - beta2^step)
+};
+AdamFactors FactorsOf(const AdamUpdateParam& param, double rate, int64_t step);
+
+// d = gradient + weight_decay * weight, or with decoupled decay weight *= 1 - rate * weight_decay
+// and d = gradient; mean = beta1 mean + (1 - beta1) d; square = beta2 square + (1 - beta2) d^2;
+// weight -= step_size * mean / (sqrt(square) * root_scale + epsilon). Inputs: weight, gradient,
+// rate {1}, step {1} (Int64, 1 at the first), mean, square. Outputs: weight, mean, square.
+class AdamUpdate final : public OperatorWithParam<AdamUpdateParam, UpdateOperator> {
+ public:
+  static constexpr int kWeight = 0, kGradient = 1, kRate = 2, kStep = 3, kMean = 4, kSquare = 5;
+  ASHLAR_OPERATOR("AdamUpdate", "adam_update")
+  std::vector<int> StateInputs() const override { return {kWeight, kMean, kSquare}; }
+
+ protected:
+  int64_t OperationsOfElement() const override { return 14; }
+};
+
+struct AddUpdateParam {
+  double alpha = 1, beta = 1, bias = 0;
+
+  template <typename V>
+  void Visit(V& v) {
+    v("alpha", alpha);
+    v("beta", beta);
+    v("bias", bias);
+  }
+};
+
+// alpha * dest + beta * delta + bias. Inputs: dest, and delta of the same type. Output: dest.
+class AddUpdate final : public OperatorWithParam<AddUpdateParam, UpdateOperator> {
+ public:
+  static constexpr int kDest = 0, kDelta = 1;
+  ASHLAR_OPERATOR("AddUpdate", "add_update")
+  std::vector<int> StateInputs() const override { return {kDest}; }
+
+ protected:
+  int64_t OperationsOfElement() const override { return 4; }
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_UPDATE_H_

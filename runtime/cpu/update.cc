@@ -1,0 +1,151 @@
+// Updates of states: pointwise, element i of a state from element i of all inputs.
+#include "opr/update.h"
+
+#include <cmath>
+
+#include "runtime/cpu/isa.h"
+#include "runtime/cpu/kernels.h"
+#include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/parallel.h"
+
+namespace ashlar::cpu {
+namespace {
+
+const float* In(const KernelArgs& args, int input) {
+  return static_cast<const float*>(args.inputs[static_cast<size_t>(input)]);
+}
+
+float* Out(const KernelArgs& args, int output) {
+  return static_cast<float*>(args.outputs[static_cast<size_t>(output)]);
+}
+
+// Elements [begin, end) of states that may be their inputs. All are of one length.
+struct SgdStep {
+  const float *weight, *gradient, *velocity;
+  float *new_weight, *new_velocity;
+  float rate, momentum, decay;
+  bool nesterov;
+};
+
+void StepSgd(const SgdStep& s, int64_t begin, int64_t end) {
+  if (s.velocity == nullptr) {
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) {
+      s.new_weight[i] = s.weight[i] - s.rate * (s.gradient[i] + s.decay * s.weight[i]);
+    }
+    return;
+  }
+  const float of_gradient = s.nesterov ? 1 : 0, of_velocity = s.nesterov ? s.momentum : 1;
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    const float d = s.gradient[i] + s.decay * s.weight[i];
+    const float velocity = s.momentum * s.velocity[i] + d;
+    s.new_velocity[i] = velocity;
+    s.new_weight[i] = s.weight[i] - s.rate * (of_gradient * d + of_velocity * velocity);
+  }
+}
+
+struct AdamStep {
+  const float *weight, *gradient, *mean, *square;
+  float *new_weight, *new_mean, *new_square;
+  float keep_mean, keep_square, epsilon, decay;  // of the gradient
+  float weight_factor, step_size, root_scale;
+};
+
+void StepAdam(const AdamStep& s, int64_t begin, int64_t end) {
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    const float d = s.gradient[i] + s.decay * s.weight[i];
+    const float mean = s.keep_mean * s.mean[i] + (1 - s.keep_mean) * d;
+    const float square = s.keep_square * s.square[i] + (1 - s.keep_square) * d * d;
+    s.new_mean[i] = mean;
+    s.new_square[i] = square;
+    s.new_weight[i] = s.weight[i] * s.weight_factor -
+                      s.step_size * mean / (std::sqrt(square) * s.root_scale + s.epsilon);
+  }
+}
+
+struct AddStep {
+  const float *dest, *delta;
+  float* sum;
+  float alpha, beta, bias;
+};
+
+void StepAdd(const AddStep& s, int64_t begin, int64_t end) {
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    s.sum[i] = s.alpha * s.dest[i] + s.beta * s.delta[i] + s.bias;
+  }
+}
+
+// A kernel that makes its step of the arguments of a run, and takes it in ranges of elements.
+template <auto kStep, typename Make>
+KernelList Updating(const KernelRequest& request, const char* name, const Make& make) {
+  const int64_t elements = request.inputs[0].shape.num_elements();
+  const int threads = request.threads;
+  const auto step = Versions<kStep>::For(request.processor.isa);
+  return OnlyKernel(absl::StrCat(name, ":", Name(request.processor.isa)),
+                    [=](const KernelArgs& args) {
+                      const auto made = make(args);
+                      ParallelFor(threads, elements, kElementsPerThread,
+                                  [&](int64_t begin, int64_t end) { step(made, begin, end); });
+                    });
+}
+
+absl::StatusOr<KernelList> MakeSgdUpdate(const SgdUpdate& op, const KernelRequest& request) {
+  const SgdUpdateParam p = op.param();
+  const bool moves = op.has_velocity();
+  return Updating<StepSgd>(request, "sgd_update", [=](const KernelArgs& args) {
+    return SgdStep{In(args, SgdUpdate::kWeight),
+                   In(args, SgdUpdate::kGradient),
+                   moves ? In(args, SgdUpdate::kVelocity) : nullptr,
+                   Out(args, 0),
+                   moves ? Out(args, 1) : nullptr,
+                   *In(args, SgdUpdate::kRate),
+                   static_cast<float>(p.momentum),
+                   static_cast<float>(p.weight_decay),
+                   p.nesterov};
+  });
+}
+
+absl::StatusOr<KernelList> MakeAdamUpdate(const AdamUpdate& op, const KernelRequest& request) {
+  const AdamUpdateParam p = op.param();
+  return Updating<StepAdam>(request, "adam_update", [=](const KernelArgs& args) {
+    const AdamFactors factors =
+        FactorsOf(p, *In(args, AdamUpdate::kRate),
+                  *static_cast<const int64_t*>(args.inputs[AdamUpdate::kStep]));
+    return AdamStep{In(args, AdamUpdate::kWeight),
+                    In(args, AdamUpdate::kGradient),
+                    In(args, AdamUpdate::kMean),
+                    In(args, AdamUpdate::kSquare),
+                    Out(args, 0),
+                    Out(args, 1),
+                    Out(args, 2),
+                    static_cast<float>(p.beta1),
+                    static_cast<float>(p.beta2),
+                    static_cast<float>(p.epsilon),
+                    static_cast<float>(p.decoupled ? 0 : p.weight_decay),
+                    static_cast<float>(factors.decay),
+                    static_cast<float>(factors.step_size),
+                    static_cast<float>(factors.root_scale)};
+  });
+}
+
+absl::StatusOr<KernelList> MakeAddUpdate(const AddUpdate& op, const KernelRequest& request) {
+  const AddUpdateParam p = op.param();
+  return Updating<StepAdd>(request, "add_update", [=](const KernelArgs& args) {
+    return AddStep{
+        In(args, AddUpdate::kDest),  In(args, AddUpdate::kDelta), Out(args, 0),
+        static_cast<float>(p.alpha), static_cast<float>(p.beta),  static_cast<float>(p.bias)};
+  });
+}
+
+}  // namespace
+
+void RegisterUpdateKernels(KernelRegistry& registry) {
+  registry.Register<SgdUpdate>(MakeSgdUpdate, {DType::kFloat32});
+  registry.Register<AdamUpdate>(MakeAdamUpdate, {DType::kFloat32, DType::kInt64});
+  registry.Register<AddUpdate>(MakeAddUpdate, {DType::kFloat32});
+}
+
+}  // namespace ashlar::cpu

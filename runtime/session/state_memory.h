@@ -1,0 +1,49 @@
+// The states of a session in memory: the pool that a plan has of them. Sessions of several plans,
+// such as that of a training step and that of an evaluation, may share one.
+#ifndef ASHLAR_RUNTIME_SESSION_STATE_MEMORY_H_
+#define ASHLAR_RUNTIME_SESSION_STATE_MEMORY_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "runtime/plan/planned_graph.h"
+
+namespace ashlar {
+
+class StateMemory {
+ public:
+  // The pool of a plan, each state with its first value. `slack` bytes behind it are for measuring
+  // whether a run leaves it.
+  static absl::StatusOr<std::shared_ptr<StateMemory>> Create(const PlannedGraph& planned,
+                                                             int64_t slack = 0);
+
+  const StatePool& pool() const { return pool_; }
+  DeviceMemory& memory() { return *memory_; }
+  // InvalidArgument unless each of these is here, of the same type.
+  absl::Status CheckHolds(const StatePool& states) const;
+  // Where a state lies; null where there is none of that name.
+  char* Find(absl::string_view name) const;
+
+  // Row-major. No run may be under way. NotFound where there is no such state; Write refuses other
+  // types as InvalidArgument.
+  absl::StatusOr<HostTensor> Read(absl::string_view name) const;
+  absl::Status Write(absl::string_view name, const HostTensor& value);
+
+ private:
+  StateMemory(Device& device, StatePool pool) : device_(device), pool_(std::move(pool)) {}
+  absl::StatusOr<const StateEntry*> Entry(absl::string_view name) const;
+  char* At(const StateEntry& entry) const {
+    return static_cast<char*>(memory_->data()) + entry.offset;
+  }
+
+  Device& device_;
+  const StatePool pool_;
+  std::unique_ptr<DeviceMemory> memory_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_SESSION_STATE_MEMORY_H_
