@@ -35,6 +35,11 @@ constexpr CommandRow kCommands[] = {
      "  ashlar verify resnet50.ash\n"
      "  ashlar verify resnet50.ash --threads 2 --json=verify.json",
      MakeVerifyCommand},
+    {"train", "Train a model on images with labels, in a planned memory",
+     "  ashlar train net.ash --data digits.npz --epochs 5 --batch 32 --lr 0.05 -o trained.ash\n"
+     "  ashlar train resnet18.onnx --data photos/ --classes 12 --freeze '^(?!fc)' -o mine.ash\n"
+     "  ashlar train net.ash --data d.npz --checkpoint c.ash --resume -o trained.ash",
+     MakeTrainCommand},
     {"compare", "Compare outputs with a file, the host reference, another plan or another model",
      "  ashlar compare resnet50.ash --ref prob.npz\n"
      "  ashlar compare resnet50.ash --passes-b none --inplace-b off\n"

@@ -29,6 +29,7 @@
 #include "tools/shared_arena.h"
 #include "tools/table.h"
 #include "tools/tile_info.h"
+#include "tools/training_flags.h"
 #include "viewer/plan_document.h"
 #include "viewer/plan_page.h"
 
@@ -64,6 +65,7 @@ class PlanCommand final : public Command {
                  "one arena for several models that never run at once: the largest of theirs")
         ->option_text(" ")
         ->group("Planning");
+    AddTrainFlag(app, training_);
     AddPlanningFlags(app, planning_);
     AddParsed(app, "--capacity", capacity_, ParseSize, "SIZE",
               "stop at the first plan that fits; exit 3 if none does")
@@ -147,7 +149,7 @@ class PlanCommand final : public Command {
   // The curve is made of many plans; what is about one of them is not for it.
   absl::Status CheckFrontierOptions() const {
     for (const char* option : {"--tile", "--memory-budget", "--total-budget", "--tile-info",
-                               "--capacity", "--compare", "--workspace", "--format"}) {
+                               "--capacity", "--compare", "--workspace", "--format", "--train"}) {
       if (app_->count(option) == 0) continue;
       return UsageError(absl::StrCat(option, " is about one plan, and --frontier shows many"));
     }
@@ -159,7 +161,7 @@ class PlanCommand final : public Command {
 
   absl::Status CheckDiffOptions() const {
     for (const char* option : {"--tile-info", "--capacity", "--compare", "--workspace", "--format",
-                               "--frontier", "--buffers"}) {
+                               "--frontier", "--buffers", "--train"}) {
       if (app_->count(option) == 0) continue;
       return UsageError(absl::StrCat(option, " is about one plan, and --diff compares two"));
     }
@@ -249,6 +251,7 @@ class PlanCommand final : public Command {
 
   absl::Status PlanModel(Console& console) {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
     const int first_added_id = model.graph.next_id();
     // Whether a smaller budget would do only a search tells.
     if (planning_.memory_budget > 0) model.packed.reset();
@@ -447,6 +450,7 @@ class PlanCommand final : public Command {
                          {"weights", pool(planned.weights.bytes)},
                          {"input", pool(planned.input_bytes())},
                          {"output", pool(planned.output_bytes())}};
+    if (planned.state.bytes > 0) document["pools"]["state"] = pool(planned.state.bytes);
     const bool runs = peak.bottleneck_node >= 0;
     document["arena"] = {
         {"lower_bound_bytes", r.lower_bound},
@@ -546,6 +550,7 @@ class PlanCommand final : public Command {
   ModelFlags model_;
   ExecutionFlags execution_;
   PlanningFlags planning_;
+  TrainingFlags training_;
   WorkspaceSource workspace_ = WorkspaceSource::kKernel;
   int64_t capacity_ = 0;
   bool frontier_ = false, buffers_ = false, share_arena_ = false;

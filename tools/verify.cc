@@ -15,6 +15,7 @@
 #include "tools/record_use.h"
 #include "tools/request.h"
 #include "tools/table.h"
+#include "tools/training_flags.h"
 
 namespace ashlar {
 namespace {
@@ -30,6 +31,7 @@ class VerifyCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
+    AddTrainFlag(app, training_);
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
     AddNumber(app, "--runs", measure_.runs, 2, 1 << 20,
@@ -46,8 +48,10 @@ class VerifyCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
+    ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
+    if (training_.train) SetStepInputs(inputs);
     ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
     request.checks.understate_bytes = understate_;
     measure_.done_with = LettingGoOf(model);
@@ -70,6 +74,7 @@ class VerifyCommand final : public Command {
     model = Model();
     measure_.done_with = nullptr;
     ASHLAR_ASSIGN_OR_RETURN(model, LoadModel(model_, console, WeightsUse::kNone));
+    ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
     ASHLAR_ASSIGN_OR_RETURN(
         measurement.overruns,
         CheckGuards(std::move(model.graph), request, measurement.inputs, LettingGoOf(model)));
@@ -85,8 +90,9 @@ class VerifyCommand final : public Command {
   }
 
   absl::Status Show(const Measurement& m, Console& console) const {
-    const NamedPool pools[] = {
-        {"arena", &m.arena}, {"weights", &m.weights}, {"input", &m.input}, {"output", &m.output}};
+    std::vector<NamedPool> pools = {{"arena", &m.arena}, {"weights", &m.weights}};
+    if (m.state.planned_bytes > 0) pools.push_back({"state", &m.state});
+    pools.insert(pools.end(), {{"input", &m.input}, {"output", &m.output}});
     Table table(
         {"pool", ">planned", ">actual", ">planned bytes", ">actual bytes", "", "measured by"});
     Json document = console.Document(execution_.device, execution_.threads);
@@ -180,6 +186,7 @@ class VerifyCommand final : public Command {
   InputFlags inputs_;
   ExecutionFlags execution_;
   PlanningFlags planning_;
+  TrainingFlags training_;
   MeasureOptions measure_;
   int64_t understate_ = 0;
 };

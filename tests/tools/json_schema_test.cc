@@ -7,7 +7,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "serialization/npz.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/status.h"
 #include "tools/command.h"
 
 namespace ashlar::testing {
@@ -23,6 +25,9 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
   ASSERT_EQ(Ashlar("profile model.ash --dump run.json --passes none -q").exit_code, 0);
   ASSERT_EQ(Ashlar("convert model.ash -o packed.ash --pack").exit_code, 0);
   ASSERT_EQ(Ashlar("run model.ash --seed 1 -o other.npz").exit_code, 0);
+  ASSERT_TRUE(IsOk(WriteNpz({{"images", HostTensor::Zeros(DType::kUint8, {4, 3, 16, 16})},
+                             {"labels", HostTensor::Zeros(DType::kInt32, {4})}},
+                            Path("data.npz"))));
   const struct {
     const char* arguments;
     int exit_code = 0;
@@ -46,6 +51,9 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
       {"plan model.ash --frontier"},
       {"plan model.ash model.ash --share-arena"},
       {"verify model.ash"},
+      {"verify model.ash --train"},
+      {"plan model.ash --train --optimizer adam"},
+      {"train model.ash --data data.npz --validate data.npz -o trained.ash"},
       {"verify model.ash --understate 64", 4},
       {"compare model.ash --layers all"},
       {"compare model.ash --ref other.npz", 5},

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <set>
 
+#include "opr/elemwise.h"
 #include "opr/elemwise_chain.h"
 #include "opr/matrix_mul_bias.h"
+#include "opr/update.h"
 #include "serialization/native/reader.h"
 #include "serialization/native/writer.h"
 #include "tests/cases/case_graph.h"
@@ -43,6 +45,16 @@ Graph MadeByPasses() {
   return std::move(maker).Build();
 }
 
+// A state with its first value, and an update of it.
+Graph WithState() {
+  GraphMaker maker;
+  const int x = maker.Input("x", {4});
+  const int w = maker.Add(Operators().MakeState(Ones({4})), {}, "w");
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kMul}, {x, w}));
+  maker.Add<AddUpdate>({1, 1, 0}, {w, x});
+  return std::move(maker).Build();
+}
+
 // Every operator with each of the parameters that its cases have.
 TEST(NativeRoundTrip, KeepsEveryOperator) {
   TempDir dir;
@@ -56,6 +68,7 @@ TEST(NativeRoundTrip, KeepsEveryOperator) {
         ASSERT_TRUE(IsOk(WriteModel(whole.graph, dir / "m.ash")));
         ExpectSameGraph(whole.graph, Value(ReadModel(dir / "m.ash")));
       });
+  types.insert("SharedDeviceTensor");  // WithState
   for (const auto& [name, graph] : testing::SampleGraphs()) {
     for (const OperatorNode& node : graph.nodes()) types.insert(std::string(node.op->type()));
   }
@@ -74,6 +87,21 @@ TEST(NativeRoundTrip, KeepsEverySampleGraph) {
   const Graph made = MadeByPasses();
   ASSERT_TRUE(IsOk(WriteModel(made, dir / "m.ash")));
   ExpectSameGraph(made, Value(ReadModel(dir / "m.ash")));
+}
+
+TEST(NativeRoundTrip, KeepsTheFirstValueOfAState) {
+  TempDir dir;
+  const Graph graph = WithState();
+  ASSERT_TRUE(IsOk(WriteModel(graph, dir / "m.ash")));
+  ModelFile file;
+  const Graph read = Value(ReadModel(dir / "m.ash", &file));
+  ExpectSameGraph(graph, read);
+  EXPECT_TRUE(IsOk(CheckWeights(file)));
+  for (const OperatorNode& node : read.nodes()) {
+    if (node.op->role() != Role::kState) continue;
+    const HostTensor first = Value(node.op->Evaluate({}))[0];
+    for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(first.At(i), 1);
+  }
 }
 
 TEST(NativeRoundTrip, KeepsEveryField) {

@@ -96,6 +96,21 @@ ProcessResult CommandTest::AshlarInterrupted(const std::string& arguments, int d
   return ResultOf(status);
 }
 
+bool CommandTest::AshlarKilled(const std::string& arguments, double seconds) {
+  const std::string command = "cd '" + folder_ + "' && exec env ASHLAR_KERNELS=kernels.json '" +
+                              ASHLAR_COMMAND + "' " + arguments + " >/dev/null 2>&1 </dev/null";
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  usleep(static_cast<useconds_t>(seconds * 1e6));
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status);
+}
+
 ProcessResult CommandTest::ResultOf(int status) {
   ProcessResult result;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

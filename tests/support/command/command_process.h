@@ -45,6 +45,8 @@ class CommandTest : public ::testing::Test {
   // Runs `ashlar ARGUMENTS` and sends it SIGINT once it has had a handler for so long, or has had
   // none for a minute.
   static ProcessResult AshlarInterrupted(const std::string& arguments, int delay_ms);
+  // Runs it and kills it (SIGKILL) after that long. Whether it was still running then.
+  static bool AshlarKilled(const std::string& arguments, double seconds);
   static std::string Path(const std::string& name);
   static std::string Read(const std::string& name);
   static void Write(const std::string& name, const std::string& text);

@@ -1,0 +1,246 @@
+// ashlar train: what users see, and that a training that was killed goes on as if it had not been.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <random>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "serialization/native/writer.h"
+#include "tests/support/command/command_process.h"
+#include "tests/support/command/digits.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Seeded pictures of 8 x 8 whose class is where they are bright, and a net that can learn it.
+class TrainCommandTest : public CommandTest {
+ protected:
+  static constexpr int64_t kCount = 100;
+
+  static void SetUpTestSuite() {
+    CommandTest::SetUpTestSuite();
+    for (const char* kind : {"bn", "plain"}) {
+      ASSERT_TRUE(IsOk(WriteModel(DigitsNet(kind, nullptr, 4), Path(absl::StrCat(kind, ".ash")))));
+    }
+    ASSERT_TRUE(IsOk(WriteNpz(Spots(1), Path("data.npz"))));
+    ASSERT_TRUE(IsOk(WriteNpz(Spots(2), Path("more.npz"))));
+  }
+
+  static NamedTensors Spots(int seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    HostTensor images = HostTensor::Zeros(DType::kUint8, {kCount, 8, 8});
+    HostTensor labels = HostTensor::Zeros(DType::kInt64, {kCount});
+    for (int64_t i = 0; i < kCount; ++i) {
+      const int64_t label = static_cast<int64_t>(random() % 8);
+      for (int64_t p = 0; p < 64; ++p) {
+        images.Set(i * 64 + p, static_cast<double>(random() % 60 + (p / 8 == label ? 150 : 0)));
+      }
+      labels.Set(i, static_cast<double>(label));
+    }
+    return {{"images", std::move(images)}, {"labels", std::move(labels)}};
+  }
+
+  // The column `loss` of a log.
+  static std::vector<std::string> Losses(const std::string& log) {
+    std::vector<std::string> losses;
+    for (absl::string_view line : absl::StrSplit(Read(log), '\n', absl::SkipEmpty())) {
+      const std::vector<std::string> cells = absl::StrSplit(line, ',');
+      EXPECT_EQ(cells.size(), 4u) << line;
+      losses.push_back(cells[2]);
+    }
+    return losses;
+  }
+
+  // The options of all trainings that are compared.
+  static std::string Train(const std::string& kind, const std::string& rest) {
+    return absl::StrCat("train ", kind, ".ash --data data.npz --scale 0.004 --batch 8 --lr 0.05 ",
+                        rest);
+  }
+};
+
+TEST_F(TrainCommandTest, LearnsAndSaysHowItWent) {
+  const int epochs = kSanitized ? 1 : 4;
+  const ProcessResult result = Ashlar(Train(
+      "bn", absl::StrCat("--epochs ", epochs,
+                         " --validate more.npz --log loss.csv --curve loss.svg -o trained.ash "
+                         "--json=out.json")));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("state"));
+  EXPECT_THAT(result.out, HasSubstr("validation: "));
+  const nlohmann::json document = nlohmann::json::parse(Read("out.json"));
+  EXPECT_EQ(document["steps_per_epoch"], 12);  // 100 images in batches of 8: 4 are left out
+  EXPECT_EQ(document["epochs"].size(), static_cast<size_t>(epochs));
+  EXPECT_EQ(Losses("loss.csv").size(), static_cast<size_t>(12 * epochs + 1));
+  EXPECT_THAT(Read("loss.svg"), HasSubstr("</svg>"));
+  if (!kSanitized) {
+    EXPECT_LT(document["epochs"].back()["mean_loss"], document["epochs"][0]["mean_loss"]);
+    EXPECT_GE(document["epochs"].back()["validation"]["correct"], kCount / 2);
+  }
+  // For the batch of the file that it came from.
+  const ProcessResult inspected = Ashlar("inspect trained.ash --json");
+  ASSERT_EQ(inspected.exit_code, 0) << inspected.err;
+  EXPECT_EQ(inspected.Json()["inputs"][0]["shape"], nlohmann::json({4, 1, 8, 8}));
+}
+
+TEST_F(TrainCommandTest, TrainedModelsAreWrittenInBothFormats) {
+  for (const char* kind : {"bn", "plain"}) {
+    for (const char* ending : {"ash", "onnx"}) {
+      const ProcessResult result = Ashlar(Train(kind, absl::StrCat("-o t.", ending)));
+      ASSERT_EQ(result.exit_code, 0) << result.err;
+    }
+    const ProcessResult compared = Ashlar("compare t.ash t.onnx");
+    EXPECT_EQ(compared.exit_code, 0) << compared.out << compared.err;
+    const ProcessResult before = Ashlar(absl::StrCat("compare t.ash ", kind, ".ash"));
+    EXPECT_EQ(before.exit_code, 5) << "nothing was learned";
+  }
+}
+
+TEST_F(TrainCommandTest, EqualBitsWithEveryNumberOfThreads) {
+  for (const char* optimizer : {"sgd --nesterov", "adam", "adamw --weight-decay 0.01"}) {
+    std::vector<std::vector<std::string>> losses;
+    for (const int threads : {1, 2}) {
+      const ProcessResult result =
+          Ashlar(Train("bn", absl::StrCat("--optimizer ", optimizer, " --threads ", threads,
+                                          " --log l.csv -o t.ash")));
+      ASSERT_EQ(result.exit_code, 0) << result.err;
+      losses.push_back(Losses("l.csv"));
+    }
+    EXPECT_EQ(losses[0], losses[1]) << optimizer;
+  }
+}
+
+TEST_F(TrainCommandTest, GoesOnFromACheckpointToTheLastBit) {
+  const std::string schedule = "--schedule step:1:0.5 ";
+  ASSERT_EQ(Ashlar(Train("bn", schedule + "--epochs 2 --log whole.csv -o whole.ash")).exit_code, 0);
+  ASSERT_EQ(Ashlar(Train("bn", schedule + "--epochs 1 --checkpoint c.ash -o half.ash")).exit_code,
+            0);
+  const ProcessResult rest = Ashlar(Train(
+      "bn", schedule + "--epochs 2 --checkpoint c.ash --resume --log rest.csv -o rest.ash --json"));
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_EQ(rest.Json()["resumed_at_step"], 12);
+  EXPECT_EQ(Losses("whole.csv"), Losses("rest.csv"));
+  EXPECT_EQ(Read("whole.ash"), Read("rest.ash"));
+  // Not as part of another training.
+  const ProcessResult other = Ashlar(
+      Train("bn", schedule + "--epochs 2 --momentum 0.5 --checkpoint c.ash --resume -o rest.ash"));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("momentum=0.9"));
+  Write("c.ash", "no checkpoint");
+  EXPECT_EQ(
+      Ashlar(Train("bn", schedule + "--epochs 2 --checkpoint c.ash --resume -o r.ash")).exit_code,
+      6);
+}
+
+// Whenever it is killed, there is a whole checkpoint or none, and what follows is the same.
+TEST_F(TrainCommandTest, SurvivesBeingKilledAtAnyMoment) {
+  const std::string epochs = absl::StrCat("--epochs ", kSanitized ? 1 : 4, " ");
+  ASSERT_EQ(Ashlar(Train("bn", epochs + "--log whole.csv -o whole.ash")).exit_code, 0);
+  std::filesystem::remove(Path("k.ash"));
+  const std::string command =
+      Train("bn", epochs +
+                      "--checkpoint k.ash --checkpoint-every 1 --resume --log killed.csv "
+                      "-o killed.ash");
+  std::mt19937 random(7);
+  int killed = 0;
+  for (int i = 0; i < (kSanitized ? 2 : 8); ++i) {
+    const double seconds = 0.02 + static_cast<double>(random() % 1000) / (kSanitized ? 300 : 4000);
+    killed += AshlarKilled(command, seconds);
+  }
+  EXPECT_GT(killed, 0) << "it was faster each time";
+  const ProcessResult result = Ashlar(command);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(Losses("whole.csv"), Losses("killed.csv"));
+  EXPECT_EQ(Read("whole.ash"), Read("killed.ash"));
+}
+
+TEST_F(TrainCommandTest, AnInfiniteLossEndsWithAMessageAndKeepsTheCheckpoint) {
+  NamedTensors bad = Spots(1);
+  HostTensor images = HostTensor::Zeros(DType::kFloat32, {kCount, 8, 8});
+  images.Set(64 * 99 + 5, std::numeric_limits<double>::infinity());
+  bad[0].second = images;
+  ASSERT_TRUE(IsOk(WriteNpz(bad, Path("bad.npz"))));
+  ASSERT_EQ(Ashlar(Train("plain", "--checkpoint n.ash -o good.ash")).exit_code, 0);
+  const std::string before = Read("n.ash");
+  std::filesystem::remove(Path("t.ash"));
+  const ProcessResult result = Ashlar(
+      "train plain.ash --data bad.npz --batch 20 --checkpoint m.ash --checkpoint-every 1 -o t.ash");
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the loss is "));
+  EXPECT_THAT(result.err, HasSubstr("--lr"));
+  EXPECT_FALSE(std::filesystem::exists(Path("t.ash")));
+  EXPECT_EQ(Read("n.ash"), before);
+}
+
+TEST_F(TrainCommandTest, NewClassesAndFrozenLayers) {
+  const ProcessResult result =
+      Ashlar(Train("plain", "--classes 8 --freeze '^conv' --epochs 2 -o eight.ash --json"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.Json()["learning"]["tensors"], 2);
+  EXPECT_EQ(result.Json()["learning"]["elements"], 8 * 512 + 8);
+  EXPECT_EQ(Ashlar("inspect eight.ash --json").Json()["outputs"][0]["shape"],
+            nlohmann::json({4, 8}));
+}
+
+TEST_F(TrainCommandTest, AFolderForEachClass) {
+  for (const char* name : {"cats", "dogs"}) {
+    std::filesystem::create_directories(Path(absl::StrCat("photos/", name)));
+    for (int i = 0; i < 2; ++i) {
+      std::string picture = "P6 16 16 255\n";
+      for (int p = 0; p < 16 * 16 * 3; ++p) picture += static_cast<char>(p * (i + 3) % 251);
+      Write(absl::StrCat("photos/", name, "/", i, ".ppm"), picture);
+    }
+  }
+  const ProcessResult result =
+      Ashlar("train model.ash --data photos --batch 2 --classes 2 -o two.ash --json -q");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.Json()["data"]["classes"], nlohmann::json({"cats", "dogs"}));
+}
+
+TEST_F(TrainCommandTest, WhatDoesNotGoTogetherIsRefused) {
+  const struct {
+    const char* arguments;
+    int exit_code;
+    const char* message;
+  } cases[] = {
+      {"train bn.ash -o t.ash", 2, "--data"},
+      {"train bn.ash --data data.npz", 2, "--output"},
+      {"train bn.ash --data data.npz --batch 200 -o t.ash", 2, "fewer than the 200"},
+      {"train bn.ash --data data.npz --freeze . -o t.ash", 2, "nothing learns"},
+      {"train bn.ash --data data.npz --freeze '(' -o t.ash", 2, "no regular expression"},
+      {"train bn.ash --data data.npz --classes 4 -o t.ash", 6, "the model has 4 classes"},
+      {"train bn.ash --data bn.ash -o t.ash", 6, "bn.ash"},
+      {"train bn.ash --data data.npz --schedule often -o t.ash", 2, "no schedule"},
+      {"train bn.ash --data data.npz --resume -o t.ash", 2, "--checkpoint"},
+      {"train bn.ash --data data.npz --optimizer adam --nesterov -o t.ash", 2, "--nesterov"},
+      {"plan bn.ash --momentum 0.5", 2, "--train"},
+  };
+  for (const auto& test : cases) {
+    const ProcessResult result = Ashlar(test.arguments);
+    EXPECT_EQ(result.exit_code, test.exit_code) << test.arguments << "\n" << result.err;
+    EXPECT_THAT(result.err, HasSubstr(test.message)) << test.arguments;
+  }
+}
+
+TEST_F(TrainCommandTest, PlanAndVerifyShowAStep) {
+  const ProcessResult plan = Ashlar("plan bn.ash --train --batch 8 --json");
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  const int64_t state = plan.Json()["pools"]["state"]["planned_bytes"];
+  EXPECT_GE(state, 2 * 4 * (144 + 4608 + 5120 + 10));
+  const ProcessResult verify = Ashlar("verify bn.ash --train --batch 8 --json");
+  ASSERT_EQ(verify.exit_code, 0) << verify.err;
+  EXPECT_EQ(verify.Json()["pools"]["state"]["planned_bytes"], state);
+  EXPECT_EQ(verify.Json()["pools"]["state"]["actual_bytes"], state);
+  EXPECT_EQ(verify.Json()["heap"]["own_calls"], 0);
+}
+
+}  // namespace
+}  // namespace ashlar::testing

@@ -1,0 +1,169 @@
+// The reference run: two nets on 1,437 digits, 220 steps, against PyTorch's losses.
+#include "tests/support/command/digits.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "opr/table.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/measure/measure.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/status.h"
+#include "training/batch_order.h"
+#include "training/training_session.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr int64_t kBatch = 32, kStepsPerEpoch = 44, kEpochs = 5;
+
+class DigitsTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!HasSharedData(kDigits)) GTEST_SKIP() << SharedData(kDigits) << " is not there";
+    cpu::RegisterDevice();
+    digits_ = std::make_unique<Digits>();
+    train_ = digits_->Split("train_index");
+    test_ = digits_->Split("test_index");
+  }
+
+  double Rate() const { return GetParam() == "bn" ? 0.01 : 0.05; }
+
+  std::unique_ptr<TrainingSession> Open(int threads) const {
+    PlanRequest request;
+    request.wishes.threads = threads;
+    return Value(TrainingSession::Create(
+        Value(MakeTrainingGraph(DigitsNet(GetParam(), digits_.get(), kBatch), {})), request));
+  }
+
+  // Images and labels of these places of a split.
+  static void Fill(const NamedTensors& split, absl::Span<const int64_t> places,
+                   TrainingSession& session) {
+    constexpr int64_t kImage = 64;
+    for (size_t n = 0; n < places.size(); ++n) {
+      std::copy_n(split[0].second.data<float>().data() + places[n] * kImage, kImage,
+                  static_cast<float*>(session.images()) + static_cast<int64_t>(n) * kImage);
+      static_cast<int32_t*>(session.labels())[n] =
+          split[1].second.data<int32_t>()[static_cast<size_t>(places[n])];
+    }
+  }
+
+  std::vector<float> Losses(TrainingSession& session, int64_t steps) const {
+    std::vector<float> losses;
+    std::vector<int64_t> order;
+    for (int64_t step = 0; step < steps; ++step) {
+      if (step % kStepsPerEpoch == 0) {
+        order = OrderOfEpoch(train_[1].second.num_elements(), step / kStepsPerEpoch);
+      }
+      Fill(train_,
+           absl::MakeConstSpan(order).subspan(static_cast<size_t>(step % kStepsPerEpoch * kBatch),
+                                              static_cast<size_t>(kBatch)),
+           session);
+      losses.push_back(Value(session.Step(Rate())));
+    }
+    return losses;
+  }
+
+  int64_t RightOfTest(TrainingSession& session) const {
+    int64_t right = 0;
+    const int64_t count = test_[1].second.num_elements();
+    for (int64_t first = 0; first < count; first += kBatch) {
+      std::vector<int64_t> places(static_cast<size_t>(std::min(kBatch, count - first)));
+      std::iota(places.begin(), places.end(), first);
+      Fill(test_, places, session);
+      const HostTensor& logits = *Value(session.Evaluate());
+      for (size_t n = 0; n < places.size(); ++n) {
+        const float* const row = logits.data<float>().data() + n * 10;
+        const int64_t best = std::max_element(row, row + 10) - row;
+        right += best == test_[1].second.data<int32_t>()[static_cast<size_t>(places[n])];
+      }
+    }
+    return right;
+  }
+
+  std::unique_ptr<Digits> digits_;
+  NamedTensors train_, test_;
+};
+
+TEST_P(DigitsTest, LossesAndDigitsRecognisedAreThoseOfTheReference) {
+  const auto session = Open(2);
+  const int64_t steps = kSanitized ? 5 : kStepsPerEpoch * kEpochs;
+  const std::vector<float> losses = Losses(*session, steps);
+  const HostTensor& reference = digits_->array(GetParam() + "/loss_float64");
+  ASSERT_EQ(reference.num_elements(), kStepsPerEpoch * kEpochs);
+  double worst = 0;
+  for (int64_t i = 0; i < steps; ++i) {
+    const double error = std::fabs(losses[static_cast<size_t>(i)] - reference.At(i));
+    worst = std::max(worst, error);
+    EXPECT_LE(error, 1e-5) << "step " << i + 1;
+  }
+  RecordProperty("worst", std::to_string(worst));
+  if (kSanitized) return;
+  EXPECT_EQ(RightOfTest(*session), GetParam() == "bn" ? 355 : 354);
+}
+
+TEST_P(DigitsTest, OrderIsThatOfTheReference) {
+  const HostTensor &order = digits_->array("order"), &index = digits_->array("train_index");
+  ASSERT_EQ(order.shape(), (Shape{kEpochs, kStepsPerEpoch * kBatch}));
+  for (int64_t epoch = 0; epoch < kEpochs; ++epoch) {
+    const std::vector<int64_t> ours = OrderOfEpoch(index.num_elements(), epoch);
+    for (int64_t i = 0; i < order.shape()[1]; ++i) {
+      ASSERT_EQ(index.At(ours[static_cast<size_t>(i)]), order.At(epoch * order.shape()[1] + i))
+          << "epoch " << epoch << ", image " << i;
+    }
+  }
+}
+
+TEST_P(DigitsTest, BitsAreEqualAtOneAndTwoThreads) {
+  const int64_t steps = kSanitized ? 3 : 20;
+  EXPECT_EQ(Losses(*Open(1), steps), Losses(*Open(2), steps));
+}
+
+TEST_P(DigitsTest, TrainedModelIsTheOneThatWasEvaluated) {
+  const auto session = Open(1);
+  Losses(*session, kSanitized ? 2 : 10);
+  std::vector<int64_t> places(static_cast<size_t>(kBatch));
+  std::iota(places.begin(), places.end(), int64_t{0});
+  Fill(test_, places, *session);
+  const HostTensor logits = *Value(session->Evaluate());
+  HostTensor images = HostTensor::Zeros(DType::kFloat32, {kBatch, 1, 8, 8});
+  std::copy_n(static_cast<const float*>(session->images()), images.num_elements(),
+              images.mutable_data<float>().data());
+  const auto inference =
+      Value(Session::Create(Value(Executable::Compile(Value(session->Trained()), {}))));
+  const std::vector<HostTensor> outputs = Value(BindTensors(*inference, {{"data", images}}));
+  ASSERT_TRUE(IsOk(inference->Run()));
+  for (int64_t n = 0; n < kBatch; ++n) {
+    double sum = 0;
+    for (int64_t k = 0; k < 10; ++k) sum += std::exp(logits.At(n * 10 + k));
+    for (int64_t k = 0; k < 10; ++k) {
+      EXPECT_NEAR(outputs[0].At(n * 10 + k), std::exp(logits.At(n * 10 + k)) / sum, 1e-5);
+    }
+  }
+}
+
+TEST_P(DigitsTest, PlannedMemoryIsActualAndNothingIsAllocated) {
+  TrainingGraph graph = Value(MakeTrainingGraph(DigitsNet(GetParam(), digits_.get(), kBatch), {}));
+  InputTensors inputs;
+  for (const Binding& binding : graph.step.inputs()) {
+    const TensorType& type = graph.step.var(binding.var).type;
+    inputs[binding.name] = HostTensor::Zeros(type.dtype, type.shape);
+  }
+  const Graph again = graph.step;
+  const Measurement measured = Value(Measure(std::move(graph.step), {}, inputs));
+  EXPECT_TRUE(measured.ok);
+  EXPECT_EQ(measured.arena.actual_bytes, measured.arena.planned_bytes);
+  EXPECT_EQ(measured.state.actual_bytes, measured.state.planned_bytes);
+  EXPECT_EQ(measured.heap.own_calls, 0);
+  EXPECT_TRUE(Value(CheckGuards(again, {}, inputs)).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Nets, DigitsTest, ::testing::Values("bn", "plain"),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace ashlar::testing

@@ -1,0 +1,194 @@
+#include "tools/training_data.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+#include "opr/host_io.h"
+#include "serialization/checksum.h"
+#include "serialization/npz.h"
+#include "tools/exit_code.h"
+#include "tools/inputs.h"
+
+namespace ashlar {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kImages[] = "images", kLabels[] = "labels", kImage[] = "image";
+
+absl::Status Rejected(const std::string& path, absl::string_view what) {
+  return WithExitCode(absl::InvalidArgumentError(absl::StrCat(path, ": ", what)),
+                      ExitCode::kRejectedInput);
+}
+
+// Entries of a folder that are folders, or that are files, by name; hidden ones left out.
+absl::StatusOr<std::vector<fs::path>> EntriesOf(const fs::path& folder, bool folders) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const bool is_folder = it->is_directory(error);
+    if (is_folder == folders && !absl::StartsWith(it->path().filename().string(), ".")) {
+      entries.push_back(it->path());
+    }
+  }
+  if (error) return Rejected(folder.string(), error.message());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+// A graph with nothing but one image as its input, for MakeInputs.
+absl::StatusOr<Graph> GraphOfOneImage(const TensorType& images) {
+  InputParam param{images.dtype, {images.shape.dims().begin(), images.shape.dims().end()}};
+  param.shape[0] = 1;
+  GraphBuilder builder;
+  GraphBuilder::NodeOptions options;
+  options.name = options.binding = kImage;
+  ASHLAR_ASSIGN_OR_RETURN(
+      const std::vector<int> made,
+      builder.Add(std::make_shared<const Host2DeviceCopy>(std::move(param)), {}, options));
+  ASHLAR_RETURN_IF_ERROR(
+      builder.Add(std::make_shared<const OutputCallback>(NoParam()), {made[0]}).status());
+  return std::move(builder).Build();
+}
+
+}  // namespace
+
+absl::StatusOr<TrainingData> TrainingData::Read(const std::string& path, const BatchTypes& types,
+                                                const InputFlags& flags, Console& console) {
+  TrainingData data;
+  data.types_ = types;
+  data.image_elements_ = types.images.shape.num_elements() / types.images.shape[0];
+  data.label_elements_ = types.labels.shape.num_elements() / types.labels.shape[0];
+  std::error_code error;
+  const bool folder = fs::is_directory(path, error);
+  ASHLAR_RETURN_IF_ERROR(folder ? data.ReadFolder(path, flags, console) : data.ReadArrays(path));
+  ASHLAR_RETURN_IF_ERROR(data.Check(path, flags));
+  return data;
+}
+
+absl::Status TrainingData::ReadArrays(const std::string& path) {
+  absl::StatusOr<NamedTensors> arrays = ReadNpz(path);
+  if (!arrays.ok()) return WithExitCode(arrays.status(), ExitCode::kRejectedInput);
+  bool images = false, labels = false;
+  for (auto& [name, array] : *arrays) {
+    if (name == kImages) {
+      images_ = std::move(array);
+      images = true;
+    } else if (name == kLabels) {
+      labels_ = std::move(array);
+      labels = true;
+    }
+  }
+  if (images && labels) return absl::OkStatus();
+  return Rejected(path, absl::StrCat("no array '", images ? kLabels : kImages,
+                                     "'; expected `images` and `labels`"));
+}
+
+absl::Status TrainingData::ReadFolder(const std::string& path, const InputFlags& flags,
+                                      Console& console) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<fs::path> classes, EntriesOf(path, true));
+  if (classes.empty()) return Rejected(path, "no folders; expected one for each class");
+  ASHLAR_ASSIGN_OR_RETURN(const Graph graph, GraphOfOneImage(types_.images));
+  std::vector<std::pair<std::string, int32_t>> files;
+  for (const fs::path& folder : classes) {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<fs::path> pictures, EntriesOf(folder, false));
+    for (const fs::path& picture : pictures) {
+      files.emplace_back(picture.string(), static_cast<int32_t>(class_names_.size()));
+    }
+    class_names_.push_back(folder.filename().string());
+  }
+  const int64_t count = static_cast<int64_t>(files.size());
+  images_ = HostTensor::Zeros(DType::kFloat32, {count, image_elements_});
+  labels_ = HostTensor::Zeros(DType::kInt32, {count});
+  InputFlags one = flags;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto& [file, label] = files[static_cast<size_t>(i)];
+    if (i % 100 == 0) console.Progress(absl::StrCat("reading picture ", i + 1, " of ", count));
+    one.files = {absl::StrCat(kImage, "=", file)};
+    ASHLAR_ASSIGN_OR_RETURN(const InputTensors made, MakeInputs(graph, one, 0, console));
+    const HostTensor& image = made.at(kImage);
+    std::memcpy(static_cast<char*>(images_.mutable_raw()) + i * image.bytes(), image.raw(),
+                static_cast<size_t>(image.bytes()));
+    labels_.Set(i, label);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrainingData::Check(const std::string& path, const InputFlags& flags) {
+  const auto type = [](const HostTensor& t) { return TensorType{t.dtype(), t.shape()}.ToString(); };
+  const auto counted = [](const HostTensor& t) { return t.shape().rank() > 0 ? t.shape()[0] : 0; };
+  count_ = counted(images_);
+  if (count_ == 0 || images_.num_elements() != count_ * image_elements_) {
+    return Rejected(path, absl::StrCat("images are ", type(images_), ", expected some of ",
+                                       image_elements_, " elements each, as the model has them (",
+                                       types_.images.ToString(), ")"));
+  }
+  if (counted(labels_) != count_ || labels_.num_elements() != count_ * label_elements_) {
+    return Rejected(path, absl::StrCat("labels are ", type(labels_), ", expected ", label_elements_,
+                                       " for each of ", count_, " images"));
+  }
+  for (int64_t i = 0; types_.classes > 0 && i < count_; ++i) {
+    const double label = labels_.At(i);
+    if (label >= 0 && label < static_cast<double>(types_.classes) &&
+        label == static_cast<double>(static_cast<int64_t>(label))) {
+      continue;
+    }
+    return Rejected(path, absl::StrCat("label ", i, " is ", label, ", and the model has ",
+                                       types_.classes, " classes (--classes makes others)"));
+  }
+  if (!class_names_.empty() || (flags.mean.empty() && flags.scale.empty())) return absl::OkStatus();
+  const size_t channels =
+      types_.images.shape.rank() > 1 ? static_cast<size_t>(types_.images.shape[1]) : 1;
+  mean_.assign(channels, 0);
+  scale_.assign(channels, 1);
+  for (const auto& [given, values] : {std::pair{&flags.mean, &mean_}, {&flags.scale, &scale_}}) {
+    if (given->size() > 1 && given->size() != channels) {
+      return UsageError(absl::StrCat(given == &flags.mean ? "--mean" : "--scale", " has ",
+                                     given->size(), " values, the model's images have ", channels,
+                                     " channels"));
+    }
+    for (size_t c = 0; c < channels && !given->empty(); ++c) {
+      (*values)[c] = static_cast<float>((*given)[given->size() == 1 ? 0 : c]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void TrainingData::Fill(absl::Span<const int64_t> indices, void* images, void* labels) const {
+  float* image = static_cast<float*>(images);
+  const bool plain = mean_.empty() && images_.dtype() == DType::kFloat32;
+  const int64_t channels = mean_.empty() ? 1 : static_cast<int64_t>(mean_.size());
+  const int64_t plane = std::max<int64_t>(1, image_elements_ / channels);
+  for (size_t n = 0; n < indices.size(); ++n, image += image_elements_) {
+    const int64_t first = indices[n] * image_elements_;
+    if (plain) {
+      std::memcpy(image, images_.data<float>().data() + first,
+                  static_cast<size_t>(image_elements_) * sizeof(float));
+    }
+    for (int64_t i = 0; i < image_elements_ && !plain; ++i) {
+      const size_t c = static_cast<size_t>(i / plane % channels);
+      const float value = static_cast<float>(images_.At(first + i));
+      image[i] = mean_.empty() ? value : (value - mean_[c]) * scale_[c];
+    }
+    for (int64_t i = 0; i < label_elements_; ++i) {
+      const int64_t to = static_cast<int64_t>(n) * label_elements_ + i;
+      const double value = labels_.At(indices[n] * label_elements_ + i);
+      if (types_.labels.dtype == DType::kInt32) {
+        static_cast<int32_t*>(labels)[to] = static_cast<int32_t>(value);
+      } else {
+        static_cast<float*>(labels)[to] = static_cast<float>(value);
+      }
+    }
+  }
+}
+
+uint64_t TrainingData::checksum() const {
+  return Checksum(labels_.raw(), static_cast<size_t>(labels_.bytes()));
+}
+
+}  // namespace ashlar

@@ -1,0 +1,129 @@
+#include "tools/training_flags.h"
+
+#include <utility>
+
+#include "graph/status.h"
+#include "tools/exit_code.h"
+#include "tools/options.h"
+
+namespace ashlar {
+namespace {
+
+absl::StatusOr<bool> ParseStatistics(absl::string_view text) {
+  if (text == "batch") return true;
+  if (text == "frozen") return false;
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not batch or frozen"));
+}
+
+absl::Status Unsuitable(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status)) return status;
+  return WithExitCode(status, ExitCode::kUsage);
+}
+
+void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
+  OptimizerSpec& optimizer = flags.options.optimizer;
+  AddNumber(app, "--batch", flags.batch, 1, 1 << 20, "images of a step (default: the model's)")
+      ->group(group);
+  AddParsed(app, "--optimizer", optimizer.kind, ParseOptimizer, "NAME",
+            "sgd (default), adam or adamw")
+      ->group(group);
+  app.add_option("--momentum", optimizer.momentum, "of sgd (default 0.9)")
+      ->option_text("X")
+      ->check(NonNegativeReal())
+      ->group(group);
+  app.add_flag("--nesterov", optimizer.nesterov, "Nesterov's momentum, of sgd")->group(group);
+  app.add_option("--weight-decay", optimizer.weight_decay,
+                 "L2 penalty; of adamw decoupled (default 0)")
+      ->option_text("X")
+      ->check(NonNegativeReal())
+      ->group(group);
+  AddParsed(app, "--loss", flags.options.loss, ParseLoss, "NAME",
+            "cross-entropy (default: of class labels) or mse")
+      ->group(group);
+  app.add_option("--freeze", flags.options.parameters.freeze,
+                 "constants whose names match do not learn (`inspect --nodes`)")
+      ->option_text("REGEX")
+      ->group(group);
+  AddNumber(app, "--classes", flags.classes, 2, 1 << 20,
+            "a new last fully connected layer for so many classes")
+      ->group(group);
+  AddParsed(app, "--batch-norm", flags.options.parameters.batch_statistics, ParseStatistics,
+            "batch|frozen", "by statistics of the batch (default), or by the model's")
+      ->group(group);
+}
+
+}  // namespace
+
+void AddTrainingFlags(CLI::App& app, TrainingFlags& flags) {
+  Add(app, flags, "Training");
+  app.add_option("--seed", flags.seed, "of the order of images and of new layers (default 1)")
+      ->option_text("N")
+      ->check(WholeNumber(0))
+      ->group("Training");
+}
+
+void AddTrainFlag(CLI::App& app, TrainingFlags& flags) {
+  app.add_flag("--train", flags.train, "of a step of training, with the options of `train`")
+      ->group("Model");
+  Add(app, flags, kUnlistedGroup);
+  for (const char* name : {"--batch", "--optimizer", "--momentum", "--nesterov", "--weight-decay",
+                           "--loss", "--freeze", "--classes", "--batch-norm"}) {
+    app.get_option(name)->needs("--train");
+  }
+}
+
+absl::StatusOr<Model> ModelToTrain(Model model, const TrainingFlags& flags) {
+  if (model.graph.inputs().size() != 1) {
+    return UsageError(absl::StrCat("the model has ", model.graph.inputs().size(),
+                                   " inputs; one is trained with images alone"));
+  }
+  const Binding& input = model.graph.inputs()[0];
+  Shape shape = model.graph.var(input.var).type.shape;
+  if (shape.rank() < 1) return UsageError("the model's input has no batch");
+  if (flags.batch > 0 && flags.batch != shape[0]) {
+    shape[0] = flags.batch;
+    absl::StatusOr<Model> reshaped = WithShapes(std::move(model), {{input.name, shape}});
+    if (!reshaped.ok()) {
+      return Unsuitable(Annotate(reshaped.status(), absl::StrCat("--batch ", flags.batch)));
+    }
+    model = *std::move(reshaped);
+  }
+  model.packed.reset();
+  if (flags.classes > 0) {
+    absl::StatusOr<Graph> graph = WithClasses(model.graph, flags.classes, flags.seed);
+    if (!graph.ok()) return Unsuitable(Annotate(graph.status(), "--classes"));
+    model.graph = *std::move(graph);
+  }
+  return model;
+}
+
+absl::StatusOr<TrainingGraph> GraphToTrain(Model model, const TrainingFlags& flags) {
+  ASHLAR_ASSIGN_OR_RETURN(model, ModelToTrain(std::move(model), flags));
+  absl::StatusOr<TrainingGraph> graph = MakeTrainingGraph(std::move(model.graph), flags.options);
+  if (!graph.ok()) return Unsuitable(graph.status());
+  return graph;
+}
+
+void SetStepInputs(InputTensors& inputs) {
+  constexpr double kSmallRate = 1e-3;
+  for (const auto& [name, value] : {std::pair{TrainingGraph::kLabels, 0.0},
+                                    {TrainingGraph::kRate, kSmallRate},
+                                    {TrainingGraph::kStep, 1.0}}) {
+    const auto it = inputs.find(name);
+    if (it == inputs.end()) continue;
+    HostTensor tensor = HostTensor::Zeros(it->second.dtype(), it->second.shape());
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.Set(i, value);
+    it->second = std::move(tensor);
+  }
+}
+
+absl::StatusOr<Model> WithTraining(Model model, const TrainingFlags& flags) {
+  if (!flags.train) return model;
+  Model step = model;
+  ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, GraphToTrain(std::move(model), flags));
+  step.graph = std::move(graph.step);
+  step.packed.reset();
+  return step;
+}
+
+}  // namespace ashlar

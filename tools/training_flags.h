@@ -1,0 +1,43 @@
+// The options that say how a model is trained, and the graphs that they make of it.
+#ifndef ASHLAR_TOOLS_TRAINING_FLAGS_H_
+#define ASHLAR_TOOLS_TRAINING_FLAGS_H_
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/session/bind_tensors.h"
+#include "tools/model.h"
+#include "training/training_graph.h"
+
+namespace ashlar {
+
+struct TrainingFlags {
+  bool train = false;   // AddTrainFlag: the plan is that of a step
+  int64_t batch = 0;    // images of a step; 0: as the model has it
+  int64_t classes = 0;  // 0: as the model has them
+  uint64_t seed = 1;    // of a new last layer, and of the order of images
+  TrainingOptions options;
+};
+
+void AddTrainingFlags(CLI::App& app, TrainingFlags& flags);
+// For commands about a plan: --train, and the options of AddTrainingFlags without listing them.
+void AddTrainFlag(CLI::App& app, TrainingFlags& flags);
+
+// The model with the batch and the classes that were asked for. Errors have exit codes.
+absl::StatusOr<Model> ModelToTrain(Model model, const TrainingFlags& flags);
+
+// The graphs of ModelToTrain; kUsage where the model cannot be trained so.
+absl::StatusOr<TrainingGraph> GraphToTrain(Model model, const TrainingFlags& flags);
+
+// What a step reads beside images, in the place of random numbers: class 0, a small learning rate,
+// the first step.
+void SetStepInputs(InputTensors& inputs);
+
+// With --train the model's graph is that of a step, else the model as it is.
+absl::StatusOr<Model> WithTraining(Model model, const TrainingFlags& flags);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_TRAINING_FLAGS_H_

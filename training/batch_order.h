@@ -1,0 +1,26 @@
+// In what order a training takes its images: each epoch a permutation of its own (Fisher and Yates,
+// in Durstenfeld's form of 1964), the same on every machine.
+#ifndef ASHLAR_TRAINING_BATCH_ORDER_H_
+#define ASHLAR_TRAINING_BATCH_ORDER_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "graph/random.h"
+
+namespace ashlar {
+
+// Of epoch `epoch` (from 0) over `count` images, from Random(1000 * seed + epoch). A batch is the
+// next images of it; what is left behind the last whole batch is left out.
+inline std::vector<int64_t> OrderOfEpoch(int64_t count, int64_t epoch, uint64_t seed = 1) {
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) order[static_cast<size_t>(i)] = i;
+  Random random(1000 * seed + static_cast<uint64_t>(epoch));
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Next() % i]);
+  return order;
+}
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TRAINING_BATCH_ORDER_H_
