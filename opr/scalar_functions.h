@@ -30,15 +30,58 @@ ASHLAR_FORMULA T Relu(T a) {
   return a < 0 ? 0 : a;
 }
 
-template <typename T>
-ASHLAR_FORMULA T Sigmoid(T a) {
-  return 1 / (1 + std::exp(-a));
-}
-
 template <typename T, typename U>
 ASHLAR_FORMULA T Clamp(T a, U lo, U hi) {
   const T raised = a < lo ? lo : a;
   return raised > hi ? hi : raised;
+}
+
+#if !defined(__CUDACC__)
+// e^a in arithmetic alone, of a float or a vector of them, Bits being as many 32-bit integers:
+// a = n ln 2 + r with |r| <= ln 2 / 2, where the part of ln 2 that has few bits is taken off
+// exactly (Cody and Waite 1980), and e^r by its series to r^7 / 7!, which is 6e-9 off. Within 2
+// units in the last place from -87.3 to 88.3; below it is 0, and above infinite.
+template <typename Real, typename Bits>
+ASHLAR_FORMULA Real ExpInSingle(Real a) {
+  constexpr float kRounder = 12582912.0f;  // 1.5 2^23: what is added to it loses its fraction
+  const Real rounded = a * 1.44269504f + kRounder;
+  const Real n = rounded - kRounder;
+  const Real r = a - n * 0.693359375f - n * -2.12194440e-4f;
+  Real power = r * (1.0f / 5040) + 1.0f / 720;
+  power = power * r + 1.0f / 120;
+  power = power * r + 1.0f / 24;
+  power = power * r + 1.0f / 6;
+  power = power * r + 0.5f;
+  power = power * r + 1.0f;
+  power = power * r + 1.0f;
+  Bits bits;
+  __builtin_memcpy(&bits, &rounded, sizeof bits);
+  bits = (bits + 127) << 23;  // the last bits are n, the others are shifted out
+  Real two_to_n;
+  __builtin_memcpy(&two_to_n, &bits, sizeof bits);
+  const Real large = a > 88.3f ? Real{} + __builtin_inff() : power * two_to_n;
+  return a < -87.3f ? Real{} : large;
+}
+#endif
+
+template <typename T>
+ASHLAR_FORMULA T Exp(T a) {
+#if defined(__CUDACC__)
+  return std::exp(a);
+#else
+  if constexpr (std::is_same_v<T, float>) {
+    return ExpInSingle<float, uint32_t>(a);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return std::exp(a);
+  } else {
+    return ExpInSingle<T, decltype(a < a)>(a);
+  }
+#endif
+}
+
+template <typename T>
+ASHLAR_FORMULA T Sigmoid(T a) {
+  return 1 / (1 + Exp(-a));
 }
 
 template <typename U, typename T>
@@ -133,7 +176,7 @@ ASHLAR_FORMULA T MishGrad(T a) {
   ROW(Sqrt, Row("SQRT", 1).Onnx("Sqrt").Gradient("TRUE_DIV(g, ADD(y, y))"), std::sqrt(a))          \
   ROW(Abs, Row("ABS", 1).Integers().Onnx("Abs").Gradient("ABS_GRAD(a, g)"), std::fabs(a))          \
   ROW(Negate, Row("NEGATE", 1).Integers().Arithmetic().Onnx("Neg").Gradient("NEGATE(g)"), -a)      \
-  ROW(Sigmoid, Row("SIGMOID", 1).Activation().Onnx("Sigmoid")                                      \
+  ROW(Sigmoid, Row("SIGMOID", 1).Activation().Arithmetic().Onnx("Sigmoid")                         \
       .Gradient("SIGMOID_GRAD(y, g)"), Sigmoid(a))                                                 \
   ROW(Tanh, Row("TANH", 1).Onnx("Tanh").Gradient("TANH_GRAD(y, g)"), std::tanh(a))                 \
   ROW(Clamp, Row("CLAMP", 1).Parameter("lo", 0).Parameter("hi", 6).Integers().Activation()         \
@@ -184,7 +227,7 @@ ASHLAR_FORMULA T MishGrad(T a) {
   ROW(LessOrEqual, Row("LEQ", 2).Integers().Flat(), a <= b)                                        \
   ROW(Select, Row("SELECT", 3).Integers().Booleans()                                               \
       .Gradient("0", "SELECT(a, g, 0)", "SELECT(a, 0, g)"), a != 0 ? b : c)                        \
-  ROW(Silu, Row("SILU", 1).Activation().Gradient("SILU_GRAD(a, g)"), a * Sigmoid(a))               \
+  ROW(Silu, Row("SILU", 1).Activation().Arithmetic().Gradient("SILU_GRAD(a, g)"), a * Sigmoid(a))  \
   ROW(Gelu, Row("GELU", 1).InFloat32().Gradient("GELU_GRAD(a, g)"), Gelu(a))                       \
   ROW(GeluTanh, Row("GELU_TANH", 1).InFloat32().Gradient("GELU_TANH_GRAD(a, g)"), GeluTanh(a))     \
   ROW(Softplus, Row("SOFTPLUS", 1).InFloat32().Onnx("Softplus")                                    \
@@ -218,7 +261,13 @@ ASHLAR_FORMULA T MishGrad(T a) {
       a < 0 ? c * std::exp(a) * b : b)                                                             \
   ROW(CondLtMov, Row("COND_LT_MOV", 3).Gradient("0", "0", "COND_LT_MOV(a, b, g)"), a < b ? c : 0)  \
   ROW(CondLeqMov, Row("COND_LEQ_MOV", 3)                                                           \
-      .Gradient("0", "0", "COND_LEQ_MOV(a, b, g)"), a <= b ? c : 0)
+      .Gradient("0", "0", "COND_LEQ_MOV(a, b, g)"), a <= b ? c : 0)                                \
+  ROW(Atan, Row("ATAN", 1).InFloat32().Onnx("Atan")                                                \
+      .Gradient("TRUE_DIV(g, ADD(1, MUL(a, a)))"), std::atan(a))                                   \
+  ROW(Sinh, Row("SINH", 1).InFloat32().Onnx("Sinh").Gradient("MUL(COSH(a), g)"), std::sinh(a))     \
+  ROW(Cosh, Row("COSH", 1).InFloat32().Onnx("Cosh").Gradient("MUL(SINH(a), g)"), std::cosh(a))     \
+  ROW(Asinh, Row("ASINH", 1).InFloat32().Onnx("Asinh")                                             \
+      .Gradient("TRUE_DIV(g, SQRT(ADD(1, MUL(a, a))))"), std::asinh(a))
 // clang-format on
 
 enum class ScalarFunction : uint8_t {
@@ -344,7 +393,7 @@ template <typename T>
 ASHLAR_FORMULA T Apply(ScalarFunction function, T a, T b, T c) {
   switch (function) {
 #define ASHLAR_CASE(enumerator, row, formula) \
-  case ScalarFunction::k##enumerator:         \
+  case ScalarFunction::k##enumerator:                                                              \
     return Formula<ScalarFunction::k##enumerator>::Of(a, b, c);
     ASHLAR_SCALAR_FUNCTIONS(ASHLAR_CASE)
 #undef ASHLAR_CASE
@@ -357,7 +406,7 @@ template <typename Visit>
 auto WithFunction(ScalarFunction function, const Visit& visit) {
   switch (function) {
 #define ASHLAR_CASE(enumerator, row, formula) \
-  case ScalarFunction::k##enumerator:         \
+  case ScalarFunction::k##enumerator:                                                              \
     return visit(std::integral_constant<ScalarFunction, ScalarFunction::k##enumerator>());
     ASHLAR_SCALAR_FUNCTIONS(ASHLAR_CASE)
 #undef ASHLAR_CASE

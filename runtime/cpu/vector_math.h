@@ -17,6 +17,10 @@ __attribute__((simd("notinbranch"))) float cosf(float) noexcept;
 __attribute__((simd("notinbranch"))) float erff(float) noexcept;
 __attribute__((simd("notinbranch"))) float log1pf(float) noexcept;
 __attribute__((simd("notinbranch"))) float expm1f(float) noexcept;
+__attribute__((simd("notinbranch"))) float atanf(float) noexcept;
+__attribute__((simd("notinbranch"))) float sinhf(float) noexcept;
+__attribute__((simd("notinbranch"))) float coshf(float) noexcept;
+__attribute__((simd("notinbranch"))) float asinhf(float) noexcept;
 __attribute__((simd("notinbranch"))) float powf(float, float) noexcept;
 }
 

@@ -1,4 +1,4 @@
-// Activations of ONNX: compositions of scalar functions.
+// Activations of ONNX and functions of angles: compositions of scalar functions.
 #include <limits>
 
 #include "serialization/onnx/import_table.h"
@@ -67,6 +67,34 @@ OnnxVars Swish(OnnxNode& node) {
 // The second input, as far as the first lets it through.
 OnnxVars SwiGlu(OnnxNode& node) { return node.Product(Swish(node)[0], node.input(1)); }
 
+// The other functions of angles, of those that are functions of single elements.
+OnnxVars Tan(OnnxNode& node) {
+  const OnnxVar x = node.input(0);
+  return node.Quotient(node.Function(F::kSin, {x}), node.Function(F::kCos, {x}));
+}
+
+OnnxVar AsinOf(OnnxNode& node, OnnxVar x) {
+  const OnnxVar rest = node.Sum(node.Product(node.Product(x, x), -1), 1);
+  return node.Function(F::kAtan, {node.Quotient(x, node.Function(F::kSqrt, {rest}))});
+}
+OnnxVars Asin(OnnxNode& node) { return AsinOf(node, node.input(0)); }
+OnnxVars Acos(OnnxNode& node) {
+  constexpr double kQuarter = 1.5707963267948966;
+  return node.Sum(node.Product(AsinOf(node, node.input(0)), -1), kQuarter);
+}
+
+OnnxVars Acosh(OnnxNode& node) {
+  const OnnxVar x = node.input(0);
+  const OnnxVar root = node.Function(F::kSqrt, {node.Sum(node.Product(x, x), -1)});
+  return node.Function(F::kLog, {node.Sum(x, root)});
+}
+
+OnnxVars Atanh(OnnxNode& node) {
+  const OnnxVar x = node.input(0);
+  const OnnxVar ratio = node.Quotient(node.Sum(x, 1), node.Sum(node.Product(x, -1), 1));
+  return node.Product(node.Function(F::kLog, {ratio}), 0.5);
+}
+
 // The slope broadcasts to x; below 7 it is [C] along axis 1, or one value.
 OnnxVars PRelu(OnnxNode& node) {
   node.Ignore({"consumed_inputs"});
@@ -118,12 +146,23 @@ OnnxVars Clip(OnnxNode& node) {
 }
 
 constexpr OnnxRow kActivationRows[] = {
-    OnnxRow("Celu", 1, 1, Celu),           OnnxRow("Clip", 1, 1, ClipByAttributes).Until(10),
-    OnnxRow("Clip", 1, 3, Clip).Since(11), OnnxRow("Gelu", 1, 1, Gelu),
-    OnnxRow("HardSwish", 1, 1, HardSwish), OnnxRow("Mish", 1, 1, Mish),
-    OnnxRow("PRelu", 2, 2, PRelu),         OnnxRow("Selu", 1, 1, Selu),
-    OnnxRow("Shrink", 1, 1, Shrink),       OnnxRow("Softsign", 1, 1, Softsign),
-    OnnxRow("SwiGLU", 2, 2, SwiGlu),       OnnxRow("Swish", 1, 1, Swish),
+    OnnxRow("Acos", 1, 1, Acos),
+    OnnxRow("Acosh", 1, 1, Acosh),
+    OnnxRow("Asin", 1, 1, Asin),
+    OnnxRow("Atanh", 1, 1, Atanh),
+    OnnxRow("Tan", 1, 1, Tan),
+    OnnxRow("Celu", 1, 1, Celu),
+    OnnxRow("Clip", 1, 1, ClipByAttributes).Until(10),
+    OnnxRow("Clip", 1, 3, Clip).Since(11),
+    OnnxRow("Gelu", 1, 1, Gelu),
+    OnnxRow("HardSwish", 1, 1, HardSwish),
+    OnnxRow("Mish", 1, 1, Mish),
+    OnnxRow("PRelu", 2, 2, PRelu),
+    OnnxRow("Selu", 1, 1, Selu),
+    OnnxRow("Shrink", 1, 1, Shrink),
+    OnnxRow("Softsign", 1, 1, Softsign),
+    OnnxRow("SwiGLU", 2, 2, SwiGlu),
+    OnnxRow("Swish", 1, 1, Swish),
 };
 
 }  // namespace

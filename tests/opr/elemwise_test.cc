@@ -167,6 +167,14 @@ const std::vector<ModeCase>& Modes() {
        [](double a, double b, double c) { return a >= b ? 0 : c; }},
       {ScalarFunction::kCondLeqMov, "COND_LEQ_MOV", 3, false,
        [](double a, double b, double c) { return a > b ? 0 : c; }},
+      {ScalarFunction::kAtan, "ATAN", 1, false,
+       [](double a, double, double) { return M_PI_2 - std::atan2(1, a); }},
+      {ScalarFunction::kSinh, "SINH", 1, false,
+       [](double a, double, double) { return (std::exp(a) - std::exp(-a)) / 2; }},
+      {ScalarFunction::kCosh, "COSH", 1, false,
+       [](double a, double, double) { return (std::exp(a) + std::exp(-a)) / 2; }},
+      {ScalarFunction::kAsinh, "ASINH", 1, false,
+       [](double a, double, double) { return std::log(a + std::hypot(a, 1)); }},
   };
   return *modes;
 }
