@@ -43,9 +43,9 @@ class Joiner {
   absl::StatusOr<Graph> Run() && {
     const Links links = LinksOf(first_, second_);
     if (links.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("no output (", Names(first_.outputs()), ") is an input of the next model (",
-                       Names(second_.inputs()), ")"));
+      return absl::InvalidArgumentError(absl::StrCat("no output (", Names(first_.outputs()),
+                                                     ") is an input of the next model (",
+                                                     Names(second_.inputs()), ")"));
     }
     std::set<int> read;  // nodes of the first that hand out what the second reads
     for (const auto& [input, output] : links) read.insert(first_.outputs()[output].node);
@@ -59,10 +59,9 @@ class Joiner {
       const TensorType& gives = first_.var(from).type;
       const TensorType& takes = second_.var(to).type;
       if (gives != takes) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("output '", first_.outputs()[output].name, "' is ", gives.ToString(),
-                         ", and input '", second_.inputs()[input].name, "' of the next model is ",
-                         takes.ToString()));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "output '", first_.outputs()[output].name, "' is ", gives.ToString(), ", and input '",
+            second_.inputs()[input].name, "' of the next model is ", takes.ToString()));
       }
       vars[to] = first_vars[from];
       skipped_.insert(second_.inputs()[input].node);

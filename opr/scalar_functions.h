@@ -393,7 +393,7 @@ template <typename T>
 ASHLAR_FORMULA T Apply(ScalarFunction function, T a, T b, T c) {
   switch (function) {
 #define ASHLAR_CASE(enumerator, row, formula) \
-  case ScalarFunction::k##enumerator:                                                              \
+  case ScalarFunction::k##enumerator:         \
     return Formula<ScalarFunction::k##enumerator>::Of(a, b, c);
     ASHLAR_SCALAR_FUNCTIONS(ASHLAR_CASE)
 #undef ASHLAR_CASE
@@ -406,7 +406,7 @@ template <typename Visit>
 auto WithFunction(ScalarFunction function, const Visit& visit) {
   switch (function) {
 #define ASHLAR_CASE(enumerator, row, formula) \
-  case ScalarFunction::k##enumerator:                                                              \
+  case ScalarFunction::k##enumerator:         \
     return visit(std::integral_constant<ScalarFunction, ScalarFunction::k##enumerator>());
     ASHLAR_SCALAR_FUNCTIONS(ASHLAR_CASE)
 #undef ASHLAR_CASE
