@@ -54,4 +54,19 @@ ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size, ashlar_mod
   });
 }
 
+ashlar_status ashlar_model_join(const ashlar_model* first, const ashlar_model* second,
+                                ashlar_model** joined) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(first, "first"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(second, "second"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(joined, "joined"));
+    ASHLAR_RETURN_IF_ERROR(first->needs_shapes);
+    ASHLAR_RETURN_IF_ERROR(second->needs_shapes);
+    absl::StatusOr<ashlar::Model> both = ashlar::JoinModels(first->model, second->model);
+    if (!both.ok()) return both.status();
+    *joined = new ashlar_model{*std::move(both), "", absl::OkStatus()};
+    return absl::OkStatus();
+  });
+}
+
 void ashlar_model_release(ashlar_model* model) { delete model; }

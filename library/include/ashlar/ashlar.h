@@ -55,6 +55,12 @@ ASHLAR_API ashlar_status ashlar_model_open(const char* path, ashlar_model** mode
  * it. Its weights are taken as they are: checksums are compared for files. */
 ASHLAR_API ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size,
                                                  ashlar_model** model);
+/* Models of a pipeline as one: inputs of `second` read the outputs of `first` that have their
+ * names, or the only one reads the only one. Both may be released before it.
+ * ASHLAR_INVALID_ARGUMENT where nothing fits. Models that never run at once may share an arena
+ * instead: ashlar_session_options. */
+ASHLAR_API ashlar_status ashlar_model_join(const ashlar_model* first, const ashlar_model* second,
+                                           ashlar_model** joined);
 ASHLAR_API void ashlar_model_release(ashlar_model* model); /* NULL is fine, here and below */
 
 typedef enum ashlar_dtype { /* numbered as in the files */

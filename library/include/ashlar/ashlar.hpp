@@ -138,6 +138,12 @@ class Model {
     Check(ashlar_model_open_bytes(bytes, size, &model));
     model_.reset(model, ashlar_model_release);
   }
+  // This one and behind it `next`, as one.
+  Model Then(const Model& next) const {
+    ashlar_model* joined = nullptr;
+    Check(ashlar_model_join(get(), next.get(), &joined));
+    return Model(joined);
+  }
   Plan NewPlan(const ashlar_plan_options& options = Sized<ashlar_plan_options>()) const {
     ashlar_plan* plan = nullptr;
     Check(ashlar_model_plan(model_.get(), &options, &plan));
@@ -146,6 +152,7 @@ class Model {
   const ashlar_model* get() const { return model_.get(); }
 
  private:
+  explicit Model(ashlar_model* model) : model_(model, ashlar_model_release) {}
   std::shared_ptr<ashlar_model> model_;
 };
 
