@@ -20,20 +20,6 @@ namespace ashlar::c {
 
 namespace {
 
-// The model for the shapes that are asked for.
-absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_options& options) {
-  ASHLAR_ASSIGN_OR_RETURN(const InputShapes shapes, ShapesIn(options));
-  if (shapes.empty()) {
-    ASHLAR_RETURN_IF_ERROR(model.needs_shapes);
-    return model.model;
-  }
-  if (model.path.empty()) return WithShapes(model.model, shapes);
-  OpenOptions open;
-  open.shapes = shapes;
-  open.note = Log;
-  return OpenModel(model.path, open);
-}
-
 ashlar_tensor TensorOf(const Binding& binding, const Graph& graph, std::deque<std::string>& names) {
   const TensorType& type = graph.var(binding.var).type;
   ashlar_tensor tensor = {};

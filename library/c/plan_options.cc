@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
 #include "library/c/border.h"
+#include "library/c/objects.h"
 #include "library/execution.h"
 
 namespace ashlar::c {
@@ -49,8 +50,7 @@ void TakePackedOptions(const PackedModel& packed, PlanRequest& request) {
   if (request.wishes.tiles.empty()) request.wishes.tiles = options->tiles;
 }
 
-}  // namespace
-
+// The shapes that are asked for; InvalidArgument names the one that is none.
 absl::StatusOr<InputShapes> ShapesIn(const ashlar_plan_options& options) {
   InputShapes shapes;
   if (options.num_shapes > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(options.shapes, "shapes"));
@@ -67,6 +67,21 @@ absl::StatusOr<InputShapes> ShapesIn(const ashlar_plan_options& options) {
     shapes[given.input] = *shape;
   }
   return shapes;
+}
+
+}  // namespace
+
+absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_options& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const InputShapes shapes, ShapesIn(options));
+  if (shapes.empty()) {
+    ASHLAR_RETURN_IF_ERROR(model.needs_shapes);
+    return model.model;
+  }
+  if (model.path.empty()) return WithShapes(model.model, shapes);
+  OpenOptions open;
+  open.shapes = shapes;
+  open.note = Log;
+  return OpenModel(model.path, open);
 }
 
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options) {

@@ -13,8 +13,9 @@ namespace ashlar::c {
 // it was and nothing else is asked for, else the planner's own. InvalidArgument names the option.
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options);
 
-// The shapes that are asked for; InvalidArgument names the one that is none.
-absl::StatusOr<InputShapes> ShapesIn(const ashlar_plan_options& options);
+// The model for the shapes that are asked for. InvalidArgument names the one that is none; other
+// errors are OpenModel's.
+absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_options& options);
 
 }  // namespace ashlar::c
 

@@ -140,7 +140,12 @@ class Model:
             max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
             tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
             num_shapes=len(given), share=None if share is None else share._handle.pointer)
-        return Plan(c.Handle("plan", "model_plan", self._handle.pointer, ctypes.byref(options)))
+        return Plan(self._handle, options)
+
+    def pack(self, path: Union[str, "os.PathLike[str]"], plan: "Plan") -> None:
+        """Writes the model to a .ash file with its weights as a plan of it wants them. Plans of that file with the same options,
+        whatever their threads, use them where they lie: processes share them as pages of the file."""
+        c.call("model_pack", self._handle.pointer, ctypes.byref(plan._options), os.fsencode(path))
 
     def compile(self, arena: Optional[Array] = None, **plan: Any) -> "Session":
         """plan(...) and a session of it, in an arena of the caller's if one is given."""
@@ -150,10 +155,11 @@ class Model:
 class Plan:
     """Everything that is decided before memory is touched."""
 
-    def __init__(self, handle: c.Handle) -> None:
-        self._handle = handle
+    def __init__(self, model: c.Handle, options: c.PlanOptions) -> None:
+        self._options = options
+        self._handle = c.Handle("plan", "model_plan", model.pointer, ctypes.byref(options))
         memory = c.Memory()
-        c.call("plan_memory", handle.pointer, ctypes.byref(memory))
+        c.call("plan_memory", self._handle.pointer, ctypes.byref(memory))
         self.memory = Memory(memory.arena, memory.arena_alignment, memory.input, memory.output, memory.weights,
                              memory.weights_in_file, memory.lower_bound, PROOFS[memory.proof], memory.bottleneck_step,
                              memory.predicted_ms, memory.weights_shared)

@@ -2,26 +2,18 @@
 """Tests of the Python side over the library. usage: runtime_test.py LIBRARY_FOLDER|installed COMMAND
 
 Skips with exit code 77 where numpy is missing."""
-import ctypes
 import os
-import pathlib
 import subprocess
-import sys
 import tempfile
 import threading
 import unittest
 
-try:
-    import numpy as np
-except ImportError:
-    print("skipped: numpy is missing")
-    sys.exit(77)
+import support
 
 if __name__ == "__main__":
-    FOLDER, COMMAND = sys.argv[1:3]
-    if FOLDER != "installed":
-        ctypes.CDLL(os.path.join(FOLDER, "libashlar.so.1"), ctypes.RTLD_GLOBAL)  # found by its name from here on
-        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+    COMMAND = support.begin("numpy")
+import numpy as np
+
 import ashlar_runtime as ashlar
 
 
@@ -30,8 +22,7 @@ class RuntimeTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.path = os.path.join(cls.folder.name, "chain.ash")
-        subprocess.run([COMMAND, "zoo", "tiling_chain", "-o", cls.path, "-q"], check=True)
+        cls.path = support.zoo(COMMAND, "tiling_chain", cls.folder.name)
         cls.model = ashlar.load(cls.path)
         info = cls.model.plan(threads=1).inputs[0]
         cls.x = np.random.default_rng(1).standard_normal(info.shape).astype(np.float32)
@@ -138,6 +129,19 @@ class RuntimeTest(unittest.TestCase):
         with self.assertRaisesRegex(ashlar.InvalidArgument, "before its first session"):
             self.model.plan(threads=1, share=plan)
 
+    def test_packed_files_hold_the_weights(self):
+        packed = os.path.join(self.folder.name, "packed.ash")
+        for options in ({}, {"budget": "min"}, {"shapes": {self.model.plan().inputs[0].name: (2, *self.x.shape[1:])}}):
+            plan = self.model.plan(threads=1, **options)
+            self.model.pack(packed, plan)
+            same = ashlar.load(packed).plan(threads=1, budget=options.get("budget"))
+            self.assertEqual(same.memory._replace(weights_in_file=0), plan.memory)
+            self.assertEqual(same.memory.weights_in_file, plan.memory.weights)
+            x = np.ones(plan.inputs[0].shape, np.float32)
+            np.testing.assert_array_equal(same.session()(x), plan.session()(x))
+        with self.assertRaisesRegex(ashlar.InvalidArgument, ".ash"):
+            self.model.pack(packed + ".onnx", plan)
+
     def test_what_is_wrong_is_named(self):
         run = self.model.compile(threads=1)
         name = run.plan.inputs[0].name
@@ -178,4 +182,4 @@ class RuntimeTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    support.main()

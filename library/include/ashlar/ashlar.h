@@ -150,6 +150,12 @@ typedef int (*ashlar_write_fn)(void* context, const void* bytes, size_t size); /
 ASHLAR_API ashlar_status ashlar_model_plan(const ashlar_model* model,
                                            const ashlar_plan_options* options,
                                            ashlar_plan** plan); /* options may be NULL */
+/* Writes the model in Ashlar's format, and behind it its weights as such a plan on this processor
+   wants them. Plans of that file with the same options, whatever their threads, use these where
+   they lie: processes share them as pages of the file. Takes memory for them once; replaces `path`
+   (.ash) when all is written. */
+ASHLAR_API ashlar_status ashlar_model_pack(const ashlar_model* model,
+                                           const ashlar_plan_options* options, const char* path);
 ASHLAR_API void ashlar_plan_release(ashlar_plan* plan);
 ASHLAR_API ashlar_status ashlar_plan_memory(const ashlar_plan* plan, ashlar_memory* memory);
 ASHLAR_API ashlar_status ashlar_plan_inputs(const ashlar_plan* plan, const ashlar_tensor** first,

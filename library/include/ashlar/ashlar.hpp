@@ -149,6 +149,11 @@ class Model {
     Check(ashlar_model_plan(model_.get(), &options, &plan));
     return Plan(plan);
   }
+  // Plans of what is written, with the same options, use its weights where they lie.
+  void Pack(const std::string& path,
+            const ashlar_plan_options& options = Sized<ashlar_plan_options>()) const {
+    Check(ashlar_model_pack(model_.get(), &options, path.c_str()));
+  }
   const ashlar_model* get() const { return model_.get(); }
 
  private:
