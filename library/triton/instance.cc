@@ -1,0 +1,291 @@
+#include "library/triton/instance.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <string>
+
+#include "library/triton/errors.h"
+
+namespace ashlar::triton {
+namespace {
+
+constexpr uintptr_t kTensorAlignment = 16;  // of requests' own buffers; else they are copied
+
+uint64_t Now() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+}
+
+bool Aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kTensorAlignment == 0; }
+
+// A piece of memory of a request's or response's, which must be the host's.
+void CheckHost(TRITONSERVER_MemoryType memory, const char* name) {
+  if (memory != TRITONSERVER_MEMORY_GPU) return;
+  throw Failure(TRITONSERVER_ERROR_UNSUPPORTED, "'" + std::string(name) + "' is in GPU memory");
+}
+
+std::string Text(const int64_t* shape, uint32_t rank) {
+  std::string text = "[";
+  for (uint32_t i = 0; i < rank; ++i) text += (i > 0 ? "," : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+}  // namespace
+
+// A request on its way.
+struct Instance::Job {
+  TRITONBACKEND_Request* request = nullptr;
+  TRITONBACKEND_Response* response = nullptr;
+  std::vector<TRITONBACKEND_Input*> inputs;  // in the order of the plan's
+  std::vector<void*> outputs;                // where results go; null where not asked for
+  int64_t rows = 1;
+  uint64_t begin = 0, compute_begin = 0, compute_end = 0;
+  std::optional<Failure> failure;
+
+  // Rows of an input: checked against the plan's tensor.
+  int64_t RowsOf(const ashlar_tensor& expected, bool batched, int64_t most);
+  // Of a request whose tensors have so many bytes a row, all of it.
+  void CopyInput(size_t index, const char* name, std::byte* to, int64_t bytes) const;
+  // The whole input where it lies, or null where it is in pieces.
+  const void* InputInPlace(size_t index, const char* name) const;
+  void NewOutputs(List<ashlar_tensor> tensors, bool batched, int64_t planned_rows);
+};
+
+int64_t Instance::Job::RowsOf(const ashlar_tensor& expected, bool batched, int64_t most) {
+  TRITONBACKEND_Input* input = nullptr;
+  Check(TRITONBACKEND_RequestInput(request, expected.name, &input));
+  inputs.push_back(input);
+  const char* name = nullptr;
+  TRITONSERVER_DataType type = TRITONSERVER_TYPE_INVALID;
+  const int64_t* shape = nullptr;
+  uint32_t rank = 0, buffers = 0;
+  uint64_t bytes = 0;
+  Check(TRITONBACKEND_InputProperties(input, &name, &type, &shape, &rank, &bytes, &buffers));
+  const int fixed = batched ? 1 : 0;
+  const bool same = static_cast<int32_t>(rank) == expected.rank &&
+                    std::equal(shape + fixed, shape + rank, expected.shape + fixed);
+  if (type != DataTypeOf(expected.dtype) || !same ||
+      (batched && (shape[0] < 1 || shape[0] > most))) {
+    throw InvalidArgument("input '" + std::string(expected.name) + "': got type " +
+                          std::to_string(type) + ", shape " + Text(shape, rank) + "; planned is " +
+                          std::to_string(DataTypeOf(expected.dtype)) + ", " +
+                          Text(expected.shape, static_cast<uint32_t>(expected.rank)) +
+                          (batched ? " or fewer rows" : ""));
+  }
+  const int64_t given = batched ? shape[0] : 1;
+  if (static_cast<int64_t>(bytes) != expected.bytes / most * given) {
+    throw InvalidArgument("input '" + std::string(expected.name) + "' has " +
+                          std::to_string(bytes) + " bytes");
+  }
+  return given;
+}
+
+void Instance::Job::CopyInput(size_t index, const char* name, std::byte* to, int64_t bytes) const {
+  for (uint32_t buffer = 0; bytes > 0; ++buffer) {
+    const void* data = nullptr;
+    uint64_t size = 0;
+    TRITONSERVER_MemoryType memory = TRITONSERVER_MEMORY_CPU;
+    int64_t memory_id = 0;
+    Check(TRITONBACKEND_InputBuffer(inputs[index], buffer, &data, &size, &memory, &memory_id));
+    CheckHost(memory, name);
+    const size_t part = std::min(static_cast<size_t>(size), static_cast<size_t>(bytes));
+    std::memcpy(to, data, part);
+    to += part;
+    bytes -= static_cast<int64_t>(part);
+  }
+}
+
+const void* Instance::Job::InputInPlace(size_t index, const char* name) const {
+  const int64_t* shape = nullptr;
+  TRITONSERVER_DataType type = TRITONSERVER_TYPE_INVALID;
+  uint32_t rank = 0, buffers = 0;
+  uint64_t bytes = 0, size = 0;
+  const char* given = nullptr;
+  Check(
+      TRITONBACKEND_InputProperties(inputs[index], &given, &type, &shape, &rank, &bytes, &buffers));
+  if (buffers != 1) return nullptr;
+  const void* data = nullptr;
+  TRITONSERVER_MemoryType memory = TRITONSERVER_MEMORY_CPU;
+  int64_t memory_id = 0;
+  Check(TRITONBACKEND_InputBuffer(inputs[index], 0, &data, &size, &memory, &memory_id));
+  CheckHost(memory, name);
+  return size == bytes && Aligned(data) ? data : nullptr;
+}
+
+void Instance::Job::NewOutputs(List<ashlar_tensor> tensors, bool batched, int64_t planned_rows) {
+  outputs.assign(tensors.size(), nullptr);
+  uint32_t count = 0;
+  Check(TRITONBACKEND_RequestOutputCount(request, &count));
+  for (uint32_t i = 0; i < count; ++i) {
+    const char* name = nullptr;
+    Check(TRITONBACKEND_RequestOutputName(request, i, &name));
+    const auto* const tensor =
+        std::find_if(tensors.begin(), tensors.end(),
+                     [&](const ashlar_tensor& one) { return std::strcmp(one.name, name) == 0; });
+    if (tensor == tensors.end()) {
+      throw InvalidArgument("the model has no output '" + std::string(name) + "'");
+    }
+    std::vector<int64_t> shape(tensor->shape, tensor->shape + tensor->rank);
+    if (batched) shape[0] = rows;
+    TRITONBACKEND_Output* output = nullptr;
+    Check(TRITONBACKEND_ResponseOutput(response, &output, name, DataTypeOf(tensor->dtype),
+                                       shape.data(), static_cast<uint32_t>(shape.size())));
+    TRITONSERVER_MemoryType memory = TRITONSERVER_MEMORY_CPU;
+    int64_t memory_id = 0;
+    const auto bytes = static_cast<uint64_t>(tensor->bytes / planned_rows * rows);
+    void*& data = outputs[static_cast<size_t>(tensor - tensors.begin())];
+    Check(TRITONBACKEND_OutputBuffer(output, &data, bytes, &memory, &memory_id));
+    CheckHost(memory, name);
+  }
+}
+
+void Instance::Free::operator()(std::byte* block) const { std::free(block); }
+
+Instance::Block Instance::NewBlock(int64_t bytes, int64_t alignment) {
+  const int64_t rounded = (std::max<int64_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  Block block(static_cast<std::byte*>(
+      std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(rounded))));
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+Instance::Instance(const ServedModel& model, TRITONBACKEND_ModelInstance* instance)
+    : model_(model), instance_(instance) {
+  int64_t arena = 0, alignment = 64;
+  for (const auto& [rows, plan] : model.plans()) {
+    arena = std::max(arena, plan.Memory().arena);
+    alignment = std::max(alignment, plan.Memory().arena_alignment);
+  }
+  arena_ = NewBlock(arena, alignment);
+  for (const ashlar_tensor& input : model.largest().Inputs()) {
+    inputs_.push_back(NewBlock(input.bytes, alignment));
+  }
+  for (const ashlar_tensor& output : model.largest().Outputs()) {
+    outputs_.push_back(NewBlock(output.bytes, alignment));
+  }
+  for (const auto& [rows, plan] : model.plans()) {
+    sessions_.emplace_back(rows, plan.NewSession(arena_.get(), static_cast<size_t>(arena)));
+  }
+}
+
+void Instance::Accept(Job& job) const {
+  Check(TRITONBACKEND_ResponseNew(&job.response, job.request));
+  const Plan& plan = model_.largest();
+  for (const ashlar_tensor& input : plan.Inputs()) {
+    const int64_t rows = job.RowsOf(input, model_.batched(), model_.most_rows());
+    if (job.inputs.size() > 1 && rows != job.rows) {
+      throw InvalidArgument("input '" + std::string(input.name) + "' has other rows than the rest");
+    }
+    job.rows = rows;
+  }
+  job.NewOutputs(plan.Outputs(), model_.batched(), model_.most_rows());
+}
+
+// The rows of all jobs, in place where there is one job of as many; what is missing is zeros.
+const void* Instance::InputOf(const Job* first, const Job* last, size_t index, int64_t rows) {
+  const ashlar_tensor& tensor = model_.largest().Inputs()[index];
+  if (last - first == 1 && first->rows == rows) {
+    if (const void* data = first->InputInPlace(index, tensor.name)) return data;
+  }
+  const int64_t row_bytes = tensor.bytes / model_.most_rows();
+  std::byte* to = inputs_[index].get();
+  for (const Job* job = first; job != last; ++job) {
+    job->CopyInput(index, tensor.name, to, row_bytes * job->rows);
+    to += row_bytes * job->rows;
+  }
+  std::byte* const end = inputs_[index].get() + row_bytes * rows;
+  std::memset(to, 0, static_cast<size_t>(end - to));
+  return inputs_[index].get();
+}
+
+// Runs jobs in the least batch that holds them.
+void Instance::Run(Job* first, Job* last) {
+  int64_t given = 0;
+  for (const Job* job = first; job != last; ++job) given += job->rows;
+  const auto found = std::find_if(sessions_.begin(), sessions_.end(),
+                                  [&](const auto& one) { return one.first >= given; });
+  auto& [rows, session] = *found;
+  const bool in_place = last - first == 1 && given == rows;
+  const List<ashlar_tensor> inputs = model_.largest().Inputs(),
+                            outputs = model_.largest().Outputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto bytes = static_cast<size_t>(inputs[i].bytes / model_.most_rows() * rows);
+    session.Input(static_cast<const std::byte*>(InputOf(first, last, i, rows)), bytes,
+                  inputs[i].name);
+  }
+  const auto own = [&](size_t i) {
+    return !in_place || first->outputs[i] == nullptr || !Aligned(first->outputs[i]);
+  };
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto bytes = static_cast<size_t>(outputs[i].bytes / model_.most_rows() * rows);
+    void* const data = own(i) ? outputs_[i].get() : first->outputs[i];
+    session.Output(static_cast<std::byte*>(data), bytes, outputs[i].name);
+  }
+  const uint64_t compute_begin = Now();
+  session.Run();
+  const uint64_t compute_end = Now();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::byte* from = outputs_[i].get();
+    for (Job* job = first; job != last && own(i); ++job) {
+      const auto bytes = static_cast<size_t>(outputs[i].bytes / model_.most_rows() * job->rows);
+      if (job->outputs[i] != nullptr) std::memcpy(job->outputs[i], from, bytes);
+      from += bytes;
+    }
+  }
+  for (Job* job = first; job != last; ++job) {
+    job->compute_begin = compute_begin;
+    job->compute_end = compute_end;
+  }
+  Check(TRITONBACKEND_ModelInstanceReportBatchStatistics(
+      instance_, static_cast<uint64_t>(given), first->begin, compute_begin, compute_end, Now()));
+}
+
+// Nobody could be told of what goes wrong here.
+void Instance::Finish(Job& job) const {
+  TRITONSERVER_Error* const error = ToError(job.failure);
+  const uint64_t end = Now();
+  const bool computed = job.compute_end > 0;
+  if (job.response != nullptr) {
+    TRITONSERVER_ErrorDelete(
+        TRITONBACKEND_ResponseSend(job.response, TRITONSERVER_RESPONSE_COMPLETE_FINAL, error));
+  }
+  TRITONSERVER_ErrorDelete(TRITONBACKEND_ModelInstanceReportStatistics(
+      instance_, job.request, error == nullptr, job.begin, computed ? job.compute_begin : end,
+      computed ? job.compute_end : end, end));
+  TRITONSERVER_ErrorDelete(
+      TRITONBACKEND_RequestRelease(job.request, TRITONSERVER_REQUEST_RELEASE_ALL));
+  TRITONSERVER_ErrorDelete(error);
+}
+
+void Instance::Execute(TRITONBACKEND_Request** requests, uint32_t count) {
+  std::vector<Job> jobs(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    Job& job = jobs[i];
+    job.request = requests[i];
+    job.begin = Now();
+    job.failure = Try([&] { Accept(job); });
+  }
+  Job* const end = jobs.data() + jobs.size();
+  for (Job* first = jobs.data(); first != end;) {
+    if (first->failure) {
+      ++first;
+      continue;
+    }
+    Job* last = first + 1;
+    int64_t rows = first->rows;
+    while (last != end && !last->failure && rows + last->rows <= model_.most_rows()) {
+      rows += (last++)->rows;
+    }
+    if (const std::optional<Failure> failure = Try([&] { Run(first, last); })) {
+      for (Job* job = first; job != last; ++job) job->failure = failure;
+    }
+    first = last;
+  }
+  for (Job& job : jobs) Finish(job);
+}
+
+}  // namespace ashlar::triton

@@ -1,0 +1,48 @@
+// An instance of a model: an arena, and sessions of all batch sizes in it.
+#ifndef ASHLAR_LIBRARY_TRITON_INSTANCE_H_
+#define ASHLAR_LIBRARY_TRITON_INSTANCE_H_
+
+#include <ashlar/ashlar.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "library/triton/api.h"
+#include "library/triton/served_model.h"
+
+namespace ashlar::triton {
+
+class Instance {
+ public:
+  // The model must outlive it.
+  Instance(const ServedModel& model, TRITONBACKEND_ModelInstance* instance);
+
+  // Answers the requests and gives them back: neighbours run together as far as the largest batch
+  // size holds them.
+  void Execute(TRITONBACKEND_Request** requests, uint32_t count);
+
+ private:
+  struct Job;
+  struct Free {
+    void operator()(std::byte* block) const;
+  };
+  using Block = std::unique_ptr<std::byte, Free>;
+  static Block NewBlock(int64_t bytes, int64_t alignment);
+
+  void Accept(Job& job) const;
+  void Run(Job* first, Job* last);
+  const void* InputOf(const Job* first, const Job* last, size_t index, int64_t rows);
+  void Finish(Job& job) const;
+
+  const ServedModel& model_;
+  TRITONBACKEND_ModelInstance* const instance_;
+  Block arena_;
+  std::vector<Block> inputs_, outputs_;  // of the largest batch, where requests' own do not do
+  std::vector<std::pair<int64_t, Session>> sessions_;
+};
+
+}  // namespace ashlar::triton
+
+#endif  // ASHLAR_LIBRARY_TRITON_INSTANCE_H_

@@ -1,0 +1,39 @@
+// A model's configuration, as Triton has it in JSON.
+#ifndef ASHLAR_LIBRARY_TRITON_MODEL_CONFIG_H_
+#define ASHLAR_LIBRARY_TRITON_MODEL_CONFIG_H_
+
+#include <ashlar/ashlar.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "library/triton/api.h"
+
+namespace ashlar::triton {
+
+// Of the configuration's `parameters`: budget (bytes, or min), threads, prefer (memory), tile,
+// batch ("1,4,8").
+struct ModelConfig {
+  std::string file = "model.ash";    // default_model_filename
+  int64_t max_batch_size = 0;        // 0: requests have the shapes of the model's file
+  std::vector<int64_t> batch_sizes;  // ascending, the last is the largest; none where that is 0
+  int32_t threads = 1;
+  int64_t budget = 0;
+  bool prefer_memory = false;
+  std::string tile;
+
+  // Without shapes. Points into this configuration.
+  ashlar_plan_options Options() const;
+};
+
+// A Failure names the parameter that is wrong.
+ModelConfig ReadConfig(const std::string& json);
+
+// The configuration with the inputs and outputs of a plan where it has none.
+std::string CompletedConfig(const std::string& json, const Plan& plan);
+
+TRITONSERVER_DataType DataTypeOf(int32_t dtype);
+
+}  // namespace ashlar::triton
+
+#endif  // ASHLAR_LIBRARY_TRITON_MODEL_CONFIG_H_
