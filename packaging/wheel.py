@@ -35,11 +35,15 @@ def main(sources, library, folder):
     name = project["name"].replace("-", "_")
     tag = f"py3-none-{platform_tag(library)}"
     info = f"{name}-{project['version']}.dist-info"
-    files = {f"{name}/{path.name}": path.read_bytes() for path in sorted((sources / name).iterdir()) if path.suffix in (".py", ".typed")}
+    files = {str(path.relative_to(sources)): path.read_bytes() for path in sorted((sources / name).rglob("*"))
+             if path.suffix in (".py", ".typed")}
     files[f"{name}/{library.name}"] = library.read_bytes()
+    wanted = [f"Requires-Dist: {one}" for one in project["dependencies"]]
+    for extra, packages in project.get("optional-dependencies", {}).items():
+        wanted += [f"Provides-Extra: {extra}"] + [f'Requires-Dist: {one}; extra == "{extra}"' for one in packages]
     files[f"{info}/METADATA"] = "\n".join(
         ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {project['version']}", f"Summary: {project['description']}",
-         f"Requires-Python: {project['requires-python']}"] + [f"Requires-Dist: {one}" for one in project["dependencies"]] +
+         f"Requires-Python: {project['requires-python']}"] + wanted +
         ["Description-Content-Type: text/markdown", "", (sources / project["readme"]).read_text()]).encode()
     files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: ashlar\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
     record = "".join(f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')},{len(data)}\n"

@@ -9,27 +9,47 @@ from . import _library as c
 from ._model import Model, Plan, Session, TensorInfo, aligned_block, as_inputs
 
 
+def plans_for(model: Model, batch: Sequence[int], **plan: Any) -> Dict[int, Plan]:
+    """A plan for each batch size, ascending; they share their weights."""
+    sizes = sorted(set(batch))
+    if not sizes or sizes[0] < 1:
+        raise c.InvalidArgument(f"batch is {list(batch)}; expected sizes from 1 on")
+    first = model.plan(**{name: value for name, value in plan.items() if name not in ("budget", "max_extra_flops")})
+    if any(not info.shape for info in first.inputs + first.outputs):
+        raise c.InvalidArgument("batch: a tensor of the model has no dimensions")
+    plans: Dict[int, Plan] = {}
+    for size in sizes:
+        shapes = {info.name: (size, *info.shape[1:]) for info in first.inputs}
+        plans[size] = model.plan(shapes=shapes, share=next(iter(plans.values()), None), **plan)
+    return plans
+
+
+def weights_of(plans: Mapping[int, Plan]) -> int:
+    """Bytes of the weights of plans that share them."""
+    return sum(plan.memory.weights - plan.memory.weights_shared for plan in plans.values())
+
+
 class Buckets:
     """Runs requests of any number of rows up to the largest batch size, in the least that holds them. Not from two threads at
     once. Inputs and outputs are those of all rows; what is missing in a batch is zeros, and its results are cut off."""
 
     def __init__(self, model: Model, batch: Sequence[int], **plan: Any) -> None:
-        sizes = sorted(set(batch))
-        if not sizes or sizes[0] < 1:
-            raise c.InvalidArgument(f"batch is {list(batch)}; expected sizes from 1 on")
-        first = model.plan(**plan)
-        if any(not info.shape for info in first.inputs + first.outputs):
-            raise c.InvalidArgument("batch: a tensor of the model has no dimensions")
-        self.plans: Dict[int, Plan] = {}
-        for size in sizes:
-            shapes = {info.name: (size, *info.shape[1:]) for info in first.inputs}
-            share = next(iter(self.plans.values()), None)
-            self.plans[size] = model.plan(shapes=shapes, share=share, **plan)
-        memories = [plan.memory for plan in self.plans.values()]
+        self._set_up(plans_for(model, batch, **plan))
+
+    @classmethod
+    def of(cls, plans: Dict[int, Plan]) -> "Buckets":
+        """Of plans by ascending batch size."""
+        made = cls.__new__(cls)
+        made._set_up(plans)
+        return made
+
+    def _set_up(self, plans: Dict[int, Plan]) -> None:
+        self.plans = plans
+        memories = [plan.memory for plan in plans.values()]
         self.arena = max(memory.arena for memory in memories)
-        self.weights = sum(memory.weights - memory.weights_shared for memory in memories)
+        self.weights = weights_of(plans)
         block = aligned_block(self.arena, max(memory.arena_alignment for memory in memories))
-        self.sessions: Dict[int, Session] = {size: plan.session(block) for size, plan in self.plans.items()}
+        self.sessions: Dict[int, Session] = {size: plan.session(block) for size, plan in plans.items()}
 
     def size_for(self, rows: int) -> int:
         """The least batch size that holds so many rows."""

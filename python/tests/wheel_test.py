@@ -11,7 +11,8 @@ import sys
 import tempfile
 
 LARGEST = 3_000_000  # bytes
-TESTS = pathlib.Path(__file__).resolve().with_name("runtime_test.py")
+FOLDER = pathlib.Path(__file__).resolve().parent
+TESTS = [FOLDER / f"{subject}_test.py" for subject in ("runtime", "protocol", "scaling")]
 
 
 def test(python, wheel, command):
@@ -22,7 +23,7 @@ def test(python, wheel, command):
         installed = subprocess.run([own, "-m", "pip", "install", "-q", "--disable-pip-version-check", wheel], env=environment)
         if installed.returncode != 0:
             return 77
-        return subprocess.run([own, TESTS, "installed", command], env=environment, cwd=folder).returncode
+        return max(subprocess.run([own, test, "installed", command], env=environment, cwd=folder).returncode for test in TESTS)
 
 
 def main(place, command, *pythons):

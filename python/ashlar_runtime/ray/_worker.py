@@ -1,0 +1,110 @@
+"""What a worker takes, in the units by which Ray places actors."""
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
+
+from .._buckets import plans_for, weights_of
+from .._library import InvalidArgument
+from .._model import Model, Plan, load
+
+Path = Union[str, "os.PathLike[str]"]
+Batch = Union[None, int, Sequence[int]]
+
+SLACK = 1 << 20  # what the allocator rounds up and keeps
+STEP = 2048  # what a plan itself takes, a step: its graph, kernels and names
+
+# What an actor, and a replica of Serve, has imported by the time it is idle.
+IMPORTS: Dict[str, str] = {"actor": "ashlar_runtime.ray._predictor", "serve": "ashlar_runtime.ray._endpoint"}
+
+_idle: Dict[Tuple[str, str], int] = {}  # by the cluster's address and the kind of worker
+
+
+def own_memory() -> int:
+    """Bytes of this process that no other has: its heap and stacks, and what it changed of its libraries."""
+    with open("/proc/self/smaps_rollup", encoding="ascii") as rollup:
+        return sum(int(line.split()[1]) * 1024 for line in rollup if line.startswith(("Private_Dirty:", "Swap:")))
+
+
+def _idle_memory(module: str) -> int:
+    importlib.import_module(module)
+    return own_memory()
+
+
+class _IdleMapper:
+    """A worker of Ray Data that does nothing with its batches."""
+
+    def __init__(self) -> None:
+        importlib.import_module(IMPORTS["actor"])
+
+    def __call__(self, batch: Mapping[str, Any]) -> Dict[str, List[int]]:
+        return {"bytes": [own_memory()]}
+
+
+def _idle_mapper() -> int:
+    """Measured by a job of its own: such a worker grows with its first batches."""
+    from ray.data import ActorPoolStrategy, from_items
+
+    some = from_items(list(range(8)), override_num_blocks=8)
+    made = some.map_batches(_IdleMapper, batch_size=1, compute=ActorPoolStrategy(size=1), num_cpus=0)
+    return max(int(row["bytes"]) for row in made.take_all())
+
+
+def idle_worker(kind: str = "actor") -> int:
+    """Bytes of a worker of a kind ("actor", "data", "serve") before it has a model: measured once for each cluster that
+    this process is connected to, in a worker of its own."""
+    import ray
+
+    if kind not in (*IMPORTS, "data"):
+        raise InvalidArgument(f"kind is {kind!r}; expected 'actor', 'data' or 'serve'")
+    key = (ray.get_runtime_context().gcs_address, kind)
+    if key not in _idle:
+        measure = ray.remote(num_cpus=0, max_calls=1)(_idle_memory)
+        _idle[key] = _idle_mapper() if kind == "data" else int(ray.get(measure.remote(IMPORTS[kind])))
+    return _idle[key]
+
+
+def with_threads(plan: Mapping[str, Any]) -> Dict[str, Any]:
+    """Options of a plan for a worker: one thread where none is said, since Ray counts CPUs."""
+    options = {"threads": 1, **plan}
+    if options["threads"] < 1:
+        raise InvalidArgument(f"threads is {options['threads']}; a worker needs to say how many CPUs it takes")
+    return options
+
+
+def own_size(plan: Plan) -> int:
+    """Of the batch that its inputs are; 1 where they have no dimensions."""
+    return plan.inputs[0].shape[0] if plan.inputs and plan.inputs[0].shape else 1
+
+
+def plans_by_batch(model: Model, batch: Batch, plan: Mapping[str, Any]) -> Dict[int, Plan]:
+    """Plans by batch size; of the model's own shapes, under its own batch size, where no size is given."""
+    if batch is not None:
+        return plans_for(model, [batch] if isinstance(batch, int) else batch, **plan)
+    own = model.plan(**plan)
+    return {own_size(own): own}
+
+
+def packs(plans: Mapping[int, Plan], pack: bool) -> bool:
+    """Whether a file can hold the weights: it holds those of one plan."""
+    return pack and len(plans) == 1
+
+
+def worker_bytes(plans: Mapping[int, Plan], pack: bool) -> int:
+    """What a worker takes beyond an idle one. Weights that lie in a file are there once a node, in the page cache."""
+    memories = [plan.memory for plan in plans.values()]
+    weights = 0 if packs(plans, pack) else weights_of(plans) - sum(m.weights_in_file for m in memories)
+    steps = sum(len(plan.steps) for plan in plans.values())
+    return max(m.arena for m in memories) + max(m.input + m.output for m in memories) + weights + steps * STEP + SLACK
+
+
+def actor_options(model: Path, batch: Batch = None, *, pack: bool = True, idle: Union[int, str] = "actor",
+                  **plan: Any) -> Dict[str, Any]:
+    """num_cpus and memory (bytes) of an actor that runs the model, for Ray's `options`: what it will take, known before it
+    starts. `pack`: its weights will lie in a file, as Predictor has them. `idle`: bytes of an idle worker, or the kind to
+    measure."""
+    options = with_threads(plan)
+    plans = plans_by_batch(load(model), batch, options)
+    base = idle_worker(idle) if isinstance(idle, str) else idle
+    return {"num_cpus": options["threads"], "memory": base + worker_bytes(plans, pack)}

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Tests of ashlar_runtime.ray on a cluster of this machine, on loopback. usage as runtime_test.py's; the names of tests may follow.
+
+Exit 77 where Ray is missing. `ray[data,serve]` brings what is needed."""
+import collections
+import os
+import signal
+import stat
+import tempfile
+import time
+import unittest
+
+import support
+
+if __name__ == "__main__":
+    COMMAND = support.begin("numpy", "ray")
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_DEDUP_LOGS"] = "0"
+os.environ["RAY_DATA_DISABLE_PROGRESS_BARS"] = "1"
+import numpy as np
+import ray
+
+import ashlar_runtime as ashlar
+from ashlar_runtime.ray import Predictor, actor_options, app, idle_worker, map_batches
+from ashlar_runtime.ray._worker import SLACK, STEP, own_memory
+from memory_group import MemoryGroup
+from protocol_cases import Server
+
+MIB = 1 << 20
+START = {"include_dashboard": False, "configure_logging": False, "_node_ip_address": "127.0.0.1"}
+
+
+class Worker(Predictor):
+    """Says where it is, how much it grew, and leaves its process id in a folder."""
+
+    def __init__(self, *arguments, pids=None, **options):
+        if pids is not None:
+            open(os.path.join(pids, str(os.getpid())), "w").close()
+        self.before = own_memory()
+        super().__init__(*arguments, **options)
+
+    def growth(self, x, runs):
+        for _ in range(runs):
+            self({"x": x})
+        return own_memory() - self.before
+
+    def where(self):
+        return os.getpid()
+
+
+class RayTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        os.makedirs("/tmp/ray", exist_ok=True)  # Cluster expects it
+        cls.chain = support.zoo(COMMAND, "tiling_chain", cls.folder.name)
+        cls.mobilenet = support.zoo(COMMAND, "mobilenet_v2", cls.folder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def tearDown(self):
+        ray.shutdown()
+
+    def input(self, path, rows, seed=1):
+        shape = ashlar.load(path).plan(threads=1).inputs[0].shape[1:]
+        return np.random.default_rng(seed).standard_normal((rows, *shape)).astype(np.float32)
+
+    def rows_once(self, disturb, **cluster):
+        """Runs a dataset, calling disturb(batches so far, folder of process ids), and compares each row with the library's."""
+        rows, batch = 240, 4
+        x = self.input(self.chain, rows)
+        pids = tempfile.mkdtemp(dir=self.folder.name)
+        dataset = ray.data.from_items([{"id": i, "image": x[i]} for i in range(rows)], override_num_blocks=24)
+        options = actor_options(self.chain, batch, idle=idle_worker("data"))
+        dataset = dataset.map_batches(
+            Worker, batch_size=batch, batch_format="numpy", compute=ray.data.ActorPoolStrategy(size=2),
+            fn_constructor_args=(self.chain, batch),
+            fn_constructor_kwargs={"pids": pids, "folder": self.folder.name, "columns": {"data": "image"}}, **dict(options, **cluster))
+        seen = collections.Counter()
+        expected = ashlar.Buckets(ashlar.load(self.chain), [batch], threads=1)
+        results = {}
+        for count, made in enumerate(dataset.iter_batches(batch_size=batch, batch_format="numpy", prefetch_batches=0), 1):
+            seen.update(made["id"].tolist())
+            output = next(name for name in made if name != "id")
+            results.update(zip(made["id"].tolist(), made[output]))
+            disturb(count, pids)
+        self.assertEqual(dict(seen), {i: 1 for i in range(rows)})
+        for begin in range(0, rows, batch):
+            np.testing.assert_allclose(np.stack([results[i] for i in range(begin, begin + batch)]), expected(x[begin:begin + batch]),
+                                       rtol=1e-5, atol=1e-6)
+        return pids
+
+    def test_rows_come_once_where_an_actor_is_killed(self):
+        ray.init(num_cpus=3, **START)
+        killed = []
+
+        def kill(count, pids):
+            if count == 5:
+                victim = int(sorted(os.listdir(pids))[0])
+                os.kill(victim, signal.SIGKILL)
+                killed.append(victim)
+
+        pids = self.rows_once(kill)
+        self.assertTrue(killed)
+        self.assertGreaterEqual(len(os.listdir(pids)), 3, "the actor was started again")
+
+    def test_rows_come_once_where_a_node_is_lost(self):
+        from ray.cluster_utils import Cluster
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        try:
+            nodes = [cluster.add_node(num_cpus=1, resources={"worker": 1}) for _ in range(2)]
+            ray.init(address=cluster.address, configure_logging=False)
+            removed = []
+
+            def remove(count, _):
+                if count == 5:
+                    cluster.remove_node(nodes[0], allow_graceful=False)
+                    removed.append(count)
+
+            self.rows_once(remove, num_cpus=0, resources={"worker": 0.5})
+            self.assertTrue(removed)
+        finally:
+            ray.shutdown()
+            cluster.shutdown()
+
+    def test_map_batches_needs_no_more_than_the_model(self):
+        ray.init(num_cpus=1, **START)  # which the actor must not take from those that read
+        x = self.input(self.chain, 10)
+        made = map_batches(ray.data.from_numpy(x), self.chain, batch=4, folder=self.folder.name).take_all()
+        alone = ashlar.load(self.chain).compile(threads=1)
+        self.assertEqual(len(made), 10)
+        for row, expected in zip(made, x):
+            (values,) = row.values()
+            np.testing.assert_allclose(values, alone(expected[None])[0], rtol=1e-5, atol=1e-6)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "largest node"):
+            map_batches(ray.data.from_numpy(x), self.chain, idle=10**15)
+
+    def test_as_many_are_placed_as_there_is_memory_for(self):
+        options = actor_options(self.mobilenet, idle=50 * MIB)
+        ray.init(num_cpus=16, _memory=8 * options["memory"] + options["memory"] // 2, **START)
+        actors = [ray.remote(Worker).options(**options).remote(self.mobilenet, folder=self.folder.name) for _ in range(11)]
+        asked = [actor.where.remote() for actor in actors]
+        placed, waiting = ray.wait(asked, num_returns=8, timeout=60)
+        self.assertEqual(len(placed), 8)
+        more, _ = ray.wait(waiting, num_returns=1, timeout=3)
+        self.assertEqual(more, [])
+
+    def test_a_worker_grows_by_what_is_planned(self):
+        ray.init(num_cpus=2, **START)
+        for batch, budget in ((1, None), (8, None), (1, "1MiB")):
+            x = self.input(self.mobilenet, batch)
+            declared = actor_options(self.mobilenet, batch, budget=budget)
+            actor = ray.remote(Worker).options(**declared).remote(self.mobilenet, batch, budget=budget, folder=self.folder.name)
+            plan = ashlar.load(self.mobilenet).plan(threads=1, budget=budget, shapes={"data": x.shape})
+            memory, steps = plan.memory, len(plan.steps)
+            planned = memory.arena + memory.input + memory.output
+            grown = ray.get(actor.growth.remote(x, 5))
+            print(f"batch {batch}, budget {budget}: planned {planned / MIB:.2f} MiB in {steps} steps, grew by {grown / MIB:.2f}",
+                  flush=True)
+            self.assertLessEqual(grown, planned + SLACK + (steps * STEP if budget else 0))
+            self.assertGreater(grown, memory.arena // 2)
+            ray.kill(actor)
+
+    def packed_full(self, group, declared, workers, batch, x):
+        """How many workers live after runs in a group that has room for so many of `declared` bytes, and the weights once."""
+        weights = ashlar.load(self.mobilenet).plan(threads=1, shapes={"data": x.shape}).memory.weights
+        group.limit(workers * declared + weights)
+        actors = [ray.remote(Worker).options(num_cpus=0).remote(self.mobilenet, batch, folder=self.folder.name) for _ in range(workers)]
+        alive = 0
+        for asked in [actor.growth.remote(x, 3) for actor in actors]:
+            try:
+                ray.get(asked, timeout=60)
+                alive += 1
+            except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError, ray.exceptions.TaskUnschedulableError):
+                pass
+        for actor in actors:
+            ray.kill(actor)
+        time.sleep(0.5)
+        return alive
+
+    def test_a_node_packed_full_holds(self):
+        workers, batch = 3, 16
+        x = self.input(self.mobilenet, batch)
+        try:
+            with MemoryGroup() as group:
+                python = os.path.join(self.folder.name, "python_in_group")
+                with open(python, "w", encoding="ascii") as script:
+                    script.write(f"#!/bin/sh\n{group.shell()}\nexec {os.sys.executable} \"$@\"\n")
+                os.chmod(python, os.stat(python).st_mode | stat.S_IXUSR)
+                ray.init(num_cpus=4, runtime_env={"py_executable": python}, **START)
+                Predictor(self.mobilenet, batch, folder=self.folder.name)  # packed before: packing takes memory once
+                declared = actor_options(self.mobilenet, batch)["memory"]
+                arena = ashlar.load(self.mobilenet).plan(threads=1, shapes={"data": x.shape}).memory.arena
+                print(f"declared {declared / MIB:.1f} MiB a worker, of it arena {arena / MIB:.1f}", flush=True)
+                self.assertEqual(self.packed_full(group, declared, workers, batch, x), workers)
+                self.assertLess(self.packed_full(group, declared - arena // 5, workers, batch, x), workers)
+                ray.shutdown()
+        except OSError as error:
+            self.skipTest(f"no memory control group: {error}")
+
+    def test_throughput(self):
+        cores = len(os.sched_getaffinity(0))
+        ray.init(num_cpus=cores + 1, **START)
+        load, x = os.getloadavg()[0], self.input(self.mobilenet, 4)
+        actors = [ray.remote(Worker).options(num_cpus=1).remote(self.mobilenet, 4, folder=self.folder.name) for _ in range(cores)]
+        ray.get([actor.growth.remote(x, 1) for actor in actors])
+        held, rates = ray.put(x), []
+        for count in range(1, cores + 1):
+            begin = time.perf_counter()
+            ray.get([actor.growth.remote(held, 10) for actor in actors[:count]])
+            rates.append(count * 40 / (time.perf_counter() - begin))
+        print("images a second by workers:", ", ".join(f"{rate:.0f}" for rate in rates), f"(load before: {load:.1f})", flush=True)
+        if cores > 1 and load < 0.5:
+            self.assertGreater(max(rates[1:]), 1.2 * rates[0])
+
+    def test_serves_the_protocol(self):
+        from ray import serve
+        ray.init(num_cpus=2, **START)
+        serve.start(http_options={"host": "127.0.0.1", "port": 8123})
+        x = self.input(self.chain, 4)
+        server = Server(self, "http://127.0.0.1:8123", ashlar.load(self.chain).compile(threads=1), x)
+        try:
+            serve.run(app(self.chain, "chain", batch=[1, 2, 4], folder=self.folder.name))
+            server.check()
+            self.assertEqual(serve.status().applications["default"].deployments["chain"].replica_states, {"RUNNING": 1})
+        finally:
+            serve.shutdown()
+
+
+if __name__ == "__main__":
+    support.main()
