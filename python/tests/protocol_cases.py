@@ -1,6 +1,7 @@
 """The Open Inference Protocol over HTTP, as any server of a model answers it: the same requests for Ray Serve and Triton.
 
 The model is tiling_chain of the zoo in batches of up to four rows, served under the name "chain"."""
+import concurrent.futures
 import json
 import urllib.error
 import urllib.request
@@ -72,6 +73,19 @@ class Server:
         entry, _ = self.entry(1, False)
         _, y = self.result(self.infer({"inputs": [entry]}, path="/v2/models/chain/versions/1/infer"), False, 1)
         np.testing.assert_allclose(y, self.expected[:1], rtol=1e-5, atol=1e-6)
+
+    def check_together(self, requests):
+        """Several at a time, of one to three rows; returns how many rows."""
+
+        def one(number):
+            rows = 1 + number % 3
+            entry, blob = self.entry(rows, True)
+            _, y = self.result(self.infer({"inputs": [entry], "parameters": {"binary_data_output": True}}, blob), True, rows)
+            np.testing.assert_allclose(y, self.expected[:rows], rtol=1e-5, atol=1e-6)
+            return rows
+
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            return sum(threads.map(one, range(requests)))
 
     def check_metadata(self):
         for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/chain/ready", "/v2/models/chain/versions/1/ready"):

@@ -75,11 +75,32 @@ class ProtocolTest(unittest.TestCase):
             with self.assertRaisesRegex(protocol.Refused, message):
                 decode({"inputs": [entry]}, infos=(infos,))
         for body, header, message in ((b"{", None, "no JSON"), (b"\xff", None, "no JSON"), (b"{}", "3", "2 bytes"),
-                                      (b"{}", "-1", "'-1'"), (b"{}", "\u00b2", "bytes")):
+                                      (b"{}", "-1", "'-1'"), (b"{}", "9" * 5000, "2 bytes"), (b"[" * 100000, None, "no JSON"),
+                                      (b"{}", "\u00b2", "bytes")):
             with self.assertRaisesRegex(protocol.Refused, message):
                 protocol.decode(body, header, (X,), (Y,), 4)
         with self.assertRaisesRegex(protocol.Refused, "numbers of rows"):
             decode({"inputs": [x, tensor(N, [1, 2], [2])]}, infos=(X, N))
+
+    def test_damaged_requests_are_refused_or_read(self):
+        binary = {"name": "x", "datatype": "FP32", "shape": [1, 2], "parameters": {"binary_data_size": 8}}
+        whole = [json.dumps({"id": "1", "inputs": [tensor(X, [1, 2.5], [1, 2])], "outputs": [{"name": "y"}]}).encode(),
+                 json.dumps({"inputs": [binary], "parameters": {"binary_data_output": True}}).encode() + b"\0" * 8]
+        pieces = [b"null", b"-1", b"1e999", b"[]", b"{}", b'"', b"true", b"\xff", b"[[", b"9" * 30, b'"parameters":', b"NaN", b""]
+        for seed in range(3000):
+            random = np.random.default_rng(seed)
+            body = whole[seed % 2]
+            for _ in range(random.integers(1, 4)):
+                begin = int(random.integers(len(body) + 1))
+                end = min(len(body), begin + int(random.integers(4)))
+                body = body[:begin] + pieces[random.integers(len(pieces))] + body[end:]
+            try:
+                made = protocol.decode(body, str(len(body) - 8) if seed % 2 else None, (X,), (Y,), 4)
+                self.assertEqual(made.inputs["x"].dtype, np.float32)
+            except protocol.Refused:
+                pass
+            except Exception as error:
+                raise AssertionError(f"seed {seed}: {body!r}") from error
 
     def test_shapes_as_planned_where_nothing_is_batched(self):
         self.assertEqual(decode({"inputs": [tensor(X, [0] * 8, [4, 2])]}, rows=None).inputs["x"].shape, (4, 2))

@@ -225,6 +225,7 @@ class RayTest(unittest.TestCase):
         try:
             serve.run(app(self.chain, "chain", batch=[1, 2, 4], folder=self.folder.name))
             server.check()
+            server.check_together(40)
             self.assertEqual(serve.status().applications["default"].deployments["chain"].replica_states, {"RUNNING": 1})
         finally:
             serve.shutdown()

@@ -2,7 +2,6 @@
 """Tests of the backend for Triton with a real server. usage as runtime_test.py's; LIBRARY_FOLDER has libtriton_ashlar.so.
 
 The server is $TRITONSERVER, `tritonserver` on the path, or that of the wheel nvidia-pytriton; exit 77 without one."""
-import concurrent.futures
 import importlib.util
 import json
 import os
@@ -118,20 +117,12 @@ class TritonTest(unittest.TestCase):
     def test_requests_run_together(self):
         server = Server(self, self.url, self.session, self.x)
 
-        def one(number):
-            rows = 1 + number % 3
-            entry, blob = server.entry(rows, True)
-            _, y = server.result(server.infer({"inputs": [entry], "parameters": {"binary_data_output": True}}, blob), True, rows)
-            np.testing.assert_allclose(y, server.expected[:rows], rtol=1e-5, atol=1e-6)
-            return rows
-
         def counts():
             (stats,) = json.loads(ask(self.url, "/v2/models/chain/stats")[2])["model_stats"]
             return stats["inference_count"], stats["execution_count"]
 
         rows_before, runs_before = counts()
-        with concurrent.futures.ThreadPoolExecutor(8) as threads:
-            rows = sum(threads.map(one, range(40)))
+        rows = server.check_together(40)
         rows_after, runs_after = counts()
         self.assertEqual(rows_after - rows_before, rows)
         self.assertLess(runs_after - runs_before, 40)

@@ -1,6 +1,7 @@
 """Batches: Ray Data."""
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
 
 from .._library import InvalidArgument
@@ -48,7 +49,7 @@ def map_batches(dataset: "Dataset", model: Path, batch: Optional[int] = None, *,
     cpus = ray.cluster_resources().get("CPU", 0)  # type: ignore[no-untyped-call,unused-ignore]
     leaves_one = workers is not None or count * threads <= cpus - 1
     return dataset.map_batches(Predictor, batch_size=size, batch_format="numpy", zero_copy_batch=True,
-                               compute=ActorPoolStrategy(size=count), fn_constructor_args=(model,),
+                               compute=ActorPoolStrategy(size=count), fn_constructor_args=(os.path.abspath(model),),
                                fn_constructor_kwargs={"batch": batch, "columns": columns, "pack": pack, "folder": folder, **options},
                                num_cpus=threads if leaves_one else 0, memory=memory,
                                resources=None if resources is None else dict(resources))

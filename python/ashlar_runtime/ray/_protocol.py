@@ -41,7 +41,7 @@ def datatype(info: TensorInfo) -> str:
 def _json(body: bytes) -> Dict[str, Any]:
     try:
         value = json.loads(body)
-    except ValueError as error:  # of Unicode, too
+    except (ValueError, RecursionError) as error:  # of Unicode, too
         raise Refused(f"the request is no JSON: {error}") from error
     if not isinstance(value, dict):
         raise Refused("the request is no JSON object")
@@ -103,7 +103,7 @@ def decode(body: bytes, header: Optional[str], inputs: Sequence[TensorInfo], out
     """A request's body; `header`: what HEADER_LENGTH says. Binary data follow the JSON in the order of the inputs."""
     length = len(body)
     if header is not None:
-        if not header.isascii() or not header.isdigit() or int(header) > len(body):
+        if not header.isascii() or not header.isdigit() or len(header) > 18 or int(header) > len(body):
             raise Refused(f"{HEADER_LENGTH} is {header[:32]!r}; the body has {len(body)} bytes")
         length = int(header)
     request = _json(body[:length])
