@@ -8,11 +8,11 @@
 from ._buckets import Buckets
 from ._library import (DoesNotFit, Error, Internal, InvalidArgument, NotBound, RejectedFile, Unavailable,
                        Unsupported)
-from ._model import Model, Plan, Session, TensorInfo, load
+from ._model import Model, Plan, Session, TensorInfo, load, shared_arena
 from ._planner import Solution, plan_memory
 from ._sizes import parse_size
 
 __all__ = [
     "Buckets", "DoesNotFit", "Error", "Internal", "InvalidArgument", "Model", "NotBound", "Plan", "RejectedFile", "Session",
-    "Solution", "TensorInfo", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory"
+    "Solution", "TensorInfo", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory", "shared_arena"
 ]

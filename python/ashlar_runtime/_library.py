@@ -117,6 +117,7 @@ WRITE = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
 # Functions that return a status, by name without "ashlar_".
 SIGNATURES: Dict[str, List[Any]] = {
     "model_open": [c_char_p, POINTER(c_void_p)],
+    "model_join": [c_void_p, c_void_p, POINTER(c_void_p)],
     "model_plan": [c_void_p, POINTER(PlanOptions), POINTER(c_void_p)],
     "model_pack": [c_void_p, POINTER(PlanOptions), c_char_p],
     "plan_memory": [c_void_p, POINTER(Memory)],

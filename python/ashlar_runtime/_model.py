@@ -119,6 +119,14 @@ class Model:
         self.path = os.fspath(path)
         self._handle = c.Handle("model", "model_open", os.fsencode(self.path))
 
+    def then(self, following: "Model") -> "Model":
+        """This model and behind it another, as one: inputs of the other read the outputs that have their names, or the
+        only one reads the only one."""
+        joined = Model.__new__(Model)
+        joined.path = f"{self.path} then {following.path}"
+        joined._handle = c.Handle("model", "model_join", self._handle.pointer, following._handle.pointer)
+        return joined
+
     def plan(self, budget: Union[int, str, None] = None, threads: int = 0,
              shapes: Optional[Mapping[str, Sequence[int]]] = None, prefer: str = "speed", exact: bool = False,
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
@@ -285,6 +293,12 @@ class Session:
                 self._last = (inputs, out)
             return out
         return next(iter(results.values())) if len(results) == 1 else results
+
+
+def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":
+    """One arena for sessions of these plans, no two of which may run at once: as large as the largest of theirs."""
+    memories = [plan.memory for plan in plans]
+    return aligned_block(max(m.arena for m in memories), max(m.arena_alignment for m in memories))
 
 
 def load(path: Union[str, "os.PathLike[str]"]) -> Model:

@@ -102,6 +102,18 @@ class RuntimeTest(unittest.TestCase):
         with self.assertRaises(ashlar.DoesNotFit):
             plan.session(arena[:-1])
 
+    def test_models_that_take_turns_share_an_arena(self):
+        large, small = self.model.plan(threads=1), self.model.plan(threads=1, budget="min")
+        arena = ashlar.shared_arena(large, small)
+        self.assertEqual(arena.nbytes, max(large.memory.arena, small.memory.arena))
+        first, second = large.session(arena), small.session(arena)
+        for _ in range(2):
+            np.testing.assert_allclose(first(self.x), second(self.x), rtol=1e-5)
+
+    def test_a_pipeline_says_what_does_not_fit(self):
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "of the next model"):
+            self.model.then(self.model)
+
     def test_batch_sizes_share_their_weights_and_an_arena(self):
         buckets = ashlar.Buckets(self.model, batch=[4, 1, 2], threads=1, prefer="memory")
         self.assertEqual(list(buckets.plans), [1, 2, 4])
