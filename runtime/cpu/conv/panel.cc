@@ -37,6 +37,14 @@ bool IsDepthwise(const ConvProblem& problem) {
   return geometry.groups > 1 && geometry.in_channels == 1 && geometry.out_channels == 1;
 }
 
+// Groups of half a block, two of which are computed as one whose other weights are zero: so many
+// operations more than they need are fewer than what half-filled vectors lose.
+bool AreHalfBlocks(const ConvProblem& problem) {
+  const ConvolutionGeometry& geometry = problem.geometry;
+  return geometry.groups > 1 && geometry.in_channels == kChannelBlock / 2 &&
+         geometry.out_channels == kChannelBlock / 2;
+}
+
 // The problem as loops. Strides are in bytes.
 struct PanelPlan {
   PanelPlan(const ConvProblem& problem, const ConvStrides& strides, const ConvTileCode& code,
@@ -44,6 +52,7 @@ struct PanelPlan {
 
   const ConvTileCode* code;
   bool depthwise;  // as groups of one input channel each, kept in blocks: see ConvTileCode
+  bool halves;     // groups are two of the problem's
   WindowAxis h, w;
   int64_t images, groups;
   int64_t lanes, last_lanes;      // input channels of a block, of the last one
@@ -82,10 +91,11 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
       z(InBytes(strides.z)),
       dst(InBytes(strides.dst)) {
   const bool planar = !IsBlocked(problem.src.format);
-  const int64_t in_channels = problem.geometry.in_channels;
   this->code = &code;
   depthwise = IsDepthwise(problem);
-  if (depthwise) groups = ChannelBlocks(out_channels);
+  halves = AreHalfBlocks(problem);
+  if (depthwise || halves) groups = ChannelBlocks(out_channels);
+  const int64_t in_channels = halves ? kChannelBlock : problem.geometry.in_channels;
   lanes = planar ? in_channels : std::min(in_channels, kChannelBlock);
   in_blocks = CeilDivide(in_channels, lanes);
   last_lanes = in_channels - (in_blocks - 1) * lanes;
@@ -187,6 +197,7 @@ class PanelConvolution final : public PanelKernel {
 
  private:
   void PackChannels(const float* filter, float* packed) const;
+  void PackHalves(const float* filter, float* packed) const;
   void PackPanel(const float* filter, int64_t panel, float* packed) const;
   void PackRows(const float* from, int64_t lanes, int64_t outs, int64_t width, float* packed) const;
   void PackTaps(const float* from, int64_t lanes, int64_t outs, int64_t width, float* packed) const;
@@ -222,6 +233,27 @@ void PanelConvolution::PackChannels(const float* filter, float* packed) const {
       for (int64_t lane = 0; lane < kChannelBlock; ++lane) {
         const int64_t channel = block * kChannelBlock + lane;
         *packed++ = channel < plan.out_channels ? filter[at + channel * weights_.group] : 0.0f;
+      }
+    }
+  }
+}
+
+// By block, tap, lane and channel, zeros where lane and channel are of different groups.
+void PanelConvolution::PackHalves(const float* filter, float* packed) const {
+  const PanelPlan& plan = plan_;
+  constexpr int64_t kHalf = kChannelBlock / 2;
+  for (int64_t block = 0; block < plan.groups; ++block) {
+    for (int64_t tap = 0; tap < plan.h.window * plan.w.window; ++tap) {
+      const int64_t at = weights_.first + tap / plan.w.window * weights_.row +
+                         tap % plan.w.window * weights_.column;
+      for (int64_t lane = 0; lane < kChannelBlock; ++lane) {
+        for (int64_t out = 0; out < kChannelBlock; ++out) {
+          const bool alike =
+              lane / kHalf == out / kHalf && block * kChannelBlock + out < plan.out_channels;
+          *packed++ = alike ? filter[at + (2 * block + out / kHalf) * weights_.group +
+                                     out % kHalf * weights_.out + lane % kHalf * weights_.in]
+                            : 0.0f;
+        }
       }
     }
   }
@@ -292,6 +324,7 @@ void PanelConvolution::PackTaps(const float* from, int64_t lanes, int64_t outs, 
 
 void PanelConvolution::PackFilter(const float* filter, void* packed) const {
   if (plan_.depthwise) return PackChannels(filter, static_cast<float*>(packed));
+  if (plan_.halves) return PackHalves(filter, static_cast<float*>(packed));
   ParallelFor(threads_, plan_.groups * plan_.panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       char* const to = static_cast<char*>(packed) + plan_.PanelOffset(panel);
@@ -452,7 +485,7 @@ bool PanelConvolutionFits(const ConvProblem& problem) {
          IsBlocked(problem.dst.format) &&
          (!problem.z.has_value() || IsBlocked(problem.z->format)) &&
          (geometry.groups == 1 ||
-          (!planar && (IsDepthwise(problem) ||
+          (!planar && (IsDepthwise(problem) || AreHalfBlocks(problem) ||
                        (whole(geometry.in_channels) && whole(geometry.out_channels))))) &&
          (!planar || geometry.in_channels <= kMostPlanarChannels);
 }

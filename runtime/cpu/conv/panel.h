@@ -25,8 +25,8 @@ inline ImageStrides InBytes(const ImageStrides& strides) {
 }
 
 // Whether the kernel below takes the problem: AVX2 or AVX-512, a row-major filter, blocked output
-// and z, groups of whole blocks or of one channel each (depthwise), and as input a blocked image,
-// or a row-major one of few channels.
+// and z, groups of whole blocks, of half a block or of one channel each (depthwise), and as input a
+// blocked image, or a row-major one of few channels.
 bool PanelConvolutionFits(const ConvProblem& problem);
 
 // Bytes of input over which all panels pass before the next are read.
