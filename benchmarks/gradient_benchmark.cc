@@ -20,6 +20,7 @@
 #include "opr/batch_norm_training.h"
 #include "opr/convolution_backward_data.h"
 #include "opr/convolution_backward_filter.h"
+#include "opr/matrix_mul.h"
 #include "opr/pooling_backward.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device.h"
@@ -95,6 +96,20 @@ void RunInTurn(absl::Span<Task> tasks, const Options& options) {
   }
 }
 
+// Of a layer, its data and its filter gradient, each of so many multiplications and additions.
+void PrintRates(const std::string& name, int64_t products, const Task (&tasks)[3]) {
+  const auto rate = [&](const Task& task) {
+    return 2e-9 * static_cast<double>(products) / task.best();
+  };
+  std::printf("%-20s forward %6.1f", name.c_str(), rate(tasks[0]));
+  std::printf("  data %6.1f (%.2f)", rate(tasks[1]), rate(tasks[1]) / rate(tasks[0]));
+  std::printf("  filter %6.1f (%.2f)", rate(tasks[2]), rate(tasks[2]) / rate(tasks[0]));
+  std::printf("  workspace KiB");
+  for (const Task& task : tasks) std::printf(" %ld", static_cast<long>(task.workspace() / 1024));
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
 // Of one layer's output.
 void MeasureImages(int64_t channels, int64_t size, const Options& options, Device& device) {
   const std::string name = absl::StrCat("images ", channels, "x", size);
@@ -151,15 +166,23 @@ void Measure(const Layer& layer, const Options& options, Device& device) {
                   {data, {dst, filter}, {src}, options, device},
                   {of_filter, {src, dst, filter}, {filter}, options, device}};
   RunInTurn(absl::MakeSpan(tasks), options);
-  const double flop =
-      2.0 * static_cast<double>(options.batch * out_size * out_size * filter.shape.num_elements());
-  const auto rate = [&](const Task& task) { return flop / task.best() / 1e9; };
-  std::printf("%-20s forward %6.1f  data %6.1f (%.2f)  filter %6.1f (%.2f)  workspace KiB",
-              layer.name, rate(tasks[0]), rate(tasks[1]), rate(tasks[1]) / rate(tasks[0]),
-              rate(tasks[2]), rate(tasks[2]) / rate(tasks[0]));
-  for (const Task& task : tasks) std::printf(" %ld", static_cast<long>(task.workspace() / 1024));
-  std::printf("\n");
-  std::fflush(stdout);
+  PrintRates(layer.name, options.batch * out_size * out_size * filter.shape.num_elements(), tasks);
+}
+
+// A fully connected layer, whose weights are [out, in].
+void MeasureMatrix(int64_t in, int64_t out, const Options& options, Device& device) {
+  const std::string name = absl::StrCat("fc ", in, "-", out);
+  if (name.find(options.layer) == std::string::npos) return;
+  const TensorType src{DType::kFloat32, {options.batch, in}}, weights{DType::kFloat32, {out, in}};
+  const TensorType dst{DType::kFloat32, {options.batch, out}};
+  const MatrixMul forward(MatrixMulParam{.transposeB = true}), data(MatrixMulParam{});
+  const MatrixMul of_weights(MatrixMulParam{.transposeA = true});
+  device.UseThreads(options.threads);
+  Task tasks[] = {{forward, {src, weights}, {dst}, options, device},
+                  {data, {dst, weights}, {src}, options, device},
+                  {of_weights, {dst, src}, {weights}, options, device}};
+  RunInTurn(absl::MakeSpan(tasks), options);
+  PrintRates(name, options.batch * in * out, tasks);
 }
 
 int Main(int argc, char** argv) {
@@ -180,6 +203,9 @@ int Main(int argc, char** argv) {
   for (const Layer& layer : layers) {
     if (std::string(layer.name).find(options.layer) == std::string::npos) continue;
     Measure(layer, options, device);
+  }
+  for (const auto& [in, out] : {std::pair{2048, 1000}, {4096, 4096}}) {
+    MeasureMatrix(in, out, options, device);
   }
   for (const auto& [channels, size] : {std::pair{64, 112}, {256, 56}, {512, 28}, {2048, 7}}) {
     MeasureImages(channels, size, options, device);

@@ -29,6 +29,11 @@ constexpr int64_t kMostDepth = 256;
 // Elements of B between what is read and what is fetched, where few rows share B: while one tile
 // takes all of it as it comes, and where the next tile reads it again.
 constexpr int64_t kAheadOfOne = 512, kAheadOfTwo = 2048;
+// Panels of a computed B that few rows share, taken side by side: what is read of a row of B, and
+// how far ahead.
+constexpr int64_t kPanelsOfRow = 16, kPanelsAhead = 8;
+// Rows of B, at most, which are so few that the time is that of writing the output: row by row.
+constexpr int64_t kShallow = 32;
 // Products of elements below which another thread is not worth waking.
 constexpr int64_t kProductsPerThread = 64 * 1024;
 
@@ -121,6 +126,7 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
   const int64_t depth_bytes = CeilDivide(k, depths_) * kFloat;
   block_rows_ = std::max(request.processor.l2_bytes / (2 * depth_bytes * Crowding(k, depth_bytes)),
                          kLeastBlockTiles * tiling_.max_rows);
+  if (!packed_ && !transposed_b_ && k <= kShallow) block_rows_ = 2 * tiling_.max_rows;
   panels_ = CeilDivide(n, tiling_.panel);
   const int64_t worth = pairs_ * m * n / CeilDivide(kProductsPerThread, k);
   threads_ = static_cast<int>(std::clamp<int64_t>(worth, 1, request.threads));
@@ -172,7 +178,8 @@ void MatrixMulKernel::RunPiece(const Pointers& matrices, int64_t first_row, int6
   const int64_t blocks = CeilDivide(rows, block_rows_);
   // Where few rows pass, the time is that of reading B, so each panel is read from its beginning to
   // its end; otherwise all panels pass over a part of A's columns.
-  const int64_t group = FewRows(rows) ? wide_.panels : end_panel - first_panel;
+  const int64_t few = packed_ || transposed_b_ ? wide_.panels : kPanelsOfRow;
+  const int64_t group = FewRows(rows) ? few : end_panel - first_panel;
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t row = first_row + Begin(rows, block, blocks);
     const int64_t end_row = first_row + Begin(rows, block + 1, blocks);
@@ -220,6 +227,10 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
     b = {buffer, tiling_.panel, 1};
     tile.b_panel = 0;
   }
+  if (!packed_ && !packs) {
+    tile.prefetch = reinterpret_cast<const char*>(b.data + kPanelsAhead * tiling_.panel);
+    tile.prefetch_step = b.row * kFloat;
+  }
   tile.b = b.data;
   tile.b_row = b.row;
   if (columns < tiling_.panel) {
@@ -232,17 +243,17 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
 }
 
 // `tile` has what the tiles of all rows share, its pointers being to the first row. Together they
-// fetch what is ahead, each an equal part of it.
+// fetch what is ahead in packed panels, each an equal part of it.
 void MatrixMulKernel::RunTiles(MatrixTile tile, int64_t rows) const {
   const int64_t count = CeilDivide(rows, tiling_.max_rows);
   const int64_t least = rows / count, longer = rows % count;  // how many have one row more
-  tile.prefetch_step = CeilDivide(tile.prefetch_step, count);
+  if (packed_) tile.prefetch_step = CeilDivide(tile.prefetch_step, count);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t tile_rows = least + (i < longer);
     tiles_[tile_rows](tile);
     tile.a.data += tile_rows * tile.a.row;
     tile.c += tile_rows * tile.c_row;
-    tile.prefetch += tile.prefetch_step * tile.depth;
+    if (packed_) tile.prefetch += tile.prefetch_step * tile.depth;
   }
 }
 
