@@ -52,7 +52,7 @@ struct Options {
 class Task {
  public:
   Task(const Operator& op, std::vector<TensorType> inputs, std::vector<TensorType> outputs,
-       const Options& options, Device& device) {
+       const Options& options, Device& device, bool last = false) {
     KernelRequest request;
     request.op = &op;
     request.inputs = std::move(inputs);
@@ -62,7 +62,8 @@ class Task {
     request.processor = device.processor();
     request.threads = options.threads;
     request.policy.exact = true;
-    kernel_ = std::move((*device.kernels().Find(op.type()))(request)->front());
+    KernelList kernels = *(*device.kernels().Find(op.type()))(request);
+    kernel_ = std::move(last ? kernels.back() : kernels.front());
     const auto add = [&](int64_t bytes) {
       buffers_.push_back(std::make_unique<Buffer>(bytes));
       return buffers_.back()->data;
@@ -96,15 +97,19 @@ void RunInTurn(absl::Span<Task> tasks, const Options& options) {
   }
 }
 
-// Of a layer, its data and its filter gradient, each of so many multiplications and additions.
-void PrintRates(const std::string& name, int64_t products, const Task (&tasks)[3]) {
+// Of a layer, its data and its filter gradient, and perhaps of the first two again with the kernels
+// of the least workspace; each of so many multiplications and additions.
+void PrintRates(const std::string& name, int64_t products, absl::Span<const Task> tasks) {
   const auto rate = [&](const Task& task) {
     return 2e-9 * static_cast<double>(products) / task.best();
   };
   std::printf("%-20s forward %6.1f", name.c_str(), rate(tasks[0]));
   std::printf("  data %6.1f (%.2f)", rate(tasks[1]), rate(tasks[1]) / rate(tasks[0]));
   std::printf("  filter %6.1f (%.2f)", rate(tasks[2]), rate(tasks[2]) / rate(tasks[0]));
-  std::printf("  workspace KiB");
+  if (tasks.size() > 3) {
+    std::printf("  least workspace %6.1f %6.1f", rate(tasks[3]), rate(tasks[4]));
+  }
+  std::printf("  KiB");
   for (const Task& task : tasks) std::printf(" %ld", static_cast<long>(task.workspace() / 1024));
   std::printf("\n");
   std::fflush(stdout);
@@ -164,7 +169,9 @@ void Measure(const Layer& layer, const Options& options, Device& device) {
   device.UseThreads(options.threads);
   Task tasks[] = {{forward, {src, filter}, {dst}, options, device},
                   {data, {dst, filter}, {src}, options, device},
-                  {of_filter, {src, dst, filter}, {filter}, options, device}};
+                  {of_filter, {src, dst, filter}, {filter}, options, device},
+                  {forward, {src, filter}, {dst}, options, device, /*last=*/true},
+                  {data, {dst, filter}, {src}, options, device, /*last=*/true}};
   RunInTurn(absl::MakeSpan(tasks), options);
   PrintRates(layer.name, options.batch * out_size * out_size * filter.shape.num_elements(), tasks);
 }

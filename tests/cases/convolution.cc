@@ -221,6 +221,9 @@ void AddCases<ConvBiasForward>(Cases& cases) {
         Add(cases, layer, {.constant = constant, .large = !constant});
     }
   }
+  // A filter that is packed by chunks, too.
+  Add(cases, {"large filter", 1, 152, 264, 3, 4, 3, 3, 1, Window(1, 1)},
+      {ScalarFunction::kRelu, Residual::kApart, true, /*constant=*/false});
   const Layer some[] = {
       {"3x3", 1, 32, 32, 6, 7, 3, 3, 1, Window(1, 1)},
       {"odd 1x1", 2, 20, 37, 6, 7, 1, 1, 1, Window(1, 0)},

@@ -237,9 +237,16 @@ absl::StatusOr<KernelList> MakeBackwardData(const ConvolutionBackwardData& op,
                             (p.from_lanes == 1 || p.geometry.in_channels % kChannelBlock == 0);
   p.alone = p.geometry.groups == 1 || whole_blocks;
   KernelList kernels;
-  std::unique_ptr<Kernel> panels = MakePanelBackwardData(op, p.geometry, request);
-  if (panels == nullptr) panels = std::make_unique<BackwardDataKernel>(p, request);
-  kernels.push_back(std::move(panels));
+  for (const FilterPacking packing : {FilterPacking::kWhole, FilterPacking::kChunks}) {
+    if (packing == FilterPacking::kChunks &&
+        (request.constant[1] || PackedWhole(request.inputs[1].bytes(), request.processor))) {
+      break;
+    }
+    std::unique_ptr<Kernel> panels = MakePanelBackwardData(op, p.geometry, request, packing);
+    if (panels == nullptr) break;
+    kernels.push_back(std::move(panels));
+  }
+  if (kernels.empty()) kernels.push_back(std::make_unique<BackwardDataKernel>(p, request));
   return kernels;
 }
 

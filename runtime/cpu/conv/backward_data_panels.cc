@@ -58,17 +58,27 @@ struct Part {
 class PanelBackwardData final : public Kernel {
  public:
   PanelBackwardData(std::vector<Part> parts, std::string key, const ImageStrides& step,
-                    const KernelRequest& request)
+                    const KernelRequest& request, FilterPacking filter_packing)
       : parts_(std::move(parts)),
         key_(std::move(key)),
         dst_(request.outputs[0]),
         step_(step),
         constant_(request.constant[Op::kFilter]),
         threads_(request.threads),
-        name_(absl::StrCat("deconv panels:", Name(request.processor.isa), "/", parts_.size())) {}
+        by_chunks_(filter_packing == FilterPacking::kChunks),
+        name_(absl::StrCat("deconv panels:", Name(request.processor.isa), "/", parts_.size(),
+                           by_chunks_ ? " by chunks" : "")) {}
 
   std::string implementation() const override { return name_; }
-  int64_t workspace_bytes() const override { return constant_ ? 0 : packed_bytes(); }
+  // Parts use it one after the other.
+  int64_t workspace_bytes() const override {
+    int64_t most = 0;
+    for (const Part& part : parts_) {
+      if (part.kernel != nullptr) most = std::max(most, part.kernel->workspace_bytes());
+    }
+    return most;
+  }
+  double relative_time() const override { return by_chunks_ ? kChunksTime : 1; }
   std::optional<Packing> packing(int input) const override {
     if (input != Op::kFilter || !constant_) return std::nullopt;
     return Packing{key_, packed_bytes()};
@@ -78,23 +88,20 @@ class PanelBackwardData final : public Kernel {
     return absl::OkStatus();
   }
   absl::Status Run(const KernelArgs& args, KernelState*) const override {
-    const char* packed = static_cast<const char*>(args.inputs[Op::kFilter]);
-    if (!constant_) {
-      char* const to = static_cast<char*>(args.workspace);
-      PackFilter(reinterpret_cast<const float*>(packed), to);
-      packed = to;
-    }
+    const char* const weights = static_cast<const char*>(args.inputs[Op::kFilter]);
     for (const Part& part : parts_) {
       if (part.rows * part.columns == 0) continue;
       char* const dst = static_cast<char*>(args.outputs[0]) + part.dst;
       if (part.kernel == nullptr) {
         ZeroPart(part, dst);
       } else {
-        part.kernel->RunPacked({.src = static_cast<const char*>(args.inputs[Op::kSrc]),
-                                .weights = packed + part.packed,
-                                .z = nullptr,
-                                .bias = nullptr,
-                                .dst = dst});
+        const ConvTensors tensors = {.src = static_cast<const char*>(args.inputs[Op::kSrc]),
+                                     .weights = weights + (constant_ ? part.packed : 0),
+                                     .z = nullptr,
+                                     .bias = nullptr,
+                                     .dst = dst};
+        constant_ ? part.kernel->RunPacked(tensors)
+                  : part.kernel->RunFilter(tensors, args.workspace);
       }
     }
     return absl::OkStatus();
@@ -131,6 +138,7 @@ class PanelBackwardData final : public Kernel {
   const ImageStrides step_;  // from output to output of a part, bytes
   const bool constant_;
   const int threads_;
+  const bool by_chunks_;
   const std::string name_;
 };
 
@@ -138,13 +146,15 @@ class PanelBackwardData final : public Kernel {
 
 std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
                                               const BackwardDataGeometry& g,
-                                              const KernelRequest& request) {
+                                              const KernelRequest& request,
+                                              FilterPacking filter_packing) {
   ConvProblem problem;
   problem.src = request.inputs[Op::kSrc];
   problem.filter = request.inputs[Op::kFilter];
   problem.dst = request.outputs[0];
   problem.processor = request.processor;
   problem.threads = request.threads;
+  problem.constant_filter = request.constant[Op::kFilter];
   problem.geometry = g;
   if (!PanelConvolutionFits(problem) || g.h.stride > kMostRemainders ||
       g.w.stride > kMostRemainders || g.h.stride * g.w.stride > kMostRemainders) {
@@ -171,7 +181,11 @@ std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
                          .in = g.out_channels * taps,
                          .row = sign * h.tap_step * g.w.window,
                          .column = sign * w.tap_step};
-      part.kernel = MakePanelConvolution(problem, strides, 1.0, PanelInputBytes(problem.processor));
+      part.kernel = MakePanelConvolution(problem, strides, 1.0,
+                                         filter_packing == FilterPacking::kChunks
+                                             ? kWholeInput
+                                             : PanelInputBytes(problem.processor),
+                                         filter_packing);
       packed += part.kernel->packed_bytes();
     }
     parts.push_back(std::move(part));
@@ -181,7 +195,8 @@ std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
                    IsBlocked(problem.src.format) ? " " : " planar ",
                    problem.filter.shape.ToString(), " strides ", g.h.stride, " ", g.w.stride,
                    " dilations ", g.h.dilation, " ", g.w.dilation, flip ? " flipped" : "");
-  return std::make_unique<PanelBackwardData>(std::move(parts), key, InBytes(strides.dst), request);
+  return std::make_unique<PanelBackwardData>(std::move(parts), key, InBytes(strides.dst), request,
+                                             filter_packing);
 }
 
 }  // namespace ashlar::cpu

@@ -8,15 +8,16 @@
 #include <memory>
 
 #include "opr/convolution_backward_data.h"
+#include "runtime/cpu/conv/panel.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cpu {
 
-// Null where PanelConvolutionFits refuses, and where there are very many remainders. A filter that
-// is not constant is packed into workspace in each run.
+// Null where PanelConvolutionFits refuses, and where there are very many remainders.
 std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
                                               const BackwardDataGeometry& geometry,
-                                              const KernelRequest& request);
+                                              const KernelRequest& request,
+                                              FilterPacking filter_packing);
 
 }  // namespace ashlar::cpu
 

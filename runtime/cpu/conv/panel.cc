@@ -70,6 +70,7 @@ struct PanelPlan {
 
   int64_t TapBytes(int64_t blocks) const { return lanes * blocks * kChannelBlock * kFloat; }
   int64_t BlockBytes(int64_t blocks) const { return h.window * w.window * TapBytes(blocks); }
+  int64_t ChunkBytes() const { return chunk_blocks * BlockBytes(panel_blocks); }
   int64_t GroupBytes() const { return in_blocks * BlockBytes(out_blocks); }
   int64_t BlocksOf(int64_t panel) const {
     return std::min(panel_blocks, out_blocks - panel % panels * panel_blocks);
@@ -158,7 +159,7 @@ Range TapsInside(const WindowAxis& axis, int64_t output) {
 class PanelConvolution final : public PanelKernel {
  public:
   PanelConvolution(const ConvProblem& problem, const ConvStrides& strides, double relative_time,
-                   int64_t input_bytes)
+                   int64_t input_bytes, FilterPacking filter_packing)
       : plan_(problem, strides, CodeFor(problem.processor.isa), input_bytes),
         finish_(FinishOf(problem.param)),
         behind_finish_(BlockActivation::BehindFinish(problem.param, problem.processor.isa)),
@@ -166,6 +167,8 @@ class PanelConvolution final : public PanelKernel {
         weights_(problem.weights),
         flipped_(problem.flipped()),
         constant_(problem.constant_filter),
+        by_chunks_(!constant_ && !plan_.depthwise && !plan_.halves &&
+                   filter_packing == FilterPacking::kChunks),
         has_bias_(problem.has_bias),
         has_z_(problem.z.has_value()),
         threads_(problem.threads),
@@ -174,9 +177,11 @@ class PanelConvolution final : public PanelKernel {
 
   std::string implementation() const override {
     return absl::StrCat(plan_.depthwise ? "depthwise:" : "panel:", Name(isa_), "/", plan_.runs,
-                        plan_.runs == 1 ? " run" : " runs");
+                        plan_.runs == 1 ? " run" : " runs", by_chunks_ ? " by chunks" : "");
   }
-  int64_t workspace_bytes() const override { return constant_ ? 0 : packed_bytes(); }
+  int64_t workspace_bytes() const override {
+    return constant_ ? 0 : by_chunks_ ? threads_ * plan_.ChunkBytes() : packed_bytes();
+  }
   double relative_time() const override { return relative_time_; }
 
   std::optional<Packing> packing(int input) const override {
@@ -193,15 +198,16 @@ class PanelConvolution final : public PanelKernel {
   int64_t packed_bytes() const override { return plan_.groups * plan_.GroupBytes(); }
   void PackFilter(const float* filter, void* packed) const override;
   void RunPacked(const ConvTensors& tensors) const override;
+  void RunFilter(const ConvTensors& tensors, void* workspace) const override;
   absl::Status Run(const KernelArgs& args, KernelState* state) const override;
 
  private:
   void PackChannels(const float* filter, float* packed) const;
   void PackHalves(const float* filter, float* packed) const;
-  void PackPanel(const float* filter, int64_t panel, float* packed) const;
+  void PackBlocks(const float* filter, int64_t panel, const Range& blocks, float* packed) const;
   void PackRows(const float* from, int64_t lanes, int64_t outs, int64_t width, float* packed) const;
   void PackTaps(const float* from, int64_t lanes, int64_t outs, int64_t width, float* packed) const;
-  void RunTask(const ConvTensors& tensors, int64_t task) const;
+  void RunTask(const ConvTensors& tensors, int64_t task, float* chunk_weights) const;
   const char* InputOf(const char* src, int64_t index) const;
   void RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks, int64_t prefetch_part,
                 bool last) const;
@@ -215,7 +221,7 @@ class PanelConvolution final : public PanelKernel {
   const bool rows_ = std::abs(weights_.column) == 1 &&
                      weights_.row == plan_.w.window * weights_.column &&
                      weights_.in == plan_.h.window * plan_.w.window;
-  const bool flipped_, constant_, has_bias_, has_z_;
+  const bool flipped_, constant_, by_chunks_, has_bias_, has_z_;
   const int threads_;
   const Isa isa_;
   const PackPanelFunction pack_ = PackPanelFor(isa_);
@@ -259,19 +265,21 @@ void PanelConvolution::PackHalves(const float* filter, float* packed) const {
   }
 }
 
-// By block, tap, lane and channel of the panel, zeros where there is no channel.
-void PanelConvolution::PackPanel(const float* filter, int64_t panel, float* packed) const {
+// Some blocks of input channels of a panel: by block, tap, lane and channel of the panel, zeros
+// where there is no channel.
+void PanelConvolution::PackBlocks(const float* filter, int64_t panel, const Range& blocks,
+                                  float* packed) const {
   const PanelPlan& plan = plan_;
   const int64_t width = plan.BlocksOf(panel) * kChannelBlock;
   const int64_t first = panel % plan.panels * plan.panel_blocks * kChannelBlock;
   const int64_t outs = std::min(width, plan.out_channels / plan.groups - first);
   const int64_t block_floats = plan.h.window * plan.w.window * plan.lanes * width;
   if (outs < width || plan.last_lanes < plan.lanes) {
-    std::fill_n(packed, plan.in_blocks * block_floats, 0.0f);
+    std::fill_n(packed, blocks.size() * block_floats, 0.0f);
   }
-  const float* from =
-      filter + weights_.first + panel / plan.panels * weights_.group + first * weights_.out;
-  for (int64_t block = 0; block < plan.in_blocks; ++block, packed += block_floats) {
+  const float* from = filter + weights_.first + panel / plan.panels * weights_.group +
+                      first * weights_.out + blocks.begin * plan.lanes * weights_.in;
+  for (int64_t block = blocks.begin; block < blocks.end; ++block, packed += block_floats) {
     const int64_t lanes = block + 1 < plan.in_blocks ? plan.lanes : plan.last_lanes;
     if (rows_) {
       PackRows(from, lanes, outs, width, packed);
@@ -328,7 +336,7 @@ void PanelConvolution::PackFilter(const float* filter, void* packed) const {
   ParallelFor(threads_, plan_.groups * plan_.panels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       char* const to = static_cast<char*>(packed) + plan_.PanelOffset(panel);
-      PackPanel(filter, panel, reinterpret_cast<float*>(to));
+      PackBlocks(filter, panel, {0, plan_.in_blocks}, reinterpret_cast<float*>(to));
     }
   });
 }
@@ -390,8 +398,10 @@ void PanelConvolution::Activate(const ConvTile& tile, int64_t blocks, int64_t pi
   }
 }
 
-// One panel for one run of tiles.
-void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task) const {
+// One panel for one run of tiles. Where the weights are not packed, their chunks are, into
+// `chunk_weights`.
+void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task,
+                               float* chunk_weights) const {
   const PanelPlan& plan = plan_;
   const int64_t all_panels = plan.groups * plan.panels;
   const int64_t panel = task % all_panels, run = task / all_panels;
@@ -437,6 +447,14 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task) const {
     tile.add = begin > 0;
     tile.z = begin == 0 && tensors.z != nullptr ? tensors.z + out_block * plan.z.c : nullptr;
     tile.finish = last ? finish_ : ConvFinish{};
+    if (by_chunks_) {
+      PackBlocks(reinterpret_cast<const float*>(tensors.weights), panel, {begin, begin + count},
+                 chunk_weights);
+      tile.weights = tile.prefetch = reinterpret_cast<const char*>(chunk_weights);
+      tile.prefetch_step = tile.prefetch_block_step = 0;
+      RunTiles(tile, first, tiles, blocks, /*prefetch_part=*/1, last);
+      continue;
+    }
     if (plan.fetch_input && panel + 1 == all_panels) {
       tile.prefetch_step = plan.src.w, tile.prefetch_block_step = plan.src.c;
       RunTiles(tile, first, tiles, blocks, /*prefetch_part=*/0, last);
@@ -456,17 +474,31 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task) const {
 void PanelConvolution::RunPacked(const ConvTensors& tensors) const {
   ParallelFor(threads_, plan_.runs * plan_.groups * plan_.panels, 1,
               [&](int64_t begin, int64_t end) {
-                for (int64_t task = begin; task < end; ++task) RunTask(tensors, task);
+                for (int64_t task = begin; task < end; ++task) RunTask(tensors, task, nullptr);
               });
 }
 
-absl::Status PanelConvolution::Run(const KernelArgs& args, KernelState* /*state*/) const {
-  ConvTensors tensors = ConvTensorsOf(args, has_bias_, has_z_);
-  if (!constant_) {
-    PackFilter(reinterpret_cast<const float*>(tensors.weights), args.workspace);
-    tensors.weights = static_cast<const char*>(args.workspace);
+void PanelConvolution::RunFilter(const ConvTensors& tensors, void* workspace) const {
+  if (by_chunks_) {
+    const auto run = [&](int64_t task, int thread) {
+      char* const own = static_cast<char*>(workspace) + thread * plan_.ChunkBytes();
+      RunTask(tensors, task, reinterpret_cast<float*>(own));
+    };
+    return ParallelPieces(threads_, plan_.runs * plan_.groups * plan_.panels, run);
   }
-  RunPacked(tensors);
+  PackFilter(reinterpret_cast<const float*>(tensors.weights), workspace);
+  ConvTensors packed = tensors;
+  packed.weights = static_cast<const char*>(workspace);
+  RunPacked(packed);
+}
+
+absl::Status PanelConvolution::Run(const KernelArgs& args, KernelState* /*state*/) const {
+  const ConvTensors tensors = ConvTensorsOf(args, has_bias_, has_z_);
+  if (constant_) {
+    RunPacked(tensors);
+  } else {
+    RunFilter(tensors, args.workspace);
+  }
   return absl::OkStatus();
 }
 
@@ -492,8 +524,10 @@ bool PanelConvolutionFits(const ConvProblem& problem) {
 
 std::unique_ptr<PanelKernel> MakePanelConvolution(const ConvProblem& problem,
                                                   const ConvStrides& strides, double relative_time,
-                                                  int64_t input_bytes) {
-  return std::make_unique<PanelConvolution>(problem, strides, relative_time, input_bytes);
+                                                  int64_t input_bytes,
+                                                  FilterPacking filter_packing) {
+  return std::make_unique<PanelConvolution>(problem, strides, relative_time, input_bytes,
+                                            filter_packing);
 }
 
 }  // namespace ashlar::cpu

@@ -32,20 +32,37 @@ bool PanelConvolutionFits(const ConvProblem& problem);
 // Bytes of input over which all panels pass before the next are read.
 inline int64_t PanelInputBytes(const Processor& processor) { return 3 * processor.l2_bytes / 8; }
 
-// A filter that is not constant is packed into workspace in each run.
+// How a filter that is not constant is packed in each run.
+enum class FilterPacking {
+  kWhole,   // all of it into workspace, first
+  kChunks,  // what a thread needs next into a workspace of its own, of a part of the second-level
+            // cache
+};
+
 class PanelKernel : public Kernel {
  public:
   virtual int64_t packed_bytes() const = 0;
-  // Packs the weights that ConvProblem::weights names; rows and zeros are written in full.
+  // Packs the weights that ConvProblem::weights names.
   virtual void PackFilter(const float* filter, void* packed) const = 0;
   // `tensors.weights` are packed.
   virtual void RunPacked(const ConvTensors& tensors) const = 0;
+  // `tensors.weights` are the filter as it is given, which is not constant; `workspace` has
+  // workspace_bytes().
+  virtual void RunFilter(const ConvTensors& tensors, void* workspace) const = 0;
 };
 
-// Sums are added in one order, whatever the number of threads and `input_bytes`.
-std::unique_ptr<PanelKernel> MakePanelConvolution(const ConvProblem& problem,
-                                                  const ConvStrides& strides, double relative_time,
-                                                  int64_t input_bytes);
+// Sums are added in one order, whatever the number of threads, `input_bytes` and `filter_packing`.
+std::unique_ptr<PanelKernel> MakePanelConvolution(
+    const ConvProblem& problem, const ConvStrides& strides, double relative_time,
+    int64_t input_bytes, FilterPacking filter_packing = FilterPacking::kWhole);
+
+// The input of FilterPacking::kChunks, where panels pass over all of it: their weights are then
+// packed once. Nothing is gained where PackedWhole() is true: the filter is small.
+inline constexpr int64_t kWholeInput = int64_t{1} << 60;
+inline constexpr double kChunksTime = 1.05;  // expected, of that of kWhole
+inline bool PackedWhole(int64_t filter_bytes, const Processor& processor) {
+  return filter_bytes <= processor.l2_bytes / 2;
+}
 
 }  // namespace ashlar::cpu
 
