@@ -55,6 +55,52 @@ const std::set<std::string>& WithoutGradient() {
   return *types;
 }
 
+// The sum of all outputs of floats, in Float32; nullopt where inference refuses the dtype.
+std::optional<int> AddLossOf(GraphBuilder& builder, const OperatorPtr& op,
+                             const std::vector<int>& inputs) {
+  const absl::StatusOr<std::vector<int>> outputs = builder.Add(op, inputs);
+  if (!outputs.ok()) return std::nullopt;
+  Composition c(builder);
+  std::optional<int> loss;
+  for (const int output : *outputs) {
+    if (!IsFloat(c.type(output).dtype)) continue;
+    const int sum = c.Converted(c.SummedTo(output, {1}), DType::kFloat32);
+    loss = loss ? c.Apply(ScalarFunction::kAdd, {*loss, sum}) : sum;
+  }
+  return loss;
+}
+
+// A gradient has the dtype of what it is by, whichever that is.
+TEST(Gradient, OfEveryDTypeHasThatDType) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (const Family add : kFamilies) {
+      GradientCases cases(1);
+      add(cases);
+      for (const GradientCase& test : cases.all()) {
+        SCOPED_TRACE(
+            absl::StrCat(Name(dtype), " ", test.op->type(), " ", ToString(test.op->params())));
+        GraphBuilder builder;
+        std::vector<int> inputs, wrt;
+        for (const HostTensor& input : test.inputs) {
+          inputs.push_back(input.dtype() == DType::kFloat64
+                               ? AddInput(builder, input.shape(), dtype)
+                               : Value(builder.Add(Operators().MakeConstant(input), {}))[0]);
+          if (input.dtype() == DType::kFloat64) wrt.push_back(inputs.back());
+        }
+        const std::optional<int> loss = AddLossOf(builder, test.op, inputs);
+        if (!loss) continue;
+        const auto gradients = Differentiate(builder, *loss, wrt, Operators());
+        ASSERT_TRUE(IsOk(gradients.status()));
+        for (size_t i = 0; i < wrt.size(); ++i) {
+          if (!(*gradients)[i]) continue;
+          EXPECT_EQ(builder.graph().var(*(*gradients)[i]).type.ToString(),
+                    builder.graph().var(wrt[i]).type.ToString());
+        }
+      }
+    }
+  }
+}
+
 // y = 2 x whose rule says 3.
 class Misjudged final : public OperatorWithParam<NoParam> {
  public:

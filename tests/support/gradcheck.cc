@@ -77,9 +77,9 @@ std::vector<int64_t> ChosenElements(std::mt19937_64& random, int64_t count, int6
 
 }  // namespace
 
-int AddInput(GraphBuilder& builder, const Shape& shape) {
+int AddInput(GraphBuilder& builder, const Shape& shape, DType dtype) {
   const std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
-  return AddTo<Host2DeviceCopy>(builder, {DType::kFloat64, dims}, {});
+  return AddTo<Host2DeviceCopy>(builder, {dtype, dims}, {});
 }
 
 int AddWeighedSum(GraphBuilder& builder, const std::vector<int>& vars, std::mt19937_64& random) {

@@ -35,8 +35,7 @@ struct GradcheckOptions {
                                           const std::vector<HostTensor>& inputs,
                                           std::mt19937_64& random, GradcheckOptions options = {});
 
-// Adds an input of Float64.
-int AddInput(GraphBuilder& builder, const Shape& shape);
+int AddInput(GraphBuilder& builder, const Shape& shape, DType dtype = DType::kFloat64);
 // Adds the sum of all elements of vars, each times a number of its own: {1}.
 int AddWeighedSum(GraphBuilder& builder, const std::vector<int>& vars, std::mt19937_64& random);
 
