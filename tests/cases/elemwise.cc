@@ -35,7 +35,9 @@ HostTensor Operand(Cases& cases, ScalarFunction mode, DType dtype, const Shape& 
 }
 
 // Terms may cancel, and a sum is only as accurate as they are.
-double SmallestSum(ScalarFunction mode) { return mode == ScalarFunction::kFuseMulAdd3 ? 5 : 0.5; }
+double SmallestSum(ScalarFunction mode) {
+  return mode == ScalarFunction::kFuseMulAdd3 || mode == ScalarFunction::kGeluTanhGrad ? 5 : 0.5;
+}
 
 void AddBroadcasts(Cases& cases, ScalarFunction mode) {
   struct {

@@ -99,11 +99,8 @@ class Network {
     }
     return Add<Elemwise>({ScalarFunction::kRelu}, {y});
   }
-  // The images of the first step: `order` numbers those of the training set.
-  int64_t ImageOf(int64_t i) const {
-    const auto place = static_cast<int64_t>(arrays_.at("order").At(i));
-    return static_cast<int64_t>(arrays_.at("train_index").At(place));
-  }
+  // The images of the first step.
+  int64_t ImageOf(int64_t i) const { return static_cast<int64_t>(arrays_.at("order").At(i)); }
   HostTensor Images() const {
     HostTensor images = HostTensor::Zeros(DType::kFloat64, {kBatch, 1, 8, 8});
     for (int64_t i = 0; i < images.num_elements(); ++i) {
