@@ -19,6 +19,7 @@
 namespace ashlar::testing {
 namespace {
 
+constexpr char kRowMajor[] = "fold_constants,recognise,fold_scale,fuse";  // all but layout
 constexpr int64_t kBatch = 32, kStepsPerEpoch = 44, kEpochs = 5;
 
 class DigitsTest : public ::testing::TestWithParam<std::string> {
@@ -33,9 +34,15 @@ class DigitsTest : public ::testing::TestWithParam<std::string> {
 
   double Rate() const { return GetParam() == "bn" ? 0.01 : 0.05; }
 
-  std::unique_ptr<TrainingSession> Open(int threads) const {
+  // In blocks of channels sums are rounded otherwise than row-major, and in the plain net, which
+  // has many pre-activations next to zero, one falls to the other side behind step 36: the losses
+  // are right, but no longer the reference's. From equal states both make equal steps (below).
+  const char* Passes() const { return GetParam() == "bn" ? "all" : kRowMajor; }
+
+  std::unique_ptr<TrainingSession> Open(int threads, const char* passes) const {
     PlanRequest request;
     request.wishes.threads = threads;
+    request.means.passes = passes;
     return Value(TrainingSession::Create(
         Value(MakeTrainingGraph(DigitsNet(GetParam(), digits_.get(), kBatch), {})), request));
   }
@@ -90,7 +97,7 @@ class DigitsTest : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(DigitsTest, LossesAndDigitsRecognisedAreThoseOfTheReference) {
-  const auto session = Open(2);
+  const auto session = Open(2, Passes());
   const int64_t steps = kSanitized ? 5 : kStepsPerEpoch * kEpochs;
   const std::vector<float> losses = Losses(*session, steps);
   const HostTensor& reference = digits_->array(GetParam() + "/loss_float64");
@@ -104,6 +111,33 @@ TEST_P(DigitsTest, LossesAndDigitsRecognisedAreThoseOfTheReference) {
   RecordProperty("worst", std::to_string(worst));
   if (kSanitized) return;
   EXPECT_EQ(RightOfTest(*session), GetParam() == "bn" ? 355 : 354);
+}
+
+TEST_P(DigitsTest, StepsFromEqualStatesAreEqualInBlockedAndRowMajorImages) {
+  const auto blocked = Open(1, "all"), row_major = Open(1, kRowMajor);
+  const std::vector<int64_t> order = OrderOfEpoch(train_[1].second.num_elements(), 0);
+  for (int64_t step = 0; step < (kSanitized ? 2 : 20); ++step) {
+    for (const std::string& name : blocked->states()) {
+      ASSERT_TRUE(IsOk(blocked->WriteState(name, Value(row_major->ReadState(name)))));
+    }
+    float losses[2];
+    for (const bool first : {true, false}) {
+      TrainingSession& session = first ? *blocked : *row_major;
+      Fill(train_,
+           absl::MakeConstSpan(order).subspan(static_cast<size_t>(step * kBatch),
+                                              static_cast<size_t>(kBatch)),
+           session);
+      losses[first] = Value(session.Step(Rate()));
+    }
+    EXPECT_NEAR(losses[0], losses[1], 2e-6);
+    for (const std::string& name : blocked->states()) {
+      const HostTensor x = Value(blocked->ReadState(name)), y = Value(row_major->ReadState(name));
+      for (int64_t i = 0; i < x.num_elements(); ++i) {
+        ASSERT_NEAR(x.At(i), y.At(i), 1e-5 * std::max(1.0, std::fabs(y.At(i))))
+            << name << " " << i << " in step " << step + 1;
+      }
+    }
+  }
 }
 
 TEST_P(DigitsTest, OrderIsThatOfTheReference) {
@@ -120,11 +154,11 @@ TEST_P(DigitsTest, OrderIsThatOfTheReference) {
 
 TEST_P(DigitsTest, BitsAreEqualAtOneAndTwoThreads) {
   const int64_t steps = kSanitized ? 3 : 20;
-  EXPECT_EQ(Losses(*Open(1), steps), Losses(*Open(2), steps));
+  EXPECT_EQ(Losses(*Open(1, "all"), steps), Losses(*Open(2, "all"), steps));
 }
 
 TEST_P(DigitsTest, TrainedModelIsTheOneThatWasEvaluated) {
-  const auto session = Open(1);
+  const auto session = Open(1, "all");
   Losses(*session, kSanitized ? 2 : 10);
   std::vector<int64_t> places(static_cast<size_t>(kBatch));
   std::iota(places.begin(), places.end(), int64_t{0});
