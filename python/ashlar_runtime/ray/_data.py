@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
 from .._library import InvalidArgument
 from .._model import load
 from ._predictor import Predictor
-from ._worker import Path, idle_worker, plans_by_batch, with_threads, worker_bytes
+from ._worker import Path, idle_bytes, plans_by_batch, with_threads, worker_bytes
 
 if TYPE_CHECKING:
     from ray.data import Dataset
@@ -41,9 +41,8 @@ def map_batches(dataset: "Dataset", model: Path, batch: Optional[int] = None, *,
     options = with_threads(plan)
     plans = plans_by_batch(load(model), batch, options)
     (size, own), = plans.items()
-    base = idle_worker(idle) if isinstance(idle, str) else idle
     # Ray Data holds a batch that comes next, and blocks that it makes of results.
-    memory = base + worker_bytes(plans, pack) + 2 * (own.memory.input + own.memory.output)
+    memory = idle_bytes(idle) + worker_bytes(plans, pack) + 2 * (own.memory.input + own.memory.output)
     threads = options["threads"]
     count = workers if workers is not None else _most_workers(memory, threads)
     cpus = ray.cluster_resources().get("CPU", 0)  # type: ignore[no-untyped-call,unused-ignore]

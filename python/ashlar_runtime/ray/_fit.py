@@ -7,7 +7,7 @@ from .._buckets import plans_for
 from .._library import DoesNotFit, InvalidArgument, Unsupported
 from .._model import Model, Plan, load
 from .._sizes import parse_size
-from ._worker import Path, with_threads, worker_bytes
+from ._worker import Path, idle_bytes, with_threads, worker_bytes
 
 
 WORTHWHILE = 1.02  # as many times the rows a second are worth a search
@@ -85,8 +85,8 @@ def _fits(model: Model, node: _Node, batch: int, plan: Dict[str, Any], best: flo
 def fit(model: Path, memory: Union[int, str], cpus: float, *, largest: int = 64, pack: bool = True,
         idle: Union[int, str] = "64MiB", **plan: Any) -> Fit:
     """Workers, batch size (1, 2, 4 ... `largest`) and budget of the most rows a second predicted on a node of so much memory
-    and so many CPUs. `idle`: of an idle worker, as idle_worker() measures it. Raises DoesNotFit with the bytes of a node that
-    would do."""
+    and so many CPUs. `idle`: bytes of an idle worker, or the kind to measure ("data", where Ray is up). Raises DoesNotFit with
+    the bytes of a node that would do."""
     options = with_threads(plan)
     if "budget" in options or "shapes" in options:
         raise InvalidArgument("fit looks for the budget and the batch size; give neither budget nor shapes")
@@ -94,7 +94,7 @@ def fit(model: Path, memory: Union[int, str], cpus: float, *, largest: int = 64,
     if most < 1:
         raise InvalidArgument(f"{cpus} CPUs for {options['threads']} threads a worker")
     opened = load(model)
-    node = _Node(parse_size(memory), most, parse_size(idle), pack)
+    node = _Node(parse_size(memory), most, idle_bytes(idle), pack)
     best: Optional[Fit] = None
     batch = 1
     while batch <= largest:

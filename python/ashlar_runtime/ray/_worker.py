@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
 from .._buckets import plans_for, weights_of
 from .._library import InvalidArgument
 from .._model import Model, Plan, load
+from .._sizes import parse_size
 
 Path = Union[str, "os.PathLike[str]"]
 Batch = Union[None, int, Sequence[int]]
@@ -73,6 +74,11 @@ def with_threads(plan: Mapping[str, Any]) -> Dict[str, Any]:
     return options
 
 
+def idle_bytes(idle: Union[int, str]) -> int:
+    """Bytes, a size ("64MiB"), or a kind of worker to measure."""
+    return idle_worker(idle) if isinstance(idle, str) and idle.isalpha() else parse_size(idle)
+
+
 def own_size(plan: Plan) -> int:
     """Of the batch that its inputs are; 1 where they have no dimensions."""
     return plan.inputs[0].shape[0] if plan.inputs and plan.inputs[0].shape else 1
@@ -103,8 +109,7 @@ def actor_options(model: Path, batch: Batch = None, *, pack: bool = True, idle: 
                   **plan: Any) -> Dict[str, Any]:
     """num_cpus and memory (bytes) of an actor that runs the model, for Ray's `options`: what it will take, known before it
     starts. `pack`: its weights will lie in a file, as Predictor has them. `idle`: bytes of an idle worker, or the kind to
-    measure."""
+    measure ("actor", "data", "serve")."""
     options = with_threads(plan)
     plans = plans_by_batch(load(model), batch, options)
-    base = idle_worker(idle) if isinstance(idle, str) else idle
-    return {"num_cpus": options["threads"], "memory": base + worker_bytes(plans, pack)}
+    return {"num_cpus": options["threads"], "memory": idle_bytes(idle) + worker_bytes(plans, pack)}
