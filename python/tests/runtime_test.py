@@ -4,9 +4,7 @@
 Skips with exit code 77 where numpy is missing."""
 import os
 import subprocess
-import tempfile
 import threading
-import unittest
 
 import support
 
@@ -17,19 +15,12 @@ import numpy as np
 import ashlar_runtime as ashlar
 
 
-class RuntimeTest(unittest.TestCase):
+class RuntimeTest(support.ModelTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = support.zoo(COMMAND, "tiling_chain", cls.folder.name)
-        cls.model = ashlar.load(cls.path)
-        info = cls.model.plan(threads=1).inputs[0]
-        cls.x = np.random.default_rng(1).standard_normal(info.shape).astype(np.float32)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+        super().setUpClass()
+        cls.x = np.random.default_rng(1).standard_normal(cls.info.shape).astype(np.float32)
 
     def test_runs_as_the_command_does(self):
         y = self.model.compile(threads=1)(self.x)

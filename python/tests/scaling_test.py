@@ -4,8 +4,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
-import unittest
 
 import support
 
@@ -20,21 +18,13 @@ IDLE = 50_000_000
 SLACK, STEP = 1 << 20, 2048
 
 
-class ScalingTest(unittest.TestCase):
+class ScalingTest(support.ModelTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.path = support.zoo(COMMAND, "tiling_chain", cls.folder.name)
-        cls.model = ashlar.load(cls.path)
-        info = cls.model.plan(threads=1).inputs[0]
-        cls.input = info.name
-        cls.shape = info.shape[1:]
+        super().setUpClass()
+        cls.input, cls.shape = cls.info.name, cls.info.shape[1:]
         cls.x = np.random.default_rng(1).standard_normal((11, *cls.shape)).astype(np.float32)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def predictor(self, **options):
         return Predictor(self.path, folder=self.folder.name, **options)

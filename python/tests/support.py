@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 SKIPPED = 77
@@ -25,6 +26,22 @@ def begin(*modules):
         for name, value in (("LD_LIBRARY_PATH", os.path.abspath(folder)), ("PYTHONPATH", package)):
             os.environ[name] = os.pathsep.join(filter(None, [value, os.environ.get(name)]))
     return command
+
+
+class ModelTest(unittest.TestCase):
+    """Has a file of tiling_chain, `path`, in `folder`; opened, `model`; and what its input is, `info`."""
+
+    @classmethod
+    def setUpClass(cls):
+        import ashlar_runtime
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = zoo(sys.argv[2], "tiling_chain", cls.folder.name)
+        cls.model = ashlar_runtime.load(cls.path)
+        cls.info = cls.model.plan(threads=1).inputs[0]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
 
 
 def zoo(command, name, folder, *options):

@@ -35,7 +35,7 @@ if __name__ == "__main__":
 import numpy as np
 
 import ashlar_runtime as ashlar
-from protocol_cases import Server, ask
+from protocol_cases import LENGTH, Server, ask
 
 CONFIGS = {
     # Requests are batched; Triton is told inputs and outputs by the backend.
@@ -105,13 +105,13 @@ class TritonTest(unittest.TestCase):
         info, output = run.plan.inputs[0], run.plan.outputs[0]
         config = json.loads(ask(self.url, "/v2/models/least/config")[2])
         self.assertEqual(config["input"][0]["dims"], list(info.shape))
+        server = Server(self, self.url, run, self.x)
         for row in self.x:
-            head = json.dumps({"inputs": [{"name": info.name, "datatype": "FP32", "shape": list(info.shape),
-                                           "parameters": {"binary_data_size": row.nbytes}}],
-                               "parameters": {"binary_data_output": True}}).encode()
-            status, headers, body = ask(self.url, "/v2/models/least/infer", head + row.tobytes(), len(head))
+            entry = {"name": info.name, "datatype": "FP32", "shape": list(info.shape), "parameters": {"binary_data_size": row.nbytes}}
+            status, headers, body = server.infer({"inputs": [entry], "parameters": {"binary_data_output": True}}, row.tobytes(),
+                                                 "/v2/models/least/infer")
             self.assertEqual(status, 200, body)
-            y = np.frombuffer(body[int(headers["Inference-Header-Content-Length"]):], np.float32)
+            y = np.frombuffer(body[int(headers[LENGTH]):], np.float32)
             np.testing.assert_array_equal(y.reshape(output.shape), run(row[None]))
 
     def test_requests_run_together(self):
