@@ -173,13 +173,17 @@ class RayTest(unittest.TestCase):
         weights = ashlar.load(self.mobilenet).plan(threads=1, shapes={"data": x.shape}).memory.weights
         group.limit(workers * declared + weights)
         actors = [ray.remote(Worker).options(num_cpus=0).remote(self.mobilenet, batch, folder=self.folder.name) for _ in range(workers)]
-        alive = 0
-        for asked in [actor.fill.remote(x, 3) for actor in actors]:
+
+        def answers(asked):
             try:
                 ray.get(asked, timeout=60)
-                alive += 1
+                return True
             except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError, ray.exceptions.TaskUnschedulableError):
-                pass
+                return False
+
+        # A worker that has answered may be the one that is killed for the next.
+        ran = [answers(asked) for asked in [actor.fill.remote(x, 3) for actor in actors]]
+        alive = sum(has_run and answers(actor.where.remote()) for has_run, actor in zip(ran, actors))
         for actor in actors:
             ray.kill(actor)
         time.sleep(0.5)
