@@ -33,11 +33,23 @@ using RowsFunction = void (*)(const float* x, const float* diff, float* y, int64
 using ColumnsFunction = void (*)(const float* x, const float* diff, float* y, int64_t lanes,
                                  int64_t length, int64_t step);
 
+float LargestOf(const float* x, int64_t length) {
+  float largest = kLowest;
+#pragma omp simd reduction(max : largest)
+  for (int64_t i = 0; i < length; ++i) largest = x[i] > largest ? x[i] : largest;
+  return largest;
+}
+
+void LargestOfColumns(const float* x, int64_t lanes, int64_t length, int64_t step, float* largest) {
+  std::fill(largest, largest + lanes, kLowest);
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t l = 0; l < lanes; ++l) largest[l] = std::max(largest[l], x[i * step + l]);
+  }
+}
+
 void SoftmaxRows(const float* x, const float* /*diff*/, float* y, int64_t rows, int64_t length) {
   for (int64_t r = 0; r < rows; ++r, x += length, y += length) {
-    float largest = kLowest;
-#pragma omp simd reduction(max : largest)
-    for (int64_t i = 0; i < length; ++i) largest = x[i] > largest ? x[i] : largest;
+    const float largest = LargestOf(x, length);
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < length; ++i) {
@@ -53,10 +65,7 @@ void SoftmaxColumns(const float* x, const float* /*diff*/, float* y, int64_t lan
                     int64_t step) {
   float largest[kLanes];
   double sum[kLanes] = {};
-  std::fill(largest, largest + lanes, kLowest);
-  for (int64_t i = 0; i < length; ++i) {
-    for (int64_t l = 0; l < lanes; ++l) largest[l] = std::max(largest[l], x[i * step + l]);
-  }
+  LargestOfColumns(x, lanes, length, step, largest);
   for (int64_t i = 0; i < length; ++i) {
 #pragma omp simd
     for (int64_t l = 0; l < lanes; ++l) {
@@ -72,9 +81,7 @@ void SoftmaxColumns(const float* x, const float* /*diff*/, float* y, int64_t lan
 
 void LogSoftmaxRows(const float* x, const float* /*diff*/, float* y, int64_t rows, int64_t length) {
   for (int64_t r = 0; r < rows; ++r, x += length, y += length) {
-    float largest = kLowest;
-#pragma omp simd reduction(max : largest)
-    for (int64_t i = 0; i < length; ++i) largest = x[i] > largest ? x[i] : largest;
+    const float largest = LargestOf(x, length);
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < length; ++i) sum += expf(x[i] - largest);
@@ -87,10 +94,7 @@ void LogSoftmaxColumns(const float* x, const float* /*diff*/, float* y, int64_t 
                        int64_t length, int64_t step) {
   float largest[kLanes];
   double sum[kLanes] = {};
-  std::fill(largest, largest + lanes, kLowest);
-  for (int64_t i = 0; i < length; ++i) {
-    for (int64_t l = 0; l < lanes; ++l) largest[l] = std::max(largest[l], x[i * step + l]);
-  }
+  LargestOfColumns(x, lanes, length, step, largest);
   for (int64_t i = 0; i < length; ++i) {
 #pragma omp simd
     for (int64_t l = 0; l < lanes; ++l) sum[l] += expf(x[i * step + l] - largest[l]);
