@@ -58,16 +58,16 @@ struct Part {
 class PanelBackwardData final : public Kernel {
  public:
   PanelBackwardData(std::vector<Part> parts, std::string key, const ImageStrides& step,
-                    const KernelRequest& request, FilterPacking filter_packing)
+                    const KernelRequest& request, double relative_time)
       : parts_(std::move(parts)),
         key_(std::move(key)),
         dst_(request.outputs[0]),
         step_(step),
         constant_(request.constant[Op::kFilter]),
         threads_(request.threads),
-        by_chunks_(filter_packing == FilterPacking::kChunks),
+        relative_time_(relative_time),
         name_(absl::StrCat("deconv panels:", Name(request.processor.isa), "/", parts_.size(),
-                           by_chunks_ ? " by chunks" : "")) {}
+                           relative_time > 1 ? " by chunks" : "")) {}
 
   std::string implementation() const override { return name_; }
   // Parts use it one after the other.
@@ -78,7 +78,7 @@ class PanelBackwardData final : public Kernel {
     }
     return most;
   }
-  double relative_time() const override { return by_chunks_ ? kChunksTime : 1; }
+  double relative_time() const override { return relative_time_; }
   std::optional<Packing> packing(int input) const override {
     if (input != Op::kFilter || !constant_) return std::nullopt;
     return Packing{key_, packed_bytes()};
@@ -138,7 +138,7 @@ class PanelBackwardData final : public Kernel {
   const ImageStrides step_;  // from output to output of a part, bytes
   const bool constant_;
   const int threads_;
-  const bool by_chunks_;
+  const double relative_time_;
   const std::string name_;
 };
 
@@ -164,6 +164,7 @@ std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
   const ImageStrides dst = InBytes(strides.dst);
   strides.dst.h *= g.h.stride;
   strides.dst.w *= g.w.stride;
+  const bool by_chunks = filter_packing == FilterPacking::kChunks;
   const bool flip = op.param().mode == ConvolutionMode::kConvolution;
   const int64_t taps = g.h.window * g.w.window, sign = flip ? -1 : 1;
   std::vector<Part> parts;
@@ -196,7 +197,7 @@ std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
                    problem.filter.shape.ToString(), " strides ", g.h.stride, " ", g.w.stride,
                    " dilations ", g.h.dilation, " ", g.w.dilation, flip ? " flipped" : "");
   return std::make_unique<PanelBackwardData>(std::move(parts), key, InBytes(strides.dst), request,
-                                             filter_packing);
+                                             by_chunks ? ChunksTime(g) : 1.0);
 }
 
 }  // namespace ashlar::cpu

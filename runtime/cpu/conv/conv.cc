@@ -37,8 +37,8 @@ void AddPanelConvolutions(const ConvProblem& problem, KernelList& kernels) {
     time *= 1 + kNextVariant;
   }
   if (problem.constant_filter || PackedWhole(problem.filter.bytes(), problem.processor)) return;
-  kernels.push_back(
-      MakePanelConvolution(problem, strides, kChunksTime, kWholeInput, FilterPacking::kChunks));
+  kernels.push_back(MakePanelConvolution(problem, strides, ChunksTime(problem.geometry),
+                                         kWholeInput, FilterPacking::kChunks));
 }
 
 // Winograd's convolution where it is expected to take no more than `worthwhile` of the direct

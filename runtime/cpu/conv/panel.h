@@ -59,7 +59,10 @@ std::unique_ptr<PanelKernel> MakePanelConvolution(
 // The input of FilterPacking::kChunks, where panels pass over all of it: their weights are then
 // packed once. Nothing is gained where PackedWhole() is true: the filter is small.
 inline constexpr int64_t kWholeInput = int64_t{1} << 60;
-inline constexpr double kChunksTime = 1.05;  // expected, of that of kWhole
+// The time expected, of that of kWhole: windows of one tap wait for the input.
+inline double ChunksTime(const WindowAxes& windows) {
+  return windows.h.window * windows.w.window == 1 ? 1.25 : 1.05;
+}
 inline bool PackedWhole(int64_t filter_bytes, const Processor& processor) {
   return filter_bytes <= processor.l2_bytes / 2;
 }
