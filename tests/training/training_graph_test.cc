@@ -1,0 +1,138 @@
+// What becomes of a model: its parameters, losses and learning rates.
+#include "training/training_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "opr/batch_norm.h"
+#include "opr/convolution.h"
+#include "opr/elemwise.h"
+#include "opr/matrix_mul.h"
+#include "opr/softmax.h"
+#include "runtime/cpu/cpu_device.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/tensors.h"
+#include "training/training_session.h"
+
+namespace ashlar::testing {
+namespace {
+
+HostTensor Seeded(const Shape& shape, uint64_t seed = 1) {
+  std::mt19937_64 random(seed);
+  return RandomTensor(random, shape, -0.5, 0.5);
+}
+
+HostTensor AllOf(const Shape& shape, double value) {
+  HostTensor tensor = HostTensor::Zeros(DType::kFloat32, shape);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.Set(i, value);
+  return tensor;
+}
+
+std::vector<std::string> NamesOf(const Parameters& parameters) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : parameters.all) {
+    names.push_back((parameter.learns ? "" : "statistic ") + parameter.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// x [4, 3] times a weight, plus a bias.
+Graph Linear(bool softmax = false) {
+  GraphMaker make;
+  const int x = make.Input("x", {4, 3});
+  const int weight = make.Add(Operators().MakeConstant(Seeded({3, 2})), {}, "weight");
+  const int bias = make.Add(Operators().MakeConstant(Seeded({2}, 2)), {}, "bias");
+  const int product = make.Add<MatrixMul>({}, {x, weight}, "product");
+  int y = make.Add<Elemwise>({ScalarFunction::kAdd}, {product, bias}, "y");
+  if (softmax) y = make.Add<Softmax>({}, {y}, "prob");
+  make.Output(y);
+  return std::move(make).Build();
+}
+
+// Exporters write equal constants once: here all ones and all zeros of two norms.
+TEST(TrainingGraph, NormsThatShareConstantsLearnEachTheirOwn) {
+  cpu::RegisterDevice();
+  GraphMaker make;
+  int x = make.Input("x", {2, 3, 4, 4});
+  const int ones = make.Add(Operators().MakeConstant(AllOf({3}, 1)), {}, "ones");
+  const int zeros = make.Add(Operators().MakeConstant(AllOf({3}, 0)), {}, "zeros");
+  for (const char* name : {"a", "b"}) {
+    x = make.Add<BatchNorm>({1e-5}, {x, ones, zeros, zeros, ones}, name);
+    x = make.Add<Elemwise>({ScalarFunction::kTanh}, {x});
+  }
+  make.Output(x);
+  TrainingOptions options;
+  options.loss = Loss::kMeanSquare;
+  TrainingGraph graph = Value(MakeTrainingGraph(std::move(make).Build(), options));
+  EXPECT_EQ(graph.parameters.all.size(), 8u);
+  EXPECT_EQ(graph.parameters.norms.size(), 2u);
+  const auto session = Value(TrainingSession::Create(std::move(graph), {}));
+  ASSERT_TRUE(IsOk(session->Step(Seeded({2, 3, 4, 4}, 3), Seeded({2, 3, 4, 4}, 4), 0.1).status()));
+  // The trained model's constants are no longer shared.
+  const Graph trained = Value(session->Trained());
+  const auto constants =
+      std::count_if(trained.nodes().begin(), trained.nodes().end(),
+                    [](const OperatorNode& node) { return node.op->role() == Role::kConstant; });
+  EXPECT_EQ(constants, 8);
+}
+
+TEST(TrainingGraph, WhatLearnsAndWhatIsFrozen) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(NamesOf(Value(FindParameters(Linear(), {}))), (Names{"bias", "weight"}));
+  ParameterOptions options;
+  options.freeze = "^w";
+  EXPECT_EQ(NamesOf(Value(FindParameters(Linear(), options))), (Names{"bias"}));
+  options.freeze = "[";
+  EXPECT_TRUE(absl::IsInvalidArgument(FindParameters(Linear(), options).status()));
+}
+
+TEST(TrainingGraph, LeastSquaresFindTheLine) {
+  cpu::RegisterDevice();
+  TrainingOptions options;
+  options.loss = Loss::kMeanSquare;
+  const auto session =
+      Value(TrainingSession::Create(Value(MakeTrainingGraph(Linear(), options)), {}));
+  const HostTensor x = Seeded({4, 3}, 5), y = Seeded({4, 2}, 6);
+  const float first = Value(session->Step(x, y, 0.1));
+  float last = first;
+  for (int i = 0; i < 300; ++i) last = Value(session->Step(x, y, 0.1));
+  EXPECT_LT(last, first / 50);
+  EXPECT_TRUE(absl::IsInvalidArgument(session->Step(y, x, 0.1).status()));
+}
+
+TEST(TrainingGraph, ASoftmaxAtTheEndIsTheLosses) {
+  for (const bool softmax : {false, true}) {
+    const TrainingGraph graph = Value(MakeTrainingGraph(Linear(softmax), {}));
+    const std::vector<std::string> types = ComputingTypes(graph.evaluation);
+    EXPECT_EQ(std::count(types.begin(), types.end(), "Softmax"), 0);
+    EXPECT_EQ(graph.labels_type, (TensorType{DType::kInt32, Shape{4}}));
+  }
+}
+
+TEST(TrainingGraph, RatesFollowTheirSchedule) {
+  const struct {
+    const char* text;
+    double expected[4];  // at steps 0, 10, 20 and 39 of 40, ten an epoch
+  } cases[] = {
+      {"constant", {0.1, 0.1, 0.1, 0.1}},
+      {"step:1:0.5", {0.1, 0.05, 0.025, 0.0125}},
+      {"step:2", {0.1, 0.1, 0.01, 0.01}},
+      {"cosine", {0.1, 0.0853553391, 0.05, 0.000154133}},
+  };
+  for (const auto& test : cases) {
+    const RateSchedule schedule = Value(ParseSchedule(test.text));
+    const int64_t steps[] = {0, 10, 20, 39};
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_NEAR(schedule.RateAt(0.1, steps[i], 40, 10), test.expected[i], 1e-9)
+          << test.text << " at " << steps[i];
+    }
+  }
+  for (const char* text : {"", "step", "step:0", "step:1:2", "linear"}) {
+    EXPECT_FALSE(ParseSchedule(text).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing
