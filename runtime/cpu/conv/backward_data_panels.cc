@@ -31,10 +31,11 @@ Remainder RemainderOf(const WindowAxis& back, int64_t remainder) {
   r.first = remainder - back.pad_begin;
   r.first -= FloorDivide(r.first, back.stride) * back.stride;
   r.count = std::max<int64_t>(0, CeilDivide(back.input - r.first, back.stride));
+  const int64_t end = std::min(back.window, period);  // after which remainders repeat
   int64_t tap = 0;
-  while (tap < back.window && (remainder - tap * back.dilation) % back.stride != 0) ++tap;
+  while (tap < end && (remainder - tap * back.dilation) % back.stride != 0) ++tap;
   r.axis = {.input = back.output,
-            .window = tap < back.window ? (back.window - 1 - tap) / period + 1 : 0,
+            .window = tap < end ? (back.window - 1 - tap) / period + 1 : 0,
             .dilation = back.dilation / common};
   // Output i reads element i + shift by the first of these taps, and elements before it by others:
   // the window runs through them backwards.

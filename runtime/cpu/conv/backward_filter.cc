@@ -338,6 +338,8 @@ void BackwardFilterKernel::AddBlock(const Memory& memory, int64_t in, int64_t ch
                                     float* sums) const {
   const WindowAxis &h = plan_.geometry.h, &w = plan_.geometry.w;
   FilterTile tile = {};
+  tile.src = memory.src;
+  tile.diff = diff.data;
   tile.src_step = {w.stride * kLanes, h.stride * plan_.src.step.h, plan_.src.step.n};
   tile.diff_step = diff.step;
   tile.images = chunk.images.size();
