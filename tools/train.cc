@@ -147,8 +147,9 @@ class TrainCommand final : public Command {
     if (!UsesStep(flags_.options.optimizer)) return {};
     return {{{"--momentum"}, "adam and adamw have none"}};
   }
-  // The checkpoint is read, too.
-  std::vector<std::string> OutputFiles() const override { return {output_, log_, curve_}; }
+  std::vector<std::string> OutputFiles() const override {
+    return {output_, log_, curve_, checkpoint_};
+  }
 
   absl::Status Run(Console& console) override {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));

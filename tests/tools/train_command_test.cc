@@ -221,6 +221,7 @@ TEST_F(TrainCommandTest, WhatDoesNotGoTogetherIsRefused) {
       {"train bn.ash --data data.npz --schedule often -o t.ash", 2, "no schedule"},
       {"train bn.ash --data data.npz --resume -o t.ash", 2, "--checkpoint"},
       {"train bn.ash --data data.npz --optimizer adam --nesterov -o t.ash", 2, "--nesterov"},
+      {"train bn.ash --data data.npz --checkpoint bn.ash -o t.ash", 2, "bn.ash"},
       {"plan bn.ash --momentum 0.5", 2, "--train"},
   };
   for (const auto& test : cases) {
