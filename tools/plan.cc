@@ -250,7 +250,7 @@ class PlanCommand final : public Command {
   }
 
   absl::Status PlanModel(Console& console) {
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModelToTrain(model_, training_, console));
     ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
     const int first_added_id = model.graph.next_id();
     // Whether a smaller budget would do only a search tells.

@@ -152,7 +152,8 @@ class TrainCommand final : public Command {
   }
 
   absl::Status Run(Console& console) override {
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
+    ASHLAR_ASSIGN_OR_RETURN(Model model,
+                            LoadModelToTrain(model_, flags_, console, WeightsUse::kPlain));
     const Shape shape = model.graph.inputs().empty()
                             ? Shape()
                             : model.graph.var(model.graph.inputs()[0].var).type.shape;

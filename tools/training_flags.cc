@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "graph/status.h"
 #include "tools/exit_code.h"
 #include "tools/options.h"
@@ -70,6 +73,28 @@ void AddTrainFlag(CLI::App& app, TrainingFlags& flags) {
                            "--loss", "--freeze", "--classes", "--batch-norm"}) {
     app.get_option(name)->needs("--train");
   }
+}
+
+absl::StatusOr<Model> LoadModelToTrain(const ModelFlags& model, const TrainingFlags& flags,
+                                       Console& console, WeightsUse use) {
+  const bool asked = flags.batch > 0 && model.shapes.empty() && model.then.empty();
+  if (asked && HasEnding(model.path, ".onnx")) {
+    OpenOptions options;
+    options.outputs = absl::StrSplit(model.outputs, ',', absl::SkipEmpty());
+    options.follow_links = model.follow_links;
+    const absl::StatusOr<Model> as_it_is = OpenModel(model.path, options);
+    if (as_it_is.ok() && as_it_is->graph.inputs().size() == 1) {
+      const Binding& input = as_it_is->graph.inputs()[0];
+      Shape shape = as_it_is->graph.var(input.var).type.shape;
+      if (shape.rank() > 0 && shape[0] != flags.batch) {
+        shape[0] = flags.batch;
+        ModelFlags for_batch = model;
+        for_batch.shapes = {absl::StrCat(input.name, "=", absl::StrJoin(shape.dims(), "x"))};
+        return LoadModel(for_batch, console, use);
+      }
+    }
+  }
+  return LoadModel(model, console, use);
 }
 
 absl::StatusOr<Model> ModelToTrain(Model model, const TrainingFlags& flags) {

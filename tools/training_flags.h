@@ -25,6 +25,11 @@ void AddTrainingFlags(CLI::App& app, TrainingFlags& flags);
 // For commands about a plan: --train, and the options of AddTrainingFlags without listing them.
 void AddTrainFlag(CLI::App& app, TrainingFlags& flags);
 
+// A model of which a step trains `flags.batch` images. An ONNX model is read for that batch: what
+// follows from shapes is worked out while it is read.
+absl::StatusOr<Model> LoadModelToTrain(const ModelFlags& model, const TrainingFlags& flags,
+                                       Console& console, WeightsUse use = WeightsUse::kAsItRuns);
+
 // The model with the batch and the classes that were asked for. Errors have exit codes.
 absl::StatusOr<Model> ModelToTrain(Model model, const TrainingFlags& flags);
 

@@ -47,7 +47,8 @@ class VerifyCommand final : public Command {
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
 
   absl::Status Run(Console& console) override {
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
+    ASHLAR_ASSIGN_OR_RETURN(Model model,
+                            LoadModelToTrain(model_, training_, console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
@@ -73,7 +74,7 @@ class VerifyCommand final : public Command {
     // mapped once at a time. Their checksums were compared above.
     model = Model();
     measure_.done_with = nullptr;
-    ASHLAR_ASSIGN_OR_RETURN(model, LoadModel(model_, console, WeightsUse::kNone));
+    ASHLAR_ASSIGN_OR_RETURN(model, LoadModelToTrain(model_, training_, console, WeightsUse::kNone));
     ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
     ASHLAR_ASSIGN_OR_RETURN(
         measurement.overruns,

@@ -14,6 +14,7 @@
 #include "tests/support/command/command_process.h"
 #include "tests/support/command/digits.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_data.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
@@ -241,6 +242,16 @@ TEST_F(TrainCommandTest, PlanAndVerifyShowAStep) {
   EXPECT_EQ(verify.Json()["pools"]["state"]["planned_bytes"], state);
   EXPECT_EQ(verify.Json()["pools"]["state"]["actual_bytes"], state);
   EXPECT_EQ(verify.Json()["heap"]["own_calls"], 0);
+}
+
+TEST_F(TrainCommandTest, AnOnnxModelIsReadForTheBatch) {
+  const char kModel[] = "data/onnx/exports/mobilenet_v3_large.ts_dynamic.onnx";
+  if (!HasSharedData(kModel)) GTEST_SKIP() << "no ../shared/data/onnx";
+  if (kSanitized) GTEST_SKIP() << "the same code as without, for longer";
+  // It reshapes to a batch that is worked out while it is read.
+  const ProcessResult result =
+      Ashlar(absl::StrCat("plan ", SharedData(kModel), " --train --batch 3"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
 }  // namespace
