@@ -10,6 +10,17 @@ std::string Describe(const OperatorNode& node, size_t longest_name) {
   return absl::StrCat(node.name.substr(0, longest_name), " (", node.op->type(), ", ", node.id, ")");
 }
 
+bool Graph::HasHostReader(int var) const {
+  return std::any_of(readers(var).begin(), readers(var).end(), [&](int reader) {
+    const OperatorNode& node = nodes_[reader];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool on_host = node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue;
+      if (node.inputs[i] == var && on_host) return true;
+    }
+    return false;
+  });
+}
+
 std::vector<TensorType> Graph::InputTypes(const OperatorNode& node) const {
   std::vector<TensorType> types;
   types.reserve(node.inputs.size());

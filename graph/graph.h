@@ -79,6 +79,8 @@ class Graph {
 
   // Nodes that read a var, ascending; a node that reads it twice is listed once.
   const std::vector<int>& readers(int var) const { return readers_[var]; }
+  // Whether a node needs the var's value on the host, before the run.
+  bool HasHostReader(int var) const;
   std::vector<TensorType> InputTypes(const OperatorNode& node) const;
   // With the values that are constants or that the node needs as InputUse::kHostValue.
   std::vector<InputInfo> InputInfos(const OperatorNode& node) const;

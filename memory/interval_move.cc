@@ -1,9 +1,8 @@
-#include "memory/interval_move.h"
-
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
+#include "memory/megengine_planners.h"
 #include "memory/online.h"
 
 namespace ashlar::memory {

@@ -9,11 +9,10 @@
 #include "absl/time/clock.h"
 #include "memory/fixed_offsets.h"
 #include "memory/instance.h"
-#include "memory/interval_move.h"
 #include "memory/lower_bound.h"
+#include "memory/megengine_planners.h"
 #include "memory/online.h"
 #include "memory/portfolio.h"
-#include "memory/pushdown.h"
 #include "memory/validator.h"
 
 namespace ashlar::memory {
@@ -129,15 +128,8 @@ const Planner* FindPlanner(absl::string_view name) {
 }
 
 absl::string_view ProofName(Proof proof) {
-  switch (proof) {
-    case Proof::kOptimal:
-      return "optimal";
-    case Proof::kOptimalSearch:
-      return "optimal-search";
-    case Proof::kNone:
-      break;
-  }
-  return "none";
+  static constexpr absl::string_view kNames[] = {"none", "optimal", "optimal-search"};
+  return kNames[static_cast<int>(proof)];
 }
 
 std::string ProofText(const PlanResult& result) {

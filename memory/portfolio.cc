@@ -9,10 +9,9 @@
 #include "memory/exact.h"
 #include "memory/exact_search.h"
 #include "memory/first_fit.h"
-#include "memory/interval_move.h"
+#include "memory/megengine_planners.h"
 #include "memory/online.h"
 #include "memory/order_search.h"
-#include "memory/pushdown.h"
 #include "memory/squeaky_wheel.h"
 
 namespace ashlar::memory {

@@ -1,5 +1,3 @@
-#include "memory/pushdown.h"
-
 #include <algorithm>
 #include <iterator>
 #include <list>
@@ -8,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "memory/megengine_planners.h"
 #include "memory/online.h"
 
 namespace ashlar::memory {

@@ -25,6 +25,14 @@ absl::Status CheckDType(absl::string_view name, const TensorType& type, DType dt
       absl::StrCat(name, " is ", type.ToString(), ", expected ", Name(dtype)));
 }
 
+absl::Status CheckDiff(const TensorType& diff, DType dtype, const Shape& output,
+                       absl::string_view whose) {
+  ASHLAR_RETURN_IF_ERROR(CheckDType("diff", diff, dtype));
+  if (diff.shape == output) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("diff is ", diff.ToString(), ", expected ", whose,
+                                                 " output, ", output.ToString()));
+}
+
 absl::Status CheckFloat(absl::string_view name, const TensorType& type) {
   if (IsFloat(type.dtype)) return CheckNotEmpty(name, type);
   return absl::InvalidArgumentError(

@@ -32,12 +32,7 @@ absl::StatusOr<ConvolutionGeometry> InferBackwardFilter(const ConvolutionParam& 
                                                         const TensorType& diff,
                                                         const TensorType& filter) {
   ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry, InferConvolution(param, src, filter));
-  ASHLAR_RETURN_IF_ERROR(CheckDType("diff", diff, src.dtype));
-  if (diff.shape != geometry.output()) {
-    return absl::InvalidArgumentError(absl::StrCat("diff is ", diff.ToString(),
-                                                   ", expected the convolution's output, ",
-                                                   geometry.output().ToString()));
-  }
+  ASHLAR_RETURN_IF_ERROR(CheckDiff(diff, src.dtype, geometry.output(), "the convolution's"));
   return geometry;
 }
 

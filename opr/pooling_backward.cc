@@ -29,12 +29,7 @@ absl::StatusOr<PoolingGeometry> InferPoolingBackward(const PoolingParam& param,
                                                      const TensorType& src,
                                                      const TensorType& diff) {
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(param, src));
-  ASHLAR_RETURN_IF_ERROR(CheckDType("diff", diff, src.dtype));
-  if (diff.shape != geometry.output()) {
-    return absl::InvalidArgumentError(absl::StrCat("diff is ", diff.ToString(),
-                                                   ", expected the pooling's output, ",
-                                                   geometry.output().ToString()));
-  }
+  ASHLAR_RETURN_IF_ERROR(CheckDiff(diff, src.dtype, geometry.output(), "the pooling's"));
   return geometry;
 }
 

@@ -2,25 +2,18 @@
 #ifndef ASHLAR_OPR_SHARED_DEVICE_TENSOR_H_
 #define ASHLAR_OPR_SHARED_DEVICE_TENSOR_H_
 
-#include "opr/base.h"
+#include "opr/held_tensor.h"
 
 namespace ashlar {
 
-// Evaluate gives its value as it is before the first run; updates (opr/update.h) change it.
-class SharedDeviceTensor final : public Operator {
+// The value it holds is the one before the first run; updates (opr/update.h) change it.
+class SharedDeviceTensor final : public HeldTensor {
  public:
-  explicit SharedDeviceTensor(HostTensor value) : value_(std::move(value)) {}
+  using HeldTensor::HeldTensor;
   static constexpr absl::string_view kType = "SharedDeviceTensor";
   absl::string_view type() const override { return kType; }
   std::string base_name() const override { return "shared"; }
-  ParamList params() const override { return {}; }
   Role role() const override { return Role::kState; }
-  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
-  absl::StatusOr<std::vector<HostTensor>> Evaluate(
-      absl::Span<const HostTensor> inputs) const override;
-
- private:
-  HostTensor value_;
 };
 
 }  // namespace ashlar

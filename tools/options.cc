@@ -99,6 +99,11 @@ std::string CheckPlanner(const std::string& name) {
   return absl::StrCat("unknown planner '", name, "'; there are: ", PlannerNames());
 }
 
+CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target,
+                     const std::string& metavar, const std::string& help) {
+  return app.add_option(name, target, help)->option_text(metavar);
+}
+
 CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                          const std::string& metavar, const std::string& help) {
   return app.add_option(name, target, help)->option_text(metavar)->allow_extra_args(false);
@@ -135,15 +140,17 @@ CLI::Validator NonNegativeReal() {
       "");
 }
 
+void AddThreadsFlag(CLI::App& app, int& threads) {
+  threads = DefaultThreads();
+  AddNumber(app, "--threads", threads, 1, kMaxThreads,
+            absl::StrCat("threads of the run (default ", threads, ")"))
+      ->group("Execution");
+}
+
 void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
-  flags.threads = DefaultThreads();
   AddParsed(app, "--device", flags.device, CompNode::Parse, "D", "cpu0:0 (default), gpu0:0")
       ->group("Execution");
-  app.add_option("--threads", flags.threads,
-                 absl::StrCat("threads of the run (default ", flags.threads, ")"))
-      ->option_text("N")
-      ->check(WholeNumber(1, kMaxThreads))
-      ->group("Execution");
+  AddThreadsFlag(app, flags.threads);
   app.add_option("--seed", flags.seed, "of random inputs (default 0)")
       ->option_text("N")
       ->check(WholeNumber(0))

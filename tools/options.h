@@ -47,6 +47,10 @@ CLI::Option* AddNumber(CLI::App& app, const std::string& name, T& target, int64_
   return app.add_option(name, target, help)->option_text("N")->check(WholeNumber(least, most));
 }
 
+// An option for a text, such as a file's name.
+CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target,
+                     const std::string& metavar, const std::string& help);
+
 // An option that may be given several times, each with one value.
 CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                          const std::string& metavar, const std::string& help);
@@ -61,6 +65,8 @@ struct ExecutionFlags {
 };
 
 void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags);
+
+void AddThreadsFlag(CLI::App& app, int& threads);
 
 CLI::Validator NonNegativeReal();
 

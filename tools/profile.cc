@@ -78,20 +78,17 @@ class ProfileCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
-    app.add_option("--dump", dump_, "graph, times and memory in MegEngine's JSON schema")
-        ->option_text("FILE.json")
+    AddText(app, "--dump", dump_, "FILE.json", "graph, times and memory in MegEngine's JSON schema")
         ->group("Profile");
-    app.add_option("--trace", trace_, "for chrome://tracing and Perfetto")
-        ->option_text("FILE.json")
+    AddText(app, "--trace", trace_, "FILE.json", "for chrome://tracing and Perfetto")
         ->group("Profile");
-    app.add_option("--static-memory-info", static_memory_info_,
-                   "graph.json and StaticMemoryInfo.json for MegEngine's TensorBoard tool")
-        ->option_text("DIR")
+    AddText(app, "--static-memory-info", static_memory_info_, "DIR",
+            "graph.json and StaticMemoryInfo.json for MegEngine's TensorBoard tool")
         ->group("Profile");
     AddParsed(app, "--sort", sort_, ParseSortBy, "KEY", "time (default), memory or order")
         ->group("Profile");
-    app.add_option("--by", by_, "rows of single operators (node, default) or of types (op)")
-        ->option_text("op|node")
+    AddText(app, "--by", by_, "op|node",
+            "rows of single operators (node, default) or of types (op)")
         ->check(CLI::IsMember({"op", "node"}))
         ->group("Profile");
     AddNumber(app, "--top", top_, 0, 1 << 30, "rows to show (default 20, in JSON all; 0: all)")

@@ -82,12 +82,12 @@ class TrainCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
-    app.add_option("--data", data_, "images and labels in an .npz file, or a folder for each class")
+    AddText(app, "--data", data_, "X.npz|DIR",
+            "images and labels in an .npz file, or a folder for each class")
         ->required()
-        ->option_text("X.npz|DIR")
         ->group("Data");
-    app.add_option("--validate", validate_, "the same, to be classified after each epoch")
-        ->option_text("X.npz|DIR")
+    AddText(app, "--validate", validate_, "X.npz|DIR",
+            "the same, to be classified after each epoch")
         ->group("Data");
     AddInputFlags(app, inputs_);
     app.remove_option(app.get_option("--input"));
@@ -102,20 +102,15 @@ class TrainCommand final : public Command {
               "of the learning rate: constant (default), cosine or step:EPOCHS[:FACTOR]")
         ->group("Training");
     AddTrainingFlags(app, flags_);
-    app.add_option("-o,--output", output_, "the trained model (.ash or .onnx)")
+    AddText(app, "-o,--output", output_, "FILE", "the trained model (.ash or .onnx)")
         ->required()
-        ->option_text("FILE")
         ->group("Files");
-    app.add_option("--log", log_, "a line a step: step,epoch,loss,learning_rate")
-        ->option_text("FILE.csv")
+    AddText(app, "--log", log_, "FILE.csv", "a line a step: step,epoch,loss,learning_rate")
         ->group("Files");
-    app.add_option("--curve", curve_, "the losses as a picture")
-        ->option_text("FILE.svg")
-        ->group("Files");
-    CLI::Option* const checkpoint =
-        app.add_option("--checkpoint", checkpoint_, "all that it takes to go on, as it is now")
-            ->option_text("FILE.ash")
-            ->group("Files");
+    AddText(app, "--curve", curve_, "FILE.svg", "the losses as a picture")->group("Files");
+    CLI::Option* const checkpoint = AddText(app, "--checkpoint", checkpoint_, "FILE.ash",
+                                            "all that it takes to go on, as it is now")
+                                        ->group("Files");
     AddNumber(app, "--checkpoint-every", checkpoint_every_, 1, 1 << 30,
               "steps (default: those of an epoch)")
         ->needs(checkpoint)
@@ -123,14 +118,9 @@ class TrainCommand final : public Command {
     app.add_flag("--resume", resume_, "go on from the checkpoint, if there is one")
         ->needs(checkpoint)
         ->group("Files");
-    execution_.threads = DefaultThreads();
     AddParsed(app, "--device", execution_.device, CompNode::Parse, "D", "cpu0:0 (default)")
         ->group("Execution");
-    app.add_option("--threads", execution_.threads,
-                   absl::StrCat("threads of the run (default ", execution_.threads, ")"))
-        ->option_text("N")
-        ->check(WholeNumber(1, 1024))
-        ->group("Execution");
+    AddThreadsFlag(app, execution_.threads);
   }
 
   absl::Status CheckOptions() const override {

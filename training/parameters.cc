@@ -96,16 +96,7 @@ class Finder {
   bool IsWeight(int var) const {
     const HostTensor* const value = graph_.constant(var);
     if (value == nullptr || !value->has_data() || value->dtype() != DType::kFloat32) return false;
-    for (const int reader : graph_.readers(var)) {  // what is needed before the run is no state
-      const OperatorNode& node = graph_.node(reader);
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] == var &&
-            node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue) {
-          return false;
-        }
-      }
-    }
-    return true;
+    return !graph_.HasHostReader(var);  // what is needed before the run is no state
   }
   bool Learns(int var) const {
     return IsWeight(var) &&

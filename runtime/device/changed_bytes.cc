@@ -30,4 +30,14 @@ absl::StatusOr<int64_t> HighestChangedOn(Device& device, const void* data, int64
   return int64_t{0};
 }
 
+absl::Status PatternedEnd::Fill(uint8_t pattern) {
+  return bytes_ > 0 ? device_.Fill(data_, pattern, bytes_) : absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> PatternedEnd::Written(uint8_t pattern) {
+  if (bytes_ == 0) return begin_;
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t highest, HighestChangedOn(device_, data_, bytes_, pattern));
+  return begin_ + highest;
+}
+
 }  // namespace ashlar

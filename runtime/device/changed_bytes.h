@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/device/device.h"
 
@@ -17,6 +18,25 @@ int64_t HighestChanged(const void* data, int64_t bytes, uint8_t pattern);
 // all are.
 absl::StatusOr<int64_t> HighestChangedOn(Device& device, const void* data, int64_t bytes,
                                          uint8_t pattern);
+
+// The end of a pool, from byte `begin` on, filled with a pattern to see how far it is written.
+class PatternedEnd {
+ public:
+  PatternedEnd(Device& device, const DeviceMemory& pool, int64_t begin)
+      : device_(device),
+        begin_(begin),
+        data_(static_cast<char*>(pool.data()) + begin),
+        bytes_(pool.bytes() - begin) {}
+  absl::Status Fill(uint8_t pattern);
+  // Bytes of the pool up to the last one that is not the pattern, at least `begin`.
+  absl::StatusOr<int64_t> Written(uint8_t pattern);
+
+ private:
+  Device& device_;
+  const int64_t begin_;
+  char* const data_;
+  const int64_t bytes_;
+};
 
 }  // namespace ashlar
 

@@ -187,32 +187,6 @@ class GuardListener final : public RunListener {
   std::vector<std::string> overruns_;
 };
 
-// What lies behind the planned bytes of the pool of states, whose own bytes nobody may change.
-class StateEnd {
- public:
-  StateEnd(Device& device, const DeviceMemory& pool, int64_t planned_bytes)
-      : device_(device),
-        planned_bytes_(planned_bytes),
-        data_(static_cast<char*>(pool.data()) + planned_bytes),
-        bytes_(pool.bytes() - planned_bytes) {}
-  absl::Status Fill(uint8_t pattern) {
-    return bytes_ > 0 ? device_.Fill(data_, pattern, bytes_) : absl::OkStatus();
-  }
-  // The planned bytes, and those behind them up to the last that is not the pattern.
-  absl::StatusOr<int64_t> Highest(uint8_t pattern) {
-    if (bytes_ == 0) return planned_bytes_;
-    ASHLAR_ASSIGN_OR_RETURN(const int64_t highest,
-                            HighestChangedOn(device_, data_, bytes_, pattern));
-    return planned_bytes_ + highest;
-  }
-
- private:
-  Device& device_;
-  const int64_t planned_bytes_;
-  char* const data_;
-  const int64_t bytes_;
-};
-
 // The device's free memory at one moment.
 class FreeBytes {
  public:
@@ -274,7 +248,8 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   ASHLAR_RETURN_IF_ERROR(tensors.Bind(*session, std::move(inputs)));
 
   DeviceMemory& arena = session->arena();
-  StateEnd state(device, session->state()->memory(), plan.state.bytes);
+  // Behind the states, whose own bytes nobody may change.
+  PatternedEnd state(device, session->state()->memory(), plan.state.bytes);
   int64_t arena_highest = 0, state_highest = 0;
   std::vector<int64_t> output_highest;
   for (int pattern : kPatterns) {
@@ -283,7 +258,7 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
     tensors.FillOutputs(pattern);
     ASHLAR_RETURN_IF_ERROR(state.Fill(byte));
     ASHLAR_RETURN_IF_ERROR(session->Run());
-    ASHLAR_ASSIGN_OR_RETURN(const int64_t state_end, state.Highest(byte));
+    ASHLAR_ASSIGN_OR_RETURN(const int64_t state_end, state.Written(byte));
     state_highest = std::max(state_highest, state_end);
     ASHLAR_ASSIGN_OR_RETURN(const int64_t highest,
                             HighestChangedOn(device, arena.data(), arena.bytes(), byte));

@@ -61,15 +61,8 @@ std::vector<RecordedChunk> ChunksOf(const PlannedGraph& planned, int first_added
 }  // namespace
 
 absl::string_view Name(ChunkKind kind) {
-  switch (kind) {
-    case ChunkKind::kTensor:
-      return "tensor";
-    case ChunkKind::kWorkspace:
-      return "workspace";
-    case ChunkKind::kCopy:
-      return "copy";
-  }
-  return "";
+  static constexpr absl::string_view kNames[] = {"tensor", "workspace", "copy"};
+  return kNames[static_cast<int>(kind)];
 }
 
 memory::Problem RecordedPlan::problem() const {

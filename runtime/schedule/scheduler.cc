@@ -29,15 +29,8 @@ Schedule ScheduleNodes(Order order, const Graph& graph, const StorageModel& mode
 }
 
 absl::string_view Name(Order order) {
-  switch (order) {
-    case Order::kLeastPeak:
-      return "memory";
-    case Order::kMegEngine:
-      return "megengine";
-    case Order::kAsGiven:
-      return "as given";
-  }
-  return "";
+  static constexpr absl::string_view kNames[] = {"memory", "megengine", "as given"};
+  return kNames[static_cast<int>(order)];
 }
 
 absl::StatusOr<Order> ParseOrder(absl::string_view name) {

@@ -17,24 +17,11 @@
 namespace ashlar {
 namespace {
 
+constexpr uint8_t kPattern = 0xA5;
 constexpr int64_t kMeasureSlack = 1 << 16;  // bytes behind the pool that packing must leave alone
 
 // Bytes of constants that may wait in memory, packed, before they are dropped together.
 constexpr int64_t kDropBytes = 4 << 20;
-
-// Whether an operator needs the value of a constant on the host, once it is packed too.
-bool HasHostReader(const Graph& graph, int var) {
-  for (int reader : graph.readers(var)) {
-    const OperatorNode& node = graph.node(reader);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == var &&
-          node.op->input_use(static_cast<int>(i)) == InputUse::kHostValue) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
 
 // What was read for an entry will not be read again.
 void LetGo(const PlannedGraph& planned, const WeightEntry& entry, const DoneWith& done_with) {
@@ -71,7 +58,7 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const DoneWith& don
     if (--left[entry.var] > 0) continue;
     LetGo(planned, entry, done_with);
     const HostTensor& value = *planned.graph.constant(entry.var);
-    if (HasHostReader(planned.graph, entry.var)) continue;
+    if (planned.graph.HasHostReader(entry.var)) continue;
     packed.push_back(entry.var);
     waiting += value.bytes();
     if (waiting >= kDropBytes) drop();
@@ -80,31 +67,11 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const DoneWith& don
   return absl::OkStatus();
 }
 
-// The end of a pool and what lies behind it, filled with a pattern to see how far packing writes.
-// The rest stays untouched, so that while weights are measured they take no more memory.
-class PatternedEnd {
- public:
-  PatternedEnd(Device& device, const DeviceMemory& pool, int64_t planned_bytes, uint8_t pattern)
-      : device_(device),
-        begin_(std::max<int64_t>(planned_bytes - kMeasureSlack, 0)),
-        data_(static_cast<char*>(pool.data()) + begin_),
-        bytes_(pool.bytes() - begin_),
-        pattern_(pattern) {}
-  absl::Status Fill() { return device_.Fill(data_, pattern_, bytes_); }
-  // Bytes of the pool up to the last one that is not the pattern.
-  absl::StatusOr<int64_t> Written() {
-    ASHLAR_ASSIGN_OR_RETURN(const int64_t highest,
-                            HighestChangedOn(device_, data_, bytes_, pattern_));
-    return begin_ + highest;
-  }
-
- private:
-  Device& device_;
-  const int64_t begin_;
-  char* const data_;
-  const int64_t bytes_;
-  const uint8_t pattern_;
-};
+// The end of a pool of weights. The rest stays untouched, so that while weights are measured they
+// take no more memory.
+PatternedEnd EndOf(Device& device, const DeviceMemory& pool, int64_t planned_bytes) {
+  return PatternedEnd(device, pool, std::max<int64_t>(planned_bytes - kMeasureSlack, 0));
+}
 
 // Whether a plan can be run here.
 absl::Status CheckRuns(const PlannedGraph& planned) {
@@ -159,20 +126,21 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
   int64_t written = -1;
   if (options.measure) {
     ASHLAR_ASSIGN_OR_RETURN(executable->weights_, device.Allocate(bytes + kMeasureSlack));
-    PatternedEnd end(device, *executable->weights_, bytes, 0xA5);
-    ASHLAR_RETURN_IF_ERROR(end.Fill());
+    PatternedEnd end = EndOf(device, *executable->weights_, bytes);
+    ASHLAR_RETURN_IF_ERROR(end.Fill(kPattern));
     ASHLAR_RETURN_IF_ERROR(Pack(*planned, executable->weights_->data(), options.done_with));
-    ASHLAR_ASSIGN_OR_RETURN(written, end.Written());
+    ASHLAR_ASSIGN_OR_RETURN(written, end.Written(kPattern));
     executable->weights_.reset();  // before there is another one
   }
   ASHLAR_ASSIGN_OR_RETURN(executable->weights_,
                           device.Allocate(bytes + (options.measure ? kMeasureSlack : 0)));
   // With the complement: a byte that equals one of the patterns differs from the other.
-  PatternedEnd end(device, *executable->weights_, bytes, 0x5A);
-  if (options.measure) ASHLAR_RETURN_IF_ERROR(end.Fill());
+  PatternedEnd end = EndOf(device, *executable->weights_, bytes);
+  constexpr uint8_t kComplement = static_cast<uint8_t>(~kPattern);
+  if (options.measure) ASHLAR_RETURN_IF_ERROR(end.Fill(kComplement));
   ASHLAR_RETURN_IF_ERROR(MoveIntoPool(*planned, executable->weights_->data(), options.done_with));
   if (options.measure) {
-    ASHLAR_ASSIGN_OR_RETURN(const int64_t again, end.Written());
+    ASHLAR_ASSIGN_OR_RETURN(const int64_t again, end.Written(kComplement));
     written = std::max(written, again);
   }
   executable->weights_written_ = written;

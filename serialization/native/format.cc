@@ -75,18 +75,20 @@ uint64_t NextSection(uint64_t offset) {
 }
 
 std::array<uint8_t, kNativeHeaderBytes> EncodeHeader(const NativeHeader& header) {
-  RawHeader raw = {};
+  RawHeader raw = {.magic = {},
+                   .version = kNativeVersion,
+                   .header_bytes = kNativeHeaderBytes,
+                   .file_bytes = header.file_bytes,
+                   .graph_offset = header.graph_offset,
+                   .graph_bytes = header.graph_bytes,
+                   .weights_offset = header.weights_offset,
+                   .weights_bytes = header.weights_bytes,
+                   .packed_offset = header.packed_offset,
+                   .graph_checksum = header.graph_checksum,
+                   .index_checksum = header.index_checksum,
+                   .reserved = {},
+                   .checksum = 0};
   std::copy(std::begin(kMagic), std::end(kMagic), raw.magic);
-  raw.version = kNativeVersion;
-  raw.header_bytes = kNativeHeaderBytes;
-  raw.file_bytes = header.file_bytes;
-  raw.graph_offset = header.graph_offset;
-  raw.graph_bytes = header.graph_bytes;
-  raw.weights_offset = header.weights_offset;
-  raw.weights_bytes = header.weights_bytes;
-  raw.packed_offset = header.packed_offset;
-  raw.graph_checksum = header.graph_checksum;
-  raw.index_checksum = header.index_checksum;
   raw.checksum = ChecksumOf(raw);
   return std::bit_cast<std::array<uint8_t, kNativeHeaderBytes>>(raw);
 }

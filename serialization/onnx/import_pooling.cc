@@ -16,19 +16,18 @@ namespace {
 
 OnnxVar Pool(OnnxNode& node, OnnxVar x, PoolingMode mode, const OnnxWindow& h,
              const OnnxWindow& w) {
-  PoolingParam param;
-  param.mode = mode;
-  param.window_h = h.window;
-  param.window_w = w.window;
-  param.stride_h = h.stride;
-  param.stride_w = w.stride;
-  param.dilate_h = h.dilation;
-  param.dilate_w = w.dilation;
-  param.pad_h = h.pad_begin;
-  param.pad_w = w.pad_begin;
   // The rows that no window reads may be left out as well: windows must touch the image.
-  param.pad_h_end = h.pad_end + h.ceil_end;
-  param.pad_w_end = w.pad_end + w.ceil_end;
+  const PoolingParam param{.mode = mode,
+                           .window_h = h.window,
+                           .window_w = w.window,
+                           .stride_h = h.stride,
+                           .stride_w = w.stride,
+                           .pad_h = h.pad_begin,
+                           .pad_w = w.pad_begin,
+                           .pad_h_end = h.pad_end + h.ceil_end,
+                           .pad_w_end = w.pad_end + w.ceil_end,
+                           .dilate_h = h.dilation,
+                           .dilate_w = w.dilation};
   return node.Add<PoolingForward>(param, {x});
 }
 

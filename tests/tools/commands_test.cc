@@ -97,29 +97,16 @@ TEST_F(CommandsTest, WrongInputsAreRefused) {
   ASSERT_TRUE(IsOk(WriteNpy(HostTensor::Zeros(DType::kFloat32, {3, 3, 16, 16}), Path("3.npy"))));
   Write("short.raw", "abc");
   Write("broken.npy", "\x93NUMPY");
-  struct Case {
-    const char* input;
-    int exit_code;
-    const char* message;
-  };
-  const Case cases[] = {
-      {"--input 3.npy", 6, "{3,3,16,16}"},
-      {"--input short.raw", 6, "3 bytes, expected 6144"},
-      {"--input broken.npy", 6, "broken.npy"},
-      {"--input none.npy", 6, "none.npy"},
-      {"--input image=3.npy", 2, "the model has: data"},
-      {"--input 3.npy --mean 1,2", 2, "--mean"},
-      {"--labels none.txt", 6, "none.txt"},
-      {"--shape data=1x3x16", 2, "conv1"},
-      {"--shape image=1x3x16x16", 2, "the model has: data"},
-      {"--shape data:1x3x16x16", 2, "NAME=SHAPE"},
-  };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.input);
-    const ProcessResult result = Ashlar(std::string("run model.ash ") + c.input);
-    EXPECT_EQ(result.exit_code, c.exit_code) << result.err;
-    EXPECT_THAT(result.err, HasSubstr(c.message));
-  }
+  ExpectEndings("run model.ash ", {{"--input 3.npy", 6, "{3,3,16,16}"},
+                                   {"--input short.raw", 6, "3 bytes, expected 6144"},
+                                   {"--input broken.npy", 6, "broken.npy"},
+                                   {"--input none.npy", 6, "none.npy"},
+                                   {"--input image=3.npy", 2, "the model has: data"},
+                                   {"--input 3.npy --mean 1,2", 2, "--mean"},
+                                   {"--labels none.txt", 6, "none.txt"},
+                                   {"--shape data=1x3x16", 2, "conv1"},
+                                   {"--shape image=1x3x16x16", 2, "the model has: data"},
+                                   {"--shape data:1x3x16x16", 2, "NAME=SHAPE"}});
 }
 
 TEST_F(CommandsTest, ShapeMakesABatchOfAnotherSize) {

@@ -44,22 +44,13 @@ TEST_F(CompareModelsTest, LayersOfAnOnnxModel) {
 
 TEST_F(CompareModelsTest, WhatCannotBeComparedIsSaid) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o s0.ash -q").exit_code, 0);
-  const struct {
-    const char* arguments;
-    int exit_code;
-    const char* message;
-  } cases[] = {
-      {"model.ash s0.ash", 2, "model.ash takes data Float32{2,3,16,16}, and s0.ash data "},
-      {"model.ash none.ash", 6, "none.ash"},
-      {"model.ash dump.json", 2, "compare two models, or two profile dumps (.json)"},
-      {"model.ash s0.ash --ref x.npz", 2, "--ref and another model exclude each other"},
-      {"model.ash s0.ash --layers all", 2, "of two models the outputs are compared"},
-  };
-  for (const auto& test : cases) {
-    const ProcessResult result = Ashlar(std::string("compare ") + test.arguments);
-    EXPECT_EQ(result.exit_code, test.exit_code) << test.arguments;
-    EXPECT_THAT(result.err, HasSubstr(test.message)) << test.arguments;
-  }
+  ExpectEndings(
+      "compare ",
+      {{"model.ash s0.ash", 2, "model.ash takes data Float32{2,3,16,16}, and s0.ash data "},
+       {"model.ash none.ash", 6, "none.ash"},
+       {"model.ash dump.json", 2, "compare two models, or two profile dumps (.json)"},
+       {"model.ash s0.ash --ref x.npz", 2, "--ref and another model exclude each other"},
+       {"model.ash s0.ash --layers all", 2, "of two models the outputs are compared"}});
 }
 
 }  // namespace

@@ -155,34 +155,22 @@ TEST_F(PicturesTest, WhatCannotBeIsRefused) {
                     "\0\0\0\x0cIDAT\x78\x9c\x63\x60\x60\x60\0\0\0\4\0\1\xf6\x17\x38\x54"
                     "\0\0\0\0IEND\xae\x42\x60\x82",
                     69));
-  struct Case {
-    const char* options;
-    int exit_code;
-    const char* message;
-  };
-  const Case cases[] = {
-      {"--input broken.png", 6, "broken.png: broken PNG: the chunk IDAT at byte 33"},
-      {"--input photo.ppm --crop 15", 6,
-       "photo.ppm: the picture is 15 x 15 pixels then, and the input 16 x 16"},
-      {"--input photo.ppm --resize 16", 6, "16 x 24 pixels then"},
-      {"--input photo.ppm --resize 10 --crop 16", 6, "too small to cut 16 x 16"},
-      {"--input photo.ppm --mean 1,2", 2, "--mean"},
-      {"--input photo.ppm --resize 0", 2, "--resize"},
-      {"--input photo.ppm --resize half", 2, "expected stretch or pixels"},
-      {"--input photo.ppm --crop 1x2x3", 2, "--crop"},
-      {"--input photo.ppm --crop 100000000", 2, "--crop"},
-      {"--input photo.ppm --letterbox --crop 16", 2, "--crop"},
-      {"--input photo.ppm --letterbox --resize 16", 2, "--resize"},
-      {"--input photo.ppm --fill 3", 2, "--letterbox"},
-      {"--input photo.ppm --letterbox --fill 256", 2, "--fill"},
-      {"--input photo.ppm --color grb", 2, "rgb or bgr"},
-  };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.options);
-    const ProcessResult result = Ashlar(kOne + std::string(c.options));
-    EXPECT_EQ(result.exit_code, c.exit_code) << result.err;
-    EXPECT_THAT(result.err, HasSubstr(c.message));
-  }
+  ExpectEndings(kOne,
+                {{"--input broken.png", 6, "broken.png: broken PNG: the chunk IDAT at byte 33"},
+                 {"--input photo.ppm --crop 15", 6,
+                  "photo.ppm: the picture is 15 x 15 pixels then, and the input 16 x 16"},
+                 {"--input photo.ppm --resize 16", 6, "16 x 24 pixels then"},
+                 {"--input photo.ppm --resize 10 --crop 16", 6, "too small to cut 16 x 16"},
+                 {"--input photo.ppm --mean 1,2", 2, "--mean"},
+                 {"--input photo.ppm --resize 0", 2, "--resize"},
+                 {"--input photo.ppm --resize half", 2, "expected stretch or pixels"},
+                 {"--input photo.ppm --crop 1x2x3", 2, "--crop"},
+                 {"--input photo.ppm --crop 100000000", 2, "--crop"},
+                 {"--input photo.ppm --letterbox --crop 16", 2, "--crop"},
+                 {"--input photo.ppm --letterbox --resize 16", 2, "--resize"},
+                 {"--input photo.ppm --fill 3", 2, "--letterbox"},
+                 {"--input photo.ppm --letterbox --fill 256", 2, "--fill"},
+                 {"--input photo.ppm --color grb", 2, "rgb or bgr"}});
   EXPECT_THAT(Ashlar(absl::StrCat(kOne, "--color bgr")).err, HasSubstr("--color has no effect"));
 }
 

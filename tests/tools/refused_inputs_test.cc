@@ -12,29 +12,17 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using RefusedInputsTest = CommandTest;
 
-struct Refusal {
-  std::string arguments;
-  int exit_code;
-  const char* message;
-};
-
-void ExpectRefused(const Refusal& test, const ProcessResult& result) {
-  EXPECT_EQ(result.exit_code, test.exit_code) << test.arguments;
-  EXPECT_THAT(result.err, HasSubstr(test.message)) << test.arguments;
-}
-
 // They were accepted, and no label or a wrong one was shown.
 TEST_F(RefusedInputsTest, LabelsThatDoNotFit) {
   Write("nine.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\n");
   Write("empty.txt", "\n\n");
   Write("picture.png", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 16));
-  for (const Refusal& test : {Refusal{"--labels nine.txt", 6,
-                                      "nine.txt: 9 labels, and no output has so many classes; the "
-                                      "outputs are prob {2,10}"},
-                              Refusal{"--labels empty.txt", 6, "empty.txt: no labels"},
-                              Refusal{"--labels picture.png", 6, "picture.png: no text"}}) {
-    ExpectRefused(test, Ashlar("run model.ash " + test.arguments));
-  }
+  ExpectEndings(
+      "run model.ash ",
+      {{"--labels nine.txt", 6,
+        "nine.txt: 9 labels, and no output has so many classes; the outputs are prob {2,10}"},
+       {"--labels empty.txt", 6, "empty.txt: no labels"},
+       {"--labels picture.png", 6, "picture.png: no text"}});
   Write("ten.txt",
         "\xEF\xBB\xBF"
         "zero\r\na\nb\nc\nd\ne\nf\ng\nh\ni\n\n");
@@ -52,8 +40,7 @@ TEST_F(RefusedInputsTest, LabelsThatDoNotFit) {
 TEST_F(RefusedInputsTest, UnknownKindsOfPictures) {
   for (const char* file : {"a.bmp", "b.webp", "c.tif", "d.GIF", "e.pgm"}) {
     Write(file, std::string(2 * 3 * 16 * 16 * 4, 'x'));  // the size of the input
-    ExpectRefused({file, 6, "unknown kind of picture; expected .png"},
-                  Ashlar(absl::StrCat("run model.ash --input ", file)));
+    ExpectEndings("run model.ash --input ", {{file, 6, "unknown kind of picture; expected .png"}});
   }
 }
 
@@ -62,8 +49,7 @@ TEST_F(RefusedInputsTest, TilesThatTheModelDoesNotHave) {
   for (const std::string tiles :
        {"0-93:rows2", "0-1:rows1000", "9999-10000:batch2", "0-1:rows", "0-1:inputgrid2"}) {
     for (const char* command : {"plan", "run", "verify", "bench", "tune"}) {
-      const std::string arguments = absl::StrCat(command, " model.ash --tile ", tiles);
-      ExpectRefused({arguments, 2, "tile"}, Ashlar(arguments));
+      ExpectEndings(absl::StrCat(command, " model.ash --tile "), {{tiles, 2, "tile"}});
     }
   }
   EXPECT_THAT(Ashlar("plan -h").out, HasSubstr("inputgridNxM"));

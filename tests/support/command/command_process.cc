@@ -1,5 +1,6 @@
 #include "tests/support/command/command_process.h"
 
+#include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,15 @@ void CommandTest::SetUpTestSuite() {
 }
 
 void CommandTest::TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+
+void CommandTest::ExpectEndings(const std::string& command, const std::vector<Ending>& endings) {
+  for (const Ending& ending : endings) {
+    SCOPED_TRACE(ending.arguments);
+    const ProcessResult result = Ashlar(command + ending.arguments);
+    EXPECT_EQ(result.exit_code, ending.exit_code) << result.err;
+    EXPECT_THAT(result.err, ::testing::HasSubstr(ending.message));
+  }
+}
 
 std::string CommandTest::Path(const std::string& name) { return folder_ + "/" + name; }
 

@@ -30,6 +30,13 @@ class ScopedVariable {
   std::optional<std::string> before_;
 };
 
+// How a command is to end: its exit code, and a part of what it says on stderr.
+struct Ending {
+  std::string arguments;
+  int exit_code;
+  std::string message;
+};
+
 // A temporary folder that holds "model.ash" (SmallModel with a batch of 2).
 class CommandTest : public ::testing::Test {
  protected:
@@ -47,6 +54,8 @@ class CommandTest : public ::testing::Test {
   static ProcessResult AshlarInterrupted(const std::string& arguments, int delay_ms);
   // Runs it and kills it (SIGKILL) after that long. Whether it was still running then.
   static bool AshlarKilled(const std::string& arguments, double seconds);
+  // Runs `ashlar COMMAND ARGUMENTS` for each, `command` with its blank.
+  static void ExpectEndings(const std::string& command, const std::vector<Ending>& endings);
   static std::string Path(const std::string& name);
   static std::string Read(const std::string& name);
   static void Write(const std::string& name, const std::string& text);
