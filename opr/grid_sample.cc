@@ -29,10 +29,14 @@ GridTaps GridTapsAt(const GridSampleParam& param, double coordinate, int64_t siz
   double x = param.align_corners ? (coordinate + 1) / 2 * (length - 1)
                                  : ((coordinate + 1) * length - 1) / 2;
   x = x > -kFar ? std::min(x, kFar) : -kFar;
+  const bool cubic = param.mode == GridSampleMode::kCubic;
   if (param.mode == GridSampleMode::kNearest) x = std::nearbyint(x);
   const double low = param.align_corners ? 0 : -0.5, high = length - 1 - low;
   if (x < low || x > high) {
-    if (param.padding == GridSamplePadding::kBorder) x = std::clamp(x, 0.0, length - 1);
+    // Cubic weights are those of the point itself, as in PyTorch and ONNX Runtime; onnx's reference
+    // moves it to the border first.
+    const bool moves = param.padding == GridSamplePadding::kBorder && !cubic;
+    if (moves) x = std::clamp(x, 0.0, length - 1);
     if (param.padding == GridSamplePadding::kReflection) x = Reflected(x, low, high);
   }
   const int taps = GridTapCount(param.mode);

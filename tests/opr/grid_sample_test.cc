@@ -65,11 +65,11 @@ TEST(GridSample, SumsThePixelsAround) {
         const auto length = static_cast<double>(size);
         const double there =
             param.align_corners ? (at + 1) / 2 * (length - 1) : ((at + 1) * length - 1) / 2;
-        // ONNX moves a point to the border before it looks at the pixels around.
+        // A point is moved to the border before the pixels around are looked at, but by cubic.
         const double margin = param.align_corners ? 0 : 0.5;
         const bool outside = there < -margin || there > length - 1 + margin;
-        return outside && param.padding == Padding::kBorder ? std::clamp(there, 0.0, length - 1)
-                                                            : there;
+        const bool moves = param.padding == Padding::kBorder && param.mode != Mode::kCubic;
+        return outside && moves ? std::clamp(there, 0.0, length - 1) : there;
       };
       const double column = place(grid.At(2 * point), x.shape()[3]);
       const double row = place(grid.At(2 * point + 1), x.shape()[2]);
@@ -97,6 +97,16 @@ TEST(GridSample, XComesFirst) {
       HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
   const HostTensor corner = HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 1, 2}, {1, -1});
   EXPECT_EQ(Evaluate(GridSample({Mode::kLinear, Padding::kZeros, true}), {x, corner}).At(0), 3);
+}
+
+// Values of PyTorch 2.15's grid_sample(mode="bicubic", padding_mode="border", align_corners=True).
+TEST(GridSample, CubicPointsBeyondTheBorderStayWhereTheyAre) {
+  const HostTensor x = HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 1, 3}, {1, 2, 4});
+  const HostTensor grid =
+      HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 3, 2}, {-1.5, 0, 1.25, 0, 3, 0});
+  const HostTensor y = Evaluate(GridSample({Mode::kCubic, Padding::kBorder, true}), {x, grid});
+  const double expected[] = {0.90625, 4.2109375, 4};
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(y.At(i), expected[i], 1e-6) << i;
 }
 
 TEST(GridSample, CutsPoints) {
