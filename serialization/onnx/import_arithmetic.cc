@@ -163,6 +163,17 @@ OnnxVars Dropout(OnnxNode& node) {
 
 OnnxVars Identity(OnnxNode& node) { return node.input(0); }
 
+// Integers in a dtype of fewer bits: the rest by 2^bits, around zero where the dtype has signs.
+OnnxVar Narrowed(OnnxNode& node, OnnxVar x, DType to) {
+  const double values = std::ldexp(1.0, static_cast<int>(8 * SizeOf(to)));
+  const auto rest = [&](OnnxVar of) {
+    return node.Function(F::kMod, {of, node.Scalar(values, node.dtype(x))});
+  };
+  if (to == DType::kUint8) return node.Converted(rest(x), to);
+  const OnnxVar raised = rest(node.Sum(rest(x), values / 2));  // the first rest leaves room to add
+  return node.Converted(node.Sum(raised, -values / 2), to);
+}
+
 // To a float of 16 bits values are rounded, and stay Float32.
 OnnxVar CastTo(OnnxNode& node, OnnxVar x, int onnx_type) {
   const absl::StatusOr<DType> to = ComputedAs(onnx_type);
@@ -171,10 +182,11 @@ OnnxVar CastTo(OnnxNode& node, OnnxVar x, int onnx_type) {
   if (!IsFloat(from) && from != DType::kBool && !IsFloat(*to) && *to != DType::kBool &&
       SizeOf(*to) <= SizeOf(from) && from != *to) {
     // Integers lose their upper bits, where TypeCvt saturates.
-    if (node.constant(x) == nullptr) {
+    if (node.constant(x) != nullptr) return OnnxWrapped(node, x, *to);
+    if (SizeOf(*to) == SizeOf(from)) {
       return node.Unsupported(absl::StrCat("from ", Name(from), " to ", Name(*to)));
     }
-    return OnnxWrapped(node, x, *to);
+    return Narrowed(node, x, *to);
   }
   OnnxVar value = x;
   if (onnx_type == onnx::TensorProto::FLOAT16) value = node.Converted(x, DType::kFloat16);
