@@ -30,9 +30,10 @@ namespace ashlar {
 namespace {
 
 // Instruction sets that make a difference to kernels, as /proc/cpuinfo calls them.
-constexpr const char* kFeatures[] = {"sse4_2",   "avx",         "avx2",        "fma",
-                                     "f16c",     "avx512f",     "avx512bw",    "avx512vl",
-                                     "avx512dq", "avx512_vnni", "avx512_bf16", "amx_tile"};
+constexpr const char* kFeatures[] = {
+    "sse4_2",   "avx",      "avx2",     "fma",         "f16c",        "avx512f",
+    "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "avx512_bf16", "amx_tile",
+    "asimd",    "asimddp",  "i8mm",     "bf16",        "sve"};
 
 // The value of "key : value" or "key: value" in a file of /proc, the first one; else "".
 std::string ProcValue(const char* path, absl::string_view key) {
@@ -48,7 +49,9 @@ std::string ProcValue(const char* path, absl::string_view key) {
 }
 
 std::string CpuFeatures() {
-  const std::string flags = ProcValue("/proc/cpuinfo", "flags");
+  const std::string flags =  // of x86, and of Arm
+      absl::StrCat(ProcValue("/proc/cpuinfo", "flags"), " ",
+                   ProcValue("/proc/cpuinfo", "Features"));
   const std::set<std::string> present = absl::StrSplit(flags, ' ');
   std::vector<std::string> found;
   for (const char* feature : kFeatures) {

@@ -70,7 +70,7 @@ void RegisterDevice() {
 }
 
 std::string Libraries() {
-  return absl::StrCat("own kernels for baseline, avx2 and avx512; here ",
+  return absl::StrCat("own kernels for baseline, neon, avx2 and avx512; here ",
                       HostProcessor().ToString());
 }
 

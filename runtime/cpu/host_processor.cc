@@ -1,19 +1,32 @@
 #include "runtime/cpu/host_processor.h"
 
+#if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace ashlar::cpu {
 namespace {
 
+// Of each architecture DetectIsa, DetectName, and CacheBytes: of the cache of data at level 1 or 2,
+// 0 where it is not known.
+
 Isa most_isa = Isa::kAvx512;
+
+#if defined(__x86_64__)
 
 Isa DetectIsa() {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -23,11 +36,65 @@ Isa DetectIsa() {
   return std::min(most_isa, avx512 ? Isa::kAvx512 : avx2 ? Isa::kAvx2 : Isa::kBaseline);
 }
 
+// The C library asks the processor; virtual machines may hide what it has.
+int64_t CacheBytes(int level) {
+  return sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
+}
+
+std::string DetectName() {
+  std::array<unsigned, 13> words = {};
+  for (unsigned leaf = 0; leaf < 3; ++leaf) {
+    unsigned* const word = &words[4 * leaf];
+    __get_cpuid(0x80000002 + leaf, &word[0], &word[1], &word[2], &word[3]);
+  }
+  char brand[sizeof(words)];
+  std::memcpy(brand, words.data(), sizeof(brand));  // the last word ends the text
+  unsigned signature = 0, ebx, ecx, edx;
+  __get_cpuid(1, &signature, &ebx, &ecx, &edx);
+  return absl::StrCat(absl::StripAsciiWhitespace(brand), " ",
+                      absl::Hex(signature, absl::kZeroPad8));
+}
+
+#elif defined(__aarch64__)
+
+Isa DetectIsa() { return std::min(most_isa, Isa::kNeon); }  // every one has it
+
+// The main identification register, which Linux lets programs read.
+std::string DetectName() {
+  uint64_t midr = 0;
+  if ((getauxval(AT_HWCAP) & HWCAP_CPUID) != 0) asm("mrs %0, MIDR_EL1" : "=r"(midr));
+  return absl::StrCat("AArch64 ", absl::Hex(midr, absl::kZeroPad8));
+}
+
+// As Linux names it: no instruction tells programs. The first core's, often one of the small ones.
+int64_t CacheBytes(int level) {
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = absl::StrCat("/sys/devices/system/cpu/cpu0/cache/index", index, "/");
+    const auto word = [&](const char* name) {
+      std::string text;
+      std::ifstream(folder + name) >> text;
+      return text;
+    };
+    std::string size = word("size");
+    int64_t kib = 0;
+    if (word("level") != absl::StrCat(level) || word("type") == "Instruction") continue;
+    if (absl::ConsumeSuffix(&size, "K") && absl::SimpleAtoi(size, &kib)) return kib * 1024;
+  }
+  return 0;
+}
+
+#else
+
+Isa DetectIsa() { return Isa::kBaseline; }
+int64_t CacheBytes(int) { return 0; }
+std::string DetectName() { return "unknown"; }
+
+#endif
+
 Processor Detect() {
   Processor processor;
   processor.isa = DetectIsa();
-  // The C library asks the processor; virtual machines may hide what it has.
-  const int64_t l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  const int64_t l1 = CacheBytes(1), l2 = CacheBytes(2);
   if (l1 > 0 && l2 > 0) processor.l1_bytes = l1, processor.l2_bytes = l2;
   return processor;
 }
@@ -41,18 +108,6 @@ const Processor& HostProcessor() {
 
 void LimitIsa(Isa most) { most_isa = most; }
 
-std::string HostProcessorName() {
-  std::array<unsigned, 13> words = {};
-  for (unsigned leaf = 0; leaf < 3; ++leaf) {
-    unsigned* const word = &words[4 * leaf];
-    __get_cpuid(0x80000002 + leaf, &word[0], &word[1], &word[2], &word[3]);
-  }
-  char brand[sizeof(words)];
-  std::memcpy(brand, words.data(), sizeof(brand));  // the last word ends the text
-  unsigned signature = 0, ebx, ecx, edx;
-  __get_cpuid(1, &signature, &ebx, &ecx, &edx);
-  return absl::StrCat(absl::StripAsciiWhitespace(brand), " ",
-                      absl::Hex(signature, absl::kZeroPad8));
-}
+std::string HostProcessorName() { return DetectName(); }
 
 }  // namespace ashlar::cpu

@@ -15,22 +15,25 @@ template <typename... Args, void (*kFunction)(Args...)>
 struct Versions<kFunction> {
   using Pointer = void (*)(Args...);
 
+#if defined(__x86_64__)
   [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512"),
     gnu::flatten]] static void
   Avx512(Args... args) {
     kFunction(args...);
   }
   [[gnu::target("avx2,fma"), gnu::flatten]] static void Avx2(Args... args) { kFunction(args...); }
+#elif defined(__aarch64__)
+  [[gnu::flatten]] static void Neon(Args... args) { kFunction(args...); }
+#endif
 
-  static Pointer For(Isa isa) {
-    switch (isa) {
-      case Isa::kAvx512:
-        return Avx512;
-      case Isa::kAvx2:
-        return Avx2;
-      case Isa::kBaseline:
-        break;
-    }
+  // For plans that another architecture runs, what every processor has.
+  static Pointer For([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+    if (isa == Isa::kAvx512) return Avx512;
+    if (isa == Isa::kAvx2) return Avx2;
+#elif defined(__aarch64__)
+    if (isa == Isa::kNeon) return Neon;
+#endif
     return kFunction;
   }
 };

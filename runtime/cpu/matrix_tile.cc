@@ -121,6 +121,8 @@ void PackPanel(const MatrixView& from, int64_t rows, int64_t columns, int64_t wi
 template <Isa kIsa>
 constexpr MatrixTiling kTiling = {16, 2};
 template <>
+constexpr MatrixTiling kTiling<Isa::kNeon> = {16, 6};
+template <>
 constexpr MatrixTiling kTiling<Isa::kAvx2> = {16, 6};
 template <>
 constexpr MatrixTiling kTiling<Isa::kAvx512> = {kWidestPanel, kMostTileRows};
@@ -152,6 +154,7 @@ template <typename Make>
 auto AsConstant(Isa isa, const Make& make) {
   if (isa == Isa::kAvx512) return make(std::integral_constant<Isa, Isa::kAvx512>());
   if (isa == Isa::kAvx2) return make(std::integral_constant<Isa, Isa::kAvx2>());
+  if (isa == Isa::kNeon) return make(std::integral_constant<Isa, Isa::kNeon>());
   return make(std::integral_constant<Isa, Isa::kBaseline>());
 }
 

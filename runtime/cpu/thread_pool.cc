@@ -32,6 +32,8 @@ constexpr uint32_t SeatsIn(uint32_t state) { return (state & ~kSleeping) / kSeat
 void Pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
 #endif
 }
 

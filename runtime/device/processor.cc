@@ -14,7 +14,7 @@ constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int64_t kLeastCache = 4 * kKiB, kMostCache = 1024 * kMiB;
 
 std::optional<Isa> ParseIsa(absl::string_view text) {
-  for (const Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : kIsas) {
     if (text == Name(isa)) return isa;
   }
   return std::nullopt;
@@ -46,12 +46,18 @@ absl::string_view Name(Isa isa) {
   switch (isa) {
     case Isa::kBaseline:
       return "baseline";
+    case Isa::kNeon:
+      return "neon";
     case Isa::kAvx2:
       return "avx2";
     case Isa::kAvx512:
       return "avx512";
   }
   return "";
+}
+
+bool Contains(Isa best, Isa isa) {
+  return isa == Isa::kBaseline || isa == best || (isa == Isa::kAvx2 && best == Isa::kAvx512);
 }
 
 absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
@@ -62,7 +68,7 @@ absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
     if (isa && l1 && l2) return Processor{*isa, *l1, *l2};
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "'", text.substr(0, 64), "' is no processor; expected baseline, avx2 or avx512, ",
+      "'", text.substr(0, 64), "' is no processor; expected baseline, neon, avx2 or avx512, ",
       "and the sizes of its first and second cache from 4K to 1024M, such as ", "avx512/48K/2M"));
 }
 

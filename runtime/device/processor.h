@@ -10,10 +10,13 @@
 
 namespace ashlar {
 
-// Instruction sets, each of which contains those before it.
-enum class Isa { kBaseline, kAvx2, kAvx512 };
+// Instruction sets: what every processor has, four floats of 64-bit Arm, and those of x86.
+enum class Isa { kBaseline, kNeon, kAvx2, kAvx512 };
+inline constexpr Isa kIsas[] = {Isa::kBaseline, Isa::kNeon, Isa::kAvx2, Isa::kAvx512};
 
-absl::string_view Name(Isa isa);  // "baseline", "avx2", "avx512"
+absl::string_view Name(Isa isa);  // "baseline", "neon", "avx2", "avx512"
+// Whether code for `isa` runs on a processor whose best instruction set is `best`.
+bool Contains(Isa best, Isa isa);
 
 struct Processor {
   Isa isa = Isa::kBaseline;

@@ -40,7 +40,7 @@ std::optional<Location> LocateIn(const PlannedGraph& planned, int var, int entry
 absl::Status PlannedGraph::ready() const {
   ASHLAR_RETURN_IF_ERROR(device->ready());
   const Processor wanted = processor(), host = device->processor();
-  if (!device->is_host() || wanted.isa <= host.isa) return absl::OkStatus();
+  if (!device->is_host() || Contains(host.isa, wanted.isa)) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(device->comp_node().ToString(), ": the plan is for ",
                                              wanted.ToString(), ", this processor is ",
                                              host.ToString(), ": it has no ", Name(wanted.isa),

@@ -19,13 +19,16 @@ constexpr ProcessorSpeed kGpuSpeed = {.flops = 3e10,
 
 // By instruction set, of one thread in a millisecond: operations of a convolution that keeps it
 // busy, and bytes from each level. AVX-512: measured on AMD EPYC (Zen 4) and Intel Xeon (Sapphire
-// Rapids), which differ by less than the estimate is good for.
+// Rapids), which differ by less than the estimate is good for. Neon: of what a Cortex-A76 at 2.4
+// GHz can do (two multiply-adds of four floats a cycle), the share that AVX2's kernels reach of
+// theirs.
 struct SpeedRow {
   Isa isa;
   double flops, second_level, third_level, memory;
 };
 constexpr SpeedRow kSpeeds[] = {
     {Isa::kBaseline, 1e7, 6e7, 2e7, 1e7},
+    {Isa::kNeon, 2.5e7, 4e7, 1.5e7, 8e6},
     {Isa::kAvx2, 6.5e7, 9e7, 2.6e7, 1.35e7},
     {Isa::kAvx512, 1.35e8, 1.19e8, 2.6e7, 1.35e7},
 };

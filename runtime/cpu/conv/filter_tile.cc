@@ -93,6 +93,8 @@ void DepthwiseTile(const FilterTile& tile) {
 template <Isa kIsa>
 constexpr int kTileRows = 2;
 template <>
+constexpr int kTileRows<Isa::kNeon> = 6;
+template <>
 constexpr int kTileRows<Isa::kAvx2> = 6;
 template <>
 constexpr int kTileRows<Isa::kAvx512> = kMostFilterTileRows;
@@ -118,6 +120,8 @@ int FilterTileRows(Isa isa) {
       return kTileRows<Isa::kAvx512>;
     case Isa::kAvx2:
       return kTileRows<Isa::kAvx2>;
+    case Isa::kNeon:
+      return kTileRows<Isa::kNeon>;
     case Isa::kBaseline:
       break;
   }
@@ -130,6 +134,8 @@ FilterTileFunction FilterTileFor(Isa isa, int rows, bool neighbours) {
       return TileOf<Isa::kAvx512>(rows, neighbours);
     case Isa::kAvx2:
       return TileOf<Isa::kAvx2>(rows, neighbours);
+    case Isa::kNeon:
+      return TileOf<Isa::kNeon>(rows, neighbours);
     case Isa::kBaseline:
       break;
   }

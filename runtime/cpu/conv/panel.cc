@@ -10,8 +10,8 @@
 
 #include "graph/region.h"
 #include "runtime/cpu/conv/activation.h"
+#include "runtime/cpu/conv/code_of_isa.h"
 #include "runtime/cpu/conv/tensors.h"
-#include "runtime/cpu/conv/tile.h"
 #include "runtime/cpu/matrix_tile.h"
 #include "runtime/cpu/parallel.h"
 
@@ -26,10 +26,6 @@ constexpr int64_t kLeastTiles = 3;  // of a run, where threads want more runs
 // most of the next; or all weights, where they take no more than a quarter of it.
 int64_t ChunkWeightsBytes(const Processor& processor) { return 5 * processor.l2_bytes / 32; }
 int64_t CachedWeightsBytes(const Processor& processor) { return processor.l2_bytes / 4; }
-
-const ConvTileCode& CodeFor(Isa isa) {
-  return isa == Isa::kAvx512 ? kConvTileAvx512 : kConvTileAvx2;
-}
 
 // Whether each output channel sees the input channel of the same place and no other.
 bool IsDepthwise(const ConvProblem& problem) {
@@ -160,7 +156,7 @@ class PanelConvolution final : public PanelKernel {
  public:
   PanelConvolution(const ConvProblem& problem, const ConvStrides& strides, double relative_time,
                    int64_t input_bytes, FilterPacking filter_packing)
-      : plan_(problem, strides, CodeFor(problem.processor.isa), input_bytes),
+      : plan_(problem, strides, ConvTileCodeFor(problem.processor.isa), input_bytes),
         finish_(FinishOf(problem.param)),
         behind_finish_(BlockActivation::BehindFinish(problem.param, problem.processor.isa)),
         filter_shape_(problem.filter.shape),

@@ -24,9 +24,9 @@ inline ImageStrides InBytes(const ImageStrides& strides) {
   return {strides.n * kFloat, strides.c * kFloat, strides.h * kFloat, strides.w * kFloat};
 }
 
-// Whether the kernel below takes the problem: AVX2 or AVX-512, a row-major filter, blocked output
-// and z, groups of whole blocks, of half a block or of one channel each (depthwise), and as input a
-// blocked image, or a row-major one of few channels.
+// Whether the kernel below takes the problem: NEON, AVX2 or AVX-512, a row-major filter, blocked
+// output and z, groups of whole blocks, of half a block or of one channel each (depthwise), and as
+// input a blocked image, or a row-major one of few channels.
 bool PanelConvolutionFits(const ConvProblem& problem);
 
 // Bytes of input over which all panels pass before the next are read.

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "runtime/cpu/conv/tile.h"
+#include "runtime/cpu/conv/code_of_isa.h"
 #include "runtime/cpu/host_processor.h"
 
 namespace ashlar::cpu {
@@ -28,15 +28,8 @@ double Measure(const ConvTileCode& code) {
 
 double PeakFlops() {
   static const double peak = [] {
-    switch (HostProcessor().isa) {
-      case Isa::kAvx512:
-        return Measure(kConvTileAvx512);
-      case Isa::kAvx2:
-        return Measure(kConvTileAvx2);
-      case Isa::kBaseline:
-        break;
-    }
-    return 0.0;
+    const Isa isa = HostProcessor().isa;
+    return isa == Isa::kBaseline ? 0.0 : Measure(ConvTileCodeFor(isa));
   }();
   return peak;
 }

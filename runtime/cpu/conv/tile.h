@@ -76,7 +76,7 @@ struct ConvTileCode {
   int multiply_add_flops;
 };
 
-extern const ConvTileCode kConvTileAvx512, kConvTileAvx2;
+extern const ConvTileCode kConvTileAvx512, kConvTileAvx2, kConvTileNeon;
 
 }  // namespace ashlar::cpu
 

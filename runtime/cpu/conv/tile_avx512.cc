@@ -16,6 +16,7 @@ constexpr ConvTileFunction kDepthwise = ConvTileRunner<16, kPixels, 1>::RunDepth
 extern const ConvTileCode kConvTileAvx512 = {
     2,
     14,
+#if defined(__x86_64__)
     {{},
      {nullptr, kRun<1, 1>, kRun<2, 1>, kRun<3, 1>, kRun<4, 1>, kRun<5, 1>, kRun<6, 1>, kRun<7, 1>,
       kRun<8, 1>, kRun<9, 1>, kRun<10, 1>, kRun<11, 1>, kRun<12, 1>, kRun<13, 1>, kRun<14, 1>},
@@ -25,6 +26,11 @@ extern const ConvTileCode kConvTileAvx512 = {
      kDepthwise<6>, kDepthwise<7>, kDepthwise<8>, kDepthwise<9>, kDepthwise<10>, kDepthwise<11>,
      kDepthwise<12>, kDepthwise<13>, kDepthwise<14>},
     MultiplyAdd<16>::Run,
-    MultiplyAdd<16>::kFlops};
+    MultiplyAdd<16>::kFlops
+#else  // where it is planned for, and not run
+    {}, {}, nullptr,
+    0
+#endif
+};
 
 }  // namespace ashlar::cpu

@@ -25,6 +25,11 @@ struct VectorOf<8> {
   typedef float Type __attribute__((vector_size(32)));
   typedef float Unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 };
+template <>
+struct VectorOf<4> {
+  typedef float Type __attribute__((vector_size(16)));
+  typedef float Unaligned __attribute__((vector_size(16), aligned(4), may_alias));
+};
 
 template <int kWidth>
 struct Vectors {

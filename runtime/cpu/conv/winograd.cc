@@ -12,9 +12,8 @@
 
 #include "graph/region.h"
 #include "runtime/cpu/conv/activation.h"
+#include "runtime/cpu/conv/code_of_isa.h"
 #include "runtime/cpu/conv/tensors.h"
-#include "runtime/cpu/conv/tile.h"
-#include "runtime/cpu/conv/winograd_tile.h"
 #include "runtime/cpu/parallel.h"
 
 namespace ashlar::cpu {
@@ -123,8 +122,8 @@ WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvS
       places_((m + 2) * (m + 2)),
       isa_(problem.processor.isa),
       part_blocks_(PartBlocks(problem.processor)),
-      tile_code_(isa_ == Isa::kAvx512 ? kConvTileAvx512 : kConvTileAvx2),
-      code_((isa_ == Isa::kAvx512 ? kWinogradAvx512 : kWinogradAvx2)[m]),
+      tile_code_(ConvTileCodeFor(isa_)),
+      code_(WinogradCodeFor(isa_, m)),
       finish_(FinishOf(problem.param)),
       behind_finish_(BlockActivation::BehindFinish(problem.param, problem.processor.isa)),
       in_blocks_(ChannelBlocks(problem.geometry.in_channels)),

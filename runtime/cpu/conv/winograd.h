@@ -18,8 +18,8 @@ struct WinogradBlocking {
   bool together = false;
 };
 
-// Whether the kernel below takes the problem: AVX2 or AVX-512, 3x3 windows at stride 1 without
-// dilation, one group, a constant row-major filter, blocked images.
+// Whether the kernel below takes the problem: NEON, AVX2 or AVX-512, 3x3 windows at stride 1
+// without dilation, one group, a constant row-major filter, blocked images.
 bool WinogradConvolutionFits(const ConvProblem& problem);
 
 // `m` is 2, 3 or 4.

@@ -47,7 +47,7 @@ struct WinogradCode {
 };
 
 // [m]: F(m x m), for m from 2.
-extern const WinogradCode kWinogradAvx512[5], kWinogradAvx2[5];
+extern const WinogradCode kWinogradAvx512[5], kWinogradAvx2[5], kWinogradNeon[5];
 
 }  // namespace ashlar::cpu
 

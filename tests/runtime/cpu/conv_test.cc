@@ -48,7 +48,7 @@ KernelList Candidates(const Layer& layer, bool residual, int threads,
 
 TEST(ConvTest, ResNet50NeedsNoWorkspace) {
   if (HostProcessor().isa == Isa::kBaseline)
-    GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
+    GTEST_SKIP() << "the processor has no vectors that it needs";
   std::vector<std::pair<Layer, bool>> layers = {
       {{"stem", 1, 3, 64, 224, 224, 7, 7, 1, Window(2, 3)}, false}};
   int64_t in = 64, size = 56;
@@ -85,7 +85,7 @@ TEST(ConvTest, ResNet50NeedsNoWorkspace) {
 
 TEST(ConvTest, CandidatesShareTheirPackedFilter) {
   if (HostProcessor().isa == Isa::kBaseline)
-    GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
+    GTEST_SKIP() << "the processor has no vectors that it needs";
   const KernelList kernels =
       Candidates({"shortcut", 1, 256, 512, 56, 56, 1, 1, 1, Window(2, 0)}, false, 1);
   ASSERT_GE(kernels.size(), 2u);
@@ -100,7 +100,7 @@ TEST(ConvTest, CandidatesShareTheirPackedFilter) {
 // What gives up precision or memory is not among the candidates where that is not allowed.
 TEST(ConvTest, PoliciesLeaveTheDirectKernels) {
   if (HostProcessor().isa == Isa::kBaseline)
-    GTEST_SKIP() << "the processor has neither AVX2 nor AVX-512";
+    GTEST_SKIP() << "the processor has no vectors that it needs";
   const Layer layer{"3x3", 1, 128, 128, 28, 28, 3, 3, 1, Window(1, 1)};
   const auto winograd = [](const std::unique_ptr<Kernel>& kernel) {
     return absl::StartsWith(kernel->implementation(), "winograd");
@@ -128,7 +128,7 @@ TEST(ConvTest, RowMajorImagesHaveTheDirectKernel) {
   request.constant = {false, true, true};
   KernelRegistry registry;
   RegisterConvolutionKernels(registry);
-  for (const Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : kIsas) {
     request.processor.isa = isa;
     const absl::StatusOr<KernelList> kernels = (*registry.Find(op.type()))(request);
     ASSERT_TRUE(kernels.ok()) << kernels.status();

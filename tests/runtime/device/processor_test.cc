@@ -12,7 +12,7 @@ using testing::Value;
 
 TEST(Processor, IsReadAsItIsWritten) {
   for (const char* text : {"avx512/48K/2M", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1280K",
-                           "baseline/32K/256K", "baseline/32K/300000"}) {
+                           "neon/64K/512K", "baseline/32K/256K", "baseline/32K/300000"}) {
     EXPECT_EQ(Value(Processor::Parse(text)).ToString(), text);
   }
   EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")), (Processor{Isa::kAvx2, 32768, 1 << 20}));
@@ -27,6 +27,17 @@ TEST(Processor, WhatIsNoneIsRefused) {
     const absl::Status status = Processor::Parse(text).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_TRUE(FailsWith(status, "is no processor")) << text;
+  }
+}
+
+TEST(Processor, RunsWhatItsInstructionSetContains) {
+  for (const Isa best : kIsas) {
+    std::string runs;
+    for (const Isa isa : kIsas) runs += Contains(best, isa) ? '1' : '0';
+    EXPECT_EQ(runs, best == Isa::kBaseline ? "1000"
+                    : best == Isa::kNeon   ? "1100"
+                    : best == Isa::kAvx2   ? "1010"
+                                           : "1011");
   }
 }
 
