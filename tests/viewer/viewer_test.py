@@ -5,6 +5,7 @@ usage: viewer_test.py ASHLAR SHARED [--million]    exit 0: all is true, 77: Chro
 
 --million: a plan of a million buffers, too, and the times of frames, which say nothing on a busy machine.
 """
+import base64
 import csv
 import io
 import json
@@ -279,13 +280,76 @@ class ViewerTest(unittest.TestCase):
         largest = sorted(rows(plan), key=lambda b: -b["size_bytes"] * (b["end_step"] - b["first_step"]))[:20]
         self.assertEqual([b["name"] for b in largest if b["name"] not in shown], [])
 
-    def test_anybodys_buffers_are_opened(self):
-        self.open(self.page)
-        opened = """
+    DROP = """
             const file = new File([arguments[1]], arguments[0]), transfer = new DataTransfer();
             transfer.items.add(file);
             document.body.dispatchEvent(new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: transfer}));
             await new Promise(done => setTimeout(done, 300));
+"""
+
+    def test_what_a_run_used_is_shown(self):
+        plan, = self.open(self.page)
+        self.assertNotIn("a run used", self.browser.run("return document.getElementById('facts').textContent"))
+        self.ashlar("verify", "model.ash", "--threads", "1", "--json=verify.json")
+        seen = json.loads((self.folder / "verify.json").read_text())
+        self.assertEqual(seen["pools"]["arena"]["planned_bytes"], plan["arena_bytes"])
+        shown = self.DROP + """
+            return [document.getElementById('facts').textContent, ashlar.svgOf(ashlar.app.pictures[0], ashlar.app.colors[0]),
+                    document.getElementById('message').textContent, ashlar.app.plans.length]"""
+        # A byte that no other figure has.
+        seen["pools"]["arena"]["actual_bytes"] -= 4097
+        facts, svg, message, plans = self.browser.run(shown, "verify.json", json.dumps(seen))
+        self.assertEqual((message, plans), ("", 1))
+        self.assertIn(f"a run used {plan['arena_bytes'] - 4097} bytes", facts.replace("\u202f", ""))
+        self.assertIn("used by a run", svg)
+        seen["pools"]["arena"]["planned_bytes"] += 1
+        self.assertIn("which no plan here has", self.browser.run(shown, "verify.json", json.dumps(seen))[2])
+
+    def test_a_printed_page_has_the_picture_as_text_and_lines(self):
+        plan, = self.open(self.page)
+        state = "return [document.documentElement.dataset.theme ?? null, document.querySelectorAll('.printed svg').length]"
+        self.assertEqual(self.browser.run(state), [None, 0])
+        self.browser.command("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+        self.addCleanup(lambda: self.browser.command("Emulation.setEmulatedMedia", media="", features=[]))
+        self.browser.run("dispatchEvent(new Event('beforeprint'))")
+        self.settle()
+        self.assertEqual(self.browser.run(state), ["light", 1])
+        seen = self.browser.run("""
+            const shown = id => document.querySelector(id).getClientRects().length > 0;
+            const svg = document.querySelector('.printed svg'), {width, height} = svg.getBoundingClientRect(), box = svg.viewBox.baseVal;
+            const {overflow} = getComputedStyle(document.getElementById('details'));
+            return {hidden: ['#tools', '.stack', '#tip'].filter(shown), shown: ['#title', '#facts', '.curve', '#legend', '#details'].filter(shown),
+                    wide: document.documentElement.scrollWidth - innerWidth, shape: width / height / (box.width / box.height), overflow}""")
+        self.assertEqual((seen["hidden"], len(seen["shown"]), seen["overflow"]), ([], 5, "visible"))
+        self.assertLessEqual(seen["wide"], 0)
+        self.browser.run("dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(self.browser.run(state), [None, 0])
+        # The whole way, to paper: few pages, and the tables' text.
+        pdf = base64.b64decode(self.browser.command("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.7)["data"])
+        self.assertIn(len(re.findall(rb"/Type\s*/Page\b", pdf)), range(1, 8))
+        self.assertGreater(len(pdf), 20_000)
+        self.assertEqual(self.browser.run(state), [None, 0])
+
+    def test_recorded_traces_of_others_are_shown(self):
+        for name in ("iree-mobilebert", "somas-resnet50", "minimalloc-A", "megengine-resnet50"):
+            trace = SHARED / f"data/dsa/{name}.csv"
+            if not trace.exists():
+                self.skipTest(f"without {trace}")
+            with self.subTest(name):
+                self.ashlar("plan", str(trace), "-o", f"{name}.html")
+                plan, = self.open(self.folder / f"{name}.html")
+                with trace.open() as lines:
+                    buffers = {row["id"]: row for row in csv.DictReader(lines)}
+                self.assertEqual({b["name"]: (b["first_step"], b["end_step"], b["size_bytes"]) for b in rows(plan)},
+                                 {row["id"]: (int(row["lower"]), int(row["upper"]), int(row["size"])) for row in buffers.values()})
+                peak, step = self.browser.run("return [ashlar.app.plan.live.peak, ashlar.app.step]")
+                self.assertEqual((peak, covered(live(plan, step))), (plan["lower_bound_bytes"],) * 2)
+                self.assertEqual(len(self.table("live at step")), min(100, len(live(plan, step))))
+                self.assertGreater(self.browser.run("return ashlar.app.pictures[0].boxes"), 50)
+
+    def test_anybodys_buffers_are_opened(self):
+        self.open(self.page)
+        opened = self.DROP + """
             const {app} = ashlar, {plan} = app;
             return {title: plan.title, arena: plan.arena, bound: plan.lowerBound, names: plan.names, offsets: [...plan.offset],
                     message: document.getElementById('message').textContent, plans: app.plans.length};"""

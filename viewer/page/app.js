@@ -43,6 +43,15 @@ class App {
     this.choose({step: this.plan.document.bottleneck_step});
   }
 
+  // The highest byte that a run used, of plans of this size.
+  verified({planned_bytes, actual_bytes}) {
+    const plans = this.plans.filter(({arena}) => arena === planned_bytes);
+    if (plans.length === 0) throw new Error(`verified an arena of ${exactBytes(planned_bytes)}, which no plan here has`);
+    for (const {document} of plans) document.used_bytes = actual_bytes;
+    this.compare(this.shown, this.beside);
+    this.choose({step: this.plan.document.bottleneck_step});
+  }
+
   fillTools() {
     const options = (select, entries, chosen) => {
       byId(select).replaceChildren(...entries.map(([value, text]) => element("option", {value}, text)));
@@ -58,7 +67,8 @@ class App {
     const gap = plan.arena - plan.document.proven_bytes;
     facts.replaceChildren("arena ", element("b", {}, exactBytes(plan.arena)), ", lower bound ", exactBytes(plan.lowerBound), ", ",
                           gap === 0 ? "no plan is smaller" : `at most ${formatBytes(gap)} more than the smallest`,
-                          `; ${formatCount(plan.count)} buffers, ${formatCount(plan.last - plan.begin)} steps, planner ${plan.document.planner}`);
+                          `; ${formatCount(plan.count)} buffers, ${formatCount(plan.last - plan.begin)} steps, planner ${plan.document.planner}`,
+                          plan.used === undefined ? "" : `; a run used ${exactBytes(plan.used)}`);
     for (const {over, curve, plan} of this.pictures) {
       over.setAttribute("aria-label", `${plan.title}: ${formatCount(plan.count)} buffers in ${exactBytes(plan.arena)}, addresses over steps. ` +
                                       "The tables beside the picture hold the same. Keys: question mark.");

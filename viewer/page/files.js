@@ -1,5 +1,6 @@
 // Plans from files that are opened or dropped: buffers as CSV, a plan's document (alone, or in what
-// `ashlar plan --json --buffers` writes), pages like this one.
+// `ashlar plan --json --buffers` writes), pages like this one; and what `ashlar verify --json` saw of
+// a plan that is shown.
 function documentsOf(name, text) {
   if (/\.csv$/i.test(name)) return [documentOfCsv(text, name)];
   if (/\.html?$/i.test(name)) {
@@ -14,8 +15,9 @@ function documentsOf(name, text) {
 async function openFiles(app, files) {
   for (const file of files) {
     try {
-      const documents = documentsOf(file.name, await file.text());
-      app.add(documents.map(document => new Plan(document)));
+      const documents = documentsOf(file.name, await file.text()), [{command, pools}] = documents;
+      if (command === "verify") app.verified(pools.arena);
+      else app.add(documents.map(document => new Plan(document)));
       app.say("");
     } catch (error) {
       app.say(`${file.name}: ${error.message}`);

@@ -27,6 +27,7 @@ const app = new App(JSON.parse(byId("plans").textContent).map(document => new Pl
 watchTools(app);
 watchKeys(app);
 watchFiles(app);
+watchPrinting(app);
 new ResizeObserver(() => app.resize()).observe(byId("panes"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => app.recolor());
 follow(app, location.hash.slice(1));

@@ -266,6 +266,7 @@ function levelsOf(plan) {
   const levels = [{bytes: arena, name: "arena", color: "arena"}];
   if (lowerBound > 0) levels.push({bytes: lowerBound, name: "lower bound", color: "bound", below: true});
   if (document.proven_bytes > lowerBound) levels.push({bytes: document.proven_bytes, name: "proven by search", color: "bound"});
+  if (plan.used !== undefined) levels.push({bytes: plan.used, name: "used by a run", color: "mark", below: true});
   if (document.budget_bytes > 0) levels.push({bytes: document.budget_bytes, name: "budget", color: "budget"});
   return levels;
 }

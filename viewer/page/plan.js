@@ -61,6 +61,7 @@ class Plan {
   }
 
   get arena() { return this.document.arena_bytes; }
+  get used() { return this.document.used_bytes; }
   get lowerBound() { return this.document.lower_bound_bytes; }
   isLive(buffer, step) { return this.first[buffer] <= step && step < this.end[buffer]; }
 
