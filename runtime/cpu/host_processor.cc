@@ -17,6 +17,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -75,10 +76,10 @@ int64_t CacheBytes(int level) {
       std::ifstream(folder + name) >> text;
       return text;
     };
-    std::string size = word("size");
+    const std::string size = word("size");
     int64_t kib = 0;
     if (word("level") != absl::StrCat(level) || word("type") == "Instruction") continue;
-    if (absl::ConsumeSuffix(&size, "K") && absl::SimpleAtoi(size, &kib)) return kib * 1024;
+    if (absl::SimpleAtoi(absl::StripSuffix(size, "K"), &kib)) return kib * 1024;
   }
   return 0;
 }

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Builds for 64-bit Arm on x86 (preset aarch64), and runs under qemu: the planner's tests, the kernels' cases, a model
+# whole and in 512 KiB, whose plan is the same to the byte as that made here. Says nothing of speed: that needs a board.
+# Usage: scripts/test_aarch64.sh    (ASHLAR_JOBS: of the build, default: all processors)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/install_packages.sh gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user-static
+root=$PWD/build/aarch64-root work=$PWD/build/aarch64-work
+mkdir -p "$root" "$work"
+
+# Libraries for arm64 go into a folder, by an apt of their own: this system stays of one architecture. Program
+# generators (protoc, flatc) are this system's, so their libraries have to be of the same versions.
+packages=(libabsl-dev libabsl20220623 libflatbuffers-dev libflatbuffers2 libprotobuf-dev libprotobuf32 libprotobuf-lite32
+          libonnx-dev libonnx1 libonnxifi zlib1g-dev zlib1g libstb-dev libstb0 libgtest-dev libgmock-dev
+          libcli11-dev nlohmann-json3-dev libxxhash-dev)
+if [ "$(cat "$root/unpacked" 2>/dev/null)" != "${packages[*]}" ]; then
+  apt_root=$work/apt
+  mkdir -p "$apt_root/lists/partial" "$apt_root/archives/partial"
+  touch "$apt_root/status"
+  printf '%s\n' 'APT::Architecture "arm64";' 'APT::Architectures "arm64";' "Dir::State::lists \"$apt_root/lists\";" \
+    "Dir::State::status \"$apt_root/status\";" "Dir::Cache \"$apt_root\";" 'APT::Sandbox::User "root";' >"$apt_root/apt.conf"
+  (cd "$apt_root/archives" && export APT_CONFIG=$apt_root/apt.conf && apt-get -qq update && apt-get -qq download "${packages[@]}")
+  for package in "$apt_root"/archives/*.deb; do dpkg -x "$package" "$root"; done
+  echo "${packages[*]}" >"$root/unpacked"
+fi
+
+# The planner and what stands below it, kernels on every case of an operator, kernels on views and threads.
+tests=(memory_test runtime_device_test runtime_schedule_test runtime_cpu_test)
+cmake --preset aarch64 >build/aarch64.configure.log 2>&1 || { cat build/aarch64.configure.log; exit 1; }
+nice ninja -C build/aarch64 ${ASHLAR_JOBS:+-j"$ASHLAR_JOBS"} ashlar "${tests[@]}"
+[ -x build/release/ashlar ] || { cmake --preset release >build/release.configure.log; nice ninja -C build/release ashlar; }
+
+arm() {
+  qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$root/usr/lib/aarch64-linux-gnu" "$@"
+}
+for test in "${tests[@]}"; do
+  arm "build/aarch64/$test" --gtest_brief=1 --gtest_filter=-*DeathTest*  # which start themselves, without qemu
+done
+
+cd "$work"
+here=$OLDPWD/build/release/ashlar there=$OLDPWD/build/aarch64/ashlar
+arm "$there" doctor | grep -e processor -e features -e libraries
+"$here" zoo mobilenet_v2 -o model.ash -q
+for budget in "" "--memory-budget 512KiB"; do
+  for processor in neon/32K/512K avx2/32K/512K; do
+    planning="--threads 1 --no-autotune --processor $processor $budget"
+    "$here" plan model.ash -q $planning -o x86.plan
+    arm "$there" plan model.ash -q $planning -o aarch64.plan
+    cmp x86.plan aarch64.plan
+    echo "plan for $processor ${budget:-whole}: the same $(stat -c %s x86.plan) bytes on x86 and aarch64"
+  done
+  arm "$there" verify model.ash --threads 1 $budget
+  arm "$there" run model.ash -q --threads 1 $budget -o aarch64.npz
+  "$here" compare model.ash --threads 1 --ref aarch64.npz
+done
+echo "aarch64: all is as on x86"
