@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/sanitized.h"
 
 namespace ashlar::testing {
 namespace {
@@ -61,6 +62,7 @@ TEST_F(BudgetTest, AutoIsOnePlanner) {
 
 // It fitted, or not, by chance: tiles were chosen by times measured in passing.
 TEST_F(BudgetTest, TheSameCommandDecidesTheSame) {
+  if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo("mobilenet_v2 --batch 4 --image 96", "m.ash");
   const int64_t least = Arena("m.ash --memory-budget min");
   const ProcessResult first = Plan(absl::StrCat("m.ash --memory-budget ", least - 1));
@@ -79,6 +81,7 @@ TEST_F(BudgetTest, TheSameCommandDecidesTheSame) {
 
 // min gave 201216, 201215 a plan of 188928, and 188928 none.
 TEST_F(BudgetTest, TheSmallestThatWouldDoIsTheSmallest) {
+  if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo("squeezenet --image 97", "s97.ash");
   const int64_t least = Arena("s97.ash --memory-budget min");
   for (const int64_t budget : {int64_t{201215}, int64_t{188928}, least}) {
@@ -104,6 +107,7 @@ TEST_F(BudgetTest, TheSmallestThatWouldDoIsTheSmallest) {
 
 // 60 MB took the untiled plan, which was slower than one of 8.8 MB.
 TEST_F(BudgetTest, MoreMemoryIsNeverSlower) {
+  if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo("resnet18 --batch 4", "r18.ash");
   double slower = 0;
   for (const char* budget : {"60MB", "20MB", "8MB", "4MB", "2MB", "1MB", "min"}) {

@@ -8,6 +8,7 @@
 #include "runtime/plan/graph_cuts.h"
 #include "runtime/plan/rewrite.h"
 #include "tests/runtime/inference.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"
@@ -68,6 +69,7 @@ TEST_P(TiledModelsTest, ComputesTheSameInAllTiles) {
   const HostTensor input =
       testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
   for (const bool exact : {true, false}) {
+    if (testing::kSanitized && !exact) continue;
     request.means.kernels.exact = exact;
     request.wishes.tiles = {};
     const Inference whole = Infer(graph, request, input);

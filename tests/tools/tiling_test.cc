@@ -106,6 +106,7 @@ TEST_F(TilingTest, BudgetsAreMetWithoutMoreWork) {
 class BudgetCommandTest : public testing::CommandTest {};
 
 TEST_F(BudgetCommandTest, ABudgetIsMetOrRefusedWithTheSmallestThatWouldDo) {
+  if (testing::kSanitized) GTEST_SKIP() << "about bytes alone";
   const auto whole = Ashlar("plan model.ash --json --quiet").Json();
   const int64_t arena = whole["pools"]["arena"]["planned_bytes"];
   const auto least = Ashlar("plan model.ash --memory-budget min --json --quiet");

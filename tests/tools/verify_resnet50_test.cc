@@ -3,6 +3,7 @@
 
 #include "runtime/measure/heap/heap_counter.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/sanitized.h"
 
 namespace ashlar::testing {
 namespace {
@@ -12,6 +13,7 @@ constexpr int64_t kProcessBytes = 60'000'000;  // code, libraries and their gene
 class VerifyResNet50Test : public CommandTest {};
 
 TEST_F(VerifyResNet50Test, ActualIsPlannedAndWeightsAreInMemoryOnce) {
+  if (kSanitized) GTEST_SKIP() << "verified on smaller models";
   ASSERT_EQ(Ashlar("zoo resnet50 --batch 1 -o resnet50.ash --quiet").exit_code, 0);
   for (const char* threads : {"1", "2"}) {
     const ProcessResult result =
