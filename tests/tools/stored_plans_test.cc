@@ -111,8 +111,8 @@ TEST_F(StoredPlansTest, PlansOfRandomModelsComeBackToTheBit) {
       EXPECT_EQ(testing::CountDifferences(fresh[i], recorded[i]), 0) << "output " << i;
     }
   }
-  EXPECT_GT(tiled, static_cast<int>(kCases / 5));
-  EXPECT_GT(shared, static_cast<int>(kCases / 2));
+  EXPECT_GT(tiled, testing::kSanitized ? 2 : 30);
+  EXPECT_GT(shared, testing::kSanitized ? 5 : 100);
 }
 
 TEST_F(StoredPlansTest, WorkspacesComeBack) {
@@ -225,7 +225,7 @@ TEST_F(StoredPlansTest, AnyOffsetThatIsChangedIsRefused) {
       }
     }
   }
-  EXPECT_GT(refused, static_cast<int>(20 * kCases));
+  EXPECT_GT(refused, testing::kSanitized ? 100 : 500);
   EXPECT_GT(elsewhere, 0) << "some other place is as good";
 }
 
