@@ -10,6 +10,7 @@
 namespace ashlar {
 namespace {
 
+constexpr absl::string_view kIsaNames[] = {"baseline", "neon", "avx2", "avx512"};  // by Isa
 constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int64_t kLeastCache = 4 * kKiB, kMostCache = 1024 * kMiB;
 
@@ -42,19 +43,7 @@ std::string CacheName(int64_t bytes) {
 
 }  // namespace
 
-absl::string_view Name(Isa isa) {
-  switch (isa) {
-    case Isa::kBaseline:
-      return "baseline";
-    case Isa::kNeon:
-      return "neon";
-    case Isa::kAvx2:
-      return "avx2";
-    case Isa::kAvx512:
-      return "avx512";
-  }
-  return "";
-}
+absl::string_view Name(Isa isa) { return kIsaNames[static_cast<size_t>(isa)]; }
 
 bool Contains(Isa best, Isa isa) {
   return isa == Isa::kBaseline || isa == best || (isa == Isa::kAvx2 && best == Isa::kAvx512);

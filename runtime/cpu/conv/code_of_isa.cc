@@ -9,7 +9,8 @@ const ConvTileCode& ConvTileCodeFor(Isa isa) {
 const WinogradCode& WinogradCodeFor(Isa isa, int m) {
   return (isa == Isa::kAvx512 ? kWinogradAvx512
           : isa == Isa::kAvx2 ? kWinogradAvx2
-                              : kWinogradNeon)[m];
+                              : kWinogradNeon)
+      .of[m];
 }
 
 }  // namespace ashlar::cpu

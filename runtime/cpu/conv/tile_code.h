@@ -3,6 +3,8 @@
 #ifndef ASHLAR_RUNTIME_CPU_CONV_TILE_CODE_H_
 #define ASHLAR_RUNTIME_CPU_CONV_TILE_CODE_H_
 
+#include <utility>
+
 #include "runtime/cpu/conv/tile.h"
 #include "runtime/cpu/conv/vector_code.h"
 
@@ -254,6 +256,30 @@ struct MultiplyAdd {
     return sums[0][0];
   }
 };
+
+// Tiles of 1 to kPixels pixels by `kBlocks` blocks.
+template <int kWidth, int kBlocks, int... kPixels>
+consteval void AddConvTiles(std::integer_sequence<int, kPixels...>, ConvTileCode& code) {
+  ((code.run[kBlocks][kPixels + 1] = ConvTileRunner<kWidth, kPixels + 1, kBlocks>::Run), ...);
+  if constexpr (kBlocks == 1) {
+    ((code.depthwise[kPixels + 1] = ConvTileRunner<kWidth, kPixels + 1, 1>::RunDepthwise), ...);
+  } else {
+    AddConvTiles<kWidth, kBlocks - 1>(std::integer_sequence<int, kPixels...>(), code);
+  }
+}
+
+// The code of an instruction set with vectors of kWidth floats, whose registers hold the sums of
+// kPixels pixels by kBlocks blocks.
+template <int kWidth, int kBlocks, int kPixels>
+consteval ConvTileCode MakeConvTileCode() {
+  ConvTileCode code = {kBlocks, kPixels, {}, {}, nullptr, 0};
+  if constexpr (kRunsVectorsOf<kWidth>) {
+    AddConvTiles<kWidth, kBlocks>(std::make_integer_sequence<int, kPixels>(), code);
+    code.multiply_add = MultiplyAdd<kWidth>::Run;
+    code.multiply_add_flops = MultiplyAdd<kWidth>::kFlops;
+  }
+  return code;
+}
 
 }  // namespace
 }  // namespace ashlar::cpu

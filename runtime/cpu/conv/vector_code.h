@@ -12,6 +12,15 @@ namespace {
 
 constexpr int kBlock = 16;  // channels
 
+// Whether vectors of kWidth floats can be run here; others are planned for only.
+#if defined(__x86_64__)
+template <int kWidth>
+constexpr bool kRunsVectorsOf = true;
+#else
+template <int kWidth>
+constexpr bool kRunsVectorsOf = kWidth == 4;
+#endif
+
 // kWidth floats a vector.
 template <int kWidth>
 struct VectorOf;

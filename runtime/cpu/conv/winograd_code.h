@@ -172,6 +172,17 @@ struct WinogradRunner {
   }
 };
 
+template <int kWidth>
+consteval WinogradCodes MakeWinogradCodes() {
+  WinogradCodes codes = {};
+  if constexpr (kRunsVectorsOf<kWidth>) {
+    codes.of[2] = {WinogradRunner<kWidth, 2>::Input, WinogradRunner<kWidth, 2>::Output};
+    codes.of[3] = {WinogradRunner<kWidth, 3>::Input, WinogradRunner<kWidth, 3>::Output};
+    codes.of[4] = {WinogradRunner<kWidth, 4>::Input, WinogradRunner<kWidth, 4>::Output};
+  }
+  return codes;
+}
+
 }  // namespace
 }  // namespace ashlar::cpu
 

@@ -3,11 +3,6 @@
 
 namespace ashlar::cpu {
 
-extern const WinogradCode kWinogradNeon[5] = {
-    {},
-    {},
-    {WinogradRunner<4, 2>::Input, WinogradRunner<4, 2>::Output},
-    {WinogradRunner<4, 3>::Input, WinogradRunner<4, 3>::Output},
-    {WinogradRunner<4, 4>::Input, WinogradRunner<4, 4>::Output}};
+extern const WinogradCodes kWinogradNeon = MakeWinogradCodes<4>();
 
 }  // namespace ashlar::cpu

@@ -46,8 +46,11 @@ struct WinogradCode {
   void (*output)(const WinogradOutput& patch);
 };
 
-// [m]: F(m x m), for m from 2.
-extern const WinogradCode kWinogradAvx512[5], kWinogradAvx2[5], kWinogradNeon[5];
+struct WinogradCodes {
+  WinogradCode of[5];  // [m]: F(m x m), for m from 2
+};
+
+extern const WinogradCodes kWinogradAvx512, kWinogradAvx2, kWinogradNeon;
 
 }  // namespace ashlar::cpu
 
