@@ -150,7 +150,7 @@ bool ExactState::Reset(int64_t capacity) {
   for (int g = 0; g < instance_.groups(); ++g) {
     bases_[g] = instance_.fixed(g) >= 0 ? instance_.fixed(g) : instance_.AlignUp(g, 0);
   }
-  trail_.clear();
+  trail_.Clear();
   int64_t rounding = 0;
   for (int32_t i = 0; i < count; ++i) {
     const Item& item = items_[i];
@@ -187,9 +187,7 @@ void ExactState::AddLoad(const Item& item, int sign) {
 }
 
 void ExactState::TakeBack(size_t mark) {
-  while (trail_.size() > mark) {
-    const Change change = trail_.back();
-    trail_.pop_back();
+  trail_.TakeBack(mark, [this](const Trail<Change>::Change& change) {
     switch (change.kind) {
       case Change::kLevel:
         level_[change.index] = change.before;
@@ -212,7 +210,7 @@ void ExactState::TakeBack(size_t mark) {
         load_[change.index] += pin_top(change.index) - pin_bottom(change.index);
         break;
     }
-  }
+  });
 }
 
 bool ExactState::HasRoom(int32_t section, const Part& part) {
@@ -269,7 +267,7 @@ void ExactState::RaiseFloors(int32_t begin, int32_t end, Level level, const Part
     if (life.begin >= end || life.end <= begin) continue;
     Level& floor = floor_[life.item];
     if (floor >= level || placed_[life.item]) continue;
-    trail_.push_back({Change::kFloor, life.item, floor});
+    trail_.Add(Change::kFloor, life.item, floor);
     const int64_t lowest = LowestBase(level);
     const int64_t clear = LowestClear(life.item, lowest);
     floor = clear > lowest ? 2 * clear : level;
@@ -279,11 +277,11 @@ void ExactState::RaiseFloors(int32_t begin, int32_t end, Level level, const Part
 }
 
 void ExactState::SetLevel(int32_t s, Level level, int64_t top, int32_t top_item) {
-  trail_.push_back({Change::kLevel, s, level_[s]});
+  trail_.Add(Change::kLevel, s, level_[s]);
   level_[s] = level;
   if (top == top_[s] && top_item == top_item_[s]) return;
-  trail_.push_back({Change::kTop, s, top_[s]});
-  trail_.push_back({Change::kTopItem, s, top_item_[s]});
+  trail_.Add(Change::kTop, s, top_[s]);
+  trail_.Add(Change::kTopItem, s, top_item_[s]);
   top_[s] = top;
   top_item_[s] = top_item;
 }
@@ -296,7 +294,7 @@ void ExactState::PassPins(int32_t begin, int32_t end, const Part& part, int32_t&
     const Level before = level_[s];
     while (LowestBase(level_[s]) >= pin_bottom(s)) {
       const int64_t top = pin_top(s);
-      trail_.push_back({Change::kPin, s, next_pin_[s]});
+      trail_.Add(Change::kPin, s, next_pin_[s]);
       load_[s] -= top - pin_bottom(s);
       ++next_pin_[s];
       SetLevel(s, 2 * top, top, kNone);
@@ -338,7 +336,7 @@ bool ExactState::Place(int32_t index, Part& part) {
     return false;
   }
   placed_[index] = 1;
-  trail_.push_back({Change::kPlaced, index, 0});
+  trail_.Add(Change::kPlaced, index, 0);
   AddLoad(item, -1);
   bases_[item.group] = base;
   int32_t first = item.begin;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/instance.h"
+#include "memory/trail.h"
 
 namespace ashlar::memory {
 
@@ -83,7 +84,7 @@ class ExactState {
   bool Place(int32_t item, Part& part);
   // Raises the levels of [begin, end), not beyond their pins. False if that is a dead end.
   bool Lift(int32_t begin, int32_t end, Level level, const Part& part);
-  size_t mark() const { return trail_.size(); }
+  size_t mark() const { return trail_.mark(); }
   // Takes back all changes since the mark; parts regain their items with it.
   void TakeBack(size_t mark);
 
@@ -111,11 +112,7 @@ class ExactState {
 
  private:
   // What a choice changed, to take it back.
-  struct Change {
-    enum Kind : int32_t { kLevel, kTop, kTopItem, kFloor, kPlaced, kPin } kind;
-    int32_t index;
-    int64_t before;
-  };
+  enum class Change : int32_t { kLevel, kTop, kTopItem, kFloor, kPlaced, kPin };
 
   struct Pin {
     int64_t bottom, top;
@@ -172,7 +169,7 @@ class ExactState {
   std::vector<int32_t> place_;  // Of each item in lives_.
   std::vector<Life> lives_;     // Those that a part has left are next to each other.
   std::vector<int64_t> bases_;
-  std::vector<Change> trail_;
+  Trail<Change> trail_;
 };
 
 }  // namespace ashlar::memory

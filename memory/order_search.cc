@@ -155,7 +155,7 @@ bool OrderSearch::FindOverlap(const Part& part, int32_t& pair, Order& order) {
 bool OrderSearch::SetLow(int32_t group, int64_t base) {
   base = instance_.AlignUp(group, base);
   if (base <= low_[group]) return true;
-  trail_.push_back({Change::kLow, group, low_[group]});
+  trail_.Add(Change::kLow, group, low_[group]);
   low_[group] = base;
   if (!queued_[group]) queue_.push_back(group);
   queued_[group] = 1;
@@ -165,7 +165,7 @@ bool OrderSearch::SetLow(int32_t group, int64_t base) {
 bool OrderSearch::SetHigh(int32_t group, int64_t base) {
   base = AlignDown(group, base);
   if (base >= high_[group]) return true;
-  trail_.push_back({Change::kHigh, group, high_[group]});
+  trail_.Add(Change::kHigh, group, high_[group]);
   high_[group] = base;
   if (!queued_[group]) queue_.push_back(group);
   queued_[group] = 1;
@@ -188,7 +188,7 @@ bool OrderSearch::Visit(int32_t p) {
     if (up && down) return true;
     if (!up && !down) return false;
     order_[p] = up ? kSecondAbove : kFirstAbove;
-    trail_.push_back({Change::kOrder, p, 0});
+    trail_.Add(Change::kOrder, p, 0);
   }
   return Enforce(p, static_cast<Order>(order_[p]));
 }
@@ -212,7 +212,7 @@ bool OrderSearch::Propagate() {
 
 bool OrderSearch::Decide(int32_t pair, Order order) {
   order_[pair] = order;
-  trail_.push_back({Change::kOrder, pair, 0});
+  trail_.Add(Change::kOrder, pair, 0);
   const bool possible = Enforce(pair, order);
   if (!possible) failures_[pair] += 1;
   // In any case, as it empties the queue.
@@ -220,21 +220,13 @@ bool OrderSearch::Decide(int32_t pair, Order order) {
 }
 
 void OrderSearch::TakeBack(size_t mark) {
-  while (trail_.size() > mark) {
-    const Change change = trail_.back();
-    trail_.pop_back();
-    switch (change.kind) {
-      case Change::kLow:
-        low_[change.index] = change.before;
-        break;
-      case Change::kHigh:
-        high_[change.index] = change.before;
-        break;
-      case Change::kOrder:
-        order_[change.index] = kOpen;
-        break;
+  trail_.TakeBack(mark, [this](const Trail<Change>::Change& change) {
+    if (change.kind == Change::kOrder) {
+      order_[change.index] = kOpen;
+    } else {
+      (change.kind == Change::kLow ? low_ : high_)[change.index] = change.before;
     }
-  }
+  });
 }
 
 // Turns the last decision around that can be; false if there is none.
@@ -263,7 +255,7 @@ void OrderSearch::Spend(int64_t pairs) {
 
 SearchOutcome OrderSearch::Solve(const Part& part) {
   decisions_.clear();
-  trail_.clear();
+  trail_.Clear();
   queue_.assign(groups_.begin() + part.first_group, groups_.begin() + part.last_group);
   for (int32_t g : queue_) queued_[g] = 1;
   const auto failed = [&] { return gave_up_ ? SearchOutcome::kGaveUp : SearchOutcome::kExhausted; };
@@ -273,7 +265,7 @@ SearchOutcome OrderSearch::Solve(const Part& part) {
   while (FindOverlap(part, pair, order)) {
     if (gave_up_) return failed();
     ++nodes_;
-    decisions_.push_back({pair, order, false, trail_.size()});
+    decisions_.push_back({pair, order, false, trail_.mark()});
     if (!Decide(pair, order) && !Backtrack()) return failed();
   }
   return SearchOutcome::kFound;

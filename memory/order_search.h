@@ -9,6 +9,7 @@
 
 #include "memory/exact_search.h"
 #include "memory/instance.h"
+#include "memory/trail.h"
 #include "memory/work.h"
 
 namespace ashlar::memory {
@@ -54,11 +55,8 @@ class OrderSearch {
     bool last_way;  // The other way was tried before.
     size_t mark;    // Of the trail.
   };
-  struct Change {
-    enum Kind : int32_t { kLow, kHigh, kOrder } kind;
-    int32_t index;   // Of a group or a pair.
-    int64_t before;  // The base.
-  };
+  // Bounds of a group's base, and the order of a pair.
+  enum class Change : int32_t { kLow, kHigh, kOrder };
   // Groups that are connected in time, and their pairs.
   struct Part {
     int32_t first_group, last_group;  // In groups_.
@@ -102,7 +100,7 @@ class OrderSearch {
   std::vector<int64_t> low_, high_;  // Bases, by group.
   std::vector<int8_t> order_;        // By pair.
   std::vector<Decision> decisions_;
-  std::vector<Change> trail_;
+  Trail<Change> trail_;
   std::vector<int32_t> queue_;  // Groups whose bounds have changed.
   std::vector<char> queued_;
 };

@@ -23,51 +23,47 @@ constexpr int kMaxIntervalMoveGroups = 3000;
 // About a second; first fit looks at all groups placed before, for each.
 constexpr int kMaxFirstFitGroups = 15000;
 
-// A planner that is one function from an instance to bases.
-class HeuristicPlanner : public Planner {
+// A planner that is one function, of the type Place.
+template <typename Place>
+class FunctionPlanner : public Planner {
  public:
-  using Place = std::vector<int64_t> (*)(const Instance&);
-  HeuristicPlanner(absl::string_view name, absl::string_view description, Place place,
-                   int max_groups = INT_MAX)
-      : name_(name), description_(description), place_(place), max_groups_(max_groups) {}
+  FunctionPlanner(absl::string_view name, absl::string_view description, Place place,
+                  int max_groups = INT_MAX)
+      : place_(place), name_(name), description_(description), max_groups_(max_groups) {}
 
   absl::string_view name() const override { return name_; }
   absl::string_view description() const override { return description_; }
   int max_groups() const override { return max_groups_; }
-  Solution Solve(const Instance& instance, int64_t, const SearchLimits&) const override {
-    Solution solution{place_(instance), 0, std::string(name_), 0, 0};
-    solution.arena = instance.Arena(solution.bases);
-    return solution;
-  }
+
+ protected:
+  const Place place_;
 
  private:
   absl::string_view name_;
   absl::string_view description_;
-  Place place_;
   int max_groups_;
 };
 
-// A planner that takes the best of several.
-class PortfolioPlanner : public Planner {
+// From an instance to bases.
+class HeuristicPlanner : public FunctionPlanner<std::vector<int64_t> (*)(const Instance&)> {
  public:
-  using Place = Solution (*)(const Instance&, int64_t lower_bound, const SearchLimits&);
-  PortfolioPlanner(absl::string_view name, absl::string_view description, Place place,
-                   int max_groups = INT_MAX)
-      : name_(name), description_(description), place_(place), max_groups_(max_groups) {}
+  using FunctionPlanner::FunctionPlanner;
+  Solution Solve(const Instance& instance, int64_t, const SearchLimits&) const override {
+    Solution solution{place_(instance), 0, std::string(name()), 0, 0};
+    solution.arena = instance.Arena(solution.bases);
+    return solution;
+  }
+};
 
-  absl::string_view name() const override { return name_; }
-  absl::string_view description() const override { return description_; }
-  int max_groups() const override { return max_groups_; }
+// The best of several.
+class PortfolioPlanner
+    : public FunctionPlanner<Solution (*)(const Instance&, int64_t, const SearchLimits&)> {
+ public:
+  using FunctionPlanner::FunctionPlanner;
   Solution Solve(const Instance& instance, int64_t lower_bound,
                  const SearchLimits& limits) const override {
     return place_(instance, lower_bound, limits);
   }
-
- private:
-  absl::string_view name_;
-  absl::string_view description_;
-  Place place_;
-  int max_groups_;
 };
 
 std::vector<std::unique_ptr<const Planner>> MakePlanners() {

@@ -1,0 +1,40 @@
+// The changes of a search, in their order, so that a choice can be taken back.
+#ifndef ASHLAR_MEMORY_TRAIL_H_
+#define ASHLAR_MEMORY_TRAIL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ashlar::memory {
+
+// `Kind` says what was changed, at `index` of what it means, from `before`.
+template <typename Kind>
+class Trail {
+ public:
+  struct Change {
+    Kind kind;
+    int32_t index;
+    int64_t before;
+  };
+
+  size_t mark() const { return changes_.size(); }
+  void Add(Kind kind, int32_t index, int64_t before) { changes_.push_back({kind, index, before}); }
+  // Calls undo(change) for all changes since the mark, the last one first.
+  template <typename Undo>
+  void TakeBack(size_t mark, const Undo& undo) {
+    while (changes_.size() > mark) {
+      const Change change = changes_.back();
+      changes_.pop_back();
+      undo(change);
+    }
+  }
+  void Clear() { changes_.clear(); }
+
+ private:
+  std::vector<Change> changes_;
+};
+
+}  // namespace ashlar::memory
+
+#endif  // ASHLAR_MEMORY_TRAIL_H_
