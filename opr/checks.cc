@@ -25,6 +25,12 @@ absl::Status CheckDType(absl::string_view name, const TensorType& type, DType dt
       absl::StrCat(name, " is ", type.ToString(), ", expected ", Name(dtype)));
 }
 
+absl::Status CheckType(absl::string_view name, const TensorType& type, const TensorType& expected) {
+  if (type.dtype == expected.dtype && type.shape == expected.shape) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", type.ToString(), ", expected ", expected.ToString()));
+}
+
 absl::Status CheckDiff(const TensorType& diff, DType dtype, const Shape& output,
                        absl::string_view whose) {
   ASHLAR_RETURN_IF_ERROR(CheckDType("diff", diff, dtype));

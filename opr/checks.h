@@ -21,6 +21,9 @@ inline absl::Status CheckFloat32(absl::string_view name, const TensorType& type)
   return CheckDType(name, type, DType::kFloat32);
 }
 
+// InvalidArgument unless the tensor is of this dtype and shape.
+absl::Status CheckType(absl::string_view name, const TensorType& type, const TensorType& expected);
+
 // InvalidArgument unless `diff`, the gradient of an operator's output in its backward, has that
 // output's shape and the dtype; `whose` as in "the pooling's".
 absl::Status CheckDiff(const TensorType& diff, DType dtype, const Shape& output,

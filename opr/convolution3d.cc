@@ -1,5 +1,7 @@
 #include "opr/convolution3d.h"
 
+#include <tuple>
+
 #include "opr/checks.h"
 #include "opr/composition.h"
 #include "opr/dimshuffle.h"
@@ -20,16 +22,17 @@ struct Geometry : ConvolutionGeometry {
   Shape output() const { return {batch, groups * out_channels, d.output, h.output, w.output}; }
 };
 
-ConvolutionParam OfSlices(const Convolution3DParam& p) {
-  return {.sparse = p.sparse,
-          .stride_h = p.stride_h,
-          .stride_w = p.stride_w,
-          .pad_h = p.pad_h,
-          .pad_w = p.pad_w,
-          .pad_h_end = p.pad_h_end,
-          .pad_w_end = p.pad_w_end,
-          .dilate_h = p.dilate_h,
-          .dilate_w = p.dilate_w};
+// Of height and width.
+template <typename Param>
+auto StepsOf(Param& p) {
+  return std::tie(p.stride_h, p.stride_w, p.pad_h, p.pad_w, p.pad_h_end, p.pad_w_end, p.dilate_h,
+                  p.dilate_w);
+}
+
+ConvolutionParam OfSlices(const Convolution3DParam& param) {
+  ConvolutionParam slices{.sparse = param.sparse};
+  StepsOf(slices) = StepsOf(param);
+  return slices;
 }
 
 absl::StatusOr<Geometry> GeometryOf(const Convolution3DParam& param,
@@ -60,12 +63,9 @@ absl::StatusOr<Geometry> GeometryOf(const Convolution3DParam& param,
                                       param.pad_d, param.pad_d_end},
                                      "d"));
   if (inputs.size() > Convolution3DForward::kBias) {
-    const TensorType& bias = inputs[Convolution3DForward::kBias].type;
     const Shape channels = {geometry.groups * geometry.out_channels};
-    if (bias.dtype != src.dtype || bias.shape != channels) {
-      return absl::InvalidArgumentError(absl::StrCat("bias is ", bias.ToString(), ", expected ",
-                                                     TensorType{src.dtype, channels}.ToString()));
-    }
+    ASHLAR_RETURN_IF_ERROR(CheckType("bias", inputs[Convolution3DForward::kBias].type,
+                                     TensorType{src.dtype, channels}));
   }
   ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
   return geometry;

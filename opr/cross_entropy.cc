@@ -110,10 +110,7 @@ absl::StatusOr<std::vector<TensorType>> CrossEntropyBackward::Infer(
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 3));
   const TensorType& logits = inputs[kLogits].type;
   ASHLAR_RETURN_IF_ERROR(CheckLogitsAndLabels(logits, inputs[kLabels].type));
-  if (inputs[kDiff].type.dtype != logits.dtype || inputs[kDiff].type.shape != Shape{1}) {
-    return absl::InvalidArgumentError(absl::StrCat("diff is ", inputs[kDiff].type.ToString(),
-                                                   ", expected ", Name(logits.dtype), "{1}"));
-  }
+  ASHLAR_RETURN_IF_ERROR(CheckType("diff", inputs[kDiff].type, {logits.dtype, {1}}));
   return std::vector<TensorType>{{logits.dtype, logits.shape}};
 }
 

@@ -15,11 +15,7 @@ ASHLAR_MAKE_FROM_PARAMS(LRNBackward)
 absl::StatusOr<std::vector<TensorType>> LRNBackward::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
-  const TensorType &x = inputs[kX].type, &diff = inputs[kDiff].type;
-  if (diff.dtype != x.dtype || diff.shape != x.shape) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("diff is ", diff.ToString(), ", expected ", x.ToString()));
-  }
+  ASHLAR_RETURN_IF_ERROR(CheckType("diff", inputs[kDiff].type, inputs[kX].type));
   return LRN(param()).Infer(inputs.first(1));
 }
 

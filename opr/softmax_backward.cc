@@ -13,13 +13,10 @@ ASHLAR_MAKE_FROM_PARAMS(SoftmaxBackward)
 absl::StatusOr<std::vector<TensorType>> SoftmaxBackward::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
-  const TensorType &y = inputs[kY].type, &diff = inputs[kDiff].type;
+  const TensorType& y = inputs[kY].type;
   ASHLAR_RETURN_IF_ERROR(CheckFloat("y", y));
   ASHLAR_RETURN_IF_ERROR(NormalizeAxis(param().axis, y.shape.rank()).status());
-  if (diff.dtype != y.dtype || diff.shape != y.shape) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("diff is ", diff.ToString(), ", expected ", y.ToString()));
-  }
+  ASHLAR_RETURN_IF_ERROR(CheckType("diff", inputs[kDiff].type, y));
   return std::vector<TensorType>{{y.dtype, y.shape}};
 }
 

@@ -15,23 +15,9 @@ namespace {
 
 using F = ScalarFunction;
 
-// Of one axis, as parameters have them: stride, padding before and behind, dilation.
-std::tuple<int64_t, int64_t, int64_t, int64_t> StepsOf(const OnnxWindow& window) {
-  return {window.stride, window.pad_begin, window.pad_end, window.dilation};
-}
-
-// Windows over rows and columns.
-template <typename Param>
-Param ParamOf(const OnnxWindow& h, const OnnxWindow& w) {
-  Param param;
-  std::tie(param.stride_h, param.pad_h, param.pad_h_end, param.dilate_h) = StepsOf(h);
-  std::tie(param.stride_w, param.pad_w, param.pad_w_end, param.dilate_w) = StepsOf(w);
-  return param;
-}
-
 Convolution3DParam VolumesParam(const OnnxWindow& d, const OnnxWindow& h, const OnnxWindow& w) {
   Convolution3DParam param = ParamOf<Convolution3DParam>(h, w);
-  std::tie(param.stride_d, param.pad_d, param.pad_d_end, param.dilate_d) = StepsOf(d);
+  std::tie(param.stride_d, param.pad_d, param.pad_d_end, param.dilate_d) = d.steps();
   return param;
 }
 

@@ -16,18 +16,10 @@ namespace {
 
 OnnxVar Pool(OnnxNode& node, OnnxVar x, PoolingMode mode, const OnnxWindow& h,
              const OnnxWindow& w) {
-  // The rows that no window reads may be left out as well: windows must touch the image.
-  const PoolingParam param{.mode = mode,
-                           .window_h = h.window,
-                           .window_w = w.window,
-                           .stride_h = h.stride,
-                           .stride_w = w.stride,
-                           .pad_h = h.pad_begin,
-                           .pad_w = w.pad_begin,
-                           .pad_h_end = h.pad_end + h.ceil_end,
-                           .pad_w_end = w.pad_end + w.ceil_end,
-                           .dilate_h = h.dilation,
-                           .dilate_w = w.dilation};
+  PoolingParam param = ParamOf<PoolingParam>(h, w);
+  param.mode = mode;
+  param.window_h = h.window;
+  param.window_w = w.window;
   return node.Add<PoolingForward>(param, {x});
 }
 

@@ -2,6 +2,8 @@
 #ifndef ASHLAR_SERIALIZATION_ONNX_IMPORT_WINDOWS_H_
 #define ASHLAR_SERIALIZATION_ONNX_IMPORT_WINDOWS_H_
 
+#include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "serialization/onnx/node.h"
@@ -18,7 +20,21 @@ struct OnnxWindow {
   int64_t output() const {
     return (input + pad_begin + pad_end + ceil_end - extent()) / stride + 1;
   }
+  // As parameters have them: stride, padding before and behind, dilation. What ceil_mode reads is
+  // padding like any other.
+  std::tuple<int64_t, int64_t, int64_t, int64_t> steps() const {
+    return {stride, pad_begin, pad_end + ceil_end, dilation};
+  }
 };
+
+// The parameters of an operator whose windows go over rows and columns.
+template <typename Param>
+Param ParamOf(const OnnxWindow& h, const OnnxWindow& w) {
+  Param param;
+  std::tie(param.stride_h, param.pad_h, param.pad_h_end, param.dilate_h) = h.steps();
+  std::tie(param.stride_w, param.pad_w, param.pad_w_end, param.dilate_w) = w.steps();
+  return param;
+}
 
 // The spatial axes of an image [N, C, ...], from the attributes kernel_shape (or `kernel` where it
 // is not given; empty: it must be), strides, pads, auto_pad, dilations and, where the node has it,
