@@ -1,6 +1,6 @@
 #include "opr/batch_norm.h"
 #include "opr/conv_bias.h"
-#include "tests/graph/passes/pass_test.h"
+#include "tests/graph/passes/image_pass_test.h"
 
 namespace ashlar::testing {
 namespace {
@@ -9,31 +9,18 @@ using ::testing::ElementsAre;
 
 constexpr ElemwiseParam kAdd{ScalarFunction::kAdd}, kMul{ScalarFunction::kMul};
 
-class FoldScaleTest : public PassTest {
+class FoldScaleTest : public ImagePassTest {
  protected:
-  int Conv(int x, int64_t in_channels, int64_t out_channels) {
-    return make_.Add<ConvolutionForward>({.pad_h = 1, .pad_w = 1},
-                                         {x, Random({out_channels, in_channels, 3, 3})}, "conv");
-  }
   int Norm(int x, int64_t channels) {
     const Shape c{channels};
     return make_.Add<BatchNorm>({1e-3}, {x, Random(c), Random(c), Random(c), Random(c, 0.1, 2)},
                                 "norm");
   }
-  // Folds, and expects the same outputs as before.
-  Graph Fold(int output) {
-    make_.Output(output);
-    const Graph before = std::move(make_).Build();
-    Graph after = Value(FoldScale(before, Operators()));
-    ExpectSameOutputs(before, after, RandomTensor(random_, {2, 3, 5, 6}), 1e-5);
-    return after;
-  }
-
-  int x_ = make_.Input("x", {2, 3, 5, 6});
+  Graph Fold(int output) { return Rewritten(FoldScale, output); }
 };
 
 TEST_F(FoldScaleTest, FoldsBatchNormAndKeepsIdentities) {
-  const int conv = Conv(x_, 3, 4);
+  const int conv = Conv(x_, 3, 4, "conv");
   const int norm = Norm(conv, 4);
   const Var conv_var = make_.var(conv), norm_var = make_.var(norm);
   const Graph after = Fold(norm);
@@ -46,7 +33,7 @@ TEST_F(FoldScaleTest, FoldsBatchNormAndKeepsIdentities) {
 }
 
 TEST_F(FoldScaleTest, FoldsARunOfAffineOperators) {
-  int y = Norm(Conv(x_, 3, 4), 4);
+  int y = Norm(Conv(x_, 3, 4, "conv"), 4);
   y = make_.Add<Elemwise>(kMul, {y, Random({1, 4, 1, 1})});
   y = make_.Add<Elemwise>({ScalarFunction::kNegate}, {y});
   y = make_.Add<Elemwise>(kAdd, {Random({4, 1, 1}), y});
@@ -74,20 +61,20 @@ TEST_F(FoldScaleTest, AShiftAloneKeepsTheFilter) {
 }
 
 TEST_F(FoldScaleTest, LeavesAConvolutionThatIsReadElsewhere) {
-  const int conv = Conv(x_, 3, 4);
+  const int conv = Conv(x_, 3, 4, "conv");
   const int norm = Norm(conv, 4);
   EXPECT_THAT(ComputingTypes(Fold(make_.Add<Elemwise>(kMul, {norm, conv}))),
               ElementsAre("ConvolutionForward", "BatchNorm", "Elemwise"));
 }
 
 TEST_F(FoldScaleTest, LeavesAConvolutionThatIsAnOutput) {
-  const int conv = Conv(x_, 3, 4);
+  const int conv = Conv(x_, 3, 4, "conv");
   make_.Output(conv);
   EXPECT_THAT(ComputingTypes(Fold(Norm(conv, 4))), ElementsAre("ConvolutionForward", "BatchNorm"));
 }
 
 TEST_F(FoldScaleTest, LeavesWhatIsNotAffineByChannel) {
-  const int conv = Conv(x_, 3, 4);
+  const int conv = Conv(x_, 3, 4, "conv");
   const int squared = make_.Add<Elemwise>(kMul, {conv, conv});
   const int scaled = make_.Add<Elemwise>(kMul, {squared, Random({5, 6})});
   EXPECT_THAT(ComputingTypes(Fold(scaled)),

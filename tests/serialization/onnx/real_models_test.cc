@@ -86,25 +86,47 @@ HostTensor PictureOf(const nlohmann::json& description, const std::string& path)
   return ToPlanes(ReadPicture(path), options);
 }
 
-class OnnxRealModels : public ::testing::TestWithParam<const char*> {};
+// Of a folder that holds a trained model and what it is tried with.
+class OnnxModelTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(folder_)) GTEST_SKIP() << "no ../shared/data/onnx/real";
+  }
+  const std::string folder_ = SharedData(std::string("data/onnx/real/") + GetParam());
+  const std::string model_ = folder_ + "/model.onnx";
+};
 
-TEST_P(OnnxRealModels, AgreeWithOnnxRuntimeOnPictures) {
-  const std::string folder = std::string("data/onnx/real/") + GetParam();
-  if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/data/onnx/real";
-  int pictures = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(SharedData(folder))) {
+// A picture beside its model: what the description says of it, what goes in and what comes out.
+struct PictureCase {
+  nlohmann::json description;
+  InputTensors inputs;
+  NamedTensors outputs;
+};
+
+std::vector<PictureCase> ReadPictureCases(const std::string& folder) {
+  std::vector<PictureCase> cases;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;
-    SCOPED_TRACE(entry.path());
     std::ifstream file(entry.path());
     const nlohmann::json description = nlohmann::json::parse(file);
     const std::string stem = entry.path().parent_path() / entry.path().stem();
-    const HostTensor picture = PictureOf(description, stem + "_input.png");
-    ExpectOutputs(RunModel(SharedData(folder) + "/model.onnx", {{description["input"], picture}}),
-                  Value(ReadNpz(stem + "_output.npz")),
-                  description["max_abs_onnxruntime_with_rewrites"].get<double>());
-    ++pictures;
+    cases.push_back({description,
+                     {{description["input"], PictureOf(description, stem + "_input.png")}},
+                     Value(ReadNpz(stem + "_output.npz"))});
   }
-  EXPECT_GT(pictures, 0);
+  return cases;
+}
+
+using OnnxRealModels = OnnxModelTest;
+
+TEST_P(OnnxRealModels, AgreeWithOnnxRuntimeOnPictures) {
+  const std::vector<PictureCase> pictures = ReadPictureCases(folder_);
+  EXPECT_FALSE(pictures.empty());
+  for (const PictureCase& picture : pictures) {
+    SCOPED_TRACE(picture.description.dump());
+    ExpectOutputs(RunModel(model_, picture.inputs), picture.outputs,
+                  picture.description["max_abs_onnxruntime_with_rewrites"].get<double>());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, OnnxRealModels,
@@ -139,41 +161,29 @@ TEST(OnnxRealModel, ResNet20SeesPicturesOfCifar) {
   }
 }
 
-class OnnxModelsInHalf : public ::testing::TestWithParam<const char*> {};
+using OnnxModelsInHalf = OnnxModelTest;
 
 // What these models see in half of the arena that they take when nothing is cut.
 TEST_P(OnnxModelsInHalf, SeeTheSame) {
-  const std::string folder = std::string("data/onnx/real/") + GetParam();
-  if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/data/onnx/real";
-  for (const auto& entry : std::filesystem::directory_iterator(SharedData(folder))) {
-    if (entry.path().extension() != ".json") continue;
-    SCOPED_TRACE(entry.path());
-    std::ifstream file(entry.path());
-    const nlohmann::json description = nlohmann::json::parse(file);
-    const std::string stem = entry.path().parent_path() / entry.path().stem();
-    const InputTensors inputs = {
-        {description["input"], PictureOf(description, stem + "_input.png")}};
-    const std::string model = SharedData(folder) + "/model.onnx";
-    PlanRequest request;
-    const ModelRun whole = PlanAndRun(model, inputs, request);
-    request.wishes.budget = MemoryBudget{whole.arena / 2};
-    const ModelRun half = PlanAndRun(model, inputs, request);
-    EXPECT_LE(half.arena, whole.arena / 2);
-    ExpectOutputs(half.outputs, {whole.outputs.begin(), whole.outputs.end()});
-    return;  // one picture suffices
-  }
+  const std::vector<PictureCase> pictures = ReadPictureCases(folder_);
+  ASSERT_FALSE(pictures.empty());
+  const InputTensors& inputs = pictures[0].inputs;  // one picture suffices
+  PlanRequest request;
+  const ModelRun whole = PlanAndRun(model_, inputs, request);
+  request.wishes.budget = MemoryBudget{whole.arena / 2};
+  const ModelRun half = PlanAndRun(model_, inputs, request);
+  EXPECT_LE(half.arena, whole.arena / 2);
+  ExpectOutputs(half.outputs, {whole.outputs.begin(), whole.outputs.end()});
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, OnnxModelsInHalf,
                          ::testing::Values("squeezenet", "squeezenet_fp16", "ultraface_rfb_320",
                                            "yunet_n_320"));
 
-class OnnxModelsWithData : public ::testing::TestWithParam<const char*> {};
+using OnnxModelsWithData = OnnxModelTest;
 
 TEST_P(OnnxModelsWithData, GiveTheirOutputs) {
-  const std::string folder = std::string("data/onnx/real/") + GetParam();
-  if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/data/onnx/real";
-  const NodeCase test = Value(ReadNodeCase(SharedData(folder)));
+  const NodeCase test = Value(ReadNodeCase(folder_));
   ExpectOutputs(RunModel(test.model, test.inputs), test.outputs);
 }
 
