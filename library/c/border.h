@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "graph/host_memory.h"
+#include "graph/status.h"
 #include "library/include/ashlar/ashlar.h"
 
 namespace ashlar::c {
@@ -75,6 +77,23 @@ absl::Status Write(const T& value, absl::string_view type, T* target) {
 inline absl::Status CheckGiven(const void* pointer, absl::string_view name) {
   if (pointer != nullptr) return absl::OkStatus();
   return InvalidArgument(absl::StrCat(name, " is NULL"));
+}
+
+// For a call that makes an object of another: calls make(source, options), which returns an
+// absl::StatusOr<std::unique_ptr<Made>>, and hands over what it made.
+template <typename Source, typename Made, typename Options, typename Make>
+ashlar_status CallToMake(const Source* source, absl::string_view source_name, Made** made,
+                         absl::string_view made_name, const Options* options,
+                         absl::string_view options_type, const Make& make) noexcept {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(source, source_name));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(made, made_name));
+    Options given;
+    ASHLAR_RETURN_IF_ERROR(Read(options, options_type, given));
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Made> object, make(*source, given));
+    *made = object.release();
+    return absl::OkStatus();
+  });
 }
 
 // A line for the caller's log.

@@ -176,6 +176,13 @@ ashlar_status Hand(const ashlar_plan* plan, const std::vector<T> ashlar_plan::*l
   });
 }
 
+absl::StatusOr<std::unique_ptr<ashlar_plan>> PlanOf(const ashlar_model& model,
+                                                    const ashlar_plan_options& options) {
+  ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, options));
+  ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request, RequestFor(source, options));
+  return MakePlan(std::move(source), request, options.share);
+}
+
 }  // namespace
 }  // namespace ashlar::c
 
@@ -184,19 +191,8 @@ using ashlar::c::CheckGiven;
 
 ashlar_status ashlar_model_plan(const ashlar_model* model, const ashlar_plan_options* options,
                                 ashlar_plan** plan) {
-  return Call([&]() -> absl::Status {
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
-    ashlar_plan_options given;
-    ASHLAR_RETURN_IF_ERROR(ashlar::c::Read(options, "ashlar_plan_options", given));
-    ASHLAR_ASSIGN_OR_RETURN(ashlar::Model source, ashlar::c::ModelFor(*model, given));
-    ASHLAR_ASSIGN_OR_RETURN(const ashlar::PlanRequest request,
-                            ashlar::c::RequestFor(source, given));
-    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_plan> made,
-                            ashlar::c::MakePlan(std::move(source), request, given.share));
-    *plan = made.release();
-    return absl::OkStatus();
-  });
+  return ashlar::c::CallToMake(model, "model", plan, "plan", options, "ashlar_plan_options",
+                               ashlar::c::PlanOf);
 }
 
 void ashlar_plan_release(ashlar_plan* plan) { delete plan; }

@@ -78,28 +78,25 @@ ashlar_status Step(ashlar_session* session, const Part& part) {
   });
 }
 
+absl::StatusOr<std::unique_ptr<ashlar_session>> SessionOf(const ashlar_plan& plan,
+                                                          const ashlar_session_options& options) {
+  SessionOptions own;
+  ASHLAR_ASSIGN_OR_RETURN(own.arena, CallersArena(options, plan.memory));
+  auto made = std::make_unique<ashlar_session>();
+  ASHLAR_ASSIGN_OR_RETURN(made->executable, plan.loaded->Load());
+  ASHLAR_ASSIGN_OR_RETURN(made->session, Session::Create(made->executable, own));
+  return made;
+}
+
 }  // namespace
 }  // namespace ashlar::c
 
 using ashlar::Session;
-using ashlar::c::Call;
-using ashlar::c::CheckGiven;
 
 ashlar_status ashlar_plan_session(const ashlar_plan* plan, const ashlar_session_options* options,
                                   ashlar_session** session) {
-  return Call([&]() -> absl::Status {
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(session, "session"));
-    ashlar_session_options given;
-    ASHLAR_RETURN_IF_ERROR(ashlar::c::Read(options, "ashlar_session_options", given));
-    ashlar::SessionOptions own;
-    ASHLAR_ASSIGN_OR_RETURN(own.arena, ashlar::c::CallersArena(given, plan->memory));
-    auto made = std::make_unique<ashlar_session>();
-    ASHLAR_ASSIGN_OR_RETURN(made->executable, plan->loaded->Load());
-    ASHLAR_ASSIGN_OR_RETURN(made->session, Session::Create(made->executable, own));
-    *session = made.release();
-    return absl::OkStatus();
-  });
+  return ashlar::c::CallToMake(plan, "plan", session, "session", options, "ashlar_session_options",
+                               ashlar::c::SessionOf);
 }
 
 void ashlar_session_release(ashlar_session* session) { delete session; }
