@@ -1,0 +1,30 @@
+#include "tools/budget_checks.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "tools/exit_code.h"
+
+namespace ashlar {
+
+absl::Status CheckBudget(const PlannedGraph& planned, const std::string& path) {
+  if (!planned.wishes.budget || planned.wishes.budget->bytes == 0) return absl::OkStatus();
+  if (planned.plan.plan.arena <= planned.wishes.budget->bytes) return absl::OkStatus();
+  return WithExitCode(absl::ResourceExhaustedError(absl::StrCat(
+                          path, " does not fit: --memory-budget is ", planned.wishes.budget->bytes,
+                          " bytes, the smallest that would do is ", planned.smallest_budget)),
+                      ExitCode::kDoesNotFit);
+}
+
+absl::Status CheckTotal(const PlannedModel& made, const std::string& path) {
+  const std::optional<TotalBudget>& total = made.plan().wishes.total;
+  const MemoryNeed need = NeedOf(made);
+  if (!total || need.total() <= total->bytes) return absl::OkStatus();
+  return WithExitCode(
+      absl::ResourceExhaustedError(absl::StrCat(
+          path, " does not fit: --total-budget is ", total->bytes,
+          " bytes, the smallest total that was found is ", need.total(), ": ", need.ToString())),
+      ExitCode::kDoesNotFit);
+}
+
+}  // namespace ashlar

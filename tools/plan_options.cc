@@ -1,0 +1,157 @@
+#include "tools/plan_options.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "graph/status.h"
+#include "tools/exit_code.h"
+#include "tools/parse.h"
+
+namespace ashlar {
+namespace {
+
+std::string CheckPlanners(const std::string& list) {
+  for (absl::string_view name : absl::StrSplit(list, ',')) {
+    if (std::string error = CheckPlanner(std::string(name)); !error.empty()) return error;
+  }
+  return "";
+}
+
+absl::StatusOr<WorkspaceSource> ParseWorkspace(absl::string_view name) {
+  return ParseName<WorkspaceSource>(
+      name, {{"kernel", WorkspaceSource::kKernel}, {"recorded", WorkspaceSource::kRecorded}});
+}
+
+}  // namespace
+
+void PlanOptions::Declare(CLI::App& app) {
+  app_ = &app;
+  AddModelFlags(app, model_, "the model file (.ash or .onnx), or buffers (.csv, or - for stdin)");
+  app.add_option("MORE", more_, "with --share-arena: the other models")->option_text(" ");
+  app.add_flag("--share-arena", share_arena_,
+               "one arena for several models that never run at once: the largest of theirs")
+      ->option_text(" ")
+      ->group("Planning");
+  AddTrainFlag(app, training_);
+  AddPlanningFlags(app, planning_);
+  AddParsed(app, "--capacity", capacity_, ParseSize, "SIZE",
+            "stop at the first plan that fits; exit 3 if none does")
+      ->group("Planning");
+  app.add_flag("--frontier", frontier_,
+               "the curve of peak against time, each point measured; -o FILE.svg draws it")
+      ->option_text(" ")
+      ->group("Planning");
+  AddText(app, "--tile-info", tile_info_, "FILE", "write what each tile makes and needs, as JSON")
+      ->group("Output");
+  AddParsed(app, "--workspace", workspace_, ParseWorkspace, "kernel|recorded",
+            "sizes of workspaces: our kernels' (default), or those that a dump recorded")
+      ->group("Planning");
+  AddText(app, "--compare", compare_, "A,B,...",
+          "several planners side by side; slow ones refuse large problems")
+      ->check(CheckPlanners)
+      ->group("Planning");
+  AddText(app, "--diff", diff_, "FILE",
+          "the plan beside that of another model, or of a .plan file; -o FILE.html")
+      ->group("Planning");
+  AddExecutionFlags(app, execution_);
+  AddParsed(app, "--format", format_, ParsePlanFormat, "FORMAT",
+            "table, csv, svg, html, plan (default: by the ending of -o; .txt: table)")
+      ->group("Output");
+  app.add_flag("--buffers", buffers_, "with --json: all buffers, steps and relations, too")
+      ->option_text(" ")
+      ->group("Output");
+  AddText(app, "-o,--output", output_, "FILE", "where the plan goes (default, and -: stdout)")
+      ->group("Output");
+}
+
+absl::Status PlanOptions::CheckOptions() const {
+  if (frontier_) ASHLAR_RETURN_IF_ERROR(CheckFrontierOptions());
+  if (!diff_.empty()) ASHLAR_RETURN_IF_ERROR(CheckDiffOptions());
+  ASHLAR_RETURN_IF_ERROR(CheckShareOptions());
+  if (format() == PlanFormat::kPlan && workspace_ == WorkspaceSource::kRecorded) {
+    return UsageError("--workspace recorded: such a plan cannot be run, and so is in no file");
+  }
+  if (app_->count("--format") == 0) {
+    ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, kPlanEndings));
+  }
+  return CheckTogether(execution_, planning_);
+}
+
+std::vector<IdleOptions> PlanOptions::Idle(const ConsoleFlags& console) const {
+  std::vector<IdleOptions> idle;
+  if (PlansBuffers()) {
+    idle.push_back({AllBut(*app_, {"MODEL", "--planner", "--align", "--plan-time", "--capacity",
+                                   "--compare", "--format", "--output", "--buffers"}),
+                    absl::StrCat("it is for models, and ", model_.path, " holds buffers")});
+  }
+  if (!console.prints() && output_.empty()) {
+    idle.push_back({{"--format"}, "--json takes stdout; say with -o where the plan goes"});
+  }
+  if (console.json.empty()) {
+    idle.push_back({{"--buffers"}, "they are a part of what --json writes"});
+  }
+  return idle;
+}
+
+std::vector<std::string> PlanOptions::OutputFiles() const {
+  return {output_ == "-" ? "" : output_, tile_info_};
+}
+
+bool PlanOptions::PlansBuffers() const {
+  return model_.path == "-" || HasEnding(model_.path, ".csv");
+}
+
+PlanFormat PlanOptions::format() const {
+  return app_->count("--format") > 0 ? format_ : PlanFormatOf(output_);
+}
+
+std::optional<int64_t> PlanOptions::capacity() const {
+  return app_->count("--capacity") > 0 ? std::optional<int64_t>(capacity_) : std::nullopt;
+}
+
+memory::SearchLimits PlanOptions::limits() const {
+  return {.work = planning_.plan_work(), .capacity = capacity()};
+}
+
+absl::Status PlanOptions::CheckNone(absl::Span<const char* const> options,
+                                    absl::string_view told) const {
+  for (const char* option : options) {
+    if (app_->count(option) > 0) return UsageError(absl::StrCat(option, told));
+  }
+  return absl::OkStatus();
+}
+
+// The curve is made of many plans; what is about one of them is not for it.
+absl::Status PlanOptions::CheckFrontierOptions() const {
+  ASHLAR_RETURN_IF_ERROR(
+      CheckNone({"--tile", "--memory-budget", "--total-budget", "--tile-info", "--capacity",
+                 "--compare", "--workspace", "--format", "--train"},
+                " is about one plan, and --frontier shows many"));
+  if (planning_.planner == "naive") {
+    return UsageError("--frontier with --planner naive: no two tensors would share memory");
+  }
+  return CheckEnding("-o", output_, {".svg"});
+}
+
+absl::Status PlanOptions::CheckDiffOptions() const {
+  ASHLAR_RETURN_IF_ERROR(CheckNone({"--tile-info", "--capacity", "--compare", "--workspace",
+                                    "--format", "--frontier", "--buffers", "--train"},
+                                   " is about one plan, and --diff compares two"));
+  return CheckEnding("-o", output_, {".html", ".htm"});
+}
+
+absl::Status PlanOptions::CheckShareOptions() const {
+  if (!share_arena_) {
+    if (more_.empty()) return absl::OkStatus();
+    return UsageError(absl::StrCat(more_[0],
+                                   ": several models are planned with --share-arena, "
+                                   "or one behind the other with --then"));
+  }
+  ASHLAR_RETURN_IF_ERROR(CheckNone({"--tile-info", "--capacity", "--compare", "--workspace",
+                                    "--format", "--frontier", "--buffers", "--diff", "--output"},
+                                   " is about one plan, and --share-arena makes several"));
+  if (more_.empty()) return UsageError("--share-arena: expected several models");
+  return absl::OkStatus();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,19 @@
+// Several planners on one problem, side by side.
+#ifndef ASHLAR_TOOLS_PLANNER_COMPARISON_H_
+#define ASHLAR_TOOLS_PLANNER_COMPARISON_H_
+
+#include <string>
+
+#include "memory/planner.h"
+#include "tools/console.h"
+
+namespace ashlar {
+
+// Prints a table with a row for each of `planners`, names with commas. What comes back says the
+// same: [{planner, arena_bytes, ...}], or {planner, error} where one refuses the problem.
+absl::StatusOr<Json> ComparePlanners(const memory::Problem& problem, const std::string& planners,
+                                     const memory::SearchLimits& limits, Console& console);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_TOOLS_PLANNER_COMPARISON_H_
