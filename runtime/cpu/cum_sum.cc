@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "runtime/cpu/element.h"
 #include "runtime/cpu/kernels.h"
@@ -13,35 +14,66 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kLanes = 64;  // neighbouring columns that are worked on together
+constexpr int64_t kLanes = 64;  // neighbouring elements that are loaded together
+
+struct Sums {
+  CumSumParam param;
+  AxisView view;
+  LoadRowFunction load;
+  StoreRowFunction store;
+
+  int64_t groups() const { return CeilDivide(view.inner, kLanes); }
+};
+
+// Columns next to each other: element by element of all.
+void SumColumns(const Sums& s, int64_t group, const KernelArgs& args) {
+  const AxisView& view = s.view;
+  const int64_t first = group % s.groups() * kLanes, lanes = std::min(kLanes, view.inner - first);
+  double sums[kLanes] = {}, row[kLanes];
+  for (int64_t k = 0; k < view.length; ++k) {
+    const int64_t place = s.param.reverse ? view.length - 1 - k : k;
+    const int64_t at = (group / s.groups() * view.length + place) * view.inner + first;
+    s.load(args.inputs[0], at, 1, lanes, row);
+    if (s.param.exclusive) s.store(sums, lanes, args.outputs[0], at, 1);
+    for (int64_t l = 0; l < lanes; ++l) sums[l] += row[l];
+    if (!s.param.exclusive) s.store(sums, lanes, args.outputs[0], at, 1);
+  }
+}
+
+// One column, whose elements are neighbours: a stretch of it at a time.
+void SumRow(const Sums& s, int64_t group, const KernelArgs& args) {
+  const int64_t length = s.view.length;
+  double sum = 0, row[kLanes];
+  for (int64_t done = 0; done < length; done += kLanes) {
+    const int64_t count = std::min(kLanes, length - done);
+    const int64_t at = group * length + (s.param.reverse ? length - done - count : done);
+    s.load(args.inputs[0], at, 1, count, row);
+    for (int64_t i = 0; i < count; ++i) {
+      double& element = row[s.param.reverse ? count - 1 - i : i];
+      const double before = sum;
+      sum += element;
+      element = s.param.exclusive ? before : sum;
+    }
+    s.store(row, count, args.outputs[0], at, 1);
+  }
+}
 
 absl::StatusOr<KernelList> MakeCumSum(const CumSum& op, const KernelRequest& request) {
   const TensorType& x = request.inputs[0];
-  const CumSumParam param = op.param();
-  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param.axis, x.shape.rank()));
-  const AxisView view = AroundAxis(x.shape, axis);
-  const LoadRowFunction load = RowLoader(x.dtype, request.processor.isa);
-  const StoreRowFunction store = RowStorer(x.dtype, request.processor.isa);
-  const int64_t groups = (view.inner + kLanes - 1) / kLanes;
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, x.shape.rank()));
+  const Sums sums = {op.param(), AroundAxis(x.shape, axis),
+                     RowLoader(x.dtype, request.processor.isa),
+                     RowStorer(x.dtype, request.processor.isa)};
+  const int64_t at_once = std::max<int64_t>(
+      1, kElementsPerThread /
+             std::max<int64_t>(1, sums.view.length * std::min(sums.view.inner, kLanes)));
   const int threads = request.threads;
   return OnlyKernel("cum_sum", [=](const KernelArgs& args) {
-    ParallelFor(
-        threads, view.outer * groups,
-        std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(1, view.length * kLanes)),
-        [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            const int64_t first = i % groups * kLanes, lanes = std::min(kLanes, view.inner - first);
-            double sums[kLanes] = {}, row[kLanes];
-            for (int64_t k = 0; k < view.length; ++k) {
-              const int64_t place = param.reverse ? view.length - 1 - k : k;
-              const int64_t at = (i / groups * view.length + place) * view.inner + first;
-              load(args.inputs[0], at, 1, lanes, row);
-              if (param.exclusive) store(sums, lanes, args.outputs[0], at, 1);
-              for (int64_t l = 0; l < lanes; ++l) sums[l] += row[l];
-              if (!param.exclusive) store(sums, lanes, args.outputs[0], at, 1);
-            }
-          }
-        });
+    ParallelFor(threads, sums.view.outer * sums.groups(), at_once, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        (sums.view.inner == 1 ? SumRow : SumColumns)(sums, i, args);
+      }
+    });
   });
 }
 

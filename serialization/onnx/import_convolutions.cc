@@ -220,55 +220,7 @@ OnnxVars ConvTranspose(OnnxNode& node) {
   return node.has(2) && node.ok() ? WithBias(node, y, node.input(2)) : y;
 }
 
-// Sums of overlapping blocks are a transposed convolution, each channel by itself, whose filters
-// put each element of a block at its place.
-OnnxVars Col2Im(OnnxNode& node) {
-  const OnnxVar x = node.input(0);
-  const std::vector<int64_t> image = node.KnownInts(1, "image_shape");
-  const std::vector<int64_t> block = node.KnownInts(2, "block_shape");
-  if (!node.ok()) return kNoOnnxVar;
-  if (image.size() != block.size() || image.empty() || node.rank(x) != 3) {
-    return node.Invalid("expected a tensor of rank 3, and sizes by axis");
-  }
-  if (image.size() > 2) return node.Unsupported(absl::StrCat("in ", image.size(), " dimensions"));
-  const int64_t batch = node.shape(x)[0], rows = node.shape(x)[1], blocks = node.shape(x)[2];
-  if (batch < 1 || rows < 1 || blocks < 1) return node.Unsupported("of an empty tensor");
-  // Its windows are those of a convolution of the image.
-  Shape whole = {batch, 1};
-  for (const int64_t size : image) whole.push_back(size);
-  if (!Shape::Make(whole.dims()).ok()) return node.Invalid("image_shape is no shape");
-  std::vector<OnnxWindow> windows = OnnxWindows(node, whole, block, false);
-  if (!node.ok()) return kNoOnnxVar;
-  if (windows.size() == 1) windows.insert(windows.begin(), OnnxWindow{1});
-  OnnxWindow &h = windows[0], &w = windows[1];
-  const int64_t size = h.window * w.window;
-  if (h.output() * w.output() != blocks || rows % size != 0) {
-    return node.Invalid(absl::StrCat("a tensor of ", node.shape(x).ToString(), " for blocks of ",
-                                     size, " elements at ", h.output() * w.output(), " places"));
-  }
-  // Image that no block reaches is behind.
-  const int64_t columns = w.output(), lines = h.output();
-  for (OnnxWindow* window : {&h, &w}) {
-    const int64_t reached = (window->output() - 1) * window->stride + window->extent();
-    window->pad_end = reached - window->pad_begin - window->input;
-  }
-  std::optional<HostTensor> filters = node.NewTensor(node.dtype(x), {rows, 1, h.window, w.window});
-  if (!filters) return kNoOnnxVar;
-  for (int64_t row = 0; row < rows; ++row) filters->Set(row * size + row % size, 1);
-  ConvolutionParam param = ParamOf<ConvolutionParam>(h, w);
-  param.sparse = SparseMode::kGroup;
-  const int64_t channels = rows / size;
-  const OnnxVar y = node.Add<ConvolutionBackwardData>(
-      param,
-      {node.Reshaped(x, {batch, rows, lines, columns}),
-       node.Reshaped(node.Constant(*std::move(filters)), {channels, size, 1, h.window, w.window})});
-  Shape shape = {batch, channels};
-  for (const int64_t each : image) shape.push_back(each);
-  return node.Reshaped(y, shape);
-}
-
 constexpr OnnxRow kConvolutionRows[] = {
-    OnnxRow("Col2Im", 3, 3, Col2Im).Limits("1 and 2 dimensions, sizes known before the run"),
     OnnxRow("Conv", 2, 3, Conv).Limits("1 to 3 dimensions"),
     OnnxRow("ConvTranspose", 2, 3, ConvTranspose).Limits("1 to 3 dimensions"),
     OnnxRow("FusedConv", 2, 4, FusedConv).In(kMicrosoftDomain).Limits("1 to 3 dimensions"),

@@ -13,7 +13,7 @@ constexpr absl::Span<const OnnxRow> (*kFamilies[])() = {
     OnnxLossRows,          OnnxEinsumRows,      OnnxRotaryRows,    OnnxSequenceRows,
     OnnxNormalisationRows, OnnxOrderRows,       OnnxPaddingRows,   OnnxPoolingRows,
     OnnxProductRows,       OnnxRecurrentRows,   OnnxReductionRows, OnnxResizeRows,
-    OnnxSamplingRows,      OnnxShapeRows,
+    OnnxSamplingRows,      OnnxShapeRows,       OnnxBlockRows,
 };
 
 // A function of opr/scalar_functions.h whose parameters are the attributes.

@@ -31,11 +31,6 @@ Axis RandomAxis(std::mt19937& random) {
   return axis;
 }
 
-std::string IntsOf(const char* name, const std::vector<int64_t>& values) {
-  return absl::StrCat("attribute { name: '", name, "' type: INTS ints: [",
-                      absl::StrJoin(values, ","), "] } ");
-}
-
 // Of {1,2,h,w}: the first place of each window's greatest element.
 std::vector<int64_t> PlacesByHand(const HostTensor& x, const Axis& h, const Axis& w,
                                   bool column_major) {
@@ -68,17 +63,17 @@ TEST(OnnxMaxPool, Places) {
     std::mt19937 random(seed);
     const Axis h = RandomAxis(random), w = RandomAxis(random);
     const bool column_major = seed % 2 == 0;
-    WriteWholeFile(
-        dir / "m.onnx",
-        Serialized(absl::StrCat(
-            "ir_version: 8 opset_import { version: 12 } graph { input ",
-            ValueText("x", {1, 2, h.input, w.input}),
-            "node { op_type: 'MaxPool' input: 'x' output: ['y', 'places'] ",
-            IntsOf("kernel_shape", {h.window, w.window}), IntsOf("strides", {h.stride, w.stride}),
-            IntsOf("dilations", {h.dilation, w.dilation}),
-            IntsOf("pads", {h.before, w.before, h.behind, w.behind}),
-            "attribute { name: 'storage_order' type: INT i: ", column_major ? 1 : 0,
-            " } } output { name: 'y' } output { name: 'places' } }")));
+    WriteWholeFile(dir / "m.onnx",
+                   Serialized(absl::StrCat(
+                       "ir_version: 8 opset_import { version: 12 } graph { input ",
+                       ValueText("x", {1, 2, h.input, w.input}),
+                       "node { op_type: 'MaxPool' input: 'x' output: ['y', 'places'] ",
+                       IntsAttribute("kernel_shape", {h.window, w.window}),
+                       IntsAttribute("strides", {h.stride, w.stride}),
+                       IntsAttribute("dilations", {h.dilation, w.dilation}),
+                       IntsAttribute("pads", {h.before, w.before, h.behind, w.behind}),
+                       "attribute { name: 'storage_order' type: INT i: ", column_major ? 1 : 0,
+                       " } } output { name: 'y' } output { name: 'places' } }")));
     const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
     if (!graph.ok()) {  // a window that lies in the padding alone
       EXPECT_TRUE(FailsWith(graph.status(), "padding"));

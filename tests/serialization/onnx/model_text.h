@@ -7,6 +7,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -25,6 +26,12 @@ inline std::string ValueText(const std::string& name, const Shape& shape, int ty
 inline std::string IntsText(const std::string& name, const std::vector<int64_t>& values) {
   return absl::StrCat("initializer { name: '", name, "' data_type: 7 dims: ", values.size(),
                       " int64_data: [", absl::StrJoin(values, ","), "] }\n");
+}
+
+// An attribute of a node.
+inline std::string IntsAttribute(const char* name, const std::vector<int64_t>& values) {
+  return absl::StrCat("attribute { name: '", name, "' type: INTS ints: [",
+                      absl::StrJoin(values, ","), "] } ");
 }
 
 // From input x, Float32 {1,2,4,4}, to output y; `graph` has the nodes and initializers. What is in
