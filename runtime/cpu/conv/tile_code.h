@@ -11,12 +11,12 @@
 namespace ashlar::cpu {
 namespace {
 
-// kWidth floats a vector; the sums of kPixels pixels by kBlocks blocks have to fit in registers.
-template <int kWidth, int kPixels, int kBlocks>
+// kWidth floats a vector; the sums of kPixels pixels by kBlocks blocks have to fit in registers, or
+// by the first kVectors vectors of one block, where its other channels do not exist.
+template <int kWidth, int kPixels, int kBlocks, int kVectors = kBlocks* kBlock / kWidth>
 struct ConvTileRunner {
   using Base = Vectors<kWidth>;
   using Vector = typename Base::Vector;
-  static constexpr int kVectors = kBlocks * kBlock / kWidth;  // of a pixel
   static constexpr int kOfBlock = kBlock / kWidth;
   using Sums = Vector[kPixels * kVectors];
 
@@ -37,24 +37,48 @@ struct ConvTileRunner {
     }
   };
 
-  template <bool kAll, int kPixel>
-  [[gnu::always_inline]] static void AddPixels(const Pixels& pixels, int64_t step, int first,
-                                               int last, const Vector* weights, Sums& sums) {
+  // The pixels [first, last) of a tap: known to the compiler where it lies inside the image for all
+  // of them, or for all but one or two at one end.
+  struct SomePixels {
+    int first, last;
+    [[gnu::always_inline]] bool Has(int pixel) const { return pixel >= first && pixel < last; }
+  };
+  template <int kFirst, int kLast>
+  struct ThesePixels {
+    [[gnu::always_inline]] static constexpr bool Has(int pixel) {
+      return pixel >= kFirst && pixel < kLast;
+    }
+  };
+  template <typename Visit>
+  [[gnu::always_inline]] static void WithPixels(int first, int last, const Visit& visit) {
+    constexpr int kOne = kPixels > 1 ? 1 : 0, kTwo = kPixels > 2 ? 2 : kOne;
+    if (first == 0 && last == kPixels) return visit(ThesePixels<0, kPixels>());
+    if (first >= last) return;
+    if (first == kOne && last == kPixels) return visit(ThesePixels<kOne, kPixels>());
+    if (first == 0 && last == kPixels - kOne) return visit(ThesePixels<0, kPixels - kOne>());
+    if (first == kTwo && last == kPixels) return visit(ThesePixels<kTwo, kPixels>());
+    if (first == 0 && last == kPixels - kTwo) return visit(ThesePixels<0, kPixels - kTwo>());
+    visit(SomePixels{first, last});
+  }
+
+  template <int kPixel = 0, typename These>
+  [[gnu::always_inline]] static void AddPixels(const These& these, const Pixels& pixels,
+                                               int64_t step, const Vector* weights, Sums& sums) {
     if constexpr (kPixel < kPixels) {
-      if (kAll || (kPixel >= first && kPixel < last)) {
+      if (these.Has(kPixel)) {
         const Vector value =
             Base::Broadcast(*reinterpret_cast<const float*>(pixels.template At<kPixel>(step)));
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) sums[kPixel * kVectors + v] += value * weights[v];
       }
-      AddPixels<kAll, kPixel + 1>(pixels, step, first, last, weights, sums);
+      AddPixels<kPixel + 1>(these, pixels, step, weights, sums);
     }
   }
 
-  // One tap: all lanes of a block, for pixels [first, last), all of them where kAll.
-  template <bool kAll>
-  [[gnu::always_inline]] static void AddTap(const ConvTile& tile, const char* src, int lanes,
-                                            int first, int last, const char* weights,
+  // One tap: all lanes of a block, for these pixels.
+  template <typename These>
+  [[gnu::always_inline]] static void AddTap(const These& these, const ConvTile& tile,
+                                            const char* src, int lanes, const char* weights,
                                             const char*& prefetch, Sums& sums) {
     const int64_t step = tile.pixel_step, lane_step = tile.lane_step;
     const int64_t prefetch_step = tile.prefetch_step;
@@ -66,7 +90,7 @@ struct ConvTileRunner {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) of_lane[v] = Base::Load(from + v * kWidth * 4);
       __builtin_prefetch(next, 0, 2);
-      AddPixels<kAll, 0>(pixels, step, first, last, of_lane, sums);
+      AddPixels(these, pixels, step, of_lane, sums);
       pixels.Advance(lane_step);
       from += kBlocks * kBlock * 4;
       next += prefetch_step;
@@ -123,19 +147,38 @@ struct ConvTileRunner {
     }
   }
 
-  static void End(const ConvTile& tile, Sums& sums) {
+  // Through memory, so that the sums of what needs no function or one of the usual stay in
+  // registers.
+  [[gnu::noinline]] static void FinishInMemory(const ConvFinish& finish, Sums& sums) {
+    Base::Finish(finish, sums);
+  }
+  [[gnu::always_inline]] static void Finish(const ConvFinish& finish, Sums& sums) {
+    if (finish.function == ScalarFunction::kIdentity ||
+        Base::template FinishIf<ScalarFunction::kRelu>(finish, sums) ||
+        Base::template FinishIf<ScalarFunction::kClamp>(finish, sums)) {
+      return;
+    }
+    Sums copy;
+#pragma GCC unroll 32
+    for (int i = 0; i < kPixels * kVectors; ++i) copy[i] = sums[i];
+    FinishInMemory(finish, copy);
+#pragma GCC unroll 32
+    for (int i = 0; i < kPixels * kVectors; ++i) sums[i] = copy[i];
+  }
+
+  [[gnu::always_inline]] static void End(const ConvTile& tile, Sums& sums) {
     if (tile.z != nullptr) Add(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
     if (tile.add) Add(tile.dst, tile.dst_pixel_step, tile.dst_block_step, sums);
-    Base::Finish(tile.finish, sums);
+    Finish(tile.finish, sums);
 #pragma GCC unroll 14
     for (int p = 0; p < kPixels; ++p) {
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        Base::Store(sums[p * kVectors + v],
+      for (int v = 0; v < kBlocks * kOfBlock; ++v) {
+        Base::Store(v < kVectors ? sums[p * kVectors + v] : Vector{},
                     tile.dst + p * tile.dst_pixel_step + Offset(v, tile.dst_block_step));
       }
     }
-    if (tile.last_channels < kBlock) {
+    if (tile.last_channels < kBlock - (kBlocks * kOfBlock - kVectors) * kWidth) {
       for (int p = 0; p < kPixels; ++p) {
         Base::ClearPadding(tile.last_channels, tile.dst + p * tile.dst_pixel_step +
                                                    (kBlocks - 1) * tile.dst_block_step);
@@ -143,8 +186,8 @@ struct ConvTileRunner {
     }
   }
 
-  // Calls visit(input, weights, first, last) for each tap that lies inside the image for pixels
-  // [first, last); `weights` moves on by `weights_step` from tap to tap.
+  // Calls visit(input, weights, pixels) for each tap that lies inside the image for any of the
+  // pixels; `weights` moves on by `weights_step` from tap to tap.
   template <typename Visit>
   [[gnu::always_inline]] static void ForEachTap(const ConvTile& tile, const char* src_of_row,
                                                 const char* weights, int64_t weights_step,
@@ -160,7 +203,10 @@ struct ConvTileRunner {
           last = end < kPixels ? end : kPixels;
           column += tile.dilation;
         }
-        visit(src, weights, first, last);
+        WithPixels(
+            first, last, [&](const auto& these) __attribute__((always_inline)) {
+              visit(src, weights, these);
+            });
         weights += weights_step;
         src += tile.column_step;
       }
@@ -175,19 +221,19 @@ struct ConvTileRunner {
     const char* weights_of_block = tile.weights;
     const char* src_of_block = tile.src;
     const char* prefetch_of_block = tile.prefetch;
+    const bool one_tap = tile.rows == 1 && tile.columns == 1 && !tile.trim;
     for (int block = 0; block < tile.blocks; ++block) {
       const char* prefetch = prefetch_of_block;
       const int lanes = block + 1 < tile.blocks ? tile.lanes : tile.last_lanes;
-      ForEachTap(
-          tile, src_of_block, weights_of_block, tile.lanes * kBlocks * kBlock * 4,
-          [&](const char* src, const char* weights, int first, int last)
-              __attribute__((always_inline)) {
-                if (first == 0 && last == kPixels) {
-                  AddTap<true>(tile, src, lanes, first, last, weights, prefetch, sums);
-                } else if (first < last) {
-                  AddTap<false>(tile, src, lanes, first, last, weights, prefetch, sums);
-                }
-              });
+      if (one_tap) {
+        AddTap(ThesePixels<0, kPixels>(), tile, src_of_block, lanes, weights_of_block, prefetch,
+               sums);
+      } else {
+        ForEachTap(
+            tile, src_of_block, weights_of_block, tile.lanes * kBlocks * kBlock * 4,
+            [&](const char* src, const char* weights, const auto& these) __attribute__((
+                always_inline)) { AddTap(these, tile, src, lanes, weights, prefetch, sums); });
+      }
       prefetch_of_block += tile.prefetch_block_step;
       weights_of_block += tile.weights_block_step;
       src_of_block += tile.block_step;
@@ -195,18 +241,19 @@ struct ConvTileRunner {
     End(tile, sums);
   }
 
-  template <bool kAll, int kPixel>
-  [[gnu::always_inline]] static void AddOwnChannels(const Pixels& pixels, int64_t step, int first,
-                                                    int last, const Vector* weights, Sums& sums) {
+  template <int kPixel = 0, typename These>
+  [[gnu::always_inline]] static void AddOwnChannels(const These& these, const Pixels& pixels,
+                                                    int64_t step, const Vector* weights,
+                                                    Sums& sums) {
     if constexpr (kPixel < kPixels) {
-      if (kAll || (kPixel >= first && kPixel < last)) {
+      if (these.Has(kPixel)) {
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) {
           sums[kPixel * kVectors + v] +=
               weights[v] * Base::Load(pixels.template At<kPixel>(step) + v * Base::kBytes);
         }
       }
-      AddOwnChannels<kAll, kPixel + 1>(pixels, step, first, last, weights, sums);
+      AddOwnChannels<kPixel + 1>(these, pixels, step, weights, sums);
     }
   }
 
@@ -218,19 +265,14 @@ struct ConvTileRunner {
     const int64_t step = tile.pixel_step;
     ForEachTap(
         tile, tile.src, tile.weights, kBlock * 4,
-        [&](const char* src, const char* weights, int first, int last)
+        [&](const char* src, const char* weights, const auto& these)
             __attribute__((always_inline)) {
               Vector of_tap[kVectors];
 #pragma GCC unroll 4
               for (int v = 0; v < kVectors; ++v) {
                 of_tap[v] = Base::Load(weights + v * Base::kBytes);
               }
-              const Pixels pixels(src, step);
-              if (first == 0 && last == kPixels) {
-                AddOwnChannels<true, 0>(pixels, step, first, last, of_tap, sums);
-              } else if (first < last) {
-                AddOwnChannels<false, 0>(pixels, step, first, last, of_tap, sums);
-              }
+              AddOwnChannels(these, Pixels(src, step), step, of_tap, sums);
             });
     End(tile, sums);
   }

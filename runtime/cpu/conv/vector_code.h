@@ -60,19 +60,7 @@ struct Vectors {
     FinishAs(finish, values, std::make_index_sequence<kNumScalarFunctions>());
   }
 
-  // Makes zero what the block at `block` has beyond its first `channels` channels.
-  static void ClearPadding(int channels, char* block) {
-    for (int lane = channels; lane < kBlock; ++lane) reinterpret_cast<float*>(block)[lane] = 0.0f;
-  }
-
- private:
-  template <int kCount, size_t... kFunctions>
-  [[gnu::always_inline]] static void FinishAs(const ConvFinish& finish, Vector (&values)[kCount],
-                                              std::index_sequence<kFunctions...>) {
-    static_cast<void>((FinishIf<static_cast<ScalarFunction>(kFunctions)>(finish, values) || ...));
-  }
-
-  // Whether it was this one.
+  // Whether it was this one: then it has been applied.
   template <ScalarFunction kFunction, int kCount>
   [[gnu::always_inline]] static bool FinishIf(const ConvFinish& finish, Vector (&values)[kCount]) {
     constexpr const ScalarRow& kRow = RowOf(kFunction);
@@ -85,6 +73,18 @@ struct Vectors {
       return true;
     }
     return false;
+  }
+
+  // Makes zero what the block at `block` has beyond its first `channels` channels.
+  static void ClearPadding(int channels, char* block) {
+    for (int lane = channels; lane < kBlock; ++lane) reinterpret_cast<float*>(block)[lane] = 0.0f;
+  }
+
+ private:
+  template <int kCount, size_t... kFunctions>
+  [[gnu::always_inline]] static void FinishAs(const ConvFinish& finish, Vector (&values)[kCount],
+                                              std::index_sequence<kFunctions...>) {
+    static_cast<void>((FinishIf<static_cast<ScalarFunction>(kFunctions)>(finish, values) || ...));
   }
 };
 
