@@ -19,8 +19,8 @@ namespace ashlar::cpu {
 namespace {
 
 constexpr int64_t kFloat = sizeof(float);
-constexpr int64_t kMostPlanarChannels = 8;
-constexpr int64_t kLeastTiles = 3;  // of a run, where threads want more runs
+constexpr int64_t kMostPlanarChannels = 8;  // whose lines a set of the first-level cache can hold
+constexpr int64_t kLeastTiles = 3;          // of a run, where threads want more runs
 
 // Beside the input of a run (PanelInputBytes), the second-level cache holds a chunk of weights and
 // most of the next; or all weights, where they take no more than a quarter of it.
@@ -351,8 +351,13 @@ const char* PanelConvolution::InputOf(const char* src, int64_t index) const {
 void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks,
                                 int64_t prefetch_part, bool last) const {
   const PanelPlan& plan = plan_;
-  const ConvTileCode::ByPixels& run =
-      plan.depthwise ? plan.code->depthwise : plan.code->run[blocks];
+  const ConvTileCode& code = *plan.code;
+  // Where half a block is left, two tiles next to each other are one.
+  const bool half =
+      blocks == 1 && tile.last_channels <= kChannelBlock / 2 && code.half[1] != nullptr;
+  const ConvTileCode::ByPixels& run = plan.depthwise ? (half ? code.half_depthwise : code.depthwise)
+                                      : half         ? code.half
+                                                     : code.run[blocks];
   const char *const src = tile.src, *const weights = tile.weights, *const z = tile.z;
   char* const dst = tile.dst;
   int64_t row = first / plan.tiles_per_row, in_row = first % plan.tiles_per_row;
@@ -368,13 +373,16 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int
                (plan.h.Origin(y) + taps.begin * plan.h.dilation) * plan.src.h + column * plan.src.w;
     tile.dst = dst + image * plan.dst.n + y * plan.dst.h + x * plan.dst.w;
     if (z != nullptr) tile.z = z + image * plan.z.n + y * plan.z.h + x * plan.z.w;
-    for (; in_row < plan.tiles_per_row && left > 0; ++in_row, --left) {
-      const int64_t pixels = plan.tile_pixels + (in_row < plan.longer_tiles);
+    while (in_row < plan.tiles_per_row && left > 0) {
+      int64_t pixels = 0;
+      const int64_t end = std::min({in_row + (half ? 2 : 1), plan.tiles_per_row, in_row + left});
+      for (; in_row < end; ++in_row, --left)
+        pixels += plan.tile_pixels + (in_row < plan.longer_tiles);
       tile.first_column = static_cast<int>(column);
       tile.trim =
           column < 0 || column + (pixels - 1) * plan.w.stride + plan.w.extent() > plan.w.input;
       if (prefetch_part == 0) {
-        tile.prefetch = InputOf(src, std::min(first + 2 * count - left, plan.tiles - 1));
+        tile.prefetch = InputOf(src, std::min(first + 2 * count - left - 1, plan.tiles - 1));
       }
       run[pixels](tile);
       if (last && behind_finish_) Activate(tile, blocks, pixels);

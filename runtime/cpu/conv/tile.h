@@ -71,6 +71,9 @@ struct ConvTileCode {
   // Of one block, each of whose channels sees only the input channel of the same place. The weights
   // are by row, column and channel; neither blocks, lanes nor `prefetch` have a meaning.
   ByPixels depthwise;
+  // The same where the second half of the one block does not exist and is made zero: of up to twice
+  // as many pixels. Null where vectors are no shorter than a block.
+  ByPixels half, half_depthwise;
   // Multiplies and adds in registers, so many operations a round: the processor's peak.
   float (*multiply_add)(int64_t rounds, float value);
   int multiply_add_flops;

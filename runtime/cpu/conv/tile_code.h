@@ -310,13 +310,25 @@ consteval void AddConvTiles(std::integer_sequence<int, kPixels...>, ConvTileCode
   }
 }
 
+// Tiles of half a block, where vectors are shorter than a block.
+template <int kWidth, int... kPixels>
+consteval void AddHalfTiles(std::integer_sequence<int, kPixels...>, ConvTileCode& code) {
+  constexpr int kVectors = kBlock / kWidth / 2;
+  ((code.half[kPixels + 1] = ConvTileRunner<kWidth, kPixels + 1, 1, kVectors>::Run), ...);
+  ((code.half_depthwise[kPixels + 1] =
+        ConvTileRunner<kWidth, kPixels + 1, 1, kVectors>::RunDepthwise),
+   ...);
+}
+
 // The code of an instruction set with vectors of kWidth floats, whose registers hold the sums of
 // kPixels pixels by kBlocks blocks.
 template <int kWidth, int kBlocks, int kPixels>
 consteval ConvTileCode MakeConvTileCode() {
-  ConvTileCode code = {kBlocks, kPixels, {}, {}, nullptr, 0};
+  ConvTileCode code = {kBlocks, kPixels, {}, {}, {}, {}, nullptr, 0};
   if constexpr (kRunsVectorsOf<kWidth>) {
     AddConvTiles<kWidth, kBlocks>(std::make_integer_sequence<int, kPixels>(), code);
+    if constexpr (kWidth < kBlock)
+      AddHalfTiles<kWidth>(std::make_integer_sequence<int, 2 * kPixels>(), code);
     code.multiply_add = MultiplyAdd<kWidth>::Run;
     code.multiply_add_flops = MultiplyAdd<kWidth>::kFlops;
   }
