@@ -128,62 +128,63 @@ void PlaneRow(const float* plane, int64_t pitch, float* output, int64_t step,
   }
 }
 
-// The maximum of kRows pixels below each other, and their sum added to `sums`.
+// Half a block: vectors that stay in registers on any processor.
+constexpr int kHalf = kBlock / 2;
+using Half = float __attribute__((vector_size(kHalf * sizeof(float))));
+using HalfInMemory =
+    float __attribute__((vector_size(kHalf * sizeof(float)), aligned(4), may_alias));
+
+// The maximum of kRows pixels below each other, and their sum.
 template <int kRows>
-void MaxOfColumn(const float* x, int64_t pitch, float* best, float* sums) {
-  float sum[kBlock];
-#pragma omp simd
-  for (int l = 0; l < kBlock; ++l) best[l] = sum[l] = x[l];
+[[gnu::always_inline]] inline void MaxOfColumn(const float* x, int64_t pitch, Half& best,
+                                               Half& sum) {
+  best = sum = *reinterpret_cast<const HalfInMemory*>(x);
 #pragma GCC unroll 4
   for (int row = 1; row < kRows; ++row) {
-    const float* const from = x + row * pitch;
-#pragma omp simd
-    for (int l = 0; l < kBlock; ++l) {
-      best[l] = best[l] > from[l] ? best[l] : from[l];
-      sum[l] += from[l];
-    }
+    const Half from = *reinterpret_cast<const HalfInMemory*>(x + row * pitch);
+    best = best > from ? best : from;
+    sum += from;
   }
-#pragma omp simd
-  for (int l = 0; l < kBlock; ++l) sums[l] += sum[l];
 }
 
-// Maxima of windows of kRows x kColumns blocks; columns that neighbours share are taken once. The
-// instruction for a maximum drops a NaN; the sums of all that was read tell whether there may have
-// been one: then the answer is true, and the results are worth nothing.
+// Maxima of windows of kRows x kColumns pixels, of half a block; columns that neighbours share are
+// taken once. The instruction for a maximum drops a NaN; the sums of all that was read tell whether
+// there may have been one: then the answer is true, and the results are worth nothing.
 template <int kRows, int kColumns, int kStride>
-bool MaxOfSmallWindows(const float* x, int64_t pitch, float* output, int64_t step, int64_t count) {
-  constexpr int kShared = std::max(kColumns - kStride, 0);
-  float sums[kBlock] = {};
-  float columns[kColumns][kBlock];
+[[gnu::always_inline]] inline bool MaxOfHalves(const float* x, int64_t pitch, float* output,
+                                               int64_t step, int64_t count) {
+  constexpr int kShared = kColumns > kStride ? kColumns - kStride : 0;
+  Half sums = {}, sum, columns[kColumns];
   for (int c = 0; c < kShared && count > 0; ++c) {
-    MaxOfColumn<kRows>(x + c * kBlock, pitch, columns[c], sums);
+    MaxOfColumn<kRows>(x + c * kBlock, pitch, columns[c], sum);
+    sums += sum;
   }
   for (int64_t o = 0; o < count; ++o, x += kStride * kBlock, output += step) {
+    Half of_window = {};
 #pragma GCC unroll 4
     for (int c = kShared; c < kColumns; ++c) {
-      MaxOfColumn<kRows>(x + c * kBlock, pitch, columns[c], sums);
+      MaxOfColumn<kRows>(x + c * kBlock, pitch, columns[c], sum);
+      of_window += sum;
     }
-    float best[kBlock];
-#pragma omp simd
-    for (int l = 0; l < kBlock; ++l) best[l] = columns[0][l];
+    sums += of_window;
+    Half best = columns[0];
 #pragma GCC unroll 4
-    for (int c = 1; c < kColumns; ++c) {
-#pragma omp simd
-      for (int l = 0; l < kBlock; ++l) {
-        best[l] = best[l] > columns[c][l] ? best[l] : columns[c][l];
-      }
-    }
-#pragma omp simd
-    for (int l = 0; l < kBlock; ++l) output[l] = best[l];
+    for (int c = 1; c < kColumns; ++c) best = best > columns[c] ? best : columns[c];
+    *reinterpret_cast<HalfInMemory*>(output) = best;
 #pragma GCC unroll 4
-    for (int c = 0; c < kShared; ++c) {
-#pragma omp simd
-      for (int l = 0; l < kBlock; ++l) columns[c][l] = columns[c + kStride][l];
-    }
+    for (int c = 0; c < kShared; ++c) columns[c] = columns[c + kStride];
   }
   bool any = false;
-  for (const float s : sums) any = any || s != s;
+  for (int l = 0; l < kHalf; ++l) any = any || sums[l] != sums[l];
   return any;
+}
+
+template <int kRows, int kColumns, int kStride>
+bool MaxOfSmallWindows(const float* x, int64_t pitch, float* output, int64_t step, int64_t count) {
+  const auto half = [&](int first) __attribute__((always_inline)) {
+    return MaxOfHalves<kRows, kColumns, kStride>(x + first, pitch, output + first, step, count);
+  };
+  return half(0) || half(kHalf);
 }
 
 // Maxima of blocks in windows of kWindow x kWindow; what hangs over a border is left to
