@@ -1,0 +1,21 @@
+# How test programs are registered. In most builds each test is a process of its own, so that none depends on another.
+# A sanitized program takes 0.2 to 0.4 s to start, longer than most tests, so its tests run together there, in shards
+# (every fourth test in one process, as GoogleTest deals them out), which also shows what tests leave behind.
+include(GoogleTest)
+set(ASHLAR_SHARDS 4)
+
+# Registers the tests of a program, under a prefix where the same tests are in several programs.
+function(ashlar_register_tests program)
+  cmake_parse_arguments(register "" "PREFIX" "" ${ARGN})
+  if(NOT ASHLAR_SANITIZE)
+    gtest_discover_tests(${program} TEST_PREFIX "${register_PREFIX}" DISCOVERY_TIMEOUT 60)
+    return()
+  endif()
+  foreach(shard RANGE 1 ${ASHLAR_SHARDS})
+    set(test ${program}_${shard}_of_${ASHLAR_SHARDS})
+    add_test(NAME ${test} COMMAND ${program})
+    math(EXPR index "${shard} - 1")
+    set_tests_properties(${test} PROPERTIES ENVIRONMENT
+                         "GTEST_TOTAL_SHARDS=${ASHLAR_SHARDS};GTEST_SHARD_INDEX=${index}")
+  endforeach()
+endfunction()
