@@ -126,7 +126,7 @@ void MeasureImages(int64_t channels, int64_t size, const Options& options, Devic
       statistic{DType::kFloat32, {1, channels, 1, 1}};
   const PoolingParam pool{.window_h = 3, .window_w = 3, .pad_h = 1, .pad_w = 1};
   const BatchNormTraining training(BatchNormParam{});
-  const BatchNormBackward backward(BatchNormParam{});
+  const BatchNormBackward backward(BatchNormBackwardParam{});
   const PoolingForward pooling(pool);
   const PoolingBackward back(pool);
   device.UseThreads(options.threads);

@@ -1,6 +1,7 @@
 #include "opr/batch_norm_training.h"
 
 #include <cmath>
+#include <limits>
 
 #include "opr/aliasing.h"
 #include "opr/checks.h"
@@ -10,6 +11,7 @@
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(BatchNormTraining)
+ASHLAR_MAKE_FROM_PARAMS(BatchNormAgain)
 ASHLAR_MAKE_FROM_PARAMS(BatchNormBackward)
 
 namespace {
@@ -81,9 +83,40 @@ int64_t BatchNormTraining::Computation(const Site& site) const {
 
 Aliasing BatchNormTraining::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
 
+absl::StatusOr<std::vector<TensorType>> BatchNormAgain::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  static constexpr const char* kNames[] = {"x", "scale", "bias", "mean", "variance"};
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, std::size(kNames)));
+  const TensorType& x = inputs[kX].type;
+  ASHLAR_RETURN_IF_ERROR(CheckX(x, param().epsilon));
+  for (int i = kScale; i <= kVariance; ++i) {
+    ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel(kNames[i], inputs[i].type, x));
+  }
+  return std::vector<TensorType>{{x.dtype, x.shape}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> BatchNormAgain::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const HostTensor& x = inputs[kX];
+  HostTensor y = HostTensor::Zeros(x.dtype(), x.shape());
+  Channels(x.shape()).ForEach([&](size_t i, int64_t c) {
+    const double factor =
+        inputs[kScale].At(c) / std::sqrt(inputs[kVariance].At(c) + param().epsilon);
+    const auto at = static_cast<int64_t>(i);
+    y.Set(at, (x.At(at) - inputs[kMean].At(c)) * factor + inputs[kBias].At(c));
+  });
+  return std::vector<HostTensor>{std::move(y)};
+}
+
+int64_t BatchNormAgain::Computation(const Site& site) const {
+  return SaturatingProduct({site.outputs[0].shape.num_elements(), 3});
+}
+
+Aliasing BatchNormAgain::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
+
 absl::StatusOr<std::vector<TensorType>> BatchNormBackward::Infer(
     absl::Span<const InputInfo> inputs) const {
-  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 5));
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, inputs.size() > kBias ? kBias + 1 : kBias));
   const TensorType &x = inputs[kX].type, &diff = inputs[kDiff].type, &scale = inputs[kScale].type;
   ASHLAR_RETURN_IF_ERROR(CheckX(x, param().epsilon));
   if (diff.dtype != x.dtype || diff.shape != x.shape) {
@@ -93,6 +126,13 @@ absl::StatusOr<std::vector<TensorType>> BatchNormBackward::Infer(
   ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("mean", inputs[kMean].type, x));
   ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("variance", inputs[kVariance].type, x));
   ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("scale", scale, x));
+  if (inputs.size() > kBias) {
+    ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("bias", inputs[kBias].type, x));
+  }
+  if (!(param().most >= 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("most is ", param().most, ", expected 0 or more"));
+  }
   const TensorType of_scale{x.dtype, scale.shape};
   return std::vector<TensorType>{{x.dtype, x.shape}, of_scale, of_scale};
 }
@@ -102,7 +142,7 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormBackward::Evaluate(
   const Shape& shape = inputs[kX].shape();
   const DType dtype = inputs[kX].dtype();
   const Channels channels(shape);
-  const std::vector<double> diff = ToDoubles(inputs[kDiff]);
+  std::vector<double> diff = ToDoubles(inputs[kDiff]);
   std::vector<double> inverse(static_cast<size_t>(channels.count));
   for (int64_t c = 0; c < channels.count; ++c) {
     inverse[c] = 1 / std::sqrt(inputs[kVariance].At(c) + param().epsilon);
@@ -111,6 +151,13 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormBackward::Evaluate(
   channels.ForEach([&](size_t i, int64_t c) {
     normalised[i] = (normalised[i] - inputs[kMean].At(c)) * inverse[c];
   });
+  if (inputs.size() > kBias) {
+    const double most = param().most > 0 ? param().most : std::numeric_limits<double>::infinity();
+    channels.ForEach([&](size_t i, int64_t c) {
+      const double y = normalised[i] * inputs[kScale].At(c) + inputs[kBias].At(c);
+      if (!(y > 0 && y < most)) diff[i] = 0;
+    });
+  }
   std::vector<double> dscale =
       Means(channels, [&](size_t i, int64_t) { return diff[i] * normalised[i]; });
   std::vector<double> dbias = Means(channels, [&](size_t i, int64_t) { return diff[i]; });
@@ -147,7 +194,7 @@ absl::Status BatchNormTraining::Gradient(GradientContext& context) const {
   const int mean = g.output(kMean), variance = g.output(kVariance);
   if (g.has(kY)) {
     const std::vector<int> made = g.AddAll<BatchNormBackward>(
-        param(), {g.input(kX), g.of(kY), mean, variance, g.input(kScale)});
+        {param().epsilon}, {g.input(kX), g.of(kY), mean, variance, g.input(kScale)});
     g.Set(kScale, made[BatchNormBackward::kDScale]);
     g.Set(kBias, g.Reshaped(made[BatchNormBackward::kDBias], g.input_type(kBias).shape));
     g.Set(kX, made[BatchNormBackward::kDX]);

@@ -1,5 +1,6 @@
-// BatchNormTraining and BatchNormBackward: normalisation by the statistics of the batch itself, and
-// its gradient (Ioffe and Szegedy 2015, "Batch Normalization").
+// BatchNormTraining, BatchNormAgain and BatchNormBackward: normalisation by the statistics of the
+// batch itself, the same made a second time, and its gradient (Ioffe and Szegedy 2015, "Batch
+// Normalization").
 #ifndef ASHLAR_OPR_BATCH_NORM_TRAINING_H_
 #define ASHLAR_OPR_BATCH_NORM_TRAINING_H_
 
@@ -23,15 +24,39 @@ class BatchNormTraining final : public OperatorWithParam<BatchNormParam> {
   Aliasing aliasing(const Site& site) const override;
 };
 
+// BatchNormTraining's y once more, to the last bit. Inputs: its x, scale and bias; mean and
+// variance as it gave them. Output: y.
+class BatchNormAgain final : public OperatorWithParam<BatchNormParam> {
+ public:
+  static constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4;
+
+  ASHLAR_OPERATOR("BatchNormAgain", "batch_norm_again")
+  StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
+  int64_t Computation(const Site& site) const override;
+  Aliasing aliasing(const Site& site) const override;
+};
+
+struct BatchNormBackwardParam {
+  double epsilon = 1e-5;
+  double most = 0;  // of what an activation behind the norm lets through; 0: it has no upper limit
+
+  template <typename V>
+  void Visit(V& v) {
+    v("epsilon", epsilon);
+    v("most", most);
+  }
+};
+
 // Inputs: x, the gradient of y, mean and variance as BatchNormTraining gives them, scale. Outputs:
 // the gradients of x, and of scale and bias, both of scale's shape:
 //   dscale = sum of diff * xhat, dbias = sum of diff,
 //   dX = scale / deviation * (diff - dbias / count - xhat * dscale / count)
 // where xhat is x normalised, deviation = sqrt(variance + epsilon) and count the elements of a
-// channel.
-class BatchNormBackward final : public OperatorWithParam<BatchNormParam> {
+// channel. With the norm's bias as another input, diff is the gradient behind a ReLU of y, or a
+// clamp from 0 to `most`: it counts where y, made again, is above 0 and below that.
+class BatchNormBackward final : public OperatorWithParam<BatchNormBackwardParam> {
  public:
-  static constexpr int kX = 0, kDiff = 1, kMean = 2, kVariance = 3, kScale = 4;
+  static constexpr int kX = 0, kDiff = 1, kMean = 2, kVariance = 3, kScale = 4, kBias = 5;
   static constexpr int kDX = 0, kDScale = 1, kDBias = 2;
 
   ASHLAR_OPERATOR("BatchNormBackward", "batch_norm_grad")

@@ -1,12 +1,13 @@
-// BatchNormTraining and BatchNormBackward: sums of each channel, then what follows from them for
-// each element. Images are taken in a few parts, whichever threads there are; stretches of a plane
-// are summed in Float32 and joined in double. Mean and variance of a stretch are found around its
-// own mean, and joined by (count, mean, sum of squared differences) (Chan, Golub and LeVeque 1983,
-// "Algorithms for Computing the Sample Variance").
+// BatchNormTraining, BatchNormAgain and BatchNormBackward: sums of each channel, then what follows
+// from them for each element. Images are taken in a few parts, whichever threads there are;
+// stretches of a plane are summed in Float32 and joined in double. Mean and variance of a stretch
+// are found around its own mean, and joined by (count, mean, sum of squared differences) (Chan,
+// Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance").
 #include "opr/batch_norm_training.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "graph/region.h"
 #include "runtime/cpu/half_block.h"
@@ -24,7 +25,9 @@ constexpr int kBlock = static_cast<int>(kChannelBlock);
 constexpr int64_t kStretch = 256;  // pixels that are summed in Float32
 constexpr int64_t kMostParts = 4;  // of the images
 constexpr int kMostTensors = 3;
-constexpr int kCoefficients = 4;  // of a channel, for its elements
+
+// What the elements of a channel are made with.
+enum Coefficient { kMean, kOfX, kOfDiff, kPlus, kFactor, kBias, kMost, kCoefficients };
 
 // Tensors of one shape [N, C, ...], and the statistics of their channels.
 struct Problem {
@@ -33,6 +36,8 @@ struct Problem {
   int64_t rows = 1, pixels = 0;  // of a plane; one row, where planes are contiguous
   ImageLayout at[kMostTensors];  // x and what is made of it; then the third
   double epsilon = 0;
+  bool masked = false;  // by what an activation lets through: more than 0 and less than `most`
+  float most = 0;
   int threads = 1;
   Isa isa = Isa::kBaseline;
   TensorType types[kMostTensors];  // of the outputs
@@ -129,16 +134,40 @@ void SumSquares(const float* x, int64_t step, int64_t pixels, const float* centr
   StoreSums(of_squares, squares);
 }
 
-// By lane, the sums of diff, and of diff times x's difference to `centre`.
+// The coefficients of a block's halves.
+struct HalfCoefficients {
+  [[gnu::always_inline]] explicit HalfCoefficients(const float* c) {
+#pragma GCC unroll 16
+    for (int i = 0; i < 2 * kCoefficients; ++i) of[i / 2][i % 2] = At(c + i * kHalf);
+  }
+  // Zeroes diff where an activation lets nothing through of y, which the norm makes of x.
+  [[gnu::always_inline]] void Mask(const Half& x, int half, Half& diff) const {
+    const Half y = (x - of[kMean][half]) * of[kFactor][half] + of[kBias][half];
+    diff = (y > Half{}) & (y < of[kMost][half]) ? diff : Half{};
+  }
+  Half of[kCoefficients][2];
+};
+
+// The same of one channel, whose coefficients are kLanes apart.
+template <int kLanes>
+float Masked(const float* c, float x, float diff) {
+  const float y = (x - c[kMean * kLanes]) * c[kFactor * kLanes] + c[kBias * kLanes];
+  return y > 0 && y < c[kMost * kLanes] ? diff : 0;
+}
+
+// By lane, the sums of diff, and of diff times x's difference to the mean.
+template <bool kMasked>
 void SumProducts(const float* x, int64_t x_step, const float* diff, int64_t diff_step,
-                 int64_t pixels, const float* centre, float* sums, float* products) {
+                 int64_t pixels, const float* coefficients, float* sums, float* products) {
   Half of_diff[kWays] = {}, of_products[kWays] = {};
-  const Half centres[2] = {At(centre), At(centre + kHalf)};
+  const HalfCoefficients c(coefficients);
   ForEachHalf(
       pixels, [&](int way, int64_t i, int lane) __attribute__((always_inline)) {
-        const Half g = At(diff + i * diff_step + lane);
+        const Half value = At(x + i * x_step + lane);
+        Half g = At(diff + i * diff_step + lane);
+        if constexpr (kMasked) c.Mask(value, way % 2, g);
         of_diff[way] += g;
-        of_products[way] += g * (At(x + i * x_step + lane) - centres[way % 2]);
+        of_products[way] += g * (value - c.of[kMean][way % 2]);
       });
   StoreSums(of_diff, sums);
   StoreSums(of_products, products);
@@ -196,64 +225,82 @@ void AddMoments(const Stretch& s, double count, double* mean, double* squares) {
   }
 }
 
-// Adds a stretch's sums of diff, and of diff times x's difference to `mean`.
-template <int kLanes>
-void AddProducts(const Stretch& s, const float* mean, double* sums, double* products) {
+// The coefficients of one channel, for blocks of its pixels.
+void RepeatCoefficients(const float* c, float* of_lanes) {
+  for (int i = 0; i < kCoefficients; ++i) std::fill_n(of_lanes + i * kBlock, kBlock, c[i]);
+}
+
+// Adds a stretch's sums of diff, and of diff times x's difference to the mean.
+template <int kLanes, bool kMasked>
+void AddProducts(const Stretch& s, const float* c, double* sums, double* products) {
   const float *const x = s.from[0], *const diff = s.from[1];
   float of_diff[kBlock], of_products[kBlock];
   if constexpr (kLanes == 1) {
     const int64_t groups = GroupsOf(s, 2);
-    float centre[kBlock];
-    std::fill_n(centre, kBlock, mean[0]);
-    SumProducts(x, kBlock, diff, kBlock, groups, centre, of_diff, of_products);
+    float of_lanes[kCoefficients * kBlock];
+    RepeatCoefficients(c, of_lanes);
+    SumProducts<kMasked>(x, kBlock, diff, kBlock, groups, of_lanes, of_diff, of_products);
     of_diff[0] = SumOf(of_diff);
     of_products[0] = SumOf(of_products);
     for (int64_t i = groups * kBlock; i < s.pixels; ++i) {
-      const float g = diff[i * s.step[1]];
+      const float value = x[i * s.step[0]];
+      float g = diff[i * s.step[1]];
+      if constexpr (kMasked) g = Masked<1>(c, value, g);
       of_diff[0] += g;
-      of_products[0] += g * (x[i * s.step[0]] - mean[0]);
+      of_products[0] += g * (value - c[kMean]);
     }
   } else {
-    SumProducts(x, s.step[0], diff, s.step[1], s.pixels, mean, of_diff, of_products);
+    SumProducts<kMasked>(x, s.step[0], diff, s.step[1], s.pixels, c, of_diff, of_products);
   }
   for (int l = 0; l < kLanes; ++l) sums[l] += of_diff[l], products[l] += of_products[l];
 }
 
-// to = (x - c[0]) * c[1] + diff * c[2] + c[3], where c[i] has one number a lane; without diff, c[2]
-// is not read. `to` may be x or diff.
-template <bool kDiff>
+// What is made of x and diff: y of x alone, or the gradient by x, of diff as it is or masked.
+enum class Made { kY, kGradient, kMaskedGradient };
+
+// to = (x - mean) * of_x + diff * of_diff + plus, where coefficients have one number a lane. `to`
+// may be x or diff.
+template <Made kMade>
 void MakeBlocks(const Stretch& s, const int64_t (&step)[kMostTensors], int64_t pixels,
-                const float* c) {
+                const float* coefficients) {
   const float *x = s.from[0], *diff = s.from[1];
   float* to = s.to;
-  Half of[kCoefficients][2];
-#pragma GCC unroll 8
-  for (int i = 0; i < 2 * kCoefficients; ++i) of[i / 2][i % 2] = At(c + i * kHalf);
+  const HalfCoefficients c(coefficients);
   for (int64_t i = 0; i < pixels; ++i, x += step[0], to += step[2]) {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
-      Half value = (At(x + half * kHalf) - of[0][half]) * of[1][half] + of[3][half];
-      if constexpr (kDiff) value += At(diff + half * kHalf) * of[2][half];
+      const Half from = At(x + half * kHalf);
+      Half value = (from - c.of[kMean][half]) * c.of[kOfX][half] + c.of[kPlus][half];
+      if constexpr (kMade != Made::kY) {
+        Half g = At(diff + half * kHalf);
+        if constexpr (kMade == Made::kMaskedGradient) c.Mask(from, half, g);
+        value += g * c.of[kOfDiff][half];
+      }
       At(to + half * kHalf) = value;
     }
-    if constexpr (kDiff) diff += step[1];
+    if constexpr (kMade != Made::kY) diff += step[1];
   }
 }
 
-template <int kLanes, bool kDiff>
+template <int kLanes, Made kMade>
 void MakeElements(const Stretch& s, const float* c) {
   if constexpr (kLanes == 1) {
     const int64_t groups = GroupsOf(s, kMostTensors);
     float of_lanes[kCoefficients * kBlock];
-    for (int i = 0; i < kCoefficients; ++i) std::fill_n(of_lanes + i * kBlock, kBlock, c[i]);
-    MakeBlocks<kDiff>(s, {kBlock, kBlock, kBlock}, groups, of_lanes);
+    RepeatCoefficients(c, of_lanes);
+    MakeBlocks<kMade>(s, {kBlock, kBlock, kBlock}, groups, of_lanes);
     for (int64_t i = groups * kBlock; i < s.pixels; ++i) {
-      float value = (s.from[0][i * s.step[0]] - c[0]) * c[1] + c[3];
-      if constexpr (kDiff) value += s.from[1][i * s.step[1]] * c[2];
+      const float from = s.from[0][i * s.step[0]];
+      float value = (from - c[kMean]) * c[kOfX] + c[kPlus];
+      if constexpr (kMade != Made::kY) {
+        float g = s.from[1][i * s.step[1]];
+        if constexpr (kMade == Made::kMaskedGradient) g = Masked<1>(c, from, g);
+        value += g * c[kOfDiff];
+      }
       s.to[i * s.step[2]] = value;
     }
   } else {
-    MakeBlocks<kDiff>(s, s.step, s.pixels, c);
+    MakeBlocks<kMade>(s, s.step, s.pixels, c);
   }
 }
 
@@ -264,10 +311,13 @@ struct Code {
   void (*normalise)(const Stretch&, const float*);
   void (*go_back)(const Stretch&, const float*);
 
-  static Code For(Isa isa) {
-    return {Versions<AddMoments<kLanes>>::For(isa), Versions<AddProducts<kLanes>>::For(isa),
-            Versions<MakeElements<kLanes, false>>::For(isa),
-            Versions<MakeElements<kLanes, true>>::For(isa)};
+  static Code For(Isa isa, bool masked = false) {
+    return {Versions<AddMoments<kLanes>>::For(isa),
+            masked ? Versions<AddProducts<kLanes, true>>::For(isa)
+                   : Versions<AddProducts<kLanes, false>>::For(isa),
+            Versions<MakeElements<kLanes, Made::kY>>::For(isa),
+            masked ? Versions<MakeElements<kLanes, Made::kMaskedGradient>>::For(isa)
+                   : Versions<MakeElements<kLanes, Made::kGradient>>::For(isa)};
   }
 };
 
@@ -305,11 +355,36 @@ float* CoefficientsOf(const Problem& p, void* workspace, int64_t c) {
   return p.Coefficients(workspace) + c / p.lanes * p.lanes * kCoefficients + c % p.lanes;
 }
 
+float FactorOf(const Problem& p, float scale, float variance) {
+  return static_cast<float>(scale / std::sqrt(static_cast<double>(variance) + p.epsilon));
+}
+
 // Writes what has one element a channel, zeros behind.
 void ZeroPadding(const Problem& p, const KernelArgs& args) {
   for (int i = 0; i < kMostTensors; ++i) {
     if (i > 0 || p.lanes == 1) ZeroChannelPadding(p.types[i], args.outputs[i]);
   }
+}
+
+// y of x, by statistics as they are kept.
+template <int kLanes>
+void MakeY(const Problem& p, const Code<kLanes>& code, const float* mean, const float* variance,
+           const KernelArgs& args) {
+  using Op = BatchNormTraining;  // BatchNormAgain has its x, scale and bias in the same places
+  float* const coefficients = p.Coefficients(args.workspace);
+  std::fill_n(coefficients, p.padded() * kCoefficients, 0.0f);
+  for (int64_t c = 0; c < p.channels; ++c) {
+    float* const of_channel = CoefficientsOf(p, args.workspace, c);
+    of_channel[kMean * kLanes] = mean[c];
+    of_channel[kOfX * kLanes] = FactorOf(p, InputOf(args, Op::kScale)[c], variance[c]);
+    of_channel[kPlus * kLanes] = InputOf(args, Op::kBias)[c];
+  }
+  const float* const from[2] = {InputOf(args, Op::kX), nullptr};
+  ForEachPlane(p, [&](int64_t n, int64_t block) {
+    const float* const c = coefficients + block * kLanes * kCoefficients;
+    ForEachStretch(p, from, OutputOf(args, Op::kY), n, block,
+                   [&](const Stretch& stretch) { code.normalise(stretch, c); });
+  });
 }
 
 template <int kLanes>
@@ -329,8 +404,6 @@ void Normalise(const Problem& p, const Code<kLanes>& code, const KernelArgs& arg
       });
     }
   });
-  float* const coefficients = p.Coefficients(args.workspace);
-  std::fill_n(coefficients, p.padded() * kCoefficients, 0.0f);
   for (int64_t c = 0; c < p.channels; ++c) {
     double count = 0, mean = 0, squares = 0;
     for (int64_t part = 0; part < p.parts(); ++part) {
@@ -342,22 +415,12 @@ void Normalise(const Problem& p, const Code<kLanes>& code, const KernelArgs& arg
       mean += apart * more / all;
       count = all;
     }
-    const double variance = std::max(squares / count, 0.0);
-    const double factor =
-        InputOf(args, BatchNormTraining::kScale)[c] / std::sqrt(variance + p.epsilon);
-    float* const of_channel = CoefficientsOf(p, args.workspace, c);
-    of_channel[0] = static_cast<float>(mean);
-    of_channel[kLanes] = static_cast<float>(factor);
-    of_channel[3 * kLanes] = static_cast<float>(InputOf(args, BatchNormTraining::kBias)[c] -
-                                                (mean - of_channel[0]) * factor);
-    OutputOf(args, BatchNormTraining::kMean)[c] = of_channel[0];
-    OutputOf(args, BatchNormTraining::kVariance)[c] = static_cast<float>(variance);
+    OutputOf(args, BatchNormTraining::kMean)[c] = static_cast<float>(mean);
+    OutputOf(args, BatchNormTraining::kVariance)[c] =
+        static_cast<float>(std::max(squares / count, 0.0));
   }
-  ForEachPlane(p, [&](int64_t n, int64_t block) {
-    const float* const c = coefficients + block * kLanes * kCoefficients;
-    ForEachStretch(p, from, OutputOf(args, BatchNormTraining::kY), n, block,
-                   [&](const Stretch& stretch) { code.normalise(stretch, c); });
-  });
+  MakeY(p, code, OutputOf(args, BatchNormTraining::kMean),
+        OutputOf(args, BatchNormTraining::kVariance), args);
   ZeroPadding(p, args);
 }
 
@@ -368,7 +431,15 @@ void GoBack(const Problem& p, const Code<kLanes>& code, const KernelArgs& args) 
   const float* const means = InputOf(args, Op::kMean);
   float* const coefficients = p.Coefficients(args.workspace);
   std::fill_n(coefficients, p.padded() * kCoefficients, 0.0f);
-  for (int64_t c = 0; c < p.channels; ++c) CoefficientsOf(p, args.workspace, c)[0] = means[c];
+  for (int64_t c = 0; c < p.channels; ++c) {
+    float* const of_channel = CoefficientsOf(p, args.workspace, c);
+    of_channel[kMean * kLanes] = means[c];
+    if (!p.masked) continue;
+    of_channel[kFactor * kLanes] =
+        FactorOf(p, InputOf(args, Op::kScale)[c], InputOf(args, Op::kVariance)[c]);
+    of_channel[kBias * kLanes] = InputOf(args, Op::kBias)[c];
+    of_channel[kMost * kLanes] = p.most;
+  }
   ForEachImageOfParts(p, [&](const Range& images, int64_t block, int64_t part) {
     double* const sums = p.Sums(args.workspace, part) + block * kLanes;
     double* const products = sums + p.padded();
@@ -390,9 +461,10 @@ void GoBack(const Problem& p, const Code<kLanes>& code, const KernelArgs& args) 
     const double inverse = 1 / std::sqrt(variance + p.epsilon);
     const double factor = InputOf(args, Op::kScale)[c] * inverse;
     float* const of_channel = CoefficientsOf(p, args.workspace, c);
-    of_channel[kLanes] = static_cast<float>(-factor * inverse * inverse * product / p.count());
-    of_channel[2 * kLanes] = static_cast<float>(factor);
-    of_channel[3 * kLanes] = static_cast<float>(-factor * sum / p.count());
+    of_channel[kOfX * kLanes] =
+        static_cast<float>(-factor * inverse * inverse * product / p.count());
+    of_channel[kOfDiff * kLanes] = static_cast<float>(factor);
+    of_channel[kPlus * kLanes] = static_cast<float>(-factor * sum / p.count());
     OutputOf(args, Op::kDScale)[c] = static_cast<float>(product * inverse);
     OutputOf(args, Op::kDBias)[c] = static_cast<float>(sum);
   }
@@ -422,7 +494,7 @@ Problem ReadProblem(const KernelRequest& request, const TensorType& x, const Ten
     p.at[i] = ImageLayout(image);
     even = even && (image.shape[2] == 1 || p.at[i].step.h == image.shape[3] * p.at[i].block);
     blocked = blocked && p.at[i].blocked();
-    p.types[i] = request.outputs[i];
+    if (static_cast<size_t>(i) < request.outputs.size()) p.types[i] = request.outputs[i];
   }
   if (!even) {
     p.rows = x.shape[2];
@@ -444,14 +516,33 @@ absl::StatusOr<KernelList> MakeTraining(const BatchNormTraining& op, const Kerne
       p.workspace_bytes());
 }
 
+absl::StatusOr<KernelList> MakeAgain(const BatchNormAgain& op, const KernelRequest& request) {
+  const TensorType& x = request.inputs[BatchNormAgain::kX];
+  const Problem p = ReadProblem(request, x, x, op.param().epsilon);
+  const auto run = [p](const auto& code, const KernelArgs& args) {
+    MakeY(p, code, InputOf(args, BatchNormAgain::kMean), InputOf(args, BatchNormAgain::kVariance),
+          args);
+    if (p.lanes == 1) ZeroChannelPadding(p.types[0], args.outputs[0]);
+  };
+  return OnlyKernel(
+      absl::StrCat("batch_norm_again:", Name(p.isa)),
+      [p, run](const KernelArgs& args) {
+        p.lanes == 1 ? run(Code<1>::For(p.isa), args) : run(Code<kBlock>::For(p.isa), args);
+      },
+      p.workspace_bytes());
+}
+
 absl::StatusOr<KernelList> MakeBackward(const BatchNormBackward& op, const KernelRequest& request) {
-  const Problem p = ReadProblem(request, request.inputs[BatchNormBackward::kX],
-                                request.inputs[BatchNormBackward::kDiff], op.param().epsilon);
+  Problem p = ReadProblem(request, request.inputs[BatchNormBackward::kX],
+                          request.inputs[BatchNormBackward::kDiff], op.param().epsilon);
+  p.masked = request.inputs.size() > BatchNormBackward::kBias;
+  p.most = op.param().most > 0 ? static_cast<float>(op.param().most)
+                               : std::numeric_limits<float>::infinity();
   return OnlyKernel(
       absl::StrCat("batch_norm_grad:", Name(p.isa)),
       [p](const KernelArgs& args) {
-        p.lanes == 1 ? GoBack(p, Code<1>::For(p.isa), args)
-                     : GoBack(p, Code<kBlock>::For(p.isa), args);
+        p.lanes == 1 ? GoBack(p, Code<1>::For(p.isa, p.masked), args)
+                     : GoBack(p, Code<kBlock>::For(p.isa, p.masked), args);
       },
       p.workspace_bytes());
 }
@@ -460,6 +551,7 @@ absl::StatusOr<KernelList> MakeBackward(const BatchNormBackward& op, const Kerne
 
 void RegisterBatchNormTrainingKernels(KernelRegistry& registry) {
   registry.Register<BatchNormTraining>(MakeTraining, {DType::kFloat32});
+  registry.Register<BatchNormAgain>(MakeAgain, {DType::kFloat32});
   registry.Register<BatchNormBackward>(MakeBackward, {DType::kFloat32});
 }
 

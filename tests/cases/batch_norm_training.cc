@@ -75,8 +75,44 @@ void AddCases<BatchNormTraining>(Cases& cases) {
 }
 
 template <>
+void AddCases<BatchNormAgain>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  for (const Shape& shape : kNormalised) {
+    const Shape channels = PerChannelShape(shape, true);
+    AddInPlace(cases,
+               {"statistics as they were",
+                Make<BatchNormAgain>({1e-3}),
+                {cases.Tensor(shape, -3, 5), cases.Tensor(channels), cases.Tensor(channels),
+                 cases.Tensor(channels), cases.Tensor(channels, 0.5, 3)}},
+               {BatchNormAgain::kX});
+  }
+  const OperatorPtr op = Make<BatchNormAgain>({});
+  cases.Reject({
+      {op, {{2, 3}, {3}, {3}, {3}}, "4 inputs"},
+      {op, {{2, 3}, {3}, {3}, {2}, {3}}, "mean"},
+      {Make<BatchNormAgain>({-1}), {{2, 3}, {3}, {3}, {3}, {3}}, "epsilon"},
+  });
+}
+
+template <>
 void AddCases<BatchNormBackward>(Cases& cases) {
   if (cases.on_gpu()) return;
+  // x normalised is -1, 0, 1, 0 and y -1, 1, 3, 1, of which a ReLU lets the last three through, and
+  // a clamp at 2 the second and the last.
+  for (const double most : {0.0, 2.0}) {
+    const auto values = [](const Shape& shape, const std::vector<float>& v) {
+      return HostTensor::FromValues<float>(DType::kFloat32, shape, v);
+    };
+    KernelCase masked{"masked",
+                      Make<BatchNormBackward>({0.5, most}),
+                      {values({2, 1, 1, 2}, {1, 2, 3, 2}), values({2, 1, 1, 2}, {4, 0, 2, 0}),
+                       values({1}, {2}), values({1}, {0.5}), values({1}, {2}), values({1}, {1})}};
+    masked.expected = most == 0 ? std::vector<HostTensor>{values({2, 1, 1, 2}, {0, -1, 2, -1}),
+                                                          values({1}, {2}), values({1}, {2})}
+                                : std::vector<HostTensor>{values({2, 1, 1, 2}, {0, 0, 0, 0}),
+                                                          values({1}, {0}), values({1}, {0})};
+    cases.AddKnown(masked);
+  }
   for (const Shape& shape : kNormalised) {
     for (const bool of_rank : {false, true}) {
       const Shape channels = PerChannelShape(shape, of_rank);
@@ -106,6 +142,8 @@ void AddCases<BatchNormBackward>(Cases& cases) {
       {op, {x, x, {4}, c, c}, "mean"},
       {op, {x, x, c, {1, 4, 1, 1}, c}, "variance"},
       {op, {x, x, c, c, {2}}, "scale"},
+      {op, {x, x, c, c, c, {2}}, "bias"},
+      {Make<BatchNormBackward>({1e-5, -1}), {x, x, c, c, c, c}, "most"},
       {Make<BatchNormBackward>({INFINITY}), {x, x, c, c, c}, "epsilon"},
   });
 }

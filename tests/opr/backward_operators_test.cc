@@ -91,8 +91,9 @@ TEST(BackwardOperators, BatchNormFollowsDifferences) {
                                       Doubles(random, channels)};
     const HostTensor d = Doubles(random, shape);
     const std::vector<HostTensor> made = Value(forward.Evaluate(inputs));
-    const std::vector<HostTensor> gradients = Value(BatchNormBackward(param).Evaluate(
-        std::vector<HostTensor>{inputs[0], d, made[1], made[2], inputs[1]}));
+    const std::vector<HostTensor> gradients =
+        Value(BatchNormBackward({param.epsilon})
+                  .Evaluate(std::vector<HostTensor>{inputs[0], d, made[1], made[2], inputs[1]}));
     ASSERT_EQ(gradients.size(), inputs.size());
     for (size_t input = 0; input < inputs.size(); ++input) {
       const HostTensor kept = inputs[input];
@@ -118,12 +119,12 @@ TEST(BackwardOperators, BatchNormMayOverwriteWhatDies) {
   const TensorType x{DType::kFloat32, {2, 20, 3, 3}, Format::kNCHW16c};
   const TensorType c{DType::kFloat32, {20}};
   const OwnedSite site{{{x}, {x}, {c}, {c}, {c}}, {x, c, c}};
-  EXPECT_EQ(OverwrittenBy(BatchNormBackward(BatchNormParam{}), site),
+  EXPECT_EQ(OverwrittenBy(BatchNormBackward(BatchNormBackwardParam{}), site),
             (std::vector<int>{BatchNormBackward::kDiff, BatchNormBackward::kX}));
   TensorType rows = x;
   rows.format = Format::kDefault;
   const OwnedSite mixed{{{rows}, {x}, {c}, {c}, {c}}, {x, c, c}};
-  EXPECT_EQ(OverwrittenBy(BatchNormBackward(BatchNormParam{}), mixed),
+  EXPECT_EQ(OverwrittenBy(BatchNormBackward(BatchNormBackwardParam{}), mixed),
             (std::vector<int>{BatchNormBackward::kDiff}));
 }
 
