@@ -5,13 +5,15 @@
 
 #include "opr/aliasing.h"
 #include "opr/checks.h"
+#include "opr/composition.h"
 #include "opr/doubles.h"
 #include "opr/gradient.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(BatchNormTraining)
-ASHLAR_MAKE_FROM_PARAMS(BatchNormAgain)
+ASHLAR_MAKE_FROM_PARAMS(BatchNormStatistics)
+ASHLAR_MAKE_FROM_PARAMS(BatchNormApply)
 ASHLAR_MAKE_FROM_PARAMS(BatchNormBackward)
 
 namespace {
@@ -39,6 +41,20 @@ std::vector<double> Means(const Channels& channels, const Value& value) {
   return sums;
 }
 
+struct Statistics {
+  std::vector<double> mean, variance;  // by channel
+};
+
+Statistics StatisticsOf(const HostTensor& tensor) {
+  const Channels channels(tensor.shape());
+  const std::vector<double> x = ToDoubles(tensor);
+  Statistics s;
+  s.mean = Means(channels, [&](size_t i, int64_t) { return x[i]; });
+  s.variance =
+      Means(channels, [&](size_t i, int64_t c) { return (x[i] - s.mean[c]) * (x[i] - s.mean[c]); });
+  return s;
+}
+
 absl::Status CheckX(const TensorType& x, double epsilon) {
   ASHLAR_RETURN_IF_ERROR(CheckFloat("x", x));
   return CheckNormalised(x, epsilon);
@@ -61,19 +77,16 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormTraining::Evaluate(
     absl::Span<const HostTensor> inputs) const {
   const Shape& shape = inputs[kX].shape();
   const DType dtype = inputs[kX].dtype();
-  const Channels channels(shape);
-  const std::vector<double> x = ToDoubles(inputs[kX]);
-  const std::vector<double> mean = Means(channels, [&](size_t i, int64_t) { return x[i]; });
-  const std::vector<double> variance =
-      Means(channels, [&](size_t i, int64_t c) { return (x[i] - mean[c]) * (x[i] - mean[c]); });
+  const Statistics s = StatisticsOf(inputs[kX]);
   HostTensor y = HostTensor::Zeros(dtype, shape);
-  channels.ForEach([&](size_t i, int64_t c) {
-    const double factor = inputs[kScale].At(c) / std::sqrt(variance[c] + param().epsilon);
-    y.Set(static_cast<int64_t>(i), (x[i] - mean[c]) * factor + inputs[kBias].At(c));
+  Channels(shape).ForEach([&](size_t i, int64_t c) {
+    const double factor = inputs[kScale].At(c) / std::sqrt(s.variance[c] + param().epsilon);
+    const auto at = static_cast<int64_t>(i);
+    y.Set(at, (inputs[kX].At(at) - s.mean[c]) * factor + inputs[kBias].At(c));
   });
   const Shape statistic = OnePerChannel(shape);
-  return std::vector<HostTensor>{std::move(y), FromDoubles(dtype, statistic, mean),
-                                 FromDoubles(dtype, statistic, variance)};
+  return std::vector<HostTensor>{std::move(y), FromDoubles(dtype, statistic, s.mean),
+                                 FromDoubles(dtype, statistic, s.variance)};
 }
 
 int64_t BatchNormTraining::Computation(const Site& site) const {
@@ -83,7 +96,38 @@ int64_t BatchNormTraining::Computation(const Site& site) const {
 
 Aliasing BatchNormTraining::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
 
-absl::StatusOr<std::vector<TensorType>> BatchNormAgain::Infer(
+absl::StatusOr<std::vector<int>> BatchNormTraining::Compose(GraphBuilder& builder,
+                                                            absl::Span<const int> inputs) const {
+  Composition c(builder);
+  const std::vector<int> made = c.AddAll<BatchNormStatistics>({}, {inputs[kX]});
+  const int mean = made[BatchNormStatistics::kMean],
+            variance = made[BatchNormStatistics::kVariance];
+  const int y =
+      c.Add<BatchNormApply>(param(), {inputs[kX], inputs[kScale], inputs[kBias], mean, variance});
+  return std::move(c).Finish({y, mean, variance});
+}
+
+absl::StatusOr<std::vector<TensorType>> BatchNormStatistics::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
+  const TensorType& x = inputs[0].type;
+  ASHLAR_RETURN_IF_ERROR(CheckX(x, /*epsilon=*/0));
+  return std::vector<TensorType>(2, {x.dtype, OnePerChannel(x.shape)});
+}
+
+absl::StatusOr<std::vector<HostTensor>> BatchNormStatistics::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const Statistics s = StatisticsOf(inputs[0]);
+  const Shape shape = OnePerChannel(inputs[0].shape());
+  return std::vector<HostTensor>{FromDoubles(inputs[0].dtype(), shape, s.mean),
+                                 FromDoubles(inputs[0].dtype(), shape, s.variance)};
+}
+
+int64_t BatchNormStatistics::Computation(const Site& site) const {
+  return SaturatingProduct({site.inputs[0].type.shape.num_elements(), 4});
+}
+
+absl::StatusOr<std::vector<TensorType>> BatchNormApply::Infer(
     absl::Span<const InputInfo> inputs) const {
   static constexpr const char* kNames[] = {"x", "scale", "bias", "mean", "variance"};
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, std::size(kNames)));
@@ -95,7 +139,7 @@ absl::StatusOr<std::vector<TensorType>> BatchNormAgain::Infer(
   return std::vector<TensorType>{{x.dtype, x.shape}};
 }
 
-absl::StatusOr<std::vector<HostTensor>> BatchNormAgain::Evaluate(
+absl::StatusOr<std::vector<HostTensor>> BatchNormApply::Evaluate(
     absl::Span<const HostTensor> inputs) const {
   const HostTensor& x = inputs[kX];
   HostTensor y = HostTensor::Zeros(x.dtype(), x.shape());
@@ -108,11 +152,11 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormAgain::Evaluate(
   return std::vector<HostTensor>{std::move(y)};
 }
 
-int64_t BatchNormAgain::Computation(const Site& site) const {
+int64_t BatchNormApply::Computation(const Site& site) const {
   return SaturatingProduct({site.outputs[0].shape.num_elements(), 3});
 }
 
-Aliasing BatchNormAgain::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
+Aliasing BatchNormApply::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
 
 absl::StatusOr<std::vector<TensorType>> BatchNormBackward::Infer(
     absl::Span<const InputInfo> inputs) const {

@@ -1,6 +1,7 @@
-// BatchNormTraining, BatchNormAgain and BatchNormBackward: normalisation by the statistics of the
-// batch itself, the same made a second time, and its gradient (Ioffe and Szegedy 2015, "Batch
-// Normalization").
+// BatchNormTraining and BatchNormBackward: normalisation by the statistics of the batch itself, and
+// its gradient (Ioffe and Szegedy 2015, "Batch Normalization"). BatchNormStatistics and
+// BatchNormApply are the former's two halves, of which the second is made again where memory is
+// short.
 #ifndef ASHLAR_OPR_BATCH_NORM_TRAINING_H_
 #define ASHLAR_OPR_BATCH_NORM_TRAINING_H_
 
@@ -18,19 +19,33 @@ class BatchNormTraining final : public OperatorWithParam<BatchNormParam> {
   static constexpr int kY = 0, kMean = 1, kVariance = 2;
 
   ASHLAR_OPERATOR("BatchNormTraining", "batch_norm")
+  // Statistics, then what is made with them: the same to the last bit.
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
   absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
   int64_t Computation(const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;
 };
 
-// BatchNormTraining's y once more, to the last bit. Inputs: its x, scale and bias; mean and
-// variance as it gave them. Output: y.
-class BatchNormAgain final : public OperatorWithParam<BatchNormParam> {
+// BatchNormTraining's mean and variance of x.
+class BatchNormStatistics final : public OperatorWithParam<NoParam> {
+ public:
+  static constexpr int kMean = 0, kVariance = 1;
+
+  ASHLAR_OPERATOR("BatchNormStatistics", "batch_norm_statistics")
+  StorageRules storage_rules(const Site&) const override {
+    return {.format = FormatRule::kImageInputs};
+  }
+  int64_t Computation(const Site& site) const override;
+};
+
+// BatchNormTraining's y. Inputs: its x, scale and bias; mean and variance as it gives them.
+class BatchNormApply final : public OperatorWithParam<BatchNormParam> {
  public:
   static constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4;
 
-  ASHLAR_OPERATOR("BatchNormAgain", "batch_norm_again")
+  ASHLAR_OPERATOR("BatchNormApply", "batch_norm_apply")
   StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
   int64_t Computation(const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;

@@ -28,6 +28,7 @@
 #include "tools/recording_view.h"
 #include "tools/request.h"
 #include "tools/shared_arena.h"
+#include "tools/step_frontier.h"
 #include "tools/tile_info.h"
 #include "tools/training_flags.h"
 #include "viewer/plan_document.h"
@@ -106,7 +107,8 @@ class PlanCommand final : public PlanOptions {
 
   absl::Status PlanModel(Console& console) {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModelToTrain(model_, training_, console));
-    ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
+    ASHLAR_ASSIGN_OR_RETURN(
+        model, WithTraining(std::move(model), training_, execution_, planning_, console));
     const int first_added_id = model.graph.next_id();
     // Whether a smaller budget would do only a search tells.
     if (planning_.memory_budget > 0) model.packed.reset();
@@ -176,7 +178,22 @@ class PlanCommand final : public PlanOptions {
     return WriteFile(tile_info_, document.dump(1) + "\n");
   }
 
+  // What steps of training there are that make more and more again.
+  absl::Status ShowStepFrontier(Console& console) {
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModelToTrain(model_, training_, console));
+    ASHLAR_ASSIGN_OR_RETURN(const TrainingGraph graph, GraphToTrain(std::move(model), training_));
+    console.Progress("searching what is made again");
+    ASHLAR_ASSIGN_OR_RETURN(
+        const std::vector<StepPoint> points,
+        PlanStepFrontier(graph.step, ToPlanRequest(execution_, planning_, console), console));
+    console.Print(StepFrontierTable(points));
+    Json document = console.Document(execution_.device, execution_.threads);
+    document["step_frontier"] = StepFrontierDocument(points);
+    return console.Write(document);
+  }
+
   absl::Status ShowFrontier(Console& console) {
+    if (training_.train) return ShowStepFrontier(console);
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, InputFlags(), execution_.seed, console));

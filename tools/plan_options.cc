@@ -123,10 +123,9 @@ absl::Status PlanOptions::CheckNone(absl::Span<const char* const> options,
 
 // The curve is made of many plans; what is about one of them is not for it.
 absl::Status PlanOptions::CheckFrontierOptions() const {
-  ASHLAR_RETURN_IF_ERROR(
-      CheckNone({"--tile", "--memory-budget", "--total-budget", "--tile-info", "--capacity",
-                 "--compare", "--workspace", "--format", "--train"},
-                " is about one plan, and --frontier shows many"));
+  ASHLAR_RETURN_IF_ERROR(CheckNone({"--tile", "--memory-budget", "--total-budget", "--tile-info",
+                                    "--capacity", "--compare", "--workspace", "--format"},
+                                   " is about one plan, and --frontier shows many"));
   if (planning_.planner == "naive") {
     return UsageError("--frontier with --planner naive: no two tensors would share memory");
   }

@@ -7,7 +7,9 @@
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
 #include "tools/exit_code.h"
+#include "tools/format.h"
 #include "tools/options.h"
+#include "training/recompute_search.h"
 
 namespace ashlar {
 namespace {
@@ -50,6 +52,9 @@ void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
   AddNumber(app, "--classes", flags.classes, 2, 1 << 20,
             "a new last fully connected layer for so many classes")
       ->group(group);
+  AddParsed(app, "--recompute", flags.options.recompute, ParseRecompute, "SPEC",
+            "what is made twice instead of kept: none (default), cheap")
+      ->group(group);
   AddParsed(app, "--batch-norm", flags.options.parameters.batch_statistics, ParseStatistics,
             "batch|frozen", "by statistics of the batch (default), or by the model's")
       ->group(group);
@@ -70,7 +75,7 @@ void AddTrainFlag(CLI::App& app, TrainingFlags& flags) {
       ->group("Model");
   Add(app, flags, kUnlistedGroup);
   for (const char* name : {"--batch", "--optimizer", "--momentum", "--nesterov", "--weight-decay",
-                           "--loss", "--freeze", "--classes", "--batch-norm"}) {
+                           "--loss", "--freeze", "--classes", "--batch-norm", "--recompute"}) {
     app.get_option(name)->needs("--train");
   }
 }
@@ -142,10 +147,37 @@ void SetStepInputs(InputTensors& inputs) {
   }
 }
 
-absl::StatusOr<Model> WithTraining(Model model, const TrainingFlags& flags) {
+absl::Status FitIntoBudget(const PlanRequest& request, TrainingGraph& graph, TrainingFlags& flags,
+                           Console& console) {
+  if (flags.memory_budget < 0) return absl::OkStatus();
+  console.Progress("searching what is made again");
+  absl::StatusOr<FittedStep> fitted =
+      FitStep(graph.step, flags.memory_budget, flags.max_extra_flops, request);
+  if (!fitted.ok()) {
+    return absl::IsResourceExhausted(fitted.status())
+               ? WithExitCode(fitted.status(), ExitCode::kDoesNotFit)
+               : fitted.status();
+  }
+  graph.step = std::move(fitted->graph);
+  flags.options.recompute = fitted->point.spec;
+  flags.memory_budget = -1;
+  console.Note(absl::StrCat("--recompute ", flags.options.recompute.ToString(), ": ",
+                            FormatPercent(fitted->point.extra_flops), " more operations"));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
+                                   const ExecutionFlags& execution, PlanningFlags& planning,
+                                   Console& console) {
   if (!flags.train) return model;
+  if (planning.memory_budget >= 0) {
+    flags.memory_budget = std::exchange(planning.memory_budget, -1);
+    flags.max_extra_flops = planning.max_extra_flops;
+  }
   Model step = model;
   ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, GraphToTrain(std::move(model), flags));
+  ASHLAR_RETURN_IF_ERROR(
+      FitIntoBudget(ToPlanRequest(execution, planning, console), graph, flags, console));
   step.graph = std::move(graph.step);
   step.packed.reset();
   return step;

@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,8 @@ struct TrainingFlags {
   int64_t classes = 0;  // 0: as the model has them
   uint64_t seed = 1;    // of a new last layer, and of the order of images
   TrainingOptions options;
+  int64_t memory_budget = -1;  // bytes, for which options.recompute is found; 0: as few as can be
+  double max_extra_flops = std::numeric_limits<double>::infinity();
 };
 
 void AddTrainingFlags(CLI::App& app, TrainingFlags& flags);
@@ -40,8 +43,16 @@ absl::StatusOr<TrainingGraph> GraphToTrain(Model model, const TrainingFlags& fla
 // the first step.
 void SetStepInputs(InputTensors& inputs);
 
-// With --train the model's graph is that of a step, else the model as it is.
-absl::StatusOr<Model> WithTraining(Model model, const TrainingFlags& flags);
+// Where there is a budget, the step that fits it under `request`, and what it makes again is then
+// what `flags` ask for. kDoesNotFit where none does.
+absl::Status FitIntoBudget(const PlanRequest& request, TrainingGraph& graph, TrainingFlags& flags,
+                           Console& console);
+
+// With --train the model's graph is that of a step, else the model as it is. A budget of `planning`
+// becomes that of the step, in whose place is what it makes again.
+absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
+                                   const ExecutionFlags& execution, PlanningFlags& planning,
+                                   Console& console);
 
 }  // namespace ashlar
 

@@ -49,7 +49,8 @@ class VerifyCommand final : public Command {
   absl::Status Run(Console& console) override {
     ASHLAR_ASSIGN_OR_RETURN(Model model,
                             LoadModelToTrain(model_, training_, console, WeightsUse::kAll));
-    ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
+    ASHLAR_ASSIGN_OR_RETURN(
+        model, WithTraining(std::move(model), training_, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
     if (training_.train) SetStepInputs(inputs);
@@ -75,7 +76,8 @@ class VerifyCommand final : public Command {
     model = Model();
     measure_.done_with = nullptr;
     ASHLAR_ASSIGN_OR_RETURN(model, LoadModelToTrain(model_, training_, console, WeightsUse::kNone));
-    ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
+    ASHLAR_ASSIGN_OR_RETURN(
+        model, WithTraining(std::move(model), training_, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(
         measurement.overruns,
         CheckGuards(std::move(model.graph), request, measurement.inputs, LettingGoOf(model)));

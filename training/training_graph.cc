@@ -207,6 +207,7 @@ absl::StatusOr<TrainingGraph> MakeTrainingGraph(Graph model, const TrainingOptio
   ASHLAR_ASSIGN_OR_RETURN(t.labels_type, LabelsFor(options.loss, t.model.var(logits).type));
   ASHLAR_ASSIGN_OR_RETURN(t.parameters, FindParameters(t.model, options.parameters));
   ASHLAR_ASSIGN_OR_RETURN(t.step, MakeStep(t, options, logits));
+  ASHLAR_ASSIGN_OR_RETURN(t.step, RecomputeStep(t.step, options.recompute));
   ASHLAR_ASSIGN_OR_RETURN(t.evaluation, MakeEvaluation(t, logits));
   return t;
 }

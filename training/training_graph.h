@@ -10,6 +10,7 @@
 #include "training/loss.h"
 #include "training/optimizer.h"
 #include "training/parameters.h"
+#include "training/recompute.h"
 
 namespace ashlar {
 
@@ -17,6 +18,7 @@ struct TrainingOptions {
   Loss loss = Loss::kCrossEntropy;
   OptimizerSpec optimizer;
   ParameterOptions parameters;
+  RecomputeSpec recompute;
   double statistics_momentum = 0.1;  // running = (1 - this) * running + this * the batch's
 };
 

@@ -1,4 +1,4 @@
-// BatchNormTraining, BatchNormAgain and BatchNormBackward: sums of each channel, then what follows
+// BatchNormTraining, its two halves, and BatchNormBackward: sums of each channel, then what follows
 // from them for each element. Images are taken in a few parts, whichever threads there are;
 // stretches of a plane are summed in Float32 and joined in double. Mean and variance of a stretch
 // are found around its own mean, and joined by (count, mean, sum of squared differences) (Chan,
@@ -370,7 +370,7 @@ void ZeroPadding(const Problem& p, const KernelArgs& args) {
 template <int kLanes>
 void MakeY(const Problem& p, const Code<kLanes>& code, const float* mean, const float* variance,
            const KernelArgs& args) {
-  using Op = BatchNormTraining;  // BatchNormAgain has its x, scale and bias in the same places
+  using Op = BatchNormTraining;  // BatchNormApply has its x, scale and bias in the same places
   float* const coefficients = p.Coefficients(args.workspace);
   std::fill_n(coefficients, p.padded() * kCoefficients, 0.0f);
   for (int64_t c = 0; c < p.channels; ++c) {
@@ -387,8 +387,10 @@ void MakeY(const Problem& p, const Code<kLanes>& code, const float* mean, const 
   });
 }
 
+// Mean and variance of x, which is input 0.
 template <int kLanes>
-void Normalise(const Problem& p, const Code<kLanes>& code, const KernelArgs& args) {
+void FindStatistics(const Problem& p, const Code<kLanes>& code, const KernelArgs& args,
+                    float* mean_of, float* variance_of) {
   const float* const from[2] = {InputOf(args, BatchNormTraining::kX), nullptr};
   const double of_plane = static_cast<double>(p.rows * p.pixels);
   ForEachImageOfParts(p, [&](const Range& images, int64_t block, int64_t part) {
@@ -415,12 +417,16 @@ void Normalise(const Problem& p, const Code<kLanes>& code, const KernelArgs& arg
       mean += apart * more / all;
       count = all;
     }
-    OutputOf(args, BatchNormTraining::kMean)[c] = static_cast<float>(mean);
-    OutputOf(args, BatchNormTraining::kVariance)[c] =
-        static_cast<float>(std::max(squares / count, 0.0));
+    mean_of[c] = static_cast<float>(mean);
+    variance_of[c] = static_cast<float>(std::max(squares / count, 0.0));
   }
-  MakeY(p, code, OutputOf(args, BatchNormTraining::kMean),
-        OutputOf(args, BatchNormTraining::kVariance), args);
+}
+
+template <int kLanes>
+void Normalise(const Problem& p, const Code<kLanes>& code, const KernelArgs& args) {
+  using Op = BatchNormTraining;
+  FindStatistics(p, code, args, OutputOf(args, Op::kMean), OutputOf(args, Op::kVariance));
+  MakeY(p, code, OutputOf(args, Op::kMean), OutputOf(args, Op::kVariance), args);
   ZeroPadding(p, args);
 }
 
@@ -478,7 +484,7 @@ void GoBack(const Problem& p, const Code<kLanes>& code, const KernelArgs& args) 
 
 // `images` are x, diff where there is one (otherwise x again), and what is made.
 Problem ReadProblem(const KernelRequest& request, const TensorType& x, const TensorType& diff,
-                    double epsilon) {
+                    const TensorType& made, double epsilon) {
   Problem p;
   p.images = x.shape[0];
   p.channels = x.shape[1];
@@ -486,7 +492,7 @@ Problem ReadProblem(const KernelRequest& request, const TensorType& x, const Ten
   p.epsilon = epsilon;
   p.threads = request.threads;
   p.isa = request.processor.isa;
-  const TensorType* const tensors[] = {&x, &diff, &request.outputs[0]};
+  const TensorType* const tensors[] = {&x, &diff, &made};
   bool even = true, blocked = true;
   for (int i = 0; i < kMostTensors; ++i) {
     TensorType image = *tensors[i];
@@ -506,7 +512,7 @@ Problem ReadProblem(const KernelRequest& request, const TensorType& x, const Ten
 
 absl::StatusOr<KernelList> MakeTraining(const BatchNormTraining& op, const KernelRequest& request) {
   const TensorType& x = request.inputs[BatchNormTraining::kX];
-  const Problem p = ReadProblem(request, x, x, op.param().epsilon);
+  const Problem p = ReadProblem(request, x, x, request.outputs[0], op.param().epsilon);
   return OnlyKernel(
       absl::StrCat("batch_norm_training:", Name(p.isa)),
       [p](const KernelArgs& args) {
@@ -516,16 +522,35 @@ absl::StatusOr<KernelList> MakeTraining(const BatchNormTraining& op, const Kerne
       p.workspace_bytes());
 }
 
-absl::StatusOr<KernelList> MakeAgain(const BatchNormAgain& op, const KernelRequest& request) {
-  const TensorType& x = request.inputs[BatchNormAgain::kX];
-  const Problem p = ReadProblem(request, x, x, op.param().epsilon);
+absl::StatusOr<KernelList> MakeStatistics(const BatchNormStatistics&,
+                                          const KernelRequest& request) {
+  using Op = BatchNormStatistics;
+  const TensorType& x = request.inputs[0];
+  const Problem p = ReadProblem(request, x, x, x, /*epsilon=*/0);
   const auto run = [p](const auto& code, const KernelArgs& args) {
-    MakeY(p, code, InputOf(args, BatchNormAgain::kMean), InputOf(args, BatchNormAgain::kVariance),
+    FindStatistics(p, code, args, OutputOf(args, Op::kMean), OutputOf(args, Op::kVariance));
+    for (const int i : {Op::kMean, Op::kVariance}) {
+      ZeroChannelPadding(p.types[i], args.outputs[i]);
+    }
+  };
+  return OnlyKernel(
+      absl::StrCat("batch_norm_statistics:", Name(p.isa)),
+      [p, run](const KernelArgs& args) {
+        p.lanes == 1 ? run(Code<1>::For(p.isa), args) : run(Code<kBlock>::For(p.isa), args);
+      },
+      p.workspace_bytes());
+}
+
+absl::StatusOr<KernelList> MakeApply(const BatchNormApply& op, const KernelRequest& request) {
+  const TensorType& x = request.inputs[BatchNormApply::kX];
+  const Problem p = ReadProblem(request, x, x, request.outputs[0], op.param().epsilon);
+  const auto run = [p](const auto& code, const KernelArgs& args) {
+    MakeY(p, code, InputOf(args, BatchNormApply::kMean), InputOf(args, BatchNormApply::kVariance),
           args);
     if (p.lanes == 1) ZeroChannelPadding(p.types[0], args.outputs[0]);
   };
   return OnlyKernel(
-      absl::StrCat("batch_norm_again:", Name(p.isa)),
+      absl::StrCat("batch_norm_apply:", Name(p.isa)),
       [p, run](const KernelArgs& args) {
         p.lanes == 1 ? run(Code<1>::For(p.isa), args) : run(Code<kBlock>::For(p.isa), args);
       },
@@ -533,8 +558,9 @@ absl::StatusOr<KernelList> MakeAgain(const BatchNormAgain& op, const KernelReque
 }
 
 absl::StatusOr<KernelList> MakeBackward(const BatchNormBackward& op, const KernelRequest& request) {
-  Problem p = ReadProblem(request, request.inputs[BatchNormBackward::kX],
-                          request.inputs[BatchNormBackward::kDiff], op.param().epsilon);
+  Problem p =
+      ReadProblem(request, request.inputs[BatchNormBackward::kX],
+                  request.inputs[BatchNormBackward::kDiff], request.outputs[0], op.param().epsilon);
   p.masked = request.inputs.size() > BatchNormBackward::kBias;
   p.most = op.param().most > 0 ? static_cast<float>(op.param().most)
                                : std::numeric_limits<float>::infinity();
@@ -551,7 +577,8 @@ absl::StatusOr<KernelList> MakeBackward(const BatchNormBackward& op, const Kerne
 
 void RegisterBatchNormTrainingKernels(KernelRegistry& registry) {
   registry.Register<BatchNormTraining>(MakeTraining, {DType::kFloat32});
-  registry.Register<BatchNormAgain>(MakeAgain, {DType::kFloat32});
+  registry.Register<BatchNormStatistics>(MakeStatistics, {DType::kFloat32});
+  registry.Register<BatchNormApply>(MakeApply, {DType::kFloat32});
   registry.Register<BatchNormBackward>(MakeBackward, {DType::kFloat32});
 }
 

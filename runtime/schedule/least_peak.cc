@@ -25,7 +25,7 @@ int64_t PeakOf(ArenaSimulator& arena, absl::Span<const int> order) {
 
 // What is known of a segment before it is searched.
 struct Segment {
-  std::vector<int> order;  // as in MegEngine's order
+  std::vector<int> order;  // the better of MegEngine's and the graph's own
   int64_t peak = 0;        // of that order
   int64_t bound = 0;       // no order has less
 };
@@ -41,7 +41,12 @@ std::vector<Segment> DescribeSegments(ArenaSimulator& arena, const TaskGraph& ta
     if (segment.order.size() > 1) {
       segment.bound = SegmentBound(arena, tasks, static_cast<int>(s));
     }
-    for (int task : segment.order) segment.peak = std::max(segment.peak, arena.Run(task));
+    segment.peak = PeakOf(arena, segment.order);
+    if (const int64_t peak = PeakOf(arena, tasks.segments[s]); peak < segment.peak) {
+      segment.order = tasks.segments[s];
+      segment.peak = peak;
+    }
+    for (int task : segment.order) arena.Run(task);
     if (segment.order.size() == 1) segment.bound = segment.peak;
   }
   for (const Segment& segment : segments) arena.Undo(segment.order, 0);

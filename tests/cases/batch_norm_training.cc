@@ -75,22 +75,35 @@ void AddCases<BatchNormTraining>(Cases& cases) {
 }
 
 template <>
-void AddCases<BatchNormAgain>(Cases& cases) {
+void AddCases<BatchNormStatistics>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  for (const Shape& shape : kNormalised) {
+    AddInPlace(
+        cases,
+        {"statistics alone", Make<BatchNormStatistics>(NoParam()), {cases.Tensor(shape, -3, 5)}},
+        {});
+  }
+  const OperatorPtr op = Make<BatchNormStatistics>(NoParam());
+  cases.Reject({{op, {}, "0 inputs"}, {op, {{3}}, "rank"}, {op, {{2, 3, 0, 4}}, "empty"}});
+}
+
+template <>
+void AddCases<BatchNormApply>(Cases& cases) {
   if (cases.on_gpu()) return;
   for (const Shape& shape : kNormalised) {
     const Shape channels = PerChannelShape(shape, true);
     AddInPlace(cases,
                {"statistics as they were",
-                Make<BatchNormAgain>({1e-3}),
+                Make<BatchNormApply>({1e-3}),
                 {cases.Tensor(shape, -3, 5), cases.Tensor(channels), cases.Tensor(channels),
                  cases.Tensor(channels), cases.Tensor(channels, 0.5, 3)}},
-               {BatchNormAgain::kX});
+               {BatchNormApply::kX});
   }
-  const OperatorPtr op = Make<BatchNormAgain>({});
+  const OperatorPtr op = Make<BatchNormApply>({});
   cases.Reject({
       {op, {{2, 3}, {3}, {3}, {3}}, "4 inputs"},
       {op, {{2, 3}, {3}, {3}, {2}, {3}}, "mean"},
-      {Make<BatchNormAgain>({-1}), {{2, 3}, {3}, {3}, {3}, {3}}, "epsilon"},
+      {Make<BatchNormApply>({-1}), {{2, 3}, {3}, {3}, {3}, {3}}, "epsilon"},
   });
 }
 

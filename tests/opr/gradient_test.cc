@@ -46,7 +46,7 @@ const std::set<std::string>& WithoutGradient() {
       // States and their updates.
       "AdamUpdate", "AddUpdate", "SgdUpdate", "SharedDeviceTensor",
       // Made by passes, behind which nothing is differentiated.
-      "BatchNormAgain", "ElemwiseChain", "MatrixMulBias",
+      "BatchNormApply", "BatchNormStatistics", "ElemwiseChain", "MatrixMulBias",
       // Gradients themselves.
       "BatchNormBackward", "ConvolutionBackwardFilter", "CrossEntropyBackward", "LRNBackward",
       "PoolingBackward", "SoftmaxBackward",

@@ -224,7 +224,9 @@ TEST_F(TrainCommandTest, WhatDoesNotGoTogetherIsRefused) {
            {"train bn.ash --data data.npz --resume -o t.ash", 2, "--checkpoint"},
            {"train bn.ash --data data.npz --optimizer adam --nesterov -o t.ash", 2, "--nesterov"},
            {"train bn.ash --data data.npz --checkpoint bn.ash -o t.ash", 2, "bn.ash"},
-           {"plan bn.ash --momentum 0.5", 2, "--train"}});
+           {"plan bn.ash --momentum 0.5", 2, "--train"},
+           {"plan bn.ash --train --recompute all", 2, "none, cheap"},
+           {"plan bn.ash --train --recompute 0", 2, "0 is no node"}});
 }
 
 TEST_F(TrainCommandTest, PlanAndVerifyShowAStep) {
@@ -237,6 +239,10 @@ TEST_F(TrainCommandTest, PlanAndVerifyShowAStep) {
   EXPECT_EQ(verify.Json()["pools"]["state"]["planned_bytes"], state);
   EXPECT_EQ(verify.Json()["pools"]["state"]["actual_bytes"], state);
   EXPECT_EQ(verify.Json()["heap"]["own_calls"], 0);
+  const ProcessResult again = Ashlar("verify bn.ash --train --batch 8 --recompute cheap --json");
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_LT(again.Json()["pools"]["arena"]["planned_bytes"],
+            plan.Json()["pools"]["arena"]["planned_bytes"]);
 }
 
 TEST_F(TrainCommandTest, AnOnnxModelIsReadForTheBatch) {

@@ -1,0 +1,41 @@
+// Vars of the way to a loss that are made a second time on the way back, so that they need not be
+// kept in between: a step of training in less memory (Griewank and Walther 2008, "Evaluating
+// Derivatives", chapter 12; Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost").
+#ifndef ASHLAR_GRAPH_RECOMPUTE_H_
+#define ASHLAR_GRAPH_RECOMPUTE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+
+namespace ashlar {
+
+// By node, whether `var` depends on it: what makes it, and what that is made of.
+std::vector<bool> NodesTowards(const Graph& graph, int var);
+
+// Whether a var may be made a second time: its node makes nothing else, is no input, constant or
+// state, and changes no state.
+bool CanMakeAgain(const Graph& graph, int var);
+// Whether that takes no more than a few operations an element: what is made of a var so is worth no
+// memory of its own while that var is kept.
+bool IsCheap(const Graph& graph, int var);
+
+// What of a graph is made again, by var. Vars that CanMakeAgain says no to stay as they are.
+using MadeAgain = std::vector<bool>;
+
+// All that is cheap and would be kept for the way back besides what it is made of: a sum of
+// normalised tensors, but not the one tensor that an activation reads whose input nobody else
+// needs. `loss` is a var of the graph.
+MadeAgain CheapToMakeAgain(const Graph& graph, int loss);
+
+// The graph in another order, with copies. What `loss` depends on comes first. Behind that, what
+// reads a var of `again` reads a copy that is made right before, of kept vars and of other copies.
+// A copy that is cheap serves readers that follow within `reach` nodes, and is made anew for
+// others; one that is not serves all. Updates of states stand right behind what they wait for.
+// Values stay as they are to the last bit where a kernel is chosen by its operator alone.
+absl::StatusOr<Graph> Recompute(const Graph& graph, int loss, const MadeAgain& again, int reach);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_RECOMPUTE_H_

@@ -1,0 +1,249 @@
+// Steps with parts of the way to the loss made a second time.
+#include "training/recompute.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "graph/state.h"
+#include "opr/batch_norm.h"
+#include "opr/convolution.h"
+#include "opr/elemwise.h"
+#include "opr/matrix_mul.h"
+#include "opr/reshape.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/measure/measure.h"
+#include "runtime/plan/plan_graph.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/tensors.h"
+#include "training/training_session.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TrainingGraph Step(Graph model, const char* recompute) {
+  TrainingOptions options;
+  options.recompute = Value(ParseRecompute(recompute));
+  return Value(MakeTrainingGraph(std::move(model), options));
+}
+
+struct Trained {
+  std::vector<float> losses;
+  std::vector<HostTensor> states;
+};
+
+Trained Train(Graph model, const char* recompute, int steps) {
+  const auto session = Value(TrainingSession::Create(Step(std::move(model), recompute), {}));
+  std::mt19937_64 random(7);
+  const TensorType& type = session->graph().images_type;
+  Trained run;
+  for (int step = 0; step < steps; ++step) {
+    const HostTensor images = RandomTensor(random, type.shape, -1, 1);
+    HostTensor labels = HostTensor::Zeros(DType::kInt32, {type.shape[0]});
+    for (int64_t i = 0; i < labels.num_elements(); ++i)
+      labels.Set(i, static_cast<double>((step + i) % 3));
+    run.losses.push_back(Value(session->Step(images, labels, 0.05)));
+  }
+  for (const std::string& name : session->states()) {
+    run.states.push_back(Value(session->ReadState(name)));
+  }
+  return run;
+}
+
+// Puts nets together whose weights are random.
+class Net : public GraphMaker {
+ public:
+  int Weight(const Shape& shape, double from = -0.2, double to = 0.2) {
+    return Add(Operators().MakeConstant(RandomTensor(random_, shape, from, to)), {});
+  }
+  int Convolution(int x, int64_t channels, int64_t window, int64_t stride = 1,
+                  const std::string& name = "") {
+    ConvolutionParam param;
+    param.pad_h = param.pad_w = window / 2;
+    param.stride_h = param.stride_w = stride;
+    const int weight = Weight({channels, var(x).type.shape[1], window, window});
+    return GraphMaker::Add<ConvolutionForward>(param, {x, weight}, name);
+  }
+  int Norm(int x) {
+    const Shape channels = {var(x).type.shape[1]};
+    return GraphMaker::Add<BatchNorm>({1e-5}, {x, Weight(channels, 0.5, 1), Weight(channels),
+                                               Weight(channels), Weight(channels, 0.5, 1)});
+  }
+  int Depthwise(int x) {
+    ConvolutionParam param;
+    param.pad_h = param.pad_w = 1;
+    param.sparse = SparseMode::kGroup;
+    const int weight = Weight({var(x).type.shape[1], 1, 1, 3, 3});
+    return GraphMaker::Add<ConvolutionForward>(param, {x, weight});
+  }
+  int Clamp(int x) { return GraphMaker::Add<Elemwise>({ScalarFunction::kClamp}, {x}); }
+  int Relu(int x, const std::string& name = "") {
+    return GraphMaker::Add<Elemwise>({ScalarFunction::kRelu}, {x}, name);
+  }
+  // Logits of three classes.
+  Graph Classes(int x) && {
+    const Shape& shape = var(x).type.shape;
+    const int64_t features = shape.num_elements() / shape[0];
+    const int flat =
+        Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {2}, {int64_t{-1}, features}));
+    x = GraphMaker::Add<Reshape>({}, {x, flat});
+    Output(GraphMaker::Add<MatrixMul>({}, {x, Weight({features, 3})}));
+    return std::move(*this).Build();
+  }
+
+ private:
+  std::mt19937_64 random_{3};
+};
+
+// Two blocks of two convolutions with sums around them, the second behind another resolution.
+Graph Residual() {
+  Net net;
+  int x = net.Relu(net.Norm(net.Convolution(net.Input("x", {2, 3, 16, 16}), 16, 3)));
+  for (const int64_t stride : {1, 2}) {
+    const int64_t channels = 16 * stride;
+    int y = net.Relu(net.Norm(net.Convolution(x, channels, 3, stride)));
+    y = net.Norm(net.Convolution(y, channels, 3));
+    if (stride > 1) x = net.Norm(net.Convolution(x, channels, 1, stride));
+    x = net.Relu(net.GraphMaker::Add<Elemwise>({ScalarFunction::kAdd}, {x, y}));
+  }
+  return std::move(net).Classes(x);
+}
+
+// Two blocks that widen, filter each channel by itself and narrow, with a sum around the second.
+Graph Inverted() {
+  Net net;
+  int x = net.Norm(net.Convolution(net.Input("x", {2, 3, 16, 16}), 8, 3));
+  for (int block = 0; block < 2; ++block) {
+    int y = net.Clamp(net.Norm(net.Convolution(x, 48, 1)));
+    y = net.Clamp(net.Norm(net.Depthwise(y)));
+    y = net.Norm(net.Convolution(y, 8, 1));
+    x = block == 0 ? y : net.GraphMaker::Add<Elemwise>({ScalarFunction::kAdd}, {x, y});
+  }
+  return std::move(net).Classes(x);
+}
+
+struct Case {
+  const char* name;
+  Graph (*net)();
+  int64_t kept, again;  // bytes of the arena
+};
+
+class RecomputeTest : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override { cpu::RegisterDevice(); }
+};
+
+TEST_P(RecomputeTest, WhatIsCheapIsMadeAgainToTheLastBit) {
+  const int steps = kSanitized ? 1 : 5;
+  const Trained kept = Train(GetParam().net(), "none", steps),
+                again = Train(GetParam().net(), "cheap", steps);
+  EXPECT_EQ(again.losses, kept.losses);
+  ASSERT_EQ(again.states.size(), kept.states.size());
+  for (size_t i = 0; i < kept.states.size(); ++i) {
+    const HostTensor &a = again.states[i], &b = kept.states[i];
+    ASSERT_EQ(a.bytes(), b.bytes());
+    EXPECT_EQ(std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())), 0) << "state " << i;
+  }
+}
+
+// Exact bytes, with the kernels of one processor.
+TEST_P(RecomputeTest, ArenasAreKnown) {
+  PlanRequest request;
+  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
+  const auto arena = [&](const char* recompute) {
+    return Value(PlanGraph(Step(GetParam().net(), recompute).step, request))->plan.plan.arena;
+  };
+  EXPECT_EQ(arena("none"), GetParam().kept);
+  EXPECT_EQ(arena("cheap"), GetParam().again);
+}
+
+TEST_P(RecomputeTest, PlannedMemoryIsActualAndNothingIsAllocated) {
+  const Graph step = Step(GetParam().net(), "cheap").step;
+  InputTensors inputs;
+  for (const Binding& binding : step.inputs()) {
+    const TensorType& type = step.var(binding.var).type;
+    inputs[binding.name] = HostTensor::Zeros(type.dtype, type.shape);
+  }
+  const Measurement measured = Value(Measure(Graph(step), {}, inputs));
+  EXPECT_TRUE(measured.ok);
+  EXPECT_EQ(measured.arena.actual_bytes, measured.arena.planned_bytes);
+  EXPECT_EQ(measured.heap.own_calls, 0);
+  EXPECT_TRUE(Value(CheckGuards(step, {}, inputs)).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Nets, RecomputeTest,
+                         ::testing::Values(Case{"residual", Residual, 320664, 235904},
+                                           Case{"inverted", Inverted, 1070016, 479776}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// x [2, 16, 8, 8] through convolutions with a ReLU behind each.
+Graph Plain() {
+  Net net;
+  int x = net.Input("x", {2, 16, 8, 8});
+  for (const char* layer : {"1", "2", "3"}) {
+    x = net.Relu(net.Convolution(x, 16, 3, 1, absl::StrCat("conv", layer)),
+                 absl::StrCat("relu", layer));
+  }
+  return std::move(net).Classes(x);
+}
+
+int64_t Count(const Graph& graph, const std::string& type) {
+  const std::vector<std::string> types = ComputingTypes(graph);
+  return std::count(types.begin(), types.end(), type);
+}
+
+// Nobody but the ReLU reads what the convolution makes: to keep that instead saves nothing.
+TEST(Recompute, AnActivationIsKeptWhereItsInputWouldHaveToBe) {
+  const Graph kept = Step(Plain(), "none").step, again = Step(Plain(), "cheap").step;
+  EXPECT_EQ(Count(again, "Elemwise"), Count(kept, "Elemwise"));
+  EXPECT_EQ(Count(again, "ConvolutionForward"), 3);
+}
+
+TEST(Recompute, NodesAreMadeAgainThatAreAskedFor) {
+  cpu::RegisterDevice();
+  std::string spec = "cheap";
+  const Graph step = Step(Plain(), "none").step;
+  for (const OperatorNode& node : step.nodes()) {
+    if (node.name == "conv2" || node.name == "relu2") absl::StrAppend(&spec, ",", node.id);
+  }
+  EXPECT_EQ(Count(Step(Plain(), spec.c_str()).step, "ConvolutionForward"), 4);
+  const Trained kept = Train(Plain(), "none", 2), again = Train(Plain(), spec.c_str(), 2);
+  for (size_t i = 0; i < kept.losses.size(); ++i) {
+    EXPECT_NEAR(again.losses[i], kept.losses[i], 1e-6);
+  }
+}
+
+TEST(Recompute, SaysWhatItCannotMakeAgain) {
+  for (const char* text : {"", "cheap,", "cheap,-3", "all", "cheap;3"}) {
+    EXPECT_EQ(ParseRecompute(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+  for (const char* text : {"none", "cheap", "17", "cheap,17,33"}) {
+    EXPECT_EQ(Value(ParseRecompute(text)).ToString(), text);
+  }
+  TrainingOptions options;
+  for (const int id : {0, 123456}) {  // the images, and nothing
+    options.recompute.nodes = {id};
+    EXPECT_THAT(MakeTrainingGraph(Plain(), options).status().message(),
+                HasSubstr(absl::StrCat("recompute: ", id, " is no node")));
+  }
+}
+
+TEST(Recompute, AnUpdateComesWithItsGradient) {
+  const Graph step = Step(Plain(), "cheap").step;
+  ASSERT_TRUE(CheckStateUse(step).ok());
+  const StateUse use = FindStateUse(step);
+  size_t updates = 0;
+  for (size_t n = 0; n < step.nodes().size(); ++n) updates += use.updates[n];
+  EXPECT_EQ(updates, 4u);
+  const std::vector<std::string> types = ComputingTypes(step);
+  // The first update is that of the last layer, and the gradients of others follow.
+  const auto update = std::find(types.begin(), types.end(), "SgdUpdate");
+  EXPECT_EQ(std::count(update, types.end(), "ConvolutionBackwardFilter"), 3);
+}
+
+}  // namespace
+}  // namespace ashlar::testing

@@ -1,0 +1,93 @@
+#include "training/recompute.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "graph/passes/pass.h"
+#include "graph/recompute.h"
+#include "graph/status.h"
+#include "opr/batch_norm_training.h"
+#include "runtime/schedule/scheduler.h"
+
+namespace ashlar {
+namespace {
+
+// How many nodes on a cheap copy is kept for another reader; which is best depends on where the
+// peak is.
+constexpr int kReaches[] = {0, 4, 1 << 20};
+
+absl::Status Select(const Graph& graph, int loss, absl::Span<const int> nodes, MadeAgain& again) {
+  const std::vector<bool> towards = NodesTowards(graph, loss);
+  for (const int id : nodes) {
+    const auto node = std::find_if(graph.nodes().begin(), graph.nodes().end(),
+                                   [&](const OperatorNode& n) { return n.id == id; });
+    const auto index = static_cast<size_t>(node - graph.nodes().begin());
+    if (node == graph.nodes().end() || !towards[index] || !CanMakeAgain(graph, node->outputs[0])) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "recompute: ", id, " is no node on the way to the loss that can be made again"));
+    }
+    again[static_cast<size_t>(node->outputs[0])] = true;
+  }
+  return absl::OkStatus();
+}
+
+int64_t PeakAsGiven(const Graph& graph) {
+  const StorageModel model = BuildStorageModel(graph, {});
+  return ScheduleAsGiven(graph, model, std::vector<int64_t>(graph.nodes().size(), 0)).peak_bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> NormsInHalves(const Graph& step) {
+  return Compose(step, [](const Operator& op) { return op.type() != BatchNormTraining::kType; });
+}
+
+std::string RecomputeSpec::ToString() const {
+  if (empty()) return "none";
+  std::vector<std::string> parts;
+  if (cheap) parts.push_back("cheap");
+  for (const int node : nodes) parts.push_back(absl::StrCat(node));
+  return absl::StrJoin(parts, ",");
+}
+
+absl::StatusOr<RecomputeSpec> ParseRecompute(absl::string_view text) {
+  RecomputeSpec spec;
+  if (text == "none") return spec;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    int node = 0;
+    if (part == "cheap") {
+      spec.cheap = true;
+    } else if (absl::SimpleAtoi(part, &node) && node >= 0) {
+      spec.nodes.push_back(node);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", text.substr(0, 200), "': expected none, cheap or a list of cheap and ids of nodes"));
+    }
+  }
+  return spec;
+}
+
+absl::StatusOr<Graph> RecomputeStep(const Graph& step, const RecomputeSpec& spec) {
+  if (spec.empty()) return step;
+  ASHLAR_ASSIGN_OR_RETURN(const Graph graph, NormsInHalves(step));
+  const int loss = graph.outputs()[0].var;
+  MadeAgain again(graph.vars().size(), false);
+  if (spec.cheap) again = CheapToMakeAgain(graph, loss);
+  ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.nodes, again));
+  Graph best;
+  int64_t least = -1;
+  for (const int reach : kReaches) {
+    ASHLAR_ASSIGN_OR_RETURN(Graph made, Recompute(graph, loss, again, reach));
+    const int64_t peak = PeakAsGiven(made);
+    if (least >= 0 && peak >= least) continue;
+    least = peak;
+    best = std::move(made);
+  }
+  return best;
+}
+
+}  // namespace ashlar
