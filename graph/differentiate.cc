@@ -19,7 +19,9 @@ class Differentiation {
   Differentiation(GraphBuilder& builder, const OperatorTable& operators)
       : builder_(builder), operators_(operators) {}
 
-  absl::StatusOr<std::vector<std::optional<int>>> Run(int loss, absl::Span<const int> wrt);
+  // From `output`, by which the gradient is `seed`; 1 where there is none.
+  absl::StatusOr<std::vector<std::optional<int>>> Run(int output, std::optional<int> seed,
+                                                      absl::Span<const int> wrt);
 
  private:
   class Context;
@@ -174,33 +176,43 @@ absl::Status Differentiation::Walk(int first, int last) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::optional<int>>> Differentiation::Run(int loss,
+absl::StatusOr<std::vector<std::optional<int>>> Differentiation::Run(int output,
+                                                                     std::optional<int> seed,
                                                                      absl::Span<const int> wrt) {
   const auto vars = static_cast<int>(graph().vars().size());
   const auto nodes = static_cast<int>(graph().nodes().size());
-  if (loss < 0 || loss >= vars || !IsFloat(type(loss).dtype) ||
-      type(loss).shape.num_elements() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the loss is ", loss < 0 || loss >= vars ? "no var" : type(loss).ToString(),
-                     ", expected one element of floats"));
+  const auto floats = [&](int var) { return var >= 0 && var < vars && IsFloat(type(var).dtype); };
+  const auto text = [&](int var) {
+    return var < 0 || var >= vars ? std::string("no var") : type(var).ToString();
+  };
+  if (!floats(output) || (!seed && type(output).shape.num_elements() != 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("the ", seed ? "output" : "loss", " is ",
+                                                   text(output), ", expected ",
+                                                   seed ? "a var" : "one element", " of floats"));
+  }
+  if (seed && (!floats(*seed) || type(*seed) != type(output))) {
+    return absl::InvalidArgumentError(absl::StrCat("the gradient by the output is ", text(*seed),
+                                                   ", expected ", type(output).ToString()));
   }
   wanted_.assign(static_cast<size_t>(vars), false);
   for (const int var : wrt) {
-    if (var < 0 || var >= vars || !IsFloat(type(var).dtype)) {
+    if (!floats(var)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("a gradient by ", var < 0 || var >= vars ? "no var" : type(var).ToString(),
-                       ", expected a var of floats"));
+          absl::StrCat("a gradient by ", text(var), ", expected a var of floats"));
     }
     wanted_[static_cast<size_t>(var)] = true;
   }
   MarkDependents(0, nodes);
-  if (Wanted(loss)) {
-    HostTensor one = HostTensor::Zeros(type(loss).dtype, type(loss).shape);
-    one.Set(0, 1);
-    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> seed,
-                            builder_.Add(operators_.MakeConstant(std::move(one)), {}));
-    gradients_[loss] = seed[0];
-    ASHLAR_RETURN_IF_ERROR(Walk(0, graph().var(loss).producer + 1));
+  if (Wanted(output)) {
+    if (!seed) {
+      HostTensor one = HostTensor::Zeros(type(output).dtype, type(output).shape);
+      one.Set(0, 1);
+      ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                              builder_.Add(operators_.MakeConstant(std::move(one)), {}));
+      seed = made[0];
+    }
+    gradients_[output] = *seed;
+    ASHLAR_RETURN_IF_ERROR(Walk(0, graph().var(output).producer + 1));
   }
   if (!missing_.empty()) {
     return absl::UnimplementedError(
@@ -216,7 +228,14 @@ absl::StatusOr<std::vector<std::optional<int>>> Differentiation::Run(int loss,
 absl::StatusOr<std::vector<std::optional<int>>> Differentiate(GraphBuilder& builder, int loss,
                                                               absl::Span<const int> wrt,
                                                               const OperatorTable& operators) {
-  return Differentiation(builder, operators).Run(loss, wrt);
+  return Differentiation(builder, operators).Run(loss, std::nullopt, wrt);
+}
+
+absl::StatusOr<std::vector<std::optional<int>>> BackPropagate(GraphBuilder& builder, int output,
+                                                              int gradient,
+                                                              absl::Span<const int> wrt,
+                                                              const OperatorTable& operators) {
+  return Differentiation(builder, operators).Run(output, gradient, wrt);
 }
 
 }  // namespace ashlar

@@ -25,6 +25,13 @@ absl::StatusOr<std::vector<std::optional<int>>> Differentiate(GraphBuilder& buil
                                                               absl::Span<const int> wrt,
                                                               const OperatorTable& operators);
 
+// The same of the sum of the products of `output`, a var of floats, with `gradient`, one of its
+// type: the vector-Jacobian product.
+absl::StatusOr<std::vector<std::optional<int>>> BackPropagate(GraphBuilder& builder, int output,
+                                                              int gradient,
+                                                              absl::Span<const int> wrt,
+                                                              const OperatorTable& operators);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_GRAPH_DIFFERENTIATE_H_

@@ -40,6 +40,11 @@ constexpr CommandRow kCommands[] = {
      "  ashlar train resnet18.onnx --data photos/ --classes 12 --freeze '^(?!fc)' -o mine.ash\n"
      "  ashlar train net.ash --data d.npz --checkpoint c.ash --resume -o trained.ash",
      MakeTrainCommand},
+    {"probe", "Find the largest size that fits into a memory, by plans and by trying",
+     "  ashlar probe\n"
+     "  ashlar probe --op conv --train --memory-limit 256MiB --enforce rlimit\n"
+     "  ashlar probe resnet50.ash --train --memory-limit 2GiB",
+     MakeProbeCommand},
     {"compare", "Compare outputs with a file, the host reference, another plan or another model",
      "  ashlar compare resnet50.ash --ref prob.npz\n"
      "  ashlar compare resnet50.ash --passes-b none --inplace-b off\n"

@@ -32,8 +32,8 @@ absl::Status Device::Fill(void* device, uint8_t pattern, int64_t bytes) {
   return absl::OkStatus();
 }
 
-void RegisterDeviceType(CompNode::Type type, DeviceOpener opener) {
-  Openers()[type] = std::move(opener);
+DeviceOpener RegisterDeviceType(CompNode::Type type, DeviceOpener opener) {
+  return std::exchange(Openers()[type], std::move(opener));
 }
 
 absl::StatusOr<Device*> OpenDevice(const CompNode& comp_node) {

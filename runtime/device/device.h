@@ -117,7 +117,8 @@ class Device {
 
 // Backends register at program start; devices live for ever.
 using DeviceOpener = std::function<absl::StatusOr<Device*>(const CompNode&)>;
-void RegisterDeviceType(CompNode::Type type, DeviceOpener opener);
+// Returns what opened devices of this type until now; empty where nothing did.
+DeviceOpener RegisterDeviceType(CompNode::Type type, DeviceOpener opener);
 absl::StatusOr<Device*> OpenDevice(const CompNode& comp_node);
 
 }  // namespace ashlar

@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
+#include <limits>
 
 #include "graph/host_memory.h"
 #include "graph/status.h"
@@ -73,6 +76,33 @@ ResidentSet ReadResidentSet() {
 void ReturnFreedMemory() { malloc_trim(0); }
 
 void UseOneHeap() { mallopt(M_ARENA_MAX, 1); }
+
+void KeepFreedMemory() {
+  UseOneHeap();
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+}
+
+int64_t AddressesTaken() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  int64_t pages = 0;
+  const bool read = std::fscanf(file, "%" SCNd64, &pages) == 1;
+  std::fclose(file);
+  return read ? pages * sysconf(_SC_PAGESIZE) : 0;
+}
+
+absl::Status LimitFurtherAddresses(int64_t bytes) {
+  struct rlimit limit = {};
+  const int64_t taken = AddressesTaken();
+  if (taken == 0 || getrlimit(RLIMIT_AS, &limit) != 0) {
+    return absl::UnavailableError("the addresses of the process are not known");
+  }
+  limit.rlim_cur = static_cast<rlim_t>(taken + bytes);
+  if (setrlimit(RLIMIT_AS, &limit) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("RLIMIT_AS cannot be ", taken + bytes, " bytes: ", std::strerror(errno)));
+}
 
 void LetGoOfCode() {
   const auto drop = [](dl_phdr_info* object, size_t, void*) {

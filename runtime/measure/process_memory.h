@@ -25,6 +25,16 @@ void ReturnFreedMemory();
 // addresses, and all of what was freed can go back. For programs only.
 void UseOneHeap();
 
+// From here on what is freed stays the heap's, and no block is mapped by itself, so that the
+// process has as many addresses as it needed at most. For programs only.
+void KeepFreedMemory();
+
+// Bytes of addresses that the process has (VmSize); 0 where it cannot be read.
+int64_t AddressesTaken();
+
+// RLIMIT_AS: so many bytes of addresses more than the process has now. For children only.
+absl::Status LimitFurtherAddresses(int64_t bytes);
+
 // Pages of the program and its libraries leave the resident set; those that are still needed come
 // back, at a page fault for sixteen of them. What loading and planning executed is most of a small
 // process.

@@ -163,6 +163,21 @@ TEST_F(DifferentiateTest, RulesThatAreNotOnTheWayDoNotMatter) {
   EXPECT_FALSE(Differentiated(beside, {x}).ok());
 }
 
+TEST_F(DifferentiateTest, AGradientThatIsGivenIsPassedBack) {
+  const int x = Input({3}), g = Input({3});
+  const int y = Apply(F::kMul, {Apply(F::kMul, {x, x}), x});
+  const auto back = [&](int output, int gradient) {
+    return BackPropagate(builder_, output, gradient, {x}, Operators());
+  };
+  const std::vector<HostTensor> values =
+      Evaluated({*Value(back(y, g))[0]}, {Doubles({1, 2, -3}), Doubles({1, 0, 0.5})});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(values[0].At(i), (std::vector<double>{3, 0, 13.5})[i]) << i;
+  const int other = Input({2});
+  EXPECT_TRUE(FailsWith(back(y, other).status(),
+                        "the gradient by the output is Float64{2}, expected Float64{3}"));
+  EXPECT_TRUE(FailsWith(back(-1, g).status(), "the output is no var, expected a var of floats"));
+}
+
 TEST_F(DifferentiateTest, RefusesWhatHasNoGradient) {
   const int x = Input({2});
   const int loss = Total(x);
