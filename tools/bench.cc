@@ -20,6 +20,7 @@
 #include "tools/request.h"
 #include "tools/statistics.h"
 #include "tools/table.h"
+#include "tools/training_flags.h"
 #include "tools/version.h"
 
 namespace ashlar {
@@ -118,6 +119,7 @@ class BenchCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
+    AddTrainFlag(app, training_);
     AddParsed(app, "--warmup", warmup_, ParseCountOrDuration, "N|TIME",
               "runs or time before measuring (default 200ms)")
         ->group("Measurement");
@@ -147,13 +149,20 @@ class BenchCommand final : public Command {
     AddPlanFileFlag(app, planning_);
   }
 
-  absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
+  absl::Status CheckOptions() const override {
+    if (training_.train && pipeline_.in_flight > 1) {
+      return UsageError("--in-flight with --train: a step begins where the one before has ended");
+    }
+    return CheckTogether(execution_, planning_);
+  }
 
   absl::Status Run(Console& console) override {
     const Clock::time_point start = Clock::now();
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console));
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModelToTrain(model_, training_, console));
+    ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
+    if (training_.train) SetStepInputs(inputs);
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
                             RequestFor(model, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
@@ -303,23 +312,27 @@ class BenchCommand final : public Command {
   static void AddMemory(const Load& load, Table& table, Json& document) {
     const Pipeline& pipeline = load.pipeline();
     const int64_t arena = load.planned().plan.plan.arena;
-    const int64_t tensors = pipeline.device_bytes() - pipeline.arenas() * arena;
+    const int64_t state = load.planned().state.bytes;
+    const int64_t tensors = pipeline.device_bytes() - pipeline.arenas() * arena - state;
     table.AddRow({"in flight", absl::StrCat(pipeline.in_flight())});
     table.AddRow({pipeline.arenas() == 1 ? "arena" : absl::StrCat(pipeline.arenas(), " arenas"),
                   FormatBytes(pipeline.arenas() * arena)});
     table.AddRow({"weights", FormatBytes(load.planned().weights.bytes)});
+    if (state > 0) table.AddRow({"state", FormatBytes(state)});
     if (tensors > 0) table.AddRow({"inputs and outputs there", FormatBytes(tensors)});
     document["in_flight"] = pipeline.in_flight();
     document["memory"] = {{"arenas", pipeline.arenas()},
                           {"arena_bytes", arena},
                           {"weights_bytes", load.planned().weights.bytes},
                           {"device_tensor_bytes", tensors}};
+    if (state > 0) document["memory"]["state_bytes"] = state;
   }
 
   ModelFlags model_;
   InputFlags inputs_;
   ExecutionFlags execution_;
   PlanningFlags planning_;
+  TrainingFlags training_;
   PipelineOptions pipeline_{.in_flight = 1};
   CountOrDuration warmup_ = absl::Milliseconds(200);
   int64_t iterations_ = 10;

@@ -24,6 +24,7 @@
 #include "tools/parse.h"
 #include "tools/request.h"
 #include "tools/table.h"
+#include "tools/training_flags.h"
 
 namespace ashlar {
 namespace {
@@ -78,6 +79,7 @@ class ProfileCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
+    AddTrainFlag(app, training_);
     AddText(app, "--dump", dump_, "FILE.json", "graph, times and memory in MegEngine's JSON schema")
         ->group("Profile");
     AddText(app, "--trace", trace_, "FILE.json", "for chrome://tracing and Perfetto")
@@ -126,10 +128,12 @@ class ProfileCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     ASHLAR_ASSIGN_OR_RETURN(
-        Model model,
-        LoadModel(model_, console, dump_.empty() ? WeightsUse::kAsItRuns : WeightsUse::kAll));
+        Model model, LoadModelToTrain(model_, training_, console,
+                                      dump_.empty() ? WeightsUse::kAsItRuns : WeightsUse::kAll));
+    ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));
+    if (training_.train) SetStepInputs(inputs);
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
                             RequestFor(model, execution_, planning_, console));
     std::optional<Measurement> measured;
@@ -237,6 +241,7 @@ class ProfileCommand final : public Command {
   InputFlags inputs_;
   ExecutionFlags execution_;
   PlanningFlags planning_;
+  TrainingFlags training_;
   std::string dump_, trace_, static_memory_info_;
   std::string by_ = "node";
   SortBy sort_ = SortBy::kTime;

@@ -106,6 +106,24 @@ TEST_F(TrainCommandTest, TrainedModelsAreWrittenInBothFormats) {
   }
 }
 
+TEST_F(TrainCommandTest, ProfileAndBenchAreOfAStep) {
+  const ProcessResult profile = Ashlar("profile bn.ash --train --batch 8 --by op --json -q");
+  ASSERT_EQ(profile.exit_code, 0) << profile.err;
+  std::vector<std::string> types;
+  for (const nlohmann::json& row : profile.Json()["rows"]) types.push_back(row["type"]);
+  for (const char* type : {"ConvolutionBackwardFilter", "SgdUpdate"}) {
+    EXPECT_THAT(types, ::testing::Contains(type));
+  }
+  const ProcessResult bench =
+      Ashlar("bench bn.ash --train --batch 8 --optimizer adam --iterations 2 --warmup 0 --json -q");
+  ASSERT_EQ(bench.exit_code, 0) << bench.err;
+  EXPECT_EQ(bench.Json()["inputs"][0]["shape"][0], 8);
+  EXPECT_GT(bench.Json()["memory"]["state_bytes"], 0);
+  EXPECT_EQ(bench.Json()["memory"]["device_tensor_bytes"], 0);
+  ExpectEndings("bench bn.ash ", {{"--batch 8", 2, "--train"},
+                                  {"--train --in-flight 2", 2, "the one before has ended"}});
+}
+
 TEST_F(TrainCommandTest, EqualBitsWithEveryNumberOfThreads) {
   for (const char* optimizer : {"sgd --nesterov", "adam", "adamw --weight-decay 0.01"}) {
     std::vector<std::vector<std::string>> losses;
