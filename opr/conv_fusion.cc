@@ -93,6 +93,11 @@ std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
       InferConvolution(param, inputs[kSrc].type, inputs[kFilter].type);
   if (!geometry.ok()) return std::nullopt;
   const Shape output = geometry->output();
+  // Where products are to be summed as they are, nothing else joins the sum but a bias.
+  const bool exact = param.compute_mode == ComputeMode::kFloat32;
+  if (exact && tail->adds && !PerChannel(consumer.inputs[1 - consumer.via], output[1])) {
+    return std::nullopt;
+  }
   const std::optional<std::vector<Operand>> addends =
       tail->adds ? AddendsWith(inputs, output, consumer.inputs[1 - consumer.via], 1 - consumer.via)
                  : Addends(inputs, output[1]);
@@ -118,14 +123,15 @@ std::optional<Replacement> FoldAffine(const ConvBiasParam& param,
       inputs.size() > kZ || param.nonlineMode != ScalarFunction::kIdentity) {
     return std::nullopt;
   }
+  const bool scales = std::any_of(affine.scale.begin(), affine.scale.end(),
+                                  [](double scale) { return scale != 1; });
+  if (scales && param.compute_mode == ComputeMode::kFloat32) return std::nullopt;
   for (int64_t c = 0; c < channels; ++c) {
     (*bias)[c] = (*bias)[c] * affine.scale[c] + affine.shift[c];
   }
   Replacement result;
   result.op = std::make_shared<const ConvBiasForward>(param);
   result.operands = {FromProducer(kSrc), FromProducer(kFilter), BiasConstant(*bias)};
-  const bool scales = std::any_of(affine.scale.begin(), affine.scale.end(),
-                                  [](double scale) { return scale != 1; });
   if (scales) {
     // Scaled when they are packed: planning needs no copy of them.
     result.operands[kFilter] = ConstantOperand(

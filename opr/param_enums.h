@@ -4,7 +4,8 @@
 
 namespace ashlar {
 
-// The precision that 16-bit operands are summed in; of no effect for Float32.
+// The precision that 16-bit operands are summed in; of Float32 operands kFloat32: these very
+// products.
 enum class ComputeMode { kDefault, kFloat32 };
 inline constexpr const char* kComputeModeNames[] = {"DEFAULT", "FLOAT32"};
 

@@ -15,6 +15,7 @@
 #include "serialization/onnx/missing.h"
 #include "serialization/onnx/operator_sets.h"
 #include "serialization/onnx/order.h"
+#include "serialization/onnx/quantities.h"
 #include "serialization/onnx/shown.h"
 #include "serialization/onnx/tensors.h"
 
@@ -262,6 +263,7 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
   const OnnxImportFunction function =
       row.run == nullptr || (constant && row.fold != nullptr) ? row.fold : row.run;
   const OnnxVars vars = function(reading);
+  if (reading.ok() && domain.empty() && !vars.empty()) NoteQuantity(reading, function, vars[0]);
   const absl::Status status = reading.Finish();
   if (absl::IsUnimplemented(status)) {
     Miss(node, constant, std::string(status.message()), scope);

@@ -3,11 +3,13 @@
 #define ASHLAR_SERIALIZATION_ONNX_IMPORT_H_
 
 #include <deque>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 
@@ -17,6 +19,24 @@ namespace ashlar {
 // too. kNoOnnxVar stands for one that is left out.
 enum class OnnxVar : int {};
 inline constexpr OnnxVar kNoOnnxVar{-1};
+
+// A Float32 var that is integers times scales as well: what DequantizeLinear makes, and sums and
+// products of such vars until QuantizeLinear rounds them. Integers are Float32, too.
+struct OnnxQuantity {
+  enum class Kind {
+    kElements,  // integers * scale, rounded once
+    kSums,      // integers, which are rounded to Float32, * scale / count
+  };
+  Kind kind = Kind::kElements;
+  OnnxVar integers = kNoOnnxVar;  // of kElements: less the zero point
+  OnnxVar scale = kNoOnnxVar;     // of kElements: [] or [size of axis]; of kSums: broadcasts
+  int axis = -1;                  // of kElements: that of the scales; -1: there is one
+  double most = 0;                // of kElements: none of the integers is farther from zero
+  OnnxVar stored = kNoOnnxVar;    // of kElements: the integers in their own dtype, zero point 0
+  double count = 1;               // of kSums: a mean of so many
+  double least = -std::numeric_limits<double>::infinity();    // of kSums: the var is clamped
+  double greatest = std::numeric_limits<double>::infinity();  // to these
+};
 
 // Collects inputs, constants and operators. What depends on constants alone is evaluated at once,
 // by the operators' own references; what the outputs do not need never gets into the graph.
@@ -43,6 +63,12 @@ class OnnxImport {
   // where that is not known.
   int onnx_type(OnnxVar var) const { return at(var).onnx_type; }
   void SetOnnxType(OnnxVar var, int type) { at(var).onnx_type = type; }
+  // Null where the var is no more than its value.
+  const OnnxQuantity* quantity(OnnxVar var) const {
+    const auto found = quantities_.find(var);
+    return found != quantities_.end() ? &found->second : nullptr;
+  }
+  void SetQuantity(OnnxVar var, const OnnxQuantity& quantity) { quantities_[var] = quantity; }
   bool unknown(OnnxVar var) const { return at(var).origin == Origin::kUnknown; }
   bool foldable(OnnxVar var) const { return at(var).foldable; }
 
@@ -90,6 +116,7 @@ class OnnxImport {
 
   std::deque<VarInfo> vars_;  // references to types and constants stay
   std::vector<Op> ops_;       // producers first
+  absl::flat_hash_map<OnnxVar, OnnxQuantity> quantities_;
   std::string node_name_;
   const int64_t most_folded_bytes_, most_folded_operations_;
   int64_t folded_bytes_ = 0;

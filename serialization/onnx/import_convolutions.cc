@@ -39,6 +39,9 @@ OnnxVar Convolve(OnnxNode& node, OnnxVar x, OnnxVar weights, int64_t groups,
   const Shape shape = node.shape(weights);
   CheckGroups(node, groups, shape);
   if (!node.ok()) return kNoOnnxVar;
+  if constexpr (requires { param.compute_mode; }) {  // volumes have but one way
+    if (node.exact()) param.compute_mode = ComputeMode::kFloat32;
+  }
   if (groups > 1) {
     param.sparse = SparseMode::kGroup;
     Shape grouped = {groups, shape[0] / groups};

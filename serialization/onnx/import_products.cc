@@ -5,14 +5,18 @@
 namespace ashlar {
 namespace {
 
+ComputeMode ComputeModeOf(const OnnxNode& node) {
+  return node.exact() ? ComputeMode::kFloat32 : ComputeMode::kDefault;
+}
+
 // Operands of rank 1 are a row and a column, whose dimension goes away again.
 OnnxVar MatMulOf(OnnxNode& node, OnnxVar a, OnnxVar b, bool transpose_a, bool transpose_b) {
   if (node.rank(a) < 1 || node.rank(b) < 1) return node.Invalid("expected rank 1 or more");
   const bool row = node.rank(a) == 1, column = node.rank(b) == 1;
   if (row) a = node.Reshaped(a, {1, node.shape(a)[0]});
   if (column) b = node.Reshaped(b, {node.shape(b)[0], 1});
-  const OnnxVar product =
-      node.Add<MatrixMul>({transpose_a && !row, transpose_b && !column}, {a, b});
+  const OnnxVar product = node.Add<MatrixMul>(
+      {transpose_a && !row, transpose_b && !column, ComputeModeOf(node)}, {a, b});
   if (!row && !column) return product;
   Shape shape;
   const int rank = node.rank(product);
@@ -33,7 +37,8 @@ OnnxVars Gemm(OnnxNode& node) {
   const double alpha = node.Float("alpha", 1), beta = node.Float("beta", 1);
   const bool broadcast = node.version() >= 7 || node.Int("broadcast", 0) != 0;
   if (node.rank(a) != 2 || node.rank(b) != 2) return node.Invalid("expected matrices");
-  OnnxVar y = node.Product(node.Add<MatrixMul>({transpose_a, transpose_b}, {a, b}), alpha);
+  OnnxVar y = node.Product(
+      node.Add<MatrixMul>({transpose_a, transpose_b, ComputeModeOf(node)}, {a, b}), alpha);
   if (!node.has(2) || beta == 0) return y;
   const OnnxVar c = node.input(2);
   if (!node.ok()) return kNoOnnxVar;

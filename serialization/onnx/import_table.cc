@@ -8,12 +8,12 @@ namespace ashlar {
 namespace {
 
 constexpr absl::Span<const OnnxRow> (*kFamilies[])() = {
-    OnnxActivationRows,    OnnxArithmeticRows,  OnnxAttentionRows, OnnxConstantRows,
-    OnnxContribRows,       OnnxConvolutionRows, OnnxIndexRows,     OnnxLogicRows,
-    OnnxLossRows,          OnnxEinsumRows,      OnnxRotaryRows,    OnnxSequenceRows,
-    OnnxNormalisationRows, OnnxOrderRows,       OnnxPaddingRows,   OnnxPoolingRows,
-    OnnxProductRows,       OnnxRecurrentRows,   OnnxReductionRows, OnnxResizeRows,
-    OnnxSamplingRows,      OnnxShapeRows,       OnnxBlockRows,
+    OnnxActivationRows,    OnnxArithmeticRows,   OnnxAttentionRows, OnnxConstantRows,
+    OnnxContribRows,       OnnxConvolutionRows,  OnnxIndexRows,     OnnxLogicRows,
+    OnnxLossRows,          OnnxEinsumRows,       OnnxRotaryRows,    OnnxSequenceRows,
+    OnnxNormalisationRows, OnnxOrderRows,        OnnxPaddingRows,   OnnxPoolingRows,
+    OnnxProductRows,       OnnxQuantizationRows, OnnxRecurrentRows, OnnxReductionRows,
+    OnnxResizeRows,        OnnxSamplingRows,     OnnxShapeRows,     OnnxBlockRows,
 };
 
 // A function of opr/scalar_functions.h whose parameters are the attributes.

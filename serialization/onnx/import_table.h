@@ -75,6 +75,7 @@ absl::Span<const OnnxRow> OnnxOrderRows();
 absl::Span<const OnnxRow> OnnxPaddingRows();
 absl::Span<const OnnxRow> OnnxPoolingRows();
 absl::Span<const OnnxRow> OnnxProductRows();
+absl::Span<const OnnxRow> OnnxQuantizationRows();
 absl::Span<const OnnxRow> OnnxRecurrentRows();
 absl::Span<const OnnxRow> OnnxReductionRows();
 absl::Span<const OnnxRow> OnnxResizeRows();

@@ -40,6 +40,11 @@ class OnnxNode {
         import_(import),
         external_(external) {}
 
+  // The same node with other inputs and output 0 alone. Sums of its products stay sums of these
+  // Float32 products: no pass and no kernel changes them.
+  OnnxNode Exactly(std::vector<OnnxVar> inputs) const { return OnnxNode(*this, std::move(inputs)); }
+  bool exact() const { return exact_; }
+
   const std::string& type() const { return proto_.op_type(); }
   int64_t version() const { return version_; }  // of the operator set that the model imports
 
@@ -123,7 +128,21 @@ class OnnxNode {
   // The first error, or that of an attribute that nobody asked for.
   absl::Status Finish() const;
 
+  const OnnxQuantity* quantity(OnnxVar var) const { return import_.quantity(var); }
+  void SetQuantity(OnnxVar var, const OnnxQuantity& quantity) {
+    if (ok()) import_.SetQuantity(var, quantity);
+  }
+
  private:
+  OnnxNode(const OnnxNode& other, std::vector<OnnxVar> inputs)
+      : proto_(other.proto_),
+        version_(other.version_),
+        inputs_(std::move(inputs)),
+        outputs_{true},
+        import_(other.import_),
+        external_(other.external_),
+        exact_(true) {}
+
   const onnx::AttributeProto* Find(absl::string_view name) const;
   // The attribute, if it is there and of this type.
   const onnx::AttributeProto* Read(absl::string_view name,
@@ -135,6 +154,7 @@ class OnnxNode {
   const std::vector<bool> outputs_;
   OnnxImport& import_;
   ExternalData& external_;
+  const bool exact_ = false;
   absl::flat_hash_set<std::string> asked_for_;
   absl::Status status_;
 };

@@ -62,7 +62,8 @@ absl::StatusOr<KernelList> ConvolutionKernels(const Op& op, const KernelRequest&
   KernelList kernels;
   if (PanelConvolutionFits(problem)) {
     AddPanelConvolutions(problem, kernels);
-    if (!request.policy.exact && !request.policy.least_memory) {
+    const bool exact = request.policy.exact || problem.param.compute_mode == ComputeMode::kFloat32;
+    if (!exact && !request.policy.least_memory) {
       constexpr double kAny = std::numeric_limits<double>::infinity();
       AddWinogradConvolutions(problem, request.policy.packed_before ? kAny : kWorthwhile, kernels);
     }

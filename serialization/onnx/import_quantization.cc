@@ -1,0 +1,248 @@
+// Quantised operators of ONNX, by operators in Float32: integers, which are exact there, are
+// multiplied and summed as floats and rounded as the standard says, half to even.
+#include "opr/reduce.h"
+#include "serialization/onnx/import_table.h"
+#include "serialization/onnx/quantities.h"
+#include "serialization/onnx/tensors.h"
+
+namespace ashlar {
+namespace {
+
+using F = ScalarFunction;
+
+bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUint8; }
+
+// The axis of scales and zero points that are a vector. That of others does not matter.
+int QuantizedAxis(OnnxNode& node, int scale, const Shape& shape) {
+  const int64_t axis = node.Int("axis", 1);
+  if (!node.ok() || node.shape(node.input(scale)).num_elements() == 1) return 0;
+  return node.Axis(axis, shape.rank());
+}
+
+OnnxVars DequantizeLinear(OnnxNode& node) {
+  node.Ignore({"output_dtype"});  // a float, which is computed as Float32
+  const OnnxVar x = node.input(0);
+  const Shape shape = node.shape(x);
+  const int axis = QuantizedAxis(node, 1, shape);
+  const OnnxQuantization quantization =
+      QuantizationOf(node, 1, 2, shape, axis, node.Int("block_size", 0));
+  if (!node.ok()) return kNoOnnxVar;
+  if (!IsByte(node.dtype(x)) && node.dtype(x) != DType::kInt32) {
+    return node.Invalid(absl::StrCat("of ", Name(node.dtype(x))));
+  }
+  if (quantization.zero != kNoOnnxVar && node.dtype(quantization.zero) != node.dtype(x)) {
+    return node.Invalid(absl::StrCat("the zero point is ", Name(node.dtype(quantization.zero)),
+                                     ", the tensor ", Name(node.dtype(x))));
+  }
+  const OnnxIntegers integers = Centred(node, x, quantization);
+  const OnnxVar y =
+      node.Product(integers.var, Spread(node, quantization, quantization.scale, shape));
+  if (!node.ok()) return kNoOnnxVar;
+  const int rank = node.rank(quantization.scale);
+  if (quantization.block_size == 0 && rank <= 1) {
+    OnnxQuantity quantity;
+    const bool one = node.shape(quantization.scale).num_elements() == 1;
+    quantity.integers = integers.var;
+    quantity.scale = one ? node.Reshaped(quantization.scale, {}) : quantization.scale;
+    quantity.axis = one ? -1 : axis;
+    quantity.most = integers.most;
+    const HostTensor* const zero = node.constant(quantization.zero);
+    bool centred = quantization.zero == kNoOnnxVar || zero != nullptr;
+    for (int64_t i = 0; zero != nullptr && i < zero->num_elements(); ++i) {
+      centred = centred && zero->At(i) == 0;
+    }
+    if (centred) quantity.stored = x;
+    node.SetQuantity(y, quantity);
+  }
+  return y;
+}
+
+OnnxVars QuantizeLinear(OnnxNode& node) {
+  node.Ignore({"saturate", "precision"});  // of 8-bit floats; of the quotient
+  const OnnxVar x = node.input(0);
+  const Shape shape = node.shape(x);
+  const int axis = QuantizedAxis(node, 1, shape);
+  const OnnxQuantization quantization =
+      QuantizationOf(node, 1, 2, shape, axis, node.Int("block_size", 0));
+  const int given = static_cast<int>(node.Int("output_dtype", onnx::TensorProto::UNDEFINED));
+  if (!node.ok()) return kNoOnnxVar;
+  OnnxQuantized to;
+  if (quantization.zero != kNoOnnxVar) {
+    to.dtype = node.dtype(quantization.zero);
+  } else if (given != onnx::TensorProto::UNDEFINED) {
+    const absl::StatusOr<DType> dtype = ComputedAs(given);
+    if (!dtype.ok()) return node.Fail(dtype.status());
+    to.dtype = *dtype;
+  }
+  if (!IsByte(to.dtype)) return node.Unsupported(absl::StrCat("to ", Name(to.dtype)));
+  to.scale = Spread(node, quantization, quantization.scale, shape);
+  to.zero = Spread(node, quantization, quantization.zero, shape);
+  const OnnxQuantity* const noted = node.ok() ? node.quantity(x) : nullptr;
+  if (noted != nullptr && noted->kind == OnnxQuantity::Kind::kSums) {
+    return Requantized(node, *noted, to);
+  }
+  return Quantized(node, node.Converted(x, DType::kFloat32), to);
+}
+
+// The range of all elements and zero, in 255 steps.
+OnnxVars DynamicQuantizeLinear(OnnxNode& node) {
+  const OnnxVar x = node.input(0);
+  if (!node.ok()) return kNoOnnxVar;
+  const OnnxVar row = node.Reshaped(x, {node.shape(x).num_elements()});
+  const auto extreme = [&](ReduceMode mode) {
+    return node.Reshaped(node.Add<Reduce>({mode, 0}, {row}), {});
+  };
+  const OnnxVar low = node.Least(extreme(ReduceMode::kMin), 0);
+  const OnnxVar range = node.Difference(node.Greatest(extreme(ReduceMode::kMax), 0), low);
+  const OnnxVar nothing = node.Scalar(0, DType::kFloat32), one = node.Scalar(1, DType::kFloat32);
+  const OnnxVar steps = node.Quotient(range, node.Scalar(255, DType::kFloat32));
+  OnnxQuantized to;
+  to.scale = node.Function(F::kSelect, {node.Function(F::kEqual, {range, nothing}), one, steps});
+  to.zero = Quantized(node, node.Difference(nothing, low), to);
+  return {Quantized(node, x, to), to.scale, to.zero};
+}
+
+// The operands of a linear operator: inputs, and those that say how they are quantised.
+struct Operand {
+  int input, scale, zero;
+};
+
+struct Linear {
+  const char* type;  // as one of floats
+  Operand x, weights;
+  int x_axis, weights_axis;  // of scales and zero points
+  int result_axis;           // of the weights' channels
+  int64_t terms;
+};
+
+Linear ConvolutionOf(OnnxNode& node, Operand x, Operand weights) {
+  const Shape& shape = node.shape(node.input(weights.input));
+  if (node.ok() && shape.rank() < 3) node.Invalid(absl::StrCat("weights are ", shape.ToString()));
+  if (!node.ok()) return {};
+  return {"Conv", x, weights, 0, 0, 1, shape.num_elements() / std::max<int64_t>(shape[0], 1)};
+}
+
+Linear ProductOf(OnnxNode& node, Operand a, Operand b) {
+  const Shape &left = node.shape(node.input(a.input)), &right = node.shape(node.input(b.input));
+  if (!node.ok()) return {};
+  const int rank = std::max(left.rank(), right.rank());
+  if (left.rank() < 2 || right.rank() < 2) {
+    node.Unsupported("of vectors");
+    return {};
+  }
+  return {"MatMul", a, b, left.rank() - 2, right.rank() - 1, rank - 1, right[right.rank() - 2]};
+}
+
+// Scales of both operands, so that their product broadcasts to the result.
+OnnxVar ScalesOf(OnnxNode& node, const Linear& linear, const OnnxQuantization& x,
+                 const OnnxQuantization& weights, int rank) {
+  const OnnxVar along_x = Spread(node, x, x.scale, node.shape(node.input(linear.x.input)));
+  const OnnxVar along_weights = node.rank(weights.scale) <= 1
+                                    ? OnnxAlongAxis(node, weights.scale, linear.result_axis, rank)
+                                    : weights.scale;
+  return node.Product(along_x, along_weights);
+}
+
+// Sums of the operands' products, and their scale unless the operator has none.
+struct Sums {
+  OnnxIntegerSums integers;
+  OnnxVar scale = kNoOnnxVar;
+};
+
+Sums SumsOf(OnnxNode& node, const Linear& linear, int bias) {
+  if (!node.ok()) return {};
+  const OnnxVar x = node.input(linear.x.input), weights = node.input(linear.weights.input);
+  const bool product = absl::string_view(linear.type) == "MatMul";
+  const auto quantization = [&](const Operand& operand, OnnxVar var, int axis) {
+    if (!IsByte(node.dtype(var))) node.Invalid(absl::StrCat("of ", Name(node.dtype(var))));
+    return QuantizationOf(node, operand.scale, operand.zero, node.shape(var), axis, 0, product);
+  };
+  const OnnxQuantization of_x = quantization(linear.x, x, linear.x_axis);
+  const OnnxQuantization of_weights = quantization(linear.weights, weights, linear.weights_axis);
+  const HostTensor* addend = nullptr;
+  if (bias >= 0 && node.has(bias)) {
+    addend = &node.Known(bias, "the bias");
+    if (node.ok() && (addend->dtype() != DType::kInt32 ||
+                      addend->num_elements() != node.shape(weights)[linear.weights_axis])) {
+      node.Invalid(absl::StrCat("the bias is ", Name(addend->dtype()), addend->shape().ToString()));
+    }
+  }
+  if (!node.ok()) return {};
+  const auto compute = [&](OnnxVar a, OnnxVar b) { return LinearAs(node, linear.type, a, b); };
+  const std::optional<OnnxIntegerSums> sums =
+      SumsOfIntegers(node, compute, Centred(node, x, of_x), Centred(node, weights, of_weights),
+                     linear.weights_axis, linear.terms, addend, linear.result_axis);
+  if (!sums) {
+    node.Unsupported(absl::StrCat("sums of ", linear.terms, " products, which may be inexact"));
+    return {};
+  }
+  if (!node.ok() || linear.x.scale < 0) return {*sums};
+  return {*sums, ScalesOf(node, linear, of_x, of_weights, node.rank(sums->low))};
+}
+
+// `y`: the inputs that say how the result is quantised.
+OnnxVar QuantizedSums(OnnxNode& node, const Sums& sums, Operand y) {
+  if (!node.ok()) return kNoOnnxVar;
+  const Shape& shape = node.shape(sums.integers.low);
+  const OnnxQuantization quantization =
+      QuantizationOf(node, y.scale, y.zero, shape, std::max(shape.rank() - 2, 0), 0, true);
+  OnnxQuantized to;
+  to.scale = Spread(node, quantization, quantization.scale, shape);
+  to.zero = Spread(node, quantization, quantization.zero, shape);
+  if (!node.ok()) return kNoOnnxVar;
+  to.dtype = node.dtype(quantization.zero);
+  if (!IsByte(to.dtype)) return node.Unsupported(absl::StrCat("to ", Name(to.dtype)));
+  OnnxQuantity quantity;
+  quantity.kind = OnnxQuantity::Kind::kSums;
+  quantity.integers = sums.integers.Rounded(node);
+  quantity.scale = sums.scale;
+  return Requantized(node, quantity, to);
+}
+
+void IgnoreWindows(OnnxNode& node) {  // the convolution of floats reads them
+  node.Ignore({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});
+}
+
+OnnxVars QLinearConv(OnnxNode& node) {
+  IgnoreWindows(node);
+  return QuantizedSums(node, SumsOf(node, ConvolutionOf(node, {0, 1, 2}, {3, 4, 5}), 8),
+                       {-1, 6, 7});
+}
+
+OnnxVars QLinearMatMul(OnnxNode& node) {
+  return QuantizedSums(node, SumsOf(node, ProductOf(node, {0, 1, 2}, {3, 4, 5}), -1), {-1, 6, 7});
+}
+
+OnnxVars ConvInteger(OnnxNode& node) {
+  IgnoreWindows(node);
+  const Sums sums = SumsOf(node, ConvolutionOf(node, {0, -1, 2}, {1, -1, 3}), -1);
+  return node.ok() ? sums.integers.AsInt32(node) : kNoOnnxVar;
+}
+
+OnnxVars MatMulInteger(OnnxNode& node) {
+  const Sums sums = SumsOf(node, ProductOf(node, {0, -1, 2}, {1, -1, 3}), -1);
+  return node.ok() ? sums.integers.AsInt32(node) : kNoOnnxVar;
+}
+
+constexpr char kBytes[] = "of 8 bits";
+constexpr char kSummed[] = "of 8 bits, sums below 2^24 by parts";
+
+constexpr OnnxRow kQuantizationRows[] = {
+    OnnxRow("ConvInteger", 2, 4, ConvInteger).Limits(kSummed),
+    OnnxRow("DequantizeLinear", 2, 3, DequantizeLinear).Limits("of 8 and 32 bits"),
+    OnnxRow("DequantizeLinear", 2, 3, DequantizeLinear)
+        .In(kMicrosoftDomain)
+        .Limits("of 8 and 32 bits"),
+    OnnxRow("DynamicQuantizeLinear", 1, 1, DynamicQuantizeLinear),
+    OnnxRow("MatMulInteger", 2, 4, MatMulInteger).Limits(kSummed),
+    OnnxRow("QLinearConv", 8, 9, QLinearConv).Limits(kSummed),
+    OnnxRow("QLinearMatMul", 8, 8, QLinearMatMul).Limits(kSummed),
+    OnnxRow("QuantizeLinear", 2, 3, QuantizeLinear).Limits(kBytes),
+    OnnxRow("QuantizeLinear", 2, 3, QuantizeLinear).In(kMicrosoftDomain).Limits(kBytes),
+};
+
+}  // namespace
+
+absl::Span<const OnnxRow> OnnxQuantizationRows() { return kQuantizationRows; }
+
+}  // namespace ashlar

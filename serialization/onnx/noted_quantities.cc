@@ -1,0 +1,220 @@
+// What becomes of integers between DequantizeLinear and QuantizeLinear, operator by operator.
+#include <algorithm>
+#include <cmath>
+
+#include "opr/reduce.h"
+#include "serialization/onnx/import_axes.h"
+#include "serialization/onnx/quantities.h"
+
+namespace ashlar {
+namespace {
+
+using Kind = OnnxQuantity::Kind;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kExactIntegers = 1 << 24;  // of Float32
+
+// A node that is tried: its errors are no errors of the model.
+struct Trial {
+  OnnxNode& node;
+  OnnxImportFunction run;
+  OnnxVar result;
+
+  const OnnxQuantity* of(int i, Kind kind) const {
+    const OnnxQuantity* quantity = node.has(i) ? node.quantity(node.input(i)) : nullptr;
+    return quantity != nullptr && quantity->kind == kind ? quantity : nullptr;
+  }
+};
+
+// Where weights of a linear operator have their channels, and its result has them.
+struct Channels {
+  int weights, result;
+  int64_t terms;  // products in a sum
+};
+
+bool IsClose(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
+
+// The integers of a bias whose scales are those of the sums; null where it is another one.
+const HostTensor* IntegersOfBias(const Trial& trial, const OnnxQuantity& bias, OnnxVar scale,
+                                 int64_t channels) {
+  const HostTensor* const integers = trial.node.constant(bias.stored);
+  const HostTensor* const own = trial.node.constant(bias.scale);
+  const HostTensor* const sums = trial.node.constant(scale);
+  if (integers == nullptr || own == nullptr || sums == nullptr ||
+      integers->dtype() != DType::kInt32 || integers->num_elements() != channels) {
+    return nullptr;
+  }
+  const int64_t count = own->num_elements(), sums_count = sums->num_elements();
+  for (int64_t c = 0; c < channels; ++c) {
+    if (count != 1 && count != channels) return nullptr;
+    if (!IsClose(own->At(c % count), sums->At(c % sums_count))) return nullptr;
+  }
+  return integers;
+}
+
+void NoteLinear(const Trial& trial, const Channels& channels) {
+  OnnxNode& node = trial.node;
+  const OnnxQuantity* const x = trial.of(0, Kind::kElements);
+  const OnnxQuantity* const w = trial.of(1, Kind::kElements);
+  if (x == nullptr || w == nullptr || x->axis >= 0) return;
+  if (w->axis >= 0 && w->axis != channels.weights) return;
+  const int64_t count = node.shape(w->integers)[channels.weights];
+  const OnnxVar scale = node.Product(x->scale, w->scale);
+  const HostTensor* bias = nullptr;
+  if (node.has(2)) {
+    const OnnxQuantity* const noted = trial.of(2, Kind::kElements);
+    if (noted != nullptr) bias = IntegersOfBias(trial, *noted, scale, count);
+    if (bias == nullptr) return;
+  }
+  const auto linear = [&](OnnxVar a, OnnxVar b) {
+    OnnxNode other = node.Exactly({a, b});
+    const OnnxVars result = trial.run(other);
+    return other.ok() ? result[0] : node.Fail(other.Finish());
+  };
+  const std::optional<OnnxIntegerSums> sums =
+      SumsOfIntegers(node, linear, {x->integers, x->most}, {w->integers, w->most}, channels.weights,
+                     channels.terms, bias, channels.result);
+  if (!sums) return;
+  OnnxQuantity quantity;
+  quantity.kind = Kind::kSums;
+  quantity.integers = sums->Rounded(node);
+  quantity.scale = OnnxAlongAxis(node, scale, channels.result, node.rank(trial.result));
+  node.SetQuantity(trial.result, quantity);
+}
+
+void NoteConv(const Trial& trial) {
+  const Shape& weights = trial.node.shape(trial.node.input(1));
+  NoteLinear(trial, {0, 1, weights.num_elements() / std::max<int64_t>(weights[0], 1)});
+}
+
+void NoteGemm(const Trial& trial) {
+  OnnxNode& node = trial.node;
+  const bool scaled = node.Float("alpha", 1) != 1 || (node.has(2) && node.Float("beta", 1) != 1);
+  const int channels = node.Int("transB", 0) != 0 ? 0 : 1;
+  const Shape& weights = node.shape(node.input(1));
+  if (!scaled && weights.rank() == 2) NoteLinear(trial, {channels, 1, weights[1 - channels]});
+}
+
+void NoteMatMul(const Trial& trial) {
+  OnnxNode& node = trial.node;
+  const Shape& weights = node.shape(node.input(1));
+  const int rank = weights.rank();
+  if (rank < 2 || node.rank(node.input(0)) < 2) return;
+  NoteLinear(trial, {rank - 1, node.rank(trial.result) - 1, weights[rank - 2]});
+}
+
+// Clamps keep sums.
+void NoteClamped(const Trial& trial, double low, double high) {
+  const OnnxQuantity* const x = trial.of(0, Kind::kSums);
+  if (x == nullptr || !(low <= high)) return;
+  OnnxQuantity quantity = *x;
+  quantity.least = std::clamp(x->least, low, high);
+  quantity.greatest = std::clamp(x->greatest, low, high);
+  trial.node.SetQuantity(trial.result, quantity);
+}
+
+void NoteRelu(const Trial& trial) { NoteClamped(trial, 0, kInfinity); }
+
+void NoteClip(const Trial& trial) {
+  OnnxNode& node = trial.node;
+  if (node.version() < 11) {
+    NoteClamped(trial, node.Float("min", -kInfinity), node.Float("max", kInfinity));
+    return;
+  }
+  const double low = node.has(1) ? node.KnownNumber(1, "min") : -kInfinity;
+  const double high = node.has(2) ? node.KnownNumber(2, "max") : kInfinity;
+  if (node.ok()) NoteClamped(trial, low, high);
+}
+
+// A mean is the sum of the integers, which is exact, and divides the scale.
+void NoteMean(const Trial& trial, const std::vector<int64_t>& axes) {
+  OnnxNode& node = trial.node;
+  const OnnxQuantity* const x = trial.of(0, Kind::kElements);
+  if (x == nullptr || x->axis >= 0) return;
+  Shape kept = node.shape(x->integers);
+  double count = 1;
+  for (const int64_t given : axes) {
+    const int axis = node.Axis(given, kept.rank());
+    if (!node.ok()) return;
+    count *= static_cast<double>(kept[axis]);
+    kept[axis] = 1;
+  }
+  if (count * x->most >= kExactIntegers) return;
+  OnnxQuantity quantity;
+  quantity.kind = Kind::kSums;
+  quantity.integers =
+      node.Add<Reduce>({ReduceMode::kSum}, {x->integers, node.IntVector(kept.dims())});
+  quantity.integers = node.Reshaped(quantity.integers, node.shape(trial.result));
+  quantity.scale = x->scale;
+  quantity.count = count;
+  node.SetQuantity(trial.result, quantity);
+}
+
+void NoteGlobalAveragePool(const Trial& trial) {
+  std::vector<int64_t> axes;
+  for (int axis = 2; axis < trial.node.rank(trial.node.input(0)); ++axis) axes.push_back(axis);
+  NoteMean(trial, axes);
+}
+
+void NoteReduceMean(const Trial& trial) {
+  OnnxNode& node = trial.node;
+  std::vector<int64_t> axes = node.Ints("axes");
+  if (node.has(1)) axes = node.KnownInts(1, "axes");
+  if (axes.empty() && node.Int("noop_with_empty_axes", 0) != 0) return;
+  if (axes.empty()) axes = AllAxes(node.rank(node.input(0)));
+  if (node.ok()) NoteMean(trial, axes);
+}
+
+// What only moves elements moves their integers.
+void NoteMoved(const Trial& trial) {
+  OnnxNode& node = trial.node;
+  const OnnxQuantity* const x = trial.of(0, Kind::kElements);
+  if (x == nullptr) return;
+  OnnxQuantity quantity = *x;
+  if (x->axis >= 0) {
+    const std::vector<int64_t> pattern = node.Ints("perm");
+    const auto moved = std::find(pattern.begin(), pattern.end(), x->axis);
+    if (moved == pattern.end()) return;
+    quantity.axis = static_cast<int>(moved - pattern.begin());
+  }
+  std::vector<OnnxVar> inputs = node.inputs();
+  inputs[0] = x->integers;
+  OnnxNode other = node.Exactly(std::move(inputs));
+  quantity.integers = trial.run(other)[0];
+  quantity.stored = kNoOnnxVar;
+  if (other.ok()) node.SetQuantity(trial.result, quantity);
+}
+
+struct NoteRow {
+  const char* type;
+  void (*note)(const Trial& trial);
+};
+
+constexpr NoteRow kNoteRows[] = {
+    {"Clip", NoteClip},
+    {"Conv", NoteConv},
+    {"Flatten", NoteMoved},
+    {"Gemm", NoteGemm},
+    {"GlobalAveragePool", NoteGlobalAveragePool},
+    {"MatMul", NoteMatMul},
+    {"ReduceMean", NoteReduceMean},
+    {"Relu", NoteRelu},
+    {"Reshape", NoteMoved},
+    {"Transpose", NoteMoved},
+};
+
+}  // namespace
+
+void NoteQuantity(const OnnxNode& node, OnnxImportFunction run, OnnxVar result) {
+  if (node.inputs().empty() || node.inputs()[0] == kNoOnnxVar ||
+      node.quantity(node.inputs()[0]) == nullptr) {
+    return;
+  }
+  for (const NoteRow& row : kNoteRows) {
+    if (node.type() != row.type) continue;
+    OnnxNode trial = node.Exactly(node.inputs());
+    row.note({trial, run, result});
+  }
+}
+
+}  // namespace ashlar
