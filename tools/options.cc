@@ -167,10 +167,13 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
   const std::string group = suffix.empty() ? "Planning" : kUnlistedGroup;
   flags.app = &app;
   flags.suffix = suffix;
+  const auto parsed = [&](const char* name, auto& target, auto parse, const char* metavar,
+                          const char* help) {
+    return AddParsed(app, name + suffix, target, parse, metavar, help)->group(group);
+  };
   flags.processor = DefaultProcessor().value_or(std::nullopt);
-  AddParsed(app, "--processor" + suffix, flags.processor, ParseProcessor, "SPEC",
-            "to plan for: avx2/32K/512K (L1, L2), ..., or host (default, or $ASHLAR_PROCESSOR)")
-      ->group(group);
+  parsed("--processor", flags.processor, ParseProcessor, "SPEC",
+         "to plan for: avx2/32K/512K (L1, L2), ..., or host (default, or $ASHLAR_PROCESSOR)");
   app.add_option("--planner" + suffix, flags.planner, PlannerNames())
       ->option_text("NAME")
       ->check(CheckPlanner)
@@ -185,12 +188,10 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
       ->option_text("LIST")
       ->check(CheckPasses)
       ->group(group);
-  AddParsed(app, "--inplace" + suffix, flags.inplace, ParseSwitch, "on|off",
-            "views instead of copies, and outputs over dying inputs (default on)")
-      ->group(group);
-  AddParsed(app, "--prefer" + suffix, flags.prefer_memory, ParsePreference, "speed|memory",
-            "faster kernels (default), or small weights and least scratch")
-      ->group(group);
+  parsed("--inplace", flags.inplace, ParseSwitch, "on|off",
+         "views instead of copies, and outputs over dying inputs (default on)");
+  parsed("--prefer", flags.prefer_memory, ParsePreference, "speed|memory",
+         "faster kernels (default), or small weights and least scratch");
   app.add_flag("--exact" + suffix, flags.exact, "direct convolutions only, no Winograd")
       ->option_text(" ")
       ->group(group);
@@ -205,29 +206,23 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
         ->option_text(" ")
         ->group(group);
   }
-  AddParsed(app, "--align" + suffix, flags.align, ParseAlignment, "N",
-            "alignment of chunks, bytes (default: the device's)")
-      ->group(group);
-  AddParsed(app, "--plan-time" + suffix, flags.plan_time, ParseDuration, "TIME",
-            "for the search of a plan that meets the bound, counted (default 250ms)")
-      ->group(group);
-  AddParsed(app, "--tile" + suffix, flags.tiles, TileSpec::Parse, "SPEC",
-            "execute in parts, as `plan --memory-budget` prints it: FROM-TO:KIND[;...], ids of "
-            "operators and batchN, rowsN, linesN, gridNxM or inputgridNxM (`inspect --nodes`)")
-      ->group(group);
-  AddParsed(app, "--memory-budget" + suffix, flags.memory_budget, ParseBudget, "SIZE|min",
-            "execute in parts, the fastest that fit the arena into so many bytes; else exit 3")
-      ->excludes(app.get_option("--tile" + suffix))
-      ->group(group);
-  AddParsed(app, "--total-budget" + suffix, flags.total_budget, ParseTotalBudget, "SIZE",
-            "smaller weights, and parts, that fit all the process takes into so many bytes; else "
-            "exit 3")
-      ->excludes(app.get_option("--memory-budget" + suffix))
-      ->group(group);
-  AddParsed(app, "--max-extra-flops" + suffix, flags.max_extra_flops, ParseRatio, "RATIO",
-            "of the model's, that parts may compute again (0: none)")
-      ->needs(app.get_option("--memory-budget" + suffix))
-      ->group(group);
+  parsed("--align", flags.align, ParseAlignment, "N",
+         "alignment of chunks, bytes (default: the device's)");
+  parsed("--plan-time", flags.plan_time, ParseDuration, "TIME",
+         "for the search of a plan that meets the bound, counted (default 250ms)");
+  parsed("--tile", flags.tiles, TileSpec::Parse, "SPEC",
+         "execute in parts, as `plan --memory-budget` prints it: FROM-TO:KIND[;...], ids of "
+         "operators and batchN, rowsN, linesN, gridNxM or inputgridNxM (`inspect --nodes`)");
+  parsed("--memory-budget", flags.memory_budget, ParseBudget, "SIZE|min",
+         "execute in parts, the fastest that fit the arena into so many bytes; else exit 3")
+      ->excludes(app.get_option("--tile" + suffix));
+  parsed("--total-budget", flags.total_budget, ParseTotalBudget, "SIZE",
+         "smaller weights, and parts, that fit all the process takes into so many bytes; else "
+         "exit 3")
+      ->excludes(app.get_option("--memory-budget" + suffix));
+  parsed("--max-extra-flops", flags.max_extra_flops, ParseRatio, "RATIO",
+         "of the model's, that parts may compute again (0: none)")
+      ->needs(app.get_option("--memory-budget" + suffix));
 }
 
 bool PlanningFlags::Given(const std::string& option) const {

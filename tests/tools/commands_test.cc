@@ -247,11 +247,7 @@ TEST_F(CommandsTest, DifferencesEndInFiveWithTheirDocument) {
   EXPECT_EQ(result.Json()["first_difference"], "prob");
   EXPECT_EQ(result.Json()["outputs"][0]["ok"], false);
   EXPECT_THAT(result.err, HasSubstr("prob"));
-  // Rounding alone is too much for no tolerance at all; the first layer that differs is named.
-  const ProcessResult layers =
-      Ashlar("compare model.ash --layers all --fail-fast --atol 0 --rtol 0 --json");
-  EXPECT_EQ(layers.exit_code, 5);
-  EXPECT_EQ(layers.Json()["first_difference"], layers.Json()["layers"].back()["name"]);
+  ExpectStrictLayersDiffer("model.ash");
 }
 
 TEST_F(CommandsTest, ReferencesThatCannotBeUsed) {

@@ -36,8 +36,21 @@ Graph Tower() {
 // Whether the peak of resident memory begins anew.
 bool ResetPeak() { return !!(std::ofstream("/proc/self/clear_refs") << "5" << std::flush); }
 
+// The most resident memory that `work` adds.
+template <typename Work>
+int64_t AddedAtPeak(const Work& work) {
+  ResetPeak();
+  const int64_t before = ReadResidentSet().current;
+  work();
+  return ReadResidentSet().peak - before;
+}
+
 class LoadMemoryTest : public CommandTest {
  protected:
+  void SetUp() override {
+    if (!HeapCountingAvailable()) GTEST_SKIP() << "the sanitizer has the memory";
+    if (!ResetPeak()) GTEST_SKIP() << "the peak of resident memory cannot be reset here";
+  }
   Model Load() {
     cpu::RegisterDevice();
     EXPECT_TRUE(IsOk(WriteModel(Tower(), Path("tower.ash"))));
@@ -54,29 +67,27 @@ class LoadMemoryTest : public CommandTest {
 };
 
 TEST_F(LoadMemoryTest, WeightsAreInMemoryOnceWhileTheyArePacked) {
-  if (!HeapCountingAvailable()) GTEST_SKIP() << "the sanitizer has the memory";
   Model model = Load();
-  if (!ResetPeak()) GTEST_SKIP() << "the peak of resident memory cannot be reset here";
-  const int64_t before = ReadResidentSet().current;
   PlanRequest request;
   request.means.kernels.least_memory = true;
-  const auto executable = Value(CompileModel(std::move(model), request, console_));
-  EXPECT_GE(executable->planned().weights.bytes, kWeights);
+  const int64_t added = AddedAtPeak([&] {
+    const auto executable = Value(CompileModel(std::move(model), request, console_));
+    EXPECT_GE(executable->planned().weights.bytes, kWeights);
+  });
   // One layer in two forms, and what waits to be dropped.
-  EXPECT_LT(ReadResidentSet().peak - before, kWeights + kWeights / 2);
+  EXPECT_LT(added, kWeights + kWeights / 2);
 }
 
 // The untiled graph was packed beside each that was tried: 293 MiB for a plan of 105.
 TEST_F(LoadMemoryTest, ASearchPacksNothing) {
-  if (!HeapCountingAvailable()) GTEST_SKIP() << "the sanitizer has the memory";
   Model model = Load();
-  if (!ResetPeak()) GTEST_SKIP() << "the peak of resident memory cannot be reset here";
-  const int64_t before = ReadResidentSet().current;
   PlanRequest request;
   request.wishes.budget = MemoryBudget{.bytes = 0, .find_smallest = true};
-  const auto planned = Value(PlanGraph(std::move(model.graph), request));
-  EXPECT_GE(planned->weights.bytes, kWeights);
-  EXPECT_LT(ReadResidentSet().peak - before, kWeights / 2);
+  const int64_t added = AddedAtPeak([&] {
+    const auto planned = Value(PlanGraph(std::move(model.graph), request));
+    EXPECT_GE(planned->weights.bytes, kWeights);
+  });
+  EXPECT_LT(added, kWeights / 2);
 }
 
 }  // namespace

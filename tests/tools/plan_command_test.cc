@@ -14,16 +14,15 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-class PlanCommandTest : public CommandTest {
- protected:
-  static std::string WithoutLastColumn(const std::string& csv) {
-    std::string result;
-    for (absl::string_view line : absl::StrSplit(csv, '\n', absl::SkipEmpty())) {
-      absl::StrAppend(&result, line.substr(0, line.rfind(',')), "\n");
-    }
-    return result;
+using PlanCommandTest = CommandTest;
+
+std::string WithoutLastColumn(const std::string& csv) {
+  std::string result;
+  for (absl::string_view line : absl::StrSplit(csv, '\n', absl::SkipEmpty())) {
+    absl::StrAppend(&result, line.substr(0, line.rfind(',')), "\n");
   }
-};
+  return result;
+}
 
 TEST_F(PlanCommandTest, PlanReportsThePlan) {
   const ProcessResult result = Ashlar("plan model.ash --json");

@@ -49,6 +49,13 @@ void CommandTest::ExpectEndings(const std::string& command, const std::vector<En
   }
 }
 
+void CommandTest::ExpectStrictLayersDiffer(const std::string& model) {
+  const ProcessResult result =
+      Ashlar("compare " + model + " --layers all --fail-fast --atol 0 --rtol 0 --json");
+  EXPECT_EQ(result.exit_code, 5) << result.err;
+  EXPECT_EQ(result.Json()["first_difference"], result.Json()["layers"].back()["name"]);
+}
+
 std::string CommandTest::Path(const std::string& name) { return folder_ + "/" + name; }
 
 std::string CommandTest::Read(const std::string& name) {

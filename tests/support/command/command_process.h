@@ -56,6 +56,9 @@ class CommandTest : public ::testing::Test {
   static bool AshlarKilled(const std::string& arguments, double seconds);
   // Runs `ashlar COMMAND ARGUMENTS` for each, `command` with its blank.
   static void ExpectEndings(const std::string& command, const std::vector<Ending>& endings);
+  // Rounding alone is too much for no tolerance at all: `compare MODEL --layers all` ends with 5
+  // then, and its document names the first layer that differs.
+  static void ExpectStrictLayersDiffer(const std::string& model);
   static std::string Path(const std::string& name);
   static std::string Read(const std::string& name);
   static void Write(const std::string& name, const std::string& text);
