@@ -59,6 +59,7 @@ ROOMS = {
     "tests/library/triton": "library/triton tests/library",
     "tests/fuzz": "tests/serialization/native tests/serialization/onnx tests/serialization/megengine memory",
     "tests/emulated_gpu": "tests/runtime/cuda tests/support/command",
+    "tests/library/device": "tests/emulated_gpu tests/library",
     "tests/tools": "tools tests/runtime tests/support/command",
 }
 DEVICE = re.compile(r"\b(cpu|gpu|cuda|cudnn|cublas|onednn|avx2|avx512)\b|Cpu|Gpu|Cuda|Cudnn|Onednn")

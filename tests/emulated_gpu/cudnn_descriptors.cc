@@ -60,23 +60,24 @@ cudnnStatus_t CheckRequired(const Call& call, const BackendDescriptor& descripto
   return CUDNN_STATUS_SUCCESS;
 }
 
+// What is checked of a descriptor beyond its attributes, and what is made of them.
+constexpr struct {
+  cudnnBackendDescriptorType_t type;
+  cudnnStatus_t (*finalize)(const Call&, BackendDescriptor&);
+} kFinalizers[] = {
+    {CUDNN_BACKEND_TENSOR_DESCRIPTOR, FinalizeTensor},
+    {CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, FinalizeConvolution},
+    {CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, FinalizeOperationGraph},
+    {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, FinalizeHeuristics},
+    {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, FinalizePlan},
+    {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, FinalizeVariantPack},
+};
+
 cudnnStatus_t FinalizeType(const Call& call, BackendDescriptor& descriptor) {
-  switch (descriptor.type) {
-    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
-      return FinalizeTensor(call, descriptor);
-    case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
-      return FinalizeConvolution(call, descriptor);
-    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-      return FinalizeOperationGraph(call, descriptor);
-    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-      return FinalizeHeuristics(call, descriptor);
-    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
-      return FinalizePlan(call, descriptor);
-    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
-      return FinalizeVariantPack(call, descriptor);
-    default:
-      return CUDNN_STATUS_SUCCESS;
+  for (const auto& row : kFinalizers) {
+    if (row.type == descriptor.type) return row.finalize(call, descriptor);
   }
+  return CUDNN_STATUS_SUCCESS;
 }
 
 }  // namespace
@@ -116,6 +117,14 @@ bool IsWhole(const Call& call, const BackendDescriptor& descriptor) {
   return true;
 }
 
+// Ends the life of `key` in `of`, where it is `known`.
+template <typename Map, typename Key>
+cudnnStatus_t Destroyed(const Call& call, bool known, Map& of, Key key) {
+  if (!known) return CUDNN_STATUS_BAD_PARAM;
+  of.erase(key);
+  return call.fails() ? CUDNN_STATUS_INTERNAL_ERROR : CUDNN_STATUS_SUCCESS;
+}
+
 cudaStream_t* StreamOf(const Call& call, cudnnHandle_t handle) {
   const auto it = handles.find(handle);
   if (it != handles.end()) return &it->second->stream;
@@ -146,9 +155,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
   const Call call("cudnnDestroy");
-  if (StreamOf(call, handle) == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  handles.erase(handle);
-  return call.fails() ? CUDNN_STATUS_INTERNAL_ERROR : CUDNN_STATUS_SUCCESS;
+  return Destroyed(call, StreamOf(call, handle) != nullptr, handles, handle);
 }
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
@@ -177,9 +184,7 @@ cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
 
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
   const Call call("cudnnBackendDestroyDescriptor");
-  if (DescriptorAt(call, descriptor) == nullptr) return CUDNN_STATUS_BAD_PARAM;
-  descriptors.erase(descriptor);
-  return call.fails() ? CUDNN_STATUS_INTERNAL_ERROR : CUDNN_STATUS_SUCCESS;
+  return Destroyed(call, DescriptorAt(call, descriptor) != nullptr, descriptors, descriptor);
 }
 
 cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,

@@ -75,12 +75,12 @@ bool IsWhole(const Call& call, const BackendDescriptor& descriptor);
 cudaStream_t* StreamOf(const Call& call, cudnnHandle_t handle);
 
 // What is to be done when a descriptor of a type is finalized, beyond what all need.
-cudnnStatus_t FinalizeTensor(const Call& call, const BackendDescriptor& tensor);
-cudnnStatus_t FinalizeConvolution(const Call& call, const BackendDescriptor& convolution);
+cudnnStatus_t FinalizeTensor(const Call& call, BackendDescriptor& tensor);
+cudnnStatus_t FinalizeConvolution(const Call& call, BackendDescriptor& convolution);
 cudnnStatus_t FinalizeOperationGraph(const Call& call, BackendDescriptor& graph);
 cudnnStatus_t FinalizeHeuristics(const Call& call, BackendDescriptor& heuristics);
 cudnnStatus_t FinalizePlan(const Call& call, BackendDescriptor& plan);
-cudnnStatus_t FinalizeVariantPack(const Call& call, const BackendDescriptor& pack);
+cudnnStatus_t FinalizeVariantPack(const Call& call, BackendDescriptor& pack);
 
 // Fills `into` with the index-th of the descriptors that the attribute has; a false where there are
 // not so many.

@@ -195,7 +195,7 @@ cudnnStatus_t FinalizePlan(const Call& call, BackendDescriptor& plan) {
 }
 #pragma GCC diagnostic pop
 
-cudnnStatus_t FinalizeVariantPack(const Call& call, const BackendDescriptor& pack) {
+cudnnStatus_t FinalizeVariantPack(const Call& call, BackendDescriptor& pack) {
   const std::vector<int64_t> ids = pack.All<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const std::vector<void*> pointers = pack.All<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
   if (ids.size() == pointers.size() &&

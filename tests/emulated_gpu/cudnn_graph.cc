@@ -198,7 +198,7 @@ bool GraphTensor::operator==(const GraphTensor& other) const {
          alignment == other.alignment && is_virtual == other.is_virtual;
 }
 
-cudnnStatus_t FinalizeTensor(const Call& call, const BackendDescriptor& tensor) {
+cudnnStatus_t FinalizeTensor(const Call& call, BackendDescriptor& tensor) {
   const std::vector<int64_t> dims = tensor.All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
   const std::vector<int64_t> strides = tensor.All<int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
   const auto positive = [](int64_t size) { return size > 0; };
@@ -218,7 +218,7 @@ cudnnStatus_t FinalizeTensor(const Call& call, const BackendDescriptor& tensor) 
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t FinalizeConvolution(const Call& call, const BackendDescriptor& convolution) {
+cudnnStatus_t FinalizeConvolution(const Call& call, BackendDescriptor& convolution) {
   const int64_t rank = convolution.One<int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
   for (const auto name :
        {CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,

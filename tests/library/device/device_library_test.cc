@@ -1,0 +1,58 @@
+// Programs that link the library alone: a device's library beside it has all that it needs of
+// Ashlar's, as the library exports the C interface only.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+
+#include "tests/emulated_gpu/control.h"
+#include "tests/library/library_test.h"
+
+namespace ashlar::testing {
+namespace {
+
+using DeviceLibraryTest = LibraryTest;
+
+ashlar_plan_options On(const char* device) {
+  ashlar_plan_options options = Threads(1);
+  options.device = device;
+  return options;
+}
+
+// Of the library that the process has opened; null where it has opened none.
+emulated::Control* OpenedControl() {
+  void* const library = dlopen("libashlar_cuda.so", RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  return reinterpret_cast<emulated::GetControl>(dlsym(library, emulated::kGetControl))();
+}
+
+// "undefined symbol: ashlar::KernelRegistry::Register", as it took everything from the command.
+TEST_F(DeviceLibraryTest, AProgramRunsAModelOnTheDevice) {
+  const Model model(path_);
+  Session host = model.NewPlan(On("cpu0:0")).NewSession();
+  const Plan plan = model.NewPlan(On("gpu0:0"));
+  Session device = plan.NewSession();
+  for (int seed = 0; seed < 3; ++seed) {
+    const std::vector<float> expected = RunOnce(host, InputOf(seed));
+    const std::vector<float> result = RunOnce(device, InputOf(seed));
+    for (int i = 0; i < kOutputs; ++i) EXPECT_NEAR(result[i], expected[i], 1e-5) << i;
+  }
+  emulated::Control* const gpu = OpenedControl();
+  ASSERT_NE(gpu, nullptr);
+  EXPECT_TRUE(gpu->misuses().empty()) << gpu->misuses()[0];
+  EXPECT_GT(gpu->calls()["cudaGraphLaunch"], 0);
+}
+
+// Statuses are made in one library and read in the other.
+TEST_F(DeviceLibraryTest, ErrorsOfTheDeviceAreTheLibrarys) {
+  const Plan plan = Model(path_).NewPlan(On("gpu0:0"));
+  emulated::Control* const gpu = OpenedControl();
+  ASSERT_NE(gpu, nullptr);
+  gpu->machine().others = gpu->machine().memory;
+  EXPECT_EQ(StatusOf([&] { plan.NewSession(); }), ASHLAR_UNAVAILABLE);
+  EXPECT_THAT(ashlar_error_message(), ::testing::HasSubstr("others hold the rest"));
+  gpu->machine() = {};
+  EXPECT_EQ(StatusOf([&] { Model(path_).NewPlan(On("gpu7:0")); }), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_THAT(ashlar_error_message(), ::testing::HasSubstr("there is 1 device"));
+}
+
+}  // namespace
+}  // namespace ashlar::testing
