@@ -5,21 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "tests/support/fake_kernel.h"
+
 namespace ashlar {
 namespace {
 
-class FakeKernel final : public Kernel {
- public:
-  FakeKernel(int64_t workspace, double time) : workspace_(workspace), time_(time) {}
-  std::string implementation() const override { return "fake"; }
-  int64_t workspace_bytes() const override { return workspace_; }
-  double relative_time() const override { return time_; }
-  absl::Status Run(const KernelArgs&, KernelState*) const override { return absl::OkStatus(); }
-
- private:
-  const int64_t workspace_;
-  const double time_;
-};
+using testing::FakeKernel;
 
 struct Candidate {
   int64_t workspace;
@@ -29,7 +20,7 @@ struct Candidate {
 std::vector<std::shared_ptr<const Kernel>> Make(const std::vector<Candidate>& candidates) {
   std::vector<std::shared_ptr<const Kernel>> kernels;
   for (const Candidate& candidate : candidates) {
-    kernels.push_back(std::make_shared<const FakeKernel>(candidate.workspace, candidate.time));
+    kernels.push_back(std::make_shared<const FakeKernel>(candidate.time, candidate.workspace));
   }
   return kernels;
 }

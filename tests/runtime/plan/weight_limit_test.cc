@@ -7,27 +7,24 @@
 #include <random>
 
 #include "opr/convolution.h"
+#include "tests/support/fake_kernel.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/tensors.h"
 
 namespace ashlar {
 namespace {
 
-class PackingKernel final : public Kernel {
+class PackingKernel final : public testing::FakeKernel {
  public:
-  PackingKernel(int64_t bytes, double time) : bytes_(bytes), time_(time) {}
-  std::string implementation() const override { return "packing"; }
-  double relative_time() const override { return time_; }
+  PackingKernel(int64_t bytes, double time) : FakeKernel(time, 0), bytes_(bytes) {}
   std::optional<Packing> packing(int input) const override {
     if (input != 1) return std::nullopt;  // the filter
     return Packing{std::to_string(bytes_), bytes_};
   }
-  absl::Status Run(const KernelArgs&, KernelState*) const override { return absl::OkStatus(); }
   int64_t bytes() const { return bytes_; }
 
  private:
   const int64_t bytes_;
-  const double time_;
 };
 
 int64_t BytesOf(const std::shared_ptr<const Kernel>& kernel) {
