@@ -5,7 +5,9 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cstdint>
 #include <optional>
+#include <string>
 
 namespace ashlar::benchmarks {
 
@@ -18,6 +20,25 @@ inline std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv
     return app.exit(error) == 0 ? 0 : 2;
   }
   return std::nullopt;
+}
+
+// What a program measures that goes through the layers of networks.
+struct LayerOptions {
+  int64_t batch = 1;
+  int threads = 1;
+  double seconds = 0.1;
+  std::string layer;
+
+  bool Takes(const std::string& name) const { return name.find(layer) != std::string::npos; }
+};
+
+// `measured`: what the seconds are of.
+inline void AddLayerOptions(CLI::App& app, LayerOptions& options, const std::string& measured) {
+  app.add_option("--batch", options.batch)->capture_default_str()->check(CLI::Range(1, 4096));
+  app.add_option("--threads", options.threads)->capture_default_str()->check(CLI::Range(1, 1024));
+  app.add_option("--seconds", options.seconds, "for each " + measured)->capture_default_str();
+  app.add_option("--layer", options.layer, "layers with this text in their name")
+      ->option_text("TEXT");
 }
 
 }  // namespace ashlar::benchmarks

@@ -33,12 +33,8 @@ using benchmarks::kResNet50;
 using benchmarks::Layer;
 using Clock = std::chrono::steady_clock;
 
-struct Options {
-  int64_t batch = 1;
-  int threads = 1;
+struct Options : benchmarks::LayerOptions {
   bool cold = false;
-  double seconds = 0.1;  // a candidate
-  std::string layer;
 };
 
 void Evict(const Buffer& buffer) {
@@ -137,18 +133,14 @@ int Main(int argc, char** argv) {
   Options options;
   CLI::App app("The convolutions of ResNet-50: GFLOP/s of every kernel, by layer.",
                "conv_benchmark");
-  app.add_option("--batch", options.batch)->capture_default_str()->check(CLI::Range(1, 4096));
-  app.add_option("--threads", options.threads)->capture_default_str()->check(CLI::Range(1, 1024));
+  benchmarks::AddLayerOptions(app, options, "kernel of a layer");
   app.add_flag("--cold", options.cold, "packed weights out of the caches before each run");
-  app.add_option("--seconds", options.seconds, "for each kernel of a layer")->capture_default_str();
-  app.add_option("--layer", options.layer, "layers with this text in their name")
-      ->option_text("TEXT");
   if (const std::optional<int> exit_code = benchmarks::Parse(app, argc, argv)) return *exit_code;
   cpu::RegisterDevice();
   Device& device = **OpenDevice(CompNode());
   double sum = 0;
   for (const Layer& layer : kResNet50) {
-    if (std::string(layer.name).find(options.layer) == std::string::npos) continue;
+    if (!options.Takes(layer.name)) continue;
     sum += layer.count * Measure(layer, options, device);
   }
   std::printf("sum of the best, by their counts: %.3f ms\n", sum * 1e3);

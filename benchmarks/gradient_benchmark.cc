@@ -41,12 +41,7 @@ constexpr Layer kOthers[] = {
     {"depthwise 576", 576, 576, 14, 3, 1, false, 0, 576},
 };
 
-struct Options {
-  int64_t batch = 8;
-  int threads = 1;
-  double seconds = 0.05;  // an operator
-  std::string layer;
-};
+using Options = benchmarks::LayerOptions;
 
 // An operator on tensors of its own.
 class Task {
@@ -194,21 +189,18 @@ void MeasureMatrix(int64_t in, int64_t out, const Options& options, Device& devi
 
 int Main(int argc, char** argv) {
   Options options;
+  options.batch = 8;
+  options.seconds = 0.05;
   CLI::App app("Gradients of convolutions beside the convolutions: GFLOP/s by layer.",
                "gradient_benchmark");
-  app.add_option("--batch", options.batch)->capture_default_str()->check(CLI::Range(1, 4096));
-  app.add_option("--threads", options.threads)->capture_default_str()->check(CLI::Range(1, 1024));
-  app.add_option("--seconds", options.seconds, "for each operator of a layer")
-      ->capture_default_str();
-  app.add_option("--layer", options.layer, "layers with this text in their name")
-      ->option_text("TEXT");
+  benchmarks::AddLayerOptions(app, options, "operator of a layer");
   if (const std::optional<int> exit_code = benchmarks::Parse(app, argc, argv)) return *exit_code;
   cpu::RegisterDevice();
   Device& device = **OpenDevice(CompNode());
   std::vector<Layer> layers(std::begin(benchmarks::kResNet50), std::end(benchmarks::kResNet50));
   layers.insert(layers.end(), std::begin(kOthers), std::end(kOthers));
   for (const Layer& layer : layers) {
-    if (std::string(layer.name).find(options.layer) == std::string::npos) continue;
+    if (!options.Takes(layer.name)) continue;
     Measure(layer, options, device);
   }
   for (const auto& [in, out] : {std::pair{2048, 1000}, {4096, 4096}}) {

@@ -12,25 +12,18 @@ namespace {
 
 using dnnl::memory;
 
+constexpr struct {
+  DType dtype;
+  memory::data_type type;
+} kDataTypes[] = {
+    {DType::kFloat32, memory::data_type::f32},   {DType::kFloat16, memory::data_type::f16},
+    {DType::kBFloat16, memory::data_type::bf16}, {DType::kInt32, memory::data_type::s32},
+    {DType::kInt8, memory::data_type::s8},       {DType::kUint8, memory::data_type::u8},
+};
+
 std::optional<memory::data_type> DataType(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return memory::data_type::f32;
-    case DType::kFloat16:
-      return memory::data_type::f16;
-    case DType::kBFloat16:
-      return memory::data_type::bf16;
-    case DType::kInt32:
-      return memory::data_type::s32;
-    case DType::kInt8:
-      return memory::data_type::s8;
-    case DType::kUint8:
-      return memory::data_type::u8;
-    case DType::kFloat64:
-    case DType::kInt64:
-    case DType::kByte:
-    case DType::kBool:
-      return std::nullopt;
+  for (const auto& row : kDataTypes) {
+    if (row.dtype == dtype) return row.type;
   }
   return std::nullopt;
 }
