@@ -117,7 +117,7 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
     }
   }
 
-  tiles_per_row = CeilDivide(w.output, code.pixels);
+  tiles_per_row = CeilDivide(w.output, depthwise ? code.depthwise_pixels : code.pixels);
   tile_pixels = w.output / tiles_per_row;
   longer_tiles = w.output % tiles_per_row;
   tiles = images * h.output * tiles_per_row;

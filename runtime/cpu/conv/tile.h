@@ -67,6 +67,7 @@ struct ConvTileCode {
   static constexpr int kMostBlocks = 2, kMostPixels = 14;
   using ByPixels = ConvTileFunction[kMostPixels + 1];
   int blocks, pixels;             // of the largest tile
+  int depthwise_pixels;           // of the largest of `depthwise`
   ByPixels run[kMostBlocks + 1];  // run[b][p]: tiles of p pixels by b blocks
   // Of one block, each of whose channels sees only the input channel of the same place. The weights
   // are by row, column and channel; neither blocks, lanes nor `prefetch` have a meaning.

@@ -98,26 +98,6 @@ struct ConvTileRunner {
     prefetch = next;
   }
 
-  // What is added and stored at the end is on its way into the first-level cache from the
-  // beginning.
-  static void FetchOutput(const ConvTile& tile) {
-#pragma GCC unroll 2
-    for (int block = 0; block < kBlocks; ++block) {
-#pragma GCC unroll 14
-      for (int p = 0; p < kPixels; ++p) {
-        __builtin_prefetch(tile.dst + p * tile.dst_pixel_step + block * tile.dst_block_step, 1, 3);
-      }
-    }
-    if (tile.z == nullptr || tile.z == tile.dst) return;
-#pragma GCC unroll 2
-    for (int block = 0; block < kBlocks; ++block) {
-#pragma GCC unroll 14
-      for (int p = 0; p < kPixels; ++p) {
-        __builtin_prefetch(tile.z + p * tile.z_pixel_step + block * tile.z_block_step, 0, 3);
-      }
-    }
-  }
-
   static int CeilDiv(int a, int b) { return a <= 0 ? 0 : (a + b - 1) / b; }
 
   // Where vector `v` of a pixel lies in an image.
@@ -216,7 +196,6 @@ struct ConvTileRunner {
 
   static void Run(const ConvTile& tile) {
     Sums sums;
-    FetchOutput(tile);
     Begin(tile, sums);
     const char* weights_of_block = tile.weights;
     const char* src_of_block = tile.src;
@@ -260,7 +239,6 @@ struct ConvTileRunner {
   static void RunDepthwise(const ConvTile& tile) {
     static_assert(kBlocks == 1);
     Sums sums;
-    FetchOutput(tile);
     Begin(tile, sums);
     const int64_t step = tile.pixel_step;
     ForEachTap(
@@ -303,32 +281,44 @@ struct MultiplyAdd {
 template <int kWidth, int kBlocks, int... kPixels>
 consteval void AddConvTiles(std::integer_sequence<int, kPixels...>, ConvTileCode& code) {
   ((code.run[kBlocks][kPixels + 1] = ConvTileRunner<kWidth, kPixels + 1, kBlocks>::Run), ...);
-  if constexpr (kBlocks == 1) {
-    ((code.depthwise[kPixels + 1] = ConvTileRunner<kWidth, kPixels + 1, 1>::RunDepthwise), ...);
-  } else {
-    AddConvTiles<kWidth, kBlocks - 1>(std::integer_sequence<int, kPixels...>(), code);
-  }
+}
+
+template <int kWidth, int... kPixels>
+consteval void AddDepthwiseTiles(std::integer_sequence<int, kPixels...>, ConvTileCode& code) {
+  ((code.depthwise[kPixels + 1] = ConvTileRunner<kWidth, kPixels + 1, 1>::RunDepthwise), ...);
 }
 
 // Tiles of half a block, where vectors are shorter than a block.
+template <int kWidth>
+constexpr int kHalfVectors = kBlock / kWidth / 2;
+
 template <int kWidth, int... kPixels>
 consteval void AddHalfTiles(std::integer_sequence<int, kPixels...>, ConvTileCode& code) {
-  constexpr int kVectors = kBlock / kWidth / 2;
-  ((code.half[kPixels + 1] = ConvTileRunner<kWidth, kPixels + 1, 1, kVectors>::Run), ...);
+  ((code.half[kPixels + 1] = ConvTileRunner<kWidth, kPixels + 1, 1, kHalfVectors<kWidth>>::Run),
+   ...);
+}
+
+template <int kWidth, int... kPixels>
+consteval void AddHalfDepthwiseTiles(std::integer_sequence<int, kPixels...>, ConvTileCode& code) {
   ((code.half_depthwise[kPixels + 1] =
-        ConvTileRunner<kWidth, kPixels + 1, 1, kVectors>::RunDepthwise),
+        ConvTileRunner<kWidth, kPixels + 1, 1, kHalfVectors<kWidth>>::RunDepthwise),
    ...);
 }
 
 // The code of an instruction set with vectors of kWidth floats, whose registers hold the sums of
-// kPixels pixels by kBlocks blocks.
-template <int kWidth, int kBlocks, int kPixels>
+// kPixels pixels by kBlocks blocks; of kDepthwise pixels where each channel sees its own input.
+template <int kWidth, int kBlocks, int kPixels, int kDepthwise = kPixels>
 consteval ConvTileCode MakeConvTileCode() {
-  ConvTileCode code = {kBlocks, kPixels, {}, {}, {}, {}, nullptr, 0};
+  ConvTileCode code = {kBlocks, kPixels, kDepthwise, {}, {}, {}, {}, nullptr, 0};
   if constexpr (kRunsVectorsOf<kWidth>) {
-    AddConvTiles<kWidth, kBlocks>(std::make_integer_sequence<int, kPixels>(), code);
-    if constexpr (kWidth < kBlock)
+    using Tiles = std::make_integer_sequence<int, kPixels>;
+    AddConvTiles<kWidth, 1>(Tiles(), code);
+    if constexpr (kBlocks == 2) AddConvTiles<kWidth, 2>(Tiles(), code);
+    AddDepthwiseTiles<kWidth>(std::make_integer_sequence<int, kDepthwise>(), code);
+    if constexpr (kHalfVectors < kWidth >> 0) {
       AddHalfTiles<kWidth>(std::make_integer_sequence<int, 2 * kPixels>(), code);
+      AddHalfDepthwiseTiles<kWidth>(std::make_integer_sequence<int, 2 * kDepthwise>(), code);
+    }
     code.multiply_add = MultiplyAdd<kWidth>::Run;
     code.multiply_add_flops = MultiplyAdd<kWidth>::kFlops;
   }
