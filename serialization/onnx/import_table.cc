@@ -14,6 +14,7 @@ constexpr absl::Span<const OnnxRow> (*kFamilies[])() = {
     OnnxNormalisationRows, OnnxOrderRows,        OnnxPaddingRows,   OnnxPoolingRows,
     OnnxProductRows,       OnnxQuantizationRows, OnnxRecurrentRows, OnnxReductionRows,
     OnnxResizeRows,        OnnxSamplingRows,     OnnxShapeRows,     OnnxBlockRows,
+    OnnxFourierRows,
 };
 
 // A function of opr/scalar_functions.h whose parameters are the attributes.

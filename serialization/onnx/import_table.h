@@ -67,6 +67,7 @@ absl::Span<const OnnxRow> OnnxConstantRows();
 absl::Span<const OnnxRow> OnnxContribRows();
 absl::Span<const OnnxRow> OnnxConvolutionRows();
 absl::Span<const OnnxRow> OnnxEinsumRows();
+absl::Span<const OnnxRow> OnnxFourierRows();
 absl::Span<const OnnxRow> OnnxIndexRows();
 absl::Span<const OnnxRow> OnnxLogicRows();
 absl::Span<const OnnxRow> OnnxLossRows();
