@@ -26,9 +26,10 @@ struct OnnxQuantity {
   enum class Kind {
     kElements,  // integers * scale, rounded once
     kSums,      // integers, which are rounded to Float32, * scale / count
+    kStepwise,  // no integers: the floats, each of whose sums is rounded
   };
   Kind kind = Kind::kElements;
-  OnnxVar integers = kNoOnnxVar;  // of kElements: less the zero point
+  OnnxVar integers = kNoOnnxVar;  // of kElements: less the zero point; of kStepwise: the floats
   OnnxVar scale = kNoOnnxVar;     // of kElements: [] or [size of axis]; of kSums: broadcasts
   int axis = -1;                  // of kElements: that of the scales; -1: there is one
   double most = 0;                // of kElements: none of the integers is farther from zero

@@ -81,7 +81,8 @@ OnnxVars QuantizeLinear(OnnxNode& node) {
   if (noted != nullptr && noted->kind == OnnxQuantity::Kind::kSums) {
     return Requantized(node, *noted, to);
   }
-  return Quantized(node, node.Converted(x, DType::kFloat32), to);
+  const bool stepwise = noted != nullptr && noted->kind == OnnxQuantity::Kind::kStepwise;
+  return Quantized(node, node.Converted(stepwise ? noted->integers : x, DType::kFloat32), to);
 }
 
 // The range of all elements and zero, in 255 steps.

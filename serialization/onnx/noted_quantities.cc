@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "opr/pad.h"
 #include "opr/reduce.h"
+#include "opr/subtensor.h"
 #include "serialization/onnx/import_axes.h"
+#include "serialization/onnx/import_windows.h"
 #include "serialization/onnx/quantities.h"
 
 namespace ashlar {
@@ -12,6 +15,7 @@ namespace {
 using Kind = OnnxQuantity::Kind;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kMostStepwise = 64;       // elements of a window
 constexpr double kExactIntegers = 1 << 24;  // of Float32
 
 // A node that is tried: its errors are no errors of the model.
@@ -165,6 +169,83 @@ void NoteReduceMean(const Trial& trial) {
   if (node.ok()) NoteMean(trial, axes);
 }
 
+// Element `step` of each window along each axis, of an image with the padding around it.
+OnnxVar ElementsOfWindows(OnnxNode& node, OnnxVar padded, const std::vector<OnnxWindow>& windows,
+                          absl::Span<const int64_t> steps) {
+  SubtensorParam param;
+  std::vector<OnnxVar> inputs = {padded};
+  for (size_t i = 0; i < windows.size(); ++i) {
+    param.axis.push_back(static_cast<int64_t>(i) + 2);
+    for (std::vector<int64_t>* given : {&param.begin, &param.end, &param.step}) given->push_back(1);
+    param.idx.push_back(0);
+    const int64_t first = steps[i] * windows[i].dilation;
+    const int64_t last = first + (windows[i].output() - 1) * windows[i].stride;
+    for (const int64_t bound : {first, last + 1, windows[i].stride}) {
+      inputs.push_back(node.IntVector({bound}));
+    }
+  }
+  return node.Add<Subtensor>(std::move(param), std::move(inputs));
+}
+
+// By window along an axis, how many of its elements a sum is divided by.
+OnnxVar CountsOf(OnnxNode& node, const OnnxWindow& window, bool padding_counts, Shape along,
+                 int axis) {
+  along[axis] = window.output();
+  std::optional<HostTensor> counts = node.NewTensor(DType::kFloat32, along.dims());
+  if (!counts) return kNoOnnxVar;
+  for (int64_t o = 0; o < window.output(); ++o) {
+    int64_t count = 0;
+    for (int64_t k = 0; k < window.window; ++k) {
+      const int64_t at = o * window.stride + k * window.dilation - window.pad_begin;
+      const bool inside = at >= 0 && at < window.input;
+      count += inside || (padding_counts && at < window.input + window.pad_end);
+    }
+    counts->Set(o, static_cast<double>(count));
+  }
+  return node.Constant(*std::move(counts));
+}
+
+// Halves are frequent among means of few: the elements are added one after the other, and the sum
+// is divided.
+void NoteAveragePool(const Trial& trial) {
+  OnnxNode& node = trial.node;
+  const OnnxVar x = node.input(0);
+  if (trial.of(0, Kind::kElements) == nullptr) return;
+  const std::vector<OnnxWindow> windows = OnnxWindows(node, node.shape(x), {}, true);
+  const bool padding_counts = node.Int("count_include_pad", 0) != 0;
+  PadParam pad = {PadMode::kConstant, {0, 0}, {0, 0}};
+  int64_t elements = 1;
+  bool pads = false;
+  for (const OnnxWindow& window : windows) {
+    elements *= std::min(window.window, kMostStepwise + 1);
+    if (elements > kMostStepwise || window.pad_begin < 0 || window.pad_end < 0) return;
+    pad.begin.push_back(window.pad_begin);
+    pad.end.push_back(window.pad_end + window.ceil_end);
+    pads = pads || pad.begin.back() > 0 || pad.end.back() > 0;
+  }
+  if (!node.ok()) return;
+  const OnnxVar padded = pads ? node.Add<Pad>(std::move(pad), {x}) : x;
+  std::vector<int64_t> steps(windows.size(), 0);
+  OnnxVar sum = ElementsOfWindows(node, padded, windows, steps);
+  for (int64_t i = 1; i < elements; ++i) {
+    for (size_t axis = windows.size(); axis-- > 0;) {  // the last axis is the fastest
+      if (++steps[axis] < windows[axis].window) break;
+      steps[axis] = 0;
+    }
+    sum = node.Sum(sum, ElementsOfWindows(node, padded, windows, steps));
+  }
+  OnnxVar count = node.Scalar(1, DType::kFloat32);
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const Shape along(std::vector<int64_t>(windows.size() + 2, 1));
+    const int axis = static_cast<int>(i) + 2;
+    count = node.Product(CountsOf(node, windows[i], padding_counts, along, axis), count);
+  }
+  OnnxQuantity quantity;
+  quantity.kind = Kind::kStepwise;
+  quantity.integers = node.Quotient(sum, count);
+  node.SetQuantity(trial.result, quantity);
+}
+
 // What only moves elements moves their integers.
 void NoteMoved(const Trial& trial) {
   OnnxNode& node = trial.node;
@@ -191,6 +272,7 @@ struct NoteRow {
 };
 
 constexpr NoteRow kNoteRows[] = {
+    {"AveragePool", NoteAveragePool},
     {"Clip", NoteClip},
     {"Conv", NoteConv},
     {"Flatten", NoteMoved},

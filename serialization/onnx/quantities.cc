@@ -77,7 +77,10 @@ OnnxQuantization QuantizationOf(OnnxNode& node, int scale, int zero, const Shape
                                 int64_t block_size, bool broadcast) {
   OnnxQuantization quantization;
   quantization.axis = axis;
-  quantization.block_size = block_size;
+  // One block is as long as the axis, whatever the file says.
+  quantization.block_size =
+      axis < shape.rank() ? std::clamp<int64_t>(block_size, 0, shape[axis]) : 0;
+  block_size = quantization.block_size;
   if (scale >= 0) {
     quantization.scale = node.input(scale);
     if (node.ok() && !IsFloat(node.dtype(quantization.scale))) {
@@ -90,6 +93,12 @@ OnnxQuantization QuantizationOf(OnnxNode& node, int scale, int zero, const Shape
   if (zero >= 0 && node.has(zero)) {
     quantization.zero = node.input(zero);
     CheckShape(node, "the zero point", quantization.zero, shape, axis, block_size, broadcast);
+    const int64_t count = node.shape(quantization.zero).num_elements();
+    if (node.ok() && scale >= 0 && count > 1 &&
+        count != node.shape(quantization.scale).num_elements()) {
+      node.Invalid(absl::StrCat("the zero point is ", node.shape(quantization.zero).ToString(),
+                                ", the scale ", node.shape(quantization.scale).ToString()));
+    }
   }
   return quantization;
 }
@@ -99,8 +108,11 @@ OnnxVar Spread(OnnxNode& node, const OnnxQuantization& quantization, OnnxVar val
   if (!node.ok() || values == kNoOnnxVar) return values;
   const Shape own = node.shape(values);
   const int axis = quantization.axis;
-  if (own.rank() <= 1 || quantization.block_size == 0) {
+  if (quantization.block_size == 0 || own.num_elements() == 1) {
     return OnnxAlongAxis(node, values, axis, shape.rank());
+  }
+  if (own.rank() == Shape::kMaxRank) {
+    return node.Unsupported(absl::StrCat("blocks in ", own.rank(), " dimensions"));
   }
   // Each value repeated along the axis, and what is beyond its end cut off.
   Shape apart, repeated, joined = own;
@@ -131,11 +143,16 @@ OnnxIntegers Centred(OnnxNode& node, OnnxVar stored, const OnnxQuantization& qua
   return integers;
 }
 
+namespace {
+
+// rint(values) + zero, as Float32.
 OnnxVar Moved(OnnxNode& node, OnnxVar values, OnnxVar zero) {
   const OnnxVar rounded = node.Function(F::kRint, {values});
   if (zero == kNoOnnxVar || AreZeros(node, zero)) return rounded;
   return node.Sum(rounded, node.Converted(zero, DType::kFloat32));
 }
+
+}  // namespace
 
 OnnxVar Quantized(OnnxNode& node, OnnxVar values, const OnnxQuantized& to) {
   return node.Converted(Moved(node, node.Quotient(values, to.scale), to.zero), to.dtype);

@@ -81,6 +81,12 @@ TEST_F(FoldScaleTest, LeavesWhatIsNotAffineByChannel) {
               ElementsAre("ConvolutionForward", "Elemwise", "Elemwise"));
 }
 
+TEST_F(FoldScaleTest, LeavesProductsThatAreToBeSummedAsTheyAre) {
+  const int conv = make_.Add<ConvolutionForward>({.compute_mode = ComputeMode::kFloat32},
+                                                 {x_, Random({4, 3, 3, 3})});
+  EXPECT_THAT(ComputingTypes(Fold(Norm(conv, 4))), ElementsAre("ConvolutionForward", "BatchNorm"));
+}
+
 TEST_F(FoldScaleTest, LeavesAnActivatedConvolution) {
   const int conv = make_.Add<ConvBiasForward>(ConvBiasParam{{}, ScalarFunction::kRelu},
                                               {x_, Random({4, 3, 1, 1}), Random({1, 4, 1, 1})});

@@ -21,6 +21,15 @@ class FuseTest : public ImagePassTest {
   }
 };
 
+// A residual could make the sum larger than floats are exact for, a bias is counted by the reader.
+TEST_F(FuseTest, ProductsThatAreToBeSummedAsTheyAreTakeABiasAlone) {
+  const int conv = make_.Add<ConvolutionForward>({.compute_mode = ComputeMode::kFloat32},
+                                                 {x_, Random({3, 3, 1, 1})});
+  const int sum = Elem(ScalarFunction::kAdd, {conv, Bias(3)});
+  EXPECT_THAT(ComputingTypes(FuseTo(Elem(ScalarFunction::kAdd, {sum, x_}))),
+              ElementsAre("ConvBiasForward", "Elemwise"));
+}
+
 TEST_F(FuseTest, BiasAndActivation) {
   const int conv = Conv(x_, 3, 4, "conv");
   const int relu =
