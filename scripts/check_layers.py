@@ -32,7 +32,7 @@ ROOMS = {
     "training": "serialization/native",
     "library": "viewer serialization/native serialization/onnx serialization/megengine",
     "library/include": "",
-    "library/c": "library library/include runtime/cpu",
+    "library/c": "library library/include training runtime/cpu",
     "library/triton": "library/include",
     "tools/zoo": "opr",
     "tools": "tools/zoo library training runtime/cpu runtime/measure",

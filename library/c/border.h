@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -92,6 +93,20 @@ ashlar_status CallToMake(const Source* source, absl::string_view source_name, Ma
     ASHLAR_RETURN_IF_ERROR(Read(options, options_type, given));
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Made> object, make(*source, given));
     *made = object.release();
+    return absl::OkStatus();
+  });
+}
+
+// A list of an object's, `name` to the caller, in place of the caller's.
+template <typename Owner, typename T>
+ashlar_status Hand(const Owner* owner, absl::string_view name, const std::vector<T> Owner::*list,
+                   const T** first, size_t* count) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(owner, name));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(first, "first"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(count, "count"));
+    *first = (owner->*list).data();
+    *count = (owner->*list).size();
     return absl::OkStatus();
   });
 }

@@ -12,6 +12,7 @@
 #include "library/model.h"
 #include "runtime/plan/recorded_plan.h"
 #include "runtime/session/session.h"
+#include "training/training_session.h"
 #include "viewer/viewed_plan.h"
 
 struct ashlar_model {
@@ -35,5 +36,25 @@ struct ashlar_session {
   std::shared_ptr<const ashlar::Executable> executable;
   std::unique_ptr<ashlar::Session> session;
 };
+
+struct ashlar_training {
+  std::unique_ptr<ashlar::TrainingSession> session;
+  ashlar::Shape shape;            // of the model's images before
+  std::string settings;           // what a checkpoint has to agree with
+  std::vector<float> losses;      // of all steps
+  std::deque<std::string> names;  // of tensors
+  std::vector<ashlar_tensor> inputs, outputs, states;
+  ashlar_memory memory = {};
+};
+
+namespace ashlar::c {
+
+// As the caller sees it; `names` keeps the name.
+ashlar_tensor TensorOf(const std::string& name, const TensorType& type,
+                       std::deque<std::string>& names);
+// What a plan without weights in memory takes, but for the sharing.
+ashlar_memory MemoryOf(const PlannedGraph& planned);
+
+}  // namespace ashlar::c
 
 #endif  // ASHLAR_LIBRARY_C_OBJECTS_H_

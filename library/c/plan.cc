@@ -18,12 +18,10 @@
 
 namespace ashlar::c {
 
-namespace {
-
-ashlar_tensor TensorOf(const Binding& binding, const Graph& graph, std::deque<std::string>& names) {
-  const TensorType& type = graph.var(binding.var).type;
+ashlar_tensor TensorOf(const std::string& name, const TensorType& type,
+                       std::deque<std::string>& names) {
   ashlar_tensor tensor = {};
-  tensor.name = names.emplace_back(binding.name).c_str();
+  tensor.name = names.emplace_back(name).c_str();
   tensor.dtype = static_cast<int32_t>(type.dtype);
   tensor.rank = type.shape.rank();
   for (int i = 0; i < std::min(tensor.rank, ASHLAR_MAX_RANK); ++i) {
@@ -32,6 +30,23 @@ ashlar_tensor TensorOf(const Binding& binding, const Graph& graph, std::deque<st
   tensor.bytes = type.bytes();
   return tensor;
 }
+
+ashlar_memory MemoryOf(const PlannedGraph& planned) {
+  ashlar_memory memory = {};
+  memory.arena = planned.plan.plan.arena;
+  memory.arena_alignment = planned.device->alignment();
+  memory.input = planned.input_bytes();
+  memory.output = planned.output_bytes();
+  memory.weights = planned.weights.bytes;
+  memory.lower_bound = planned.plan.lower_bound;
+  memory.proof = static_cast<int32_t>(planned.plan.proof);
+  memory.bottleneck_step = static_cast<int32_t>(planned.plan.bottleneck_step);
+  memory.predicted_ms = planned.predicted_ms;
+  memory.state = planned.state.bytes;
+  return memory;
+}
+
+namespace {
 
 std::vector<ashlar_buffer> BuffersOf(const RecordedPlan& record) {
   std::vector<ashlar_buffer> buffers;
@@ -66,23 +81,14 @@ absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::stri
   ASHLAR_ASSIGN_OR_RETURN(plan.record, RecordPlan(model, planned));
   plan.viewed = ViewOf(plan.record, planned, std::move(title));
   for (const Binding& input : planned.graph.inputs()) {
-    plan.inputs.push_back(TensorOf(input, planned.graph, plan.names));
+    plan.inputs.push_back(TensorOf(input.name, planned.graph.var(input.var).type, plan.names));
   }
   for (const Binding& output : planned.graph.outputs()) {
-    plan.outputs.push_back(TensorOf(output, planned.graph, plan.names));
+    plan.outputs.push_back(TensorOf(output.name, planned.graph.var(output.var).type, plan.names));
   }
   plan.buffers = BuffersOf(plan.record);
   ASHLAR_ASSIGN_OR_RETURN(plan.steps, StepsOf(plan.record));
-  ashlar_memory& memory = plan.memory;
-  memory.arena = plan.record.arena;
-  memory.arena_alignment = planned.device->alignment();
-  memory.input = plan.record.inputs;
-  memory.output = plan.record.outputs;
-  memory.weights = plan.record.weights;
-  memory.lower_bound = plan.record.lower_bound;
-  memory.proof = static_cast<int32_t>(plan.record.proof());
-  memory.bottleneck_step = static_cast<int32_t>(plan.record.bottleneck_step);
-  memory.predicted_ms = plan.record.predicted_ms;
+  plan.memory = MemoryOf(planned);
   return absl::OkStatus();
 }
 
@@ -95,8 +101,8 @@ absl::StatusOr<std::unique_ptr<ashlar_plan>> MakePlan(Model model, const PlanReq
   ASHLAR_ASSIGN_OR_RETURN(PlannedModel made, PlanModel(std::move(model), request, Log));
   auto plan = std::make_unique<ashlar_plan>();
   const PlannedGraph& planned = made.plan();
-  plan->memory.weights_in_file = made.packed != nullptr ? planned.weights.bytes : 0;
   ASHLAR_RETURN_IF_ERROR(Describe(source, planned, std::move(title), *plan));
+  plan->memory.weights_in_file = made.packed != nullptr ? planned.weights.bytes : 0;
   if (made.packed != nullptr) {
     plan->loaded = std::make_unique<LoadedPlan>(std::move(made.packed));
     return plan;
@@ -162,20 +168,6 @@ absl::StatusOr<Writer> WriterOf(const char* format) {
                                       "' is not svg, csv, json or html"));
 }
 
-// A list of the plan's, in place of the caller's.
-template <typename T>
-ashlar_status Hand(const ashlar_plan* plan, const std::vector<T> ashlar_plan::*list,
-                   const T** first, size_t* count) {
-  return Call([&]() -> absl::Status {
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(plan, "plan"));
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(first, "first"));
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(count, "count"));
-    *first = (plan->*list).data();
-    *count = (plan->*list).size();
-    return absl::OkStatus();
-  });
-}
-
 absl::StatusOr<std::unique_ptr<ashlar_plan>> PlanOf(const ashlar_model& model,
                                                     const ashlar_plan_options& options) {
   ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, options));
@@ -206,21 +198,21 @@ ashlar_status ashlar_plan_memory(const ashlar_plan* plan, ashlar_memory* memory)
 
 ashlar_status ashlar_plan_inputs(const ashlar_plan* plan, const ashlar_tensor** first,
                                  size_t* count) {
-  return ashlar::c::Hand(plan, &ashlar_plan::inputs, first, count);
+  return ashlar::c::Hand(plan, "plan", &ashlar_plan::inputs, first, count);
 }
 
 ashlar_status ashlar_plan_outputs(const ashlar_plan* plan, const ashlar_tensor** first,
                                   size_t* count) {
-  return ashlar::c::Hand(plan, &ashlar_plan::outputs, first, count);
+  return ashlar::c::Hand(plan, "plan", &ashlar_plan::outputs, first, count);
 }
 
 ashlar_status ashlar_plan_buffers(const ashlar_plan* plan, const ashlar_buffer** first,
                                   size_t* count) {
-  return ashlar::c::Hand(plan, &ashlar_plan::buffers, first, count);
+  return ashlar::c::Hand(plan, "plan", &ashlar_plan::buffers, first, count);
 }
 
 ashlar_status ashlar_plan_steps(const ashlar_plan* plan, const ashlar_step** first, size_t* count) {
-  return ashlar::c::Hand(plan, &ashlar_plan::steps, first, count);
+  return ashlar::c::Hand(plan, "plan", &ashlar_plan::steps, first, count);
 }
 
 ashlar_status ashlar_plan_export(const ashlar_plan* plan, const char* format, ashlar_write_fn write,

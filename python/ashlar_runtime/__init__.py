@@ -11,8 +11,9 @@ from ._library import (DoesNotFit, Error, Internal, InvalidArgument, NotBound, R
 from ._model import Model, Plan, Session, TensorInfo, load, shared_arena
 from ._planner import Solution, plan_memory
 from ._sizes import parse_size
+from ._training import TrainingSession
 
 __all__ = [
     "Buckets", "DoesNotFit", "Error", "Internal", "InvalidArgument", "Model", "NotBound", "Plan", "RejectedFile", "Session",
-    "Solution", "TensorInfo", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory", "shared_arena"
+    "Solution", "TensorInfo", "TrainingSession", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory", "shared_arena"
 ]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import pathlib
-from ctypes import POINTER, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any, Dict, List, Type
 
 MAX_RANK = 8
@@ -82,7 +82,7 @@ class Memory(Sized):
     _fields_ = [("size", c_size_t), ("arena", c_int64), ("arena_alignment", c_int64), ("input", c_int64),
                 ("output", c_int64), ("weights", c_int64), ("weights_in_file", c_int64), ("lower_bound", c_int64),
                 ("proof", c_int32), ("bottleneck_step", c_int32), ("predicted_ms", c_double),
-                ("weights_shared", c_int64)]
+                ("weights_shared", c_int64), ("state", c_int64)]
 
 
 class Buffer(ctypes.Structure):
@@ -102,6 +102,12 @@ class SessionOptions(Sized):
 class Measured(Sized):
     _fields_ = [("size", c_size_t), ("arena", c_int64), ("weights", c_int64), ("output", c_int64),
                 ("heap_calls", c_int64), ("ok", c_int32)]
+
+
+class TrainingOptions(Sized):
+    _fields_ = [("size", c_size_t), ("plan", POINTER(PlanOptions)), ("optimizer", c_int32), ("loss", c_int32),
+                ("momentum", c_double), ("weight_decay", c_double), ("nesterov", c_int32),
+                ("frozen_batch_norm", c_int32), ("freeze", c_char_p), ("classes", c_int64), ("seed", c_uint64)]
 
 
 class SolveOptions(Sized):
@@ -132,6 +138,19 @@ SIGNATURES: Dict[str, List[Any]] = {
     "bind_input": [c_void_p, c_char_p, c_void_p, c_size_t, c_int],
     "bind_output": [c_void_p, c_char_p, c_void_p, c_size_t, c_int],
     "run": [c_void_p],
+    "model_train": [c_void_p, POINTER(TrainingOptions), POINTER(c_void_p)],
+    "training_memory": [c_void_p, POINTER(Memory)],
+    "training_inputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
+    "training_outputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
+    "training_states": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
+    "training_step": [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_double, POINTER(c_float)],
+    "training_evaluate": [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
+    "training_read": [c_void_p, c_char_p, c_void_p, c_size_t],
+    "training_write": [c_void_p, c_char_p, c_void_p, c_size_t],
+    "training_steps": [c_void_p, POINTER(c_int64)],
+    "training_checkpoint": [c_void_p, c_char_p],
+    "training_resume": [c_void_p, c_char_p],
+    "training_save": [c_void_p, c_char_p],
     "solve": [POINTER(Buffer), c_size_t, POINTER(SolveOptions), POINTER(Solution)],
 }
 
@@ -146,7 +165,7 @@ def _open() -> ctypes.CDLL:
     for name, arguments in SIGNATURES.items():
         function = getattr(library, "ashlar_" + name)
         function.argtypes, function.restype = arguments, c_int
-    for name in ("model", "plan", "session"):
+    for name in ("model", "plan", "session", "training"):
         release = getattr(library, f"ashlar_{name}_release")
         release.argtypes, release.restype = [c_void_p], None
     library.ashlar_error_message.restype = c_char_p

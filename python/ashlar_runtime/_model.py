@@ -4,12 +4,15 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _library as c
 from ._sizes import parse_size
+
+if TYPE_CHECKING:
+    from ._training import TrainingSession
 
 # By ashlar_dtype; bfloat16 has no numpy dtype of its own and goes as its bits.
 DTYPES: Dict[int, "np.dtype[Any]"] = {
@@ -43,6 +46,7 @@ class Memory(NamedTuple):
     bottleneck_step: int
     predicted_ms: float
     weights_shared: int  # of the weights: held by plans that this one shares with
+    state: int  # of a training
 
 
 class Measured(NamedTuple):
@@ -112,6 +116,41 @@ def aligned_block(size: int, alignment: int) -> "np.ndarray[Any, Any]":
     return block[begin:begin + size]
 
 
+def _list(name: str, handle: c.Handle, kind: Any) -> List[Any]:
+    first, count = ctypes.POINTER(kind)(), ctypes.c_size_t()
+    c.call(name, handle.pointer, ctypes.byref(first), ctypes.byref(count))
+    return first[:count.value] if count.value else []
+
+
+def _info(tensor: Any) -> TensorInfo:
+    return TensorInfo(_text(tensor.name), DTYPES[tensor.dtype], tuple(tensor.shape[:tensor.rank]), tensor.bytes)
+
+
+def _memory(memory: c.Memory) -> Memory:
+    return Memory(*(PROOFS[memory.proof] if name == "proof" else getattr(memory, name) for name in Memory._fields))
+
+
+def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
+                  shapes: Optional[Mapping[str, Sequence[int]]] = None, prefer: str = "speed", exact: bool = False,
+                  max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
+                  precision: Optional[str] = None, kernel_record: Optional[str] = None) -> c.PlanOptions:
+    if prefer not in ("speed", "memory"):
+        raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
+    given = shapes or {}
+    array = (c.Shape * max(len(given), 1))()
+    for entry, (name, shape) in zip(array, given.items()):
+        if len(shape) > c.MAX_RANK:
+            raise c.InvalidArgument(f"{name}: a shape of {len(shape)} dimensions; at most {c.MAX_RANK}")
+        entry.input, entry.rank = name.encode(), len(shape)
+        entry.shape[:len(shape)] = list(shape)
+    return c.PlanOptions(
+        threads=threads, prefer_memory=int(prefer == "memory"), exact=int(exact),
+        memory_budget=0 if budget is None else parse_size(budget),
+        max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
+        tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
+        num_shapes=len(given))
+
+
 class Model:
     """A model file, .ash or .onnx. It is mapped, and must not shrink meanwhile."""
 
@@ -133,27 +172,19 @@ class Model:
              precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None) -> "Plan":
         """What a run will take, to the byte; takes no memory for it. `budget` is of the arena: bytes, "3.3MB" or "min".
         `share` is a plan without sessions yet: weights that both want alike are held once."""
-        if prefer not in ("speed", "memory"):
-            raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
-        given = shapes or {}
-        array = (c.Shape * max(len(given), 1))()
-        for entry, (name, shape) in zip(array, given.items()):
-            if len(shape) > c.MAX_RANK:
-                raise c.InvalidArgument(f"{name}: a shape of {len(shape)} dimensions; at most {c.MAX_RANK}")
-            entry.input, entry.rank = name.encode(), len(shape)
-            entry.shape[:len(shape)] = list(shape)
-        options = c.PlanOptions(
-            threads=threads, prefer_memory=int(prefer == "memory"), exact=int(exact),
-            memory_budget=0 if budget is None else parse_size(budget),
-            max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
-            tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
-            num_shapes=len(given), share=None if share is None else share._handle.pointer)
+        options = _plan_options(budget, threads, shapes, prefer, exact, max_extra_flops, tile, device, precision, kernel_record)
+        options.share = None if share is None else share._handle.pointer
         return Plan(self._handle, options)
 
     def pack(self, path: Union[str, "os.PathLike[str]"], plan: "Plan") -> None:
         """Writes the model to a .ash file with its weights as a plan of it wants them. Plans of that file with the same options,
         whatever their threads, use them where they lie: processes share them as pages of the file."""
         c.call("model_pack", self._handle.pointer, ctypes.byref(plan._options), os.fsencode(path))
+
+    def train(self, **options: Any) -> "TrainingSession":
+        """A training of the model: the options of TrainingSession, and those of plan() for a step of it."""
+        from ._training import TrainingSession
+        return TrainingSession(self, **options)
 
     def compile(self, arena: Optional[Array] = None, **plan: Any) -> "Session":
         """plan(...) and a session of it, in an arena of the caller's if one is given."""
@@ -168,31 +199,20 @@ class Plan:
         self._handle = c.Handle("plan", "model_plan", model.pointer, ctypes.byref(options))
         memory = c.Memory()
         c.call("plan_memory", self._handle.pointer, ctypes.byref(memory))
-        self.memory = Memory(memory.arena, memory.arena_alignment, memory.input, memory.output, memory.weights,
-                             memory.weights_in_file, memory.lower_bound, PROOFS[memory.proof], memory.bottleneck_step,
-                             memory.predicted_ms, memory.weights_shared)
-        self.inputs = [self._info(t) for t in self._list("plan_inputs", c.Tensor)]
-        self.outputs = [self._info(t) for t in self._list("plan_outputs", c.Tensor)]
-
-    def _list(self, name: str, kind: Any) -> List[Any]:
-        first, count = ctypes.POINTER(kind)(), ctypes.c_size_t()
-        c.call(name, self._handle.pointer, ctypes.byref(first), ctypes.byref(count))
-        return first[:count.value] if count.value else []
-
-    @staticmethod
-    def _info(tensor: Any) -> TensorInfo:
-        return TensorInfo(_text(tensor.name), DTYPES[tensor.dtype], tuple(tensor.shape[:tensor.rank]), tensor.bytes)
+        self.memory = _memory(memory)
+        self.inputs = [_info(t) for t in _list("plan_inputs", self._handle, c.Tensor)]
+        self.outputs = [_info(t) for t in _list("plan_outputs", self._handle, c.Tensor)]
 
     @property
     def steps(self) -> List[StepInfo]:
         return [StepInfo(_text(s.name), _text(s.type), _text(s.kernel), s.live_bytes, s.scratch_bytes)
-                for s in self._list("plan_steps", c.Step)]
+                for s in _list("plan_steps", self._handle, c.Step)]
 
     @property
     def buffers(self) -> "np.ndarray[Any, Any]":
         """One row a buffer: lifetime [lower, upper) in steps, size and offset in bytes, what it lies inside of."""
         rows = [(b.id, b.lower, b.upper, b.size, b.alignment, b.offset, b.inside, b.inside_offset, _text(b.name))
-                for b in self._list("plan_buffers", c.Buffer)]
+                for b in _list("plan_buffers", self._handle, c.Buffer)]
         return np.array(rows, dtype=BUFFER_DTYPE)
 
     def export(self, format: str) -> str:

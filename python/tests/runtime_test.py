@@ -145,6 +145,38 @@ class RuntimeTest(support.ModelTest):
         with self.assertRaisesRegex(ashlar.InvalidArgument, ".ash"):
             self.model.pack(packed + ".onnx", plan)
 
+    def test_trains_goes_on_and_saves(self):
+        shape = (4, 3, 32, 32)
+        model = ashlar.load(support.zoo(COMMAND, "squeezenet", self.folder.name, "--image", "32"))
+        options = {"threads": 1, "shapes": {model.plan(threads=1).inputs[0].name: shape}}
+        training = model.train(**options)
+        self.assertEqual(training.images.shape, shape)
+        self.assertGreater(training.memory.state, 0)
+        x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+        t = np.arange(4, dtype=np.int32)
+        losses = [training.step(x, t, 0.001) for _ in range(2)]
+        self.assertEqual(training.steps, 2)
+        kept = os.path.join(self.folder.name, "checkpoint.ash")
+        training.checkpoint(kept)
+        other = model.train(**options)
+        self.assertEqual([other.step(x, t, 0.001) for _ in range(2)], losses)
+        other.step(x, t, 1.0)
+        other.resume(kept)
+        self.assertEqual(other.step(x, t, 0.001), training.step(x, t, 0.001))
+        name = next(name for name, info in training.states.items() if len(info.shape) == 4)
+        value = training.read(name)
+        training.write(name, value * 2)
+        np.testing.assert_array_equal(training.read(name), value * 2)
+        trained = os.path.join(self.folder.name, "trained.ash")
+        other.save(trained)
+        self.assertEqual(ashlar.load(trained).plan().inputs[0].shape[0], 1)
+        self.assertEqual(other.evaluate(x).shape, other.outputs.shape)
+        for wrong, said in (({"optimizer": "lion"}, "sgd, adam, adamw"), ({"freeze": "("}, "no regular expression")):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, said):
+                model.train(**wrong, threads=1)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, r"labels: got int64\[4\], expected int32\[4\]"):
+            training.step(x, t.astype(np.int64), 0.1)
+
     def test_what_is_wrong_is_named(self):
         run = self.model.compile(threads=1)
         name = run.plan.inputs[0].name

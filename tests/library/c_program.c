@@ -18,6 +18,11 @@ PLACED(ashlar_memory, arena, 8);
 PLACED(ashlar_memory, lower_bound, 56);
 PLACED(ashlar_memory, predicted_ms, 72);
 PLACED(ashlar_memory, weights_shared, 80);
+PLACED(ashlar_memory, state, 88);
+PLACED(ashlar_training_options, optimizer, 16);
+PLACED(ashlar_training_options, momentum, 24);
+PLACED(ashlar_training_options, freeze, 48);
+PLACED(ashlar_training_options, seed, 64);
 PLACED(ashlar_buffer, offset, 40);
 PLACED(ashlar_buffer, name, 64);
 PLACED(ashlar_step, live_bytes, 24);
@@ -60,5 +65,26 @@ int RunModelInC(const char* path, const float* input, size_t input_bytes, float*
   ashlar_plan_release(plan);
   ashlar_session_release(session);
   free(block);
+  return status;
+}
+
+int TrainModelInC(const char* path, const float* images, size_t image_bytes, const int32_t* labels,
+                  size_t label_bytes, int steps, float* losses) {
+  ashlar_model* model = NULL;
+  ashlar_training* training = NULL;
+  ashlar_plan_options plan = ASHLAR_INIT(ashlar_plan_options);
+  ashlar_training_options options = ASHLAR_INIT(ashlar_training_options);
+  ashlar_status status = ashlar_model_open(path, &model);
+  int i = 0;
+  plan.threads = 1;
+  options.plan = &plan;
+  options.momentum = 0.9;
+  if (status == ASHLAR_OK) status = ashlar_model_train(model, &options, &training);
+  ashlar_model_release(model);
+  for (i = 0; i < steps && status == ASHLAR_OK; ++i) {
+    status =
+        ashlar_training_step(training, images, image_bytes, labels, label_bytes, 0.05, &losses[i]);
+  }
+  ashlar_training_release(training);
   return status;
 }

@@ -3,6 +3,7 @@
 #define ASHLAR_TESTS_LIBRARY_C_PROGRAM_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,6 +13,11 @@ extern "C" {
  * fills `output`. An ashlar_status. */
 int RunModelInC(const char* path, const float* input, size_t input_bytes, float* output,
                 size_t output_bytes);
+
+/* Trains it on the same images in every step, by SGD with a momentum of 0.9 at a rate of 0.05; the
+ * loss of each goes to `losses`. An ashlar_status. */
+int TrainModelInC(const char* path, const float* images, size_t image_bytes, const int32_t* labels,
+                  size_t label_bytes, int steps, float* losses);
 
 #ifdef __cplusplus
 }

@@ -128,6 +128,7 @@ typedef struct ashlar_memory { /* bytes */
   int32_t proof, bottleneck_step;
   double predicted_ms;    /* of a run */
   int64_t weights_shared; /* of the weights: held by plans that this one shares with */
+  int64_t state;          /* of a training: what it changes, and the optimizer's moments */
 } ashlar_memory;
 
 typedef struct ashlar_buffer { /* live in steps [lower, upper) */
@@ -201,6 +202,74 @@ ASHLAR_API ashlar_status ashlar_run(ashlar_session* session);
 /* A run in two halves; on the CPU all of it is in the first. */
 ASHLAR_API ashlar_status ashlar_start(ashlar_session* session);
 ASHLAR_API ashlar_status ashlar_wait(ashlar_session* session);
+
+/* Training. A step, forward, backward and update, is one run of one plan; what it changes are the
+ * model's float weights, kept in a pool of states beside the arena. One thread at a time. */
+typedef struct ashlar_training ashlar_training;
+
+typedef enum ashlar_optimizer {
+  ASHLAR_SGD = 0,
+  ASHLAR_ADAM = 1,
+  ASHLAR_ADAMW = 2
+} ashlar_optimizer;
+
+typedef enum ashlar_loss {
+  ASHLAR_CROSS_ENTROPY = 0, /* labels: a class an image, I32 {batch} */
+  ASHLAR_MEAN_SQUARE = 1    /* labels: as the model's output */
+} ashlar_loss;
+
+typedef struct ashlar_training_options {
+  size_t size;
+  const ashlar_plan_options*
+      plan; /* of a step; its shapes say the batch. NULL: as the model has it */
+  int32_t optimizer, loss;
+  double momentum; /* of SGD */
+  double weight_decay;
+  int32_t nesterov;          /* 1: Nesterov's momentum */
+  int32_t frozen_batch_norm; /* 1: by the model's statistics, which stay; 0: by the batch's */
+  const char* freeze;        /* NULL: none; a regular expression: weights whose names match stay */
+  int64_t classes;           /* 0: the model's; else a new last fully connected layer for so many */
+  uint64_t seed;             /* of that layer */
+} ashlar_training_options;
+
+/* ASHLAR_UNSUPPORTED, naming the nodes, where operators have no gradient. */
+ASHLAR_API ashlar_status ashlar_model_train(const ashlar_model* model,
+                                            const ashlar_training_options* options,
+                                            ashlar_training** training); /* options may be NULL */
+ASHLAR_API void ashlar_training_release(ashlar_training* training);
+ASHLAR_API ashlar_status ashlar_training_memory(const ashlar_training* training,
+                                                ashlar_memory* memory);
+/* Two: the images and the labels of a step. */
+ASHLAR_API ashlar_status ashlar_training_inputs(const ashlar_training* training,
+                                                const ashlar_tensor** first, size_t* count);
+/* One: what ashlar_training_evaluate writes, logits or the model's output. */
+ASHLAR_API ashlar_status ashlar_training_outputs(const ashlar_training* training,
+                                                 const ashlar_tensor** first, size_t* count);
+/* Weights, running statistics and the optimizer's own, by name. */
+ASHLAR_API ashlar_status ashlar_training_states(const ashlar_training* training,
+                                                const ashlar_tensor** first, size_t* count);
+/* One step at this learning rate; `loss` (may be NULL) is that before it. The tensors are read
+ * during the call. */
+ASHLAR_API ashlar_status ashlar_training_step(ashlar_training* training, const void* images,
+                                              size_t image_bytes, const void* labels,
+                                              size_t label_bytes, double rate, float* loss);
+/* What the model makes of images by the states as they are; batch norms by running statistics. */
+ASHLAR_API ashlar_status ashlar_training_evaluate(ashlar_training* training, const void* images,
+                                                  size_t image_bytes, void* outputs,
+                                                  size_t output_bytes);
+ASHLAR_API ashlar_status ashlar_training_read(const ashlar_training* training, const char* name,
+                                              void* data, size_t bytes);
+ASHLAR_API ashlar_status ashlar_training_write(ashlar_training* training, const char* name,
+                                               const void* data, size_t bytes);
+ASHLAR_API ashlar_status ashlar_training_steps(const ashlar_training* training,
+                                               int64_t* steps); /* so far */
+/* All states and the losses so far, to go on from with the same bits; the file (.ash) is replaced
+ * when all is written. Resuming refuses a checkpoint of other options. */
+ASHLAR_API ashlar_status ashlar_training_checkpoint(const ashlar_training* training,
+                                                    const char* path);
+ASHLAR_API ashlar_status ashlar_training_resume(ashlar_training* training, const char* path);
+/* The model with its weights as they are (.ash or .onnx), for the batch that it came with. */
+ASHLAR_API ashlar_status ashlar_training_save(const ashlar_training* training, const char* path);
 
 /* What runs really touch, measured in a session of its own on zeros, with patterns in and behind
  * arena, weights and outputs. Takes the plan's memory once more. */

@@ -125,6 +125,72 @@ class Plan {
   std::shared_ptr<ashlar_plan> plan_;
 };
 
+// A step of training is one run of one plan; not from two threads at once.
+class TrainingSession {
+ public:
+  ashlar_memory Memory() const {
+    ashlar_memory memory = Sized<ashlar_memory>();
+    Check(ashlar_training_memory(training_.get(), &memory));
+    return memory;
+  }
+  // Images and labels of a step; what Evaluate writes; weights, statistics and moments.
+  List<ashlar_tensor> Inputs() const { return Get(ashlar_training_inputs); }
+  List<ashlar_tensor> Outputs() const { return Get(ashlar_training_outputs); }
+  List<ashlar_tensor> States() const { return Get(ashlar_training_states); }
+  // One step at this learning rate: the loss before it.
+  template <typename T, typename L>
+  float Step(const T* images, std::size_t image_count, const L* labels, std::size_t label_count,
+             double rate) {
+    float loss = 0;
+    Check(ashlar_training_step(training_.get(), images, image_count * sizeof(T), labels,
+                               label_count * sizeof(L), rate, &loss));
+    return loss;
+  }
+  template <typename T>
+  void Evaluate(const T* images, std::size_t image_count, float* outputs, std::size_t count) {
+    Check(ashlar_training_evaluate(training_.get(), images, image_count * sizeof(T), outputs,
+                                   count * sizeof(float)));
+  }
+  template <typename T>
+  void Read(const char* state, T* data, std::size_t count) const {
+    Check(ashlar_training_read(training_.get(), state, data, count * sizeof(T)));
+  }
+  template <typename T>
+  void Write(const char* state, const T* data, std::size_t count) {
+    Check(ashlar_training_write(training_.get(), state, data, count * sizeof(T)));
+  }
+  int64_t Steps() const {
+    int64_t steps = 0;
+    Check(ashlar_training_steps(training_.get(), &steps));
+    return steps;
+  }
+  void Checkpoint(const std::string& path) const {
+    Check(ashlar_training_checkpoint(training_.get(), path.c_str()));
+  }
+  void Resume(const std::string& path) {
+    Check(ashlar_training_resume(training_.get(), path.c_str()));
+  }
+  // The model with its weights as they are, .ash or .onnx.
+  void Save(const std::string& path) const {
+    Check(ashlar_training_save(training_.get(), path.c_str()));
+  }
+  ashlar_training* get() const { return training_.get(); }
+
+ private:
+  friend class Model;
+  explicit TrainingSession(ashlar_training* training) : training_(training) {}
+  struct Release {
+    void operator()(ashlar_training* training) const { ashlar_training_release(training); }
+  };
+  template <typename F>
+  List<ashlar_tensor> Get(F get) const {
+    List<ashlar_tensor> list;
+    Check(get(training_.get(), &list.first, &list.count));
+    return list;
+  }
+  std::unique_ptr<ashlar_training, Release> training_;
+};
+
 class Model {
  public:
   explicit Model(const std::string& path) {
@@ -148,6 +214,12 @@ class Model {
     ashlar_plan* plan = nullptr;
     Check(ashlar_model_plan(model_.get(), &options, &plan));
     return Plan(plan);
+  }
+  TrainingSession Train(
+      const ashlar_training_options& options = Sized<ashlar_training_options>()) const {
+    ashlar_training* training = nullptr;
+    Check(ashlar_model_train(model_.get(), &options, &training));
+    return TrainingSession(training);
   }
   // Plans of what is written, with the same options, use its weights where they lie.
   void Pack(const std::string& path,

@@ -1,0 +1,103 @@
+"""Training: a step is one run of one plan, whose memory is known before the first one."""
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, Dict, List, Optional, Union
+
+import numpy as np
+
+from . import _library as c
+from ._model import Array, Model, TensorInfo, _address, _encoded, _info, _list, _memory, _numpy, _plan_options
+
+OPTIMIZERS = ("sgd", "adam", "adamw")
+LOSSES = ("cross-entropy", "mse")
+Path = Union[str, "os.PathLike[str]"]
+
+
+def _place(what: str, name: str, names: "tuple[str, ...]") -> int:
+    if name not in names:
+        raise c.InvalidArgument(f"{what} is {name!r}; expected " + ", ".join(names))
+    return names.index(name)
+
+
+class TrainingSession:
+    """Changes a model's weights, step by step; not from two threads at once. `momentum` is of sgd; `freeze` is a regular
+    expression of names of weights that stay; `classes` makes the last fully connected layer anew; what else a plan takes
+    (threads, shapes for the batch, ...) goes to the plan of a step."""
+
+    def __init__(self, model: Model, optimizer: str = "sgd", loss: str = "cross-entropy", momentum: Optional[float] = None,
+                 weight_decay: float = 0.0, nesterov: bool = False, frozen_batch_norm: bool = False,
+                 freeze: Optional[str] = None, classes: int = 0, seed: int = 1, **plan: Any) -> None:
+        step = _plan_options(**plan)
+        if momentum is None:
+            momentum = 0.9 if optimizer == "sgd" else 0.0
+        options = c.TrainingOptions(
+            plan=ctypes.pointer(step), optimizer=_place("optimizer", optimizer, OPTIMIZERS), loss=_place("loss", loss, LOSSES),
+            momentum=momentum, weight_decay=weight_decay, nesterov=int(nesterov), frozen_batch_norm=int(frozen_batch_norm),
+            freeze=_encoded(freeze), classes=classes, seed=seed)
+        self._handle = c.Handle("training", "model_train", model._handle.pointer, ctypes.byref(options))
+        memory = c.Memory()
+        c.call("training_memory", self._handle.pointer, ctypes.byref(memory))
+        self.memory = _memory(memory)
+        self.images, self.labels = self._infos("training_inputs")
+        self.outputs = self._infos("training_outputs")[0]
+        self.states: Dict[str, TensorInfo] = {info.name: info for info in self._infos("training_states")}
+
+    def _infos(self, name: str) -> List[TensorInfo]:
+        return [_info(tensor) for tensor in _list(name, self._handle, c.Tensor)]
+
+    @staticmethod
+    def _checked(info: TensorInfo, array: Array) -> "np.ndarray[Any, Any]":
+        given = _numpy(info.name, array)
+        if given.dtype != info.dtype or given.shape != info.shape:
+            raise c.InvalidArgument(f"{info.name}: got {given.dtype}{list(given.shape)}, expected "
+                                    f"{info.dtype}{list(info.shape)}")
+        return np.ascontiguousarray(given)
+
+    def step(self, images: Array, labels: Array, rate: float) -> float:
+        """One step at this learning rate: the loss before it."""
+        x, t, loss = self._checked(self.images, images), self._checked(self.labels, labels), ctypes.c_float()
+        c.call("training_step", self._handle.pointer, _address(x), x.nbytes, _address(t), t.nbytes, rate,
+               ctypes.byref(loss))
+        return loss.value
+
+    def evaluate(self, images: Array) -> "np.ndarray[Any, Any]":
+        """What the model makes of images by the weights as they are: logits, or its output."""
+        x, y = self._checked(self.images, images), np.empty(self.outputs.shape, self.outputs.dtype)
+        c.call("training_evaluate", self._handle.pointer, _address(x), x.nbytes, _address(y), y.nbytes)
+        return y
+
+    def _state(self, name: str) -> TensorInfo:
+        if name not in self.states:
+            raise c.InvalidArgument(f"no state '{name}'; there are: " + ", ".join(self.states))
+        return self.states[name]
+
+    def read(self, name: str) -> "np.ndarray[Any, Any]":
+        info = self._state(name)
+        value = np.empty(info.shape, info.dtype)
+        c.call("training_read", self._handle.pointer, name.encode(), _address(value), value.nbytes)
+        return value
+
+    def write(self, name: str, value: Array) -> None:
+        array = self._checked(self._state(name), value)
+        c.call("training_write", self._handle.pointer, name.encode(), _address(array), array.nbytes)
+
+    @property
+    def steps(self) -> int:
+        """So far."""
+        steps = ctypes.c_int64()
+        c.call("training_steps", self._handle.pointer, ctypes.byref(steps))
+        return steps.value
+
+    def checkpoint(self, path: Path) -> None:
+        """All that it takes to go on, in a .ash file, which is replaced when all is written."""
+        c.call("training_checkpoint", self._handle.pointer, os.fsencode(path))
+
+    def resume(self, path: Path) -> None:
+        """From a checkpoint of the same options: the steps to come have the same losses, to the last bit."""
+        c.call("training_resume", self._handle.pointer, os.fsencode(path))
+
+    def save(self, path: Path) -> None:
+        """The model with its weights as they are, .ash or .onnx, for the batch that it came with."""
+        c.call("training_save", self._handle.pointer, os.fsencode(path))
