@@ -127,7 +127,9 @@ def _info(tensor: Any) -> TensorInfo:
 
 
 def _memory(memory: c.Memory) -> Memory:
-    return Memory(*(PROOFS[memory.proof] if name == "proof" else getattr(memory, name) for name in Memory._fields))
+    return Memory(memory.arena, memory.arena_alignment, memory.input, memory.output, memory.weights, memory.weights_in_file,
+                  memory.lower_bound, PROOFS[memory.proof], memory.bottleneck_step, memory.predicted_ms,
+                  memory.weights_shared, memory.state)
 
 
 def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
