@@ -102,6 +102,11 @@ class TrainCommand final : public Command {
               "of the learning rate: constant (default), cosine or step:EPOCHS[:FACTOR]")
         ->group("Training");
     AddTrainingFlags(app, flags_);
+    AddNumber(
+        app, "--micro-batch", micro_batch_, 1, 1 << 20,
+        "images at a time, whose gradients a step sums up: exact, so not with batch statistics")
+        ->needs(app.get_option("--batch"))
+        ->group("Training");
     AddText(app, "-o,--output", output_, "FILE", "the trained model (.ash or .onnx)")
         ->required()
         ->group("Files");
@@ -131,6 +136,10 @@ class TrainCommand final : public Command {
     if (optimizer.nesterov && (UsesStep(optimizer) || optimizer.momentum == 0)) {
       return UsageError("--nesterov needs --optimizer sgd with a momentum");
     }
+    if (micro_batch_ > 0 && flags_.batch % micro_batch_ != 0) {
+      return UsageError(
+          absl::StrCat("--micro-batch ", micro_batch_, " is no part of --batch ", flags_.batch));
+    }
     return absl::OkStatus();
   }
   std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
@@ -142,6 +151,8 @@ class TrainCommand final : public Command {
   }
 
   absl::Status Run(Console& console) override {
+    const int64_t parts = micro_batch_ > 0 ? flags_.batch / micro_batch_ : 1;
+    if (micro_batch_ > 0) flags_.batch = micro_batch_;  // what is planned
     ASHLAR_ASSIGN_OR_RETURN(Model model,
                             LoadModelToTrain(model_, flags_, console, WeightsUse::kPlain));
     const Shape shape = model.graph.inputs().empty()
@@ -150,7 +161,7 @@ class TrainCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, GraphToTrain(std::move(model), flags_));
     const BatchTypes types = {graph.images_type, graph.labels_type,
                               graph.labels_type.dtype == DType::kInt32 ? ClassesOf(graph) : 0};
-    batch_ = types.images.shape[0];
+    batch_ = types.images.shape[0] * parts;
     console.Progress("reading the data");
     ASHLAR_ASSIGN_OR_RETURN(const TrainingData data,
                             TrainingData::Read(data_, types, inputs_, console));
@@ -164,7 +175,13 @@ class TrainCommand final : public Command {
                                      batch_, " of a step; --batch makes it smaller"));
     }
     console.Progress("planning");
-    ASHLAR_ASSIGN_OR_RETURN(session_, TrainingSession::Create(std::move(graph), Request()));
+    absl::StatusOr<std::unique_ptr<TrainingSession>> session =
+        TrainingSession::Create(std::move(graph), Request(), parts);
+    if (parts > 1 && absl::IsInvalidArgument(session.status())) {
+      return UsageError(absl::StrCat("--micro-batch: ", session.status().message()));
+    }
+    if (!session.ok()) return session.status();
+    session_ = *std::move(session);
     progress_.settings = Settings(data);
     if (resume_) ASHLAR_RETURN_IF_ERROR(Resume(console));
     ASHLAR_ASSIGN_OR_RETURN(log_file_, LossLog::Open(log_));
@@ -200,6 +217,7 @@ class TrainCommand final : public Command {
         " loss=", Name(o.loss), " batch=", batch_, " seed=", flags_.seed, " freeze='",
         o.parameters.freeze, "' batch_norm=", o.parameters.batch_statistics ? "batch" : "frozen",
         " classes=", flags_.classes, " images=", data.count(),
+        micro_batch_ > 0 ? absl::StrCat(" micro_batch=", micro_batch_) : "",
         " labels=", absl::Hex(data.checksum()), " mean=", absl::StrJoin(inputs_.mean, ","),
         " scale=", absl::StrJoin(inputs_.scale, ","));
   }
@@ -237,12 +255,13 @@ class TrainCommand final : public Command {
     document_["data"] = {{"path", data_}, {"images", data.count()}};
     if (!data.class_names().empty()) document_["data"]["classes"] = data.class_names();
     document_["batch"] = batch_;
+    if (micro_batch_ > 0) document_["micro_batch"] = micro_batch_;
     document_["steps_per_epoch"] = per_epoch_;
     document_["resumed_at_step"] = progress_.steps;
     document_["learning"] = {{"tensors", learning}, {"elements", elements}};
     document_["pools"] = {{"arena", {{"planned_bytes", planned.plan.plan.arena}}},
                           {"weights", {{"planned_bytes", planned.weights.bytes}}},
-                          {"state", {{"planned_bytes", planned.state.bytes}}},
+                          {"state", {{"planned_bytes", session_->state_bytes()}}},
                           {"input", {{"planned_bytes", planned.input_bytes()}}},
                           {"output", {{"planned_bytes", planned.output_bytes()}}}};
     document_["epochs"] = Json::array();
@@ -251,7 +270,7 @@ class TrainCommand final : public Command {
         "constants %s\n",
         model_.path, Counted(learning, "tensor"), absl::StrCat(elements),
         Counted(per_epoch_, "step"), batch_, FormatBytes(planned.plan.plan.arena),
-        FormatBytes(planned.state.bytes), FormatBytes(planned.weights.bytes)));
+        FormatBytes(session_->state_bytes()), FormatBytes(planned.weights.bytes)));
     if (progress_.steps > 0) {
       console.Print(
           absl::StrFormat("going on behind step %d of %s\n", progress_.steps, checkpoint_));
@@ -368,7 +387,7 @@ class TrainCommand final : public Command {
   absl::Status Finish(const Shape& shape, Console& console) {
     console.Progress(absl::StrCat("writing ", output_));
     ASHLAR_ASSIGN_OR_RETURN(Graph trained, session_->Trained());
-    if (shape[0] != batch_) {
+    if (shape[0] != session_->graph().images_type.shape[0]) {
       ASHLAR_ASSIGN_OR_RETURN(trained,
                               WithInputShapes(trained, {{session_->graph().images, shape}}));
     }
@@ -392,7 +411,7 @@ class TrainCommand final : public Command {
   ExecutionFlags execution_;
   TrainingFlags flags_;
   std::string data_, validate_, output_, log_, curve_, checkpoint_;
-  int64_t epochs_ = 1, checkpoint_every_ = 0;
+  int64_t epochs_ = 1, checkpoint_every_ = 0, micro_batch_ = 0;
   double rate_ = 0.01;
   RateSchedule schedule_;
   bool resume_ = false;

@@ -1,14 +1,21 @@
 #include "training/training_session.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "graph/status.h"
+#include "training/micro_batches.h"
 
 namespace ashlar {
 namespace {
 
-HostTensor ZerosOf(const TensorType& type) { return HostTensor::Zeros(type.dtype, type.shape); }
+// Of so many parts, one behind the other.
+HostTensor ZerosOf(const TensorType& type, int64_t parts) {
+  Shape shape = type.shape;
+  if (parts > 1) shape[0] *= parts;
+  return HostTensor::Zeros(type.dtype, shape);
+}
 
 absl::Status CopyInto(HostTensor& to, const HostTensor& from, absl::string_view what) {
   if (from.dtype() != to.dtype() || from.shape() != to.shape()) {
@@ -22,51 +29,102 @@ absl::Status CopyInto(HostTensor& to, const HostTensor& from, absl::string_view 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(
-    TrainingGraph graph, const PlanRequest& request) {
-  std::unique_ptr<TrainingSession> training(new TrainingSession(std::move(graph), request));
+absl::StatusOr<std::unique_ptr<TrainingSession>> TrainingSession::Create(TrainingGraph graph,
+                                                                         const PlanRequest& request,
+                                                                         int64_t parts) {
+  std::unique_ptr<TrainingSession> training(new TrainingSession(std::move(graph), request, parts));
   ASHLAR_RETURN_IF_ERROR(training->Prepare());
   return training;
 }
 
 absl::Status TrainingSession::Prepare() {
-  images_ = ZerosOf(graph_.images_type);
-  labels_ = ZerosOf(graph_.labels_type);
+  images_ = ZerosOf(graph_.images_type, parts_);
+  labels_ = ZerosOf(graph_.labels_type, parts_);
   rate_ = HostTensor::Zeros(DType::kFloat32, {1});
   step_ = HostTensor::Zeros(DType::kInt64, {1});
   loss_ = HostTensor::Zeros(DType::kFloat32, {1});
+  if (parts_ > 1) ASHLAR_RETURN_IF_ERROR(PrepareUpdates());
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                           Executable::Compile(std::move(graph_.step), request_));
-  ASHLAR_ASSIGN_OR_RETURN(session_, Session::Create(executable));
-  const std::pair<absl::string_view, HostTensor*> inputs[] = {{graph_.images, &images_},
-                                                              {TrainingGraph::kLabels, &labels_},
-                                                              {TrainingGraph::kRate, &rate_},
-                                                              {TrainingGraph::kStep, &step_}};
-  for (const auto& [name, tensor] : inputs) {
-    const absl::Status bound = session_->BindInput(name, tensor->raw(), tensor->bytes());
+  SessionOptions options;
+  if (updates_ != nullptr) options.state = updates_->state();
+  ASHLAR_ASSIGN_OR_RETURN(session_, Session::Create(executable, options));
+  ASHLAR_RETURN_IF_ERROR(BindPart(*session_, 0));
+  ASHLAR_RETURN_IF_ERROR(BindUpdates(parts_ > 1 ? *updates_ : *session_));
+  return session_->BindOutput(TrainingGraph::kLoss, loss_.mutable_raw(), loss_.bytes());
+}
+
+// What updates read beside gradients.
+absl::Status TrainingSession::BindUpdates(Session& session) {
+  for (const auto& [name, tensor] :
+       {std::pair{TrainingGraph::kRate, &rate_}, std::pair{TrainingGraph::kStep, &step_}}) {
+    const absl::Status bound = session.BindInput(name, tensor->raw(), tensor->bytes());
     if (absl::IsNotFound(bound)) continue;  // the step, which only Adam counts
     ASHLAR_RETURN_IF_ERROR(bound);
   }
-  return session_->BindOutput(TrainingGraph::kLoss, loss_.mutable_raw(), loss_.bytes());
+  return absl::OkStatus();
+}
+
+// From here on the step's graph is that of a part.
+absl::Status TrainingSession::PrepareUpdates() {
+  ASHLAR_ASSIGN_OR_RETURN(MicroBatchGraphs graphs, MakeMicroBatches(graph_, parts_));
+  graph_.step = std::move(graphs.accumulate);
+  sums_ = std::move(graphs.sums);
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                          Executable::Compile(std::move(graphs.apply), request_));
+  ASHLAR_ASSIGN_OR_RETURN(updates_, Session::Create(executable));
+  unused_ = HostTensor::Zeros(DType::kFloat32, {1});
+  return updates_->BindOutput(TrainingGraph::kRate, unused_.mutable_raw(), unused_.bytes());
+}
+
+absl::Status TrainingSession::BindPart(Session& session, int64_t part) {
+  for (const auto& [name, tensor] :
+       {std::pair<absl::string_view, HostTensor*>{graph_.images, &images_},
+        {TrainingGraph::kLabels, &labels_}}) {
+    const int64_t bytes = tensor->bytes() / parts_;
+    const absl::Status bound =
+        session.BindInput(name, static_cast<const char*>(tensor->raw()) + part * bytes, bytes);
+    if (absl::IsNotFound(bound)) continue;  // labels, which an evaluation does not read
+    ASHLAR_RETURN_IF_ERROR(bound);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status TrainingSession::PrepareEvaluation() {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
                           Executable::Compile(std::move(graph_.evaluation), request_));
   const Graph& graph = executable->graph();
-  logits_ = ZerosOf(graph.var(graph.outputs()[0].var).type);
-  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                          Session::Create(executable, {.state = session_->state()}));
-  ASHLAR_RETURN_IF_ERROR(session->BindInput(graph_.images, images_.raw(), images_.bytes()));
-  ASHLAR_RETURN_IF_ERROR(
-      session->BindOutput(TrainingGraph::kLogits, logits_.mutable_raw(), logits_.bytes()));
-  evaluation_ = std::move(session);
+  logits_ = ZerosOf(graph.var(graph.outputs()[0].var).type, parts_);
+  ASHLAR_ASSIGN_OR_RETURN(evaluation_, Session::Create(executable, {.state = session_->state()}));
   return absl::OkStatus();
+}
+
+// The mean loss of all parts, whose gradients are summed up.
+absl::StatusOr<float> TrainingSession::RunParts() {
+  Device& device = *planned().device;
+  StateMemory& states = *session_->state();
+  for (const std::string& name : sums_) {
+    const StateEntry& sum = *states.pool().Find(name);
+    ASHLAR_RETURN_IF_ERROR(device.Fill(states.Find(name), 0, sum.type.bytes()));
+  }
+  double loss = 0;
+  for (int64_t part = 0; part < parts_; ++part) {
+    ASHLAR_RETURN_IF_ERROR(BindPart(*session_, part));
+    ASHLAR_RETURN_IF_ERROR(session_->Run());
+    loss += static_cast<double>(loss_.data<float>()[0]);
+  }
+  ASHLAR_RETURN_IF_ERROR(updates_->Run());
+  return static_cast<float>(loss / static_cast<double>(parts_));
 }
 
 absl::StatusOr<float> TrainingSession::Step(double rate) {
   rate_.mutable_data<float>()[0] = static_cast<float>(rate);
   step_.mutable_data<int64_t>()[0] = steps_ + 1;
+  if (parts_ > 1) {
+    ASHLAR_ASSIGN_OR_RETURN(const float loss, RunParts());
+    ++steps_;
+    return loss;
+  }
   ASHLAR_RETURN_IF_ERROR(session_->Run());
   ++steps_;
   return loss_.data<float>()[0];
@@ -81,13 +139,23 @@ absl::StatusOr<float> TrainingSession::Step(const HostTensor& images, const Host
 
 absl::StatusOr<const HostTensor*> TrainingSession::Evaluate() {
   if (evaluation_ == nullptr) ASHLAR_RETURN_IF_ERROR(PrepareEvaluation());
-  ASHLAR_RETURN_IF_ERROR(evaluation_->Run());
+  const int64_t bytes = logits_.bytes() / parts_;
+  for (int64_t part = 0; part < parts_; ++part) {
+    ASHLAR_RETURN_IF_ERROR(BindPart(*evaluation_, part));
+    ASHLAR_RETURN_IF_ERROR(evaluation_->BindOutput(
+        TrainingGraph::kLogits, static_cast<char*>(logits_.mutable_raw()) + part * bytes, bytes));
+    ASHLAR_RETURN_IF_ERROR(evaluation_->Run());
+  }
   return &logits_;
 }
 
 std::vector<std::string> TrainingSession::states() const {
   std::vector<std::string> names;
-  for (const StateEntry& entry : session_->state()->pool().entries) names.push_back(entry.name);
+  for (const StateEntry& entry : session_->state()->pool().entries) {
+    if (std::find(sums_.begin(), sums_.end(), entry.name) == sums_.end()) {
+      names.push_back(entry.name);
+    }
+  }
   return names;
 }
 

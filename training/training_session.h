@@ -17,9 +17,11 @@ namespace ashlar {
 
 class TrainingSession {
  public:
-  // States begin with the model's values.
+  // States begin with the model's values. With several parts a step is of `parts` times the images
+  // of `graph`, which is run for one part after the other (training/micro_batches.h).
   static absl::StatusOr<std::unique_ptr<TrainingSession>> Create(TrainingGraph graph,
-                                                                 const PlanRequest& request);
+                                                                 const PlanRequest& request,
+                                                                 int64_t parts = 1);
 
   // What Step reads, to be filled before it: row-major, of the types that the graph says.
   void* images() { return images_.mutable_raw(); }
@@ -49,18 +51,27 @@ class TrainingSession {
   absl::StatusOr<Graph> Trained() const;
 
   const TrainingGraph& graph() const { return graph_; }
+  // Of a step, or of a part of one.
   const PlannedGraph& planned() const { return session_->executable().planned(); }
+  int64_t state_bytes() const { return session_->state()->pool().bytes; }
 
  private:
-  TrainingSession(TrainingGraph graph, PlanRequest request)
-      : graph_(std::move(graph)), request_(std::move(request)) {}
+  TrainingSession(TrainingGraph graph, PlanRequest request, int64_t parts)
+      : graph_(std::move(graph)), request_(std::move(request)), parts_(parts) {}
   absl::Status Prepare();
+  absl::Status PrepareUpdates();
   absl::Status PrepareEvaluation();
+  absl::Status BindUpdates(Session& session);
+  absl::Status BindPart(Session& session, int64_t part);
+  absl::StatusOr<float> RunParts();
 
   TrainingGraph graph_;  // the graphs of step and evaluation are in the executables
   const PlanRequest request_;
-  HostTensor images_, labels_, rate_, step_, loss_, logits_;
+  const int64_t parts_;
+  std::vector<std::string> sums_;  // states of gradients, of several parts
+  HostTensor images_, labels_, rate_, step_, loss_, logits_, unused_;
   std::unique_ptr<Session> session_, evaluation_;
+  std::unique_ptr<Session> updates_;  // of several parts, behind the last one
   int64_t steps_ = 0;
 };
 

@@ -106,6 +106,35 @@ TEST_F(TrainCommandTest, TrainedModelsAreWrittenInBothFormats) {
   }
 }
 
+// Where no operator mixes images, a step of parts is the same step, in the memory of a part.
+TEST_F(TrainCommandTest, MicroBatchesAreTheSameStepInLessMemory) {
+  std::vector<std::vector<std::string>> losses;
+  std::vector<nlohmann::json> documents;
+  for (const char* parts : {"", " --micro-batch 2"}) {
+    const ProcessResult result = Ashlar(
+        Train("plain", absl::StrCat("--log l.csv --validate more.npz -o t.ash --json -q", parts)));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    losses.push_back(Losses("l.csv"));
+    documents.push_back(result.Json());
+  }
+  ASSERT_EQ(losses[0].size(), losses[1].size());
+  for (size_t i = 1; i < losses[0].size(); ++i) {
+    EXPECT_NEAR(std::atof(losses[0][i].c_str()), std::atof(losses[1][i].c_str()), 1e-3) << i;
+  }
+  EXPECT_EQ(documents[1]["micro_batch"], 2);
+  EXPECT_EQ(documents[1]["batch"], 8);
+  EXPECT_LT(documents[1]["pools"]["arena"]["planned_bytes"],
+            documents[0]["pools"]["arena"]["planned_bytes"]);
+  EXPECT_NEAR(documents[1]["epochs"][0]["validation"]["loss"].get<double>(),
+              documents[0]["epochs"][0]["validation"]["loss"].get<double>(), 1e-3);
+  EXPECT_EQ(Ashlar(Train("bn", "--micro-batch 2 --batch-norm frozen -o t.ash")).exit_code, 0);
+  ExpectEndings("train ", {{"bn.ash --data data.npz --batch 8 --micro-batch 2 -o t.ash", 2,
+                            "parts of a batch have statistics of their own"},
+                           {"plain.ash --data data.npz --batch 8 --micro-batch 3 -o t.ash", 2,
+                            "--micro-batch 3 is no part of --batch 8"},
+                           {"plain.ash --data data.npz --micro-batch 2 -o t.ash", 2, "--batch"}});
+}
+
 TEST_F(TrainCommandTest, ProfileAndBenchAreOfAStep) {
   const ProcessResult profile = Ashlar("profile bn.ash --train --batch 8 --by op --json -q");
   ASSERT_EQ(profile.exit_code, 0) << profile.err;

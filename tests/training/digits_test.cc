@@ -154,6 +154,38 @@ TEST_P(DigitsTest, StepsFromEqualStatesAreEqualInBlockedAndRowMajorImages) {
   }
 }
 
+// Gradients of parts are summed up: the same losses, to the rounding of sums.
+TEST_P(DigitsTest, StepsInPartsAreWholeSteps) {
+  PlanRequest request;
+  request.means.passes = kRowMajor;
+  const auto open = [&](int64_t batch, int64_t parts, bool adam) {
+    TrainingOptions options;
+    options.parameters.batch_statistics = false;
+    if (adam) options.optimizer.kind = OptimizerSpec::Kind::kAdam;
+    return Value(TrainingSession::Create(
+        Value(MakeTrainingGraph(DigitsNet(GetParam(), digits_.get(), batch), options)), request,
+        parts));
+  };
+  for (const bool adam : {false, true}) {
+    const auto whole = open(kBatch, 1, adam), parts = open(kBatch / 8, 8, adam);
+    EXPECT_LT(parts->planned().plan.plan.arena, whole->planned().plan.plan.arena / 4);
+    EXPECT_EQ(parts->states(), whole->states());
+    const std::vector<int64_t> order = OrderOfEpoch(train_[0].second.shape()[0], 0);
+    for (int64_t step = 0; step < 6; ++step) {
+      float loss[2];
+      for (const auto& session : {&whole, &parts}) {
+        Fill(train_, absl::MakeConstSpan(order).subspan(static_cast<size_t>(step * kBatch), kBatch),
+             **session);
+        loss[session == &parts] = Value((*session)->Step(adam ? 1e-3 : Rate() / 10));
+      }
+      EXPECT_NEAR(loss[1], loss[0], 1e-5 * std::max(1.0F, loss[0])) << "step " << step;
+    }
+    const HostTensor expected = *Value(whole->Evaluate()), &got = *Value(parts->Evaluate());
+    ASSERT_EQ(got.shape(), expected.shape());
+    for (int64_t i = 0; i < got.num_elements(); ++i) EXPECT_NEAR(got.At(i), expected.At(i), 1e-3);
+  }
+}
+
 TEST_P(DigitsTest, OrderIsThatOfTheReference) {
   const HostTensor &order = digits_->array("order"), &index = digits_->array("train_index");
   ASSERT_EQ(order.shape(), (Shape{kEpochs, kStepsPerEpoch * kBatch}));
