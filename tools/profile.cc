@@ -130,10 +130,10 @@ class ProfileCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(
         Model model, LoadModelToTrain(model_, training_, console,
                                       dump_.empty() ? WeightsUse::kAsItRuns : WeightsUse::kAll));
-    ASHLAR_ASSIGN_OR_RETURN(model, WithTraining(std::move(model), training_));
+    ASHLAR_ASSIGN_OR_RETURN(
+        model, WithTraining(std::move(model), training_, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
-                            MakeInputs(model.graph, inputs_, execution_.seed, console));
-    if (training_.train) SetStepInputs(inputs);
+                            MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,
                             RequestFor(model, execution_, planning_, console));
     std::optional<Measurement> measured;

@@ -8,6 +8,7 @@
 #include "graph/status.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
+#include "tools/inputs.h"
 #include "tools/options.h"
 #include "training/recompute_search.h"
 
@@ -58,6 +59,19 @@ void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
   AddParsed(app, "--batch-norm", flags.options.parameters.batch_statistics, ParseStatistics,
             "batch|frozen", "by statistics of the batch (default), or by the model's")
       ->group(group);
+}
+
+void SetStepInputs(InputTensors& inputs) {
+  constexpr double kSmallRate = 1e-3;
+  for (const auto& [name, value] : {std::pair{TrainingGraph::kLabels, 0.0},
+                                    {TrainingGraph::kRate, kSmallRate},
+                                    {TrainingGraph::kStep, 1.0}}) {
+    const auto it = inputs.find(name);
+    if (it == inputs.end()) continue;
+    HostTensor tensor = HostTensor::Zeros(it->second.dtype(), it->second.shape());
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.Set(i, value);
+    it->second = std::move(tensor);
+  }
 }
 
 }  // namespace
@@ -134,19 +148,6 @@ absl::StatusOr<TrainingGraph> GraphToTrain(Model model, const TrainingFlags& fla
   return graph;
 }
 
-void SetStepInputs(InputTensors& inputs) {
-  constexpr double kSmallRate = 1e-3;
-  for (const auto& [name, value] : {std::pair{TrainingGraph::kLabels, 0.0},
-                                    {TrainingGraph::kRate, kSmallRate},
-                                    {TrainingGraph::kStep, 1.0}}) {
-    const auto it = inputs.find(name);
-    if (it == inputs.end()) continue;
-    HostTensor tensor = HostTensor::Zeros(it->second.dtype(), it->second.shape());
-    for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.Set(i, value);
-    it->second = std::move(tensor);
-  }
-}
-
 absl::Status FitIntoBudget(const PlanRequest& request, TrainingGraph& graph, TrainingFlags& flags,
                            Console& console) {
   if (flags.memory_budget < 0) return absl::OkStatus();
@@ -181,6 +182,14 @@ absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
   step.graph = std::move(graph.step);
   step.packed.reset();
   return step;
+}
+
+absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& inputs,
+                                        const TrainingFlags& flags, uint64_t seed,
+                                        Console& console) {
+  ASHLAR_ASSIGN_OR_RETURN(InputTensors made, MakeInputs(graph, inputs, seed, console));
+  if (flags.train) SetStepInputs(made);
+  return made;
 }
 
 }  // namespace ashlar

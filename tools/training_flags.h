@@ -39,10 +39,6 @@ absl::StatusOr<Model> ModelToTrain(Model model, const TrainingFlags& flags);
 // The graphs of ModelToTrain; kUsage where the model cannot be trained so.
 absl::StatusOr<TrainingGraph> GraphToTrain(Model model, const TrainingFlags& flags);
 
-// What a step reads beside images, in the place of random numbers: class 0, a small learning rate,
-// the first step.
-void SetStepInputs(InputTensors& inputs);
-
 // Where there is a budget, the step that fits it under `request`, and what it makes again is then
 // what `flags` ask for. kDoesNotFit where none does.
 absl::Status FitIntoBudget(const PlanRequest& request, TrainingGraph& graph, TrainingFlags& flags,
@@ -53,6 +49,12 @@ absl::Status FitIntoBudget(const PlanRequest& request, TrainingGraph& graph, Tra
 absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
                                    const ExecutionFlags& execution, PlanningFlags& planning,
                                    Console& console);
+
+// The inputs of that graph, as MakeInputs of tools/inputs.h. What a step reads beside images is
+// class 0, a small learning rate, the first step instead of random numbers.
+absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& inputs,
+                                        const TrainingFlags& flags, uint64_t seed,
+                                        Console& console);
 
 }  // namespace ashlar
 

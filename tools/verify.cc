@@ -52,8 +52,7 @@ class VerifyCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(
         model, WithTraining(std::move(model), training_, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
-                            MakeInputs(model.graph, inputs_, execution_.seed, console));
-    if (training_.train) SetStepInputs(inputs);
+                            MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
     request.checks.understate_bytes = understate_;
     measure_.done_with = LettingGoOf(model);
