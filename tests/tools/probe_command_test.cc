@@ -33,7 +33,9 @@ TEST_P(RecordedSizes, AreThoseOfFourEqualRounds) {
   ASSERT_EQ(document["rows"].size(), 1u);
   const nlohmann::json& found = document["rows"][0];
   EXPECT_EQ(found["mode"], row.mode);
-  if (!kSanitized) EXPECT_EQ(found["planned"]["refused"], row.size);
+  if (!kSanitized) {
+    EXPECT_EQ(found["planned"]["refused"], row.size);
+  }
   ASSERT_EQ(found["rounds"].size(), 4u);
   for (const nlohmann::json& round : found["rounds"]) EXPECT_EQ(round, found["planned"]);
 }
@@ -80,8 +82,9 @@ TEST_F(ProbeCommandTest, BatchesOfModelsGrow) {
     ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
     const nlohmann::json row = result.Json()["rows"][0];
     EXPECT_GT(row["planned"]["fits"], 1);
-    if (std::string(mode).find('3') != std::string::npos)
+    if (std::string(mode).find('3') != std::string::npos) {
       EXPECT_EQ(row["planned"]["fits"].get<int>() % 3, 0);
+    }
   }
 }
 
@@ -93,13 +96,13 @@ TEST_F(ProbeCommandTest, BothControlsAreCaught) {
 }
 
 TEST_F(ProbeCommandTest, RefusesWhatMakesNoSense) {
-  ExpectEndings("probe ", {{"--op tanh", 2, "tanh"},
-                           {"model.ash --op log", 2, "one or the other"},
-                           {"--forward --train", 2, "without both, both are probed"},
-                           {"--enforce device", 2, "needs --device gpu0:0"},
-                           {"--enforce rlimit --device gpu0:0", 2, "no such limit"},
-                           {"--memory-limit 1kB", 3, "conv: size 5 needs "},
-                           {"--growth 1", 2, "--growth"}});
+  ExpectUsageErrors("probe ", {{"--op tanh", "tanh"},
+                               {"model.ash --op log", "one or the other"},
+                               {"--forward --train", "without both, both are probed"},
+                               {"--enforce device", "needs --device gpu0:0"},
+                               {"--enforce rlimit --device gpu0:0", "no such limit"},
+                               {"--growth 1", "--growth"}});
+  ExpectEndings("probe ", {{"--memory-limit 1kB", 3, "conv: size 5 needs "}});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "serialization/onnx/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/sliding_axis.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -13,32 +14,20 @@
 namespace ashlar::testing {
 namespace {
 
-struct BlockAxis {
-  int64_t image, block, stride, dilation, before, behind;
-
-  int64_t places() const {
-    return (image + before + behind - dilation * (block - 1) - 1) / stride + 1;
-  }
-};
-
-BlockAxis RandomBlocks(std::mt19937& random) {
-  const auto draw = [&](int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
-  };
-  BlockAxis axis = {0, draw(1, 4), draw(1, 4), draw(1, 2), 0, 0};
-  axis.before = draw(0, 2);
-  axis.behind = draw(0, 2);
-  axis.image = draw(1, 6) + axis.dilation * (axis.block - 1);
+SlidingAxis RandomBlocks(std::mt19937& random) {
+  SlidingAxis axis = RandomAxis(random, 4, 6);
+  axis.before = Draw(random, 0, 2);
+  axis.behind = Draw(random, 0, 2);
   return axis;
 }
 
 // x is {N, C block, places}.
-std::vector<double> AddedByHand(const HostTensor& x, const std::vector<BlockAxis>& axes) {
+std::vector<double> AddedByHand(const HostTensor& x, const std::vector<SlidingAxis>& axes) {
   int64_t block = 1, places = 1, image = 1;
-  for (const BlockAxis& axis : axes) {
-    block *= axis.block;
+  for (const SlidingAxis& axis : axes) {
+    block *= axis.window;
     places *= axis.places();
-    image *= axis.image;
+    image *= axis.input;
   }
   const int64_t planes = x.shape()[0] * x.shape()[1] / block;
   std::vector<double> sums(static_cast<size_t>(planes * image));
@@ -46,14 +35,14 @@ std::vector<double> AddedByHand(const HostTensor& x, const std::vector<BlockAxis
     int64_t place = i % places, tap = i / places % block, step = 1, at = 0;
     bool inside = true;
     for (size_t a = axes.size(); a-- > 0;) {
-      const BlockAxis& axis = axes[a];
+      const SlidingAxis& axis = axes[a];
       const int64_t o =
-          place % axis.places() * axis.stride + tap % axis.block * axis.dilation - axis.before;
-      inside = inside && o >= 0 && o < axis.image;
+          place % axis.places() * axis.stride + tap % axis.window * axis.dilation - axis.before;
+      inside = inside && o >= 0 && o < axis.input;
       at += o * step;
-      step *= axis.image;
+      step *= axis.input;
       place /= axis.places();
-      tap /= axis.block;
+      tap /= axis.window;
     }
     if (inside) sums[static_cast<size_t>(i / places / block * image + at)] += x.At(i);
   }
@@ -65,18 +54,18 @@ TEST(OnnxCol2Im, IsASumOfBlocks) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
-    std::vector<BlockAxis> axes;
+    std::vector<SlidingAxis> axes;
     for (uint32_t i = 0; i <= seed % 3; ++i) axes.push_back(RandomBlocks(random));
     std::vector<int64_t> image, block, strides, dilations, before, behind;
     Shape x = {2, 3, 1};
-    for (const BlockAxis& axis : axes) {
-      image.push_back(axis.image);
-      block.push_back(axis.block);
+    for (const SlidingAxis& axis : axes) {
+      image.push_back(axis.input);
+      block.push_back(axis.window);
       strides.push_back(axis.stride);
       dilations.push_back(axis.dilation);
       before.push_back(axis.before);
       behind.push_back(axis.behind);
-      x = {x[0], x[1] * axis.block, x[2] * axis.places()};
+      x = {x[0], x[1] * axis.window, x[2] * axis.places()};
     }
     before.insert(before.end(), behind.begin(), behind.end());
     const std::string node =

@@ -6,39 +6,28 @@
 #include "serialization/onnx/reader.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
+#include "tests/serialization/onnx/sliding_axis.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
 namespace {
 
-struct Axis {
-  int64_t input, window, stride, dilation, before, behind;
-
-  int64_t output() const {
-    return (input + before + behind - dilation * (window - 1) - 1) / stride + 1;
-  }
-};
-
-Axis RandomAxis(std::mt19937& random) {
-  const auto draw = [&](int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
-  };
-  Axis axis = {0, draw(1, 3), draw(1, 3), draw(1, 2), 0, 0};
-  axis.before = draw(0, axis.window - 1);
-  axis.behind = draw(0, axis.window - 1);
-  axis.input = draw(1, 4) + axis.dilation * (axis.window - 1);
+SlidingAxis RandomWindows(std::mt19937& random) {
+  SlidingAxis axis = RandomAxis(random, 3, 4);
+  axis.before = Draw(random, 0, axis.window - 1);
+  axis.behind = Draw(random, 0, axis.window - 1);
   return axis;
 }
 
 // Of {1,2,h,w}: the first place of each window's greatest element.
-std::vector<int64_t> PlacesByHand(const HostTensor& x, const Axis& h, const Axis& w,
+std::vector<int64_t> PlacesByHand(const HostTensor& x, const SlidingAxis& h, const SlidingAxis& w,
                                   bool column_major) {
   std::vector<int64_t> places;
   for (int64_t c = 0; c < x.shape()[1]; ++c) {
-    for (int64_t o = 0; o < h.output() * w.output(); ++o) {
-      const int64_t top = o / w.output() * h.stride - h.before;
-      const int64_t left = o % w.output() * w.stride - w.before;
+    for (int64_t o = 0; o < h.places() * w.places(); ++o) {
+      const int64_t top = o / w.places() * h.stride - h.before;
+      const int64_t left = o % w.places() * w.stride - w.before;
       int64_t best = -1, place = -1;
       for (int64_t i = 0; i < h.window * w.window; ++i) {
         const int64_t row = top + i / w.window * h.dilation;
@@ -61,7 +50,7 @@ TEST(OnnxMaxPool, Places) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     std::mt19937 random(seed);
-    const Axis h = RandomAxis(random), w = RandomAxis(random);
+    const SlidingAxis h = RandomWindows(random), w = RandomWindows(random);
     const bool column_major = seed % 2 == 0;
     WriteWholeFile(dir / "m.onnx",
                    Serialized(absl::StrCat(

@@ -49,6 +49,13 @@ void CommandTest::ExpectEndings(const std::string& command, const std::vector<En
   }
 }
 
+void CommandTest::ExpectUsageErrors(
+    const std::string& command, const std::vector<std::pair<std::string, std::string>>& errors) {
+  std::vector<Ending> endings;
+  for (const auto& [arguments, message] : errors) endings.push_back({arguments, 2, message});
+  ExpectEndings(command, endings);
+}
+
 void CommandTest::ExpectStrictLayersDiffer(const std::string& model) {
   const ProcessResult result =
       Ashlar("compare " + model + " --layers all --fail-fast --atol 0 --rtol 0 --json");

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ashlar::testing {
@@ -56,6 +57,9 @@ class CommandTest : public ::testing::Test {
   static bool AshlarKilled(const std::string& arguments, double seconds);
   // Runs `ashlar COMMAND ARGUMENTS` for each, `command` with its blank.
   static void ExpectEndings(const std::string& command, const std::vector<Ending>& endings);
+  // The same of usage errors, each with a part of what it says.
+  static void ExpectUsageErrors(const std::string& command,
+                                const std::vector<std::pair<std::string, std::string>>& errors);
   // Rounding alone is too much for no tolerance at all: `compare MODEL --layers all` ends with 5
   // then, and its document names the first layer that differs.
   static void ExpectStrictLayersDiffer(const std::string& model);
