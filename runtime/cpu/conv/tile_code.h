@@ -150,18 +150,21 @@ struct ConvTileRunner {
     if (tile.z != nullptr) Add(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
     if (tile.add) Add(tile.dst, tile.dst_pixel_step, tile.dst_block_step, sums);
     Finish(tile.finish, sums);
+    // Copied, as what is stored could be a part of the tile for all that the compiler knows.
+    char* const dst = tile.dst;
+    const int64_t pixel_step = tile.dst_pixel_step, block_step = tile.dst_block_step;
+    const int last_channels = tile.last_channels;
 #pragma GCC unroll 14
     for (int p = 0; p < kPixels; ++p) {
 #pragma GCC unroll 4
       for (int v = 0; v < kBlocks * kOfBlock; ++v) {
         Base::Store(v < kVectors ? sums[p * kVectors + v] : Vector{},
-                    tile.dst + p * tile.dst_pixel_step + Offset(v, tile.dst_block_step));
+                    dst + p * pixel_step + Offset(v, block_step));
       }
     }
-    if (tile.last_channels < kBlock - (kBlocks * kOfBlock - kVectors) * kWidth) {
+    if (last_channels < kBlock - (kBlocks * kOfBlock - kVectors) * kWidth) {
       for (int p = 0; p < kPixels; ++p) {
-        Base::ClearPadding(tile.last_channels, tile.dst + p * tile.dst_pixel_step +
-                                                   (kBlocks - 1) * tile.dst_block_step);
+        Base::ClearPadding(last_channels, dst + p * pixel_step + (kBlocks - 1) * block_step);
       }
     }
   }
