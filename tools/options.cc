@@ -54,24 +54,10 @@ absl::StatusOr<int64_t> ParseAlignment(absl::string_view text) {
   return bytes;
 }
 
-absl::StatusOr<int64_t> ParseBudget(absl::string_view text) {
-  if (text == "min") return int64_t{0};
-  ASHLAR_ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
-  if (bytes > 0) return bytes;
-  return absl::InvalidArgumentError("a budget of no bytes; expected a size or min");
-}
-
 absl::StatusOr<int64_t> ParseTotalBudget(absl::string_view text) {
   ASHLAR_ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
   if (bytes > 0) return bytes;
   return absl::InvalidArgumentError("a budget of no bytes");
-}
-
-absl::StatusOr<double> ParseRatio(absl::string_view text) {
-  double ratio = 0;
-  if (absl::SimpleAtod(text, &ratio) && ratio >= 0) return ratio;
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", text.substr(0, 64), "' is no ratio of at least 0, such as 0.05"));
 }
 
 absl::StatusOr<bool> ParseLayout(absl::string_view text) {
@@ -93,6 +79,20 @@ absl::StatusOr<bool> ParsePreference(absl::string_view text) {
 }
 
 }  // namespace
+
+absl::StatusOr<int64_t> ParseBudget(absl::string_view text) {
+  if (text == "min") return int64_t{0};
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
+  if (bytes > 0) return bytes;
+  return absl::InvalidArgumentError("a budget of no bytes; expected a size or min");
+}
+
+absl::StatusOr<double> ParseRatio(absl::string_view text) {
+  double ratio = 0;
+  if (absl::SimpleAtod(text, &ratio) && ratio >= 0) return ratio;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text.substr(0, 64), "' is no ratio of at least 0, such as 0.05"));
+}
 
 std::string CheckPlanner(const std::string& name) {
   if (memory::FindPlanner(name) != nullptr) return "";

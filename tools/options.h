@@ -105,6 +105,10 @@ struct PlanningFlags {
 
 // Of options that the help text does not list.
 inline constexpr char kUnlistedGroup[] = "unlisted";
+// A size in bytes, or 0 for "min".
+absl::StatusOr<int64_t> ParseBudget(absl::string_view text);
+// A number of at least 0.
+absl::StatusOr<double> ParseRatio(absl::string_view text);
 // What is wrong with the name of a planner, and the names that there are; empty if nothing is.
 std::string CheckPlanner(const std::string& name);
 // `suffix` is appended to the name of every option, as in "--planner-b", and puts them into

@@ -162,6 +162,7 @@ class TrainCommand final : public Command {
     const BatchTypes types = {graph.images_type, graph.labels_type,
                               graph.labels_type.dtype == DType::kInt32 ? ClassesOf(graph) : 0};
     batch_ = types.images.shape[0] * parts;
+    ASHLAR_RETURN_IF_ERROR(FitIntoBudget(Request(), graph, flags_, console));
     console.Progress("reading the data");
     ASHLAR_ASSIGN_OR_RETURN(const TrainingData data,
                             TrainingData::Read(data_, types, inputs_, console));

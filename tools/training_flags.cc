@@ -78,6 +78,14 @@ void SetStepInputs(InputTensors& inputs) {
 
 void AddTrainingFlags(CLI::App& app, TrainingFlags& flags) {
   Add(app, flags, "Training");
+  CLI::Option* const budget =
+      AddParsed(app, "--memory-budget", flags.memory_budget, ParseBudget, "SIZE|min",
+                "make again what it takes to fit the arena into so many bytes; else exit 3")
+          ->group("Training");
+  AddParsed(app, "--max-extra-flops", flags.max_extra_flops, ParseRatio, "RATIO",
+            "of a step's, that may be computed again for that (0: cheap operators alone)")
+      ->needs(budget)
+      ->group("Training");
   app.add_option("--seed", flags.seed, "of the order of images and of new layers (default 1)")
       ->option_text("N")
       ->check(WholeNumber(0))

@@ -1,12 +1,15 @@
 #include "training/recompute.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "graph/passes/pass.h"
 #include "graph/recompute.h"
 #include "graph/status.h"
@@ -20,7 +23,8 @@ namespace {
 // peak is.
 constexpr int kReaches[] = {0, 4, 1 << 20};
 
-absl::Status Select(const Graph& graph, int loss, absl::Span<const int> nodes, MadeAgain& again) {
+absl::Status Select(const Graph& graph, int loss, absl::Span<const int> nodes, bool made,
+                    MadeAgain& again) {
   const std::vector<bool> towards = NodesTowards(graph, loss);
   for (const int id : nodes) {
     const auto node = std::find_if(graph.nodes().begin(), graph.nodes().end(),
@@ -30,7 +34,7 @@ absl::Status Select(const Graph& graph, int loss, absl::Span<const int> nodes, M
       return absl::InvalidArgumentError(absl::StrCat(
           "recompute: ", id, " is no node on the way to the loss that can be made again"));
     }
-    again[static_cast<size_t>(node->outputs[0])] = true;
+    again[static_cast<size_t>(node->outputs[0])] = made;
   }
   return absl::OkStatus();
 }
@@ -51,6 +55,7 @@ std::string RecomputeSpec::ToString() const {
   std::vector<std::string> parts;
   if (cheap) parts.push_back("cheap");
   for (const int node : nodes) parts.push_back(absl::StrCat(node));
+  for (const int node : kept) parts.push_back(absl::StrCat("-", node));
   return absl::StrJoin(parts, ",");
 }
 
@@ -61,11 +66,13 @@ absl::StatusOr<RecomputeSpec> ParseRecompute(absl::string_view text) {
     int node = 0;
     if (part == "cheap") {
       spec.cheap = true;
-    } else if (absl::SimpleAtoi(part, &node) && node >= 0) {
-      spec.nodes.push_back(node);
+    } else if (absl::string_view id = part;
+               absl::SimpleAtoi(part, &node) && node > std::numeric_limits<int>::min()) {
+      (absl::ConsumePrefix(&id, "-") ? spec.kept : spec.nodes).push_back(std::abs(node));
     } else {
       return absl::InvalidArgumentError(absl::StrCat(
-          "'", text.substr(0, 200), "': expected none, cheap or a list of cheap and ids of nodes"));
+          "'", text.substr(0, 200),
+          "': expected none, cheap or a list of cheap and ids of nodes, -ID for one that is kept"));
     }
   }
   return spec;
@@ -77,7 +84,8 @@ absl::StatusOr<Graph> RecomputeStep(const Graph& step, const RecomputeSpec& spec
   const int loss = graph.outputs()[0].var;
   MadeAgain again(graph.vars().size(), false);
   if (spec.cheap) again = CheapToMakeAgain(graph, loss);
-  ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.nodes, again));
+  ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.nodes, true, again));
+  ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.kept, false, again));
   Graph best;
   int64_t least = -1;
   for (const int reach : kReaches) {

@@ -14,11 +14,11 @@ namespace ashlar {
 struct RecomputeSpec {
   // What takes a few operations an element: normalised values, activations, sums.
   bool cheap = false;
-  // Besides, what these nodes make: ids in the graph of the step.
-  std::vector<int> nodes;
+  // Besides, what these nodes make, and not what those do: ids in the graph of the step.
+  std::vector<int> nodes, kept;
 
   bool empty() const { return !cheap && nodes.empty(); }
-  std::string ToString() const;  // "none", "cheap", "cheap,17,33"
+  std::string ToString() const;  // "none", "cheap", "cheap,17,33,-40": 40 is kept
 };
 
 // InvalidArgument where the text is not as ToString writes it.

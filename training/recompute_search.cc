@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -17,7 +18,8 @@
 namespace ashlar {
 namespace {
 
-constexpr size_t kTried = 6;      // vars at a time, those that promise most
+constexpr size_t kTried = 6;  // vars at a time, those that promise most
+constexpr size_t kAnchors = 8;
 constexpr int kPatience = 12;     // vars that go although the peak stays
 constexpr size_t kLongest = 400;  // vars in all
 constexpr int kReach = 4;         // of Recompute
@@ -50,14 +52,23 @@ class Descent {
   std::vector<int> With(int var, const MadeAgain& again) const;
   // By what they promise, the most first.
   std::vector<std::vector<int>> Candidates(const Trial& now) const;
-  void Keep(const Trial& trial);
+  bool IsReadBehind(int var) const;
+  // Cheap vars whose copies take operations that are not: kept, they end chains. The longest first.
+  std::vector<int> Anchors(const MadeAgain& again) const;
+  // The best step on; empty where there is none.
+  absl::StatusOr<std::optional<Trial>> Next(const Trial& now) const;
+  // What is cheap, but of what is made through other vars that are read behind every second is
+  // kept: residual sums.
+  MadeAgain InShortChains() const;
+  absl::Status From(const MadeAgain& start);
+  RecomputePoint PointOf(const Trial& trial) const;
 
   const Graph& graph_;
   const int loss_;
   const std::vector<bool> towards_;
   const MadeAgain cheap_;
   const double all_, most_;
-  std::vector<RecomputePoint> points_;
+  std::vector<Trial> trials_;  // the least peaks of each descent
 };
 
 double Descent::Operations(const Graph& graph) {
@@ -95,6 +106,12 @@ absl::StatusOr<Trial> Descent::Try(MadeAgain again) const {
   return trial;
 }
 
+bool Descent::IsReadBehind(int var) const {
+  const std::vector<int>& readers = graph_.readers(var);
+  return std::any_of(readers.begin(), readers.end(),
+                     [&](int reader) { return !towards_[static_cast<size_t>(reader)]; });
+}
+
 std::vector<int> Descent::With(int var, const MadeAgain& again) const {
   std::vector<int> vars = {var};
   for (size_t i = 0; i < vars.size(); ++i) {
@@ -102,10 +119,8 @@ std::vector<int> Descent::With(int var, const MadeAgain& again) const {
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const int input = node.inputs[k];
       const bool on_device = node.op->input_use(static_cast<int>(k)) == InputUse::kDeviceValue;
-      const std::vector<int>& readers = graph_.readers(input);
-      const bool kept = std::any_of(readers.begin(), readers.end(),
-                                    [&](int reader) { return !towards_[reader]; });
-      if (!on_device || kept || again[input] || !CanMakeAgain(graph_, input)) continue;
+      if (!on_device || IsReadBehind(input) || again[input] || !CanMakeAgain(graph_, input))
+        continue;
       if (std::find(vars.begin(), vars.end(), input) == vars.end()) vars.push_back(input);
     }
   }
@@ -120,7 +135,8 @@ std::vector<std::vector<int>> Descent::Candidates(const Trial& now) const {
   std::vector<Candidate> candidates;
   for (size_t v = 0; v < graph_.vars().size(); ++v) {
     const int var = static_cast<int>(v);
-    if (!now.over_the_peak[v] || now.again[v] || var == loss_) continue;
+    // A cheap var that is kept ends a chain, and stays.
+    if (!now.over_the_peak[v] || now.again[v] || cheap_[v] || var == loss_) continue;
     if (!towards_[graph_.var(var).producer] || !CanMakeAgain(graph_, var)) continue;
     Candidate candidate{With(var, now.again)};
     double operations = 1;
@@ -138,49 +154,128 @@ std::vector<std::vector<int>> Descent::Candidates(const Trial& now) const {
   return vars;
 }
 
-void Descent::Keep(const Trial& trial) {
-  if (!points_.empty() && trial.peak >= points_.back().peak_bytes) return;
+RecomputePoint Descent::PointOf(const Trial& trial) const {
   RecomputePoint point;
   point.spec.cheap = true;
   for (size_t v = 0; v < trial.again.size(); ++v) {
-    if (!trial.again[v] || cheap_[v]) continue;
-    point.spec.nodes.push_back(graph_.node(graph_.var(static_cast<int>(v)).producer).id);
+    if (trial.again[v] == cheap_[v]) continue;
+    const int id = graph_.node(graph_.var(static_cast<int>(v)).producer).id;
+    (trial.again[v] ? point.spec.nodes : point.spec.kept).push_back(id);
   }
   point.peak_bytes = trial.peak;
   point.extra_flops = trial.extra / std::max(all_, 1.0);
-  points_.push_back(std::move(point));
+  return point;
+}
+
+std::vector<int> Descent::Anchors(const MadeAgain& again) const {
+  struct Anchor {
+    int var = 0;
+    size_t chain = 0;
+  };
+  std::vector<Anchor> anchors;
+  for (size_t v = 0; v < graph_.vars().size(); ++v) {
+    const int var = static_cast<int>(v);
+    if (!again[v] || !IsCheap(graph_, var) || !IsReadBehind(var)) continue;
+    std::vector<int> chain = {var};
+    bool costs = false;
+    for (size_t i = 0; i < chain.size(); ++i) {
+      costs = costs || !IsCheap(graph_, chain[i]);
+      for (const int input : graph_.node(graph_.var(chain[i]).producer).inputs) {
+        if (!again[static_cast<size_t>(input)]) continue;
+        if (std::find(chain.begin(), chain.end(), input) == chain.end()) chain.push_back(input);
+      }
+    }
+    if (costs) anchors.push_back({var, chain.size()});
+  }
+  std::stable_sort(anchors.begin(), anchors.end(),
+                   [](const Anchor& a, const Anchor& b) { return a.chain > b.chain; });
+  std::vector<int> vars;
+  for (const Anchor& anchor : anchors) vars.push_back(anchor.var);
+  if (vars.size() > kAnchors) vars.resize(kAnchors);
+  return vars;
+}
+
+absl::StatusOr<std::optional<Trial>> Descent::Next(const Trial& now) const {
+  std::vector<std::vector<int>> candidates = Candidates(now);
+  if (candidates.size() > kTried) candidates.resize(kTried);
+  std::optional<Trial> best;
+  double best_gain = -1;
+  const auto consider = [&](MadeAgain again) -> absl::Status {
+    ASHLAR_ASSIGN_OR_RETURN(Trial trial, Try(std::move(again)));
+    if (trial.extra > most_) return absl::OkStatus();
+    const double gain = static_cast<double>(std::max<int64_t>(now.peak - trial.peak, 0)) /
+                        std::max(trial.extra - now.extra, 1.0);
+    if (gain <= best_gain) return absl::OkStatus();
+    best_gain = gain;
+    best = std::move(trial);
+    return absl::OkStatus();
+  };
+  const auto without = [&](MadeAgain again, int anchor) {
+    again[static_cast<size_t>(anchor)] = false;
+    return again;
+  };
+  std::vector<MadeAgain> first;
+  for (const std::vector<int>& vars : candidates) {
+    first.push_back(now.again);
+    for (const int var : vars) first.back()[static_cast<size_t>(var)] = true;
+    ASHLAR_RETURN_IF_ERROR(consider(first.back()));
+  }
+  for (const int anchor : Anchors(now.again)) {
+    ASHLAR_RETURN_IF_ERROR(consider(without(now.again, anchor)));
+  }
+  if (best_gain > 0) return best;
+  for (const MadeAgain& again : first) {
+    for (const int anchor : Anchors(again)) {
+      ASHLAR_RETURN_IF_ERROR(consider(without(again, anchor)));
+    }
+  }
+  return best;
+}
+
+MadeAgain Descent::InShortChains() const {
+  MadeAgain again = cheap_;
+  std::vector<bool> passes(again.size(), false);  // a copy of something that is read behind, too
+  for (size_t v = 0; v < again.size(); ++v) {
+    if (!again[v]) continue;
+    const int var = static_cast<int>(v);
+    for (const int input : graph_.node(graph_.var(var).producer).inputs) {
+      const auto in = static_cast<size_t>(input);
+      passes[v] = passes[v] || (again[in] && (passes[in] || IsReadBehind(input)));
+    }
+    again[v] = !passes[v] || !IsReadBehind(var);
+    passes[v] = passes[v] && again[v];
+  }
+  return again;
+}
+
+absl::Status Descent::From(const MadeAgain& start) {
+  ASHLAR_ASSIGN_OR_RETURN(Trial now, Try(start));
+  trials_.push_back(now);
+  int64_t least = now.peak;
+  int patience = kPatience;
+  for (size_t gone = 0; gone < kLongest && patience > 0; ++gone) {
+    ASHLAR_ASSIGN_OR_RETURN(std::optional<Trial> next, Next(now));
+    if (!next) break;
+    now = *std::move(next);
+    patience = now.peak < least ? kPatience : patience - 1;
+    if (now.peak < least) trials_.push_back(now);
+    least = std::min(least, now.peak);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<RecomputePoint>> Descent::Run() {
   ASHLAR_ASSIGN_OR_RETURN(const Trial nothing, Try(MadeAgain(graph_.vars().size(), false)));
-  points_.push_back({{}, nothing.peak, 0});
-  ASHLAR_ASSIGN_OR_RETURN(Trial now, Try(cheap_));
-  Keep(now);
-  int64_t least = now.peak;
-  int patience = kPatience;
-  for (size_t gone = 0; gone < kLongest && patience > 0; ++gone) {
-    std::vector<std::vector<int>> candidates = Candidates(now);
-    if (candidates.size() > kTried) candidates.resize(kTried);
-    std::optional<Trial> best;
-    double best_gain = -1;
-    for (const std::vector<int>& vars : candidates) {
-      MadeAgain again = now.again;
-      for (const int var : vars) again[static_cast<size_t>(var)] = true;
-      ASHLAR_ASSIGN_OR_RETURN(Trial trial, Try(std::move(again)));
-      if (trial.extra > most_) continue;
-      const double gain = static_cast<double>(std::max<int64_t>(now.peak - trial.peak, 0)) /
-                          std::max(trial.extra - now.extra, 1.0);
-      if (gain <= best_gain) continue;
-      best_gain = gain;
-      best = std::move(trial);
-    }
-    if (!best) break;
-    now = *std::move(best);
-    patience = now.peak < least ? kPatience : patience - 1;
-    least = std::min(least, now.peak);
-    Keep(now);
+  ASHLAR_RETURN_IF_ERROR(From(cheap_));
+  ASHLAR_RETURN_IF_ERROR(From(InShortChains()));
+  std::stable_sort(trials_.begin(), trials_.end(), [](const Trial& a, const Trial& b) {
+    return std::tie(a.extra, a.peak) < std::tie(b.extra, b.peak);
+  });
+  std::vector<RecomputePoint> points = {{{}, nothing.peak, 0}};
+  for (const Trial& trial : trials_) {
+    if (trial.peak < points.back().peak_bytes) points.push_back(PointOf(trial));
   }
-  return std::move(points_);
+  return points;
 }
 
 }  // namespace
