@@ -1,6 +1,7 @@
 // ashlar probe: the largest size that fits into a memory, planned and real.
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -40,6 +41,30 @@ Json RoundDocument(const ProbeRound& round) {
           {"fits", round.fits},
           {"bytes", round.bytes},
           {"held_bytes", round.held}};
+}
+
+absl::StatusOr<int64_t> FreeBytes(Device& device) {
+  const std::optional<MemoryState> state = device.memory();
+  if (state.has_value()) return state->free;
+  return absl::UnavailableError(
+      absl::StrCat("device ", device.comp_node().ToString(), " does not say what memory is free"));
+}
+
+// By how much the free memory shrinks for a byte.
+absl::StatusOr<int64_t> SmallestBlock(Device& device) {
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t before, FreeBytes(device));
+  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceMemory> block, device.Allocate(1));
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t after, FreeBytes(device));
+  return std::max<int64_t>(before - after, 1);
+}
+
+// Holds a device's memory, so that `limit` bytes of it are free.
+absl::StatusOr<std::unique_ptr<DeviceMemory>> TakeAllBut(int64_t limit, Device& device) {
+  ASHLAR_ASSIGN_OR_RETURN(const int64_t free, FreeBytes(device));
+  if (free >= limit) return device.Allocate(free - limit);
+  return absl::ResourceExhaustedError(absl::StrCat("device ", device.comp_node().ToString(),
+                                                   " has ", free, " bytes free; --memory-limit is ",
+                                                   limit));
 }
 
 class ProbeCommand final : public Command {
@@ -124,7 +149,7 @@ class ProbeCommand final : public Command {
         console.Progress(absl::StrCat("probing ", name, train ? ", training" : ""));
         const auto probe = [&, train = train] { return Probe(name, model, train); };
         absl::StatusOr<Json> row = enforcement_ == Enforcement::kRlimit ? InChild(probe) : probe();
-        if (!row.ok()) return Annotate(row.status(), name);
+        if (!row.ok()) return model ? row.status() : Annotate(row.status(), name);
         AddRow(*row, table);
         below = below || (*row)["below"].get<bool>();
         if (!(*row)["ok"].get<bool>() && reason.empty()) {
@@ -156,21 +181,33 @@ class ProbeCommand final : public Command {
     request.wishes.threads = execution_.threads;
     request.means.kernels.least_memory = true;
     if (!model) request.means.passes = kRowMajorPasses;
+    ASHLAR_ASSIGN_OR_RETURN(Device* const behind, OpenDevice(execution_.device));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<LimitedDevice> device,
                             LimitedDevice::Install(execution_.device));
     ProbeSettings settings = settings_;
-    int64_t limit = settings.limit;
-    if (enforcement_ == Enforcement::kRlimit) {
-      KeepFreedMemory();
-      settings.granularity = sysconf(_SC_PAGESIZE);
-      limit = LimitedDevice::kNoLimit;
+    int64_t limit = LimitedDevice::kNoLimit;
+    switch (enforcement_) {
+      case Enforcement::kAshlar:
+        limit = settings.limit;
+        break;
+      case Enforcement::kRlimit:
+        KeepFreedMemory();
+        settings.granularity = sysconf(_SC_PAGESIZE);
+        break;
+      case Enforcement::kDevice:
+        ASHLAR_ASSIGN_OR_RETURN(settings.granularity, SmallestBlock(*behind));
+        settings.counts_staging = false;
+        break;
     }
     ProbeLadder ladder(*subject, request, settings, *device);
     ASHLAR_ASSIGN_OR_RETURN(const ProbeRound planned, ladder.Plan());
     device->SetLimit(limit, settings.granularity, settings.counts_staging);
+    if (enforcement_ != Enforcement::kAshlar) ASHLAR_RETURN_IF_ERROR(ladder.WarmUp(planned));
+    std::unique_ptr<DeviceMemory> others;
     if (enforcement_ == Enforcement::kRlimit) {
-      ASHLAR_RETURN_IF_ERROR(ladder.WarmUp(planned));
       ASHLAR_RETURN_IF_ERROR(LimitFurtherAddresses(settings.limit));
+    } else if (enforcement_ == Enforcement::kDevice) {
+      ASHLAR_ASSIGN_OR_RETURN(others, TakeAllBut(settings.limit, *behind));
     }
     ASHLAR_ASSIGN_OR_RETURN(const ProbeReport report, ladder.Run(planned));
     Json row = {{"name", name},

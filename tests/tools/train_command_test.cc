@@ -138,8 +138,9 @@ TEST_F(TrainCommandTest, MicroBatchesAreTheSameStepInLessMemory) {
 TEST_F(TrainCommandTest, ProfileAndBenchAreOfAStep) {
   const ProcessResult profile = Ashlar("profile bn.ash --train --batch 8 --by op --json -q");
   ASSERT_EQ(profile.exit_code, 0) << profile.err;
+  const nlohmann::json profiled = profile.Json();
   std::vector<std::string> types;
-  for (const nlohmann::json& row : profile.Json()["rows"]) types.push_back(row["type"]);
+  for (const nlohmann::json& row : profiled["rows"]) types.push_back(row["type"]);
   for (const char* type : {"ConvolutionBackwardFilter", "SgdUpdate"}) {
     EXPECT_THAT(types, ::testing::Contains(type));
   }

@@ -68,6 +68,24 @@ TEST_F(EmulatedCommandTest, SaysWhyThereIsNoDevice) {
   Succeed("compare model.ash --device gpu1:0");
 }
 
+// What is beyond the limit is refused by Ashlar, staging included, or by the device itself.
+TEST_F(EmulatedCommandTest, ProbeFindsWhatIsRefused) {
+  for (const char* enforced : {"ashlar", "device"}) {
+    const nlohmann::json document =
+        Succeed(absl::StrCat("probe --op relu --op pool --forward --device gpu0:0 --rounds 2 "
+                             "--memory-limit 1MiB --json --quiet --enforce ",
+                             enforced))
+            .Json();
+    EXPECT_EQ(document["rows"].size(), 2u);
+    EXPECT_EQ(document["rows"][0]["planned"]["refused"], enforced[0] == 'a' ? 65 : 95);
+  }
+  SetMachine("memory=2000000,others=1000000");
+  const ProcessResult result =
+      Ashlar("probe --op relu --forward --device gpu0:0 --enforce device --memory-limit 1MiB");
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("1000000 bytes free; --memory-limit is 1048576"));
+}
+
 struct Variant {
   const char *name, *flags, *tolerance;
   bool searches = false;  // for the least memory, which takes a second
