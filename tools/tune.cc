@@ -115,7 +115,9 @@ class TuneCommand final : public Command {
       const TunedProblem::Trial& chosen = problem.trials[problem.chosen];
       table.AddRow({FormatName(problem.node, 40), absl::StrCat(problem.nodes),
                     chosen.implementation, FormatMilliseconds(chosen.seconds * 1e3),
-                    FormatMilliseconds(problem.trials[0].seconds * 1e3)});
+                    problem.trials[0].seconds > 0
+                        ? FormatMilliseconds(problem.trials[0].seconds * 1e3)
+                        : "-"});  // another one's time is enough to leave it out
     }
     console.Print(table.ToText());
     console.Print(absl::StrFormat("%s in %.1f s, on record in %s\n",

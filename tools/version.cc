@@ -26,9 +26,10 @@ std::string VersionText() {
       "devices    cpu0:0; gpu0:0 by libashlar_cuda.so, where it is (`ashlar doctor`)\n",
       "reads      .ash (version ", kNativeVersion,
       "), .onnx (`ashlar ops --onnx`), profile dumps "
-      "(.json), buffers (.csv),\n"
+      "(.json), buffers (.csv), plans (.plan),\n"
       "           arrays (.npy, .npz, raw), pictures (.png, .jpg, .ppm)\n"
-      "writes     .ash, .onnx, .npz, profile dumps and traces (.json), plans (.csv, .svg, .html)\n"
+      "writes     .ash, .onnx, .npz, profile dumps and traces (.json), plans (.plan, .csv, .svg, "
+      ".html)\n"
       "documents  --json, schema version ",
       kJsonSchemaVersion, " (docs/json.schema.json)");
 }

@@ -40,8 +40,8 @@ const Golden kGoldens[] = {
 
 // Large and small caches, wide and narrow vectors; and whatever this machine is.
 const std::optional<absl::string_view> kProcessors[] = {
-    "avx512/48K/2M", "avx512/32K/1M",     "avx2/32K/512K",
-    "avx2/48K/1M",   "baseline/32K/256K", std::nullopt,
+    "avx512/48K/2M",     "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1M",
+    "baseline/32K/256K", "neon/64K/512K", std::nullopt,
 };
 
 class MemoryGoldenTest : public ::testing::TestWithParam<Golden> {
