@@ -53,6 +53,8 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
       {"verify model.ash"},
       {"verify model.ash --train"},
       {"plan model.ash --train --optimizer adam"},
+      {"plan model.ash --train --memory-budget min"},
+      {"plan model.ash --train --frontier"},
       {"train model.ash --data data.npz --validate data.npz -o trained.ash"},
       {"profile model.ash --train"},
       {"bench model.ash --train --iterations 2 --warmup 0"},

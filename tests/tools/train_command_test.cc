@@ -275,6 +275,8 @@ TEST_F(TrainCommandTest, WhatDoesNotGoTogetherIsRefused) {
            {"plan bn.ash --train --recompute 0", "0 is no node"}});
   ExpectEndings(
       "", {{"train bn.ash --data data.npz --classes 4 -o t.ash", 6, "the model has 4 classes"},
+           {"plan bn.ash --train --memory-budget 64", 3, "smallest that was found"},
+           {"train bn.ash --data data.npz --memory-budget 64 -o t.ash", 3, "does not fit"},
            {"train bn.ash --data bn.ash -o t.ash", 6, "bn.ash"}});
 }
 
@@ -292,6 +294,21 @@ TEST_F(TrainCommandTest, PlanAndVerifyShowAStep) {
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_LT(again.Json()["pools"]["arena"]["planned_bytes"],
             plan.Json()["pools"]["arena"]["planned_bytes"]);
+}
+
+TEST_F(TrainCommandTest, PlansForABudgetAndShowsTheCurve) {
+  const ProcessResult frontier = Ashlar("plan bn.ash --train --batch 8 --frontier --json");
+  ASSERT_EQ(frontier.exit_code, 0) << frontier.err;
+  const auto points = frontier.Json()["step_frontier"];
+  ASSERT_GE(points.size(), 2u);
+  EXPECT_EQ(points[0]["recompute"], "none");
+  const int64_t arena = points[1]["arena_bytes"];
+  const ProcessResult verify =
+      Ashlar(absl::StrCat("verify bn.ash --train --batch 8 --json --memory-budget ", arena));
+  ASSERT_EQ(verify.exit_code, 0) << verify.err;
+  const auto measured = verify.Json()["pools"]["arena"];
+  EXPECT_LE(measured["planned_bytes"], arena);
+  EXPECT_EQ(measured["actual_bytes"], measured["planned_bytes"]);
 }
 
 TEST_F(TrainCommandTest, AnOnnxModelIsReadForTheBatch) {

@@ -18,6 +18,7 @@
 #include "tests/support/graph_maker.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/tensors.h"
+#include "training/recompute_search.h"
 #include "training/training_session.h"
 
 namespace ashlar::testing {
@@ -126,6 +127,8 @@ Graph Inverted() {
   return std::move(net).Classes(x);
 }
 
+constexpr int64_t kResidualKept = 320664, kResidualAgain = 235904;  // bytes of arenas
+
 struct Case {
   const char* name;
   Graph (*net)();
@@ -176,7 +179,8 @@ TEST_P(RecomputeTest, PlannedMemoryIsActualAndNothingIsAllocated) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Nets, RecomputeTest,
-                         ::testing::Values(Case{"residual", Residual, 320664, 235904},
+                         ::testing::Values(Case{"residual", Residual, kResidualKept,
+                                                kResidualAgain},
                                            Case{"inverted", Inverted, 1070016, 479776}),
                          [](const auto& info) { return std::string(info.param.name); });
 
@@ -214,6 +218,46 @@ TEST(Recompute, NodesAreMadeAgainThatAreAskedFor) {
   const Trained kept = Train(Plain(), "none", 2), again = Train(Plain(), spec.c_str(), 2);
   for (size_t i = 0; i < kept.losses.size(); ++i) {
     EXPECT_NEAR(again.losses[i], kept.losses[i], 1e-6);
+  }
+}
+
+TEST_P(RecomputeTest, LessMemoryTakesMoreOperations) {
+  const Graph step = Step(GetParam().net(), "none").step;
+  const std::vector<RecomputePoint> points = Value(RecomputeFrontier(step, 0.5));
+  ASSERT_GT(points.size(), 2u);
+  EXPECT_TRUE(points[0].spec.empty());
+  EXPECT_EQ(points[1].spec.ToString(), "cheap");
+  for (size_t i = 1; i < points.size(); ++i) {
+    EXPECT_LT(points[i].peak_bytes, points[i - 1].peak_bytes);
+    EXPECT_GE(points[i].extra_flops, points[i - 1].extra_flops);
+    EXPECT_LE(points[i].extra_flops, 0.5);
+    const std::string text = points[i].spec.ToString();
+    EXPECT_EQ(Value(ParseRecompute(text)).ToString(), text);
+  }
+  EXPECT_GT(points.back().extra_flops, 0);
+}
+
+TEST(Recompute, AStepFitsIntoABudget) {
+  cpu::RegisterDevice();
+  const Graph step = Step(Residual(), "none").step;
+  PlanRequest request;
+  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
+  constexpr double kMost = 0.3;
+  const FittedStep least = Value(FitStep(step, 0, kMost, request));
+  EXPECT_LT(least.arena_bytes, kResidualAgain);
+  EXPECT_LE(least.point.extra_flops, kMost);
+  const Graph made = least.graph;
+  EXPECT_EQ(Value(PlanGraph(made, request))->plan.plan.arena, least.arena_bytes);
+  EXPECT_EQ(Value(FitStep(step, kResidualKept, kMost, request)).point.spec.ToString(), "none");
+  EXPECT_EQ(Value(FitStep(step, kResidualAgain, kMost, request)).point.spec.ToString(), "cheap");
+  const absl::Status status = FitStep(step, 64, kMost, request).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("smallest that was found"));
+  // Convolutions that are made again may be so by other kernels.
+  const Trained kept = Train(Residual(), "none", 2),
+                again = Train(Residual(), least.point.spec.ToString().c_str(), 2);
+  for (size_t i = 0; i < kept.losses.size(); ++i) {
+    EXPECT_NEAR(again.losses[i], kept.losses[i], 1e-5);
   }
 }
 
