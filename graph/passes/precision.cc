@@ -10,6 +10,15 @@
 namespace ashlar {
 namespace {
 
+// Whether sums are asked to be those of Float32 operands, which 16 bits do not hold.
+bool SumsInFloat32(const Operator& op) {
+  const ParamList params = op.params();
+  return std::any_of(params.begin(), params.end(), [](const auto& param) {
+    const auto* const text = std::get_if<std::string>(&param.second);
+    return param.first == "compute_mode" && text != nullptr && *text == "FLOAT32";
+  });
+}
+
 class PrecisionAssigner {
  public:
   PrecisionAssigner(const Graph& graph, const OperatorTable& operators, DType precision)
@@ -52,7 +61,7 @@ class PrecisionAssigner {
   }
 
   bool IsLow(const OperatorNode& node, const std::vector<int>& inputs) {
-    if (node.op->role() != Role::kCompute) return false;
+    if (node.op->role() != Role::kCompute || SumsInFloat32(*node.op)) return false;
     switch (node.op->storage_rules(source().SiteOf(node)).precision) {
       case PrecisionRule::kFloat32:
         return false;

@@ -57,6 +57,15 @@ TEST_F(PrecisionTest, SoftmaxAndReductionsStayInFloat32) {
   ExpectDTypes(graph, {{"sum", "f=f"}, {"flat", "f=fi"}, {"product", "h=hh"}, {"softmax", "f=h"}});
 }
 
+// Sums of integers are exact in Float32, and beyond what 16 bits hold.
+TEST_F(PrecisionTest, SumsThatAreAskedToBeFloat32Stay) {
+  const int a = Conv(make_.Input("x", {2, 8, 4, 4}), 8, "a");
+  const int b = make_.Add<ConvolutionForward>({.compute_mode = ComputeMode::kFloat32},
+                                              {a, Random({8, 8, 1, 1})}, "b");
+  make_.Output(Conv(b, 8, "c"));
+  ExpectDTypes(Assign(), {{"a", "h=hh"}, {"b", "f=ff"}, {"c", "h=hh"}});
+}
+
 TEST_F(PrecisionTest, NoCastsStandBeforeWhatTakesAnyDType) {
   const int a = Conv(make_.Input("x", {2, 8, 4, 4}), 8, "a");
   make_.Output(make_.Add<TypeCvt>({DType::kInt32}, {a}, "integers"));

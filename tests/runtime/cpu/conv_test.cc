@@ -116,6 +116,15 @@ TEST(ConvTest, PoliciesLeaveTheDirectKernels) {
   }
 }
 
+// Winograd's products are others than those of the operands.
+TEST(ConvTest, ProductsThatAreToBeSummedAsTheyAreAreNotTransformed) {
+  Layer layer{"3x3", 1, 128, 128, 28, 28, 3, 3, 1, Window(1, 1)};
+  layer.param.compute_mode = ComputeMode::kFloat32;
+  for (const auto& kernel : Candidates(layer, false, 1)) {
+    EXPECT_FALSE(absl::StartsWith(kernel->implementation(), "winograd"));
+  }
+}
+
 // Images that are not in blocks have one kernel, which needs no workspace.
 TEST(ConvTest, RowMajorImagesHaveTheDirectKernel) {
   const ConvBiasForward op{ConvBiasParam()};
