@@ -53,6 +53,10 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
   problem.has_bias = inputs.size() > kBias;
   if (inputs.size() > kZ) problem.z = inputs[kZ];
   problem.policy = request.policy;
+  if (param.compute_mode == ComputeMode::kFloat32) {
+    problem.policy.exact = true;
+    problem.policy.allow_tf32 = false;
+  }
   if (problem.filter.format != Format::kDefault) {
     return absl::UnimplementedError(
         absl::StrCat("filter is ", problem.filter.ToString(), ", expected row-major"));

@@ -51,6 +51,7 @@ bool IsAllowed(const ConvProblem& problem, cudnnBackendNumericalNote_t note) {
     case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6:
     case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13:
       return false;
+    case CUDNN_NUMERICAL_NOTE_FFT:
     case CUDNN_NUMERICAL_NOTE_WINOGRAD:
     case CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4:
       return !problem.policy.exact;
