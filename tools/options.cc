@@ -151,9 +151,8 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
   AddParsed(app, "--device", flags.device, CompNode::Parse, "D", "cpu0:0 (default), gpu0:0")
       ->group("Execution");
   AddThreadsFlag(app, flags.threads);
-  app.add_option("--seed", flags.seed, "of random inputs (default 0)")
-      ->option_text("N")
-      ->check(WholeNumber(0))
+  AddNumber(app, "--seed", flags.seed, 0, std::numeric_limits<int64_t>::max(),
+            "of random inputs (default 0)")
       ->group("Execution");
   AddParsed(app, "--precision", flags.precision, ParsePrecision, "NAME",
             "fp32 (default); on a GPU fp16 or bf16, with sums in fp32")

@@ -136,15 +136,8 @@ using ashlar::c::With;
 
 ashlar_status ashlar_model_train(const ashlar_model* model, const ashlar_training_options* options,
                                  ashlar_training** training) {
-  return ashlar::c::Call([&]() -> absl::Status {
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(training, "training"));
-    ashlar_training_options given;
-    ASHLAR_RETURN_IF_ERROR(ashlar::c::Read(options, "ashlar_training_options", given));
-    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_training> made, ashlar::c::Make(*model, given));
-    *training = made.release();
-    return absl::OkStatus();
-  });
+  return ashlar::c::CallToMake(model, "model", training, "training", options,
+                               "ashlar_training_options", ashlar::c::Make);
 }
 
 void ashlar_training_release(ashlar_training* training) { delete training; }

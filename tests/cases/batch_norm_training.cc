@@ -31,21 +31,28 @@ void AddInPlace(Cases& cases, KernelCase test, const std::vector<int>& in_place)
   if (image) cases.AddFormatPairs(test, images, /*from_planes=*/true);
 }
 
+// Of all shapes; inputs_of(shape, shape of what is by channel).
+template <typename Op, typename InputsOf>
+void AddByShapes(Cases& cases, const std::vector<int>& in_place, const InputsOf& inputs_of) {
+  for (const Shape& shape : kNormalised) {
+    for (const bool of_rank : {false, true}) {
+      const Shape channels = PerChannelShape(shape, of_rank);
+      AddInPlace(cases, {"batch statistics", Make<Op>({1e-3}), inputs_of(shape, channels)},
+                 in_place);
+    }
+  }
+}
+
 }  // namespace
 
 template <>
 void AddCases<BatchNormTraining>(Cases& cases) {
   if (cases.on_gpu()) return;
-  for (const Shape& shape : kNormalised) {
-    for (const bool of_rank : {false, true}) {
-      const Shape channels = PerChannelShape(shape, of_rank);
-      AddInPlace(cases,
-                 {"batch statistics",
-                  Make<BatchNormTraining>({1e-3}),
-                  {cases.Tensor(shape, -3, 5), cases.Tensor(channels), cases.Tensor(channels)}},
-                 {BatchNormTraining::kX});
-    }
-  }
+  AddByShapes<BatchNormTraining>(
+      cases, {BatchNormTraining::kX}, [&](const Shape& shape, const Shape& channels) {
+        return std::vector<HostTensor>{cases.Tensor(shape, -3, 5), cases.Tensor(channels),
+                                       cases.Tensor(channels)};
+      });
   // Far from zero: what is summed is the difference to the mean.
   const Shape channels = {18};
   KernelCase far{
@@ -126,17 +133,13 @@ void AddCases<BatchNormBackward>(Cases& cases) {
                                                           values({1}, {0}), values({1}, {0})};
     cases.AddKnown(masked);
   }
-  for (const Shape& shape : kNormalised) {
-    for (const bool of_rank : {false, true}) {
-      const Shape channels = PerChannelShape(shape, of_rank);
-      AddInPlace(cases,
-                 {"batch statistics",
-                  Make<BatchNormBackward>({1e-3}),
-                  {cases.Tensor(shape, -3, 5), cases.Tensor(shape), cases.Tensor(channels),
-                   cases.Tensor(channels, 0.5, 3), cases.Tensor(channels)}},
-                 {BatchNormBackward::kDiff, BatchNormBackward::kX});
-    }
-  }
+  AddByShapes<BatchNormBackward>(cases, {BatchNormBackward::kDiff, BatchNormBackward::kX},
+                                 [&](const Shape& shape, const Shape& channels) {
+                                   return std::vector<HostTensor>{
+                                       cases.Tensor(shape, -3, 5), cases.Tensor(shape),
+                                       cases.Tensor(channels), cases.Tensor(channels, 0.5, 3),
+                                       cases.Tensor(channels)};
+                                 });
   const auto of = [](const Shape& shape, const std::vector<float>& values) {
     return HostTensor::FromValues<float>(DType::kFloat32, shape, values);
   };
