@@ -158,9 +158,8 @@ class BenchCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     const Clock::time_point start = Clock::now();
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModelToTrain(model_, training_, console));
-    ASHLAR_ASSIGN_OR_RETURN(
-        model, WithTraining(std::move(model), training_, execution_, planning_, console));
+    ASHLAR_ASSIGN_OR_RETURN(Model model,
+                            LoadWithTraining(model_, training_, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,

@@ -106,9 +106,8 @@ class PlanCommand final : public PlanOptions {
   }
 
   absl::Status PlanModel(Console& console) {
-    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModelToTrain(model_, training_, console));
-    ASHLAR_ASSIGN_OR_RETURN(
-        model, WithTraining(std::move(model), training_, execution_, planning_, console));
+    ASHLAR_ASSIGN_OR_RETURN(Model model,
+                            LoadWithTraining(model_, training_, execution_, planning_, console));
     const int first_added_id = model.graph.next_id();
     // Whether a smaller budget would do only a search tells.
     if (planning_.memory_budget > 0) model.packed.reset();

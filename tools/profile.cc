@@ -128,10 +128,8 @@ class ProfileCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     ASHLAR_ASSIGN_OR_RETURN(
-        Model model, LoadModelToTrain(model_, training_, console,
+        Model model, LoadWithTraining(model_, training_, execution_, planning_, console,
                                       dump_.empty() ? WeightsUse::kAsItRuns : WeightsUse::kAll));
-    ASHLAR_ASSIGN_OR_RETURN(
-        model, WithTraining(std::move(model), training_, execution_, planning_, console));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request,

@@ -192,6 +192,13 @@ absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
   return step;
 }
 
+absl::StatusOr<Model> LoadWithTraining(const ModelFlags& model, TrainingFlags& flags,
+                                       const ExecutionFlags& execution, PlanningFlags& planning,
+                                       Console& console, WeightsUse use) {
+  ASHLAR_ASSIGN_OR_RETURN(Model loaded, LoadModelToTrain(model, flags, console, use));
+  return WithTraining(std::move(loaded), flags, execution, planning, console);
+}
+
 absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& inputs,
                                         const TrainingFlags& flags, uint64_t seed,
                                         Console& console) {

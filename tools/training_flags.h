@@ -50,6 +50,11 @@ absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
                                    const ExecutionFlags& execution, PlanningFlags& planning,
                                    Console& console);
 
+// LoadModelToTrain, then WithTraining.
+absl::StatusOr<Model> LoadWithTraining(const ModelFlags& model, TrainingFlags& flags,
+                                       const ExecutionFlags& execution, PlanningFlags& planning,
+                                       Console& console, WeightsUse use = WeightsUse::kAsItRuns);
+
 // The inputs of that graph, as MakeInputs of tools/inputs.h. What a step reads beside images is
 // class 0, a small learning rate, the first step instead of random numbers.
 absl::StatusOr<InputTensors> MakeInputs(const Graph& graph, const InputFlags& inputs,

@@ -47,10 +47,8 @@ class VerifyCommand final : public Command {
   absl::Status CheckOptions() const override { return CheckTogether(execution_, planning_); }
 
   absl::Status Run(Console& console) override {
-    ASHLAR_ASSIGN_OR_RETURN(Model model,
-                            LoadModelToTrain(model_, training_, console, WeightsUse::kAll));
-    ASHLAR_ASSIGN_OR_RETURN(
-        model, WithTraining(std::move(model), training_, execution_, planning_, console));
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadWithTraining(model_, training_, execution_, planning_,
+                                                          console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(InputTensors inputs,
                             MakeInputs(model.graph, inputs_, training_, execution_.seed, console));
     ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
@@ -74,9 +72,8 @@ class VerifyCommand final : public Command {
     // mapped once at a time. Their checksums were compared above.
     model = Model();
     measure_.done_with = nullptr;
-    ASHLAR_ASSIGN_OR_RETURN(model, LoadModelToTrain(model_, training_, console, WeightsUse::kNone));
-    ASHLAR_ASSIGN_OR_RETURN(
-        model, WithTraining(std::move(model), training_, execution_, planning_, console));
+    ASHLAR_ASSIGN_OR_RETURN(model, LoadWithTraining(model_, training_, execution_, planning_,
+                                                    console, WeightsUse::kNone));
     ASHLAR_ASSIGN_OR_RETURN(
         measurement.overruns,
         CheckGuards(std::move(model.graph), request, measurement.inputs, LettingGoOf(model)));
