@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -93,6 +94,9 @@ int64_t AddressesTaken() {
 }
 
 absl::Status LimitFurtherAddresses(int64_t bytes) {
+  constexpr size_t kHeapReserve = 4 << 20;
+  void* volatile reserve = std::malloc(kHeapReserve);
+  std::free(reserve);
   struct rlimit limit = {};
   const int64_t taken = AddressesTaken();
   if (taken == 0 || getrlimit(RLIMIT_AS, &limit) != 0) {

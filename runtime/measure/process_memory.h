@@ -32,7 +32,8 @@ void KeepFreedMemory();
 // Bytes of addresses that the process has (VmSize); 0 where it cannot be read.
 int64_t AddressesTaken();
 
-// RLIMIT_AS: so many bytes of addresses more than the process has now. For children only.
+// RLIMIT_AS: so many bytes of addresses more than the process has now, with 4 MiB in its heap for
+// what small blocks need later. For children only, behind KeepFreedMemory.
 absl::Status LimitFurtherAddresses(int64_t bytes);
 
 // Pages of the program and its libraries leave the resident set; those that are still needed come
