@@ -77,10 +77,12 @@ absl::Status WriteCheckpoint(const TrainingSession& session, const Progress& pro
       AddTensor(builder, kSettings, TextTensor(absl::StrCat(kFormat, "\n", progress.settings))));
   ASHLAR_RETURN_IF_ERROR(AddTensor(
       builder, kSteps, HostTensor::FromValues<int64_t>(DType::kInt64, {1}, {progress.steps})));
-  ASHLAR_RETURN_IF_ERROR(AddTensor(
-      builder, kLosses,
-      HostTensor::FromValues<float>(DType::kFloat32, {static_cast<int64_t>(progress.losses.size())},
-                                    progress.losses)));
+  if (!progress.losses.empty()) {
+    const int64_t count = static_cast<int64_t>(progress.losses.size());
+    ASHLAR_RETURN_IF_ERROR(
+        AddTensor(builder, kLosses,
+                  HostTensor::FromValues<float>(DType::kFloat32, {count}, progress.losses)));
+  }
   for (const std::string& name : session.states()) {
     ASHLAR_ASSIGN_OR_RETURN(HostTensor value, session.ReadState(name));
     ASHLAR_RETURN_IF_ERROR(AddTensor(builder, kStatePrefix + name, std::move(value)));
@@ -94,7 +96,6 @@ absl::StatusOr<Progress> ReadCheckpoint(const std::string& path, const std::stri
   ASHLAR_ASSIGN_OR_RETURN(const Reading file, Open(path));
   ASHLAR_ASSIGN_OR_RETURN(const HostTensor text, file.Take(kSettings, DType::kUint8));
   ASHLAR_ASSIGN_OR_RETURN(const HostTensor steps, file.Take(kSteps, DType::kInt64));
-  ASHLAR_ASSIGN_OR_RETURN(const HostTensor losses, file.Take(kLosses, DType::kFloat32));
   Progress progress;
   progress.settings = settings;
   const std::string found = TextOf(text), expected = absl::StrCat(kFormat, "\n", settings);
@@ -104,16 +105,23 @@ absl::StatusOr<Progress> ReadCheckpoint(const std::string& path, const std::stri
                      "\nand not of\n  ", expected.substr(0, 1000)));
   }
   progress.steps = steps.num_elements() == 1 ? steps.data<int64_t>()[0] : -1;
-  if (progress.steps < 0 || progress.steps != losses.num_elements()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", losses.num_elements(), " losses of ", progress.steps, " steps"));
+  if (progress.steps < 0) return absl::InvalidArgumentError(absl::StrCat(path, ": no steps"));
+  if (file.tensors().contains(kLosses)) {
+    ASHLAR_ASSIGN_OR_RETURN(const HostTensor losses, file.Take(kLosses, DType::kFloat32));
+    if (progress.steps != losses.num_elements()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": ", losses.num_elements(), " losses of ", progress.steps, " steps"));
+    }
+    const absl::Span<const float> values = losses.data<float>();
+    progress.losses.assign(values.begin(), values.end());
   }
-  const absl::Span<const float> values = losses.data<float>();
-  progress.losses.assign(values.begin(), values.end());
-  for (const std::string& name : session.states()) {
-    ASHLAR_ASSIGN_OR_RETURN(const HostTensor value,
-                            file.Take(kStatePrefix + name, DType::kFloat32));
-    ASHLAR_RETURN_IF_ERROR(Annotate(session.WriteState(name, value), path));
+  const std::vector<std::string> names = session.states();
+  std::vector<HostTensor> states;  // all are there before the first is written
+  for (const std::string& name : names) {
+    ASHLAR_ASSIGN_OR_RETURN(states.emplace_back(), file.Take(kStatePrefix + name, DType::kFloat32));
+  }
+  for (size_t i = 0; i < states.size(); ++i) {
+    ASHLAR_RETURN_IF_ERROR(Annotate(session.WriteState(names[i], states[i]), path));
   }
   session.SetSteps(progress.steps);
   return progress;

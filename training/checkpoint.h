@@ -16,7 +16,7 @@ namespace ashlar {
 
 struct Progress {
   int64_t steps = 0;          // done
-  std::vector<float> losses;  // of these
+  std::vector<float> losses;  // of these, or none where nobody keeps them
   std::string settings;       // what the steps to come depend on; to be the same when it goes on
 };
 

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/needed_bytes.h"
 #include "graph/recompute.h"
 #include "graph/status.h"
 #include "runtime/plan/plan_graph.h"
@@ -316,9 +317,9 @@ absl::StatusOr<FittedStep> FitStep(const Graph& step, int64_t budget, double max
     if (other.arena_bytes < best.arena_bytes) best = std::move(other);
   }
   if (budget == 0 || best.arena_bytes <= budget) return best;
-  return absl::ResourceExhaustedError(
-      absl::StrCat("a step does not fit: the arena may have ", budget,
-                   " bytes, the smallest that was found has ", best.arena_bytes));
+  return DoesNotFit(absl::StrCat("a step does not fit: the arena may have ", budget,
+                                 " bytes, the smallest that was found has ", best.arena_bytes),
+                    best.arena_bytes);
 }
 
 }  // namespace ashlar

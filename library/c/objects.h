@@ -41,7 +41,6 @@ struct ashlar_training {
   std::unique_ptr<ashlar::TrainingSession> session;
   ashlar::Shape shape;            // of the model's images before
   std::string settings;           // what a checkpoint has to agree with
-  std::vector<float> losses;      // of all steps
   std::deque<std::string> names;  // of tensors
   std::vector<ashlar_tensor> inputs, outputs, states;
   ashlar_memory memory = {};

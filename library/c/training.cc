@@ -1,5 +1,6 @@
 // Trainings behind the C interface.
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "serialization/native/writer.h"
 #include "serialization/onnx/writer.h"
 #include "training/checkpoint.h"
+#include "training/recompute_search.h"
 
 namespace ashlar::c {
 namespace {
@@ -63,7 +65,8 @@ absl::StatusOr<std::unique_ptr<ashlar_training>> Make(const ashlar_model& model,
   ASHLAR_ASSIGN_OR_RETURN(const TrainingOptions options, OptionsIn(given));
   ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, plan));
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(source));
-  ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request, RequestFor(source, plan));
+  ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(source, plan));
+  const std::optional<MemoryBudget> budget = std::exchange(request.wishes.budget, std::nullopt);
   auto made = std::make_unique<ashlar_training>();
   const Graph& before = model.needs_shapes.ok() ? model.model.graph : source.graph;
   if (!before.inputs().empty()) made->shape = before.var(before.inputs()[0].var).type.shape;
@@ -72,6 +75,11 @@ absl::StatusOr<std::unique_ptr<ashlar_training>> Make(const ashlar_model& model,
     ASHLAR_ASSIGN_OR_RETURN(source.graph, WithClasses(source.graph, given.classes, given.seed));
   }
   ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, MakeTrainingGraph(std::move(source.graph), options));
+  if (budget.has_value()) {
+    ASHLAR_ASSIGN_OR_RETURN(FittedStep fitted,
+                            FitStep(graph.step, budget->bytes, budget->max_extra_flops, request));
+    graph.step = std::move(fitted.graph);
+  }
   made->settings = SettingsOf(options, graph, given.classes);
   made->inputs = {TensorOf(graph.images, graph.images_type, made->names),
                   TensorOf(TrainingGraph::kLabels, graph.labels_type, made->names)};
@@ -172,7 +180,6 @@ ashlar_status ashlar_training_step(ashlar_training* training, const void* images
     ASHLAR_RETURN_IF_ERROR(
         ashlar::c::Fill(of.session->labels(), labels, label_bytes, "labels", of.inputs[1]));
     ASHLAR_ASSIGN_OR_RETURN(const float found, of.session->Step(rate));
-    of.losses.push_back(found);
     if (loss != nullptr) *loss = found;
     return absl::OkStatus();
   });
@@ -225,7 +232,7 @@ ashlar_status ashlar_training_steps(const ashlar_training* training, int64_t* st
 ashlar_status ashlar_training_checkpoint(const ashlar_training* training, const char* path) {
   return With(training, [&](const ashlar_training& of) -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(path, "path"));
-    const ashlar::Progress progress = {of.session->steps(), of.losses, of.settings};
+    const ashlar::Progress progress = {of.session->steps(), {}, of.settings};
     return ashlar::c::WithStatus(ashlar::WriteCheckpoint(*of.session, progress, path),
                                  ASHLAR_INVALID_ARGUMENT);
   });
@@ -234,12 +241,9 @@ ashlar_status ashlar_training_checkpoint(const ashlar_training* training, const 
 ashlar_status ashlar_training_resume(ashlar_training* training, const char* path) {
   return With(training, [&](ashlar_training& of) -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(path, "path"));
-    absl::StatusOr<ashlar::Progress> progress =
-        ashlar::ReadCheckpoint(path, of.settings, *of.session);
-    if (absl::IsFailedPrecondition(progress.status())) return progress.status();
-    if (!progress.ok()) return ashlar::c::WithStatus(progress.status(), ASHLAR_REJECTED_FILE);
-    of.losses = std::move(progress->losses);
-    return absl::OkStatus();
+    const absl::Status read = ashlar::ReadCheckpoint(path, of.settings, *of.session).status();
+    if (absl::IsFailedPrecondition(read)) return read;
+    return ashlar::c::WithStatus(read, ASHLAR_REJECTED_FILE);
   });
 }
 

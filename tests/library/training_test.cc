@@ -1,4 +1,6 @@
 // Trainings through the library: in C, and in C++ from images to a model that learned.
+#include <dlfcn.h>
+
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -69,6 +71,31 @@ TEST_F(TrainingTest, SaysWhatAStepTakesAndLearns) {
   for (int i = 0; i < 20; ++i) last = Step(training);
   EXPECT_LT(last, first / 2);
   EXPECT_EQ(training.Steps(), 21);
+}
+
+TEST_F(TrainingTest, ABudgetIsMetByWhatIsMadeAgain) {
+  const Model model(path_);
+  TrainingSession whole = model.Train(options_);
+  plan_.memory_budget = ASHLAR_LEAST;
+  TrainingSession least = model.Train(options_);
+  EXPECT_LT(least.Memory().arena, whole.Memory().arena);
+  EXPECT_NEAR(Step(least), Step(whole), 1e-5);
+  plan_.memory_budget = 64;
+  EXPECT_EQ(StatusOf([&] { model.Train(options_); }), ASHLAR_DOES_NOT_FIT);
+  EXPECT_EQ(ashlar_error_bytes(), least.Memory().arena);
+}
+
+// A list of losses grew with the steps.
+TEST_F(TrainingTest, AStepTakesNothingFromTheHeap) {
+  using HeapCalls = int64_t (*)();
+  const auto heap_calls = reinterpret_cast<HeapCalls>(dlsym(RTLD_DEFAULT, "ashlar_heap_calls"));
+  if (heap_calls == nullptr) GTEST_SKIP() << "runs where libashlar-heap-count.so is preloaded";
+  plan_.threads = 1;
+  TrainingSession training = Model(path_).Train(options_);
+  Step(training);
+  const int64_t before = heap_calls();
+  for (int i = 0; i < 70; ++i) Step(training);
+  EXPECT_EQ(heap_calls(), before);
 }
 
 TEST_F(TrainingTest, InCTheSameLosses) {
