@@ -26,6 +26,8 @@ def main(library, header):
     defined = subprocess.run(["nm", library], check=True, capture_output=True, text=True).stdout
     wrong += [f"defines {name}" for name in ("malloc", "free", "realloc")
               if re.search(rf"^[0-9a-f]+ \w {name}$", defined, re.M)]
+    if "NODELETE" not in subprocess.run(["readelf", "-d", library], check=True, capture_output=True, text=True).stdout:
+        wrong.append("may be unloaded under its own threads")
     print("\n".join(wrong) or f"{len(exported)} functions exported, all declared")
     return 1 if wrong else 0
 

@@ -6,12 +6,13 @@
  * Errors: functions that can fail return 0 or an ashlar_status and leave their outputs alone. What
  * went wrong stands in ashlar_error_message() of the calling thread until its next failure. Nothing
  * throws, prints, exits, reads the environment, or changes signal handlers or the caller's
- * floating-point settings. Ownership: what *_open, *_plan and *_session hand out is the caller's,
- * to be released once, in any order: each keeps alive what it needs. Strings and arrays handed out
- * belong to the object that was asked. Threads: models and plans may be used by several threads at
- * once, a session by one at a time; sessions run side by side. A forked child may go on with what
- * it inherited. Extension: structs begin with their size and are set up by ASHLAR_INIT; fields are
- * only ever appended, and zero is the default of every one. Values of enumerations never change. */
+ * floating-point settings. Ownership: what *_open, *_plan, *_session and *_train make is the
+ * caller's, to be released once, in any order: each keeps alive what it needs. Strings and arrays
+ * handed out belong to the object that was asked. Threads: models and plans may be used by several
+ * threads at once, a session or training by one at a time; they run side by side. A forked child
+ * may go on with what it inherited. Extension: structs begin with their size and are set up by
+ * ASHLAR_INIT; fields are only ever appended, and zero is the default of every one. Values of
+ * enumerations never change. */
 #ifndef ASHLAR_ASHLAR_H_
 #define ASHLAR_ASHLAR_H_
 
@@ -223,16 +224,21 @@ typedef struct ashlar_training_options {
   const ashlar_plan_options*
       plan; /* of a step; its shapes say the batch. NULL: as the model has it */
   int32_t optimizer, loss;
-  double momentum; /* of SGD */
+  double momentum; /* of SGD; 0: none */
   double weight_decay;
   int32_t nesterov;          /* 1: Nesterov's momentum */
   int32_t frozen_batch_norm; /* 1: by the model's statistics, which stay; 0: by the batch's */
-  const char* freeze;        /* NULL: none; a regular expression: weights whose names match stay */
-  int64_t classes;           /* 0: the model's; else a new last fully connected layer for so many */
-  uint64_t seed;             /* of that layer */
+  const char*
+      freeze;      /* NULL: none; a regular expression: weights with a match in their name stay */
+  int64_t classes; /* 0: the model's; else a new last fully connected layer for so many */
+  uint64_t seed;   /* of that layer */
 } ashlar_training_options;
 
-/* ASHLAR_UNSUPPORTED, naming the nodes, where operators have no gradient. */
+/* Takes the memory of a step's arena, states, images and labels; the first evaluation takes an
+ * arena of its own, which ashlar_training_memory does not count. Under plan->memory_budget as much
+ * is made again on the way back as that asks for; ASHLAR_DOES_NOT_FIT with the bytes of the
+ * smallest arena that was found. The model may be released. plan->share is refused.
+ * ASHLAR_UNSUPPORTED, naming the nodes, where operators have no gradient. */
 ASHLAR_API ashlar_status ashlar_model_train(const ashlar_model* model,
                                             const ashlar_training_options* options,
                                             ashlar_training** training); /* options may be NULL */
@@ -248,8 +254,9 @@ ASHLAR_API ashlar_status ashlar_training_outputs(const ashlar_training* training
 /* Weights, running statistics and the optimizer's own, by name. */
 ASHLAR_API ashlar_status ashlar_training_states(const ashlar_training* training,
                                                 const ashlar_tensor** first, size_t* count);
-/* One step at this learning rate; `loss` (may be NULL) is that before it. The tensors are read
- * during the call. */
+/* One step at this learning rate, which is not checked; `loss` (may be NULL) is that before it. The
+ * tensors are read during the call; their bytes are those of the inputs, or
+ * ASHLAR_INVALID_ARGUMENT. From the second step on, no call to the heap. */
 ASHLAR_API ashlar_status ashlar_training_step(ashlar_training* training, const void* images,
                                               size_t image_bytes, const void* labels,
                                               size_t label_bytes, double rate, float* loss);
@@ -263,8 +270,9 @@ ASHLAR_API ashlar_status ashlar_training_write(ashlar_training* training, const 
                                                const void* data, size_t bytes);
 ASHLAR_API ashlar_status ashlar_training_steps(const ashlar_training* training,
                                                int64_t* steps); /* so far */
-/* All states and the losses so far, to go on from with the same bits; the file (.ash) is replaced
- * when all is written. Resuming refuses a checkpoint of other options. */
+/* All states and the number of steps, to go on from with the same bits; the file (.ash) is replaced
+ * when all is written. Resuming: ASHLAR_INVALID_ARGUMENT for a checkpoint of other options,
+ * ASHLAR_REJECTED_FILE for what is none or is damaged; states are then as they were. */
 ASHLAR_API ashlar_status ashlar_training_checkpoint(const ashlar_training* training,
                                                     const char* path);
 ASHLAR_API ashlar_status ashlar_training_resume(ashlar_training* training, const char* path);

@@ -33,7 +33,7 @@ T Sized() {
   return t;
 }
 
-// Belongs to the plan that was asked.
+// Belongs to the object that was asked.
 template <typename T>
 struct List {
   const T* first = nullptr;
