@@ -6,7 +6,6 @@
 #include "opr/attention.h"
 #include "opr/concat.h"
 #include "opr/matrix_mul.h"
-#include "opr/pad.h"
 #include "opr/reduce.h"
 #include "opr/softmax.h"
 #include "serialization/onnx/import_table.h"
@@ -51,12 +50,7 @@ OnnxVar MaskOf(OnnxNode& node, OnnxVar mask, int64_t keys) {
   OnnxVar added = node.dtype(mask) == DType::kBool ? HidingZeros(node, mask) : mask;
   const int rank = node.rank(added);
   if (!node.ok() || rank == 0 || node.shape(added)[rank - 1] >= keys) return added;
-  PadParam param;
-  param.begin.assign(rank, 0);
-  param.end.assign(rank, 0);
-  param.end.back() = keys - node.shape(added)[rank - 1];
-  param.value = -kInfinity;
-  return node.Add<Pad>(std::move(param), {added});
+  return node.Padded(added, rank - 1, 0, keys - node.shape(added)[rank - 1], -kInfinity);
 }
 
 // [queries, keys]: the place of a key less that of the query, where the first query is at 0.

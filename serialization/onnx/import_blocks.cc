@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "graph/region.h"
-#include "opr/pad.h"
 #include "opr/subtensor.h"
 #include "serialization/onnx/import_table.h"
 #include "serialization/onnx/import_windows.h"
@@ -13,17 +12,6 @@ namespace ashlar {
 namespace {
 
 constexpr int64_t kMostTerms = 1024;  // of an axis
-
-// Elements that are added before axis `axis` of x and behind it; negative: taken away.
-OnnxVar Lengthened(OnnxNode& node, OnnxVar x, int axis, int64_t before, int64_t behind) {
-  if (before == 0 && behind == 0) return x;
-  PadParam param;
-  param.begin.assign(static_cast<size_t>(node.rank(x)), 0);
-  param.end = param.begin;
-  param.begin[static_cast<size_t>(axis)] = before;
-  param.end[static_cast<size_t>(axis)] = behind;
-  return node.Add<Pad>(std::move(param), {x});
-}
 
 // [before, places, block, behind] to [before, image, behind].
 OnnxVar AxisOfBlocks(OnnxNode& node, OnnxVar x, const OnnxWindow& axis) {
@@ -42,10 +30,10 @@ OnnxVar AxisOfBlocks(OnnxNode& node, OnnxVar x, const OnnxWindow& axis) {
       part = node.Add<Subtensor>({{2}, {1}, {1}, {0}, {0}},
                                  {x, node.IntVector({first}), node.IntVector({end})});
     }
-    part = node.Reshaped(Lengthened(node, part, 2, 0, stride - (end - first)),
+    part = node.Reshaped(node.Padded(part, 2, 0, stride - (end - first)),
                          {shape[0], places * stride, shape[3]});
     const int64_t before = first * axis.dilation - axis.pad_begin;
-    part = Lengthened(node, part, 1, before, axis.input - before - places * stride);
+    part = node.Padded(part, 1, before, axis.input - before - places * stride);
     sum = sum == kNoOnnxVar ? part : node.Sum(sum, part);
   }
   return sum;

@@ -5,7 +5,6 @@
 
 #include "opr/convolution.h"
 #include "opr/matrix_mul.h"
-#include "opr/pad.h"
 #include "serialization/onnx/import_axes.h"
 #include "serialization/onnx/import_table.h"
 
@@ -95,13 +94,7 @@ OnnxVars Dft(OnnxNode& node) {
   const std::optional<HostTensor> matrix = MatrixOf(node, t, node.dtype(x), false);
   if (!matrix) return kNoOnnxVar;
 
-  if (t.in < shape[axis]) {
-    PadParam cut;
-    cut.begin.assign(static_cast<size_t>(rank), 0);
-    cut.end = cut.begin;
-    cut.end[static_cast<size_t>(axis)] = t.in - shape[axis];
-    x = node.Add<Pad>(std::move(cut), {x});
-  }
+  if (t.in < shape[axis]) x = node.Padded(x, axis, 0, t.in - shape[axis]);
   // The axis comes behind all others but that of parts, and goes back.
   std::vector<int64_t> there = AllAxes(rank), back = there;
   std::rotate(there.begin() + axis, there.begin() + axis + 1, there.end() - 1);

@@ -1,7 +1,6 @@
 // Operators of ONNX that look for the greatest elements, and sums and products along an axis.
 #include "opr/arg_reduce.h"
 #include "opr/cum_sum.h"
-#include "opr/pad.h"
 #include "opr/top_k.h"
 #include "serialization/onnx/import_axes.h"
 #include "serialization/onnx/import_table.h"
@@ -45,17 +44,6 @@ OnnxVars CumSumOf(OnnxNode& node) {
   return node.Add<CumSum>(param, {x});
 }
 
-// x, moved by `places` along the axis; ones come in.
-OnnxVar Moved(OnnxNode& node, OnnxVar x, int axis, int64_t places) {
-  PadParam param;
-  param.begin.assign(static_cast<size_t>(node.rank(x)), 0);
-  param.end = param.begin;
-  param.begin[static_cast<size_t>(axis)] = places;
-  param.end[static_cast<size_t>(axis)] = -places;
-  param.value = 1;
-  return node.Add<Pad>(std::move(param), {x});
-}
-
 // Products of 1, 2, 4, ... neighbours, until they are all that there are (Hillis and Steele 1986).
 OnnxVars CumProdOf(OnnxNode& node) {
   OnnxVar x = node.input(0);
@@ -65,9 +53,10 @@ OnnxVars CumProdOf(OnnxNode& node) {
   const int axis = node.Axis(static_cast<int64_t>(given), node.rank(x));
   if (!node.ok()) return kNoOnnxVar;
   const int64_t length = node.shape(x)[axis], forward = reverse ? -1 : 1;
-  if (exclusive && length > 0) x = Moved(node, x, axis, forward);
+  const auto moved = [&](int64_t places) { return node.Padded(x, axis, places, -places, 1); };
+  if (exclusive && length > 0) x = moved(forward);
   for (int64_t done = 1; done < length && node.ok(); done *= 2) {
-    x = node.Product(x, Moved(node, x, axis, forward * done));
+    x = node.Product(x, moved(forward * done));
   }
   return x;
 }

@@ -46,12 +46,7 @@ OnnxVars DequantizeLinear(OnnxNode& node) {
     quantity.scale = one ? node.Reshaped(quantization.scale, {}) : quantization.scale;
     quantity.axis = one ? -1 : axis;
     quantity.most = integers.most;
-    const HostTensor* const zero = node.constant(quantization.zero);
-    bool centred = quantization.zero == kNoOnnxVar || zero != nullptr;
-    for (int64_t i = 0; zero != nullptr && i < zero->num_elements(); ++i) {
-      centred = centred && zero->At(i) == 0;
-    }
-    if (centred) quantity.stored = x;
+    if (IsCentred(node, quantization.zero)) quantity.stored = x;
     node.SetQuantity(y, quantity);
   }
   return y;

@@ -6,6 +6,7 @@
 #include "opr/axis.h"
 #include "opr/dimshuffle.h"
 #include "opr/expand.h"
+#include "opr/pad.h"
 #include "opr/reshape.h"
 #include "opr/type_cvt.h"
 #include "serialization/onnx/tensors.h"
@@ -229,6 +230,17 @@ OnnxVar OnnxNode::Permuted(OnnxVar var, std::vector<int64_t> pattern) {
 OnnxVar OnnxNode::Converted(OnnxVar var, DType dtype) {
   if (!ok() || this->dtype(var) == dtype) return var;
   return Add<TypeCvt>({dtype}, {var});
+}
+
+OnnxVar OnnxNode::Padded(OnnxVar var, int axis, int64_t before, int64_t behind, double value) {
+  if (!ok() || (before == 0 && behind == 0)) return var;
+  PadParam param;
+  param.begin.assign(rank(var), 0);
+  param.end.assign(rank(var), 0);
+  param.begin[axis] = before;
+  param.end[axis] = behind;
+  param.value = value;
+  return Add<Pad>(std::move(param), {var});
 }
 
 OnnxVar OnnxNode::BroadcastTo(OnnxVar var, const Shape& shape) {

@@ -118,6 +118,8 @@ class OnnxNode {
   OnnxVar Reshaped(OnnxVar var, const Shape& shape);
   OnnxVar Permuted(OnnxVar var, std::vector<int64_t> pattern);  // Dimshuffle
   OnnxVar Converted(OnnxVar var, DType dtype);
+  // So many elements more before axis `axis` and behind it; negative: fewer.
+  OnnxVar Padded(OnnxVar var, int axis, int64_t before, int64_t behind, double value = 0);
   // Repeated along dimensions of size 1.
   OnnxVar BroadcastTo(OnnxVar var, const Shape& shape);
 

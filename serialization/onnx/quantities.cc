@@ -10,15 +10,6 @@ namespace {
 
 using F = ScalarFunction;
 
-bool AreZeros(OnnxNode& node, OnnxVar values) {
-  const HostTensor* const known = node.constant(values);
-  if (known == nullptr) return false;
-  for (int64_t i = 0; i < known->num_elements(); ++i) {
-    if (known->At(i) != 0) return false;
-  }
-  return true;
-}
-
 void CheckScales(OnnxNode& node, const HostTensor& scales) {
   for (int64_t i = 0; i < scales.num_elements(); ++i) {
     const double scale = scales.At(i);
@@ -69,6 +60,13 @@ double Farthest(const HostTensor& values) {
   double most = 0;
   for (int64_t i = 0; i < values.num_elements(); ++i) most = std::max(most, std::abs(values.At(i)));
   return most;
+}
+
+// rint(values) + zero, as Float32.
+OnnxVar Moved(OnnxNode& node, OnnxVar values, OnnxVar zero) {
+  const OnnxVar rounded = node.Function(F::kRint, {values});
+  if (IsCentred(node, zero)) return rounded;
+  return node.Sum(rounded, node.Converted(zero, DType::kFloat32));
 }
 
 }  // namespace
@@ -130,11 +128,17 @@ OnnxVar Spread(OnnxNode& node, const OnnxQuantization& quantization, OnnxVar val
   return node.Add<Subtensor>({{axis}, {0}, {1}, {0}, {0}}, {spread, node.IntVector({shape[axis]})});
 }
 
+bool IsCentred(OnnxNode& node, OnnxVar zero) {
+  if (zero == kNoOnnxVar) return true;
+  const HostTensor* const known = node.constant(zero);
+  return known != nullptr && Farthest(*known) == 0;
+}
+
 OnnxIntegers Centred(OnnxNode& node, OnnxVar stored, const OnnxQuantization& quantization) {
   if (!node.ok()) return {};
   OnnxIntegers integers = {node.Converted(stored, DType::kFloat32),
                            MostOf(node, stored, quantization.zero)};
-  if (quantization.zero != kNoOnnxVar && !AreZeros(node, quantization.zero)) {
+  if (!IsCentred(node, quantization.zero)) {
     const OnnxVar zero = node.Converted(quantization.zero, DType::kFloat32);
     integers.var =
         node.Difference(integers.var, Spread(node, quantization, zero, node.shape(stored)));
@@ -142,17 +146,6 @@ OnnxIntegers Centred(OnnxNode& node, OnnxVar stored, const OnnxQuantization& qua
   if (const HostTensor* known = node.constant(integers.var)) integers.most = Farthest(*known);
   return integers;
 }
-
-namespace {
-
-// rint(values) + zero, as Float32.
-OnnxVar Moved(OnnxNode& node, OnnxVar values, OnnxVar zero) {
-  const OnnxVar rounded = node.Function(F::kRint, {values});
-  if (zero == kNoOnnxVar || AreZeros(node, zero)) return rounded;
-  return node.Sum(rounded, node.Converted(zero, DType::kFloat32));
-}
-
-}  // namespace
 
 OnnxVar Quantized(OnnxNode& node, OnnxVar values, const OnnxQuantized& to) {
   return node.Converted(Moved(node, node.Quotient(values, to.scale), to.zero), to.dtype);

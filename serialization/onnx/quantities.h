@@ -31,6 +31,9 @@ OnnxQuantization QuantizationOf(OnnxNode& node, int scale, int zero, const Shape
 OnnxVar Spread(OnnxNode& node, const OnnxQuantization& quantization, OnnxVar values,
                const Shape& shape);
 
+// Whether a zero point is not there, or known to be 0.
+bool IsCentred(OnnxNode& node, OnnxVar zero);
+
 // The stored integers less their zero point.
 OnnxIntegers Centred(OnnxNode& node, OnnxVar stored, const OnnxQuantization& quantization);
 
