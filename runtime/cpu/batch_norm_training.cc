@@ -311,7 +311,7 @@ struct Code {
   void (*normalise)(const Stretch&, const float*);
   void (*go_back)(const Stretch&, const float*);
 
-  static Code For(Isa isa, bool masked = false) {
+  static Code For(Isa isa, bool masked) {
     return {Versions<AddMoments<kLanes>>::For(isa),
             masked ? Versions<AddProducts<kLanes, true>>::For(isa)
                    : Versions<AddProducts<kLanes, false>>::For(isa),
@@ -510,16 +510,23 @@ Problem ReadProblem(const KernelRequest& request, const TensorType& x, const Ten
   return p;
 }
 
+// run(code, args) with the code of the problem's lanes.
+template <typename Run>
+KernelList KernelOf(absl::string_view name, const Problem& p, const Run& run) {
+  return OnlyKernel(
+      absl::StrCat(name, ":", Name(p.isa)),
+      [p, run](const KernelArgs& args) {
+        p.lanes == 1 ? run(Code<1>::For(p.isa, p.masked), args)
+                     : run(Code<kBlock>::For(p.isa, p.masked), args);
+      },
+      p.workspace_bytes());
+}
+
 absl::StatusOr<KernelList> MakeTraining(const BatchNormTraining& op, const KernelRequest& request) {
   const TensorType& x = request.inputs[BatchNormTraining::kX];
   const Problem p = ReadProblem(request, x, x, request.outputs[0], op.param().epsilon);
-  return OnlyKernel(
-      absl::StrCat("batch_norm_training:", Name(p.isa)),
-      [p](const KernelArgs& args) {
-        p.lanes == 1 ? Normalise(p, Code<1>::For(p.isa), args)
-                     : Normalise(p, Code<kBlock>::For(p.isa), args);
-      },
-      p.workspace_bytes());
+  return KernelOf("batch_norm_training", p,
+                  [p](const auto& code, const KernelArgs& args) { Normalise(p, code, args); });
 }
 
 absl::StatusOr<KernelList> MakeStatistics(const BatchNormStatistics&,
@@ -527,34 +534,22 @@ absl::StatusOr<KernelList> MakeStatistics(const BatchNormStatistics&,
   using Op = BatchNormStatistics;
   const TensorType& x = request.inputs[0];
   const Problem p = ReadProblem(request, x, x, x, /*epsilon=*/0);
-  const auto run = [p](const auto& code, const KernelArgs& args) {
+  return KernelOf("batch_norm_statistics", p, [p](const auto& code, const KernelArgs& args) {
     FindStatistics(p, code, args, OutputOf(args, Op::kMean), OutputOf(args, Op::kVariance));
     for (const int i : {Op::kMean, Op::kVariance}) {
       ZeroChannelPadding(p.types[i], args.outputs[i]);
     }
-  };
-  return OnlyKernel(
-      absl::StrCat("batch_norm_statistics:", Name(p.isa)),
-      [p, run](const KernelArgs& args) {
-        p.lanes == 1 ? run(Code<1>::For(p.isa), args) : run(Code<kBlock>::For(p.isa), args);
-      },
-      p.workspace_bytes());
+  });
 }
 
 absl::StatusOr<KernelList> MakeApply(const BatchNormApply& op, const KernelRequest& request) {
   const TensorType& x = request.inputs[BatchNormApply::kX];
   const Problem p = ReadProblem(request, x, x, request.outputs[0], op.param().epsilon);
-  const auto run = [p](const auto& code, const KernelArgs& args) {
+  return KernelOf("batch_norm_apply", p, [p](const auto& code, const KernelArgs& args) {
     MakeY(p, code, InputOf(args, BatchNormApply::kMean), InputOf(args, BatchNormApply::kVariance),
           args);
     if (p.lanes == 1) ZeroChannelPadding(p.types[0], args.outputs[0]);
-  };
-  return OnlyKernel(
-      absl::StrCat("batch_norm_apply:", Name(p.isa)),
-      [p, run](const KernelArgs& args) {
-        p.lanes == 1 ? run(Code<1>::For(p.isa), args) : run(Code<kBlock>::For(p.isa), args);
-      },
-      p.workspace_bytes());
+  });
 }
 
 absl::StatusOr<KernelList> MakeBackward(const BatchNormBackward& op, const KernelRequest& request) {
@@ -564,13 +559,8 @@ absl::StatusOr<KernelList> MakeBackward(const BatchNormBackward& op, const Kerne
   p.masked = request.inputs.size() > BatchNormBackward::kBias;
   p.most = op.param().most > 0 ? static_cast<float>(op.param().most)
                                : std::numeric_limits<float>::infinity();
-  return OnlyKernel(
-      absl::StrCat("batch_norm_grad:", Name(p.isa)),
-      [p](const KernelArgs& args) {
-        p.lanes == 1 ? GoBack(p, Code<1>::For(p.isa, p.masked), args)
-                     : GoBack(p, Code<kBlock>::For(p.isa, p.masked), args);
-      },
-      p.workspace_bytes());
+  return KernelOf("batch_norm_grad", p,
+                  [p](const auto& code, const KernelArgs& args) { GoBack(p, code, args); });
 }
 
 }  // namespace
