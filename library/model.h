@@ -12,8 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "library/input_shapes.h"
 #include "runtime/session/executable.h"
+#include "serialization/input_shapes.h"
 #include "serialization/model_identity.h"
 #include "serialization/native/reader.h"
 

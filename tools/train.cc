@@ -123,9 +123,7 @@ class TrainCommand final : public Command {
     app.add_flag("--resume", resume_, "go on from the checkpoint, if there is one")
         ->needs(checkpoint)
         ->group("Files");
-    AddParsed(app, "--device", execution_.device, CompNode::Parse, "D", "cpu0:0 (default)")
-        ->group("Execution");
-    AddThreadsFlag(app, execution_.threads);
+    AddDeviceFlags(app, execution_);
   }
 
   absl::Status CheckOptions() const override {
@@ -387,11 +385,7 @@ class TrainCommand final : public Command {
   // The model is written for the batch that its file had.
   absl::Status Finish(const Shape& shape, Console& console) {
     console.Progress(absl::StrCat("writing ", output_));
-    ASHLAR_ASSIGN_OR_RETURN(Graph trained, session_->Trained());
-    if (shape[0] != session_->graph().images_type.shape[0]) {
-      ASHLAR_ASSIGN_OR_RETURN(trained,
-                              WithInputShapes(trained, {{session_->graph().images, shape}}));
-    }
+    ASHLAR_ASSIGN_OR_RETURN(const Graph trained, session_->Trained(shape));
     ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(trained, output_)
                                                        : WriteModel(trained, output_));
     if (!curve_.empty()) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "serialization/input_shapes.h"
 #include "training/micro_batches.h"
 
 namespace ashlar {
@@ -159,7 +160,7 @@ std::vector<std::string> TrainingSession::states() const {
   return names;
 }
 
-absl::StatusOr<Graph> TrainingSession::Trained() const {
+absl::StatusOr<Graph> TrainingSession::Trained(const Shape& images) const {
   std::vector<HostTensor> values;
   for (const Parameter& parameter : graph_.parameters.all) {
     absl::StatusOr<HostTensor> value = ReadState(parameter.name);
@@ -168,7 +169,9 @@ absl::StatusOr<Graph> TrainingSession::Trained() const {
     if (!value.ok()) return value.status();
     values.push_back(*std::move(value));
   }
-  return WithValues(graph_.model, graph_.parameters, values);
+  ASHLAR_ASSIGN_OR_RETURN(Graph trained, WithValues(graph_.model, graph_.parameters, values));
+  if (images == graph_.images_type.shape) return trained;
+  return WithInputShapes(trained, {{graph_.images, images}});
 }
 
 }  // namespace ashlar

@@ -47,8 +47,8 @@ class TrainingSession {
   absl::Status WriteState(absl::string_view name, const HostTensor& value) {
     return session_->WriteState(name, value);
   }
-  // The model with its parameters as they are now.
-  absl::StatusOr<Graph> Trained() const;
+  // The model with its parameters as they are now, for images of this shape.
+  absl::StatusOr<Graph> Trained(const Shape& images) const;
 
   const TrainingGraph& graph() const { return graph_; }
   // Of a step, or of a part of one.

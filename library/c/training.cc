@@ -117,11 +117,7 @@ absl::StatusOr<const ashlar_tensor*> StateOf(const ashlar_training& training, co
 
 // The model with its weights as they are, for the images that it came with.
 absl::Status Save(const ashlar_training& training, const char* path) {
-  ASHLAR_ASSIGN_OR_RETURN(Graph trained, training.session->Trained());
-  const TrainingGraph& graph = training.session->graph();
-  if (training.shape != graph.images_type.shape) {
-    ASHLAR_ASSIGN_OR_RETURN(trained, WithInputShapes(trained, {{graph.images, training.shape}}));
-  }
+  ASHLAR_ASSIGN_OR_RETURN(const Graph trained, training.session->Trained(training.shape));
   if (HasEnding(path, ".onnx")) return WriteOnnx(trained, path);
   if (HasEnding(path, ".ash")) return WriteModel(trained, path);
   return InvalidArgument(absl::StrCat("path ", path, " is neither a .ash nor a .onnx file"));

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "library/input_shapes.h"
+#include "serialization/input_shapes.h"
 #include "tests/support/command/small_model.h"
 #include "tests/support/status.h"
 #include "tools/difference.h"

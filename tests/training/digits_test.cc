@@ -213,8 +213,8 @@ TEST_P(DigitsTest, TrainedModelIsTheOneThatWasEvaluated) {
   HostTensor images = HostTensor::Zeros(DType::kFloat32, {kBatch, 1, 8, 8});
   std::copy_n(static_cast<const float*>(session->images()), images.num_elements(),
               images.mutable_data<float>().data());
-  const auto inference =
-      Value(Session::Create(Value(Executable::Compile(Value(session->Trained()), {}))));
+  const auto inference = Value(Session::Create(
+      Value(Executable::Compile(Value(session->Trained(session->graph().images_type.shape)), {}))));
   const std::vector<HostTensor> outputs = Value(BindTensors(*inference, {{"data", images}}));
   ASSERT_TRUE(IsOk(inference->Run()));
   for (int64_t n = 0; n < kBatch; ++n) {

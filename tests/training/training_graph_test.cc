@@ -71,7 +71,7 @@ TEST(TrainingGraph, NormsThatShareConstantsLearnEachTheirOwn) {
   const auto session = Value(TrainingSession::Create(std::move(graph), {}));
   ASSERT_TRUE(IsOk(session->Step(Seeded({2, 3, 4, 4}, 3), Seeded({2, 3, 4, 4}, 4), 0.1).status()));
   // The trained model's constants are no longer shared.
-  const Graph trained = Value(session->Trained());
+  const Graph trained = Value(session->Trained(session->graph().images_type.shape));
   const auto constants =
       std::count_if(trained.nodes().begin(), trained.nodes().end(),
                     [](const OperatorNode& node) { return node.op->role() == Role::kConstant; });

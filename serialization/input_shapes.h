@@ -1,6 +1,6 @@
 // A model for inputs of other shapes than those it was written with.
-#ifndef ASHLAR_LIBRARY_INPUT_SHAPES_H_
-#define ASHLAR_LIBRARY_INPUT_SHAPES_H_
+#ifndef ASHLAR_SERIALIZATION_INPUT_SHAPES_H_
+#define ASHLAR_SERIALIZATION_INPUT_SHAPES_H_
 
 #include <map>
 #include <string>
@@ -18,4 +18,4 @@ absl::StatusOr<Graph> WithInputShapes(const Graph& graph, const InputShapes& sha
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_LIBRARY_INPUT_SHAPES_H_
+#endif  // ASHLAR_SERIALIZATION_INPUT_SHAPES_H_

@@ -1,4 +1,4 @@
-#include "library/input_shapes.h"
+#include "serialization/input_shapes.h"
 
 #include <set>
 #include <utility>
