@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cinttypes>
 #include <cstdio>
 #include <string>
 
@@ -12,16 +13,6 @@
 
 namespace ashlar {
 namespace {
-
-// Of the process's addresses, bytes; 0: unknown. Allocates next to nothing.
-int64_t AddressesTaken() {
-  std::FILE* const file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr) return 0;
-  long long pages = 0;
-  if (std::fscanf(file, "%lld", &pages) != 1) pages = 0;
-  std::fclose(file);
-  return pages * sysconf(_SC_PAGESIZE);
-}
 
 std::string MemoryThere() {
   struct rlimit limit = {};
@@ -35,6 +26,15 @@ std::string MemoryThere() {
 }
 
 }  // namespace
+
+int64_t AddressesTaken() {
+  std::FILE* const file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  int64_t pages = 0;
+  const bool read = std::fscanf(file, "%" SCNd64, &pages) == 1;
+  std::fclose(file);
+  return read ? pages * sysconf(_SC_PAGESIZE) : 0;
+}
 
 absl::Status HostMemoryError(absl::string_view message) {
   absl::Status status = absl::ResourceExhaustedError(absl::StrCat(message, "; ", MemoryThere()));

@@ -10,6 +10,10 @@
 
 namespace ashlar {
 
+// Bytes of addresses that the process has (VmSize); 0 where it cannot be read. Allocates next to
+// nothing.
+int64_t AddressesTaken();
+
 // A payload that tells these errors from those of a limit that a plan was given.
 inline constexpr char kHostMemory[] = "ashlar/host_memory";
 

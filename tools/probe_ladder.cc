@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/region.h"
 #include "graph/status.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/binder.h"
@@ -17,10 +18,6 @@ constexpr int64_t kLargestSize = int64_t{1} << 24;
 
 bool IsRefusal(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
-}
-
-int64_t RoundUp(int64_t bytes, int64_t granularity) {
-  return (bytes + granularity - 1) / granularity * granularity;
 }
 
 }  // namespace
@@ -137,7 +134,9 @@ absl::StatusOr<int64_t> ProbeLadder::PlannedBytes(int64_t size) {
     if (settings_.counts_staging) blocks.push_back(copies);
   }
   int64_t sum = -settings_.understate_bytes;
-  for (const int64_t bytes : blocks) sum += RoundUp(bytes, settings_.granularity);
+  for (const int64_t bytes : blocks) {
+    sum += CeilDivide(bytes, settings_.granularity) * settings_.granularity;
+  }
   return sum;
 }
 

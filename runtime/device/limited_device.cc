@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/region.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -74,7 +75,7 @@ class LimitedDevice::Wrapper final : public Device {
  private:
   template <typename Allocate>
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Counted(int64_t bytes, const Allocate& allocate) {
-    const int64_t counted = (bytes + granularity - 1) / granularity * granularity;
+    const int64_t counted = CeilDivide(bytes, granularity) * granularity;
     if (counted > limit - used) {
       return absl::ResourceExhaustedError(absl::StrCat("device ", comp_node().ToString(), ": ",
                                                        counted, " bytes asked for; of ", limit,

@@ -84,15 +84,6 @@ void KeepFreedMemory() {
   mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
 }
 
-int64_t AddressesTaken() {
-  std::FILE* const file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr) return 0;
-  int64_t pages = 0;
-  const bool read = std::fscanf(file, "%" SCNd64, &pages) == 1;
-  std::fclose(file);
-  return read ? pages * sysconf(_SC_PAGESIZE) : 0;
-}
-
 absl::Status LimitFurtherAddresses(int64_t bytes) {
   constexpr size_t kHeapReserve = 4 << 20;
   void* volatile reserve = std::malloc(kHeapReserve);

@@ -29,9 +29,6 @@ void UseOneHeap();
 // process has as many addresses as it needed at most. For programs only.
 void KeepFreedMemory();
 
-// Bytes of addresses that the process has (VmSize); 0 where it cannot be read.
-int64_t AddressesTaken();
-
 // RLIMIT_AS: so many bytes of addresses more than the process has now, with 4 MiB in its heap for
 // what small blocks need later. For children only, behind KeepFreedMemory.
 absl::Status LimitFurtherAddresses(int64_t bytes);
