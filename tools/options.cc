@@ -147,10 +147,14 @@ void AddThreadsFlag(CLI::App& app, int& threads) {
       ->group("Execution");
 }
 
-void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
+void AddDeviceFlags(CLI::App& app, ExecutionFlags& flags) {
   AddParsed(app, "--device", flags.device, CompNode::Parse, "D", "cpu0:0 (default), gpu0:0")
       ->group("Execution");
   AddThreadsFlag(app, flags.threads);
+}
+
+void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
+  AddDeviceFlags(app, flags);
   AddNumber(app, "--seed", flags.seed, 0, std::numeric_limits<int64_t>::max(),
             "of random inputs (default 0)")
       ->group("Execution");

@@ -65,6 +65,8 @@ struct ExecutionFlags {
 };
 
 void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags);
+// The device and its threads alone.
+void AddDeviceFlags(CLI::App& app, ExecutionFlags& flags);
 
 void AddThreadsFlag(CLI::App& app, int& threads);
 

@@ -30,10 +30,14 @@ constexpr char kRowMajorPasses[] = "fold_constants,fold_scale,fuse";
 
 enum class Enforcement { kAshlar, kRlimit, kDevice };
 
+// In the order of the values.
+constexpr std::initializer_list<std::pair<absl::string_view, Enforcement>> kEnforcements = {
+    {"ashlar", Enforcement::kAshlar},
+    {"rlimit", Enforcement::kRlimit},
+    {"device", Enforcement::kDevice}};
+
 absl::StatusOr<Enforcement> ParseEnforcement(absl::string_view text) {
-  return ParseName<Enforcement>(text, {{"ashlar", Enforcement::kAshlar},
-                                       {"rlimit", Enforcement::kRlimit},
-                                       {"device", Enforcement::kDevice}});
+  return ParseName(text, kEnforcements);
 }
 
 Json RoundDocument(const ProbeRound& round) {
@@ -103,9 +107,7 @@ class ProbeCommand final : public Command {
                  "negative control: keep the largest session of the first round; exit 4")
         ->option_text(" ")
         ->group("Probe");
-    AddParsed(app, "--device", execution_.device, CompNode::Parse, "D", "cpu0:0 (default), gpu0:0")
-        ->group("Execution");
-    AddThreadsFlag(app, execution_.threads);
+    AddDeviceFlags(app, execution_);
   }
 
   absl::Status CheckOptions() const override {
@@ -135,8 +137,7 @@ class ProbeCommand final : public Command {
                                                                 : operators_;
     Json document = console.Document(execution_.device, execution_.threads);
     document["limit_bytes"] = settings_.limit;
-    document["enforced_by"] =
-        std::vector<const char*>{"ashlar", "rlimit", "device"}[static_cast<size_t>(enforcement_)];
+    document["enforced_by"] = kEnforcements.begin()[static_cast<size_t>(enforcement_)].first;
     document["keep_previous"] = settings_.keep_previous;
     document["rows"] = Json::array();
     Table table({"row", "", ">refused, planned", ">refused, rounds", ">fits", ">bytes planned",
