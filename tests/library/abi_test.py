@@ -25,7 +25,8 @@ def write_abi(header, folder, path):
     stub = folder / "stub.c"
     stub.write_text(re.sub(r"(ASHLAR_API[^;{}]*\));", r"\1 { __builtin_trap(); }", header))
     library = folder / "libashlar.so"
-    subprocess.run(["cc", "-g", "-shared", "-fPIC", "-Wl,-soname,libashlar.so.1", stub, "-o", library], check=True)
+    subprocess.run(["cc", "-g", "-shared", "-fPIC", "-Wl,-soname,libashlar.so.1", stub.name, "-o", library.name], check=True,
+                   cwd=folder)  # the record says where its source lay
     subprocess.run(["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed", "--out-file", path, library],
                    check=True)
 
