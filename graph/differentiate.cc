@@ -1,6 +1,6 @@
 // Reverse-mode differentiation (Linnainmaa 1970; Griewank and Walther 2008, "Evaluating
-// Derivatives", chapter 3) as a rewrite of the graph: nothing is saved for the way back but what a
-// gradient's operator reads.
+// Derivatives", chapter 3) as a rewrite of the graph: nothing is saved for the backward pass but
+// the tensors that a gradient's operator reads.
 #include "graph/differentiate.h"
 
 #include <algorithm>
@@ -48,9 +48,9 @@ class Differentiation {
   absl::Status Visit(int node);
   // Through the composition of a node whose operator has no rule; false where it has none either.
   absl::StatusOr<bool> VisitComposition(const OperatorNode& node);
-  // Adds to what is known of the gradient by a var.
+  // Adds a term to the gradient by a var.
   absl::Status Accumulate(int var, int gradient);
-  // What lies before a node without a rule is walked as if it had one, so that all are found.
+  // The walk goes on before a node without a rule, so that all such nodes are found.
   absl::Status Pretend(const OperatorNode& node);
 
   GraphBuilder& builder_;
@@ -60,7 +60,7 @@ class Differentiation {
   std::vector<std::string> missing_;         // nodes without a rule
 };
 
-// What the rule of one node sees. The node is a copy: the graph grows while the rule runs.
+// The context of one node's rule. The node is a copy: the graph grows while the rule runs.
 class Differentiation::Context final : public GradientContext {
  public:
   Context(Differentiation& all, const OperatorNode& node) : all_(all), node_(node) {}

@@ -16,7 +16,7 @@ namespace ashlar {
 // and sums where a var has several readers. An operator that has no rule but is composed of others
 // is differentiated through its composition, which is added too, and pruned where nothing reads it.
 // By place in `wrt` the gradient, a var of the type of the one that it is by; empty where it is
-// zero, as the loss does not depend on that var. Whole numbers, flags and what is read before the
+// zero, as the loss does not depend on that var. Whole numbers, flags and inputs read before the
 // run have no gradient. `operators` makes constants and sums.
 // Errors: InvalidArgument where `loss` is not one element of floats, or a var is none of the graph;
 // Unimplemented naming all nodes between whose operator has neither rule nor composition. The

@@ -1,6 +1,6 @@
 // How the gradient of an operator's inputs follows from that of its outputs: one of the groups of
 // questions that an Operator answers. Reverse mode: a rule adds operators to the graph that is
-// being built, and the graph decides what is kept, as nothing is declared as saved.
+// being built, and the graph decides which tensors are kept: a rule declares none.
 #ifndef ASHLAR_GRAPH_GRADIENT_RULES_H_
 #define ASHLAR_GRAPH_GRADIENT_RULES_H_
 
@@ -18,7 +18,8 @@ namespace ashlar {
 
 class Operator;
 
-// What a rule sees of its node, and makes. All vars are those of the graph that is being built.
+// The context of a rule: its node, and the gradients that it makes. All vars belong to the graph
+// that is being built.
 class GradientContext {
  public:
   virtual ~GradientContext() = default;

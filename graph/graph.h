@@ -48,13 +48,13 @@ struct OperatorNode {
   std::shared_ptr<const HostTensor> constant;  // the value of a Role::kConstant node, else null
   std::optional<RecordedWorkspace> recorded_workspace;
 
-  // What its workspace goes by in plans, beside the ids of vars.
+  // The id of its workspace in plans, beside the ids of vars.
   int workspace_id() const { return recorded_workspace ? recorded_workspace->id : id; }
   std::string workspace_name() const { return name + ":workspace"; }
 };
 
-// What messages call a node: "conv[3] (ConvBiasForward, 17)". Where the name comes from a file that
-// nobody has checked, it is cut at `longest_name` characters.
+// The name of a node in messages: "conv[3] (ConvBiasForward, 17)". Where the name comes from a file
+// that nobody has checked, it is cut at `longest_name` characters.
 std::string Describe(const OperatorNode& node, size_t longest_name = std::string::npos);
 inline constexpr size_t kLongestUncheckedName = 200;
 
@@ -73,7 +73,7 @@ class Graph {
   const Var& var(int index) const { return vars_[index]; }
   const OperatorNode& node(int index) const { return nodes_[index]; }
 
-  // What goes in and out, in node order. Names are unique within each list.
+  // Inputs and outputs, in node order. Names are unique within each list.
   const std::vector<Binding>& inputs() const { return inputs_; }
   const std::vector<Binding>& outputs() const { return outputs_; }
 
@@ -107,7 +107,7 @@ class Graph {
   std::vector<OperatorNode> nodes_;
   std::vector<Binding> inputs_, outputs_;
   std::vector<std::vector<int>> readers_;
-  absl::flat_hash_map<int, HostTensor> host_values_;  // by var: those needed as kHostValue
+  absl::flat_hash_map<int, HostTensor> host_values_;  // by var: the ones needed as kHostValue
   int next_id_ = 0;
 };
 

@@ -18,7 +18,7 @@ int64_t AddressesTaken();
 inline constexpr char kHostMemory[] = "ashlar/host_memory";
 
 // ResourceExhausted: "MESSAGE; ulimit -v allows 200000000 bytes of addresses, of which 150000000
-// are taken", or what the machine has where there is no such limit.
+// are taken", or the machine's memory where there is no such limit.
 absl::Status HostMemoryError(absl::string_view message);
 
 // The same of so many bytes for `what`.

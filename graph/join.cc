@@ -47,7 +47,7 @@ class Joiner {
                                                      ") is an input of the next model (",
                                                      Names(second_.inputs()), ")"));
     }
-    std::set<int> read;  // nodes of the first that hand out what the second reads
+    std::set<int> read;  // outputs of the first that the second reads
     for (const auto& [input, output] : links) read.insert(first_.outputs()[output].node);
     std::vector<int> first_vars(first_.vars().size(), -1), vars(second_.vars().size(), -1);
     for (size_t i = 0; i < first_.nodes().size(); ++i) {

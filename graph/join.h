@@ -1,4 +1,4 @@
-// Models of a pipeline as one graph: what one gives out, the next takes in.
+// Models of a pipeline as one graph: outputs of one are inputs of the next.
 #ifndef ASHLAR_GRAPH_JOIN_H_
 #define ASHLAR_GRAPH_JOIN_H_
 

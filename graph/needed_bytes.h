@@ -1,4 +1,4 @@
-// Errors of what does not fit that say, to programs, how many bytes would do.
+// Errors of memory that does not suffice, with the number of bytes that would do, for programs.
 #ifndef ASHLAR_GRAPH_NEEDED_BYTES_H_
 #define ASHLAR_GRAPH_NEEDED_BYTES_H_
 

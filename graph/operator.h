@@ -1,4 +1,4 @@
-// What an operator is, to everything that does not know it by name.
+// The interface of an operator to all code that does not know it by name.
 //
 // An Operator is a type with its parameters: immutable, shared between graphs, without ids. Passes,
 // planners and the executor ask it through this interface; concrete operators live in opr/. Types,
@@ -29,7 +29,7 @@ namespace ashlar {
 class Operator;
 using OperatorPtr = std::shared_ptr<const Operator>;
 
-// What an operator does with an input.
+// The use that an operator makes of an input.
 enum class InputUse {
   kDeviceValue,  // reads it when it runs
   kHostValue,    // needs its value when the graph is compiled (the target of a Reshape)
@@ -51,14 +51,14 @@ class Operator : public RewriteRules, public TilingRules, public GradientRules {
 
   // The class name in MegEngine: "ConvolutionForward".
   virtual absl::string_view type() const = 0;
-  // What automatic names begin with: "conv".
+  // The begin of automatic names: "conv".
   virtual std::string base_name() const = 0;
   virtual ParamList params() const = 0;
 
   virtual Role role() const { return Role::kCompute; }
   virtual InputUse input_use(int /*input*/) const { return InputUse::kDeviceValue; }
 
-  // Types of the outputs (format kDefault), or what is wrong with the inputs.
+  // Types of the outputs (format kDefault), or an error that names the input.
   virtual absl::StatusOr<std::vector<TensorType>> Infer(
       absl::Span<const InputInfo> inputs) const = 0;
 

@@ -1,4 +1,4 @@
-// Operator parameters as data: what files, dumps and listings see of them.
+// Operator parameters as data, for files, dumps and listings.
 //
 // An operator keeps its parameters in a plain struct and lists its fields once:
 //

@@ -23,7 +23,7 @@ bool ReadsOnDevice(const OperatorNode& node, size_t input) {
   return node.op->input_use(static_cast<int>(input)) == InputUse::kDeviceValue;
 }
 
-// What a var is made of where it is made again.
+// The vars that a var is made of where it is made again.
 struct Chain {
   size_t nodes = 0;
   std::vector<int> sources;  // kept vars

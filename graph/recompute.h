@@ -21,7 +21,7 @@ bool CanMakeAgain(const Graph& graph, int var);
 // memory of its own while that var is kept.
 bool IsCheap(const Graph& graph, int var);
 
-// What of a graph is made again, by var. Vars that CanMakeAgain says no to stay as they are.
+// The vars of a graph that are made again. Vars that CanMakeAgain refuses stay as they are.
 using MadeAgain = std::vector<bool>;
 
 // All that is cheap and would be kept for the way back besides what it is made of: a sum of

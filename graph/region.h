@@ -1,4 +1,4 @@
-// Boxes of tensors: what tiling cuts a graph into.
+// Boxes of tensors, into which tiling cuts a graph.
 #ifndef ASHLAR_GRAPH_REGION_H_
 #define ASHLAR_GRAPH_REGION_H_
 
@@ -26,7 +26,7 @@ struct Range {
   }
 };
 
-// What lies in both, and what reaches from the first of both to the last; an empty range adds
+// The intersection, and the hull of both; an empty range adds
 // nothing to a hull.
 inline Range Intersection(const Range& a, const Range& b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
@@ -37,7 +37,7 @@ inline Range Hull(const Range& a, const Range& b) {
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-// Part `index` of `count` of a range, all of a size but for what does not divide.
+// Part `index` of `count` of a range; sizes of parts differ by one at most.
 inline Range PartOf(const Range& range, int64_t index, int64_t count) {
   return {range.begin + range.size() * index / count,
           range.begin + range.size() * (index + 1) / count};

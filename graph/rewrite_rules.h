@@ -1,5 +1,5 @@
-// What an operator may be replaced by, alone or together with the operators behind it: one of the
-// groups of questions that an Operator answers.
+// The operators that may replace an operator, alone or together with the operators behind it: one
+// of the groups of questions that an Operator answers.
 #ifndef ASHLAR_GRAPH_REWRITE_RULES_H_
 #define ASHLAR_GRAPH_REWRITE_RULES_H_
 
@@ -61,7 +61,7 @@ class RewriteRules {
     return std::nullopt;
   }
   // The same for devices that compute such a pair in one kernel (PassContext::chains): a chain of
-  // scalar functions, a product and what is added to it.
+  // scalar functions, a product and its addend.
   virtual std::optional<Replacement> Chain(absl::Span<const InputInfo> /*inputs*/,
                                            const Consumer& /*consumer*/) const {
     return std::nullopt;

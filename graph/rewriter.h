@@ -1,4 +1,4 @@
-// Copies a graph node by node into a new one, with some nodes changed: what passes are written
+// Copies a graph node by node into a new one, with some nodes changed; passes are written
 // with.
 #ifndef ASHLAR_GRAPH_REWRITER_H_
 #define ASHLAR_GRAPH_REWRITER_H_
@@ -27,13 +27,13 @@ class GraphRewriter {
   // The node itself, with mapped inputs.
   absl::Status Copy(const OperatorNode& node);
   // Adds `op`, which has as many outputs, in the place of `node`: they keep the node's ids, names
-  // and formats. What was recorded of a workspace is dropped.
+  // and formats. A recorded workspace is dropped.
   absl::Status Substitute(const OperatorNode& node, OperatorPtr op, std::vector<int> new_inputs);
 
   const Graph& source() const { return source_; }
   GraphBuilder& builder() { return builder_; }
 
-  // Builds, then drops what no output needs (inputs stay, and updates of state).
+  // Builds, then drops nodes that no output needs (inputs and updates of state stay).
   absl::StatusOr<Graph> Finish() &&;
 
  private:

@@ -51,10 +51,10 @@ enum class Format : uint8_t {
   kDefault,  // row-major, contiguous
   kNCHW16c,  // [N, ceil(C/16), H, W, 16], the channels of the last block padded with zeros
   kNHCW16c,  // [N, H, ceil(C/16), W, 16]: the same, but rows of an image are contiguous
-  kNHWC,     // [N, H, W, C]: channels last, nothing padded; what GPU kernels like best
+  kNHWC,     // [N, H, W, C]: channels last, nothing padded; the fastest for GPU kernels
 };
 
-// Those that the CPU's kernels take.
+// The formats that the CPU's kernels take.
 inline constexpr Format kFormats[] = {Format::kDefault, Format::kNCHW16c, Format::kNHCW16c};
 inline constexpr int kNumFormats = 4;
 inline constexpr int64_t kChannelBlock = 16;
@@ -68,7 +68,7 @@ inline bool IsBlocked(Format format) {
   return format == Format::kNCHW16c || format == Format::kNHCW16c;
 }
 
-// What a var holds. The shape is always the logical one (NCHW for images).
+// The type of a var. The shape is always the logical one (NCHW for images).
 struct TensorType {
   DType dtype = DType::kFloat32;
   Shape shape;

@@ -1,4 +1,4 @@
-// The place where an operator stands in a graph: what it reads there and what it makes.
+// The place of an operator in a graph: the types of its inputs and outputs there.
 #ifndef ASHLAR_GRAPH_SITE_H_
 #define ASHLAR_GRAPH_SITE_H_
 
@@ -16,7 +16,7 @@ struct InputInfo {
   const HostTensor* value = nullptr;
 };
 
-// Outputs are what Operator::Infer finds, in the formats in which they are stored.
+// Outputs are the types that Operator::Infer finds, in the formats in which they are stored.
 struct Site {
   absl::Span<const InputInfo> inputs;
   absl::Span<const TensorType> outputs;

@@ -1,7 +1,7 @@
 // Which vars of a graph are state, and which nodes change it.
 //
-// A state is what a Role::kState node makes: it lives from run to run, and updates
-// (Aliasing::Update) change it in place. What an update makes is the same state, one version on.
+// A state is the var of a Role::kState node: it lives from run to run, and updates
+// (Aliasing::Update) change it in place. The output of an update is the same state, one version on.
 #ifndef ASHLAR_GRAPH_STATE_H_
 #define ASHLAR_GRAPH_STATE_H_
 

@@ -1,4 +1,4 @@
-// Static inference of VALUE: what vars hold that depend only on constants and shapes.
+// Static inference of VALUE: the elements of vars that depend only on constants and shapes.
 #ifndef ASHLAR_GRAPH_STATIC_VALUES_H_
 #define ASHLAR_GRAPH_STATIC_VALUES_H_
 
@@ -15,7 +15,7 @@ class Graph;
 struct OperatorNode;
 
 // Evaluates on demand and remembers, for a graph that only grows. A small file must not cost much:
-// values are unknown beyond a total of bytes, in proportion to those of the constants that they
+// values are unknown beyond a total of bytes, in proportion to the bytes of the constants that they
 // come from, and of operations.
 class StaticValues {
  public:

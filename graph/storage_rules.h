@@ -19,10 +19,10 @@ enum class FormatRule {
   kUniformUnpadded,  // kUniform where the image format pads nothing (NHWC), else kDefaultOnly
 };
 
-// What becomes of an operator's Float32 tensors where a model is to run in 16-bit floats.
+// The dtype of an operator's Float32 tensors where a model runs in 16-bit floats.
 enum class PrecisionRule {
   kFloat32,  // they stay: sums and exponentials, whose range or precision 16 bits have not
-  kLow,      // 16 bits, with sums in Float32: what it wins pays for casts
+  kLow,      // 16 bits, with sums in Float32: the gain pays for casts
   kFollow,   // 16 bits where one of its inputs has them
 };
 

@@ -23,11 +23,11 @@ class HostTensor {
   // Bytes that `owner` keeps alive; `data` holds type.bytes() of them.
   static HostTensor Borrow(DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
                            const void* data);
-  // What `make` computes of `source` once it is asked for, of the same type: weights that a pass
+  // The tensor that `make` computes of `source` on first use, of the same type: weights that a pass
   // changes are in memory once until they are packed.
   using Make = std::function<HostTensor(const HostTensor& source)>;
   static HostTensor Deferred(const HostTensor& source, Make make);
-  // A shape without data: what a SHAPE-only input is evaluated with.
+  // A shape without data, the value of a SHAPE-only input.
   static HostTensor ShapeOnly(DType dtype, const Shape& shape);
 
   template <typename T>
@@ -61,7 +61,7 @@ class HostTensor {
 
   // The same tensor with bytes of its own, for who reads a deferred one once: it keeps nothing.
   HostTensor Computed() const;
-  // What there is before anything is computed: the source of a deferred tensor, or this one.
+  // The tensor before any computation: the source of a deferred tensor, or this one.
   const HostTensor& source() const;
 
   // Element i as a double, whatever the dtype.

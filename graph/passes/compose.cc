@@ -18,7 +18,7 @@ bool NeedsComposing(const OperatorNode& node, const HasKernel& has_kernel) {
   return node.op->role() == Role::kCompute && !has_kernel(*node.op);
 }
 
-// Internal where a composition is not what the operator says of itself.
+// Internal where a composition's types differ from the operator's own.
 absl::Status CheckOutputs(const Graph& graph, const OperatorNode& node, const Graph& made,
                           absl::Span<const int> outputs) {
   bool equal = outputs.size() == node.outputs.size();

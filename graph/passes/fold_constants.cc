@@ -21,7 +21,8 @@ std::optional<int> IdentityOf(const Graph& graph, const OperatorNode& node) {
 }  // namespace
 
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& operators) {
-  // A builder knows the static values of what it has built, so the graph is built once to ask.
+  // A builder knows the static values of the nodes that it has built, so the graph is built once to
+  // ask.
   GraphRewriter original(graph);
   for (const OperatorNode& node : graph.nodes()) ASHLAR_RETURN_IF_ERROR(original.Copy(node));
 

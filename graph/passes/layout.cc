@@ -74,7 +74,7 @@ class LayoutAssigner {
   }
 
   // Whether the node makes a larger image than all that it reads, which all its readers want
-  // row-major: converting what it reads then costs less than converting what it makes.
+  // row-major: converting its inputs then costs less than converting its outputs.
   bool GrowsRowMajor(const OperatorNode& node, const std::vector<int>& inputs) {
     if (node.outputs.size() != 1) return false;
     const int var = node.outputs[0];

@@ -1,4 +1,4 @@
-// Replacing chains of nodes by single ones: what the fusing passes are written with.
+// Replaces chains of nodes by single ones; the fusing passes are written with it.
 #ifndef ASHLAR_GRAPH_PASSES_NODE_MERGER_H_
 #define ASHLAR_GRAPH_PASSES_NODE_MERGER_H_
 

@@ -16,17 +16,17 @@ namespace ashlar {
 // Whether the device has a kernel for operators of this type.
 using HasKernel = std::function<bool(const Operator& op)>;
 
-// What passes know of the device and of the caller's wishes.
+// The facts that passes have of the device, and the caller's wishes.
 struct PassContext {
   const OperatorTable& operators;
   Format image_format = Format::kNCHW16c;  // of images inside the graph; kDefault: as they come
   DType precision = DType::kFloat32;       // or Float16, BFloat16
-  bool chains = false;                     // the device runs what RewriteRules::Chain makes
-  HasKernel has_kernel;                    // empty: of every type
+  bool chains = false;   // the device runs the operators that RewriteRules::Chain makes
+  HasKernel has_kernel;  // empty: of every type
 };
 
 struct Pass {
-  const char* name;     // what --passes takes
+  const char* name;     // as --passes takes it
   const char* summary;  // one line for --help
   absl::StatusOr<Graph> (*run)(const Graph& graph, const PassContext& context);
   // Null: always.
@@ -34,8 +34,8 @@ struct Pass {
 };
 
 // All passes in the order in which they run:
-//   fold_constants  evaluates what depends on constants and shapes alone
-//   recognise       what exporters take apart: layer normalisation, attention, activations
+//   fold_constants  evaluates vars that depend on constants and shapes alone
+//   recognise       operators that exporters take apart: layer norm, attention, activations
 //   fold_scale      channel-wise affine operators (batch norm, scale) into the weights before them
 //   fuse            convolution + bias + residual + activation into one operator
 //   chain           scalar functions one behind the other, products and biases (on some devices)

@@ -23,7 +23,7 @@ struct PatternInput {
   std::optional<Shape> shape;        // that `var` is then given
 };
 
-// What a pattern is: the operator by name (OperatorTable), and what it reads.
+// A pattern: the operator by name (OperatorTable), and the patterns of its inputs.
 struct PatternMatch {
   absl::string_view type;
   ParamList params;
@@ -37,7 +37,7 @@ struct PatternProduct {
 };
 
 // Remembers the nodes that a match is made of. Each question but Number and Type adds the nodes
-// that its answer is about; Forget takes back what a branch that did not match has added.
+// that its answer is about; Forget takes back the nodes that a branch without a match has added.
 class PatternMatcher {
  public:
   // `root`: the node in which the pattern ends.
@@ -51,7 +51,7 @@ class PatternMatcher {
 
   // The node whose only output is `var`, where it is an operator of this type.
   const OperatorNode* Made(int var, absl::string_view type);
-  // The operands of a scalar function of this name; empty where the var is made otherwise.
+  // The operands of a scalar function of this name; empty where another operator makes the var.
   absl::Span<const int> Function(int var, absl::string_view name);
   // The operand beside a number, where the var is such a sum.
   std::optional<int> SumWith(int var, double number);
@@ -62,7 +62,7 @@ class PatternMatcher {
   size_t size() const { return nodes_.size(); }
   void Forget(size_t size) { nodes_.resize(size); }
   absl::Span<const int> nodes() const { return nodes_; }
-  // Whether nobody but these nodes reads what they make, but for the root.
+  // Whether only these nodes read their outputs, the root's apart.
   bool IsClosed() const;
 
  private:
@@ -72,7 +72,7 @@ class PatternMatcher {
   std::vector<int> nodes_;
 };
 
-// A parameter, or what it is where it is left out.
+// A parameter, or its value where it is left out.
 double NumberParam(const Operator& op, absl::string_view name, double fallback);
 std::string TextParam(const Operator& op, absl::string_view name);
 

@@ -71,7 +71,7 @@ bool IsTanhOf(PatternMatcher& matcher, int var, int x) {
   return false;
 }
 
-// What `var` is clip(x + 3, 0, 6) of.
+// The x of which `var` is clip(x + 3, 0, 6).
 std::optional<int> ClippedOf(PatternMatcher& matcher, int var) {
   const absl::Span<const int> clipped = matcher.Function(var, "CLAMP");
   if (clipped.empty()) return std::nullopt;

@@ -10,7 +10,7 @@
 namespace ashlar {
 namespace {
 
-// Whether sums are asked to be those of Float32 operands, which 16 bits do not hold.
+// Whether sums must be of Float32 operands, which 16 bits do not hold.
 bool SumsInFloat32(const Operator& op) {
   const ParamList params = op.params();
   return std::any_of(params.begin(), params.end(), [](const auto& param) {

@@ -1,4 +1,4 @@
-// What exporters take apart becomes one operator again: each pattern is looked for from the end of
+// Operators that exporters take apart become one again: each pattern is looked for from the end of
 // the graph to its beginning, so that the largest part that is one comes first.
 #include <utility>
 
@@ -40,7 +40,7 @@ class Recogniser {
     for (size_t i = 0; i < recognised_.size(); ++i) {
       const OperatorNode& node = graph_.node(static_cast<int>(i));
       if (!recognised_[i]) {
-        ASHLAR_RETURN_IF_ERROR(rewriter.Copy(node));  // Finish drops what nobody needs
+        ASHLAR_RETURN_IF_ERROR(rewriter.Copy(node));  // Finish drops nodes without a reader
         continue;
       }
       std::vector<int> inputs;

@@ -54,7 +54,8 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       const int var = builder.source().node(node).outputs[0];
       const auto rows = step.made.find(var);
       if (rows == step.made.end()) continue;
-      // What this node is the last to read is kept before it, so that it may overwrite the rest.
+      // Rows that this node is the last to read are kept before it, so that it may overwrite the
+      // rest.
       for (int input : step.last_read[i]) ASHLAR_RETURN_IF_ERROR(keep(input));
       Region region = total.at(var);
       region[kAxisH] = rows->second;
@@ -73,7 +74,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
     builder.record().End(around);
   }
   for (auto& [var, pieces] : columns) {
-    // Readers inside of the segment may have wanted more rows than those outside.
+    // Readers inside of the segment may have wanted more rows than readers outside.
     std::vector<Piece> wanted;
     for (const Piece& piece : pieces) {
       Region region = piece.region;

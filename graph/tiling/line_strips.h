@@ -10,7 +10,7 @@
 
 namespace ashlar {
 
-// Makes `outputs`, regions of the segment's outputs by var, of what is in scope; they come into
+// Makes `outputs`, regions of the segment's outputs by var, of the pieces in scope; they come into
 // scope. InvalidArgument where the segment begins with no image, or is to have more strips than
 // that has rows.
 absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,

@@ -1,4 +1,4 @@
-// Operators of a segment made part by part: what every kind of tiling is written with.
+// Operators of a segment made part by part; every kind of tiling is written with it.
 #ifndef ASHLAR_GRAPH_TILING_PART_BUILDER_H_
 #define ASHLAR_GRAPH_TILING_PART_BUILDER_H_
 
@@ -16,7 +16,7 @@
 
 namespace ashlar {
 
-// What there is while a part of a segment is made, by var of the source: its own pieces, then the
+// The pieces in scope while a part of a segment is made, by var of the source: its own, then the
 // pieces of the parts around it.
 class Scope {
  public:
@@ -54,13 +54,13 @@ class PartBuilder {
   TileRecord& record() { return record_; }
   const Graph& source() const { return regions_.source(); }
 
-  // The node as it is, of what is in scope; its outputs come into scope.
+  // The node as it is, of the pieces in scope; its outputs come into scope.
   absl::Status AddWhole(int node, Scope& scope);
-  // The node for a region of its output, of what is in scope.
+  // The node for a region of its output, of the pieces in scope.
   absl::StatusOr<Piece> AddPart(int node, const Region& region, const Scope& scope,
                                 const PartStyle& style);
 
-  // Adds to `regions` what of each var has to be made by `nodes` so that there is what is in it.
+  // Adds to `regions` the region of each var that `nodes` have to make for the regions in it.
   absl::Status AddNeeds(absl::Span<const int> nodes, Regions& regions);
 
   // By output of a segment its pieces, which continue each other along `axis`, as one in scope.

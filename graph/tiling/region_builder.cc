@@ -157,7 +157,7 @@ Format RegionBuilder::OutputFormat(int node, int index, absl::Span<const int> in
     }
     return output.format;
   }
-  // What is added in place keeps its format.
+  // An addend that is overwritten keeps its format.
   for (const Aliasing::Overwrite& overwrite : op.aliasing(site).overwrites) {
     if (overwrite.output != index) continue;
     if (in_rows(static_cast<size_t>(overwrite.input))) return Format::kNHCW16c;

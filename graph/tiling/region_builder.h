@@ -1,4 +1,4 @@
-// Operators on regions of tensors, as they are added to a new graph: what the tiled rewrite is
+// Operators on regions of tensors, as they are added to a new graph; the tiled rewrite is
 // written with.
 #ifndef ASHLAR_GRAPH_TILING_REGION_BUILDER_H_
 #define ASHLAR_GRAPH_TILING_REGION_BUILDER_H_
@@ -32,7 +32,8 @@ class RegionBuilder {
   const Graph& source() const { return rewriter_.source(); }
   Site site(int node) { return SiteOf(node); }
 
-  // What `node` needs of its inputs for a region of its one output, where it can be tiled.
+  // The regions of its inputs that `node` needs for a region of its one output, where it can be
+  // tiled.
   absl::StatusOr<std::vector<Region>> InputRegions(int node, const Region& region);
 
   // The node as it is; its outputs.
@@ -43,11 +44,11 @@ class RegionBuilder {
   absl::StatusOr<Piece> AddPart(int node, const Region& region, absl::Span<const Piece> pieces,
                                 bool rows, absl::string_view part);
 
-  // What is known of a var of the source when the graph is compiled (Graph::host_value), as a
-  // constant. FailedPrecondition where nothing is.
+  // The value of a var of the source that is known when the graph is compiled (Graph::host_value),
+  // as a constant. FailedPrecondition where nothing is.
   absl::StatusOr<Piece> Value(int var);
 
-  // Exactly `region` of what a piece holds.
+  // Exactly `region` of a piece.
   absl::StatusOr<Piece> Crop(const Piece& piece, const Region& region);
   // The same in memory of its own, so that the rest of the piece may go.
   absl::StatusOr<Piece> Copy(const Piece& piece, const Region& region);

@@ -1,7 +1,7 @@
 // The tiled rewrite, by fusion over receptive fields (Alwani et al. 2016, "Fused-Layer CNN
 // Accelerators"). From the last tensor of a segment backwards each region of the output asks its
-// operators what region of their inputs it needs; the operators are then made again, region by
-// region, in the order given. What two tiles share is computed again; line_strips.h keeps it.
+// operators which region of their inputs it needs; the operators are then made again, region by
+// region, in the order given. Overlaps of tiles are computed again; line_strips.h keeps them.
 #include "graph/tiling/tile.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class Tiler {
   }
 
  private:
-  // One part: all of what `regions` wants of the outputs of the operators.
+  // One part: all regions of the operators' outputs that `regions` names.
   absl::Status EmitItems(const TileItems& items, absl::Span<const int> nodes, Regions regions,
                          Scope& scope, const PartStyle& style) {
     ASHLAR_RETURN_IF_ERROR(parts_.AddNeeds(nodes, regions));
@@ -111,7 +111,7 @@ class Tiler {
   absl::StatusOr<Cuts> CutOutputs(const FoundSegment& segment, const Regions& outputs, int axis,
                                   int64_t count) {
     Cuts cuts{axis, count, {}, {}};
-    absl::flat_hash_map<int, int64_t> end;  // of what is owned
+    absl::flat_hash_map<int, int64_t> end;  // of the owned rows
     for (const auto& [var, region] : outputs) end[var] = region[axis].begin;
     for (int64_t i = 0; i < count; ++i) {
       cuts.made.emplace_back();

@@ -16,7 +16,7 @@ namespace ashlar {
 // (nodes of `graph`, producers first; nodes that are missing come when they are needed).
 //
 // Images in NCHW16c are made in NHCW16c inside of segments that are cut by rows, so that strips of
-// rows are contiguous; so is what adds to such an image in place.
+// rows are contiguous; so is an operator that adds to such an image in place.
 //
 // InvalidArgument where a segment names no operators, its parts are more than its output has rows
 // or images, or an operator in it needs more than a part of its input.

@@ -1,4 +1,4 @@
-// What the tiled rewrite makes of a graph, part by part and operator by operator.
+// The geometry of a tiled graph, part by part and operator by operator.
 #ifndef ASHLAR_GRAPH_TILING_TILE_GEOMETRY_H_
 #define ASHLAR_GRAPH_TILING_TILE_GEOMETRY_H_
 
@@ -17,10 +17,10 @@ struct TiledOperator {
   int node = 0;    // of the graph before
   Region output;   // that it makes
   Region input;    // that it needs of its input 0
-  OperatorPtr op;  // the operator on exactly these: its padding is what lies outside of the image
+  OperatorPtr op;  // the operator on exactly these: its padding lies outside of the image
 };
 
-// What depends on a part of a segment's input, of one operator's output.
+// The region of one operator's output that depends on a part of a segment's input.
 struct ReachedRegion {
   int node = 0;
   Region unclipped, clipped;

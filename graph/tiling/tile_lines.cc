@@ -42,7 +42,7 @@ class LineScheduler {
   }
 
  private:
-  // The end of what can be made of a node's output with the rows that there are.
+  // The end of the rows of a node's output that can be made with the rows that there are.
   absl::StatusOr<int64_t> ReachOf(int node, int var) {
     const int64_t made = made_until_.at(var), end = total_.at(var)[kAxisH].end;
     // Steps grow as long as all is there, then halve.

@@ -26,7 +26,7 @@ struct LineSchedule {
 };
 
 // In each of `count` steps as many more rows of the var `input` are read, and every operator makes
-// what can be made of them. `total`: what is wanted of each var, all of them images.
+// what can be made of them. `total`: the wanted region of each var, all of them images.
 absl::StatusOr<LineSchedule> ScheduleLines(RegionBuilder& builder, absl::Span<const int> nodes,
                                            int input, const Regions& total, int64_t count);
 

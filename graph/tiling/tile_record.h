@@ -1,4 +1,4 @@
-// What the tiled rewrite does, written down part by part (tile_geometry.h) while it does it.
+// The record of the tiled rewrite (tile_geometry.h), written part by part while it runs.
 #ifndef ASHLAR_GRAPH_TILING_TILE_RECORD_H_
 #define ASHLAR_GRAPH_TILING_TILE_RECORD_H_
 

@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<int>> NodesBetween(const Graph& graph, const TileSegm
   return between;
 }
 
-// Groups of nodes in an order in which each comes after what it needs.
+// Groups of nodes in an order in which each comes after the groups that it needs.
 class GroupOrder {
  public:
   // By node: its group, or -1 where it is none of `nodes`.

@@ -39,7 +39,7 @@ struct FoundSegment {
 absl::StatusOr<TileItems> FindSegments(const Graph& graph, absl::Span<const TileSegment> segments,
                                        absl::Span<const int> nodes);
 
-// All nodes of `graph`, those of `order` in that order and the others before the first that reads
+// All nodes of `graph`, nodes of `order` in that order and the others before the first that reads
 // them.
 std::vector<int> CompleteOrder(const Graph& graph, absl::Span<const int> order);
 

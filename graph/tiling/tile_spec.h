@@ -1,4 +1,4 @@
-// What is to be executed region by region, and in which regions.
+// The segments of a graph that are executed region by region, and their regions.
 #ifndef ASHLAR_GRAPH_TILING_TILE_SPEC_H_
 #define ASHLAR_GRAPH_TILING_TILE_SPEC_H_
 
@@ -13,9 +13,9 @@ namespace ashlar {
 
 enum class TileKind {
   kBatch,      // images
-  kRows,       // rows; what overlaps is computed twice
-  kLines,      // rows; what overlaps is kept from one strip to the next
-  kGrid,       // rows and columns; what overlaps is computed twice
+  kRows,       // rows; overlaps are computed twice
+  kLines,      // rows; overlaps are kept from one strip to the next
+  kGrid,       // rows and columns; overlaps are computed twice
   kInputGrid,  // a grid over the input: each tile makes all outputs that depend on its part of it
 };
 
@@ -35,7 +35,7 @@ struct TileSegment {
 // Segments that have no operator in common.
 //
 // In text: "FROM-TO:KIND" with KIND batchN, rowsN, linesN, gridNxM or inputgridNxM (N rows of M
-// tiles), joined by ';', those inside of another in parentheses behind it:
+// tiles), joined by ';', segments inside of another in parentheses behind it:
 // "2-180:batch10(2-96:lines14;96-117:rows2)". The empty text is no segment.
 struct TileSpec {
   std::vector<TileSegment> segments;
