@@ -1,4 +1,4 @@
-// Buffers and plans as CSV: MiniMalloc's columns, and what it has none for.
+// Buffers and plans as CSV: MiniMalloc's columns, and further ones.
 #ifndef ASHLAR_MEMORY_CSV_H_
 #define ASHLAR_MEMORY_CSV_H_
 

@@ -33,7 +33,7 @@ std::vector<int32_t> DiveOrder(const Instance& instance, DivePriority priority);
 // Fills the arena from the bottom: always places the group whose lowest
 // possible base, given the skyline over its life, is lowest, ties by `order`.
 // Near-linear and O(n) memory. Groups count as their hulls filled down to the
-// base; all go above those with a fixed offset. `index` is one of the instance,
+// base; all go above the buffers with a fixed offset. `index` is one of the instance,
 // filled anew. Returns one base for each group, or nothing at all where it is not done when `work`
 // has spent as much as `deadline`.
 std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,

@@ -20,7 +20,7 @@ constexpr double kMaxNodes = 1e15;
 // Capacities that a round tries between the bound and the best plan.
 constexpr int kHalvings = 6;
 
-// The best plan so far and what may still be spent on a better one.
+// The best plan so far, and the work that may still be spent on a better one.
 class Effort {
  public:
   // To the deadline of `work`.

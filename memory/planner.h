@@ -29,7 +29,7 @@ struct SearchLimits {
   std::optional<int64_t> capacity = std::nullopt;
 };
 
-// What a planner returns.
+// The result of a planner.
 struct Solution {
   std::vector<int64_t> bases;  // Bytes, one for each group of the instance.
   int64_t arena = 0;           // Bytes: the highest end of a group.

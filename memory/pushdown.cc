@@ -41,7 +41,7 @@ class Simulation {
     }
   }
 
-  // For each group those that must lie above it: its neighbours at its birth,
+  // For each group the groups that must lie above it: its neighbours at its birth,
   // or at theirs. Together they order all groups that are live together.
   const std::vector<std::vector<int32_t>>& above() const { return above_; }
 

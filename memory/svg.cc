@@ -256,7 +256,7 @@ class Picture {
         RasterPaths(problem_, plan_, {first_, last_, highest_}));
   }
 
-  // What the colors say, below the picture.
+  // The legend of colors, below the picture.
   void DrawLegend() {
     const double y = kBottom + 32;
     const auto text = [&](double x, const char* anchor, const std::string& what) {

@@ -14,7 +14,7 @@ namespace ashlar::memory {
 
 struct SvgOptions {
   std::string title = {};
-  // What to call each buffer, any bytes; ids where it is empty.
+  // The name of each buffer, any bytes; ids where it is empty.
   std::vector<std::string> names = {};
   // Whether a buffer is a kernel's workspace, drawn apart from tensors; empty: none is.
   std::vector<bool> workspaces = {};

@@ -13,7 +13,7 @@ inline constexpr int kRasterColumns = 436;
 inline constexpr int kRasterRows = 244;
 inline constexpr int kRasterShades = 8;
 
-// What of the steps [first, last) and addresses [0, highest) the picture shows.
+// The part of the steps [first, last) and addresses [0, highest) that the picture shows.
 struct RasterFrame {
   int64_t first = 0, last = 1, highest = 1;
 };

@@ -1,4 +1,4 @@
-// Which buffers share bytes: those that `inside` ties, directly or through others (union-find).
+// Buffers that share bytes: `inside` ties them, directly or through others (union-find).
 #ifndef ASHLAR_MEMORY_TIED_BUFFERS_H_
 #define ASHLAR_MEMORY_TIED_BUFFERS_H_
 
@@ -8,7 +8,7 @@
 
 namespace ashlar::memory {
 
-// For each buffer the first of those that it is tied to, itself among them. Relations name buffers
+// For each buffer the first buffer that it is tied to, itself included. Relations name buffers
 // of the problem.
 std::vector<int> FirstTied(const Problem& problem);
 

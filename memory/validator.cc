@@ -130,7 +130,7 @@ class TakenBytes {
   std::map<int64_t, Piece> pieces_;  // By first byte.
 };
 
-// Names what `newcomer` overlaps when it is born.
+// Names the buffer that `newcomer` overlaps when it is born.
 Verdict BlameOverlap(const Problem& problem, const Plan& plan, int newcomer) {
   Families families(problem);
   const Buffer& b = problem.buffers[newcomer];
