@@ -35,7 +35,7 @@ class ArgReduce final
     : public OperatorWithParam<ArgReduceParam, AlongAxis<ArgReduce, AxisOperator>> {
  public:
   ASHLAR_OPERATOR("ArgReduce", "arg_reduce")
-  // Of floats: the least or greatest index of those that equal the extreme.
+  // Of floats: the least or greatest index of the elements that equal the extreme.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 };

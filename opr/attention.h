@@ -19,7 +19,7 @@ struct AttentionParam {
   }
 };
 
-// What parameters and shapes say together.
+// Sizes, of parameters and shapes together.
 struct AttentionGeometry {
   int64_t batch = 0;
   int64_t heads = 0, key_heads = 0;  // each head of keys is that of heads / key_heads neighbours

@@ -1,4 +1,4 @@
-// What operator files share: an Operator over a plain parameter struct.
+// The base of operator files: an Operator over a plain parameter struct.
 #ifndef ASHLAR_OPR_BASE_H_
 #define ASHLAR_OPR_BASE_H_
 
@@ -12,8 +12,8 @@
 
 namespace ashlar {
 
-// `P` lists its fields with Visit (graph/params.h). `Base` answers what a family of operators has
-// in common.
+// `P` lists its fields with Visit (graph/params.h). `Base` answers the questions that a family of
+// operators has in common.
 template <typename P, typename Base = Operator>
 class OperatorWithParam : public Base {
  public:
@@ -26,7 +26,7 @@ class OperatorWithParam : public Base {
   P param_;
 };
 
-// What every operator with parameters has: its names here (graph/operator.h), inference and
+// The members of every operator with parameters: its names here (graph/operator.h), inference and
 // evaluation in its .cc file.
 #define ASHLAR_OPERATOR(type_name, automatic_name)                                      \
   using OperatorWithParam::OperatorWithParam;                                           \

@@ -15,7 +15,7 @@ struct BatchNormParam {
   }
 };
 
-// What statistics and parameters of x [N, C, ...] look like: [1, C, 1, ...].
+// The shape of statistics and parameters of x [N, C, ...]: [1, C, 1, ...].
 Shape OnePerChannel(const Shape& x);
 
 // InvalidArgument unless x has rank 2 or more and epsilon is a number of at least 0.

@@ -19,7 +19,7 @@ class BatchNormTraining final : public OperatorWithParam<BatchNormParam> {
   static constexpr int kY = 0, kMean = 1, kVariance = 2;
 
   ASHLAR_OPERATOR("BatchNormTraining", "batch_norm")
-  // Statistics, then what is made with them: the same to the last bit.
+  // Statistics, then the normalisation with them: the same to the last bit.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
   absl::Status Gradient(GradientContext& context) const override;
@@ -53,7 +53,7 @@ class BatchNormApply final : public OperatorWithParam<BatchNormParam> {
 
 struct BatchNormBackwardParam {
   double epsilon = 1e-5;
-  double most = 0;  // of what an activation behind the norm lets through; 0: it has no upper limit
+  double most = 0;  // the upper bound of an activation behind the norm; 0: it has none
 
   template <typename V>
   void Visit(V& v) {

@@ -1,4 +1,4 @@
-// Operators made of others: what Operator::Compose and Operator::Gradient are written with.
+// Operators made of others; Operator::Compose and Operator::Gradient are written with it.
 #ifndef ASHLAR_OPR_COMPOSITION_H_
 #define ASHLAR_OPR_COMPOSITION_H_
 

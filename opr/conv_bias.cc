@@ -107,7 +107,7 @@ absl::StatusOr<WindowAxes> ConvBiasForward::WindowsOf(absl::Span<const InputInfo
   return InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type);
 }
 
-// Where an activation's gradient is one of what it was given, that is made again.
+// Where an activation's gradient is a function of its input, the input is made again.
 absl::Status ConvBiasForward::Gradient(GradientContext& context) const {
   Gradients g(context);
   std::optional<int> sums;

@@ -55,7 +55,7 @@ std::optional<std::vector<double>> BiasOf(absl::Span<const InputInfo> inputs, in
   return PerChannel(inputs[kBias], channels);
 }
 
-// What the convolution adds already: a bias, zeros where there is none, and perhaps z.
+// The addends of the convolution: a bias, zeros where there is none, and perhaps z.
 std::vector<Operand> Addends(absl::Span<const InputInfo> inputs, int64_t channels) {
   if (inputs.size() <= kBias) return {BiasConstant(std::vector<double>(channels, 0.0))};
   if (inputs.size() <= kZ) return {FromProducer(kBias)};

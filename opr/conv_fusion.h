@@ -1,4 +1,4 @@
-// What a convolution can take in: bias, residual, activation, and scales into its weights.
+// Operators that a convolution takes in: bias, residual, activation, and scales into its weights.
 // ConvolutionForward is seen as a ConvBiasForward that has no bias and does nothing after the sum.
 #ifndef ASHLAR_OPR_CONV_FUSION_H_
 #define ASHLAR_OPR_CONV_FUSION_H_

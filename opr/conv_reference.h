@@ -1,4 +1,4 @@
-// The convolution of host tensors, summed in double: what the operators evaluate with.
+// The convolution of host tensors, summed in double; the operators evaluate with it.
 #ifndef ASHLAR_OPR_CONV_REFERENCE_H_
 #define ASHLAR_OPR_CONV_REFERENCE_H_
 

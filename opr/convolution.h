@@ -17,7 +17,7 @@ struct ConvolutionParam {
   ConvolutionMode mode = ConvolutionMode::kCrossCorrelation;
   int64_t stride_h = 1, stride_w = 1;
   int64_t pad_h = 0, pad_w = 0;  // before the first row and column; behind the last too, unless
-  int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // these say otherwise
+  int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // where the ends differ
   int64_t dilate_h = 1, dilate_w = 1;
 
   template <typename V>
@@ -34,7 +34,7 @@ struct ConvolutionParam {
   }
 };
 
-// What parameters and shapes say together. Padding is resolved: no kSamePadding is left.
+// Sizes, of parameters and shapes together. Padding is resolved: no kSamePadding is left.
 struct ConvolutionGeometry : WindowAxes {
   int64_t batch = 0;
   int64_t groups = 1;

@@ -39,8 +39,8 @@ class Convolution3DForward final : public OperatorWithParam<Convolution3DParam> 
     return {.precision = PrecisionRule::kLow};
   }
   int64_t Computation(const Site& site) const override;
-  // A convolution of images whose channels are those of all slices that meet the filter: no device
-  // has a kernel for it.
+  // A convolution of images whose channels are the channels of all slices that meet the filter: no
+  // device has a kernel for it.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 };

@@ -20,7 +20,7 @@ ASHLAR_MAKE_FROM_PARAMS(ConvolutionBackwardData)
 
 namespace {
 
-// `axis` has all but input, which is what is made; `size` is the image's.
+// `axis` has all but the input, which is made; `size` is the image's.
 absl::StatusOr<WindowAxis> AxisOf(WindowAxis axis, int64_t size, absl::string_view suffix) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const int64_t parameters[] = {axis.window, axis.stride, axis.dilation, size};
@@ -72,7 +72,7 @@ absl::StatusOr<BackwardDataGeometry> GeometryOf(const ConvolutionBackwardData& o
   return InferBackwardData(op.param(), site.inputs[op.kSrc].type, site.inputs[op.kFilter].type);
 }
 
-// What part of the image outputs are made of, at least one element.
+// The part of the image that outputs are made of, at least one element.
 Range NeededBy(const WindowAxis& axis, const Range& outputs) {
   const Range clipped = Intersection(axis.Touching(outputs), {0, axis.output});
   if (!clipped.empty()) return clipped;
@@ -166,7 +166,7 @@ std::optional<Replacement> ConvolutionBackwardData::AtRegion(const Region& outpu
                                                              const Site& site) const {
   const absl::StatusOr<BackwardDataGeometry> geometry = GeometryOf(*this, site);
   if (!geometry.ok()) return std::nullopt;
-  // What the given part reaches, less what is wanted of it.
+  // The outputs that the given part reaches, less the wanted ones.
   const Range h = geometry->h.Read(given[kSrc][2]), w = geometry->w.Read(given[kSrc][3]);
   ConvolutionParam part = param();
   part.pad_h = output[2].begin - h.begin;

@@ -8,7 +8,7 @@
 
 namespace ashlar {
 
-// The axes are those of the convolution that goes back: its input is the output here, its output
+// The axes belong to the convolution that goes back: its input is the output here, its output
 // the image. Channels are named as here.
 struct BackwardDataGeometry : ConvolutionGeometry {
   Shape output() const { return {batch, groups * out_channels, h.input, w.input}; }

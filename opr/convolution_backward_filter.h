@@ -7,15 +7,15 @@
 namespace ashlar {
 
 // The convolution that goes back. `diff` is the gradient of its output; errors are
-// InvalidArgument, those of InferConvolution or that `diff` has another type than the output.
+// InvalidArgument: the errors of InferConvolution, or `diff` has another type than the output.
 absl::StatusOr<ConvolutionGeometry> InferBackwardFilter(const ConvolutionParam& param,
                                                         const TensorType& src,
                                                         const TensorType& diff,
                                                         const TensorType& filter);
 
-// dW[oc, ic, kh, kw] = sum over n, y, x of diff[n, oc, y, x] times what the convolution multiplied
-// that weight with. Inputs: the convolution's image; the gradient of its output; its filter, of
-// which only the shape is read. Output: the filter's type.
+// dW[oc, ic, kh, kw] = sum over n, y, x of diff[n, oc, y, x] times the element of x that the
+// convolution multiplied that weight with. Inputs: the convolution's image; the gradient of its
+// output; its filter, of which only the shape is read. Output: the filter's type.
 class ConvolutionBackwardFilter final : public OperatorWithParam<ConvolutionParam> {
  public:
   static constexpr int kSrc = 0, kDiff = 1, kFilter = 2;

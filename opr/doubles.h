@@ -1,4 +1,4 @@
-// Host tensors as vectors of doubles: what references compute with that are to be exact in Float64,
+// Host tensors as vectors of doubles, for references that are exact in Float64,
 // too.
 #ifndef ASHLAR_OPR_DOUBLES_H_
 #define ASHLAR_OPR_DOUBLES_H_

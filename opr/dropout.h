@@ -17,7 +17,7 @@ struct DropoutParam {
   }
 };
 
-// What all elements of a step have in common, and whether one of them stays. The number of an
+// The state that all elements of a step share, and whether one of them stays. The number of an
 // element follows from these alone, so that its gradient makes the mask again. The function is the
 // finaliser of SplitMix64 (Steele, Lea and Flood 2014), applied to seed and step, then to the
 // element.

@@ -24,7 +24,7 @@ struct ElemwiseParam {
 
 // Sums and exponentials stay in Float32.
 PrecisionRule PrecisionOf(ScalarFunction function);
-// What a function means for numbers; arguments beyond its arity are ignored.
+// The value of a function of numbers; arguments beyond its arity are ignored.
 double Apply(const ElemwiseParam& param, double a, double b = 0, double c = 0);
 
 // The inputs broadcast to the output's shape (trailing dimensions aligned) and have its dtype.
@@ -39,7 +39,8 @@ class Elemwise final : public OperatorWithParam<ElemwiseParam, PointwiseOperator
                                    const Consumer& consumer) const override;
 };
 
-// What inputs of one dtype broadcast to; InvalidArgument, naming the input, where they do not.
+// The type that inputs of one dtype broadcast to; InvalidArgument, naming the input, where they do
+// not.
 absl::StatusOr<TensorType> BroadcastInputs(absl::Span<const InputInfo> inputs);
 
 }  // namespace ashlar

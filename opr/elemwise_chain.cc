@@ -53,7 +53,7 @@ Steps StepsOf(const ElemwiseParam& param, int chained, Operand::From from) {
   return steps;
 }
 
-// What a producer does to its input 0, with that input as operand 0.
+// The steps of a producer on its input 0, with that input as operand 0.
 std::optional<Steps> AsProducer(const Operator& op, size_t inputs) {
   if (const auto* chain = dynamic_cast<const ElemwiseChain*>(&op)) {
     return Steps{chain->param(), OwnOperands(inputs)};
@@ -68,7 +68,7 @@ std::optional<Steps> AsProducer(const Operator& op, size_t inputs) {
   return steps;
 }
 
-// What a consumer does to its input `via`, its other inputs being operands.
+// The steps of a consumer on its input `via`, its other inputs being operands.
 std::optional<Steps> AsConsumer(const Operator& op, int via, size_t inputs) {
   if (const auto* elemwise = dynamic_cast<const Elemwise*>(&op)) {
     return StepsOf(elemwise->param(), via, Operand::From::kConsumer);
@@ -81,7 +81,7 @@ std::optional<Steps> AsConsumer(const Operator& op, int via, size_t inputs) {
   }
   for (std::vector<int64_t>* arguments : {&steps.param.a, &steps.param.b, &steps.param.c}) {
     for (int64_t& argument : *arguments) {
-      if (argument == 0) return std::nullopt;  // reads what the chain began with once more
+      if (argument == 0) return std::nullopt;  // reads the chain's first operand once more
       argument -= argument != kChained;
     }
   }

@@ -31,7 +31,7 @@ class ElemwiseChain final : public OperatorWithParam<ElemwiseChainParam, Pointwi
   static constexpr size_t kMaxInputs = 7, kMaxSteps = 12;
 
   ASHLAR_OPERATOR("ElemwiseChain", "chain")
-  // That of the last step: what is before it is never stored.
+  // The dtype of the last step: results before it are never stored.
   StorageRules storage_rules(const Site& site) const override;
   int64_t Computation(const Site& site) const override;
   std::optional<Replacement> Chain(absl::Span<const InputInfo> inputs,

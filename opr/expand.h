@@ -18,7 +18,7 @@ class Expand final : public OperatorWithParam<NoParam, MovingOperator> {
   }
   Aliasing aliasing(const Site& site) const override;
   ASHLAR_CUTS_OUTPUT()
-  // Products with ones; none of Int64, whose products are those of doubles, nor of Byte.
+  // Products with ones; none of Int64, whose products are computed as doubles, nor of Byte.
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
 };

@@ -1,4 +1,4 @@
-// What rules of gradients (graph/gradient_rules.h) are written with.
+// Helpers for rules of gradients (graph/gradient_rules.h).
 #ifndef ASHLAR_OPR_GRADIENT_H_
 #define ASHLAR_OPR_GRADIENT_H_
 
@@ -8,7 +8,7 @@
 
 namespace ashlar {
 
-// A composition in which a rule makes gradients of those that its context has.
+// A composition in which a rule makes gradients of the gradients in its context.
 class Gradients : public Composition {
  public:
   explicit Gradients(GradientContext& context) : Composition(context), context_(context) {}

@@ -1,4 +1,4 @@
-// Points and pixels are those of ONNX's operator GridSample (version 20), which are PyTorch's.
+// Points and pixels as in ONNX's operator GridSample (version 20), and in PyTorch.
 #include "opr/grid_sample.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ GridTaps GridTapsAt(const GridSampleParam& param, double coordinate, int64_t siz
   if (param.mode == GridSampleMode::kNearest) x = std::nearbyint(x);
   const double low = param.align_corners ? 0 : -0.5, high = length - 1 - low;
   if (x < low || x > high) {
-    // Cubic weights are those of the point itself, as in PyTorch and ONNX Runtime; onnx's reference
+    // Cubic weights belong to the point itself, as in PyTorch and ONNX Runtime; onnx's reference
     // moves it to the border first.
     const bool moves = param.padding == GridSamplePadding::kBorder && !cubic;
     if (moves) x = std::clamp(x, 0.0, length - 1);

@@ -10,10 +10,10 @@ namespace ashlar {
 
 enum class GridSampleMode { kNearest, kLinear, kCubic };
 
-// What lies outside of the image.
+// The values outside of the image.
 enum class GridSamplePadding {
   kZeros,
-  kBorder,      // what lies next to it
+  kBorder,      // the nearest pixel
   kReflection,  // the image, mirrored again and again
 };
 
@@ -33,7 +33,7 @@ struct GridSampleParam {
   }
 };
 
-// One axis of one point: pixels and their weights; what lies outside and is zero weighs nothing.
+// One axis of one point: pixels and their weights; a zero outside of the image weighs nothing.
 struct GridTaps {
   static constexpr int kMost = 4;
   std::array<int64_t, kMost> pixel = {};

@@ -1,4 +1,4 @@
-// HeldTensor: what a constant and a state have in common, a value that the operator holds.
+// HeldTensor: the base of a constant and a state, a value that the operator holds.
 #ifndef ASHLAR_OPR_HELD_TENSOR_H_
 #define ASHLAR_OPR_HELD_TENSOR_H_
 

@@ -6,7 +6,7 @@
 
 namespace ashlar {
 
-// A tensor type as parameters: what the inputs of a graph are declared with.
+// A tensor type as parameters; the inputs of a graph are declared with it.
 struct InputParam {
   DType dtype = DType::kFloat32;
   std::vector<int64_t> shape;

@@ -21,7 +21,7 @@ absl::StatusOr<int64_t> IntegerScalar(const InputInfo& input, absl::string_view 
 // The same for Float32, twice as many of them: pairs by axis.
 absl::StatusOr<std::vector<float>> FloatVector(const InputInfo& input, absl::string_view what);
 
-// What a host tensor is to shape inference.
+// A host tensor as shape inference sees it.
 InputInfo InfoOf(const HostTensor& tensor);
 std::vector<InputInfo> InfosOf(absl::Span<const HostTensor> tensors);
 

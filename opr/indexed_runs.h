@@ -1,4 +1,4 @@
-// Runs of a tensor that a tensor of indices names: what gathering and scattering operators share.
+// Runs of a tensor that a tensor of indices names, for gathering and scattering operators.
 #ifndef ASHLAR_OPR_INDEXED_RUNS_H_
 #define ASHLAR_OPR_INDEXED_RUNS_H_
 
@@ -19,7 +19,7 @@ struct IndexedRuns {
   std::vector<int64_t> strides;  // by dimension of `walk`
 
   int64_t tuples = 0;                 // of indices, which lie together
-  std::vector<int64_t> sizes, steps;  // by index of a tuple: what it is in, and what it adds
+  std::vector<int64_t> sizes, steps;  // by index of a tuple: its bound, and its stride
 
   static constexpr int64_t kOutside = -1;
   // Where run r begins, or kOutside where an index is outside of its dimension. Negative indices

@@ -1,4 +1,5 @@
-// Definitions of what ASHLAR_OPERATOR declares, where a base class answers it for a family.
+// Definitions of the members that ASHLAR_OPERATOR declares, where a base class answers for a
+// family.
 #ifndef ASHLAR_OPR_INHERITED_H_
 #define ASHLAR_OPR_INHERITED_H_
 

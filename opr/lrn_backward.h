@@ -1,4 +1,4 @@
-// LRNBackward: the gradient of what LRN normalised.
+// LRNBackward: the gradient by the input of LRN.
 #ifndef ASHLAR_OPR_LRN_BACKWARD_H_
 #define ASHLAR_OPR_LRN_BACKWARD_H_
 
@@ -6,7 +6,7 @@
 
 namespace ashlar {
 
-// Inputs: x, what LRN normalised, and the gradient of what it made, images of one type. Output,
+// Inputs: x, the input of LRN, and the gradient by its output, images of one type. Output,
 // their type: with s[c] = bias + alpha / size * sum of x[i]^2 over the window of c,
 //   dx[c] = diff[c] s[c]^-beta - 2 alpha / size beta x[c] sum of diff[i] x[i] s[i]^(-beta-1)
 // over the channels i whose windows hold c.

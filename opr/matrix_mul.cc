@@ -137,7 +137,7 @@ std::optional<std::vector<Region>> MatrixMul::InputRegions(const Region& output,
   const Shape &a = site.inputs[0].type.shape, &b = site.inputs[1].type.shape;
   const int rank = site.outputs[0].shape.rank();
   if (output[rank - 1] != Range{0, site.outputs[0].shape[rank - 1]}) return std::nullopt;
-  // The rows of A that make those of the output; of a batch, its own dimensions.
+  // The rows of A that make the rows of the output; of a batch, its own dimensions.
   std::vector<Region> regions = {WholeRegion(a), WholeRegion(b)};
   const Shape* const shapes[] = {&a, &b};
   for (int i = 0; i < 2; ++i) {

@@ -25,10 +25,10 @@ struct MatrixMulParam {
   }
 };
 
-// What parameters and shapes say together: [m, k] x [k, n] for each index of `batch`.
+// Sizes, of parameters and shapes together: [m, k] x [k, n] for each index of `batch`.
 struct MatrixMulGeometry {
   int64_t m = 0, k = 0, n = 0;
-  Shape batch;  // of the output: those of A and B, broadcast
+  Shape batch;  // of the output: the batches of A and B, broadcast
   // Elements from one matrix of the operand to the next along each dimension of `batch`; 0 where
   // the operand is broadcast.
   absl::InlinedVector<int64_t, Shape::kMaxRank> batch_strides_a, batch_strides_b;

@@ -1,4 +1,4 @@
-// MatrixMulBias: a product of matrices with what follows it in one kernel.
+// MatrixMulBias: a product of matrices, bias and activation in one kernel.
 #ifndef ASHLAR_OPR_MATRIX_MUL_BIAS_H_
 #define ASHLAR_OPR_MATRIX_MUL_BIAS_H_
 

@@ -1,4 +1,4 @@
-// What operators that only move elements have in common: the dtype is the input's, whichever.
+// The base of operators that only move elements: the dtype is the input's, whichever.
 #ifndef ASHLAR_OPR_MOVING_H_
 #define ASHLAR_OPR_MOVING_H_
 

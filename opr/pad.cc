@@ -53,8 +53,8 @@ OperatorPtr WithZeros(const Operator& op, const PadParam& zeros) {
 }
 
 // The same for each operator whose padding counts as zeros; null for others: padding is nothing to
-// a maximum. A mean of what is inside the image counts the zeros as long as it has no padding of
-// its own.
+// a maximum. A mean of the elements inside the image counts the zeros as long as it has no padding
+// of its own.
 OperatorPtr WithZeros(const Operator& op, const PadParam& zeros) {
   if (OperatorPtr made = WithZeros<ConvolutionForward>(op, zeros)) return made;
   if (OperatorPtr made = WithZeros<ConvBiasForward>(op, zeros)) return made;
@@ -201,11 +201,11 @@ std::optional<Replacement> Pad::AtRegion(const Region& output, absl::Span<const 
                                          const Site& /*site*/) const {
   PadParam part = param();
   for (size_t i = 0; i < output.size(); ++i) {
-    // Where the wanted and the given elements lie among those of the input.
+    // Where the wanted and the given elements lie among the elements of the input.
     const Range wanted = {output[i].begin - param().begin[i], output[i].end - param().begin[i]};
     part.begin[i] = given[0][i].begin - wanted.begin;
     part.end[i] = wanted.end - given[0][i].end;
-    // Nothing of what is given is wanted: it is taken away at one end.
+    // No given element is wanted: all are taken away at one end.
     if (part.begin[i] < -given[0][i].size()) {
       part.end[i] += part.begin[i] + given[0][i].size();
       part.begin[i] = -given[0][i].size();

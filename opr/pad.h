@@ -31,7 +31,7 @@ struct PadParam {
   }
 };
 
-// One dimension. What is left of the input when elements were taken away is [first, first + kept).
+// One dimension. Of the input, elements [first, first + kept) are left when others were taken away.
 struct PadAxis {
   int64_t first = 0, kept = 0;
   int64_t before = 0, behind = 0;
@@ -50,7 +50,7 @@ class Pad final : public OperatorWithParam<PadParam> {
   ASHLAR_OPERATOR("Pad", "pad")
   absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site& site) const override;
-  // Of constants. What other modes repeat may lie far from where it is wanted.
+  // Of constants. Elements that other modes repeat may lie far from their place in the output.
   ASHLAR_CUTS_OUTPUT_AND_INPUT()
   bool CropsInput(int input) const override { return input == 0; }
   // Zeros around an image go into the padding of the convolution or mean behind.

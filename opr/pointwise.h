@@ -1,4 +1,4 @@
-// What pointwise operators have in common: each element of the output follows from those at its
+// The base of pointwise operators: each element of the output follows from those at its
 // place in the inputs, which broadcast to it. One that is new gives parameters, inference,
 // evaluation and its operations; regions, overwriting and storage are answered here.
 #ifndef ASHLAR_OPR_POINTWISE_H_

@@ -20,7 +20,7 @@ struct PoolingParam {
   int64_t window_h = 2, window_w = 2;
   int64_t stride_h = 2, stride_w = 2;
   int64_t pad_h = 0, pad_w = 0;  // before the first row and column; behind the last too, unless
-  int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // these say otherwise
+  int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // where the ends differ
   int64_t dilate_h = 1, dilate_w = 1;
 
   template <typename V>
@@ -36,7 +36,7 @@ struct PoolingParam {
   }
 };
 
-// What parameters and shape say together. Padding is resolved: no kSamePadding is left.
+// Sizes, of parameters and shape together. Padding is resolved: no kSamePadding is left.
 struct PoolingGeometry : WindowAxes {
   int64_t batch = 0;
   int64_t channels = 0;

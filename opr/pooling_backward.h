@@ -1,4 +1,4 @@
-// PoolingBackward: the gradient of what was pooled.
+// PoolingBackward: the gradient by the input of a pooling.
 #ifndef ASHLAR_OPR_POOLING_BACKWARD_H_
 #define ASHLAR_OPR_POOLING_BACKWARD_H_
 
@@ -7,7 +7,7 @@
 namespace ashlar {
 
 // The pooling that goes back. `diff` is the gradient of its output; errors are InvalidArgument,
-// those of InferPooling or that `diff` has another type than the output.
+// the errors of InferPooling, or `diff` has another type than the output.
 absl::StatusOr<PoolingGeometry> InferPoolingBackward(const PoolingParam& param,
                                                      const TensorType& src, const TensorType& diff);
 

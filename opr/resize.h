@@ -30,7 +30,7 @@ struct ResizeParam {
   ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
   ResizeRounding rounding = ResizeRounding::kPreferFloor;  // of kNearest
   double cubic_a = -0.75;                                  // of kCubic
-  bool exclude_outside = false;  // what would lie outside weighs nothing; else the border repeats
+  bool exclude_outside = false;  // pixels outside weigh nothing; else the border repeats
   bool antialias = false;        // where it gets smaller, filters as wide as the step
   double extrapolation = 0;      // outside of the region of kTfCropAndResize
   // Where this is a part of a larger Resize, by axis four numbers of that one: the first output

@@ -1,4 +1,4 @@
-// Coordinates and filters are those of ONNX's operator Resize (version 19); widened filters follow
+// Coordinates and filters as in ONNX's operator Resize (version 19); widened filters follow
 // its reference evaluation.
 #include "opr/resize_axis.h"
 
@@ -200,7 +200,7 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ResizeParam& param,
       return absl::InvalidArgumentError(absl::StrCat("axis ", axis.axis, " is resized twice"));
     }
     axis.whole_input = axis.input = shape[axis.axis];
-    // Of part: what the whole has.
+    // Of a part: the pixels of the whole.
     const size_t whole = kPartNumbers * axes.size() + kPartNumbers - 1;
     if (whole < param.part.size()) axis.whole_input = param.part[whole];
     if (axis.whole_input < axis.input || axis.whole_input > kLongestAxis) {

@@ -23,7 +23,7 @@ struct ResizeAxis {
   double roi_begin = 0, roi_end = 1;  // of kTfCropAndResize
 };
 
-// The axes of `param.axes`, in that order. Errors are InvalidArgument and name what is wrong.
+// The axes of `param.axes`, in that order. Errors are InvalidArgument and name the parameter.
 absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ResizeParam& param,
                                                      absl::Span<const InputInfo> inputs);
 

@@ -1,4 +1,4 @@
-// What operators along an axis, or along neighbouring axes, have in common: they need what lies
+// The base of operators along an axis, or along neighbouring axes: they need all that lies
 // along them as a whole, and are independent in all else.
 #ifndef ASHLAR_OPR_ROW_WISE_H_
 #define ASHLAR_OPR_ROW_WISE_H_

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <type_traits>
 
-// Always inlined on the host: what calls a formula is compiled for several instruction sets.
+// Always inlined on the host: callers of a formula are compiled for several instruction sets.
 #if defined(__CUDACC__)
 #define ASHLAR_FORMULA __host__ __device__ inline
 #else
@@ -43,7 +43,7 @@ ASHLAR_FORMULA T Clamp(T a, U lo, U hi) {
 // units in the last place from -87.3 to 88.3; below it is 0, and above infinite.
 template <typename Real, typename Bits>
 ASHLAR_FORMULA Real ExpInSingle(Real a) {
-  constexpr float kRounder = 12582912.0f;  // 1.5 2^23: what is added to it loses its fraction
+  constexpr float kRounder = 12582912.0f;  // 1.5 2^23: an addend loses its fraction
   const Real rounded = a * 1.44269504f + kRounder;
   const Real n = rounded - kRounder;
   const Real r = a - n * 0.693359375f - n * -2.12194440e-4f;
@@ -128,7 +128,7 @@ ASHLAR_FORMULA T Maximum(T a, T b) {
   return a < b || b != b ? b : a == 0 && b == 0 ? a + b : a;
 }
 
-// What the functions of these names rise by.
+// The derivatives of the functions of these names.
 template <typename T, typename U>
 ASHLAR_FORMULA T HSwishGrad(T a, U b) {
   return a < -3 ? 0 : a > 3 ? b : (a + a + 3) * (U(1) / 6) * b;

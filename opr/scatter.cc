@@ -67,7 +67,7 @@ Shape ScatterND::UpdatesOf(const Shape& x, const Shape& indices) const {
   return ShapeByTuples(x, indices, 0);
 }
 
-// What was overwritten has no gradient; a least or greatest element has it at each place where it
+// An overwritten element has no gradient; a least or greatest element has it at each place where it
 // stayed or came from.
 absl::Status ScatteringOperator::GradientScattered(GradientContext& context, Reducing reducing,
                                                    const OperatorPtr& gathering) const {

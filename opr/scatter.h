@@ -10,7 +10,7 @@
 
 namespace ashlar {
 
-// What becomes of an element that an update meets. With kNone, of several updates of one element
+// The value of an element that an update meets. With kNone, of several updates of one element
 // the last stays.
 enum class ScatterReduction { kNone, kAdd, kMul, kMax, kMin };
 inline constexpr const char* kScatterReductionNames[] = {"NONE", "ADD", "MUL", "MAX", "MIN"};
@@ -51,8 +51,8 @@ class ScatteringOperator : public Operator {
       absl::Span<const HostTensor> inputs) const;
   // This operator with another reduction.
   using Reducing = absl::FunctionRef<OperatorPtr(ScatterReduction)>;
-  // `gathering` takes of a tensor of x's shape what updates go to. With kNone no element may have
-  // two updates.
+  // `gathering` takes, of a tensor of x's shape, the elements that updates go to. With kNone no
+  // element may have two updates.
   absl::Status GradientScattered(GradientContext& context, Reducing reducing,
                                  const OperatorPtr& gathering) const;
 };

@@ -1,4 +1,4 @@
-// SoftmaxBackward: the gradient of what a softmax was made of.
+// SoftmaxBackward: the gradient by the input of a softmax.
 #ifndef ASHLAR_OPR_SOFTMAX_BACKWARD_H_
 #define ASHLAR_OPR_SOFTMAX_BACKWARD_H_
 
@@ -7,7 +7,7 @@
 
 namespace ashlar {
 
-// y (diff - sum of y diff), the sum along the axis. Inputs: y, what the softmax made, and the
+// y (diff - sum of y diff), the sum along the axis. Inputs: y, the output of the softmax, and the
 // gradient by it, floats of one type. Output: their type.
 class SoftmaxBackward final
     : public OperatorWithParam<SoftmaxParam, AlongAxis<SoftmaxBackward, RowWiseOperator>> {

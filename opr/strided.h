@@ -1,4 +1,4 @@
-// Walking several tensors of host memory in step, and what lies next to what in a storage format.
+// Walks several tensors of host memory in step, in the order of a storage format.
 #ifndef ASHLAR_OPR_STRIDED_H_
 #define ASHLAR_OPR_STRIDED_H_
 

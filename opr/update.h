@@ -1,4 +1,4 @@
-// Updates: a state changed in place by what a step of training says. SgdUpdate and AdamUpdate are
+// Updates: a state changed in place by a step of training. SgdUpdate and AdamUpdate are
 // the formulas of torch.optim.SGD, Adam and AdamW; AddUpdate is MegEngine's operator.
 #ifndef ASHLAR_OPR_UPDATE_H_
 #define ASHLAR_OPR_UPDATE_H_
@@ -18,7 +18,7 @@ class UpdateOperator : public Operator {
 
  protected:
   virtual int64_t OperationsOfElement() const = 0;
-  // `names` by input. Input 0 is Float32 and not empty; all others have its type, but for those
+  // `names` by input. Input 0 is Float32 and not empty; all others have its type, but for inputs
   // from `first_scalar` to `last_scalar`, which hold one element.
   absl::StatusOr<std::vector<TensorType>> InferUpdate(absl::Span<const InputInfo> inputs,
                                                       absl::Span<const char* const> names,
@@ -68,7 +68,7 @@ struct AdamUpdateParam {
   }
 };
 
-// What a step of Adam multiplies by, worked out once a step.
+// The factors of a step of Adam, worked out once a step.
 struct AdamFactors {
   double decay = 1;       // of the weight, where it is decoupled
   double step_size = 0;   // rate / (1 - beta1^step)

@@ -42,7 +42,8 @@ struct WindowAxis {
   // Where output o's first tap lies; negative in the padding.
   int64_t Origin(int64_t o) const { return o * stride - pad_begin; }
 
-  // What output o reads of the input: at least one element where CheckWindowsTouchInput says so.
+  // The elements of the input that output o reads: at least one where CheckWindowsTouchInput says
+  // so.
   InsideTaps Inside(int64_t o) const {
     const int64_t first = Origin(o), skipped = first < 0 ? CeilDivide(-first, dilation) : 0;
     return {first + skipped * dilation, std::min(first + extent(), input), dilation};

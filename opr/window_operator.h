@@ -1,4 +1,4 @@
-// What operators that slide a window over images have in common: convolution and pooling. Input 0
+// The base of operators that slide a window over images: convolution and pooling. Input 0
 // is the image [N, C, H, W]; images are independent, channels are not cut. One that is new gives
 // parameters, inference, evaluation, its operations, the windows, and itself with other padding.
 #ifndef ASHLAR_OPR_WINDOW_OPERATOR_H_
