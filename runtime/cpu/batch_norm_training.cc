@@ -26,7 +26,7 @@ constexpr int64_t kStretch = 256;  // pixels that are summed in Float32
 constexpr int64_t kMostParts = 4;  // of the images
 constexpr int kMostTensors = 3;
 
-// What the elements of a channel are made with.
+// The coefficients with which the elements of a channel are made.
 enum Coefficient { kMean, kOfX, kOfDiff, kPlus, kFactor, kBias, kMost, kCoefficients };
 
 // Tensors of one shape [N, C, ...], and the statistics of their channels.
@@ -34,9 +34,9 @@ struct Problem {
   int64_t images = 0, channels = 0;
   int64_t lanes = 1;             // channels that are worked on together
   int64_t rows = 1, pixels = 0;  // of a plane; one row, where planes are contiguous
-  ImageLayout at[kMostTensors];  // x and what is made of it; then the third
+  ImageLayout at[kMostTensors];  // x and the tensor made of it; then the third
   double epsilon = 0;
-  bool masked = false;  // by what an activation lets through: more than 0 and less than `most`
+  bool masked = false;  // by an activation, which lets through more than 0 and less than `most`
   float most = 0;
   int threads = 1;
   Isa isa = Isa::kBaseline;
@@ -67,7 +67,7 @@ struct Stretch {
   int64_t pixels;
 };
 
-// Calls visit(stretch) for what image `n` has of a block.
+// Calls visit(stretch) for the elements of image `n` in a block.
 template <typename Visit>
 void ForEachStretch(const Problem& p, const float* const (&from)[2], float* to, int64_t n,
                     int64_t block, const Visit& visit) {
@@ -189,8 +189,8 @@ int64_t GroupsOf(const Stretch& s, int tensors) {
   return s.pixels / kBlock;
 }
 
-// Joins a stretch to what `count` elements before it gave: mean[l] and squares[l], the sum of
-// squared differences to it.
+// Joins a stretch to the moments of the `count` elements before it: mean[l] and squares[l], the sum
+// of squared differences to it.
 template <int kLanes>
 void AddMoments(const Stretch& s, double count, double* mean, double* squares) {
   const float* const x = s.from[0];
@@ -255,7 +255,7 @@ void AddProducts(const Stretch& s, const float* c, double* sums, double* product
   for (int l = 0; l < kLanes; ++l) sums[l] += of_diff[l], products[l] += of_products[l];
 }
 
-// What is made of x and diff: y of x alone, or the gradient by x, of diff as it is or masked.
+// The results made of x and diff: y of x alone, or the gradient by x, of diff as it is or masked.
 enum class Made { kY, kGradient, kMaskedGradient };
 
 // to = (x - mean) * of_x + diff * of_diff + plus, where coefficients have one number a lane. `to`
@@ -359,7 +359,7 @@ float FactorOf(const Problem& p, float scale, float variance) {
   return static_cast<float>(scale / std::sqrt(static_cast<double>(variance) + p.epsilon));
 }
 
-// Writes what has one element a channel, zeros behind.
+// Writes zeros behind the outputs that have one element a channel.
 void ZeroPadding(const Problem& p, const KernelArgs& args) {
   for (int i = 0; i < kMostTensors; ++i) {
     if (i > 0 || p.lanes == 1) ZeroChannelPadding(p.types[i], args.outputs[i]);
@@ -482,7 +482,7 @@ void GoBack(const Problem& p, const Code<kLanes>& code, const KernelArgs& args) 
   ZeroPadding(p, args);
 }
 
-// `images` are x, diff where there is one (otherwise x again), and what is made.
+// `images` are x, diff (x again where there is none), and the output.
 Problem ReadProblem(const KernelRequest& request, const TensorType& x, const TensorType& diff,
                     const TensorType& made, double epsilon) {
   Problem p;

@@ -9,7 +9,7 @@ namespace ashlar::cpu {
 // Makes OpenDevice know cpu comp nodes. Call once at program start.
 void RegisterDevice();
 
-// The libraries that kernels call, with versions and what they make of this processor.
+// The libraries that kernels call, with versions and the instruction set that they use here.
 std::string Libraries();
 
 }  // namespace ashlar::cpu

@@ -37,7 +37,7 @@ void FindTaps(const GridSampleParam& param, const float* grid, int64_t points, i
   }
 }
 
-// What weighs nothing may be anything, NaN too.
+// An element of weight 0 may be any number, NaN too.
 void SamplePlane(const Taps& taps, const float* plane, int64_t points, float* to) {
   float sums[kPoints] = {};
   for (int t = 0; t < taps.count; ++t) {

@@ -37,7 +37,7 @@ Isa DetectIsa() {
   return std::min(most_isa, avx512 ? Isa::kAvx512 : avx2 ? Isa::kAvx2 : Isa::kBaseline);
 }
 
-// The C library asks the processor; virtual machines may hide what it has.
+// The C library asks the processor; virtual machines may hide its features.
 int64_t CacheBytes(int level) {
   return sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
 }

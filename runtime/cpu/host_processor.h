@@ -16,8 +16,8 @@ const Processor& HostProcessor();
 // called.
 void LimitIsa(Isa most);
 
-// The processor as it calls itself, its family, model and stepping: what times of kernels depend on
-// beside Processor. "AMD EPYC 00a10f11".
+// The processor as it calls itself, its family, model and stepping, on which times of kernels
+// depend beside Processor. "AMD EPYC 00a10f11".
 std::string HostProcessorName();
 
 }  // namespace ashlar::cpu

@@ -1,5 +1,5 @@
-// Gathering and scattering operators, of any dtype. What an index says is known when the kernel
-// runs: one that is out of range is its error.
+// Gathering and scattering operators, of any dtype. The element that an index names is known when
+// the kernel runs: one that is out of range is its error.
 #include <algorithm>
 #include <cstring>
 #include <utility>

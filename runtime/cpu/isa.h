@@ -26,7 +26,7 @@ struct Versions<kFunction> {
   [[gnu::flatten]] static void Neon(Args... args) { kFunction(args...); }
 #endif
 
-  // For plans that another architecture runs, what every processor has.
+  // For plans that another architecture runs, the baseline of every processor.
   static Pointer For([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
     if (isa == Isa::kAvx512) return Avx512;

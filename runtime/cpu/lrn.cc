@@ -1,4 +1,4 @@
-// LRN: by rows of a channel where those are contiguous, by blocks of channels otherwise.
+// LRN: by rows of a channel where rows are contiguous, else by blocks of channels.
 #include "opr/lrn.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Side {
 };
 
 struct Problem {
-  // Rows are planes where those are contiguous.
+  // Rows are planes where planes are contiguous.
   int64_t images = 0, rows = 1, channels = 0, pixels = 0;
   Side from, to;
   int64_t before = 0, after = 0;  // channels of the window on both sides

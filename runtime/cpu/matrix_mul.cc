@@ -26,7 +26,7 @@ constexpr int64_t kFloat = sizeof(float);
 // Rows of B whose products are summed before the sum is added to the output: it keeps long sums
 // accurate, and such a slice of a panel in the first-level cache while rows of A pass by.
 constexpr int64_t kMostDepth = 256;
-// Elements of B between what is read and what is fetched, where few rows share B: while one tile
+// Elements of B between the read and the fetched ones, where few rows share B: while one tile
 // takes all of it as it comes, and where the next tile reads it again.
 constexpr int64_t kAheadOfOne = 512, kAheadOfTwo = 2048;
 // Panels of a computed B that few rows share, taken side by side: what is read of a row of B, and
@@ -177,7 +177,7 @@ void MatrixMulKernel::RunPiece(const Pointers& matrices, int64_t first_row, int6
                                int64_t first_panel, int64_t end_panel) const {
   const int64_t blocks = CeilDivide(rows, block_rows_);
   // Where few rows pass, the time is that of reading B, so each panel is read from its beginning to
-  // its end; otherwise all panels pass over a part of A's columns.
+  // its end; else all panels pass over a part of A's columns.
   const int64_t few = packed_ || transposed_b_ ? wide_.panels : kPanelsOfRow;
   const int64_t group = FewRows(rows) ? few : end_panel - first_panel;
   for (int64_t block = 0; block < blocks; ++block) {
@@ -213,7 +213,7 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   tile.c = matrices.c + first_row * geometry_.n + first;
   tile.c_row = geometry_.n;
   tile.add = slice.depth > 0;
-  // What is read next: further on in a panel that few rows share, otherwise the next panel.
+  // The next elements to read: further on in a panel that few rows share, else the next panel.
   const bool more = packed_ && slice.panel + slice.panels < panels_;
   const int64_t ahead = !FewRows(rows)     ? tile.b_panel
                         : slice.panels > 1 ? kAheadOfOne
@@ -242,8 +242,8 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   }
 }
 
-// `tile` has what the tiles of all rows share, its pointers being to the first row. Together they
-// fetch what is ahead in packed panels, each an equal part of it.
+// `tile` has the members that the tiles of all rows share, its pointers being to the first row.
+// Together they fetch what is ahead in packed panels, each an equal part of it.
 void MatrixMulKernel::RunTiles(MatrixTile tile, int64_t rows) const {
   const int64_t count = CeilDivide(rows, tiling_.max_rows);
   const int64_t least = rows / count, longer = rows % count;  // how many have one row more

@@ -149,7 +149,7 @@ MatrixTileFunction TileOf(int64_t rows) {
   return TileOf<kIsa, kWide>(rows, std::make_index_sequence<kTiling<kIsa>.max_rows>());
 }
 
-// What `make` returns for the instruction set, which it gets as a std::integral_constant.
+// The result of `make` for the instruction set, which it gets as a std::integral_constant.
 template <typename Make>
 auto AsConstant(Isa isa, const Make& make) {
   if (isa == Isa::kAvx512) return make(std::integral_constant<Isa, Isa::kAvx512>());

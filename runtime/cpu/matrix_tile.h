@@ -27,9 +27,9 @@ struct MatrixTile {
   int64_t depth = 0;               // of the sums, 1 or more
   float* c = nullptr;              // elements of a row lie side by side
   int64_t c_row = 0;               // from row to row
-  bool add = false;                // to what is in C, which is overwritten otherwise
-  // What is fetched into the second-level cache meanwhile, from each panel: for each row of B so
-  // many bytes on.
+  bool add = false;                // to the elements of C, which else are overwritten
+  // The addresses fetched into the second-level cache meanwhile, from each panel: for each row of B
+  // so many bytes on.
   const char* prefetch = nullptr;
   int64_t prefetch_step = 0;
 };

@@ -1,4 +1,4 @@
-// Loops shared among the threads of a session. What they compute must not depend on how they are
+// Loops shared among the threads of a session. Their results must not depend on how they are
 // cut into pieces, nor on who works on which.
 #ifndef ASHLAR_RUNTIME_CPU_PARALLEL_H_
 #define ASHLAR_RUNTIME_CPU_PARALLEL_H_
@@ -18,7 +18,7 @@ inline constexpr int64_t kRangesPerThread = 4;
 
 // Calls body(i, thread) for each i in [0, count), each handed out when a thread is free for it;
 // `thread` is below `threads`, and no two threads have the same at a time: for memory that each
-// has for itself. What `body` throws ends the program. For pieces of at least some ten
+// has for itself. An exception of `body` ends the program. For pieces of at least some ten
 // microseconds.
 template <typename Body>
 void ParallelPieces(int threads, int64_t count, const Body& body) noexcept {

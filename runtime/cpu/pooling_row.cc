@@ -72,7 +72,7 @@ template <bool kMax>
 
 constexpr int64_t kMostColumns = 1024;  // of a plane, folded at a time
 
-// totals[o] = the fold of what window o covers, columns o * stride on.
+// totals[o] = the fold of window o's elements, columns o * stride on.
 template <bool kMax, int kStride>
 [[gnu::always_inline]] inline void FoldWindows(const WindowAxis& w, const float* columns,
                                                int64_t count, float* totals) {
@@ -187,7 +187,7 @@ bool MaxOfSmallWindows(const float* x, int64_t pitch, float* output, int64_t ste
   return half(0) || half(kHalf);
 }
 
-// Maxima of blocks in windows of kWindow x kWindow; what hangs over a border is left to
+// Maxima of blocks in windows of kWindow x kWindow; windows over a border are left to
 // PoolColumns.
 template <int kWindow, int kStride>
 void MaxRow(const float* plane, int64_t pitch, float* output, int64_t step,

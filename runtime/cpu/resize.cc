@@ -187,7 +187,7 @@ KernelList NearestKernelOf(const Planes& p, DType dtype, int threads, Isa isa) {
   }
 }
 
-// The axes that change are the last two but for what lies behind them, or one of these.
+// The axes that change are two neighbours, or one; elements behind them move together.
 std::optional<Planes> PlanesOf(const ResizeParam& param, const std::vector<ResizeAxis>& axes,
                                const TensorType& x, const TensorType& y) {
   const Shape& shape = x.shape;

@@ -25,8 +25,8 @@ namespace {
 constexpr int64_t kLanes = 64;  // neighbouring columns that are worked on together
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
-// What along an axis is done to x, and to `diff` where an operator has it. Of rows that follow each
-// other.
+// The operation along an axis on x, and on `diff` where an operator has it. Of rows that follow
+// each other.
 using RowsFunction = void (*)(const float* x, const float* diff, float* y, int64_t rows,
                               int64_t length);
 // Of `lanes` (at most kLanes) neighbouring columns, whose elements are `step` apart.
@@ -107,7 +107,7 @@ void LogSoftmaxColumns(const float* x, const float* /*diff*/, float* y, int64_t 
   }
 }
 
-// x is what the softmax made.
+// x is the softmax's output.
 void SoftmaxBackwardRows(const float* x, const float* diff, float* y, int64_t rows,
                          int64_t length) {
   for (int64_t r = 0; r < rows; ++r, x += length, diff += length, y += length) {

@@ -2,7 +2,7 @@
 //
 // glibc has vector versions of them (libmvec, at most 4 units in the last place off) for 4, 8 and
 // 16 floats, which its headers only offer under -ffast-math; here they are declared in any case. A
-// loop under `#pragma omp simd` uses those of its instruction set. For 64-bit Arm it has none
+// loop under `#pragma omp simd` uses the ones of its instruction set. For 64-bit Arm it has none
 // before version 2.38.
 #ifndef ASHLAR_RUNTIME_CPU_VECTOR_MATH_H_
 #define ASHLAR_RUNTIME_CPU_VECTOR_MATH_H_

@@ -17,7 +17,7 @@
 
 namespace ashlar::cpu {
 
-// Operands beyond those in use have strides of 0.
+// Operands that are not in use have strides of 0.
 template <size_t K>
 struct RowLoop {
   Shape shape;

@@ -4,7 +4,7 @@
 
 namespace ashlar {
 
-// What the calling thread is doing; a counter of allocations reads it.
+// The activity of the calling thread; a counter of allocations reads it.
 enum class AllocationOrigin {
   kOther,    // not inside a run
   kOwn,      // inside Session::Run

@@ -1,4 +1,4 @@
-// How far memory that was filled with a pattern has been written: what is measured of arenas and
+// How far memory that was filled with a pattern has been written: the measure of arenas and
 // pools.
 #ifndef ASHLAR_RUNTIME_DEVICE_CHANGED_BYTES_H_
 #define ASHLAR_RUNTIME_DEVICE_CHANGED_BYTES_H_

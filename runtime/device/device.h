@@ -40,7 +40,7 @@ class Stream {
   // Until all that was handed over is done.
   virtual absl::Status Wait() = 0;
 
-  // What is handed over between these two is not executed but recorded; a second recording takes
+  // Work handed over between these two is not executed but recorded; a second recording takes
   // the place of the first.
   virtual absl::Status BeginRecording() = 0;
   virtual absl::Status EndRecording() = 0;
@@ -52,7 +52,7 @@ class Stream {
   virtual absl::Status MakeMarks(int count) = 0;
   virtual absl::Status Mark(int index) = 0;
   virtual absl::StatusOr<double> SecondsBetween(int first, int second) = 0;
-  // What is handed over from now on begins after the device has passed mark `index` of `other`, as
+  // Work handed over from now on begins after the device has passed mark `index` of `other`, as
   // it was set last; at once where it was not. Both streams are of one device.
   virtual absl::Status WaitForMark(Stream& other, int index) = 0;
 };
@@ -63,7 +63,7 @@ struct MemoryState {
   int64_t total = 0;
 };
 
-// What is not said otherwise is as on a device whose memory is the host's and whose kernels run on
+// The defaults are of a device whose memory is the host's and whose kernels run on
 // the calling thread.
 class Device {
  public:
@@ -73,7 +73,7 @@ class Device {
   virtual absl::Status ready() { return absl::OkStatus(); }
   // Alignment of chunks inside an arena, bytes.
   virtual int64_t alignment() const = 0;
-  // What the address of every tensor is a multiple of, bytes; of views too.
+  // The alignment of every tensor's address, bytes; of views too.
   virtual int64_t tensor_alignment() const { return 1; }
   // How images lie inside a graph.
   virtual Format image_format() const { return Format::kNCHW16c; }
@@ -82,10 +82,11 @@ class Device {
   virtual bool leaves_images(DType /*precision*/, const KernelPolicy& /*policy*/) const {
     return false;
   }
-  // Whether it has kernels for what the pass `chain` makes.
+  // Whether it has kernels for the operators that the pass `chain` makes.
   virtual bool runs_chains() const { return false; }
   virtual const KernelRegistry& kernels() const = 0;
-  // What its kernels are chosen for, where a plan names no other; where the memory is the host's.
+  // The processor that its kernels are chosen for, where a plan names no other; where the memory is
+  // the host's.
   virtual Processor processor() const { return {}; }
   // Names the hardware and the libraries, as far as measured times of kernels for `processor`
   // depend on them; "" where there is nothing to measure.

@@ -8,7 +8,7 @@
 
 namespace ashlar {
 
-// What a library hands over under the C symbol "ashlar_device_library".
+// The interface that a library hands over under the C symbol "ashlar_device_library".
 struct DeviceLibrary {
   const char* build;  // kDeviceLibraryBuild of the library
   absl::StatusOr<Device*> (*open)(const CompNode& comp_node);

@@ -22,15 +22,15 @@ namespace ashlar {
 
 class Stream;
 
-// What kernels may give up for time, and how they are to be chosen.
+// How kernels are chosen, and the precision that they may give up for time.
 struct KernelPolicy {
   bool exact = false;  // nothing in precision: no Winograd convolution
   bool least_memory =
       false;                // no memory: no weights larger than the filter, no workspace for speed
   bool allow_tf32 = false;  // products of Float32 with operands rounded to 10 bits of fraction
-  bool all_candidates = false;  // offer what may be the fastest, not only what is expected to be
-  // Offer whatever weights may be packed for: they were packed before, perhaps on a processor with
-  // other caches.
+  bool all_candidates = false;  // offer all that may be the fastest, not only the likely one
+  // Offer all kernels that weights may be packed for: they were packed before, perhaps on a
+  // processor with other caches.
   bool packed_before = false;
 
   friend bool operator==(const KernelPolicy&, const KernelPolicy&) = default;
@@ -40,15 +40,15 @@ struct KernelPolicy {
 // where kernels are chosen: a plan's peak is the least that kernels of acceptable speed allow.
 inline constexpr int64_t kNegligibleWorkspace = 4096;
 
-// What a kernel is asked for: an operator on tensors of given types and formats.
+// A request for kernels: an operator on tensors of given types and formats.
 struct KernelRequest {
   const Operator* op = nullptr;
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
   std::vector<bool> constant;  // by input: known now, so it can be packed
-  // By input: its value where Operator::input_use says kHostValue, otherwise null. Not kept.
+  // By input: its value where Operator::input_use is kHostValue, else null. Not kept.
   std::vector<const HostTensor*> host_values;
-  // What the kernels are for, where they run on the host, and all they may know of the machine.
+  // The processor of the kernels, where they run on the host: all they may know of the machine.
   Processor processor;
   int threads = 1;
   KernelPolicy policy;
@@ -60,7 +60,7 @@ struct KernelArgs {
   absl::Span<const void* const> inputs;
   absl::Span<void* const> outputs;
   void* workspace = nullptr;  // workspace_bytes() bytes
-  Stream* stream = nullptr;   // what the kernel's work goes to, on devices that have streams
+  Stream* stream = nullptr;   // that the kernel's work goes to, on devices that have streams
 };
 
 // How a kernel wants a constant input stored. Equal keys for one constant mean equal bytes: they
@@ -70,7 +70,7 @@ struct Packing {
   int64_t bytes = 0;
 };
 
-// What one session keeps for one kernel, such as library handles. Made before the first run.
+// State that one session keeps for one kernel, such as library handles. Made before the first run.
 class KernelState {
  public:
   virtual ~KernelState() = default;
@@ -111,7 +111,7 @@ using KernelFactory = std::function<absl::StatusOr<KernelList>(const KernelReque
 class KernelRegistry {
  public:
   void Register(absl::string_view type, KernelFactory factory);
-  // `make`, called with the operator as what it is and the request, or with the request alone.
+  // `make`, called with the operator by its class and the request, or with the request alone.
   // Where `dtypes` are given, requests with another one on the device are refused.
   template <typename Op, typename Make>
   void Register(const Make& make, std::vector<DType> dtypes = {}) {

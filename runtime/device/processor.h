@@ -10,7 +10,7 @@
 
 namespace ashlar {
 
-// Instruction sets: what every processor has, four floats of 64-bit Arm, and those of x86.
+// Instruction sets: every processor's baseline, four floats of 64-bit Arm, and x86's.
 enum class Isa { kBaseline, kNeon, kAvx2, kAvx512 };
 inline constexpr Isa kIsas[] = {Isa::kBaseline, Isa::kNeon, Isa::kAvx2, Isa::kAvx512};
 
@@ -25,7 +25,7 @@ struct Processor {
   int64_t l1_bytes = 32 * 1024;
   int64_t l2_bytes = 1024 * 1024;
 
-  // "avx512/48K/2M". InvalidArgument, with what was given and what is expected.
+  // "avx512/48K/2M". InvalidArgument, with the given text and the expected form.
   static absl::StatusOr<Processor> Parse(absl::string_view text);
   std::string ToString() const;
 

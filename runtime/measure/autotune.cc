@@ -20,7 +20,8 @@ using Clock = std::chrono::steady_clock;
 // Candidates expected to take longer than this times the best are not tried; the expectation is
 // rarely that wrong.
 constexpr double kHopeless = 1.6;
-// What is expected to be best gives way only to what is faster by this: less is noise.
+// The kernel that is expected to be best gives way only to one that is faster by this: less is
+// noise.
 constexpr double kConvincing = 0.98;
 
 // The problems of a graph whose kernels are worth a trial, and by node the problem's index or -1.
@@ -91,7 +92,7 @@ InputTensors RandomInputs(const Graph& graph) {
 
 bool Stopped(const TuneOptions& tune) { return tune.stop != nullptr && tune.stop(); }
 
-// Runs the network with one kernel for each problem, and notes what they took.
+// Runs the network with one kernel for each problem, and notes their times.
 absl::Status RunPass(const Graph& graph, const PlanRequest& request, const TuneOptions& tune,
                      Problems& found) {
   ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Executable> executable,
@@ -113,7 +114,8 @@ absl::Status RunPass(const Graph& graph, const PlanRequest& request, const TuneO
     if (run == 0) return absl::OkStatus();
     break;
   }
-  // A problem's nodes may run on several kernels, where the peak has no room for what was asked.
+  // A problem's nodes may run on several kernels, where the peak has no room for the one that was
+  // asked for.
   struct Sum {
     double seconds = 0;
     int nodes = 0;
@@ -186,7 +188,8 @@ absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanReque
     if (Stopped(tune)) break;
     means.record =
         std::make_shared<KernelRecord>(RecordOfPass(found.problems, pass, wishes.threads));
-    // What is expected to be best has to run; of the others some may be refused only now.
+    // The kernel that is expected to be best has to run; of the others some may be refused only
+    // now.
     const absl::Status status = RunPass(rewritten, request, tune, found);
     if (pass == 0) ASHLAR_RETURN_IF_ERROR(status);
   }

@@ -16,7 +16,7 @@ namespace ashlar {
 struct TuneOptions {
   double seconds = 5;  // no further pass is begun after that; the expected best come first
   int runs = 4;        // of the network in a pass, the first of which is not counted
-  // Asked after each run; once it says true, what was timed until then decides. May be empty.
+  // Asked after each run; once it says true, the times until then decide. May be empty.
   std::function<bool()> stop = nullptr;
 };
 
@@ -35,7 +35,7 @@ struct TunedProblem {
 
 // Times the candidates of each problem in `graph` inside whole passes of the network, where weights
 // come from memory as they do in use: a kernel timed alone would find them in a cache. Only
-// candidates whose workspace the plan has room for are tried. What was chosen goes into `record`,
+// candidates whose workspace the plan has room for are tried. The choices go into `record`,
 // whose families, where it has one for a problem, stay on the host.
 absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanRequest request,
                                                    const TuneOptions& tune, KernelRecord& record);

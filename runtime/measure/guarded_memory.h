@@ -1,4 +1,4 @@
-// Host memory for measuring what is read and written.
+// Host memory whose reads and writes are measured.
 #ifndef ASHLAR_RUNTIME_MEASURE_GUARDED_MEMORY_H_
 #define ASHLAR_RUNTIME_MEASURE_GUARDED_MEMORY_H_
 

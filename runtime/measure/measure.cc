@@ -145,7 +145,7 @@ class GuardListener final : public RunListener {
 
   bool reads_memory() const override { return true; }
 
-  // What was found, or why looking failed.
+  // The result, or the error of looking for it.
   absl::StatusOr<std::vector<std::string>> overruns() && {
     if (!status_.ok()) return status_;
     return std::move(overruns_);

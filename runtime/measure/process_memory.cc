@@ -26,8 +26,8 @@ namespace {
 // and the heap after planning: 8.3 to 9.1 MB with AVX2. Other libraries, or another layout of the
 // code, take some pages more.
 constexpr int64_t kProcess = 10 << 20;
-constexpr int64_t kThread = 128 << 10;  // what it uses of its stack, and its part of the heap
-// Of addresses: graphs while planning, and what the allocator keeps of them.
+constexpr int64_t kThread = 128 << 10;  // the used part of its stack, and its part of the heap
+// Of addresses: graphs while planning, and the memory that the allocator keeps of them.
 constexpr int64_t kPlanningAddresses = 96 << 20;
 
 // Of a thread that is started without further wishes.
@@ -104,7 +104,7 @@ void LetGoOfCode() {
     const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     for (int i = 0; i < object->dlpi_phnum; ++i) {
       const ElfW(Phdr)& segment = object->dlpi_phdr[i];
-      // What is never written is what the file has; other pages would lose what was.
+      // A page that is never written has the file's bytes; other pages would lose theirs.
       if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
       const uint64_t begin = (object->dlpi_addr + segment.p_vaddr) / page * page;
       const uint64_t end = (object->dlpi_addr + segment.p_vaddr + segment.p_memsz) / page * page;

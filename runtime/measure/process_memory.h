@@ -1,4 +1,4 @@
-// What the operating system says of this process's memory, and what it gets back.
+// This process's memory as the operating system counts it, and pages that it gets back.
 #ifndef ASHLAR_RUNTIME_MEASURE_PROCESS_MEMORY_H_
 #define ASHLAR_RUNTIME_MEASURE_PROCESS_MEMORY_H_
 
@@ -22,10 +22,10 @@ ResidentSet ReadResidentSet();
 void ReturnFreedMemory();
 
 // From here on threads share one heap, if they have none of their own yet: it takes fewer
-// addresses, and all of what was freed can go back. For programs only.
+// addresses, and all freed memory can go back. For programs only.
 void UseOneHeap();
 
-// From here on what is freed stays the heap's, and no block is mapped by itself, so that the
+// From here on freed memory stays the heap's, and no block is mapped by itself, so that the
 // process has as many addresses as it needed at most. For programs only.
 void KeepFreedMemory();
 

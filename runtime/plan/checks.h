@@ -1,4 +1,4 @@
-// How chunks lie, and what of a plan is measured or falsified: for those who check plans.
+// How chunks lie, and the parts of a plan that are measured or falsified, for checks of plans.
 #ifndef ASHLAR_RUNTIME_PLAN_CHECKS_H_
 #define ASHLAR_RUNTIME_PLAN_CHECKS_H_
 

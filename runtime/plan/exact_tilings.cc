@@ -1,4 +1,4 @@
-// Each spec is rewritten, and what lives at each step of the rewrite is added up.
+// Each spec is rewritten, and the live bytes of each step of the rewrite are added up.
 #include "runtime/plan/exact_tilings.h"
 
 #include <algorithm>

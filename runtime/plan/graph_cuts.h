@@ -11,7 +11,7 @@
 
 namespace ashlar {
 
-// A var that is all that later operators read of what was made before.
+// A var that is all that later operators read of the vars before.
 struct GraphCut {
   int var = 0;
   int position = 0;  // in the order: that of the node that makes it
@@ -20,7 +20,7 @@ struct GraphCut {
 // In the order of `order`, the graph's input first. Empty where there are several inputs.
 std::vector<GraphCut> FindCuts(const Graph& graph, absl::Span<const int> order);
 
-// What lies between two cuts as a graph of its own: its input is `from` for `images` images, its
+// The nodes between two cuts as a graph of its own: its input is `from` for `images` images, its
 // only output `to`. Formats are as in `graph`.
 absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> order,
                                    const GraphCut& from, const GraphCut& to, int64_t images);

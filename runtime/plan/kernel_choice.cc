@@ -85,7 +85,8 @@ int64_t LeastWorkspaceOf(const std::vector<std::shared_ptr<const Kernel>>& candi
   for (const auto& kernel : candidates) fastest = std::min(fastest, kernel->relative_time());
   int64_t least = candidates[0]->workspace_bytes();
   for (const auto& kernel : candidates) {
-    // Times are of the best that a device expects; where it has none so good, of what there is.
+    // Times are of the best kernel that a device expects; where it has none so good, of the best
+    // there is.
     if (kernel->relative_time() > kAcceptableSlowdown * std::max(1.0, fastest)) continue;
     least = std::min(least, kernel->workspace_bytes());
   }
@@ -108,7 +109,7 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
     KernelRequest request = RequestFor(graph, node, threads, policy);
     request.processor = processor.value_or(device.processor());
     const std::string key = KeyOf(request);
-    // What is on record may be none of the kernels that are offered first.
+    // The recorded kernel may be none of the kernels that are offered first.
     request.policy.all_candidates |= record != nullptr && record->choices.contains(key);
     auto [it, inserted] = made.try_emplace(key);
     if (inserted) {

@@ -17,7 +17,7 @@
 
 namespace ashlar {
 
-// By node, the candidates, what is on record first and then the fastest; empty where nothing has to
+// By node, the candidates, the recorded one first and then the fastest; empty where nothing has to
 // run (constants, inputs, views, outputs written in place). Nodes with equal requests share their
 // kernels.
 using KernelCandidates = std::vector<std::vector<std::shared_ptr<const Kernel>>>;
@@ -30,7 +30,7 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
                                              const KernelPolicy& policy = {},
                                              const KernelRecord* record = nullptr);
 
-// By node, what its problem is called in a KernelRecord; empty where nothing has to run. What was
+// By node, the name of its problem in a KernelRecord; empty where nothing has to run. What was
 // measured under one policy says nothing of another, which has other candidates.
 std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& model, int threads,
                                     const KernelPolicy& policy);
@@ -39,13 +39,13 @@ std::vector<std::string> KernelKeys(const Graph& graph, const StorageModel& mode
 // packed. The variants of a family compute the same from the same weights.
 std::string KernelIdentity(const Graph& graph, const OperatorNode& node, const Kernel& kernel);
 
-// Leaves of the candidates those with the identity that is named for their node ("" where there are
+// Leaves the candidates with the identity that is named for their node ("" where there are
 // no candidates). FailedPrecondition, naming the node, where there is none.
 absl::Status KeepKernels(const Graph& graph, absl::Span<const std::string> identities,
                          KernelCandidates& candidates);
 
 // By node, the workspace of the candidate that needs least, among the candidates that are not much
-// slower than the fastest, 0 where that is negligible: what the order is chosen with.
+// slower than the fastest, 0 where that is negligible; the order is chosen with them.
 std::vector<int64_t> LeastWorkspace(const KernelCandidates& candidates);
 
 // By node, the first candidate whose workspace fits under the peak that the graph has with the

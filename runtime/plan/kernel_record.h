@@ -10,7 +10,7 @@
 namespace ashlar {
 
 // An implementation is a family, and perhaps behind a slash a variant: "winograd4:avx512/14
-// patches". What two variants of a family compute is equal to the bit; families differ in their
+// patches". Results of two variants of a family are equal to the bit; families differ in their
 // rounding.
 absl::string_view FamilyOf(absl::string_view implementation);
 
@@ -31,7 +31,7 @@ class KernelRecord {
   int Preference(const std::string& key, int threads, absl::string_view implementation) const;
 };
 
-// What a plan owes to a record.
+// The part of a plan that comes of a record.
 struct RecordUse {
   std::string path;  // KernelRecord::path; empty: there is no record
   int problems = 0;  // different ones that the plan has kernels for

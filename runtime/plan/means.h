@@ -1,4 +1,4 @@
-// By what means a plan is made: passes, order, planner, kernels.
+// The means by which a plan is made: passes, order, planner, kernels.
 #ifndef ASHLAR_RUNTIME_PLAN_MEANS_H_
 #define ASHLAR_RUNTIME_PLAN_MEANS_H_
 
@@ -28,7 +28,7 @@ struct Means {
   bool inplace = true;  // readonly and writable forwards, placements
   memory::PlanOptions planner;
   KernelPolicy kernels;
-  std::shared_ptr<const KernelRecord> record;  // what Autotune found out; may be null
+  std::shared_ptr<const KernelRecord> record;  // of Autotune; may be null
   WorkspaceSource workspace = WorkspaceSource::kKernel;
   int64_t extra_workspace = 0;  // bytes by which workspaces of faster kernels may raise the arena
   // Bytes of weights, as far as kernels can be chosen for it (LimitWeights).

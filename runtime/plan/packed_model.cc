@@ -14,7 +14,7 @@
 namespace ashlar {
 namespace {
 
-// Raised where kernels change what they pack under a key that stays.
+// Raised where kernels change their packing under a key that stays.
 constexpr int kLayouts = 2;
 
 // An option as text: its name, its value.
@@ -90,7 +90,7 @@ bool SetItem(int item, absl::string_view value, PackingOptions& options) {
   return false;
 }
 
-// What differs, once as each of two has it. `items`: the first so many.
+// The difference, once as each of two has it. `items`: the first so many.
 std::pair<std::string, std::string> Difference(const PackingOptions& a, const PackingOptions& b,
                                                int items) {
   const std::array<Item, kItems> of_a = ItemsOf(a), of_b = ItemsOf(b);

@@ -1,4 +1,4 @@
-// A model with its graph rewritten and its weights packed: what a file can hold so that loading
+// A model with its graph rewritten and its weights packed, which a file can hold so that loading
 // does neither.
 #ifndef ASHLAR_RUNTIME_PLAN_PACKED_MODEL_H_
 #define ASHLAR_RUNTIME_PLAN_PACKED_MODEL_H_
@@ -37,8 +37,8 @@ struct PackedModel {
   int64_t pool_bytes = 0;
 };
 
-// What of a request decides how a graph is rewritten and which weights its kernels want: models
-// packed under others cannot stand in for each other.
+// The part of a request that decides how a graph is rewritten and which weights its kernels want:
+// models packed under others cannot stand in for each other.
 struct PackingOptions {
   std::string passes = "all";
   bool exact = false;
@@ -50,7 +50,8 @@ struct PackingOptions {
   std::optional<MemoryBudget> budget;
 
   static PackingOptions Of(const Wishes& wishes, const Means& means);
-  // "layouts 2, passes all, prefer memory, tile 0-216:lines112". What is not said is as above.
+  // "layouts 2, passes all, prefer memory, tile 0-216:lines112". Parts that are left out are as
+  // above.
   std::string ToString() const;
   // FailedPrecondition where it is the text of another version.
   static absl::StatusOr<PackingOptions> Parse(absl::string_view text);
@@ -59,7 +60,7 @@ struct PackingOptions {
 // The weights of a plan, as PackedModel has them.
 std::vector<PackedWeight> PackedWeightsOf(const WeightsPlan& plan);
 
-// FailedPrecondition, saying what differs, where the model was packed for another processor or
+// FailedPrecondition, naming the difference, where the model was packed for another processor or
 // under other options, or where tiles are still to be found for a budget. A recorded plan may have
 // tiles and kernels of its own of a model that was packed whole: then whoever takes the weights has
 // to see whether they are there.

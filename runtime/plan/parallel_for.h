@@ -9,7 +9,7 @@
 namespace ashlar {
 
 // Calls body(i) once for each i of [0, count), on as many threads as the process has cores, and
-// returns when all are done. The order is open: what a call writes is its own, and no plan may
+// returns when all are done. The order is open: a call writes memory of its own, and no plan may
 // depend on the number of threads.
 void ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body);
 

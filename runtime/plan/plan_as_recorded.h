@@ -1,5 +1,5 @@
 // Plans made again from their record, without a search of tiles, order, kernels or addresses: the
-// graph is rewritten, and what the record says is checked against it.
+// graph is rewritten, and the record is checked against it.
 #ifndef ASHLAR_RUNTIME_PLAN_PLAN_AS_RECORDED_H_
 #define ASHLAR_RUNTIME_PLAN_PLAN_AS_RECORDED_H_
 

@@ -33,7 +33,7 @@ absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
           : ""));
 }
 
-// What all plans have to stand: that the device holds a session, and how long planning took.
+// Common to all plans: the device must hold a session, and the time of planning is noted.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned, Clock::time_point start) {
   if (!planned.ok()) return planned;

@@ -16,7 +16,7 @@ namespace ashlar {
 // the total needs it (total_plan.h), or as recorded (Means::recorded, plan_as_recorded.h).
 //
 // ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met; and
-// naming what is needed and what is there where the device's memory is too small for a session.
+// naming the needed bytes and the free ones where the device's memory is too small for a session.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request);
 
 // The plan of a graph whose passes have run and which is tiled as wished for, with kernels chosen

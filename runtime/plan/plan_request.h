@@ -1,4 +1,4 @@
-// What PlanGraph is asked for. Its stages take only the part that they need.
+// The request of PlanGraph. Its stages take only the part that they need.
 #ifndef ASHLAR_RUNTIME_PLAN_PLAN_REQUEST_H_
 #define ASHLAR_RUNTIME_PLAN_PLAN_REQUEST_H_
 

@@ -39,7 +39,7 @@ struct Location {
   int64_t bytes = 0;
 };
 
-// What all sessions and reports of a model share.
+// The plan that all sessions and reports of a model share.
 struct PlannedGraph {
   Wishes wishes;  // with the tiles that were found for the budget
   Means means;
@@ -64,7 +64,7 @@ struct PlannedGraph {
   double predicted_ms = 0;      // of a run, by arithmetic and traffic (EstimateTime)
   double plan_ms = 0;           // that planning took
 
-  // What the kernels are for.
+  // The processor that the kernels are for.
   Processor processor() const { return wishes.processor.value_or(device->processor()); }
   // Why this can only be planned for: the device is not there, or its processor lacks the
   // instruction set.

@@ -1,5 +1,5 @@
-// What planning decided, in values that can be kept: enough to make the same plan again without a
-// search (plan_as_recorded.h).
+// The decisions of planning, in values that can be kept: enough to make the same plan again without
+// a search (plan_as_recorded.h).
 #ifndef ASHLAR_RUNTIME_PLAN_RECORDED_PLAN_H_
 #define ASHLAR_RUNTIME_PLAN_RECORDED_PLAN_H_
 
@@ -42,7 +42,7 @@ struct RecordedChunk {
 struct RecordedPlan {
   std::string path;  // of the file that it comes from, for messages; may be empty
 
-  // What it was asked for: everything but the budget, which found the tiles, the record of kernels,
+  // The request: everything but the budget, which found the tiles, the record of kernels,
   // and the limits of searches.
   Wishes wishes;
   Means means;

@@ -1,4 +1,4 @@
-// The passes over a graph, and what each of them saves.
+// The passes over a graph, and the savings of each.
 #ifndef ASHLAR_RUNTIME_PLAN_REWRITE_H_
 #define ASHLAR_RUNTIME_PLAN_REWRITE_H_
 

@@ -27,14 +27,14 @@
 
 namespace ashlar {
 
-// What a driver settles of stages 5, 6 and 8.
+// The settings of stages 5, 6 and 8 that a driver makes.
 struct Arrangement {
   absl::Span<const std::string> kernels;  // KeepKernels; empty: all candidates
   Order order = Order::kLeastPeak;
   memory::PlanOptions planner;
 };
 
-// What the request says of them.
+// The request's own.
 Arrangement ArrangementOf(const Means& means);
 
 // Stage 4: a plan of the rewritten graph with its device and storage, and nothing decided yet.

@@ -23,12 +23,12 @@ namespace {
 
 // Points of a frontier, whose arenas differ by less, say little.
 constexpr double kNear = 0.85;
-// Plans made for the smallest one. What they need at least is known before, so few are enough.
+// Plans made for the smallest one. Their bounds are known before, so few are enough.
 constexpr size_t kMostSmall = 24;
 // Plans made at a time: a number of its own and not of cores, on which no answer may depend. A
 // plan of a large graph takes tens of megabytes.
 constexpr size_t kTogether = 2;
-// How far the time of a plan may be from what the search, part by part, expects of its tiling.
+// How far the time of a plan may be from the search's estimate, part by part, of its tiling.
 constexpr double kTimeError = 0.01;
 
 // The order of the graph as it is, which tiles follow.
@@ -39,7 +39,7 @@ absl::StatusOr<Schedule> OrderOf(const Graph& graph, const Wishes& wishes, const
   return ScheduleNodes(means.order, graph, model, no_workspace);
 }
 
-// A graph in tiles, and what they cost.
+// A graph in tiles, and their cost.
 struct TiledGraph {
   RewrittenGraph rewritten;
   double extra_flops = 0;  // computed again, over all of the graph before
@@ -241,7 +241,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans) {
   const auto least = [&] {
     return smallest == nullptr ? std::numeric_limits<int64_t>::max() : smallest->plan.plan.arena;
   };
-  // No plan is smaller than what lives in it at once.
+  // No plan is smaller than the bytes that live in it at once.
   while (!rest.empty() && rest[0].arena_bytes < least()) {
     std::vector<TiledPlans::Question> questions;
     for (const Tiling& candidate : rest.subspan(0, kTogether)) {
@@ -285,7 +285,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
   const MemoryBudget& budget = *wishes.budget;
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
   std::unique_ptr<PlannedGraph> found;
-  // Where images lie otherwise untiled, that is faster than any tiles.
+  // Where images have another format untiled, that is faster than any tiles.
   const bool left = device->leaves_images(wishes.precision, means.kernels);
   if (left) {
     ASHLAR_ASSIGN_OR_RETURN(found, untiled(/*sparing=*/false));

@@ -1,4 +1,4 @@
-// Plans of tiled graphs: in given tiles, or in those that fit a budget.
+// Plans of tiled graphs: in given tiles, or in tiles that fit a budget.
 #ifndef ASHLAR_RUNTIME_PLAN_TILED_PLAN_H_
 #define ASHLAR_RUNTIME_PLAN_TILED_PLAN_H_
 
@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& re
                                                         const PlanRequest& request);
 
 // The plan of the graph without tiles, for which it is rewritten otherwise: with the fastest
-// kernels or, `sparing`, with those that need least memory.
+// kernels or, `sparing`, with the kernels that need least memory.
 using UntiledPlanner = absl::FunctionRef<absl::StatusOr<std::unique_ptr<PlannedGraph>>(bool)>;
 
 // The fastest plan within the budget; ResourceExhausted where there is none.
@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
 absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(Graph graph,
                                                                         const PlanRequest& request);
 
-// What the tiles that are wished for make of a graph, part by part. The nodes are those of `graph`,
+// The geometry of a graph in the requested tiles, part by part. The nodes are those of `graph`,
 // which becomes the graph after the passes.
 absl::StatusOr<std::vector<TiledPart>> DescribeTiledGraph(Graph& graph, const Wishes& wishes,
                                                           const Means& means);

@@ -38,12 +38,12 @@ constexpr size_t kExtended = 4;  // tilings of a small graph to which a second s
 constexpr double kNearPeak = 0.95;
 // Over what the smallest tiling is expected to need: others that may have the smallest plan.
 constexpr double kNearlySmallest = 1.25;
-// What is slower has to be that much smaller.
+// A slower tiling has to be that much smaller.
 constexpr double kWorthWhile = 0.97;
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;  // bytes
 
-// One way to execute what lies between two cuts.
+// One way to execute the nodes between two cuts.
 struct Option {
   std::optional<TileSegment> segment;  // none: as it is
   int64_t bytes = 0;                   // peak of one part; kNever where it cannot be
@@ -78,7 +78,7 @@ std::vector<Tiling> BestOf(std::vector<Tiling> tilings) {
 }
 
 // Whether images are tiled alike, and only where the batch is joined again differs: then the plans
-// differ by what waits there, which the estimate has to the byte.
+// differ by the tensors that wait there, which the estimate has to the byte.
 bool AreTiledAlike(const TileSpec& a, const TileSpec& b) {
   const auto is_batch = [](const TileSpec& spec) {
     return spec.segments.size() == 1 && spec.segments[0].kind == TileKind::kBatch;
@@ -204,7 +204,7 @@ class Search {
     Try(trials);
   }
 
-  // Adds to options_ what the trials are worth.
+  // Adds the worth of the trials to options_.
   void Try(absl::Span<const TilingTrial> trials) {
     std::vector<std::optional<Option>> options(trials.size());
     ParallelFor(trials.size(), [&](size_t k) {
@@ -231,7 +231,7 @@ class Search {
     return ScheduleAsGiven(part, model, arena_.workspace(part, model)).peak_bytes;
   }
 
-  // What lies between two cuts as it is, for so many images.
+  // The nodes between two cuts untiled, for so many images.
   Option AsItIs(const GraphCut& from, const GraphCut& to, int64_t images) {
     Option option;
     if (const auto part = GraphBetween(graph_, order_, from, to, images); part.ok()) {
@@ -358,7 +358,7 @@ class Search {
     for (size_t last = 1; last <= end; ++last) {
       if (parts == 1 && last < end) continue;
       if (parts > 1 && !SplitsBatch(last)) break;
-      // What is behind the cut, for all images.
+      // The nodes behind the cut, for all images.
       std::vector<Path> rests = {{}};
       if (last < end) rests = PathsWithin(last, end, images_);
       if (rests.empty() || PeakOf(rests[0]) > found_[0].arena_bytes) continue;
@@ -434,7 +434,7 @@ class Search {
   }
 
   // Of a small graph all that was found, and with the batch split each segment in its tiles, the
-  // best of these also with a second one: in place of what was found by estimates.
+  // best of these also with a second one: in place of the one found by estimates.
   void TryExactly() {
     std::vector<TileSpec> specs;
     const auto add = [&](const TileSpec& spec) {

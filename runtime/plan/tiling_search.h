@@ -16,7 +16,7 @@
 
 namespace ashlar {
 
-// A rewrite and what is expected of it. Alignment is not in it: plans tell.
+// A rewrite and its estimate, without alignment, which plans have.
 struct Tiling {
   TileSpec spec;
   int64_t arena_bytes = 0;
@@ -28,8 +28,8 @@ struct TilingLimits {
   double max_extra_flops = std::numeric_limits<double>::infinity();  // a ratio
 };
 
-// How what is tiled shares memory, and what workspace it needs at least: bytes by node. Asked in
-// several threads at once.
+// How tiled operators share memory, and the workspace that they need at least: bytes by node. Asked
+// in several threads at once.
 struct ArenaModel {
   StorageOptions storage;
   std::function<std::vector<int64_t>(const Graph&, const StorageModel&)> workspace;

@@ -1,4 +1,4 @@
-// Segments between cuts that the search for tilings tries, before it knows what they are worth.
+// Segments between cuts that the search for tilings tries, before it knows their worth.
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_TRIALS_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_TRIALS_H_
 
@@ -14,7 +14,7 @@
 
 namespace ashlar {
 
-// What lies between two cuts, as indices of a list of them, in tiles.
+// The nodes between two cuts (indices of a list of cuts), in tiles.
 struct TilingTrial {
   size_t i = 0, j = 0;
   TileKind kind = TileKind::kLines;
@@ -23,10 +23,10 @@ struct TilingTrial {
   std::optional<TileSegment> segment = std::nullopt;  // instead of all that lies between them
 };
 
-// The id of the node that makes a cut's tensor: what ends of segments go by.
+// The id of the node that makes a cut's tensor, by which ends of segments are named.
 int IdOf(const Graph& graph, const GraphCut& cut);
 
-// The largest number of strips in which an image can be made; 0 of what is none.
+// The largest number of strips in which an image can be made; 0 of other tensors.
 int64_t RowsOf(const TensorType& type);
 
 // Another look at cuts `i` and `j`: in other numbers of lines, and without lines to be kept but

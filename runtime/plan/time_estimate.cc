@@ -10,7 +10,7 @@ constexpr int64_t kCachedWeights = 1 << 19;
 // Tensors beyond it have left a third-level cache by the time that they are read.
 constexpr double kThirdLevelBytes = 16 << 20;
 
-// Of a data centre GPU: what is known without asking one. Convolutions in Float32.
+// Of a data centre GPU, without asking one. Convolutions in Float32.
 constexpr ProcessorSpeed kGpuSpeed = {.flops = 3e10,
                                       .second_level = 3e9,
                                       .third_level = 3e9,
@@ -75,7 +75,7 @@ double EstimateOperator(const Graph& graph, const StorageModel& model, int index
     ms += Traffic(made, speed);
     ms += share * static_cast<double>(node.op->Computation(graph.SiteOf(node))) / speed.flops;
   } else {
-    // What was made in its place is not copied.
+    // A part that was made in its place is not copied.
     double copied = made;
     for (const Placement& placement : model.placements[index]) {
       copied -= share * static_cast<double>(model.storages[placement.inner].bytes);

@@ -1,4 +1,4 @@
-// How long a graph will take, by arithmetic and traffic: what the search for tiles compares plans
+// How long a graph will take, by arithmetic and traffic; the search for tiles compares plans
 // with.
 #ifndef ASHLAR_RUNTIME_PLAN_TIME_ESTIMATE_H_
 #define ASHLAR_RUNTIME_PLAN_TIME_ESTIMATE_H_
@@ -11,11 +11,11 @@
 
 namespace ashlar {
 
-// What a processor does in a millisecond, on all threads.
+// The rates of a processor in a millisecond, on all threads.
 struct ProcessorSpeed {
   double flops = 1e7;         // of a convolution that keeps it busy
   double second_level = 6e7;  // bytes read from or written to the second-level caches
-  double third_level = 2e7;   // and what lies behind them
+  double third_level = 2e7;   // and the memory behind them
   double memory = 1e7;
   double second_level_bytes = 1 << 20;
   double kernel_ms = 0.003;  // to begin a kernel

@@ -1,6 +1,6 @@
-// What gives up memory is tried in the order of the time that it is expected to cost: nothing;
-// smaller weights, where they cost the least; tiles beside the fastest kernels; tiles beside the
-// smallest weights, which then may grow into what the tiles leave.
+// Ways to give up memory are tried in the order of the time that they are expected to cost:
+// nothing; smaller weights, where they cost the least; tiles beside the fastest kernels; tiles
+// beside the smallest weights, which then may grow into the bytes that the tiles leave.
 #include "runtime/plan/total_plan.h"
 
 #include <utility>

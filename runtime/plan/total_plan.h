@@ -11,8 +11,8 @@
 namespace ashlar {
 
 // The plan as it is asked for, if it fits `request.wishes.total`; else the fastest that was found
-// of those with smaller weights (Means::most_weights), or in tiles, or both. ResourceExhausted,
-// naming what is needed at least, where none fits.
+// of the kernels with smaller weights (Means::most_weights), or in tiles, or both.
+// ResourceExhausted, naming the bytes that are needed at least, where none fits.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinTotal(const Graph& graph,
                                                               const PlanRequest& request);
 

@@ -11,7 +11,7 @@
 namespace ashlar {
 namespace {
 
-// What a kernel packs for a node, and the constant that is most of it; -1: nothing.
+// The bytes that a kernel packs for a node, and the constant that is most of them; -1: none.
 struct PackedBytes {
   int var = -1;
   int64_t bytes = 0;

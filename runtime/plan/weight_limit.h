@@ -9,7 +9,7 @@
 
 namespace ashlar {
 
-// Leaves of the candidates those whose packed weights take `most` bytes together, or as few as can
+// Leaves the candidates whose packed weights take `most` bytes together, or as few as can
 // be: greedily, constant by constant, smaller weights where they cost the least time a byte.
 // Weights that no kernel packs are not counted.
 void LimitWeights(const Graph& graph, const StorageModel& model, const ProcessorSpeed& speed,

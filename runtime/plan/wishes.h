@@ -1,4 +1,4 @@
-// What the caller of planning wants: where a model runs, how precisely, in how much memory.
+// The wishes of planning's caller: where a model runs, how precisely, in how much memory.
 #ifndef ASHLAR_RUNTIME_PLAN_WISHES_H_
 #define ASHLAR_RUNTIME_PLAN_WISHES_H_
 
@@ -16,7 +16,7 @@ namespace ashlar {
 // A limit to the arena, for which a graph is tiled where it must be.
 struct MemoryBudget {
   int64_t bytes = 0;  // 0: as few as can be
-  // Of the FLOPs of operators with weights: what may be computed again, as a ratio.
+  // The share of the FLOPs of operators with weights that may be computed again, as a ratio.
   double max_extra_flops = std::numeric_limits<double>::infinity();
   // Find the smallest budget that would do, too, and where nothing fits, return that plan.
   bool find_smallest = false;
@@ -33,7 +33,7 @@ struct TotalBudget {
 
 struct Wishes {
   CompNode comp_node;
-  // What the kernels are for, and with it what the plan depends on: equal requests give equal plans
+  // The processor of the kernels, on which the plan depends: equal requests give equal plans
   // on every machine. nullopt: the device's own.
   std::optional<Processor> processor;
   int threads = 1;

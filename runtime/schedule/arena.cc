@@ -25,7 +25,7 @@ std::vector<Place> FindPlaces(const StorageModel& model) {
   for (const std::vector<Placement>& placements : model.placements) {
     for (const Placement& p : placements) places[p.inner] = {p.outer, 0, p.offset};
   }
-  // The producer of an outer storage comes after those of its parts, so parents have larger
+  // The producer of an outer storage comes after the producers of its parts, so parents have larger
   // indices.
   for (int s = static_cast<int>(places.size()) - 1; s >= 0; --s) {
     Place& place = places[s];

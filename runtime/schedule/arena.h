@@ -24,7 +24,8 @@ namespace ashlar {
 // it never grows when other nodes run first (it is submodular); the searches rely on both.
 class ArenaSimulator {
  public:
-  // kUnknown: may have run or not. What depends on it counts as not live, and as free to overwrite.
+  // kUnknown: may have run or not. Bytes that depend on it count as not live, and as free to
+  // overwrite.
   enum class Progress : uint8_t { kPending, kRun, kUnknown };
 
   ArenaSimulator(const Graph& graph, const StorageModel& model,
@@ -67,13 +68,13 @@ class ArenaSimulator {
   using Tree = std::vector<int>;  // storages, each after the one that it is placed in
 
   bool IsLive(const Part& part) const;
-  // Live bytes of a tree; what `running` makes counts as live too (-1: no node runs).
+  // Live bytes of a tree; outputs of `running` count as live too (-1: no node runs).
   int64_t LiveBytes(const Tree& tree, int running) const;
-  // Bytes of what `node` makes that then lie where dead memory was.
+  // Bytes of `node`'s outputs that then lie where dead memory was.
   int64_t OverwrittenBytes(int node) const;
 
   std::vector<Part> parts_;                         // by storage
-  std::vector<Tree> trees_;                         // those in the arena
+  std::vector<Tree> trees_;                         // the trees in the arena
   std::vector<std::vector<int>> trees_of_;          // by node: trees that it reads or writes
   std::vector<int64_t> workspace_;                  // by node
   std::vector<std::vector<Candidate>> overwrites_;  // by node: of each output the best first

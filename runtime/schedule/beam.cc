@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kWidest = 512;
 
-// A state to come: what is got by running `task` in a saved state, and what is free after it.
+// A state to come: a saved state behind a run of `task`, and the tasks that are free after it.
 struct Candidate {
   int64_t peak = 0;
   int64_t live = 0;
@@ -44,7 +44,7 @@ std::vector<int> SearchByBeam(ArenaSimulator& arena, const TaskGraph& graph, int
   for (size_t num_run = 0; num_run <= num_tasks; ++num_run) {
     std::vector<Candidate> layer = std::move(candidates[num_run]);
     std::sort(layer.begin(), layer.end());
-    // What is left of the effort is spread over the layers to come; one state is always expanded.
+    // The rest of the effort is spread over the layers to come; one state is always expanded.
     const int64_t layer_end = walk.effort() + (max_effort - walk.effort()) /
                                                   static_cast<int64_t>(num_tasks + 1 - num_run);
     int64_t width = 0;

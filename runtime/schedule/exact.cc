@@ -21,7 +21,7 @@ struct Edge {
   int task = 0;
   int64_t bytes = 0;  // of the step
 
-  // std::priority_queue pops the greatest: the smallest step, of those the one found latest.
+  // std::priority_queue pops the greatest: the smallest step, of equal ones the one found latest.
   friend bool operator<(const Edge& a, const Edge& b) {
     return std::tuple(-a.bytes, a.state, a.task) < std::tuple(-b.bytes, b.state, b.task);
   }
@@ -77,7 +77,7 @@ int64_t SegmentBound(ArenaSimulator& arena, const TaskGraph& graph, int segment)
   const int64_t elsewhere = live - arena.LiveBytesIn(trees);
   int64_t bound = 0;
   std::vector<int> stack;
-  // Marks `task` and what is reached from it along `edges` within the segment.
+  // Marks `task` and the tasks reached from it along `edges` within the segment.
   const auto mark = [&](int task, const std::vector<std::vector<int>>& edges, Progress progress) {
     arena.SetProgress(task, progress);
     stack = {task};

@@ -23,7 +23,7 @@ int64_t PeakOf(ArenaSimulator& arena, absl::Span<const int> order) {
   return peak;
 }
 
-// What is known of a segment before it is searched.
+// Facts of a segment before it is searched.
 struct Segment {
   std::vector<int> order;  // the better of MegEngine's and the graph's own
   int64_t peak = 0;        // of that order

@@ -36,12 +36,13 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
                            int64_t alignment, int64_t guard = 0);
 
 // Drops the overwrites without which still at most `bound` bytes are live at a step. An output and
-// what it would have overwritten then each have an address of their own.
+// the tensor that it would have overwritten then each have an address of their own.
 Lifetimes WithoutNeedlessOverwrites(const Lifetimes& lifetimes, int64_t bound);
 
-// Drops placements of what waits for the rest of its whole for some steps, as the last rows of a
-// strip wait for the next, where still at most `bound` bytes are live at a step. Such a part holds
-// a place free that has to be as large as the whole; now it is copied there. The others it keeps.
+// Drops placements of parts that wait for the rest of their whole for some steps, as the last rows
+// of a strip wait for the next, where still at most `bound` bytes are live at a step. Such a part
+// holds a place free that has to be as large as the whole; now it is copied there. The others it
+// keeps.
 Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound);
 
 }  // namespace ashlar

@@ -94,7 +94,7 @@ bool OrderWalk::TryRun(int task, int64_t budget) {
     open.pop_back();
     add(next, arena_.Run(next));
     ++effort_;
-    // What frees as much as it needs never waits.
+    // A task that frees as much as it needs never waits.
     for (size_t i = 0; i < open.size();) {
       const int follower = open[i];
       const int64_t before = arena_.live();

@@ -1,4 +1,4 @@
-// A walk through the sets of tasks that can have run: what searches over orders move on.
+// A walk through the sets of tasks that can have run, on which searches over orders move.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_ORDER_WALK_H_
 #define ASHLAR_RUNTIME_SCHEDULE_ORDER_WALK_H_
 
@@ -41,7 +41,8 @@ class OrderWalk {
 
   // Bytes that a ready task would need if it ran now.
   int64_t StepBytes(int task);
-  // Runs a ready task, then what is free within `budget` bytes, or within the peak if that is more.
+  // Runs a ready task, then the tasks that are free within `budget` bytes, or within the peak if
+  // that is more.
   void Advance(int task, int64_t budget);
   // The free steps alone.
   void Settle(int64_t budget);
@@ -74,7 +75,7 @@ class OrderWalk {
     return absl::MakeConstSpan(keys_).subspan(state * words_, words_);
   }
   bool CanRun(int task) const;
-  // Takes what is free among the neighbors of the moves from `first` on.
+  // Takes the free tasks among the neighbors of the moves from `first` on.
   void TakeFree(size_t first, int64_t budget);
   // Runs `task`, then what it makes ready while there is only one way on, until the live bytes have
   // fallen to what they were; if they do not, takes all back and returns false.

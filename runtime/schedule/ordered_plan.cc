@@ -11,7 +11,7 @@
 namespace ashlar {
 namespace {
 
-// Orders that are made from what the plan before them wasted.
+// Orders that are made from the waste of the plan before them.
 constexpr int kFeedbackRounds = 2;
 
 class Attempts {
@@ -44,7 +44,7 @@ class Attempts {
            best_.plan.plan.arena <= options_.planner.limits.capacity.value_or(0);
   }
 
-  // Bytes by node: the workspace, and what the latest plan wastes in the node's step where it
+  // Bytes by node: the workspace, and the waste of the latest plan in the node's step where it
   // exceeds its bound.
   absl::StatusOr<std::vector<int64_t>> WorkspaceAndWaste() const {
     const memory::Problem& problem = latest_.lifetimes.problem;
@@ -97,7 +97,7 @@ absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& 
                                         const OrderedPlanOptions& options) {
   Attempts attempts(graph, model, workspace, options);
   const int64_t bound = schedule.bound_bytes;
-  // What is known of an order that was made with other bytes.
+  // Facts of an order that was made with other bytes.
   const auto judge = [&](Schedule other) {
     other.peak_bytes = SimulatePeak(graph, model, other.order, workspace);
     other.bound_bytes = bound;

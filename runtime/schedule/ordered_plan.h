@@ -1,4 +1,4 @@
-// Order and addresses together: what the plan of an order shows is fed back into the order. A
+// Order and addresses together: the waste in the plan of an order is fed back into the order. A
 // descent in rounds: where a plan rises above its bound, the bytes lost there are charged to the
 // steps, and the order is searched again.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_ORDERED_PLAN_H_
@@ -32,11 +32,12 @@ struct OrderedPlanOptions {
 // Plans the order of `schedule`, which was made with at most the bytes of `workspace` (by node).
 //
 // If the plan neither meets its bound nor fits the wanted capacity, tries in turn: the same order
-// without the placements of what waits for its whole, and without the overwrites that the bound
-// does not need, as each ties two lives to one address (without `reorder` only the first of the two
-// that there are); orders that keep clear of the steps at which the plan rose above its bound, the
-// bytes wasted there counted as workspace; MegEngine's order. The smallest arena wins, the first of
-// equals, so it is never larger than that of the given order. All share the planner's work.
+// without the placements of parts that wait for their whole, and without the overwrites that the
+// bound does not need, as each ties two lives to one address (without `reorder` only the first of
+// the two that there are); orders that keep clear of the steps at which the plan rose above its
+// bound, the bytes wasted there counted as workspace; MegEngine's order. The smallest arena wins,
+// the first of equals, so it is never larger than that of the given order. All share the planner's
+// work.
 absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& model,
                                         Schedule schedule, absl::Span<const int64_t> workspace,
                                         const OrderedPlanOptions& options);

@@ -1,4 +1,4 @@
-// Which chunks lie inside of others, and what alignment that leaves to them.
+// Chunks that lie inside of others, and the alignment that this leaves to them.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_RELATIONS_H_
 #define ASHLAR_RUNTIME_SCHEDULE_RELATIONS_H_
 
@@ -10,11 +10,11 @@
 
 namespace ashlar {
 
-// Gives every buffer the alignment, in bytes; what lies inside of another buffer is as aligned as
+// Gives every buffer the alignment, in bytes; a buffer inside of another one is as aligned as
 // that one and the offset in it allow.
 void AlignBuffers(int64_t alignment, memory::Problem& problem);
 
-// The lifetimes with those of their relations for which `kept` (by relation) says so. What lies
+// The lifetimes with the relations for which `kept` (by relation) says so. What lies
 // inside of nothing any more has an address of its own.
 Lifetimes KeepRelations(const Lifetimes& lifetimes, const std::vector<bool>& kept);
 

@@ -54,7 +54,8 @@ enum class Order {
 Schedule ScheduleNodes(Order order, const Graph& graph, const StorageModel& model,
                        absl::Span<const int64_t> workspace);
 
-// What users call them: "memory", "megengine"; the order as given comes of rewrites alone.
+// The names that users give them: "memory", "megengine"; the order as given comes of rewrites
+// alone.
 absl::string_view Name(Order order);
 // InvalidArgument for other names.
 absl::StatusOr<Order> ParseOrder(absl::string_view name);

@@ -106,7 +106,7 @@ class Builder {
     }
   }
 
-  // What reads a version of a state runs before the node that makes the next one of it.
+  // Readers of a version of a state run before the node that makes the next one.
   void OrderUpdates() {
     if (std::find(model_.updated.begin(), model_.updated.end(), true) == model_.updated.end()) {
       return;

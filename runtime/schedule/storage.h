@@ -19,7 +19,7 @@ namespace ashlar {
 enum class Pool {
   kArena,    // planned by a planner
   kWeights,  // constants, for the life of the executable
-  kState,    // what updates change in place, for the life of the session
+  kState,    // tensors that updates change in place, for the life of the session
   kInput,    // the caller's tensor
   kOutput,   // the caller's tensor, written in place
 };
@@ -71,7 +71,7 @@ struct StorageModel {
   std::vector<std::vector<int>> writes;  // by node: storages that begin here
   std::vector<std::vector<Overwrite>> overwrites;  // by node: of each storage the best first
   std::vector<std::vector<Placement>> placements;  // by node
-  // AddRunsBefore; what reads a state before what updates it is there from the start.
+  // AddRunsBefore; readers of a state before its update are there from the start.
   std::vector<RunsBefore> runs_before;
 
   // Whether a node makes anything: storages of its own, or states in their place.
@@ -81,16 +81,16 @@ struct StorageModel {
 struct StorageOptions {
   bool inplace = true;  // writable forwards and placements
   bool views = true;    // readonly forwards
-  // Bytes: what would begin at no multiple of this inside its storage is copied instead.
+  // Bytes: a part that would begin at no multiple of this inside its storage is copied instead.
   int64_t view_alignment = 1;
 };
 
 StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options);
 
-// An edge that every scheduler obeys besides those of inputs. Training is what adds them: an update
-// of state in place runs behind all that read the state as it was. InvalidArgument unless both
-// nodes stand in comp_seq, and in the graph `first` before `then`: so there are no circles, and the
-// order as given obeys.
+// An edge that every scheduler obeys besides the edges of inputs. Training is what adds them: an
+// update of state in place runs behind all that read the state as it was. InvalidArgument unless
+// both nodes stand in comp_seq, and in the graph `first` before `then`: so there are no circles,
+// and the order as given obeys.
 absl::Status AddRunsBefore(const Graph& graph, RunsBefore edge, StorageModel& model);
 
 // Nodes that stand in comp_seq: all that an output or an update of state needs the device value of,

@@ -10,7 +10,7 @@ void SortUnique(std::vector<int>& list) {
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
-// By position in `tasks`: whether all tasks before it are its ancestors. Those are exactly the ones
+// By position in `tasks`: whether all tasks before it are its ancestors. These are exactly the ones
 // without successors so far (sinks) and theirs, so it must read every sink.
 std::vector<bool> DescendsFromAll(absl::Span<const int> tasks,
                                   const std::vector<std::vector<int>>& preds) {

@@ -1,7 +1,7 @@
-// What of a graph its order is free in: tasks and the edges between them, cut at the tasks through
-// which every path goes (the divide and conquer of Ahn et al. 2020, "Ordering Chaos: Memory-Aware
-// Scheduling of Irregularly Wired Neural Networks for Edge Devices"). Two sweeps find the cuts,
-// forwards and backwards, by counting the tasks without successors so far.
+// The part of a graph in which its order is free: tasks and the edges between them, cut at the
+// tasks through which every path goes (the divide and conquer of Ahn et al. 2020, "Ordering Chaos:
+// Memory-Aware Scheduling of Irregularly Wired Neural Networks for Edge Devices"). Two sweeps find
+// the cuts, forwards and backwards, by counting the tasks without successors so far.
 #ifndef ASHLAR_RUNTIME_SCHEDULE_TASKS_H_
 #define ASHLAR_RUNTIME_SCHEDULE_TASKS_H_
 
@@ -19,7 +19,7 @@ namespace ashlar {
 std::vector<std::vector<int>> NodesBefore(const Graph& graph, const StorageModel& model);
 
 // Tasks are the nodes whose place in the order can change the live bytes of the arena. Constants,
-// inputs, and what only reads inputs into the caller's memory are no tasks: their step costs
+// inputs, and nodes that only read inputs into the caller's memory are no tasks: their step costs
 // nothing.
 struct TaskGraph {
   // By node; empty for other nodes. Dependencies through nodes that are no tasks count.
@@ -38,7 +38,7 @@ TaskGraph BuildTaskGraph(const StorageModel& model, const ArenaSimulator& arena,
                          const std::vector<std::vector<int>>& producers);
 
 // The order of all scheduled nodes: the tasks in theirs, each other node right before the first
-// that reads it; where none does, right after what it reads.
+// that reads it; where none does, right after its inputs.
 std::vector<int> InsertFreeNodes(absl::Span<const int> tasks, const std::vector<bool>& scheduled,
                                  const std::vector<std::vector<int>>& producers);
 

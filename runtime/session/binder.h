@@ -17,7 +17,7 @@ namespace ashlar {
 class Binder {
  public:
   enum class Side { kInput, kOutput };
-  // What the caller binds: kernels work on it in the device's memory.
+  // Tensors that the caller binds: kernels work on them in the device's memory.
   enum class Memory { kHost, kDevice };
 
   struct Tensor {

@@ -23,7 +23,7 @@ constexpr int64_t kMeasureSlack = 1 << 16;  // bytes behind the pool that packin
 // Bytes of constants that may wait in memory, packed, before they are dropped together.
 constexpr int64_t kDropBytes = 4 << 20;
 
-// What was read for an entry will not be read again.
+// Bytes that were read for an entry will not be read again.
 void LetGo(const PlannedGraph& planned, const WeightEntry& entry, const DoneWith& done_with) {
   if (!done_with) return;
   if (entry.packed != nullptr) return done_with(entry.packed.get(), entry.bytes);
@@ -40,8 +40,8 @@ absl::Status Pack(const PlannedGraph& planned, void* pool, const DoneWith& done_
   return absl::OkStatus();
 }
 
-// Packs into the pool, in PackingOrder, and drops from the graph what is packed, bit by bit, so
-// that hardly more than one copy of the weights is in memory at a time.
+// Packs into the pool, in PackingOrder, and drops the packed constants from the graph, bit by bit,
+// so that hardly more than one copy of the weights is in memory at a time.
 absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const DoneWith& done_with) {
   std::map<int, int> left;  // by var: entries not packed yet
   for (const WeightEntry& entry : planned.weights.entries) ++left[entry.var];

@@ -14,12 +14,12 @@
 
 namespace ashlar {
 
-// Told of bytes of a model's weights that were read for the last time: what is read from a file can
+// Told of bytes of a model's weights that were read for the last time: pages of a file can
 // leave memory then.
 using DoneWith = std::function<void(const void* data, int64_t bytes)>;
 
 struct PackOptions {
-  // Pack the pool into memory larger than planned, and measure what is written.
+  // Pack the pool into memory larger than planned, and measure the written bytes.
   bool measure = false;
   DoneWith done_with = nullptr;  // may be empty
 };
@@ -36,8 +36,8 @@ class Executable {
       std::unique_ptr<PlannedGraph> planned, const PackOptions& options = {});
 
   // Plans of one model at several shapes: executables in their order, with one pool of weights, in
-  // which what several of them want alike is once. InvalidArgument where the plans are of several
-  // comp nodes.
+  // which holds once the weights that several of them want alike. InvalidArgument where the plans
+  // are of several comp nodes.
   static absl::StatusOr<std::vector<std::shared_ptr<const Executable>>> FromPlans(
       std::vector<std::unique_ptr<PlannedGraph>> plans, const DoneWith& done_with = nullptr);
 

@@ -24,12 +24,12 @@ struct PipelineOptions {
 // On the host nothing overlaps: Start does it all, in one arena. Not thread-safe.
 class Pipeline {
  public:
-  // ResourceExhausted where the device has not that much memory, naming what is needed.
+  // ResourceExhausted where the device has not that much memory, naming the needed bytes.
   static absl::StatusOr<std::unique_ptr<Pipeline>> Create(
       std::shared_ptr<const Executable> executable, const PipelineOptions& options);
 
-  // What the next run is: its tensors are to be bound here, and left alone until it was waited for.
-  // What was bound earlier stays. Null while as many runs as there may be are on the way.
+  // The next run: its tensors are to be bound here, and left alone until it was waited for.
+  // Earlier bindings stay. Null while as many runs as there may be are on the way.
   Session* next();
   // Hands over the next run. A run that fails here is not on the way, and leaves the others alone.
   // The first run of each session takes longer: it is recorded.

@@ -1,4 +1,4 @@
-// Who hears what a run does.
+// Listeners of runs.
 #ifndef ASHLAR_RUNTIME_SESSION_RUN_LISTENER_H_
 #define ASHLAR_RUNTIME_SESSION_RUN_LISTENER_H_
 
@@ -12,7 +12,7 @@ struct StepTime {
   double end = 0;
 };
 
-// Hears what a run does. `step` is a position in the schedule's order.
+// Hears of each step of a run. `step` is a position in the schedule's order.
 class RunListener {
  public:
   virtual ~RunListener() = default;

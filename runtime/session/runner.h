@@ -34,7 +34,7 @@ class Runner {
   virtual absl::Status recording_status() const { return absl::OkStatus(); }
 };
 
-// What a runner works on; it must outlive the runner.
+// The tensors and kernels of a runner; they must outlive it.
 struct RunnerSite {
   const Executable& executable;
   Binder& binder;

@@ -26,7 +26,7 @@ struct SessionOptions {
   // An arena that other sessions of the executable use, too (see StartAfter); null: one of its own,
   // with the slack.
   std::shared_ptr<DeviceMemory> arena = nullptr;
-  // States that sessions of other plans use, too; null: those of this plan, as they are at first.
+  // States that sessions of other plans use, too; null: this plan's own, as they are at first.
   std::shared_ptr<StateMemory> state = nullptr;
 };
 

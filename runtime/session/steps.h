@@ -25,7 +25,7 @@ struct Step {
   }
 };
 
-// What the steps of a session work on.
+// The tensors and kernels of a session's steps.
 struct StepSite {
   void* arena = nullptr;
   Stream* stream = nullptr;  // null on the host

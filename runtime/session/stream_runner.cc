@@ -34,7 +34,7 @@ class StreamRunner final : public Runner {
   absl::Status recording_status() const override { return recording_status_; }
 
  private:
-  // What the stream has recorded, of the present bindings; kMarkedRun: with marks around each step.
+  // The recording of the stream, of the present bindings; kMarkedRun: with marks around each step.
   enum class Recording { kNone, kRun, kMarkedRun };
 
   void StageInputs();

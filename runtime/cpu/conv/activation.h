@@ -10,15 +10,15 @@
 
 namespace ashlar::cpu {
 
-// What the innermost code does with its sums: the activation, or nothing where its formula is more
-// than arithmetic.
+// The function that the innermost code applies to its sums: the activation, or none where its
+// formula is more than arithmetic.
 ConvFinish FinishOf(const ConvBiasParam& param);
 
 // An activation of values in memory; false where there is nothing to do.
 class BlockActivation {
  public:
   BlockActivation(const ConvBiasParam& param, Isa isa);
-  // What FinishOf leaves.
+  // The rest that FinishOf leaves.
   static BlockActivation BehindFinish(const ConvBiasParam& param, Isa isa);
 
   explicit operator bool() const { return function_ != nullptr; }

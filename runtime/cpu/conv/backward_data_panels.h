@@ -1,6 +1,6 @@
 // ConvolutionBackwardData as direct convolutions by panels of packed weights (panel.h): the outputs
 // whose places leave the same remainder by the strides are the convolution at stride 1 of the image
-// with those taps that meet them (Shi et al. 2016, "Is the deconvolution layer the same as a
+// with the taps that meet them (Shi et al. 2016, "Is the deconvolution layer the same as a
 // convolutional layer?").
 #ifndef ASHLAR_RUNTIME_CPU_CONV_BACKWARD_DATA_PANELS_H_
 #define ASHLAR_RUNTIME_CPU_CONV_BACKWARD_DATA_PANELS_H_

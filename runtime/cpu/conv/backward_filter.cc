@@ -67,7 +67,7 @@ struct Plan {
     if (depthwise) return taps;
     return taps * (planar ? task.in_channels : CeilDivide(task.in_channels, kLanes) * kLanes);
   }
-  // Where a sum lies among those of its block of output channels: rows of 16.
+  // Where a sum lies in its block of output channels: rows of 16.
   int64_t RowOf(int64_t channel, int64_t tap) const {
     if (planar) return channel * taps + tap;
     return (channel / kLanes * taps + tap) * kLanes + channel % kLanes;

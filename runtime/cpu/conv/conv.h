@@ -1,4 +1,4 @@
-// What the kernels of ConvolutionForward and ConvBiasForward are asked for.
+// The request that kernels of ConvolutionForward and ConvBiasForward are made for.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_CONV_H_
 #define ASHLAR_RUNTIME_CPU_CONV_CONV_H_
 

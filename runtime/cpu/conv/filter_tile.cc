@@ -89,7 +89,7 @@ void DepthwiseTile(const FilterTile& tile) {
   Store(all, tile);
 }
 
-// Rows of sums: vectors of them beside those of diff and one of the image.
+// Rows of sums: vectors of them beside vectors of diff and one of the image.
 template <Isa kIsa>
 constexpr int kTileRows = 2;
 template <>

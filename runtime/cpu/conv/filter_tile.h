@@ -16,14 +16,14 @@ struct FilterTile {
     int64_t pixel = 0, row = 0, image = 0;
   };
 
-  const float* src;        // what the first pixel of the box is multiplied with
+  const float* src;        // the element that the first pixel of the box is multiplied with
   const int64_t* offsets;  // by row of the sums, from src; null: rows are neighbours
   Steps src_step;
   const float* diff;  // 16 channels, at the first pixel of the box
   Steps diff_step;
-  int64_t images, height, width;  // of the box; 0 of any: the sums are those of nothing
+  int64_t images, height, width;  // of the box; 0 of any: the sums are empty
   float* sums;                    // [rows, 16]
-  bool add;                       // to what is there
+  bool add;                       // to the sums in memory
 };
 using FilterTileFunction = void (*)(const FilterTile& tile);
 

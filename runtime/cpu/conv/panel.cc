@@ -34,7 +34,7 @@ bool IsDepthwise(const ConvProblem& problem) {
 }
 
 // Groups of half a block, two of which are computed as one whose other weights are zero: so many
-// operations more than they need are fewer than what half-filled vectors lose.
+// operations more than they need are fewer than half-filled vectors lose.
 bool AreHalfBlocks(const ConvProblem& problem) {
   const ConvolutionGeometry& geometry = problem.geometry;
   return geometry.groups > 1 && geometry.in_channels == kChannelBlock / 2 &&
@@ -305,7 +305,7 @@ void PanelConvolution::PackRows(const float* from, int64_t lanes, int64_t outs, 
   }
 }
 
-// A block where those that belong to an input channel are neighbours.
+// A block in which the taps of an input channel are neighbours.
 void PanelConvolution::PackTaps(const float* from, int64_t lanes, int64_t outs, int64_t width,
                                 float* packed) const {
   const int64_t step = weights_.out;
@@ -345,9 +345,9 @@ const char* PanelConvolution::InputOf(const char* src, int64_t index) const {
   return src + image * plan.src.n + x * plan.src.w;
 }
 
-// All tiles of a run by one chunk of weights. `tile` has what they share, its pointers being to the
-// first pixel of the tensors and the first row of the window. What is fetched ahead moves on by
-// `prefetch_part` from tile to tile; where that is 0, it is the input of the next run.
+// All tiles of a run by one chunk of weights. `tile` has the members that they share, its pointers
+// being to the first pixel of the tensors and the first row of the window. What is fetched ahead
+// moves on by `prefetch_part` from tile to tile; where that is 0, it is the input of the next run.
 void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks,
                                 int64_t prefetch_part, bool last) const {
   const PanelPlan& plan = plan_;

@@ -35,8 +35,8 @@ inline int64_t PanelInputBytes(const Processor& processor) { return 3 * processo
 // How a filter that is not constant is packed in each run.
 enum class FilterPacking {
   kWhole,   // all of it into workspace, first
-  kChunks,  // what a thread needs next into a workspace of its own, of a part of the second-level
-            // cache
+  kChunks,  // the weights that a thread needs next into a workspace of its own, of a part of the
+            // second-level cache
 };
 
 class PanelKernel : public Kernel {

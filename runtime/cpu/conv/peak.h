@@ -1,4 +1,4 @@
-// What a core of this machine can compute at best.
+// The peak rate of a core of this machine.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_PEAK_H_
 #define ASHLAR_RUNTIME_CPU_CONV_PEAK_H_
 

@@ -41,13 +41,13 @@ struct ConvTile {
   // and row.
   const char* weights;
   int64_t weights_block_step;
-  // What is fetched into the second-level cache meanwhile: so many bytes on for each lane, and for
-  // each block from where the block before began.
+  // The addresses fetched into the second-level cache meanwhile: so many bytes on for each lane,
+  // and for each block from where the block before began.
   const char* prefetch;
   int64_t prefetch_step, prefetch_block_step;
 
   // The sums begin with the bias, which may be null. At the end z, which may be null or `dst`, is
-  // added to them, and where `add`, what is in `dst`: partial sums are more exact.
+  // added to them, and where `add`, the elements of `dst`: partial sums are more exact.
   const float* bias;  // of all output channels of the tile
   const char* z;
   int64_t z_pixel_step, z_block_step;

@@ -127,7 +127,7 @@ struct ConvTileRunner {
     }
   }
 
-  // Through memory, so that the sums of what needs no function or one of the usual stay in
+  // Through memory, so that sums with no function or a usual one stay in
   // registers.
   [[gnu::noinline]] static void FinishInMemory(const ConvFinish& finish, Sums& sums) {
     Base::Finish(finish, sums);
@@ -150,7 +150,7 @@ struct ConvTileRunner {
     if (tile.z != nullptr) Add(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
     if (tile.add) Add(tile.dst, tile.dst_pixel_step, tile.dst_block_step, sums);
     Finish(tile.finish, sums);
-    // Copied, as what is stored could be a part of the tile for all that the compiler knows.
+    // Copied, as a store could change the tile for all that the compiler knows.
     char* const dst = tile.dst;
     const int64_t pixel_step = tile.dst_pixel_step, block_step = tile.dst_block_step;
     const int last_channels = tile.last_channels;

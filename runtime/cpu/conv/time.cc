@@ -1,6 +1,6 @@
 // Times are counted in steps of the innermost loop: one pixel, one input channel, 16 output
 // channels. The figures are from ResNet-50's layers on a Zen 4, with weights in memory, batch 1 and
-// 10: the formulas are within 15 % of what was measured there.
+// 10: the formulas are within 15 % of the times measured there.
 #include "runtime/cpu/conv/time.h"
 
 #include <algorithm>

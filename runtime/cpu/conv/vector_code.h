@@ -75,7 +75,7 @@ struct Vectors {
     return false;
   }
 
-  // Makes zero what the block at `block` has beyond its first `channels` channels.
+  // Zeroes the channels of the block at `block` behind its first `channels`.
   static void ClearPadding(int channels, char* block) {
     for (int lane = channels; lane < kBlock; ++lane) reinterpret_cast<float*>(block)[lane] = 0.0f;
   }

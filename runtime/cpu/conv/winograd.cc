@@ -1,7 +1,7 @@
 // The algorithm of Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks". The
 // transformed inputs of some patches, V, are (m + 2)^2 matrices of patches by input channels; each
 // is multiplied by the matrix of transformed weights that belongs to its place in the patch, which
-// gives M, of patches by output channels. The products are those of a 1x1 convolution, whose pixels
+// gives M, of patches by output channels. The products are a 1x1 convolution, whose pixels
 // are patches.
 #include "runtime/cpu/conv/winograd.h"
 
@@ -33,8 +33,8 @@ Range Part(int64_t i, int64_t parts, int64_t count) {
   return {i * count / parts, (i + 1) * count / parts};
 }
 
-// By row, what a 3x3 window's column becomes: G of F(m, 3), of a point (1, x, x^2) over the product
-// of its distances from the others (Toom and Cook).
+// By row, the transform of a 3x3 window's column: G of F(m, 3), of a point (1, x, x^2) over the
+// product of its distances from the others (Toom and Cook).
 std::vector<std::array<double, 3>> WeightTransform(int m) {
   if (m == 2) return {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
   const auto [a, b] = m == 3 ? kWinogradPoints3 : kWinogradPoints4;

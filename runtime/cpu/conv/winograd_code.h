@@ -1,5 +1,5 @@
 // The code of winograd_tile.h, for any width of vectors. Included by one file an instruction set.
-// Transforms go down the columns first, then along the rows of what that gave.
+// Transforms go down the columns first, then along the rows of the result.
 #ifndef ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_CODE_H_
 #define ASHLAR_RUNTIME_CPU_CONV_WINOGRAD_CODE_H_
 
