@@ -1,4 +1,4 @@
-// Checksums of sections of files: what a disk or a transfer has damaged is found. They are no proof
+// Checksums of sections of files, which find damage by a disk or a transfer. They are no proof
 // against intent.
 #ifndef ASHLAR_SERIALIZATION_CHECKSUM_H_
 #define ASHLAR_SERIALIZATION_CHECKSUM_H_

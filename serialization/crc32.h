@@ -7,7 +7,7 @@
 
 namespace ashlar {
 
-// Of what `before` is the CRC-32 of (0: nothing), and of these bytes behind it.
+// The CRC-32 of these bytes behind others whose CRC-32 is `before` (0: none).
 uint32_t Crc32(uint32_t before, const void* data, size_t bytes);
 
 }  // namespace ashlar

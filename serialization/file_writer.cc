@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a chain of symbolic links ends in, which need not be there.
+// The path in which a chain of symbolic links ends, which need not be there.
 std::string FollowLinks(const std::string& path, std::error_code& error) {
   constexpr int kMostLinks = 40;  // as the system has it
   fs::path at = path;

@@ -1,4 +1,4 @@
-// Writes a whole file or nothing: what stood under the path before stays until all is written.
+// Writes a whole file or nothing: an older file under the path stays until all is written.
 #ifndef ASHLAR_SERIALIZATION_FILE_WRITER_H_
 #define ASHLAR_SERIALIZATION_FILE_WRITER_H_
 
@@ -11,9 +11,9 @@
 namespace ashlar {
 
 // Writes to a temporary file in the same folder, and Commit renames it over the path. Without
-// Commit nothing is left behind. Symbolic links are followed, also to what is not there yet. A file
-// of several names (hard links) stays one file: Commit copies the temporary file into it. A path
-// that is there and no regular file (a pipe, /dev/stdout) is written in place. Errors name the
+// Commit nothing is left behind. Symbolic links are followed, also to a file that is not there yet.
+// A file of several names (hard links) stays one file: Commit copies the temporary file into it. A
+// path that is there and no regular file (a pipe, /dev/stdout) is written in place. Errors name the
 // path.
 class FileWriter {
  public:
@@ -29,7 +29,7 @@ class FileWriter {
  private:
   FileWriter() = default;
   absl::Status Error(int error, absl::string_view what) const;
-  // Writes what the temporary file holds into the target.
+  // Writes the bytes of the temporary file into the target.
   absl::Status CopyToTarget();
 
   std::string path_;       // as the caller named it

@@ -18,8 +18,8 @@ namespace ashlar {
 // formats, broken files (of a PNG each checksum counts) and more than 2^26 pixels.
 absl::StatusOr<Pixels> ParseImage(absl::Span<const uint8_t> bytes, absl::string_view name);
 
-// What becomes of a pixel's values (0 to 255): (value - mean[c]) * scale[c], where channel c counts
-// in the order of the tensor.
+// The numbers made of a pixel's values (0 to 255): (value - mean[c]) * scale[c], where channel c
+// counts in the order of the tensor.
 struct ChannelOptions {
   bool bgr = false;  // blue, green, red; else red, green, blue
   std::array<float, 3> mean = {0, 0, 0};

@@ -1,4 +1,4 @@
-// A model for inputs of other shapes than those it was written with.
+// A model for inputs of other shapes than its own.
 #ifndef ASHLAR_SERIALIZATION_INPUT_SHAPES_H_
 #define ASHLAR_SERIALIZATION_INPUT_SHAPES_H_
 

@@ -16,7 +16,7 @@ struct JsonLimits {
   int64_t bytes = int64_t{64} << 20;
   int depth = 32;  // objects and arrays inside each other
   int64_t values =
-      4 << 20;  // commas, braces and brackets; bounds what the document takes in memory
+      4 << 20;  // commas, braces and brackets; bounds the memory that the document takes
 };
 
 // InvalidArgument names `path`, and the byte where the text is no JSON or exceeds the limits.

@@ -10,14 +10,14 @@
 
 namespace ashlar {
 
-// What the file has for a processor; empty where it has nothing for it, or where there is no file.
-// InvalidArgument names the file and the place where it is no such record.
+// The part of the file for a processor; empty where it has nothing for it, or where there is no
+// file. InvalidArgument names the file and the place where it is no such record.
 absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
                                               const std::string& processor);
 
-// Puts the record's choices into the file, in place of those that it had for the same processor and
-// problems; all else stays, also what another process has put there since. Makes the file's folder
-// where there is none.
+// Puts the record's choices into the file, in place of its older ones for the same processor and
+// problems; all else stays, also choices that another process has put there since. Makes the file's
+// folder where there is none.
 absl::Status MergeKernelRecord(const std::string& path, const std::string& processor,
                                const KernelRecord& record);
 

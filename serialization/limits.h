@@ -1,4 +1,4 @@
-// What a file may say at most, in every format of models.
+// The largest counts and sizes in a file, in every format of models.
 #ifndef ASHLAR_SERIALIZATION_LIMITS_H_
 #define ASHLAR_SERIALIZATION_LIMITS_H_
 

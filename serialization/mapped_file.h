@@ -26,7 +26,8 @@ class MappedFile {
 
   // Takes the pages out of the process's resident set. They come back from the file when read.
   void DropResidentPages() const;
-  // The same for the pages that hold `bytes` bytes at `data`; nothing where those lie elsewhere.
+  // The same for the pages that hold `bytes` bytes at `data`; nothing where the pages lie
+  // elsewhere.
   void DropResidentPages(const void* data, int64_t bytes) const;
 
  private:

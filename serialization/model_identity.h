@@ -1,4 +1,5 @@
-// What tells one model from another: its operators, and a CRC-32 over graph and weights.
+// The identity that tells one model from another: its operators, and a CRC-32 over graph and
+// weights.
 #ifndef ASHLAR_SERIALIZATION_MODEL_IDENTITY_H_
 #define ASHLAR_SERIALIZATION_MODEL_IDENTITY_H_
 

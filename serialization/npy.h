@@ -22,7 +22,7 @@ absl::StatusOr<HostTensor> ParseNpy(absl::Span<const uint8_t> bytes, absl::strin
 // Version 1.0. BFloat16, which NumPy lacks, is written as f4; Byte as u1.
 absl::Status WriteNpy(const HostTensor& tensor, const std::string& path);
 
-// What WriteNpy puts in front of the elements, and the tensor in the dtype that it announces.
+// The header that WriteNpy puts in front of the elements, and the tensor in the header's dtype.
 std::string NpyHeader(const HostTensor& tensor);
 HostTensor AsNpyElements(const HostTensor& tensor);
 

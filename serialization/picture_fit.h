@@ -13,7 +13,7 @@ namespace ashlar {
 struct PictureFit {
   enum class Scaling {
     kNone,         // left to FitPicture: as kStretch where it is not cropped
-    kStretch,      // to the input's size, whatever becomes of its proportions
+    kStretch,      // to the input's size, whatever its proportions
     kTo,           // to `scaled`, likewise
     kShorterSide,  // to `shorter_side`, the longer one in proportion, rounded down
     kLetterbox,    // as large as fits into the input, in the middle of `grey`; nothing is cropped

@@ -159,7 +159,7 @@ class Fields {
   absl::Status ReadBytes(const char* key, int64_t& value) const {
     return Read(key, 0, kMaxBytes, value);
   }
-  // What `parse` makes of a text.
+  // The value that `parse` makes of a text.
   template <typename T, typename Parse>
   absl::Status ReadParsed(const char* key, const Parse& parse, T& value) const {
     std::string text;
@@ -292,7 +292,7 @@ absl::StatusOr<RecordedStep> ReadStep(const JsonPlace& place) {
   return step;
 }
 
-// `group` is what lying inside makes it, which is known once all chunks are.
+// `group` follows from the chunk that it lies inside of, and is known once all chunks are.
 absl::StatusOr<RecordedChunk> ReadChunk(const JsonPlace& place, int64_t count, int& group) {
   ASHLAR_ASSIGN_OR_RETURN(
       const Fields fields,

@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<PngChunk>> PngChunks(absl::string_view file) {
 
 absl::Status CheckPngPixels(absl::Span<const PngChunk> chunks, PictureSize size) {
   // Four channels of 16 bits; in the seven passes of an interlaced picture fewer than 2 h + 7 rows,
-  // each with a byte for its filter and one for what is left of its last byte.
+  // each with a byte for its filter and one for the rest of its last byte.
   const int64_t most = 8 * size.height * size.width + 4 * size.height + 14;
   z_stream stream = {};
   if (inflateInit(&stream) != Z_OK) return absl::ResourceExhaustedError("zlib: no memory");

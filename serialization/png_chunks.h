@@ -20,7 +20,7 @@ struct PngChunk {
 
 bool IsPng(absl::string_view file);
 
-// What the first chunk says, unchecked; nullopt where the file is too short for it.
+// The contents of the first chunk, unchecked; nullopt where the file is too short for it.
 std::optional<PictureSize> PngSize(absl::string_view file);
 
 // Up to IEND. InvalidArgument where a chunk is cut off or its CRC-32 is wrong, or IEND is missing.

@@ -1,4 +1,4 @@
-// What readers say of input that they do not take.
+// The errors of readers for input that they do not take.
 #ifndef ASHLAR_SERIALIZATION_REJECT_H_
 #define ASHLAR_SERIALIZATION_REJECT_H_
 

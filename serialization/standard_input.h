@@ -1,4 +1,4 @@
-// What is piped into the command, as a file.
+// Piped input of the command, as a file.
 #ifndef ASHLAR_SERIALIZATION_STANDARD_INPUT_H_
 #define ASHLAR_SERIALIZATION_STANDARD_INPUT_H_
 

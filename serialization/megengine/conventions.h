@@ -1,5 +1,5 @@
-// What MegEngine has about operators and vars that Ashlar needs for dumps alone: a workspace var
-// among the outputs, flags, and what static inference follows from.
+// MegEngine's facts of operators and vars that Ashlar needs for dumps alone: a workspace var
+// among the outputs, flags, and the sources of static inference.
 #ifndef ASHLAR_SERIALIZATION_MEGENGINE_CONVENTIONS_H_
 #define ASHLAR_SERIALIZATION_MEGENGINE_CONVENTIONS_H_
 
@@ -11,12 +11,12 @@
 
 namespace ashlar {
 
-// What the VALUE of an output is inferred from.
+// The sources from which the VALUE of an output is inferred.
 enum class ValueInference {
   kNone,
   kMutable,      // given with each run
   kInputValues,  // the values of all inputs
-  kInputShapes,  // what its shape is inferred from
+  kInputShapes,  // the sources of its shape
   kReduced,      // the value of input 0 and the output's own shape
 };
 

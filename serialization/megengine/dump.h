@@ -22,7 +22,7 @@ struct DumpVar {
   std::vector<std::string> flags;
   // Device addresses of its bytes, half-open, in the last run; both 0 if it had none.
   int64_t begin = 0, end = 0;
-  std::optional<DType> dtype;                // of mem_plan, which is null for what was freed
+  std::optional<DType> dtype;                // of mem_plan, which is null for freed memory
   std::optional<Shape> shape;                // inferred, or of mem_plan
   std::optional<std::vector<double>> value;  // inferred; short ones only
   int forwarded_from = -1;                   // the var whose memory it shares, or -1

@@ -26,7 +26,7 @@ std::string OperatorPlace(int id) { return absl::StrCat("graph_exec.operator.", 
 std::string VarPlace(int id) { return absl::StrCat("graph_exec.var.", id); }
 
 // Parameters that an operator which never ran may have had; MegEngine leaves only shape arithmetic
-// to static inference. The first that makes what was recorded is taken.
+// to static inference. The first that makes the recorded types is taken.
 struct GuessRow {
   const char* type;
   std::vector<ParamList> (*guesses)(size_t num_inputs);
@@ -310,7 +310,7 @@ class Importer {
     return Operators().MakeConstant(std::move(value));
   }
 
-  // Whether what the weight makes is added to something that is no constant.
+  // Whether the product with the weight is added to a var that is no constant.
   WeightUse UseOf(int weight) const {
     for (int product : ProductsOf(weight)) {
       const auto readers = readers_.find(product);

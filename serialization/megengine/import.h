@@ -18,7 +18,7 @@ struct ImportOptions {
 // The recorded graph under the recorded ids and names, on cpu0:0. Operators that nothing reads are
 // left out (the marker by which MegEngine has workspaces inferred anew). A dump has no parameters
 // of operators that never ran on the device: they follow from their types and the recorded shapes.
-// Every shape and value that was recorded must be what inference finds. Workspace vars keep their
+// Every recorded shape and value must be the one that inference finds. Workspace vars keep their
 // recorded sizes.
 //
 // InvalidArgument names the place in the dump.

@@ -65,7 +65,7 @@ Json Dims(const Shape& shape) {
 }
 
 // By node, the id of its workspace as a var of the dump: where MegEngine has one, or where there is
-// workspace. Those that were not recorded get new ids. Elsewhere -1.
+// workspace. Workspaces that were not recorded get new ids. Elsewhere -1.
 std::vector<int> WorkspaceIds(const PlannedGraph& planned) {
   const Graph& graph = planned.graph;
   std::vector<int> ids(graph.nodes().size(), -1);
@@ -253,7 +253,7 @@ Json FootprintJson(const Graph& graph, const OperatorNode& node, absl::Span<cons
     const bool on_device = node.op->input_use(static_cast<int>(i)) == InputUse::kDeviceValue;
     in_shapes.push_back(on_device ? Dims(site.inputs[i].type.shape) : Json::array());
   }
-  // MegEngine takes the footprint before it knows the shape of what the caller supplies.
+  // MegEngine takes the footprint before it knows the shape of the caller's tensors.
   int64_t unknown = 0;
   for (int output : node.outputs) {
     const Var& var = graph.var(output);
@@ -268,7 +268,7 @@ Json FootprintJson(const Graph& graph, const OperatorNode& node, absl::Span<cons
           {"param", Params(*node.op)}};
 }
 
-// Post-order numbers, by node, of a depth-first walk from what reads last; -1 where not scheduled.
+// Post-order numbers, by node, of a depth-first walk from the last readers; -1 where not scheduled.
 std::vector<int> DepthFirstNumbers(const Graph& graph, const std::vector<bool>& scheduled) {
   std::vector<int> numbers(graph.nodes().size(), -1);
   std::vector<bool> open(graph.nodes().size(), false);
@@ -396,7 +396,7 @@ Json ProfileDump(const PlannedGraph& planned, const ProfileRecord& record) {
   const std::string comp_node = planned.wishes.comp_node.ToString();
   Json device = Json::object(), host = Json::object(), footprints = Json::object();
   const std::vector<uint32_t> flags = FlagsOfVars(graph);
-  double now = 0;  // what does not run takes no time, where it stands
+  double now = 0;  // a node that does not run takes no time, where it stands
   for (size_t i = 0; i < planned.schedule.order.size(); ++i) {
     const OperatorNode& node = graph.node(planned.schedule.order[i]);
     const std::string id = absl::StrCat(node.id);

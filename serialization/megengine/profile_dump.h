@@ -15,7 +15,7 @@
 
 namespace ashlar {
 
-// What a dump shows of one profiled run.
+// The data of one profiled run in a dump.
 struct ProfileRecord {
   std::vector<StepTime> steps;  // by position in the order, seconds from one origin
   // The same on the host's clock, where it is not the device's: when work was handed over.

@@ -143,7 +143,7 @@ RecordedMemory SummarizeMemory(const ProfileRecording& recording) {
     if (source != buffer_of.end()) {
       const int64_t offset = var.begin - recording.vars.at(var.forwarded_from).begin;
       problem.inside.push_back({static_cast<int>(problem.buffers.size()), source->second, offset});
-      // A view keeps what it shows.
+      // A view keeps its chunk alive.
       memory::Buffer& whole = problem.buffers[source->second];
       whole.upper = std::max(whole.upper, buffer.upper);
     }

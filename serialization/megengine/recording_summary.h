@@ -1,4 +1,4 @@
-// What a recorded run says of time and memory.
+// Time and memory of a recorded run.
 #ifndef ASHLAR_SERIALIZATION_MEGENGINE_RECORDING_SUMMARY_H_
 #define ASHLAR_SERIALIZATION_MEGENGINE_RECORDING_SUMMARY_H_
 

@@ -8,7 +8,7 @@
 
 namespace ashlar {
 
-// What reads the output of the operator that reads the weight.
+// The reader of the output of the operator that reads the weight.
 enum class WeightUse {
   kPlain,     // an activation
   kResidual,  // an addition to another branch: several of them follow each other

@@ -41,8 +41,8 @@ Deps BoundDeps(const OperatorNode& node) {
   return deps;
 }
 
-// What the shapes of a computing operator's outputs follow from: the shapes of all inputs, the
-// value of those that it needs the value of.
+// The sources of the shapes of a computing operator's outputs: the shapes of all inputs, the
+// values of the inputs that it reads before the run.
 Deps ShapeDeps(const OperatorNode& node) {
   if (node.op->type() == "Subtensor") return BoundDeps(node);
   Deps deps;

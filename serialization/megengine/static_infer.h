@@ -1,4 +1,4 @@
-// MegEngine's static inference tags: what is known of a var before anything runs, and from what.
+// MegEngine's static inference tags: the facts of a var before anything runs, and their sources.
 #ifndef ASHLAR_SERIALIZATION_MEGENGINE_STATIC_INFER_H_
 #define ASHLAR_SERIALIZATION_MEGENGINE_STATIC_INFER_H_
 
@@ -31,7 +31,7 @@ struct InferTags {
 // describes is MISSING_INP, and so on downstream.
 std::vector<InferTags> ComputeInferTags(const Graph& graph);
 
-// The SHAPE of a node's workspace, which follows from those of all inputs and of output 0.
+// The SHAPE of a node's workspace, which follows from the shapes of all inputs and of output 0.
 InferTag WorkspaceShapeTag(const OperatorNode& node, const std::vector<InferTags>& tags);
 
 }  // namespace ashlar

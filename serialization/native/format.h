@@ -64,7 +64,7 @@ absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file);
 absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> file,
                                                 const NativeHeader& header);
 
-// InvalidArgument, naming `what`, unless a section is what it was when its checksum was made.
+// InvalidArgument, naming `what`, unless a section still has its checksum.
 absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> section,
                           uint64_t checksum);
 // The same, of which no more than some megabytes are resident at once where the file is mapped.

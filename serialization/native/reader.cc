@@ -308,7 +308,7 @@ absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, std::shared_ptr<cons
                      bytes.subspan(header->weights_offset, header->weights_bytes),
                      std::move(owner));
   absl::StatusOr<Graph> graph = reader.Read(*model);
-  // Last: what is wrong inside of a damaged section says more.
+  // Last: an error inside of a damaged section says more.
   if (graph.ok() && header->has_checksums) {
     ASHLAR_RETURN_IF_ERROR(CheckSection("graph section", section, header->graph_checksum));
   }

@@ -1,6 +1,6 @@
 // Reads the native format (format.h, model.fbs). Nothing in the file is trusted: FlatBuffers'
 // verifier first, then every count, index, range and type here, then the graph builder's own
-// inference, whose shapes must be the recorded ones. What is allocated stays within a small
+// inference, whose shapes must be the recorded ones. Allocations stay within a small
 // multiple of the file.
 #ifndef ASHLAR_SERIALIZATION_NATIVE_READER_H_
 #define ASHLAR_SERIALIZATION_NATIVE_READER_H_
@@ -26,13 +26,13 @@ struct ModelFile {
   std::string name;                           // for messages
 };
 
-// What a file with a packed section holds besides its graph; the pool is the file's own bytes.
+// The packed section of a file; the pool is the file's own bytes.
 // InvalidArgument as below, or nothing where the file has no such section. Whether it suits this
 // processor is not looked at.
 absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file);
 
 // The checksums that a file has of its constants; none in files of version 1. Reads no weights:
-// they are what the file says of them, which CheckWeights compares.
+// they are the file's statement of them, which CheckWeights compares.
 ConstantChecksums RecordedChecksums(const ModelFile& file);
 
 // InvalidArgument, naming file and constant, unless the weights of a file that has been read are
@@ -42,7 +42,7 @@ absl::Status CheckWeights(const ModelFile& file);
 // The same for the weights that its packed section uses.
 absl::Status CheckPackedWeights(const ModelFile& file);
 
-// InvalidArgument for whatever is wrong inside the file, naming file, node, field, got and
+// InvalidArgument for every fault inside the file, naming file, node, field, got and
 // expected; NotFound, PermissionDenied and the like where it cannot be opened.
 absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file = nullptr);
 

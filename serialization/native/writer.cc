@@ -176,7 +176,7 @@ Offset<fbs::Packed> EncodePacked(FlatBufferBuilder& builder, const PackedModel& 
                            builder.CreateVector(parts), packed.extra_flops_ratio);
 }
 
-// What the file could not give back.
+// Models that the file could not give back.
 absl::Status CheckWritable(const Graph& graph, bool pooled) {
   for (const Var& var : graph.vars()) {
     if (!(var.comp_node == graph.var(0).comp_node)) {
