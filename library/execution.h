@@ -1,4 +1,4 @@
-// Where and with what numbers a model runs, as options of programs and of the command say it.
+// Device, threads and precision of a model's run, as options of programs and of the command.
 #ifndef ASHLAR_LIBRARY_EXECUTION_H_
 #define ASHLAR_LIBRARY_EXECUTION_H_
 
@@ -20,7 +20,7 @@ int DefaultThreads();
 // "fp32", "fp16" or "bf16".
 absl::StatusOr<DType> ParsePrecision(absl::string_view text);
 
-// What is on record in a file for the processor that is wished for, or the device's. A record only
+// The kernel record in a file for the requested processor, or the device's. A record only
 // saves time: one that cannot be read is as none (null, and a note), as for a device that is not
 // there.
 std::shared_ptr<const KernelRecord> RecordFor(const std::string& path, const Wishes& wishes,

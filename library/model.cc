@@ -144,7 +144,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> WithinTotal(
                    "), more than the total budget of ", total->bytes));
 }
 
-// What the file holds packed, or for a recorded plan as much of it as that plan packs alike;
+// The packed part of the file, or for a recorded plan as much of it as that plan packs alike;
 // neither, with a note that says why, where it does not suit.
 absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request,
                                         const NoteListener& note) {

@@ -21,7 +21,7 @@ namespace ashlar {
 
 struct Model {
   Graph graph;
-  ModelFile file;                     // what the graph's constants borrow from; nothing for a dump
+  ModelFile file;                     // from which the graph's constants borrow; nothing for a dump
   std::optional<PackedModel> packed;  // in the file; nothing where inputs got other shapes
   std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data of an ONNX model
 };
@@ -30,7 +30,7 @@ struct Model {
 // anything else reads them.
 enum class WeightsUse {
   kAsItRuns,  // packed ones where the file has them
-  kPlain,     // the graph's; what the file holds packed is not read
+  kPlain,     // the graph's; the packed part of the file is not read
   kAll,
   kNone,
 };
@@ -38,11 +38,11 @@ enum class WeightsUse {
 // A payload of errors of a model's file that are found after it was opened.
 inline constexpr char kDamagedFile[] = "ashlar/damaged_file";
 
-// Told what a user should know ("packing anew, as ..."). May be empty.
+// Gets notes for the user ("packing anew, as ..."). May be empty.
 using NoteListener = std::function<void(const std::string&)>;
 
 struct OpenOptions {
-  InputShapes shapes;                // in place of those in the file
+  InputShapes shapes;                // in place of the shapes in the file
   std::vector<std::string> outputs;  // of an ONNX model: values where it ends; none: its outputs
   bool follow_links = false;         // to external data of an ONNX model
   uint64_t weights_seed = 0;         // of a profile dump, which has none
@@ -59,19 +59,19 @@ bool HasEnding(const std::string& path, absl::string_view ending);
 absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options);
 
 // The same of a model in Ashlar's format in memory, at a multiple of 64, which must outlive all
-// that is made of it. Its weights are taken as they are, whatever their checksums.
+// that is made of it. Its weights are taken as they are, their checksums unread.
 absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes);
 
-// The same model for inputs of other shapes; what its file holds packed is not for them. Errors are
-// WithInputShapes's and UsePlainWeights's.
+// The same model for inputs of other shapes; the packed part of its file is not for them. Errors
+// are WithInputShapes's and UsePlainWeights's.
 absl::StatusOr<Model> WithShapes(Model model, const InputShapes& shapes);
 
 // Both as one, whose first half feeds the second (graph/join.h); neither as its file holds it
 // packed. Errors are Join's and UsePlainWeights's.
 absl::StatusOr<Model> JoinModels(Model first, Model second);
 
-// The model without what its file holds packed: from here on the weights of the graph are read.
-// An error with kDamagedFile where these are not what was written.
+// The model without the packed part of its file: from here on the weights of the graph are read.
+// An error with kDamagedFile where these differ from their checksum.
 absl::Status UsePlainWeights(Model& model);
 
 // By the checksums that a native file has of its weights, which are not read for it.
@@ -80,7 +80,7 @@ ModelIdentity IdentityOf(const Model& model);
 // The files that constants borrow from.
 std::vector<std::shared_ptr<const MappedFile>> FilesOf(const Model& model);
 
-// Lets go of those pages of the model's files that packing has read.
+// Lets go of the pages of the model's files that packing has read.
 DoneWith LettingGoOf(const Model& model);
 
 // A model planned: one of the two.

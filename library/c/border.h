@@ -1,4 +1,4 @@
-// The border of the C interface: what every function of it begins and ends with.
+// The border of the C interface: the begin and end of each of its functions.
 #ifndef ASHLAR_LIBRARY_C_BORDER_H_
 #define ASHLAR_LIBRARY_C_BORDER_H_
 
@@ -49,7 +49,7 @@ ashlar_status Call(const Body& body) noexcept {
 // Structs of the caller's begin with the size that they had when the caller was compiled.
 inline constexpr size_t kLeastStruct = sizeof(size_t);
 
-// What the caller's struct says; zero for fields that it lacks. Null is as a struct of zeros.
+// The caller's struct; zero for fields that it lacks. Null is as a struct of zeros.
 template <typename T>
 absl::Status Read(const T* given, absl::string_view type, T& result) {
   result = T();
@@ -81,7 +81,7 @@ inline absl::Status CheckGiven(const void* pointer, absl::string_view name) {
 }
 
 // For a call that makes an object of another: calls make(source, options), which returns an
-// absl::StatusOr<std::unique_ptr<Made>>, and hands over what it made.
+// absl::StatusOr<std::unique_ptr<Made>>, and hands over the object.
 template <typename Source, typename Made, typename Options, typename Make>
 ashlar_status CallToMake(const Source* source, absl::string_view source_name, Made** made,
                          absl::string_view made_name, const Options* options,

@@ -15,10 +15,10 @@
 
 namespace ashlar::c {
 
-// What the caller reads of a plan are copies made when it was planned: packing changes the graph.
+// The caller reads copies of a plan, made when it was planned: packing changes the graph.
 class LoadedPlan {
  public:
-  // Shares with `other` and whatever that shares with, unless it is null. InvalidArgument where
+  // Shares with `other` and all that it shares with, unless it is null. InvalidArgument where
   // that has weights in memory, or is on another device.
   static absl::StatusOr<std::unique_ptr<LoadedPlan>> Make(std::unique_ptr<PlannedGraph> planned,
                                                           DoneWith done_with,

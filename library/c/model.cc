@@ -12,7 +12,7 @@ using ashlar::c::WithStatus;
 
 namespace {
 
-// Whatever is wrong with a file, but for the lack of memory, is told as the file's.
+// Every error of opening a file, but for the lack of memory, is told as the file's.
 absl::Status Rejected(const absl::Status& status) {
   if (absl::IsResourceExhausted(status) || absl::IsUnimplemented(status)) return status;
   return WithStatus(status, ASHLAR_REJECTED_FILE);

@@ -1,4 +1,4 @@
-// What the handles of the C interface stand for.
+// The objects behind the handles of the C interface.
 #ifndef ASHLAR_LIBRARY_C_OBJECTS_H_
 #define ASHLAR_LIBRARY_C_OBJECTS_H_
 
@@ -40,7 +40,7 @@ struct ashlar_session {
 struct ashlar_training {
   std::unique_ptr<ashlar::TrainingSession> session;
   ashlar::Shape shape;            // of the model's images before
-  std::string settings;           // what a checkpoint has to agree with
+  std::string settings;           // that a checkpoint has to agree with
   std::deque<std::string> names;  // of tensors
   std::vector<ashlar_tensor> inputs, outputs, states;
   ashlar_memory memory = {};
@@ -51,7 +51,7 @@ namespace ashlar::c {
 // As the caller sees it; `names` keeps the name.
 ashlar_tensor TensorOf(const std::string& name, const TensorType& type,
                        std::deque<std::string>& names);
-// What a plan without weights in memory takes, but for the sharing.
+// The options of a plan without weights in memory, but for the sharing.
 ashlar_memory MemoryOf(const PlannedGraph& planned);
 
 }  // namespace ashlar::c

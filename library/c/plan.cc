@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<ashlar_step>> StepsOf(const RecordedPlan& record) {
   return steps;
 }
 
-// What the caller may read, as copies.
+// Copies for the caller to read.
 absl::Status Describe(const Graph& model, const PlannedGraph& planned, std::string title,
                       ashlar_plan& plan) {
   ASHLAR_ASSIGN_OR_RETURN(plan.record, RecordPlan(model, planned));

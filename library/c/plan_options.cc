@@ -32,7 +32,7 @@ absl::Status SetBudget(const ashlar_plan_options& options, Wishes& wishes) {
   return absl::OkStatus();
 }
 
-// What the file was packed under, where the caller asks for nothing of it.
+// The options that the file was packed under, where the caller sets none of them.
 void TakePackedOptions(const PackedModel& packed, PlanRequest& request) {
   const absl::StatusOr<PackingOptions> options = PackingOptions::Parse(packed.options);
   if (!options.ok()) return;

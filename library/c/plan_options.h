@@ -9,7 +9,7 @@
 
 namespace ashlar::c {
 
-// What options that are zero stand for: the options that the model's file was packed under, where
+// The defaults of options that are zero: the options that the model's file was packed under, where
 // it was and nothing else is asked for, else the planner's own. InvalidArgument names the option.
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options);
 

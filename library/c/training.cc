@@ -47,7 +47,8 @@ absl::StatusOr<TrainingOptions> OptionsIn(const ashlar_training_options& given) 
   return options;
 }
 
-// What losses to come depend on, but for the rates and the data, which are the caller's.
+// The settings that losses to come depend on, but for the rates and the data, which are the
+// caller's.
 std::string SettingsOf(const TrainingOptions& options, const TrainingGraph& graph,
                        int64_t classes) {
   return absl::StrCat("library ", options.optimizer.ToString(), " loss=", Name(options.loss),
@@ -123,7 +124,7 @@ absl::Status Save(const ashlar_training& training, const char* path) {
   return InvalidArgument(absl::StrCat("path ", path, " is neither a .ash nor a .onnx file"));
 }
 
-// `use` of what is there; a null handle is refused.
+// Calls `use`; a null handle is refused.
 template <typename Training, typename Use>
 ashlar_status With(Training* training, const Use& use) {
   return Call([&]() -> absl::Status {

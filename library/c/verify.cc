@@ -1,4 +1,4 @@
-// What runs really touch: highest changed bytes under two complementary patterns, in and behind
+// The memory that runs touch: highest changed bytes under two complementary patterns, in and behind
 // arena, weights and outputs. Guard pages, and the handler that ends the process, are the
 // command's.
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
-// What this backend uses of Triton's interface for backends (TRITONBACKEND_*, version 1), declared
-// from its documentation: https://docs.nvidia.com/deeplearning/triton-inference-server, "Triton
-// Inference Server Backend". The server defines these functions; the backend's own are called by
-// name. Functions return null, or an error that is the caller's. Names and arrays handed out belong
-// to the object that was asked.
+// The part of Triton's interface for backends that this one uses (TRITONBACKEND_*, version 1),
+// declared from its documentation: https://docs.nvidia.com/deeplearning/triton-inference-server,
+// "Triton Inference Server Backend". The server defines these functions; the backend's own are
+// called by name. Functions return null, or an error that is the caller's. Names and arrays handed
+// out belong to the object that was asked.
 #ifndef ASHLAR_LIBRARY_TRITON_API_H_
 #define ASHLAR_LIBRARY_TRITON_API_H_
 

@@ -1,6 +1,6 @@
-// Triton's backend "ashlar": what the server calls. A model is a folder with <version>/model.ash
-// (or .onnx, by default_model_filename); Triton is told inputs and outputs where the configuration
-// leaves them out.
+// Triton's backend "ashlar": the functions that the server calls. A model is a folder with
+// <version>/model.ash (or .onnx, by default_model_filename); Triton is told inputs and outputs
+// where the configuration leaves them out.
 #include <memory>
 #include <string>
 
@@ -59,7 +59,7 @@ std::string FileOf(TRITONBACKEND_Model* model, const ModelConfig& config) {
 }  // namespace
 }  // namespace ashlar::triton
 
-using namespace ashlar::triton;  // NOLINT: only what the server calls is below
+using namespace ashlar::triton;  // NOLINT: only functions that the server calls are below
 
 ASHLAR_TRITON_EXPORT TRITONSERVER_Error* TRITONBACKEND_Initialize(TRITONBACKEND_Backend*) {
   return ToError(Try([] {

@@ -12,7 +12,7 @@
 
 namespace ashlar::triton {
 
-// What the server, or a request, is told.
+// Errors for the server, or for a request.
 class Failure : public std::runtime_error {
  public:
   Failure(TRITONSERVER_Error_Code code, const std::string& message)
@@ -24,7 +24,7 @@ inline Failure InvalidArgument(const std::string& message) {
   return Failure(TRITONSERVER_ERROR_INVALID_ARG, message);
 }
 
-// Throws what a function of the server's returned.
+// Throws the error that a function of the server's returned.
 inline void Check(TRITONSERVER_Error* error) {
   if (error == nullptr) return;
   const Failure failure(TRITONSERVER_ErrorCode(error), TRITONSERVER_ErrorMessage(error));
@@ -34,7 +34,7 @@ inline void Check(TRITONSERVER_Error* error) {
 
 TRITONSERVER_Error_Code CodeOf(ashlar_status status);
 
-// What `body` throws; nothing where it ends well.
+// The error that `body` throws; none where it ends well.
 template <typename Body>
 std::optional<Failure> Try(const Body& body) noexcept {
   try {

@@ -185,7 +185,7 @@ void Instance::Accept(Job& job) const {
   job.NewOutputs(plan.Outputs(), model_.batched(), model_.most_rows());
 }
 
-// The rows of all jobs, in place where there is one job of as many; what is missing is zeros.
+// The rows of all jobs, in place where there is one job of as many; missing rows are zeros.
 const void* Instance::InputOf(const Job* first, const Job* last, size_t index, int64_t rows) {
   const ashlar_tensor& tensor = model_.largest().Inputs()[index];
   if (last - first == 1 && first->rows == rows) {
@@ -244,7 +244,7 @@ void Instance::Run(Job* first, Job* last) {
       instance_, static_cast<uint64_t>(given), first->begin, compute_begin, compute_end, Now()));
 }
 
-// Nobody could be told of what goes wrong here.
+// Nobody could be told of an error here.
 void Instance::Finish(Job& job) const {
   TRITONSERVER_Error* const error = ToError(job.failure);
   const uint64_t end = Now();

@@ -18,7 +18,7 @@ struct Error : std::runtime_error {
   Error(ashlar_status s, const char* message, int64_t b)
       : std::runtime_error(message), status(s), bytes(b) {}
   ashlar_status status;
-  int64_t bytes;  // of what does not fit: the least that would do
+  int64_t bytes;  // of a plan or arena that does not fit: the least that would do
 };
 
 inline void Check(ashlar_status status) {
@@ -133,7 +133,7 @@ class TrainingSession {
     Check(ashlar_training_memory(training_.get(), &memory));
     return memory;
   }
-  // Images and labels of a step; what Evaluate writes; weights, statistics and moments.
+  // Images and labels of a step; the output of Evaluate; weights, statistics and moments.
   List<ashlar_tensor> Inputs() const { return Get(ashlar_training_inputs); }
   List<ashlar_tensor> Outputs() const { return Get(ashlar_training_outputs); }
   List<ashlar_tensor> States() const { return Get(ashlar_training_states); }
@@ -221,7 +221,7 @@ class Model {
     Check(ashlar_model_train(model_.get(), &options, &training));
     return TrainingSession(training);
   }
-  // Plans of what is written, with the same options, use its weights where they lie.
+  // Plans of the written file, with the same options, use its weights where they lie.
   void Pack(const std::string& path,
             const ashlar_plan_options& options = Sized<ashlar_plan_options>()) const {
     Check(ashlar_model_pack(model_.get(), &options, path.c_str()));
