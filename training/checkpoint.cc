@@ -14,7 +14,7 @@ namespace ashlar {
 namespace {
 
 constexpr char kFormat[] = "ashlar checkpoint 1";
-// Names that no state has: those begin with "state/".
+// Names that no state has: states begin with "state/".
 constexpr char kStatePrefix[] = "state/";
 constexpr char kSteps[] = "steps", kLosses[] = "losses", kSettings[] = "settings";
 

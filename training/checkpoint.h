@@ -1,6 +1,6 @@
 // Checkpoints: all that a training needs to go on as if it had not stopped, in the native container
 // (serialization/native): each tensor is a constant that is handed out under its name, so that
-// `ashlar inspect` lists what a checkpoint holds.
+// `ashlar inspect` lists the contents of a checkpoint.
 #ifndef ASHLAR_TRAINING_CHECKPOINT_H_
 #define ASHLAR_TRAINING_CHECKPOINT_H_
 
@@ -17,7 +17,7 @@ namespace ashlar {
 struct Progress {
   int64_t steps = 0;          // done
   std::vector<float> losses;  // of these, or none where nobody keeps them
-  std::string settings;       // what the steps to come depend on; to be the same when it goes on
+  std::string settings;       // that the steps to come depend on; to be the same when it goes on
 };
 
 // The file is written beside and renamed, so that at any moment there is a whole one.

@@ -1,4 +1,4 @@
-// Losses: what a step of training makes less.
+// Losses, which a step of training makes less.
 #ifndef ASHLAR_TRAINING_LOSS_H_
 #define ASHLAR_TRAINING_LOSS_H_
 
@@ -17,8 +17,8 @@ enum class Loss {
 absl::StatusOr<Loss> ParseLoss(absl::string_view name);
 absl::string_view Name(Loss loss);
 
-// What labels are for an output of a model: Int32 {N} for logits {N, K}, or of the output's type.
-// InvalidArgument where the output does not suit the loss.
+// The type of labels for an output of a model: Int32 {N} for logits {N, K}, or of the output's
+// type. InvalidArgument where the output does not suit the loss.
 absl::StatusOr<TensorType> LabelsFor(Loss loss, const TensorType& output);
 
 // Adds the loss, {1}.

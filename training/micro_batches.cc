@@ -22,7 +22,7 @@ bool IsOptimizer(const OperatorNode& node) {
 constexpr int kState = SgdUpdate::kWeight, kGradient = SgdUpdate::kGradient;
 static_assert(kState == AdamUpdate::kWeight && kGradient == AdamUpdate::kGradient);
 
-// What the updates are told beside gradients.
+// The inputs of updates beside gradients.
 bool IsOfUpdates(const OperatorNode& node) {
   return node.op->role() == Role::kInput &&
          (node.binding == TrainingGraph::kRate || node.binding == TrainingGraph::kStep);

@@ -1,4 +1,4 @@
-// Optimizers: by what rule a step changes parameters, and how fast from step to step.
+// Optimizers: the rule by which a step changes parameters, and the rates from step to step.
 #ifndef ASHLAR_TRAINING_OPTIMIZER_H_
 #define ASHLAR_TRAINING_OPTIMIZER_H_
 
@@ -28,7 +28,7 @@ struct OptimizerSpec {
 // "sgd", "adam" or "adamw".
 absl::StatusOr<OptimizerSpec::Kind> ParseOptimizer(absl::string_view name);
 
-// What a step is told beside images and labels: vars that are inputs of the graph.
+// The inputs of a step beside images and labels: vars of the graph.
 struct StepInputs {
   int rate = 0;  // Float32 {1}
   int step = 0;  // Int64 {1}, counted from 1; only where UsesStep

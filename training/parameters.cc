@@ -17,7 +17,7 @@
 namespace ashlar {
 namespace {
 
-// Inputs of operators that hold what they learn.
+// Inputs of operators that hold learned values.
 struct WeightRow {
   absl::string_view type;
   std::vector<int> inputs;
@@ -53,7 +53,7 @@ int MovedFrom(const Graph& graph, int var) {
   }
 }
 
-// A bias: what is added to the output of an operator with weights.
+// A bias: an addend of the output of an operator with weights.
 bool AddsBias(const Graph& graph, const OperatorNode& node) {
   if (node.op->type() != Elemwise::kType || node.inputs.size() != 2) return false;
   if (static_cast<const Elemwise&>(*node.op).param().mode != ScalarFunction::kAdd) return false;
@@ -96,7 +96,7 @@ class Finder {
   bool IsWeight(int var) const {
     const HostTensor* const value = graph_.constant(var);
     if (value == nullptr || !value->has_data() || value->dtype() != DType::kFloat32) return false;
-    return !graph_.HasHostReader(var);  // what is needed before the run is no state
+    return !graph_.HasHostReader(var);  // a value that is needed before the run is no state
   }
   bool Learns(int var) const {
     return IsWeight(var) &&
@@ -140,7 +140,7 @@ class Finder {
   absl::flat_hash_set<std::string> names_;
 };
 
-// What is wrong with an expression is thrown by the standard library.
+// The standard library throws for a wrong expression.
 absl::StatusOr<std::optional<std::regex>> ParseExpression(const std::string& text) {
   if (text.empty()) return std::optional<std::regex>();
   try {

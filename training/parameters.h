@@ -1,5 +1,5 @@
-// What of a model training changes: the constants that layers compute with, and the statistics of
-// batch norms.
+// The parts of a model that training changes: the constants that layers compute with, and the
+// statistics of batch norms.
 #ifndef ASHLAR_TRAINING_PARAMETERS_H_
 #define ASHLAR_TRAINING_PARAMETERS_H_
 

@@ -1,4 +1,4 @@
-// What of a step is made a second time instead of kept: `--recompute`.
+// The vars of a step that are made a second time instead of kept: `--recompute`.
 #ifndef ASHLAR_TRAINING_RECOMPUTE_H_
 #define ASHLAR_TRAINING_RECOMPUTE_H_
 

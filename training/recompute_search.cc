@@ -19,7 +19,7 @@
 namespace ashlar {
 namespace {
 
-constexpr size_t kTried = 6;  // vars at a time, those that promise most
+constexpr size_t kTried = 6;  // vars at a time, the ones that promise most
 constexpr size_t kAnchors = 8;
 constexpr int kPatience = 12;     // vars that go although the peak stays
 constexpr size_t kLongest = 400;  // vars in all
@@ -49,9 +49,9 @@ class Descent {
   // Of operators that are not cheap.
   static double Operations(const Graph& graph);
   absl::StatusOr<Trial> Try(MadeAgain again) const;
-  // The vars that go with `var`: those that it is made of and nobody keeps.
+  // The vars that go with `var`: the ones that it is made of and nobody keeps.
   std::vector<int> With(int var, const MadeAgain& again) const;
-  // By what they promise, the most first.
+  // By promise, the most first.
   std::vector<std::vector<int>> Candidates(const Trial& now) const;
   bool IsReadBehind(int var) const;
   // Cheap vars whose copies take operations that are not: kept, they end chains. The longest first.

@@ -43,7 +43,7 @@ bool IsSoftmaxOfClasses(const Graph& model, const OperatorNode& node) {
   return axis == 1 || axis + model.var(node.inputs[0]).type.shape.rank() == 1;
 }
 
-// What the output is made of, in front of a softmax over the classes.
+// The logits: the output in front of a softmax over the classes.
 int LogitsOf(const Graph& model) {
   const int output = model.outputs()[0].var;
   const OperatorNode& node = model.node(model.var(output).producer);
@@ -90,7 +90,7 @@ class GraphOfStates {
   int state(int parameter) const { return vars_[parameter]; }
   absl::StatusOr<Graph> Finish() && { return std::move(rewriter_).Finish(); }
 
-  // Running statistics follow those of the batches.
+  // Running statistics follow the batches' statistics.
   absl::Status UpdateStatistics(double momentum) {
     for (const Statistic& s : statistics_) {
       const int state = vars_[s.parameter];

@@ -55,7 +55,7 @@ absl::Status TrainingSession::Prepare() {
   return session_->BindOutput(TrainingGraph::kLoss, loss_.mutable_raw(), loss_.bytes());
 }
 
-// What updates read beside gradients.
+// The inputs of updates beside gradients.
 absl::Status TrainingSession::BindUpdates(Session& session) {
   for (const auto& [name, tensor] :
        {std::pair{TrainingGraph::kRate, &rate_}, std::pair{TrainingGraph::kStep, &step_}}) {

@@ -23,16 +23,16 @@ class TrainingSession {
                                                                  const PlanRequest& request,
                                                                  int64_t parts = 1);
 
-  // What Step reads, to be filled before it: row-major, of the types that the graph says.
+  // The inputs of Step, to be filled before it: row-major, of the graph's types.
   void* images() { return images_.mutable_raw(); }
   void* labels() { return labels_.mutable_raw(); }
-  // One step on what images() and labels() hold, at this learning rate: the loss before it. From
+  // One step on images() and labels(), at this learning rate: the loss before it. From
   // the second one on it allocates nothing.
   absl::StatusOr<float> Step(double rate);
   // The same on copies of these tensors. InvalidArgument where they are of other types.
   absl::StatusOr<float> Step(const HostTensor& images, const HostTensor& labels, double rate);
 
-  // The logits of what images() holds, by the states as they are. Valid until the next call.
+  // The logits of images(), by the states as they are. Valid until the next call.
   absl::StatusOr<const HostTensor*> Evaluate();
 
   // Steps so far, which Adam's correction counts from 1.
