@@ -1,4 +1,4 @@
-// A plan as it is shown: buffers with their places, and what is known of the steps that they live
+// A plan as it is shown: buffers with their places, and the facts of the steps that they live
 // for. It is of a model, of anybody's buffers, or of a recorded run.
 #ifndef ASHLAR_VIEWER_VIEWED_PLAN_H_
 #define ASHLAR_VIEWER_VIEWED_PLAN_H_
