@@ -270,7 +270,7 @@ class BenchCommand final : public Command {
     return console.Write(document);
   }
 
-  // What was measured, so that a log stands by itself.
+  // The measured setting, so that a log stands by itself.
   std::string SubjectText(const Load& load, const Report& report, const Console& console) const {
     const Graph& graph = load.graph();
     std::string inputs;

@@ -32,7 +32,7 @@ class BoundSession {
 
   Session& session() { return *session_; }
   const PlannedGraph& planned() const { return session_->executable().planned(); }
-  // By name, in the order of the graph; what the last run wrote.
+  // By name, in the order of the graph; the results of the last run.
   const NamedTensors& outputs() const { return outputs_; }
 
  private:

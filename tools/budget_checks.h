@@ -1,4 +1,4 @@
-// Whether a plan fits what the command line allows it.
+// Whether a plan fits the limits of the command line.
 #ifndef ASHLAR_TOOLS_BUDGET_CHECKS_H_
 #define ASHLAR_TOOLS_BUDGET_CHECKS_H_
 

@@ -8,7 +8,7 @@
 
 namespace ashlar {
 
-// What `work` returns, in a forked child whose limits and memory are its own. An error of it keeps
+// The result of `work` in a forked child whose limits and memory are its own. An error of it keeps
 // its code and message. Unknown where the child ended by itself, and says how.
 absl::StatusOr<Json> InChild(absl::FunctionRef<absl::StatusOr<Json>()> work);
 

@@ -21,7 +21,7 @@ class Command {
   virtual void Declare(CLI::App& app) = 0;
   // Called once the options are parsed, before Run: a usage error where they do not go together.
   virtual absl::Status CheckOptions() const { return absl::OkStatus(); }
-  // What Run would not read, as things stand: to give one of these options is a usage error.
+  // Options that Run would not read, as things stand: to give one of them is a usage error.
   virtual std::vector<IdleOptions> Idle(const ConsoleFlags&) const { return {}; }
   // The files that Run will write; "" are none. That they can be written is checked before it.
   virtual std::vector<std::string> OutputFiles() const { return {}; }

@@ -178,7 +178,7 @@ class CompareCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // The model of the other side, which has to take what the first one takes.
+  // The model of the other side, which has to take the inputs of the first one.
   absl::StatusOr<Model> LoadOther(const Graph& graph, Console& console) const {
     ModelFlags flags = model_;
     flags.path = other_;
@@ -218,7 +218,8 @@ class CompareCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // What is not said of the other side is as on this one, but for a precision that it cannot have.
+  // Options that are not given for the other side are as on this one, but for a precision that it
+  // cannot have.
   std::pair<ExecutionFlags, PlanningFlags> OtherFlags() const {
     ExecutionFlags execution = execution_;
     PlanningFlags planning = planning_;

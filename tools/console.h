@@ -1,4 +1,4 @@
-// What a command prints: results on stdout, progress and log on stderr.
+// The output of a command: results on stdout, progress and log on stderr.
 #ifndef ASHLAR_TOOLS_CONSOLE_H_
 #define ASHLAR_TOOLS_CONSOLE_H_
 
@@ -27,7 +27,7 @@ class Console {
   void Print(absl::string_view text);
   // Says that the result is in a file ("": in none), for which Print is then mere comment.
   void ResultIsIn(absl::string_view file) { result_is_in_file_ = !file.empty(); }
-  // What the program is doing now: one line that the next one replaces, on a terminal only.
+  // The present work of the program: one line that the next one replaces, on a terminal only.
   void Progress(absl::string_view text);
   // Something worth knowing, on stderr: "note: TEXT".
   void Note(absl::string_view text);

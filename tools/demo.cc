@@ -33,7 +33,7 @@ struct Way {
 };
 constexpr Way kWays[] = {{"whole", 0}, {"in 512 KiB", kBudget}};
 
-// What one of them came to.
+// The result of one of them.
 struct Shown {
   PlannedBuffers plan;
   Measurement measured;

@@ -102,7 +102,7 @@ std::string SystemKernel() {
   return absl::StrCat(name.sysname, " ", name.release, " ", name.machine);
 }
 
-// Where `tune` keeps what it measured, and how much of it is for the processor.
+// Where `tune` keeps its measurements, and how many of them are for the processor.
 std::string KernelRecordFact(const absl::StatusOr<Device*>& cpu,
                              const std::optional<Processor>& processor) {
   const std::string path = DefaultKernelRecordPath();

@@ -1,4 +1,4 @@
-// The curve of peak against time: what memory a model can be had in, and at what price.
+// The curve of peak against time: the memory that a model can be had in, and the price.
 #ifndef ASHLAR_TOOLS_FRONTIER_H_
 #define ASHLAR_TOOLS_FRONTIER_H_
 
@@ -14,7 +14,7 @@
 namespace ashlar {
 
 struct FrontierPoint {
-  std::string tiles;  // what --tile takes; empty: none
+  std::string tiles;  // as --tile takes it; empty: none
   int64_t arena_bytes = 0;
   double extra_flops_ratio = 0;
   double predicted_ms = 0;

@@ -144,7 +144,7 @@ class Picture {
   const std::string& title_;
   const absl::Span<const FrontierPoint> points_;
   const std::vector<size_t> pareto_;
-  std::vector<size_t> shown_;    // those, and the model without tiles
+  std::vector<size_t> shown_;    // of these points, and the model without tiles
   double first_ = 0, last_ = 1;  // powers of two, bytes
   double slowest_ = 1;           // ms
   int depth_ = 0;                // of the last number below its point, lines

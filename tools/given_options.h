@@ -1,4 +1,4 @@
-// The options that stand on a command line; those that have no effect there, and are given in vain.
+// The options that stand on a command line, and the ones among them that have no effect there.
 #ifndef ASHLAR_TOOLS_GIVEN_OPTIONS_H_
 #define ASHLAR_TOOLS_GIVEN_OPTIONS_H_
 
@@ -14,7 +14,7 @@
 namespace ashlar {
 
 // {"--threads": "2", "--exact": true}: names and values of the options given, an array where one is
-// given several times; without those that say where results go.
+// given several times; without options that say where results go.
 Json GivenOptions(const CLI::App& app);
 
 struct IdleOptions {
@@ -22,8 +22,8 @@ struct IdleOptions {
   std::string why;                   // behind "--seed has no effect: "
 };
 
-// All options and arguments of a command but these, and those that every command has: for the forms
-// of a command that read few of them.
+// All options and arguments of a command but these, and the ones that every command has: for the
+// forms of a command that read few of them.
 std::vector<std::string> AllBut(const CLI::App& app, absl::Span<const absl::string_view> names);
 
 // A usage error that names the first option given in vain. Options about input files are idle in

@@ -1,4 +1,4 @@
-// What a graph is made of.
+// The contents of a graph.
 #ifndef ASHLAR_TOOLS_GRAPH_SUMMARY_H_
 #define ASHLAR_TOOLS_GRAPH_SUMMARY_H_
 

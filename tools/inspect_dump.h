@@ -1,4 +1,4 @@
-// What a profile dump recorded, beside what Ashlar would plan.
+// The plan that a profile dump recorded, beside Ashlar's.
 #ifndef ASHLAR_TOOLS_INSPECT_DUMP_H_
 #define ASHLAR_TOOLS_INSPECT_DUMP_H_
 

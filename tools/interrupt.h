@@ -1,4 +1,4 @@
-// SIGINT (Ctrl-C) while something is measured: what was measured so far is kept.
+// SIGINT (Ctrl-C) while something is measured: the measurements so far are kept.
 #ifndef ASHLAR_TOOLS_INTERRUPT_H_
 #define ASHLAR_TOOLS_INTERRUPT_H_
 

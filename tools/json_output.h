@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr int kJsonSchemaVersion = 1;
 
-// [{"name", "shape", "dtype"}] for what a graph takes or gives.
+// [{"name", "shape", "dtype"}] for the inputs or outputs of a graph.
 Json BindingsJson(const Graph& graph, const std::vector<Binding>& bindings);
 
 // [1, 3, 224, 224]

@@ -67,7 +67,7 @@ class HelpFormatter final : public CLI::Formatter {
   }
 };
 
-// The command's own errors are values; what the standard library throws is that memory ran out.
+// The command's own errors are values; the standard library throws when memory runs out.
 absl::Status RunCommand(const Entry& entry, Console& console) {
   Command& command = *entry.command;
   try {
@@ -90,7 +90,7 @@ absl::Status RunCommand(const Entry& entry, Console& console) {
   }
 }
 
-// With what may help where a command ran out of the host's memory.
+// With advice where a command ran out of the host's memory.
 absl::Status WithMemoryHint(const absl::Status& status, const CLI::App& app) {
   const CLI::Option* const prefer = app.get_option_no_throw("--prefer");
   if (!status.GetPayload(kHostMemory) || prefer == nullptr || prefer->count() > 0) return status;
@@ -118,7 +118,7 @@ void Declare(CLI::App& app, Entry& entry) {
   entry.app->set_help_flag("-h,--help", "this text")->group("Output");
 }
 
-// What was wrong with the command line, with the name that was perhaps meant.
+// The error of the command line, with the name that was perhaps meant.
 absl::Status ParseFailure(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App* chosen = app.get_subcommands().empty() ? &app : app.get_subcommands()[0];
   const std::string hint =
@@ -174,7 +174,7 @@ std::vector<std::string> Arguments(int argc, char** argv) {
   return arguments;
 }
 
-// As on a lesser machine, where the environment says so; what it says otherwise limits nothing.
+// As on a lesser machine, where the environment names one; any other text limits nothing.
 void LimitProcessor() {
   const char* const text = std::getenv("ASHLAR_MAX_ISA");
   for (const Isa isa : {Isa::kBaseline, Isa::kAvx2}) {

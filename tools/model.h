@@ -12,7 +12,7 @@
 
 namespace ashlar {
 
-// OpenModel. Whatever is wrong with the file, or not supported, is kRejectedInput; shapes and names
+// OpenModel. A wrong or unsupported file is kRejectedInput; shapes and names
 // that do not go with the model are kUsage.
 absl::StatusOr<Model> LoadModel(const ModelFlags& flags, Console& console,
                                 WeightsUse use = WeightsUse::kAsItRuns);

@@ -37,7 +37,7 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, T& target,
   return app.add_option_function<std::string>(name, store, help)->option_text(metavar);
 }
 
-// Checks of an option's text, whose messages name what was given and what is expected.
+// Checks of an option's text, whose messages name the given text and the expected one.
 CLI::Validator WholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
 
 // An option for a whole number from `least` to `most`.
@@ -55,7 +55,7 @@ CLI::Option* AddText(CLI::App& app, const std::string& name, std::string& target
 CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                          const std::string& metavar, const std::string& help);
 
-// Where a model runs, and with what numbers.
+// Where a model runs, and in what precision.
 struct ExecutionFlags {
   CompNode device;
   int threads = 1;    // from DefaultThreads
@@ -74,7 +74,7 @@ CLI::Validator NonNegativeReal();
 
 // The variable of the environment that names the processor to plan for, where no option does.
 inline constexpr char kProcessorVariable[] = "ASHLAR_PROCESSOR";
-// What it says; nullopt: this machine's. A usage error where it is no processor.
+// Its processor; nullopt: this machine's. A usage error where it is no processor.
 absl::StatusOr<std::optional<Processor>> DefaultProcessor();
 
 // How a model is planned.
@@ -92,7 +92,7 @@ struct PlanningFlags {
   int64_t align = 0;          // bytes; 0: the device's
   absl::Duration plan_time =
       absl::Milliseconds(memory::SearchLimits().work / memory::kWorkPerMillisecond);
-  int64_t plan_work() const;  // what it stands for
+  int64_t plan_work() const;  // that it stands for
   TileSpec tiles;
   int64_t memory_budget = -1;  // bytes; 0: as few as can be; -1: none
   int64_t total_budget = -1;   // bytes; -1: none
@@ -111,7 +111,7 @@ inline constexpr char kUnlistedGroup[] = "unlisted";
 absl::StatusOr<int64_t> ParseBudget(absl::string_view text);
 // A number of at least 0.
 absl::StatusOr<double> ParseRatio(absl::string_view text);
-// What is wrong with the name of a planner, and the names that there are; empty if nothing is.
+// An error for the name of a planner, with the names that there are; empty for a good name.
 std::string CheckPlanner(const std::string& name);
 // `suffix` is appended to the name of every option, as in "--planner-b", and puts them into
 // kUnlistedGroup.
@@ -132,7 +132,7 @@ absl::Status CheckEnding(absl::string_view option, const std::string& path,
 PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& planning,
                           Console& console);
 
-// The model file, and shapes for its inputs that replace those in the file.
+// The model file, and shapes for its inputs that replace the file's.
 struct ModelFlags {
   std::string path;
   std::vector<std::string> shapes;  // "name=1x3x224x224", of inputs of `path`
@@ -146,7 +146,7 @@ struct ModelFlags {
 void AddModelFlags(CLI::App& app, ModelFlags& flags,
                    const std::string& what = "the model file (.ash or .onnx)");
 
-// What goes into a model: files, or else random numbers.
+// The inputs of a model: files, or else random numbers.
 struct InputFlags {
   std::vector<std::string> files;   // "name=FILE", or "FILE" where there is one input
   std::vector<double> mean, scale;  // by channel, or one for all; empty: see tools/inputs.h

@@ -1,4 +1,4 @@
-// What a command may write to.
+// The files that a command may write to.
 #ifndef ASHLAR_TOOLS_OUTPUT_FILES_H_
 #define ASHLAR_TOOLS_OUTPUT_FILES_H_
 

@@ -16,7 +16,7 @@
 
 namespace ashlar {
 
-// All return InvalidArgument that quotes the text and says what is expected.
+// All return InvalidArgument that quotes the text and the expected form.
 
 // Bytes: "4096", "16MiB", "16MB", "1.5GiB"; units B, kB, MB, GB, TB and KiB, MiB, GiB, TiB,
 // in upper or lower case.

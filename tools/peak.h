@@ -1,4 +1,4 @@
-// What fills the arena at the step where it is fullest.
+// The tensors that fill the arena at the step where it is fullest.
 #ifndef ASHLAR_TOOLS_PEAK_H_
 #define ASHLAR_TOOLS_PEAK_H_
 
@@ -11,7 +11,7 @@
 
 namespace ashlar {
 
-// Buffers of the plan that are live at the bottleneck step, the largest first; what lies inside of
+// Buffers of the plan that are live at the bottleneck step, the largest first; a buffer inside of
 // another live one is left out. Indices into the plan's problem.
 std::vector<int> BuffersAtPeak(const memory::Problem& problem, int64_t step);
 

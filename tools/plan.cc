@@ -177,7 +177,7 @@ class PlanCommand final : public PlanOptions {
     return WriteFile(tile_info_, document.dump(1) + "\n");
   }
 
-  // What steps of training there are that make more and more again.
+  // The steps of training that make more and more again.
   absl::Status ShowStepFrontier(Console& console) {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModelToTrain(model_, training_, console));
     ASHLAR_ASSIGN_OR_RETURN(const TrainingGraph graph, GraphToTrain(std::move(model), training_));
@@ -210,7 +210,7 @@ class PlanCommand final : public PlanOptions {
     return console.Write(document);
   }
 
-  // What a page shows beside the plan: how a recorded run had placed the buffers, or the whole
+  // The other plan on a page: how a recorded run had placed the buffers, or the whole
   // model's plan where this one is in tiles.
   absl::Status AddToCompareWith(const PlannedGraph& planned, std::vector<ViewedPlan>& viewed,
                                 Console& console) {

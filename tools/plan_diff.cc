@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kChunksShown = 8;
 
-// What is measured in bytes.
+// The rows in bytes.
 struct Bytes {
   const char* name;
   const char* key;  // in JSON

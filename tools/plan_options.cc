@@ -121,7 +121,7 @@ absl::Status PlanOptions::CheckNone(absl::Span<const char* const> options,
   return absl::OkStatus();
 }
 
-// The curve is made of many plans; what is about one of them is not for it.
+// The curve is made of many plans; options of a single plan are not for it.
 absl::Status PlanOptions::CheckFrontierOptions() const {
   ASHLAR_RETURN_IF_ERROR(CheckNone({"--tile", "--memory-budget", "--total-budget", "--tile-info",
                                     "--capacity", "--compare", "--workspace", "--format"},

@@ -29,7 +29,7 @@ struct PlannedBuffers {
   memory::PlanResult result;
   std::string title;
   std::string plan_text;           // the file of kPlan, which is of models only
-  std::vector<ViewedPlan> viewed;  // what kHtml shows: the plan, and another beside it
+  std::vector<ViewedPlan> viewed;  // for kHtml: the plan, and another beside it
 };
 
 // The file's content. `table` is that of kTable.

@@ -177,7 +177,7 @@ std::string PeakTable(const PlannedBuffers& planned) {
 }
 
 std::string PassTable(const std::vector<PassReport>& passes) {
-  // What passes are judged by, long before there are addresses, is the peak of live bytes.
+  // Passes are judged by the peak of live bytes, long before there are addresses.
   Table table({"pass", ">operators", "", ">peak before", ">after", ">saved"});
   for (const PassReport& pass : passes) {
     const int64_t saved = pass.arena_bytes_before - pass.arena_bytes_after;

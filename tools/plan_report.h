@@ -1,4 +1,4 @@
-// What `plan` prints, part by part.
+// The report of `plan`, part by part.
 #ifndef ASHLAR_TOOLS_PLAN_REPORT_H_
 #define ASHLAR_TOOLS_PLAN_REPORT_H_
 
@@ -46,10 +46,10 @@ Json WorkspaceDocument(const PlannedGraph& planned);
 // The largest buffers that live at the peak.
 std::string PeakTable(const PlannedBuffers& planned);
 
-// What each pass saves.
+// The savings of each pass.
 std::string PassTable(const std::vector<PassReport>& passes);
 
-// What was done for the budget, and how to have it again.
+// The measures taken for the budget, and the options that repeat them.
 std::string TileLines(const PlannedGraph& planned);
 
 }  // namespace ashlar

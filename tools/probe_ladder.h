@@ -18,7 +18,7 @@ struct ProbeSettings {
   int64_t limit = 0;  // bytes
   int rounds = 4;
   double growth = 1.1;
-  bool keep_previous = false;  // what ran last stays until the next size is made
+  bool keep_previous = false;  // the last session stays until the next size is made
   int64_t granularity = 1;     // bytes that each block of memory is rounded up to
   bool counts_staging = true;  // of devices with memory of their own
   // Negative controls: bytes that the plan is said to be smaller, and whether what ran last in the
@@ -51,7 +51,7 @@ struct ProbeRound {
 struct ProbeReport {
   ProbeRound planned;
   std::vector<ProbeRound> rounds;
-  std::string wrong;  // what the last size of a round, or one before, made wrong; empty: nothing
+  std::string wrong;  // the fault of the last size of a round, or of one before; empty: none
 
   bool below() const;  // real memory is less than planned, or a run takes more
   bool ok() const;
@@ -65,10 +65,10 @@ class ProbeLadder {
               LimitedDevice& device);
   ~ProbeLadder();
 
-  // What plans say. ResourceExhausted where the smallest size does not fit; FailedPrecondition
+  // The planned sizes. ResourceExhausted where the smallest size does not fit; FailedPrecondition
   // where all sizes do.
   absl::StatusOr<ProbeRound> Plan();
-  // Runs all sizes that are planned to fit, without a limit: what a first run needs, threads and
+  // Runs all sizes that are planned to fit, without a limit: the needs of a first run, threads and
   // handles, is there afterwards.
   absl::Status WarmUp(const ProbeRound& planned);
   // All rounds.

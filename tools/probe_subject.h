@@ -1,4 +1,4 @@
-// What `ashlar probe` makes larger and larger: one operator on an image, or a model.
+// The subject that `ashlar probe` makes larger and larger: one operator on an image, or a model.
 #ifndef ASHLAR_TOOLS_PROBE_SUBJECT_H_
 #define ASHLAR_TOOLS_PROBE_SUBJECT_H_
 
@@ -30,7 +30,7 @@ class ProbeSubject {
   virtual int64_t unit() const = 0;
   virtual absl::StatusOr<Graph> At(int64_t size) const = 0;
   virtual void Fill(absl::Span<const ProbeTensor> inputs) const = 0;
-  // Whether a run made what it should of inputs that Fill filled. FailedPrecondition, naming an
+  // Whether a run made the right outputs of inputs that Fill filled. FailedPrecondition, naming an
   // element, got and expected.
   virtual absl::Status Check(absl::Span<const ProbeTensor> inputs,
                              absl::Span<const ProbeTensor> outputs) = 0;

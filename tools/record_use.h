@@ -1,4 +1,4 @@
-// What a plan owes to a record of measured kernels, for reports.
+// The part of a plan that comes of a record of measured kernels, for reports.
 #ifndef ASHLAR_TOOLS_RECORD_USE_H_
 #define ASHLAR_TOOLS_RECORD_USE_H_
 

@@ -15,7 +15,7 @@ bool SameBudget(const MemoryBudget& budget, const PlanningFlags& planning) {
          budget.max_extra_flops == planning.max_extra_flops;
 }
 
-// The options that the file was packed under, in place of those that are not given. A budget that
+// The options that the file was packed under, in place of options that are not given. A budget that
 // is not the file's asks for tiles and kernels of its own.
 void TakePackedOptions(const PackingOptions& packed, PlanningFlags& planning) {
   if (!planning.Given("--passes")) planning.passes = packed.passes;

@@ -1,4 +1,5 @@
-// What a command asks of planning: its options, and where they say nothing, those of the plan that
+// The request of a command to planning: its options, and where it has none, the options of the plan
+// that
 // --plan names, or those that the model's file was packed under.
 #ifndef ASHLAR_TOOLS_REQUEST_H_
 #define ASHLAR_TOOLS_REQUEST_H_

@@ -1,4 +1,4 @@
-// What a sample of durations says.
+// Statistics of a sample of durations.
 #ifndef ASHLAR_TOOLS_STATISTICS_H_
 #define ASHLAR_TOOLS_STATISTICS_H_
 

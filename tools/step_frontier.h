@@ -14,7 +14,7 @@
 namespace ashlar {
 
 struct StepPoint {
-  std::string recompute;  // what --recompute takes
+  std::string recompute;  // as --recompute takes it
   int64_t arena_bytes = 0;
   double extra_flops_ratio = 0;
 };

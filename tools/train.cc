@@ -64,7 +64,7 @@ class LossLog {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-// What the model makes of data.
+// The model's loss and accuracy on data.
 struct Validation {
   int64_t images = 0, correct = 0;
   double loss = 0;  // mean
@@ -150,7 +150,7 @@ class TrainCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     const int64_t parts = micro_batch_ > 0 ? flags_.batch / micro_batch_ : 1;
-    if (micro_batch_ > 0) flags_.batch = micro_batch_;  // what is planned
+    if (micro_batch_ > 0) flags_.batch = micro_batch_;  // the planned batch
     ASHLAR_ASSIGN_OR_RETURN(Model model,
                             LoadModelToTrain(model_, flags_, console, WeightsUse::kPlain));
     const Shape shape = model.graph.inputs().empty()
@@ -207,7 +207,7 @@ class TrainCommand final : public Command {
   int64_t steps() const { return epochs_ * per_epoch_; }
   double RateAt(int64_t step) const { return schedule_.RateAt(rate_, step, steps(), per_epoch_); }
 
-  // What losses to come depend on, as a text that two trainings can be compared by.
+  // The settings that losses to come depend on, as a text by which two trainings are compared.
   std::string Settings(const TrainingData& data) const {
     const TrainingOptions& o = flags_.options;
     return absl::StrCat(

@@ -14,7 +14,7 @@
 
 namespace ashlar {
 
-// What a batch is filled with.
+// The data that a batch is filled with.
 struct BatchTypes {
   TensorType images;    // Float32 {batch, ...}
   TensorType labels;    // Int32 {batch}, or Float32 {batch, ...}

@@ -72,7 +72,7 @@ class TuneCommand final : public Command {
                             Autotune(model.graph, request, tune_, fresh));
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    // What it did not change may be another process' to change meanwhile.
+    // Entries that it did not change may be another process' to change meanwhile.
     for (const auto& [key, before] : record.choices) {
       const auto now = fresh.choices.find(key);
       if (now == fresh.choices.end() || now->second.family != before.family ||

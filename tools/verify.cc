@@ -82,8 +82,8 @@ class VerifyCommand final : public Command {
   }
 
  private:
-  // What the process itself takes is stated, and promised where a total is asked for. Builds with
-  // sanitizers, in which nothing is counted, have memory of their own.
+  // The memory of the process itself is stated, and promised where a total is asked for. Builds
+  // with sanitizers, in which nothing is counted, have memory of their own.
   bool StaysBelow(const Measurement& m) const {
     return planning_.total_budget < 0 || !HeapCountingAvailable() || m.rss_peak <= m.need.total();
   }

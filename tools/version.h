@@ -1,4 +1,4 @@
-// Which program this is: version, build, what it can do.
+// The version, build and features of this program.
 #ifndef ASHLAR_TOOLS_VERSION_H_
 #define ASHLAR_TOOLS_VERSION_H_
 

@@ -14,7 +14,7 @@
 
 namespace ashlar {
 
-// A var and what its elements are expected to be, for images of independent standard normal pixels.
+// A var and the expected moments of its elements, for images of independent standard normal pixels.
 // Weights are made for these expectations, so that activations keep their size through any depth.
 struct Feature {
   int var = 0;
@@ -30,7 +30,7 @@ struct ConvolutionShape {
   bool depthwise = false;  // one filter a channel; `channels` is that of the input
 };
 
-// Layers return what they made. After an error, further layers do nothing and Finish reports it.
+// Layers return their output. After an error, further layers do nothing and Finish reports it.
 class NetworkBuilder {
  public:
   // Of logits: far enough apart that the best classes are distinct.
@@ -83,7 +83,7 @@ class NetworkBuilder {
   absl::StatusOr<Graph> Finish(const std::string& output, const Feature& x) &&;
 
  private:
-  // Ids are those that MegEngine would give: with one for the workspace var of a convolution,
+  // Ids are MegEngine's: with one for the workspace var of a convolution,
   // pooling or product.
   enum class Workspace { kNone, kNumbered };
   int AddNode(OperatorPtr op, std::vector<int> inputs, const std::string& name,
