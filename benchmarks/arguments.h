@@ -22,7 +22,7 @@ inline std::optional<int> Parse(CLI::App& app, int argc, const char* const* argv
   return std::nullopt;
 }
 
-// What a program measures that goes through the layers of networks.
+// Options of programs that measure the layers of networks.
 struct LayerOptions {
   int64_t batch = 1;
   int threads = 1;
@@ -32,7 +32,7 @@ struct LayerOptions {
   bool Takes(const std::string& name) const { return name.find(layer) != std::string::npos; }
 };
 
-// `measured`: what the seconds are of.
+// `measured`: the subject of the seconds.
 inline void AddLayerOptions(CLI::App& app, LayerOptions& options, const std::string& measured) {
   app.add_option("--batch", options.batch)->capture_default_str()->check(CLI::Range(1, 4096));
   app.add_option("--threads", options.threads)->capture_default_str()->check(CLI::Range(1, 1024));

@@ -119,7 +119,7 @@ class OneDnnConvolution final : public OneDnnKernel {
   int threads_;
 };
 
-// im2col and a matrix product: what oneDNN has for row-major images.
+// im2col and a matrix product, oneDNN's kernel for row-major images.
 bool IsGemm(const dnnl::convolution_forward::primitive_desc& pd) {
   return absl::StrContains(pd.impl_info_str(), "gemm");
 }

@@ -1,4 +1,4 @@
-// oneDNN's kernels behind Ashlar's interface, as peers of its own: what all of them share.
+// oneDNN's kernels behind Ashlar's interface, as peers of its own: their common part.
 //
 // oneDNN's C++ interface throws. It is called while kernels and states are made, always inside
 // CallOneDnn; runs go through the C interface, which does not.

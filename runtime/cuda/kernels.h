@@ -29,10 +29,10 @@ namespace ashlar::cuda {
 
 struct ConvProblem;  // conv/conv.h
 
-// What most kernels of floats take.
+// The dtypes that most kernels of floats take.
 inline const std::vector<DType> kFloats = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
-// What libraries have for a request, the fastest first; empty where they have nothing. Times are
+// The kernels of libraries for a request, the fastest first; empty where they have none. Times are
 // relative to the fastest in the list.
 struct LibraryKernels {
   std::function<absl::StatusOr<KernelList>(const ConvProblem&)> convolution;

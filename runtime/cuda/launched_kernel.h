@@ -70,7 +70,7 @@ inline absl::Status CheckSameFormat(const KernelRequest& request) {
       absl::StrCat("from ", request.inputs[0].ToString(), " to ", request.outputs[0].ToString()));
 }
 
-// What a request without elements needs: nothing.
+// The kernel of a request without elements, which does nothing.
 inline KernelList NoLaunch() {
   return OnlyLaunch("nothing", [](const KernelArgs&, void*) -> LaunchError { return nullptr; });
 }

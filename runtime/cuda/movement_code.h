@@ -1,4 +1,4 @@
-// What operators that move elements write themselves: values known at planning. Compiles for the
+// Kernels of operators that write values known at planning. Compiles for the
 // host and for devices.
 #ifndef ASHLAR_RUNTIME_CUDA_MOVEMENT_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_MOVEMENT_CODE_H_

@@ -123,7 +123,7 @@ ASHLAR_HD void PoolAt(const PoolParams& p, int64_t number) {
 inline constexpr int kPoolAcross = 32, kPoolDown = 8;  // threads of a block that has teams
 inline constexpr int kPoolThreads = kPoolAcross * kPoolDown;
 
-// What a thread of such a block does: member `rank` of `members`, whose numbers are `step` apart,
+// The part of a thread of such a block: member `rank` of `members`, whose numbers are `step` apart,
 // of the team that makes output `output` of the block's `outputs`.
 struct PoolMember {
   int output, outputs;

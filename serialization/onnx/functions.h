@@ -18,7 +18,7 @@ class OnnxFunctions {
  public:
   // Of a model that outlives this.
   explicit OnnxFunctions(const onnx::ModelProto& model);
-  // What a node calls; null where that is no function.
+  // The function that a node calls; null where it calls none.
   const onnx::FunctionProto* Find(const onnx::NodeProto& node) const;
 
  private:

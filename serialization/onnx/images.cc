@@ -94,7 +94,7 @@ absl::StatusOr<OnnxValues> OnnxConvolutionBackwardData(OnnxEmitter& emitter) {
   ASHLAR_ASSIGN_OR_RETURN(const BackwardDataGeometry geometry,
                           InferBackwardData(param, emitter.input_type(0), emitter.input_type(1)));
   const WindowAxis &h = geometry.h, &w = geometry.w;
-  // What is added behind is less than a stride there, and before nothing.
+  // Padding behind is less than a stride there, and there is none before.
   if (h.pad_begin < 0 || w.pad_begin < 0 || h.pad_end <= -h.stride || w.pad_end <= -w.stride) {
     return absl::UnimplementedError("padding that adds rows or columns that nothing reaches");
   }

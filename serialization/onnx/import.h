@@ -55,7 +55,7 @@ class OnnxImport {
   // InvalidArgument, too, where evaluated constants would take too much.
   absl::StatusOr<std::vector<OnnxVar>> Add(OperatorPtr op, std::vector<OnnxVar> inputs);
 
-  // What an unknown var has nothing of.
+  // Not of an unknown var.
   const TensorType& type(OnnxVar var) const { return at(var).type; }
   const HostTensor* constant(OnnxVar var) const {
     return at(var).constant ? &*at(var).constant : nullptr;
@@ -75,7 +75,7 @@ class OnnxImport {
 
   // Operators that are added from now on belong to this node of the file.
   void BeginNode(std::string name) { node_name_ = std::move(name); }
-  // What a var goes by in the file; the first name stays.
+  // The name of a var in the file; the first name stays.
   void SetName(OnnxVar var, const std::string& name);
   // Counts the bytes of a constant that is made while reading, and those of a function's body or a
   // branch that is copied.

@@ -1,4 +1,4 @@
-// What ONNX Runtime writes into models that it saves at its level "extended".
+// Operators that ONNX Runtime writes into models that it saves at its level "extended".
 #include "serialization/onnx/import_table.h"
 
 namespace ashlar {

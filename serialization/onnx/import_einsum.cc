@@ -36,7 +36,7 @@ OnnxVar Ordered(OnnxNode& node, const Lettered& operand, const std::string& lett
   return node.Permuted(operand.var, std::move(pattern));
 }
 
-// What the equation says, with '...' as upper-case letters that it does not use: the last of them
+// The equation, with '...' as upper-case letters that it does not use: the last of them
 // is the last axis of every ellipsis.
 struct Equation {
   std::vector<std::string> operands;

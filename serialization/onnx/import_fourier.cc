@@ -22,7 +22,7 @@ struct Transform {
 
   int64_t rows() const { return in * (from_complex ? 2 : 1); }
   int64_t columns() const { return out * (to_complex ? 2 : 1); }
-  // What column `to` of an element adds of row `from` of another: parts 0 (real) and 1.
+  // The factor of row `from` in column `to`: parts 0 (real) and 1.
   double Factor(int64_t j, int part_j, int64_t k, int part_k) const {
     const double turn = 2 * kPi * static_cast<double>(j * k % length) / static_cast<double>(length);
     const double sine = inverse ? std::sin(turn) : -std::sin(turn);

@@ -22,7 +22,7 @@ OnnxVar Zeros(OnnxNode& node, const Shape& shape) {
   return zeros ? node.Constant(*std::move(zeros)) : kNoOnnxVar;
 }
 
-// What the layers have in common: x [T, N, I] and, by direction, the weights of x [D, GH, I] and of
+// The common part of the layers: x [T, N, I] and, by direction, the weights of x [D, GH, I] and of
 // the state [D, GH, H], the biases of both [D, 2GH], and the state before the first step [D, N, H].
 struct Layer {
   LstmDirection direction = LstmDirection::kForward;

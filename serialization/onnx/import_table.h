@@ -24,7 +24,7 @@ struct OnnxRow {
   int since = 1, until = kAny;        // versions of the operator set
   const char* domain = "";            // "" is ai.onnx
   bool shape_only = false;            // reads no more than the shapes of its inputs
-  const char* limits = "";            // what of it there is, for the table of what is supported
+  const char* limits = "";            // its supported part, for the table of operators
 
   constexpr OnnxRow(const char* name, int least, int most, OnnxImportFunction function)
       : type(name), min_inputs(least), max_inputs(most), run(function) {}
@@ -50,7 +50,7 @@ struct OnnxRow {
   constexpr OnnxRow Limits(const char* text) const { return With(&OnnxRow::limits, text); }
 };
 
-inline constexpr char kMicrosoftDomain[] = "com.microsoft";  // what ONNX Runtime adds
+inline constexpr char kMicrosoftDomain[] = "com.microsoft";  // of ONNX Runtime
 inline constexpr int64_t kNewestOperatorSet = 28;
 
 // Null where there is none.

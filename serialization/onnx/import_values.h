@@ -1,4 +1,4 @@
-// Constants combined element by element while a model is read: what shape arithmetic needs beyond
+// Constants combined element by element while a model is read: needs of shape arithmetic beyond
 // the operators that run. Integers are exact and wrap around.
 #ifndef ASHLAR_SERIALIZATION_ONNX_IMPORT_VALUES_H_
 #define ASHLAR_SERIALIZATION_ONNX_IMPORT_VALUES_H_
@@ -20,7 +20,7 @@ inline int64_t WrappingNegative(int64_t a) {
   return static_cast<int64_t>(-static_cast<uint64_t>(a));
 }
 
-// What `function` makes of two constants that broadcast to each other. The dtype is that of `a`.
+// The result of `function` on two constants that broadcast to each other. The dtype is that of `a`.
 OnnxVar OnnxOfIntegers(OnnxNode& node, OnnxVar a, OnnxVar b,
                        int64_t (*function)(int64_t a, int64_t b));
 // Of Bool; `integers` where the dtype is no float.

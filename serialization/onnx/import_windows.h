@@ -14,7 +14,7 @@ namespace ashlar {
 struct OnnxWindow {
   int64_t input = 0, window = 1, stride = 1, dilation = 1;
   int64_t pad_begin = 0, pad_end = 0;
-  int64_t ceil_end = 0;  // what ceil_mode reads beyond the padding
+  int64_t ceil_end = 0;  // elements that ceil_mode reads beyond the padding
 
   int64_t extent() const { return dilation * (window - 1) + 1; }
   int64_t output() const {

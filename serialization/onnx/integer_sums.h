@@ -24,7 +24,7 @@ struct OnnxIntegerSums {
   OnnxVar AsInt32(OnnxNode& node) const;
 };
 
-// What is linear in the weights: a convolution or a product of matrices without a bias.
+// An operator that is linear in the weights: a convolution or a product of matrices without a bias.
 using OnnxLinear = absl::FunctionRef<OnnxVar(OnnxVar x, OnnxVar weights)>;
 
 // linear(x, weights) + bias, exactly: weights that are too large are taken apart into digits.

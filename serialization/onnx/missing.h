@@ -1,4 +1,4 @@
-// What an ONNX model needs and Ashlar lacks, listed at once.
+// The operators that an ONNX model needs and Ashlar lacks, listed at once.
 #ifndef ASHLAR_SERIALIZATION_ONNX_MISSING_H_
 #define ASHLAR_SERIALIZATION_ONNX_MISSING_H_
 
@@ -16,7 +16,7 @@ class MissingOperators {
     std::string domain, type;
     int64_t version = 0;   // of the operator set
     bool folding = false;  // needed for values before the run, not at run time
-    std::string why;       // what of it is missing; empty: all
+    std::string why;       // the missing part; empty: all
     friend auto operator<=>(const Operator&, const Operator&) = default;
   };
   void Add(Operator op, const std::string& node);

@@ -51,7 +51,7 @@ class OnnxModel {
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_map<std::string, int> suffixes_;       // last one tried, by name
   absl::flat_hash_map<int, std::string> values_;         // by var
-  absl::flat_hash_map<std::string, std::string> bound_;  // what Bind renamed: its name since
+  absl::flat_hash_map<std::string, std::string> bound_;  // by name before Bind: the name since
   absl::flat_hash_map<int, std::string> reserved_;       // names of outputs, by var
   std::vector<std::string> output_names_;                // as Graph::outputs()
 };

@@ -34,7 +34,7 @@ AttributeProto::AttributeType TypeOf(const AttributeProto& attribute) {
   return AttributeProto::UNDEFINED;
 }
 
-// What was read of an attribute, or an error that names it.
+// The value of an attribute, or an error that names it.
 std::optional<HostTensor> ValueOf(OnnxNode& node, absl::string_view name,
                                   absl::StatusOr<HostTensor> value) {
   if (value.ok()) return *std::move(value);

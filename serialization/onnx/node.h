@@ -1,4 +1,4 @@
-// A node of an ONNX model on its way in: what the file says of it, and the operators it becomes.
+// A node of an ONNX model on its way in: its attributes and inputs, and the operators it becomes.
 #ifndef ASHLAR_SERIALIZATION_ONNX_NODE_H_
 #define ASHLAR_SERIALIZATION_ONNX_NODE_H_
 

@@ -1,4 +1,4 @@
-// What becomes of integers between DequantizeLinear and QuantizeLinear, operator by operator.
+// Integers between DequantizeLinear and QuantizeLinear, operator by operator.
 #include <algorithm>
 #include <cmath>
 
@@ -246,7 +246,7 @@ void NoteAveragePool(const Trial& trial) {
   node.SetQuantity(trial.result, quantity);
 }
 
-// What only moves elements moves their integers.
+// Operators that only move elements move their integers.
 void NoteMoved(const Trial& trial) {
   OnnxNode& node = trial.node;
   const OnnxQuantity* const x = trial.of(0, Kind::kElements);

@@ -1,4 +1,4 @@
-// What each operator is in ONNX.
+// The ONNX node of each operator.
 #ifndef ASHLAR_SERIALIZATION_ONNX_OPERATORS_H_
 #define ASHLAR_SERIALIZATION_ONNX_OPERATORS_H_
 

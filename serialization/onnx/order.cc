@@ -12,7 +12,8 @@ namespace {
 
 void AddNamesRead(const onnx::GraphProto& graph, std::vector<std::string>& names);
 
-// What a node reads, its subgraphs included; these may read their own values under these names.
+// The values that a node reads, its subgraphs included; these may read their own values under these
+// names.
 void AddNamesRead(const onnx::NodeProto& node, std::vector<std::string>& names) {
   for (const std::string& input : node.input()) {
     if (!input.empty()) names.push_back(input);

@@ -37,7 +37,7 @@ bool IsCentred(OnnxNode& node, OnnxVar zero);
 // The stored integers less their zero point.
 OnnxIntegers Centred(OnnxNode& node, OnnxVar stored, const OnnxQuantization& quantization);
 
-// What quantised values become: rounded to even, moved by the zero point (kNoOnnxVar: 0, else of
+// The form of quantised values: rounded to even, moved by the zero point (kNoOnnxVar: 0, else of
 // `dtype`) and saturated. Both broadcast to the values.
 struct OnnxQuantized {
   OnnxVar scale = kNoOnnxVar, zero = kNoOnnxVar;

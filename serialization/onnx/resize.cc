@@ -16,7 +16,7 @@ HostTensor FloatsOf(const std::vector<float>& values) {
                                        values);
 }
 
-// By axis of the tensor: what is given for those that are resized, `rest` for the others.
+// By axis of the tensor: the given number for resized axes, `rest` for the others.
 std::vector<float> ByAxis(const std::vector<int>& axes, absl::Span<const float> given, int rank,
                           float rest) {
   std::vector<float> all(static_cast<size_t>(rank), rest);

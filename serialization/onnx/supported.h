@@ -12,7 +12,7 @@ struct SupportedOnnx {
   std::string domain;
   std::string operator_sets;  // "all", "from 13", "1 to 10"
   bool at_run_time = false;   // else of constants only
-  std::string limits;         // what of it there is; empty: all
+  std::string limits;         // the supported part; empty: all
 };
 
 // From the table of operators that come in, by domain and type.

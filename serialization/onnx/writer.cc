@@ -89,7 +89,7 @@ absl::Status WriteOnnx(const Graph& graph, const std::string& path) {
   };
   // Before the weights are copied into the message.
   if (const int64_t bytes = ConstantBytes(graph); bytes > kMaxMessageBytes) return too_large(bytes);
-  // What ONNX has no operator for is made of others, where it can be.
+  // An operator that ONNX lacks is made of others, where it can be.
   ASHLAR_ASSIGN_OR_RETURN(const Graph composed, Compose(graph, [](const Operator& op) {
                             return FindOnnxFunction(op.type()) != nullptr;
                           }));

@@ -53,7 +53,7 @@ void AddCases<BatchNormTraining>(Cases& cases) {
         return std::vector<HostTensor>{cases.Tensor(shape, -3, 5), cases.Tensor(channels),
                                        cases.Tensor(channels)};
       });
-  // Far from zero: what is summed is the difference to the mean.
+  // Far from zero: differences to the mean are summed.
   const Shape channels = {18};
   KernelCase far{
       "far from zero",

@@ -27,8 +27,8 @@ struct KernelCase {
   Format output_format = Format::kDefault;
   std::vector<bool> constant = {};   // by input, so that it may be packed; empty: none
   std::optional<int> in_place = {};  // this input and output 0 share their memory
-  // What an element's error may be over its value, or over `floor` where the value is smaller; a
-  // negative floor stands for the root mean square of the tensor, which suits sums that cancel.
+  // The error that an element may have over its value, or over `floor` where the value is smaller;
+  // a negative floor stands for the root mean square of the tensor, which suits sums that cancel.
   double tolerance = 2e-6;
   double floor = -1;
   // The tolerance of devices with expressions and libraries of their own; negative: by dtype.
@@ -40,10 +40,10 @@ struct KernelCase {
   bool unaligned = false;  // tensors begin at odd elements instead of cache lines
 };
 
-// What a GPU's sums of floats may be off.
+// The error that a GPU's sums of floats may have.
 double ToleranceOf(DType dtype);
 
-// What the cases of a device are made for.
+// The device and types that cases are made for.
 struct CaseScope {
   std::vector<Format> images;  // the formats that images may lie in, besides row-major
   std::vector<DType> floats;   // the dtypes of operators that are mostly arithmetic

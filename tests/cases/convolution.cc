@@ -169,7 +169,7 @@ void AddRandomLayer(Cases& cases, bool large) {
        DType::kFloat32, large});
 }
 
-// What is constant, or of another shape than the output, is not always in the output's format.
+// A constant, or an input of another shape than the output, is not always in the output's format.
 void AddOperandsInOtherFormats(Cases& cases) {
   KernelCase test = CaseOf(cases, {"other formats", 2, 20, 24, 6, 7, 3, 3, 1, Window(1, 1)},
                            {ScalarFunction::kRelu, Residual::kApart, true, false});

@@ -4,7 +4,7 @@
 
 namespace ashlar::testing {
 
-// Composed everywhere: what is compared are the compositions (tests/runtime/cpu).
+// Composed everywhere: the compositions are compared (tests/runtime/cpu).
 template <>
 void AddCases<Convolution3DForward>(Cases& cases) {
   const auto add = [&](Convolution3DParam param, const Shape& src, const Shape& filter, bool bias) {

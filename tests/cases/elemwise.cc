@@ -149,7 +149,7 @@ void AddEndsOfTheRange(Cases& cases, ScalarFunction mode) {
   while (static_cast<int>(test.inputs.size()) < Arity(mode)) {
     test.inputs.push_back(HostTensor::FromValues<float>(DType::kFloat32, {size}, values));
   }
-  test.floor = 1e-36;  // what is below is subnormal
+  test.floor = 1e-36;  // numbers below are subnormal
   cases.Add(test);
 }
 

@@ -4,7 +4,7 @@
 
 namespace ashlar::testing {
 
-// Composed everywhere: what is compared are the compositions (tests/runtime/cpu).
+// Composed everywhere: the compositions are compared (tests/runtime/cpu).
 template <>
 void AddCases<LSTM>(Cases& cases) {
   for (const LstmDirection direction :

@@ -104,7 +104,7 @@ void AddParts(Cases& cases) {
   }
 }
 
-// What GPUs are not given: they compose Resize of products of floats.
+// Cases that GPUs are not given: they compose Resize of products of floats.
 void AddHostOnly(Cases& cases) {
   for (const DType dtype : {DType::kInt8, DType::kBool, DType::kFloat16, DType::kInt64}) {
     KernelCase test{"nearest",

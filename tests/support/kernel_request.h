@@ -1,4 +1,4 @@
-// What a kernel is asked for, made of values, and how far off its answer is.
+// A request for a kernel, made of values, and the error of its answer.
 #ifndef ASHLAR_TESTS_SUPPORT_KERNEL_REQUEST_H_
 #define ASHLAR_TESTS_SUPPORT_KERNEL_REQUEST_H_
 

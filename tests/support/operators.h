@@ -17,7 +17,7 @@ namespace ashlar::testing {
 // the dtype and shape that evaluation gives; on failure the result is empty.
 HostTensor Evaluate(const Operator& op, const std::vector<HostTensor>& inputs);
 
-// What inference says of Float32 inputs of these shapes.
+// The types that inference finds for Float32 inputs of these shapes.
 absl::StatusOr<std::vector<TensorType>> InferShapes(const Operator& op,
                                                     const std::vector<Shape>& inputs);
 
@@ -29,7 +29,7 @@ struct Rejection {
 };
 void ExpectRejected(const std::vector<Rejection>& rejections);
 
-// What an operator says of aliasing: the view that output 0 is, the inputs that output 0 may
+// The aliasing of an operator: the view that output 0 is, the inputs that output 0 may
 // overwrite, best first, and the offset at which an input may lie in output 0.
 std::optional<Aliasing::View> ViewOf(const Operator& op, const OwnedSite& site);
 std::vector<int> OverwrittenBy(const Operator& op, const OwnedSite& site);

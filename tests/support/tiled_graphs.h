@@ -14,7 +14,7 @@ namespace ashlar::testing {
 // A chain or a graph with joins: convolutions (strides, dilations, groups, padding of each side),
 // pools (overlapping, with more padding at the end), pointwise operators, normalisations, sums and
 // concatenations. Its input is node 0; every var of it that nothing reads is an output. Images and
-// filters have up to `max_channels` channels, what grouped convolutions and joins make more.
+// filters have up to `max_channels` channels, grouped convolutions and joins make more.
 Graph RandomImageGraph(std::mt19937_64& random, bool joins, int64_t max_channels = 4);
 
 // Random tiles for the operators between the input and the last output of such a graph, one or two

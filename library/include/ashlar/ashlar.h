@@ -45,7 +45,7 @@ ASHLAR_API const char* ashlar_error_message(void);
 ASHLAR_API int64_t
 ashlar_error_bytes(void); /* of ASHLAR_DOES_NOT_FIT: the least that would do; 0 where not known */
 
-/* What a user may want to know ("packing anew, as ..."); from any thread, never during a run. */
+/* Notes for the user ("packing anew, as ..."); from any thread, never during a run. */
 typedef void (*ashlar_log_fn)(void* context, const char* line);
 ASHLAR_API void ashlar_set_log(ashlar_log_fn log, void* context); /* NULL, the default: silence */
 
@@ -129,7 +129,7 @@ typedef struct ashlar_memory { /* bytes */
   int32_t proof, bottleneck_step;
   double predicted_ms;    /* of a run */
   int64_t weights_shared; /* of the weights: held by plans that this one shares with */
-  int64_t state;          /* of a training: what it changes, and the optimizer's moments */
+  int64_t state;          /* of a training: parameters, statistics, and the optimizer's moments */
 } ashlar_memory;
 
 typedef struct ashlar_buffer { /* live in steps [lower, upper) */
@@ -248,7 +248,7 @@ ASHLAR_API ashlar_status ashlar_training_memory(const ashlar_training* training,
 /* Two: the images and the labels of a step. */
 ASHLAR_API ashlar_status ashlar_training_inputs(const ashlar_training* training,
                                                 const ashlar_tensor** first, size_t* count);
-/* One: what ashlar_training_evaluate writes, logits or the model's output. */
+/* One: written by ashlar_training_evaluate, logits or the model's output. */
 ASHLAR_API ashlar_status ashlar_training_outputs(const ashlar_training* training,
                                                  const ashlar_tensor** first, size_t* count);
 /* Weights, running statistics and the optimizer's own, by name. */
@@ -260,7 +260,7 @@ ASHLAR_API ashlar_status ashlar_training_states(const ashlar_training* training,
 ASHLAR_API ashlar_status ashlar_training_step(ashlar_training* training, const void* images,
                                               size_t image_bytes, const void* labels,
                                               size_t label_bytes, double rate, float* loss);
-/* What the model makes of images by the states as they are; batch norms by running statistics. */
+/* The model's output for images, by the states as they are; batch norms by running statistics. */
 ASHLAR_API ashlar_status ashlar_training_evaluate(ashlar_training* training, const void* images,
                                                   size_t image_bytes, void* outputs,
                                                   size_t output_bytes);
@@ -279,8 +279,8 @@ ASHLAR_API ashlar_status ashlar_training_resume(ashlar_training* training, const
 /* The model with its weights as they are (.ash or .onnx), for the batch that it came with. */
 ASHLAR_API ashlar_status ashlar_training_save(const ashlar_training* training, const char* path);
 
-/* What runs really touch, measured in a session of its own on zeros, with patterns in and behind
- * arena, weights and outputs. Takes the plan's memory once more. */
+/* The bytes that runs really touch, measured in a session of its own on zeros, with patterns in and
+ * behind arena, weights and outputs. Takes the plan's memory once more. */
 typedef struct ashlar_measured {
   size_t size;
   int64_t arena, weights, output; /* bytes up to the highest one written */

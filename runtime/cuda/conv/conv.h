@@ -1,4 +1,4 @@
-// What the kernels of ConvolutionForward and ConvBiasForward are asked for.
+// The request that kernels of ConvolutionForward and ConvBiasForward are made for.
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_CONV_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_CONV_H_
 
@@ -41,7 +41,7 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
 // A kernel of our own: slow, for what libraries refuse.
 std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double relative_time);
 
-// What a library has for the problem; where it takes no part of a larger image, for a copy of it.
+// A library's kernels for the problem; where it takes no part of a larger image, for a copy of it.
 absl::StatusOr<KernelList> LibraryConvolutions(
     const ConvProblem& problem,
     const std::function<absl::StatusOr<KernelList>(const ConvProblem&)>& library);
@@ -54,7 +54,7 @@ KernelList DepthwiseConvolutions(const ConvProblem& problem);
 Packing FilterPacking(const ConvProblem& problem);
 void PackFilter(const ConvProblem& problem, const HostTensor& filter, void* packed);
 
-// What has to follow a convolution that adds and activates nothing itself: bias, z and activation
+// The tail behind a convolution that adds and activates nothing itself: bias, z and activation
 // in one launch. Where there is a z, which may lie where the output does, the sums are read from
 // the workspace; else from the output.
 std::unique_ptr<Kernel> MakeConvEpilogue(const ConvProblem& problem);

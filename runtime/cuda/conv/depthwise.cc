@@ -99,7 +99,8 @@ KernelList DepthwiseConvolutions(const ConvProblem& problem) {
   const int64_t threads = out.num_elements() / params.pack;
   const bool long_runs = threads / kDepthwiseRun >= kBusyThreads;
   const auto add = [&](int run) {
-    // In rows neighbours of a thread's outputs are other threads': what they read together is.
+    // In rows neighbours of a thread's outputs are other threads': the pixels that they read
+    // together are.
     if (run > 1 && !params.channels_last) return;
     params.run = run;
     const int64_t columns = (out[3] + run - 1) / run;

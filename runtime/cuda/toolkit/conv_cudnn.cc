@@ -19,7 +19,7 @@ constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
 
 constexpr int64_t kAlignment = 256;  // of parts of the workspace, bytes
 
-// What a convolution loses whose tail is a launch of its own, over its time.
+// The loss of a convolution whose tail is a launch of its own, over its time.
 constexpr double kEpilogueSlowdown = 0.15;
 
 int64_t AlignUp(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -52,7 +52,7 @@ class BoundPointers final : public KernelState {
 
 class CudnnConvolution final : public Kernel {
  public:
-  // What the tail leaves out is a launch behind the engine's.
+  // The rest of the tail is a launch behind the engine's.
   CudnnConvolution(const ConvProblem& problem, const ConvEngine& engine, GraphTail tail,
                    double relative_time)
       : problem_(problem), engine_(engine), relative_time_(relative_time) {
@@ -132,7 +132,7 @@ class CudnnConvolution final : public Kernel {
   const ConvEngine engine_;
   const double relative_time_;
   std::unique_ptr<Kernel> epilogue_;
-  absl::string_view rest_;  // what it is, for the name
+  absl::string_view rest_;  // for the name
   int64_t sums_bytes_ = 0;
 };
 

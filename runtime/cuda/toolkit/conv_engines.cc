@@ -32,7 +32,7 @@ constexpr int64_t kTakesAllIndex = 0;
 constexpr cudnnBackendAttributeName_t kPlanHandle = CUDNN_ATTR_EXECUTION_PLAN_HANDLE;
 #pragma GCC diagnostic pop
 
-// What an engine says of itself before anything is prepared.
+// The facts of an engine before anything is prepared.
 struct Traits {
   int64_t index = 0;  // of the engine in the library
   bool allowed = true;

@@ -19,7 +19,7 @@ inline constexpr double kLastResort = 1;
 // workspace.
 struct ConvEngine {
   std::shared_ptr<const ConvGraph> graph;
-  std::shared_ptr<const Descriptor> config;  // what the plan refers to
+  std::shared_ptr<const Descriptor> config;  // that the plan refers to
   std::shared_ptr<const Descriptor> plan;
   // Held while the plan is executed: it is shared by sessions, and no two threads may execute one.
   std::shared_ptr<std::mutex> running;

@@ -18,14 +18,14 @@ enum ConvTensor : int64_t { kX = 1, kW = 2, kY = 3, kBiasTensor = 4, kZTensor = 
 // Whether the library can be asked at all: an image format throughout, and a filter that is packed
 // for it, or lies as it should.
 bool GraphTakes(const ConvProblem& problem);
-// What of bias, z and activation is part of a graph; the rest takes a launch of its own.
+// The part of bias, z and activation that is in a graph; the rest takes a launch of its own.
 enum class GraphTail { kAll, kSums, kNone };  // kSums: bias and z
 
 // Whether a graph can describe the activation.
 bool GraphHasActivation(const ConvProblem& problem);
 
 struct ConvGraph {
-  std::vector<Descriptor> parts;  // what the graph refers to
+  std::vector<Descriptor> parts;  // that the graph refers to
   Descriptor graph{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
   std::vector<ConvTensor> tensors;
 };

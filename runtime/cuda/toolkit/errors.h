@@ -10,7 +10,7 @@
 
 namespace ashlar::cuda {
 
-// What libraries and the driver need for themselves is not there now.
+// The memory that libraries and the driver need for themselves is not there now.
 inline absl::Status NoMemoryLeft(absl::string_view call) {
   return absl::UnavailableError(
       absl::StrCat(call, ": out of memory: others hold the rest; try again when they are gone"));

@@ -1,5 +1,5 @@
-// What launches of our own kernels share: grids, loops over them, the threads of a block as a team.
-// For the device's compiler only.
+// The base of launches of our own kernels: grids, loops over them, the threads of a block as a
+// team. For the device's compiler only.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_GRID_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_GRID_H_
 

@@ -22,7 +22,7 @@ struct LibraryDevice {
 
   cudnnHandle_t cudnn = nullptr;          // null where there is no device; used under `planning`
   cublasLtHandle_t cublas = nullptr;      // likewise
-  std::unique_ptr<Descriptor> described;  // what stands for the device where there is none
+  std::unique_ptr<Descriptor> described;  // in the place of the device where there is none
   std::string name;                       // "NVIDIA H200, 9.0"; "" where there is no device
 
   // A handle of cuDNN is for one thread at a time, and several may plan.

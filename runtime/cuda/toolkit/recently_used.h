@@ -1,4 +1,4 @@
-// What was asked for last, by key.
+// The values that were asked for last, by key.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_RECENTLY_USED_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_RECENTLY_USED_H_
 
