@@ -26,11 +26,13 @@ cd /work
 apt-get update -qq
 apt-get install -qq -y --no-install-recommends ./*.deb >install.log
 ashlar zoo mobilenet_v2 -o mobilenet.ash -q
-for name in minimal camera; do
-  cc -std=c11 -Wall -Wextra -Werror -O2 "examples/c/$name/$name.c" $(pkg-config --cflags --libs ashlar) -o "$name"
+ashlar zoo resnet18 --image 32 -o small.ash -q
+for name in minimal camera train; do
+  cc -std=c11 -Wall -Wextra -Werror -O2 "examples/c/$name/$name.c" $(pkg-config --cflags --libs ashlar) -lm -o "$name"
 done
 ./minimal mobilenet.ash
 ./camera mobilenet.ash "$1"
+./train small.ash trained.ash
 cmake -S examples/cpp/find_package -B cpp >cmake.log
 cmake --build cpp >>cmake.log
 cpp/budget mobilenet.ash 100000

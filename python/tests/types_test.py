@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the annotations of ashlar_runtime by mypy --strict; without Ray, of all but ashlar_runtime.ray. Exit 77 where mypy or numpy is missing."""
+"""Checks the annotations of ashlar_runtime, of the tree or installed, by mypy --strict; without Ray, of all but
+ashlar_runtime.ray. usage as runtime_test.py's. Exit 77 where mypy or numpy is missing."""
 import importlib.util
+import os
 import pathlib
 import subprocess
 import sys
@@ -11,6 +13,12 @@ for name in ("mypy", "numpy"):
     if importlib.util.find_spec(name) is None:
         print(f"skipped: {name} is missing")
         sys.exit(support.SKIPPED)
-folder = pathlib.Path(__file__).resolve().parent.parent
-checked = ["ashlar_runtime"] if importlib.util.find_spec("ray") else [str(path) for path in sorted(folder.glob("ashlar_runtime/*.py"))]
-sys.exit(subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", *checked], cwd=folder).returncode)
+if sys.argv[1] == "installed":
+    folder = pathlib.Path(importlib.util.find_spec("ashlar_runtime").origin).parent
+else:
+    folder = pathlib.Path(__file__).resolve().parent.parent / "ashlar_runtime"
+    os.chdir(folder.parent)
+checked = ["-p", "ashlar_runtime"]
+if importlib.util.find_spec("ray") is None:
+    checked = [part for path in sorted(folder.glob("*.py")) for part in ("-m", f"ashlar_runtime.{path.stem}".replace(".__init__", ""))]
+sys.exit(subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", *checked]).returncode)

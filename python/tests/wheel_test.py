@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""Installs the wheel into a fresh environment of each interpreter, and runs the tests of the library there.
+"""Installs the wheel, runs the tests of the library and the examples over what is installed, and nothing else of ours.
 
 usage: wheel_test.py WHEEL|FOLDER COMMAND [PYTHON...]     without interpreters: this one. Exit 77 without a wheel, or
 where pip finds no numpy.
+
+An interpreter with Ray has the wheel beside it, and runs Ray's examples, too; any other one gets a fresh environment,
+with what the wheel asks for from PyPI.
 """
+import json
 import os
 import pathlib
 import subprocess
@@ -11,33 +15,78 @@ import sys
 import tempfile
 
 LARGEST = 3_000_000  # bytes
-FOLDER = pathlib.Path(__file__).resolve().parent
-TESTS = [FOLDER / f"{subject}_test.py" for subject in ("runtime", "protocol", "scaling")]
+SKIPPED = 77
+TESTS = pathlib.Path(__file__).resolve().parent
+EXAMPLES = TESTS.parent.parent / "examples/python"
 
 
-def test(python, wheel, command):
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([python, "-m", "venv", folder], check=True)
-        own = os.path.join(folder, "bin", "python")
-        installed = subprocess.run([own, "-m", "pip", "install", "-q", "--disable-pip-version-check", wheel], env=environment)
-        if installed.returncode != 0:
-            return 77
-        return max(subprocess.run([own, test, "installed", command], env=environment, cwd=folder).returncode for test in TESTS)
+class Installed:
+    """The wheel in `folder`; `status` is the worst of what ran there."""
+
+    def __init__(self, python, folder, wheel):
+        self.folder, self.status = folder, 0
+        self.environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
+        self.has_ray = subprocess.run([python, "-c", "import numpy, ray.data, ray.serve"], capture_output=True).returncode == 0
+        if self.has_ray:
+            self.python, where = python, ["--no-deps", "--target", os.path.join(folder, "site")]
+            self.environment["PYTHONPATH"] = where[-1]  # for Ray's workers, too
+        else:
+            subprocess.run([python, "-m", "venv", os.path.join(folder, "venv")], check=True)
+            self.python, where = os.path.join(folder, "venv/bin/python"), []
+        pip = [self.python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        self.there = subprocess.run(pip + [*where, wheel], env=self.environment).returncode == 0
+        if self.there and not self.has_ray:
+            subprocess.run(pip + ["mypy"], env=self.environment)  # without it the annotations are skipped
+
+    def run(self, *arguments, **more):
+        code = subprocess.run([self.python, *map(str, arguments)], env=dict(self.environment, **more), cwd=self.folder).returncode
+        if code not in (0, SKIPPED):
+            print(f"exit {code}:", *arguments, flush=True)
+            self.status = 1
+
+    def run_tests(self, command):
+        for subject in ("runtime", "protocol", "scaling", "types"):
+            self.run(TESTS / f"{subject}_test.py", "installed", command)
+
+    def run_examples(self, command):
+        """The notebook's cells run one after the other; how they look is nbconvert's."""
+        folder = pathlib.Path(self.folder)
+        model, buffers, notebook = folder / "mobilenet.ash", folder / "buffers.csv", folder / "notebook.py"
+        for arguments in (["zoo", "mobilenet_v2", "-o", model], ["plan", model, "-o", buffers]):
+            subprocess.run([command, *arguments, "-q"], check=True)
+        cells = json.loads((EXAMPLES / "notebook.ipynb").read_text())["cells"]
+        notebook.write_text("\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"))
+        examples = [(notebook,), (EXAMPLES / "exact_limit.py", model), (EXAMPLES / "planner_only.py", buffers),
+                    ("-m", "ashlar_runtime", model, "--budget", "512KiB")]
+        if self.has_ray:
+            examples += [(EXAMPLES / f"ray_{name}.py", model) for name in ("batch", "serve")]
+        else:
+            print("examples for Ray skipped: ray[data,serve] is missing")
+        for example in examples:
+            print("$", *(os.path.basename(part) for part in example), flush=True)
+            self.run(*example, MODEL=str(model))
 
 
 def main(place, command, *pythons):
     wheels = sorted(pathlib.Path(place).glob("*.whl")) if os.path.isdir(place) else [pathlib.Path(place)]
     if not wheels:
         print(f"skipped: no wheel in {place} (scripts/package.sh wheel)")
-        return 77
-    wheel = wheels[-1]
+        return SKIPPED
+    wheel, command = os.path.abspath(wheels[-1]), os.path.abspath(command)
     size = os.path.getsize(wheel)
     print(os.path.basename(wheel), size, "bytes", flush=True)
     worst = 0 if size <= LARGEST else 1
     for python in pythons or [sys.executable]:
-        print("==", python, flush=True)
-        worst = worst or test(python, os.path.abspath(wheel), os.path.abspath(command))
+        print("==", subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip(), flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            installed = Installed(python, folder, wheel)
+            if not installed.there:
+                print("skipped: pip could not install the wheel and numpy")
+                worst = worst or SKIPPED
+                continue
+            installed.run_tests(command)
+            installed.run_examples(command)
+            worst = installed.status or worst
     return worst
 
 
