@@ -2,6 +2,7 @@
 import base64
 import contextlib
 import json
+import os
 import pathlib
 import shutil
 import socket
@@ -21,8 +22,8 @@ def missing():
 
 
 class Browser:
-    def __init__(self, address):
-        self.address = address
+    def __init__(self, address, driver):
+        self.address, self.driver = address, driver
         options = {"args": FLAGS, "binary": shutil.which("chromium")}
         capabilities = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
         made = self._call("POST", "", {"capabilities": {"alwaysMatch": capabilities}})
@@ -81,6 +82,19 @@ class Browser:
     def screenshot(self):
         return base64.b64decode(self._call("GET", "/screenshot"))
 
+    def processor_seconds(self):
+        """That the browser's processes have taken so far."""
+        ticks, found = 0, {self.driver}
+        for stat in sorted(pathlib.Path("/proc").glob("[0-9]*/stat"), key=lambda path: int(path.parent.name)):  # parents first
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue  # it has ended
+            if int(fields[1]) in found:
+                found.add(int(stat.parent.name))
+                ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def quit(self):
         self._call("DELETE", "")
 
@@ -96,7 +110,7 @@ def browser():
             until = time.monotonic() + 30
             while True:
                 try:
-                    opened = Browser(f"http://127.0.0.1:{port}/session")
+                    opened = Browser(f"http://127.0.0.1:{port}/session", driver.pid)
                     break
                 except urllib.error.URLError:
                     if time.monotonic() > until:

@@ -3,7 +3,7 @@
 
 usage: viewer_test.py ASHLAR SHARED [--million]    exit 0: all is true, 77: Chromium or its driver is missing
 
---million: a plan of a million buffers, too, and the times of frames, which say nothing on a busy machine.
+--million: the times of frames, too, which say nothing on a busy machine.
 """
 import base64
 import csv
@@ -60,17 +60,18 @@ def live(plan, step):
 def first_fit(count, seed=1):
     """A plan of many buffers: rows of boxes of one height, so that nothing overlaps."""
     rand = random.Random(seed)
-    buffers = {name: [] for name in ("name", "kind", "first_step", "end_step", "offset_bytes", "size_bytes", "alignment_bytes")}
-    height, line, step, lines = 4096, 0, 0, max(10, round(count ** 0.5 / 3))
-    for i in range(count):
-        length = 1 + rand.randrange(20)
-        if step + length > count // lines * 11:
+    height, line, step = 4096, 0, 0
+    per_line = count // max(10, round(count ** 0.5 / 3)) * 11  # steps
+    first, end, offset = [], [], []
+    for length in rand.choices(range(1, 21), k=count):
+        if step + length > per_line:
             line, step = line + 1, 0
-        for name, value in (("name", f"b{i}"), ("kind", 0), ("first_step", step), ("end_step", step + length),
-                            ("offset_bytes", line * height), ("size_bytes", height - rand.randrange(height // 2)), ("alignment_bytes", 1)):
-            buffers[name].append(value)
+        first.append(step)
         step += length
-    return buffers
+        end.append(step)
+        offset.append(line * height)
+    return {"name": [f"b{i}" for i in range(count)], "kind": [0] * count, "first_step": first, "end_step": end, "offset_bytes": offset,
+            "size_bytes": rand.choices(range(height // 2, height), k=count), "alignment_bytes": [1] * count}
 
 
 class ViewerTest(unittest.TestCase):
@@ -94,11 +95,14 @@ class ViewerTest(unittest.TestCase):
         subprocess.run([COMMAND, *arguments, "-q"], cwd=cls.folder, check=True, stdout=subprocess.DEVNULL)
 
     def open(self, page, fragment=""):
+        self.show(page, fragment)
+        return plans_in(page)
+
+    def show(self, page, fragment=""):
         self.browser.requests()
         self.browser.log("browser")
         self.browser.open(page, fragment)
         self.settle()
-        return plans_in(page)
 
     def settle(self):
         self.browser.run("await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));")
@@ -440,9 +444,7 @@ class ViewerTest(unittest.TestCase):
             plan[name] = {column: [] for column in plan[name]}
         columns = plan["buffers"]
         plan["arena_bytes"] = max(map(sum, zip(columns["offset_bytes"], columns["size_bytes"])))
-        start = time.monotonic()
-        self.open(page_with(self.page, [plan], self.folder / f"{count}.html"))
-        return plan, time.monotonic() - start
+        self.show(page_with(self.page, [plan], self.folder / f"{count}.html"))
 
     # Milliseconds of a frame's drawing, as the page measures them, while it zooms in and out.
     ZOOM = """
@@ -458,7 +460,7 @@ class ViewerTest(unittest.TestCase):
         return {frames: times.length, middle: times[times.length >> 1], most: times.at(-1), boxes: app.pictures[0].boxes}"""
 
     def test_thirty_thousand_boxes_are_drawn_at_once(self):
-        plan, _ = self.many(30_000)
+        self.many(30_000)
         drawn = self.browser.run("ashlar.app.fit(); ashlar.app.drawNow(); const {boxes, nodes} = ashlar.app.pictures[0]; return [boxes, nodes]")
         self.assertEqual(drawn, [30_000, 0])
         times = self.browser.run(self.ZOOM)
@@ -472,13 +474,14 @@ class ViewerTest(unittest.TestCase):
                 return plan.tree.at(plan.first[i] + .25, plan.offset[i] + plan.size[i] / 2)""", i), i)
 
     def test_a_million_buffers_open(self):
-        if not MILLION:
-            self.skipTest("asked for by --million")
-        plan, seconds = self.many(1_000_000)
+        before, start = self.browser.processor_seconds(), time.monotonic()
+        self.many(1_000_000)
         drawn = self.browser.run("const {boxes, nodes} = ashlar.app.pictures[0]; return {boxes, nodes}")
-        times = self.browser.run(self.ZOOM)
-        print(f"1,000,000 buffers: open in {seconds:.1f} s, {drawn}, {times}")
-        self.assertLess(seconds, 10)
+        taken = self.browser.processor_seconds() - before
+        print(f"1,000,000 buffers: written and open in {time.monotonic() - start:.1f} s, {taken:.1f} s of them of the browser's processes, {drawn}")
+        self.assertLess(taken, 10)
+        if MILLION:
+            print(f"1,000,000 buffers: {self.browser.run(self.ZOOM)}")
 
 
 if __name__ == "__main__":

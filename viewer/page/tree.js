@@ -12,6 +12,18 @@ function spread(bits) {
 const SPREAD = Float64Array.from({length: 256}, (_, byte) => spread(byte));
 const spread16 = bits => SPREAD[bits >> 8] * 65536 + SPREAD[bits & 255];
 
+// Indices by their codes of 32 bits, in two passes of counting; those of one code stay as they are.
+function sortedBy(codes, indices) {
+  for (const shift of [0, 16]) {
+    const next = new Uint32Array(65537), sorted = new Uint32Array(indices.length);
+    for (const i of indices) ++next[(codes[i] >>> shift & 65535) + 1];
+    for (let digit = 0; digit < 65536; ++digit) next[digit + 1] += next[digit];
+    for (const i of indices) sorted[next[codes[i] >>> shift & 65535]++] = i;
+    indices = sorted;
+  }
+  return indices;
+}
+
 class Tree {
   constructor(plan) {
     this.plan = plan;
@@ -25,18 +37,16 @@ class Tree {
 
   // Boxes that have bytes, near ones near one another.
   static orderOf({count, first, end, offset, size, begin, last, top}) {
-    const keys = new Float64Array(count);
-    const room = 2 ** Math.ceil(Math.log2(Math.max(2, count)));
-    const shift = 2 ** Math.max(0, Math.log2(room) - 21);
+    const codes = new Uint32Array(count), boxes = new Uint32Array(count);
     const x = 32767.5 / (last - begin), y = 32767.5 / top;
-    let boxes = 0;
+    let found = 0;
     for (let i = 0; i < count; ++i) {
       if (size[i] === 0) continue;
       const column = (first[i] + end[i] - 2 * begin) * x, row = (2 * offset[i] + size[i]) * y;
-      const code = spread16(column & 65535) + 2 * spread16(Math.min(row, 65535) & 65535);
-      keys[boxes++] = Math.floor(code / shift) * room + i;
+      codes[i] = spread16(column & 65535) + 2 * spread16(Math.min(row, 65535) & 65535);
+      boxes[found++] = i;
     }
-    return Uint32Array.from(keys.subarray(0, boxes).sort(), key => key % room);
+    return sortedBy(codes, boxes.subarray(0, found));
   }
 
   // The level of nodes over so many boxes, or nodes.
