@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The cost of the border: a bind of both tensors and a run of a model that does next to nothing (y = relu(x), 16 floats),
-in C, C++ and Python, beside ONNX Runtime's and LiteRT's (TensorFlow Lite's) from Python; and, from `import` on, the first
+in C, C++ and Python, beside ONNX Runtime's from C and Python and LiteRT's (TensorFlow Lite's) from Python; and, from `import` on, the first
 result of a packed ResNet-50 beside ONNX Runtime's of the same model.
 
     pip install -r benchmarks/requirements.txt ai-edge-litert
@@ -9,6 +9,7 @@ result of a packed ResNet-50 beside ONNX Runtime's of the same model.
 
 Python's packages come from python/; a peer that is not installed is left out.
 """
+import importlib.util
 import os
 import pathlib
 import statistics
@@ -23,6 +24,7 @@ C_LOOP = r"""
 #include <ashlar/ashlar.h%(pp)s>
 #include <cstdio>
 #include <ctime>
+#include <dlfcn.h>
 static double Now() { timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e6 + t.tv_nsec * 1e-3; }
 int main(int, char** argv) {
   float x[16] = {}, y[16];
@@ -42,16 +44,44 @@ C_BODY = """if (ashlar_bind_input(session, "x", x, 64, ASHLAR_HOST) || ashlar_bi
                  ashlar_run(session)) return 1;"""
 CPP_SETUP = """auto options = ashlar::Sized<ashlar_plan_options>(); options.threads = 1;
   ashlar::Session session = ashlar::Model(argv[1]).NewPlan(options).NewSession();"""
+# ONNX Runtime's functions by their places in its table, which no version changes (its onnxruntime_c_api.h).
+ORT_SETUP = """const int64_t shape[] = {1, 16}; const char *input = "x", *output = "y";
+  void *env, *options, *session, *place, *values[2];
+  void* const library = dlopen(argv[2], RTLD_NOW);
+  if (!library) return 1;
+  struct Base { void** (*api)(uint32_t version); };
+  void** const api = reinterpret_cast<const Base* (*)()>(dlsym(library, "OrtGetApiBase"))()->api(17);
+  const auto create_env = reinterpret_cast<void* (*)(int, const char*, void**)>(api[3]);
+  const auto create_session = reinterpret_cast<void* (*)(void*, const char*, void*, void**)>(api[7]);
+  const auto run = reinterpret_cast<void* (*)(void*, void*, const char* const*, void* const*, size_t, const char* const*, size_t, void**)>(api[9]);
+  const auto create_options = reinterpret_cast<void* (*)(void**)>(api[10]);
+  const auto set_threads = reinterpret_cast<void* (*)(void*, int)>(api[24]);
+  const auto create_tensor = reinterpret_cast<void* (*)(void*, void*, size_t, const int64_t*, size_t, int, void**)>(api[49]);
+  const auto create_place = reinterpret_cast<void* (*)(int, int, void**)>(api[69]);
+  const auto release = reinterpret_cast<void (*)(void*)>(api[96]);
+  if (create_env(3, "border", &env) || create_options(&options) || set_threads(options, 1) ||
+      create_session(env, argv[1], options, &session) || create_place(1, 0, &place)) return 1;"""
+ORT_BODY = """if (create_tensor(place, x, 64, shape, 2, 1, &values[0]) || create_tensor(place, y, 64, shape, 2, 1, &values[1]) ||
+                   run(session, nullptr, &input, &values[0], 1, &output, 1, &values[1])) return 1;
+               release(values[0]); release(values[1]);"""
 CPP_BODY = 'session.Input(x, 16, "x").Output(y, 16, "y").Run();'
 
 
-def native(folder, build, name, **parts):
+def native(folder, build, name, *arguments, **parts):
     source = folder / f"{name}.cc"
     source.write_text(C_LOOP % dict(parts, calls=CALLS, rounds=ROUNDS))
-    subprocess.run(["c++", "-std=c++17", "-O2", source, f"-I{ROOT}/library/include", f"-L{build}", "-lashlar", f"-Wl,-rpath,{build}",
-                    "-o", folder / name], check=True)
-    out = subprocess.run([folder / name, folder / "relu.onnx"], check=True, capture_output=True, text=True).stdout
+    subprocess.run(["c++", "-std=c++17", "-O2", source, f"-I{ROOT}/library/include", f"-L{build}", "-lashlar", "-ldl",
+                    f"-Wl,-rpath,{build}", "-o", folder / name], check=True)
+    out = subprocess.run([folder / name, folder / "relu.onnx", *arguments], check=True, capture_output=True, text=True).stdout
     return min(map(float, out.split()))
+
+
+def peer_rows(folder, build):
+    """ONNX Runtime in C; LiteRT's wheel has no C interface of TensorFlow Lite's."""
+    spec = importlib.util.find_spec("onnxruntime")
+    library = spec and next(pathlib.Path(spec.origin).parent.glob("capi/libonnxruntime.so.*"), None)
+    if library:
+        yield "ONNX Runtime, C", native(folder, build, "ort", library, pp="", setup=ORT_SETUP, body=ORT_BODY)
 
 
 def timed(call):
@@ -183,7 +213,8 @@ def main(build):
         folder = pathlib.Path(name)
         (folder / "relu.onnx").write_bytes(relu_model())
         rows = [("Ashlar, C", native(folder, build, "c", pp="", setup=C_SETUP, body=C_BODY)),
-                ("Ashlar, C++", native(folder, build, "cpp", pp="pp", setup=CPP_SETUP, body=CPP_BODY)), *python_rows(folder)]
+                ("Ashlar, C++", native(folder, build, "cpp", pp="pp", setup=CPP_SETUP, body=CPP_BODY)),
+                *peer_rows(folder, build), *python_rows(folder)]
         print("| bind and run | us |\n|---|---:|")
         for label, value in rows:
             print(f"| {label} | {value:.2f} |", flush=True)
