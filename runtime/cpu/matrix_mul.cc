@@ -124,7 +124,9 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
   const bool in_rows = packed_ || !transposed_b_;
   if (in_rows && m <= tiling_.max_rows) wide_ = WideMatrixTileFor(isa_, m);
   const int64_t depth_bytes = CeilDivide(k, depths_) * kFloat;
-  block_rows_ = std::max(request.processor.l2_bytes / (2 * depth_bytes * Crowding(k, depth_bytes)),
+  // Each block packs a computed B anew, which costs more than sets that are crowded.
+  const int64_t crowding = packed_ ? Crowding(k, depth_bytes) : 1;
+  block_rows_ = std::max(request.processor.l2_bytes / (2 * depth_bytes * crowding),
                          kLeastBlockTiles * tiling_.max_rows);
   if (!packed_ && !transposed_b_ && k <= kShallow) block_rows_ = 2 * tiling_.max_rows;
   panels_ = CeilDivide(n, tiling_.panel);
