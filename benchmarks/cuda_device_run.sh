@@ -9,7 +9,8 @@
 #          doctor.json   the machine
 #   STAGE  tests          the device's tests, each in a process of its own
 #          speed:P        ResNet-50 at batch 1, 10, 64 in precision P (fp16, tf32, fp32, bf16) beside
-#                         PyTorch eager and as a CUDA graph, and JAX: about a minute a batch
+#                         PyTorch eager, as a CUDA graph and so with normalisation folded, and JAX: one to two
+#                         minutes a batch
 #          compile:P      the same beside the CUDA graph and torch.compile: two to four minutes a batch
 #          freeze:P       the same beside torch.compile with normalisation folded into the filters
 #          sanitize       compute-sanitizer's tools
@@ -36,7 +37,9 @@ limit=${LIMIT:-570}
 work=${TMPDIR:-/tmp}/ashlar_device
 mkdir -p "$work"
 rm -rf "$work/pack"
-tar -C "$work" -xJf "$here/pack.tar.xz" || exit 1
+# A bare image need not have xz; Python brings its own.
+tar -C "$work" -xJf "$here/pack.tar.xz" 2>/dev/null ||
+  python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1], "r:xz").extractall(sys.argv[2])' "$here/pack.tar.xz" "$work" || exit 1
 pack=$work/pack
 commit=$(cat "$pack/commit")
 for name in speed.jsonl kernels.json; do
@@ -144,12 +147,35 @@ models() {
   [ $failures = 0 ]
 }
 
+# compute-sanitizer: on the PATH, or where the toolkit has it.
+sanitizer() {
+  local place
+  for place in "$(command -v compute-sanitizer)" /usr/local/cuda*/bin/compute-sanitizer \
+    /usr/local/cuda*/compute-sanitizer/compute-sanitizer /opt/cuda/bin/compute-sanitizer; do
+    if [ -x "$place" ]; then echo "$place"; return; fi
+  done
+  return 1
+}
+
+# A command with all that it starts, in a process group of their own: gone together when their seconds are
+# over, or the stage's.
+bounded() {
+  local seconds=$1 code child
+  shift
+  timeout -k 5 "$seconds" "$@" &
+  child=$!
+  trap 'kill -TERM $child 2>/dev/null; wait $child; exit 143' TERM
+  wait $child
+  code=$?
+  trap - TERM
+  return $code
+}
+
 # A tool of compute-sanitizer over a program; in `found` its errors, in `ours` those in our kernels or copies.
 sanitized() {
   local what=$1 tool=$2 record="$work/sanitizer.txt" begun=$SECONDS
   shift 2
-  LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-150}" compute-sanitizer --tool "$tool" --print-limit 200 "$@" \
-    >"$record" 2>&1
+  LD_LIBRARY_PATH=$libraries bounded "${SECONDS_EACH:-150}" "$tools" --tool "$tool" --print-limit 200 "$@" >"$record" 2>&1
   local code=$?
   cat "$record"
   found=$(sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p; s/.*RACECHECK SUMMARY: \([0-9]*\) hazard.*/\1/p' "$record" |
@@ -161,9 +187,9 @@ sanitized() {
 }
 
 sanitize() {
-  local status=0 found ours small=$work/small.ash tool
-  command -v compute-sanitizer >/dev/null || { say "  compute-sanitizer is not on the PATH"; return 1; }
-  compute-sanitizer --version | tail -n 1
+  local status=0 found ours small=$work/small.ash tool tools
+  tools=$(sanitizer) || { say "  compute-sanitizer is neither on the PATH nor in the toolkit's folder"; return 1; }
+  "$tools" --version | tail -n 1
   ashlar zoo squeezenet --image 64 -o "$small" --quiet || return 1
   # Our kernels only, by the namespace in their mangled names: those of the libraries take long, and are
   # not ours. Calls that fail are part of what libraries and a test do.
@@ -269,7 +295,7 @@ for name in "$@"; do
   case "$name" in
     doctor) ;;
     tests | models | sanitize | flight) stage "$name" "$name" ;;
-    speed:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) eager graph jax ;;
+    speed:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) eager graph folded jax ;;
     compile:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph compile ;;
     freeze:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph freeze ;;
     *) say "unknown stage $name"; failed=1 ;;

@@ -2,8 +2,8 @@
 import datetime
 import json
 
-PEERS = {"eager": "PyTorch", "graph": "PyTorch, CUDA graph", "compile": "torch.compile", "freeze": "torch.compile, freezing",
-         "jax": "JAX"}
+PEERS = {"eager": "PyTorch", "graph": "PyTorch, CUDA graph", "folded": "CUDA graph, folded", "compile": "torch.compile",
+         "freeze": "torch.compile, freezing", "jax": "JAX"}
 ORDER = {"fp32": 0, "tf32": 1, "fp16": 2, "bf16": 3}
 
 

@@ -14,7 +14,7 @@ runs, and the median of the per-round ratios to each other system.
 
 A row is a batch in a precision. It is written when it is measured, or as far as it is measured when time
 (--limit) is out or the process is told to end. `compile` is torch.compile(mode="max-autotune") and takes
-minutes a row; `freeze` is the same with normalisation folded into the filters.
+minutes a row; `freeze` is the same, and `folded` a CUDA graph, with normalisation folded into the filters.
 """
 import argparse
 import datetime
@@ -140,10 +140,10 @@ class Row:
         words = [str(self.ashlar.build / "latency_server"), str(model), "1", str(source), str(self.folder / "out.npy"),
                  "gpu0:0", self.precision] + ["tuned"] * args.tune
         for server in list(self.servers):
-            self.prepare(server, 400 if server.name in SLOW else 120)
+            self.prepare(server, 400 if server.name in SLOW else 240)
         ours = gpu_peers.Server("ashlar", words, self.folder / "ashlar.err", self.ashlar.environment, imports=False)
         self.servers.insert(0, ours)
-        if not self.prepare(ours, 60):
+        if not self.prepare(ours, 120):
             return
         self.interleave()
         self.stop()
@@ -289,8 +289,8 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 10, 64])
     parser.add_argument("--precision", nargs="+", default=["fp32", "tf32", "fp16"], choices=list(OPTIONS))
-    parser.add_argument("--peers", nargs="*", default=["eager", "graph", "compile", "jax"],
-                        choices=["eager", "graph", "compile", "freeze", "jax"])
+    parser.add_argument("--peers", nargs="*", default=["eager", "graph", "folded", "compile", "jax"],
+                        choices=list(gpu_tables.PEERS))
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--tune", action="store_true", help="`ashlar tune` first")
     parser.add_argument("--tune-seconds", type=float, default=15)
