@@ -38,8 +38,11 @@ work=${TMPDIR:-/tmp}/ashlar_device
 mkdir -p "$work"
 rm -rf "$work/pack"
 # A bare image need not have xz; Python brings its own.
-tar -C "$work" -xJf "$here/pack.tar.xz" 2>/dev/null ||
-  python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1], "r:xz").extractall(sys.argv[2])' "$here/pack.tar.xz" "$work" || exit 1
+unpack() {
+  tar -C "$2" -xJf "$1" 2>/dev/null ||
+    python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1], "r:xz").extractall(sys.argv[2])' "$1" "$2"
+}
+unpack "$here/pack.tar.xz" "$work" || exit 1
 pack=$work/pack
 commit=$(cat "$pack/commit")
 for name in speed.jsonl kernels.json; do

@@ -14,6 +14,7 @@ import dataclasses
 import json
 import pathlib
 import re
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 MOST = 64  # configurations of a list
@@ -332,6 +333,11 @@ def main():
         table(lines, ["convolution", *COLUMNS])
     if args.json:
         args.json.write_text(json.dumps(document, indent=1) + "\n")
+    # What plans of ResNet-50 rest upon.
+    bare = [row["problem"] for row in document if row.get("model") == "ResNet-50"
+            and not any(one["tensor_cores"] and "workspace" in one for one in row["engines"] if isinstance(one, dict))]
+    if bare:
+        sys.exit(f"no engine on tensor cores: {bare}")
 
 
 if __name__ == "__main__":

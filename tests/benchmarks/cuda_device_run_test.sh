@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# What benchmarks/cuda_device_run.sh does where a machine lacks something, and with programs that do not end: its functions, by themselves.
+# Usage: cuda_device_run_test.sh SCRIPT
+set -uo pipefail
+for name in unpack sanitizer bounded; do
+  eval "$(sed -n "/^$name() {/,/^}/p" "$1")"
+  declare -F $name >/dev/null || { echo "no function $name in $1"; exit 1; }
+done
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+expect() {  # what, got, expected
+  [ "$2" = "$3" ] || { echo "$1: got '$2', expected '$3'"; failed=1; }
+}
+
+mkdir "$folder/pack" "$folder/with" "$folder/without" "$folder/tools"
+echo packed >"$folder/pack/file"
+python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1] + "/pack.tar.xz", "w:xz").add(sys.argv[1] + "/pack", "pack")' "$folder"
+unpack "$folder/pack.tar.xz" "$folder/with"
+expect "unpacked" "$(cat "$folder/with/pack/file")" packed
+printf '#!/bin/sh\necho "tar (child): xz: Cannot exec" >&2\nexit 2\n' >"$folder/tools/tar"
+chmod +x "$folder/tools/tar"
+(PATH=$folder/tools:$PATH; unpack "$folder/pack.tar.xz" "$folder/without")
+expect "unpacked without xz" "$(cat "$folder/without/pack/file")" packed
+(unpack "$folder/none.tar.xz" "$folder/with") 2>/dev/null && { echo "unpacked nothing"; failed=1; }
+
+printf '#!/bin/sh\n' >"$folder/tools/compute-sanitizer"
+chmod +x "$folder/tools/compute-sanitizer"
+expect "the sanitizer" "$(PATH=$folder/tools:$PATH; sanitizer)" "$folder/tools/compute-sanitizer"
+
+# Children of what is killed hold a pipe open: it closes when the last one is gone.
+left() { timeout 20 cat "$folder/pipe" >/dev/null; echo $?; }
+mkfifo "$folder/pipe"
+bounded 5 sh -c 'exit 3'
+expect "exit code" $? 3
+(bounded 1 sh -c 'sleep 300 & sleep 300'; echo $? >"$folder/code") >"$folder/pipe" &
+expect "children after a time-out" "$(left)" 0
+wait
+expect "code of a time-out" "$(cat "$folder/code")" 124
+set -m
+(bounded 300 sh -c 'sleep 300 & sleep 300') >"$folder/pipe" &
+stage=$!
+(sleep 1; kill -TERM -- -$stage) &
+expect "children after the stage's end" "$(left)" 0
+exit $failed
