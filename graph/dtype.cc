@@ -5,15 +5,29 @@
 namespace ashlar {
 namespace {
 
-constexpr const char* kNames[kNumDTypes] = {"Float32", "Float16", "BFloat16", "Int64", "Int32",
-                                            "Int8",    "Uint8",   "Byte",     "Bool",  "Float64"};
-constexpr int64_t kSizes[kNumDTypes] = {4, 2, 2, 8, 4, 1, 1, 1, 1, 8};
+constexpr const char* kNames[kNumDTypes] = {
+    "Float32", "Float16", "BFloat16", "Int64",           "Int32",       "Int8",        "Uint8",
+    "Byte",    "Bool",    "Float64",  "Quantized8Asymm", "QuantizedS8", "QuantizedS32"};
+constexpr int64_t kSizes[kNumDTypes] = {4, 2, 2, 8, 4, 1, 1, 1, 1, 8, 1, 1, 4};
 
 }  // namespace
 
 int64_t SizeOf(DType dtype) { return kSizes[static_cast<int>(dtype)]; }
 
 bool IsFloat(DType dtype) { return dtype <= DType::kBFloat16 || dtype == DType::kFloat64; }
+
+DType StoredAs(DType dtype) {
+  switch (dtype) {
+    case DType::kQuantized8Asymm:
+      return DType::kUint8;
+    case DType::kQuantizedS8:
+      return DType::kInt8;
+    case DType::kQuantizedS32:
+      return DType::kInt32;
+    default:
+      return dtype;
+  }
+}
 
 absl::string_view Name(DType dtype) { return kNames[static_cast<int>(dtype)]; }
 

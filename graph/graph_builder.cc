@@ -55,6 +55,10 @@ absl::StatusOr<std::vector<int>> GraphBuilder::Add(OperatorPtr op, std::vector<i
     if (absl::Status status = Shape::Make(var.type.shape.dims()).status(); !status.ok()) {
       return Annotate(status, Describe(node, kLongestUncheckedName));
     }
+    if (IsQuantized(var.type.dtype) == var.type.quantization.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(Describe(node, kLongestUncheckedName),
+                                                     ": does not compute quantised tensors"));
+    }
     if (i < options.output_formats.size()) var.type.format = options.output_formats[i];
     if (var.type.format != Format::kDefault && var.type.shape.rank() != 4) {
       return absl::InvalidArgumentError(absl::StrCat(Describe(node, kLongestUncheckedName),

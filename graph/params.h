@@ -41,6 +41,11 @@ class ParamWriter {
   void Optional(absl::string_view name, const T& field, const T& fallback) {
     if (!(field == fallback)) (*this)(name, field);
   }
+  template <typename E>
+  void Optional(absl::string_view name, const E& field, const E& fallback,
+                absl::Span<const char* const> names) {
+    if (!(field == fallback)) (*this)(name, field, names);
+  }
   ParamList Take() { return std::move(list_); }
 
  private:
@@ -71,10 +76,25 @@ class ParamReader {
   void Optional(absl::string_view name, T& field, const T& fallback) {
     if (!Read(name, field)) field = fallback;
   }
+  template <typename E>
+  void Optional(absl::string_view name, E& field, const E& fallback,
+                absl::Span<const char* const> names) {
+    if (Has(name)) {
+      (*this)(name, field, names);
+    } else {
+      field = fallback;
+    }
+  }
   // The first error met, or that of a parameter nobody asked for.
   absl::Status Finish() const;
 
  private:
+  bool Has(absl::string_view name) const {
+    for (const auto& param : list_) {
+      if (param.first == name) return true;
+    }
+    return false;
+  }
   template <typename T>
   bool Read(absl::string_view name, T& field) {
     for (size_t i = 0; i < list_.size(); ++i) {

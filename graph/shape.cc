@@ -69,11 +69,16 @@ int64_t TensorType::bytes() const {
 bool MayBeImage(const TensorType& type, Format format) {
   const bool dtype = IsBlocked(format) ? type.dtype == DType::kFloat32
                                        : IsFloat(type.dtype) && type.dtype != DType::kFloat64;
-  return dtype && type.shape.rank() == 4;
+  const bool bytes = format == Format::kNHWC && IsQuantized(type.dtype) && SizeOf(type.dtype) == 1;
+  return (dtype || bytes) && type.shape.rank() == 4;
+}
+
+Format FormatOfImages(const TensorType& type, Format format) {
+  return IsQuantized(type.dtype) && format != Format::kDefault ? Format::kNHWC : format;
 }
 
 std::string TensorType::ToString() const {
-  std::string text = absl::StrCat(Name(dtype), shape.ToString());
+  std::string text = absl::StrCat(Name(dtype), quantization.ToString(), shape.ToString());
   if (format != Format::kDefault) absl::StrAppend(&text, ":", Name(format));
   return text;
 }

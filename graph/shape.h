@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/dtype.h"
+#include "graph/quantization.h"
 
 namespace ashlar {
 
@@ -73,16 +74,23 @@ struct TensorType {
   DType dtype = DType::kFloat32;
   Shape shape;
   Format format = Format::kDefault;
+  Quantization quantization = {};  // empty unless the dtype is quantised
 
   // Bytes of storage, the padding of channels included.
   int64_t bytes() const;
-  std::string ToString() const;  // "Float32{1,64,56,56}:NCHW16c"
+  // The type of elements as these under another shape, row-major.
+  TensorType Reshaped(const Shape& other) const {
+    return {dtype, other, Format::kDefault, quantization};
+  }
+  std::string ToString() const;  // "Float32{1,64,56,56}:NCHW16c", "QuantizedS8(0.5,3){1,8}"
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
 // Whether a tensor of this type may lie in `format`, that of a device's images: blocks of channels
-// hold Float32 of rank 4, NHWC any floats of rank 4.
+// hold Float32 of rank 4, NHWC any floats and quantised bytes of rank 4.
 bool MayBeImage(const TensorType& type, Format format);
+// The format of such images on a device that has its others in `format`: NHWC where quantised.
+Format FormatOfImages(const TensorType& type, Format format);
 
 // Elements from one image, channel (in the blocked formats: block of channels), row, pixel of a
 // tensor {N,C,H,W} to the next.

@@ -77,6 +77,7 @@ HostTensor HostTensor::Borrow(DType dtype, const Shape& shape, std::shared_ptr<c
 
 HostTensor HostTensor::Deferred(const HostTensor& source, Make make) {
   HostTensor tensor = ShapeOnly(source.dtype(), source.shape());
+  tensor.quantization_ = source.quantization_;
   tensor.deferred_ = std::make_shared<Deferral>();
   tensor.deferred_->source = source;
   tensor.deferred_->make = std::move(make);
@@ -101,6 +102,13 @@ HostTensor HostTensor::ShapeOnly(DType dtype, const Shape& shape) {
   return Borrow(dtype, shape, nullptr, nullptr);
 }
 
+HostTensor HostTensor::As(DType dtype, Quantization quantization) const {
+  HostTensor tensor = *this;
+  tensor.dtype_ = dtype;
+  tensor.quantization_ = std::move(quantization);
+  return tensor;
+}
+
 HostTensor HostTensor::Reshaped(const Shape& shape) const {
   HostTensor tensor = *this;
   tensor.shape_ = shape;
@@ -108,7 +116,7 @@ HostTensor HostTensor::Reshaped(const Shape& shape) const {
 }
 
 double HostTensor::At(int64_t i) const {
-  switch (dtype_) {
+  switch (StoredAs(dtype_)) {
     case DType::kFloat32:
       return data<float>()[i];
     case DType::kFloat64:
@@ -127,12 +135,14 @@ double HostTensor::At(int64_t i) const {
     case DType::kByte:
     case DType::kBool:
       return data<uint8_t>()[i];
+    default:
+      break;
   }
   return 0;
 }
 
 void HostTensor::Set(int64_t i, double value) {
-  switch (dtype_) {
+  switch (StoredAs(dtype_)) {
     case DType::kFloat32:
       mutable_data<float>()[i] = static_cast<float>(value);
       break;
@@ -160,6 +170,8 @@ void HostTensor::Set(int64_t i, double value) {
       break;
     case DType::kBool:
       mutable_data<uint8_t>()[i] = value != 0;
+      break;
+    default:
       break;
   }
 }

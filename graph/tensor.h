@@ -20,6 +20,10 @@ class HostTensor {
 
   // Zero-filled. The shape must be valid (Shape::Make).
   static HostTensor Zeros(DType dtype, const Shape& shape);
+  // Of elements as those of `like`.
+  static HostTensor ZerosLike(const HostTensor& like, const Shape& shape) {
+    return Zeros(like.dtype(), shape).As(like.dtype(), like.quantization());
+  }
   // Bytes that `owner` keeps alive; `data` holds type.bytes() of them.
   static HostTensor Borrow(DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
                            const void* data);
@@ -56,6 +60,11 @@ class HostTensor {
   }
   void* mutable_raw() { return mutable_; }
 
+  // Empty unless the dtype is quantised; elements are the integers that are stored.
+  const Quantization& quantization() const { return quantization_; }
+  // The same integers as a quantised dtype that is stored as this one, or the other way round.
+  HostTensor As(DType dtype, Quantization quantization) const;
+
   // The same bytes under another shape of as many elements.
   HostTensor Reshaped(const Shape& shape) const;
 
@@ -75,6 +84,7 @@ class HostTensor {
 
   DType dtype_ = DType::kFloat32;
   Shape shape_{0};
+  Quantization quantization_;
   std::shared_ptr<const void> owner_;
   const void* data_ = nullptr;
   void* mutable_ = nullptr;

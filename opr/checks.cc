@@ -45,11 +45,28 @@ absl::Status CheckFloat(absl::string_view name, const TensorType& type) {
       absl::StrCat(name, " is ", type.ToString(), ", expected floats"));
 }
 
-absl::Status CheckImage(absl::string_view name, const TensorType& type) {
-  ASHLAR_RETURN_IF_ERROR(CheckFloat(name, type));
+namespace {
+
+absl::Status CheckRankOfImage(absl::string_view name, const TensorType& type) {
   if (type.shape.rank() == 4) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(name, " is ", type.ToString(), ", expected rank 4 (N, C, H, W)"));
+}
+
+}  // namespace
+
+absl::Status CheckImage(absl::string_view name, const TensorType& type) {
+  ASHLAR_RETURN_IF_ERROR(CheckFloat(name, type));
+  return CheckRankOfImage(name, type);
+}
+
+absl::Status CheckBytesImage(absl::string_view name, const TensorType& type) {
+  if (!IsQuantized(type.dtype) || SizeOf(type.dtype) != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is ", type.ToString(), ", expected a quantised one of 8 bits"));
+  }
+  ASHLAR_RETURN_IF_ERROR(CheckNotEmpty(name, type));
+  return CheckRankOfImage(name, type);
 }
 
 absl::StatusOr<std::vector<HostTensor>> EvaluateRounded(const Operator& op,

@@ -35,6 +35,9 @@ absl::Status CheckFloat(absl::string_view name, const TensorType& type);
 // The same, and of rank 4: [N, C, H, W].
 absl::Status CheckImage(absl::string_view name, const TensorType& type);
 
+// The same, of a quantised dtype of 8 bits.
+absl::Status CheckBytesImage(absl::string_view name, const TensorType& type);
+
 // Evaluates an operator whose inputs are 16-bit floats: in Float32, rounded to input 0's dtype.
 absl::StatusOr<std::vector<HostTensor>> EvaluateRounded(const Operator& op,
                                                         absl::Span<const HostTensor> inputs);

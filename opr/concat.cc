@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<TensorType>> Concat::Infer(absl::Span<const InputInfo
     const TensorType& type = inputs[i].type;
     Shape same = type.shape;
     if (same.rank() == shape.rank()) same[axis] = shape[axis];
-    if (type.dtype != first.dtype || same != shape) {
+    if (type.dtype != first.dtype || type.quantization != first.quantization || same != shape) {
       return absl::InvalidArgumentError(absl::StrCat("input ", i, " is ", type.ToString(),
                                                      ", which does not continue ", first.ToString(),
                                                      " along axis ", axis));
@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<TensorType>> Concat::Infer(absl::Span<const InputInfo
     shape[axis] += type.shape[axis];
     ASHLAR_RETURN_IF_ERROR(Shape::Make(shape.dims()).status());
   }
-  return std::vector<TensorType>{{first.dtype, shape}};
+  return std::vector<TensorType>{first.Reshaped(shape)};
 }
 
 absl::StatusOr<std::vector<HostTensor>> Concat::Evaluate(
@@ -52,7 +52,7 @@ absl::StatusOr<std::vector<HostTensor>> Concat::Evaluate(
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, shape.rank()));
   shape[axis] = 0;
   for (const HostTensor& input : inputs) shape[axis] += input.shape()[axis];
-  HostTensor output = HostTensor::Zeros(inputs[0].dtype(), shape);
+  HostTensor output = HostTensor::ZerosLike(inputs[0], shape);
   int64_t outer = 1;
   for (int i = 0; i < axis; ++i) outer *= shape[i];
   // Each input gives one stretch of bytes for each index of the axes before the one that is joined.
@@ -85,7 +85,7 @@ Aliasing Concat::aliasing(const Site& site) const {
   std::vector<int64_t> start(grid.dims.rank(), 0);
   for (size_t i = 0; i < site.inputs.size(); ++i) {
     const TensorType& input = site.inputs[i].type;
-    const StorageGrid part = GridOf({input.dtype, input.shape, output.format});
+    const StorageGrid part = GridOf({input.dtype, input.shape, output.format, {}});
     const int64_t offset = ContiguousOffset(grid, start, part.dims.dims());
     if (input.format == output.format && offset >= 0) {
       aliasing.placements.push_back({.output = 0, .input = static_cast<int>(i), .offset = offset});

@@ -6,6 +6,7 @@
 #include "opr/conv_reference.h"
 #include "opr/elemwise.h"
 #include "opr/gradient.h"
+#include "opr/quantized_conv.h"
 #include "opr/scalar_gradient.h"
 #include "opr/strided.h"
 
@@ -18,6 +19,8 @@ absl::StatusOr<std::vector<TensorType>> ConvBiasForward::Infer(
   if (inputs.size() != 4) ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 3));
   ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
                           InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type));
+  if (IsQuantized(inputs[kSrc].type.dtype)) return InferQuantizedConv(param(), geometry, inputs);
+  if (!param().output.absent()) return absl::InvalidArgumentError("scale is for quantised images");
   const Shape output = geometry.output();
   const DType dtype = inputs[kSrc].type.dtype;
   ASHLAR_RETURN_IF_ERROR(CheckDType("bias", inputs[kBias].type, dtype));
@@ -46,6 +49,7 @@ absl::StatusOr<std::vector<TensorType>> ConvBiasForward::Infer(
 
 absl::StatusOr<std::vector<HostTensor>> ConvBiasForward::Evaluate(
     absl::Span<const HostTensor> inputs) const {
+  if (IsQuantized(inputs[kSrc].dtype())) return EvaluateQuantizedConv(param(), inputs);
   ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
                           InferConvolution(param(), {inputs[kSrc].dtype(), inputs[kSrc].shape()},
                                            {inputs[kFilter].dtype(), inputs[kFilter].shape()}));

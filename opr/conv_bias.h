@@ -3,6 +3,7 @@
 #define ASHLAR_OPR_CONV_BIAS_H_
 
 #include "opr/convolution.h"
+#include "opr/output_type.h"
 #include "opr/scalar_functions.h"
 
 namespace ashlar {
@@ -10,6 +11,7 @@ namespace ashlar {
 struct ConvBiasParam : ConvolutionParam {
   ScalarFunction nonlineMode = ScalarFunction::kIdentity;  // one that the table calls an activation
   ScalarParameters parameters = {};                        // its own
+  OutputType output = {};                                  // of integers
 
   template <typename V>
   void Visit(V& v) {
@@ -17,11 +19,13 @@ struct ConvBiasParam : ConvolutionParam {
     v("nonlineMode", nonlineMode, kScalarFunctionNames);
     const ScalarRow& row = RowOf(nonlineMode);
     for (int i = 0; i < row.num_parameters; ++i) v.Optional(row.parameters[i], parameters[i], 0.0);
+    output.Visit(v);
   }
 };
 
 // nonlineMode(convolution(src, filter) + bias + z). Inputs: src, filter, bias [1, oc, 1, 1] and
-// optionally z, of the output's shape. Output: [N, oc, oh, ow].
+// optionally z, of the output's shape. Output: [N, oc, oh, ow]. Quantised images:
+// opr/quantized_conv.h.
 class ConvBiasForward final : public OperatorWithParam<ConvBiasParam, WindowOperator> {
  public:
   static constexpr int kSrc = 0, kFilter = 1, kBias = 2, kZ = 3;

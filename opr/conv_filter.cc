@@ -6,8 +6,9 @@ namespace ashlar {
 
 absl::StatusOr<FilterShape> FilterShapeOf(SparseMode sparse, FilterOrder order,
                                           const TensorType& src, const TensorType& filter) {
-  ASHLAR_RETURN_IF_ERROR(CheckImage("input", src));
-  ASHLAR_RETURN_IF_ERROR(CheckDType("filter", filter, src.dtype));
+  const bool quantized = IsQuantized(src.dtype);
+  ASHLAR_RETURN_IF_ERROR(quantized ? CheckBytesImage("input", src) : CheckImage("input", src));
+  ASHLAR_RETURN_IF_ERROR(CheckDType("filter", filter, quantized ? DType::kQuantizedS8 : src.dtype));
   const bool grouped = sparse == SparseMode::kGroup, out_first = order == FilterOrder::kOutIn;
   if (filter.shape.rank() != (grouped ? 5 : 4)) {
     return absl::InvalidArgumentError(absl::StrCat(

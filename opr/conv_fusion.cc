@@ -85,7 +85,7 @@ std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
                                         absl::Span<const InputInfo> inputs,
                                         const Consumer& consumer) {
   const std::optional<Tail> tail = AsTail(consumer.op);
-  if (!tail || param.nonlineMode != ScalarFunction::kIdentity ||
+  if (!tail || !param.output.absent() || param.nonlineMode != ScalarFunction::kIdentity ||
       inputs[kFilter].type.dtype != DType::kFloat32) {
     return std::nullopt;
   }

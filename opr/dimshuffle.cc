@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<TensorType>> Dimshuffle::Infer(
       return error("axis ", axis, " is dropped, expected size 1");
     }
   }
-  return std::vector<TensorType>{{x.dtype, shape}};
+  return std::vector<TensorType>{x.Reshaped(shape)};
 }
 
 Strides Dimshuffle::Permuted(const Strides& input) const {
@@ -52,7 +52,7 @@ absl::StatusOr<std::vector<HostTensor>> Dimshuffle::Evaluate(
   for (int64_t axis : param().pattern) {
     shape.push_back(axis < 0 ? 1 : x.shape()[static_cast<int>(axis)]);
   }
-  HostTensor output = HostTensor::Zeros(x.dtype(), shape);
+  HostTensor output = HostTensor::ZerosLike(x, shape);
   CopyStrided(x, 0, Permuted(ContiguousStrides(x.shape())), output);
   return std::vector<HostTensor>{std::move(output)};
 }

@@ -56,7 +56,9 @@ absl::StatusOr<int64_t> IntegerScalar(const InputInfo& input, absl::string_view 
   return values[0];
 }
 
-InputInfo InfoOf(const HostTensor& tensor) { return {{tensor.dtype(), tensor.shape()}, &tensor}; }
+InputInfo InfoOf(const HostTensor& tensor) {
+  return {{tensor.dtype(), tensor.shape(), Format::kDefault, tensor.quantization()}, &tensor};
+}
 
 std::vector<InputInfo> InfosOf(absl::Span<const HostTensor> tensors) {
   std::vector<InputInfo> infos;

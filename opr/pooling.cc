@@ -6,6 +6,7 @@
 #include "opr/doubles.h"
 #include "opr/gradient.h"
 #include "opr/pooling_backward.h"
+#include "opr/quantized_pooling.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -32,7 +33,8 @@ double Pool(PoolingMode mode, const double* plane, int64_t width, const InsideTa
 }  // namespace
 
 absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const TensorType& src) {
-  ASHLAR_RETURN_IF_ERROR(CheckImage("input", src));
+  ASHLAR_RETURN_IF_ERROR(IsQuantized(src.dtype) ? CheckBytesImage("input", src)
+                                                : CheckImage("input", src));
   PoolingGeometry geometry;
   geometry.batch = src.shape[0];
   geometry.channels = src.shape[1];
@@ -49,6 +51,8 @@ absl::StatusOr<std::vector<TensorType>> PoolingForward::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 1));
   ASHLAR_ASSIGN_OR_RETURN(PoolingGeometry geometry, InferPooling(param(), inputs[0].type));
+  if (IsQuantized(inputs[0].type.dtype)) return InferQuantizedPooling(param(), geometry, inputs[0]);
+  if (!param().output.absent()) return absl::InvalidArgumentError("scale is for quantised images");
   return std::vector<TensorType>{{inputs[0].type.dtype, geometry.output()}};
 }
 
@@ -56,6 +60,7 @@ absl::StatusOr<std::vector<HostTensor>> PoolingForward::Evaluate(
     absl::Span<const HostTensor> inputs) const {
   ASHLAR_ASSIGN_OR_RETURN(PoolingGeometry geometry,
                           InferPooling(param(), {inputs[0].dtype(), inputs[0].shape()}));
+  if (IsQuantized(inputs[0].dtype())) return EvaluateQuantizedPooling(param(), geometry, inputs[0]);
   const WindowAxis& h = geometry.h;
   const WindowAxis& w = geometry.w;
   const double window_elements = static_cast<double>(h.window) * static_cast<double>(w.window);

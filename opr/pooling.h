@@ -2,6 +2,7 @@
 #ifndef ASHLAR_OPR_POOLING_H_
 #define ASHLAR_OPR_POOLING_H_
 
+#include "opr/output_type.h"
 #include "opr/param_enums.h"
 #include "opr/window_operator.h"
 
@@ -22,6 +23,7 @@ struct PoolingParam {
   int64_t pad_h = 0, pad_w = 0;  // before the first row and column; behind the last too, unless
   int64_t pad_h_end = kSamePadding, pad_w_end = kSamePadding;  // where the ends differ
   int64_t dilate_h = 1, dilate_w = 1;
+  OutputType output = {};  // of means of integers
 
   template <typename V>
   void Visit(V& v) {
@@ -33,6 +35,7 @@ struct PoolingParam {
     VisitSteps(v, *this);
     v.Optional("dilate_h", dilate_h, int64_t{1});
     v.Optional("dilate_w", dilate_w, int64_t{1});
+    output.Visit(v);
   }
 };
 
@@ -44,11 +47,11 @@ struct PoolingGeometry : WindowAxes {
   Shape output() const { return {batch, channels, h.output, w.output}; }
 };
 
-// `src` is [N, C, H, W], floats and not empty; every window must touch the image. Errors are
-// InvalidArgument and name the parameter.
+// `src` is [N, C, H, W], floats or quantised bytes and not empty; every window must touch the
+// image. Errors are InvalidArgument and name the parameter.
 absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const TensorType& src);
 
-// Input: src. Output: [N, C, oh, ow].
+// Input: src. Output: [N, C, oh, ow]. Quantised images: opr/quantized_pooling.h.
 class PoolingForward final : public OperatorWithParam<PoolingParam, WindowOperator> {
  public:
   ASHLAR_OPERATOR("PoolingForward", "pooling")

@@ -49,7 +49,7 @@ absl::StatusOr<Shape> Reshape::TargetShape(absl::Span<const InputInfo> inputs) c
 absl::StatusOr<std::vector<TensorType>> Reshape::Infer(absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
   ASHLAR_ASSIGN_OR_RETURN(Shape target, TargetShape(inputs));
-  return std::vector<TensorType>{{inputs[0].type.dtype, target}};
+  return std::vector<TensorType>{inputs[0].type.Reshaped(target)};
 }
 
 absl::StatusOr<std::vector<HostTensor>> Reshape::Evaluate(

@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<TensorType>> Split::Infer(absl::Span<const InputInfo>
       break;
     }
     left -= size;
-    outputs.push_back({x.dtype, x.shape});
+    outputs.push_back(x.Reshaped(x.shape));
     outputs.back().shape[axis] = size;
   }
   if (outputs.empty() || left != 0) {
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<HostTensor>> Split::Evaluate(absl::Span<const HostTen
   for (const int64_t size : param().sizes) {
     Shape shape = x.shape();
     shape[axis] = size;
-    HostTensor& output = outputs.emplace_back(HostTensor::Zeros(x.dtype(), shape));
+    HostTensor& output = outputs.emplace_back(HostTensor::ZerosLike(x, shape));
     const Strides strides = ContiguousStrides(x.shape());
     CopyStrided(x, start * strides[axis], strides, output);
     start += size;

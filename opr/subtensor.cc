@@ -128,7 +128,7 @@ absl::StatusOr<std::vector<TensorType>> Subtensor::Infer(absl::Span<const InputI
   for (const AxisRange& range : ranges) {
     if (!range.dropped) shape.push_back(range.count);
   }
-  return std::vector<TensorType>{{inputs[0].type.dtype, shape}};
+  return std::vector<TensorType>{inputs[0].type.Reshaped(shape)};
 }
 
 StridedView ViewOf(absl::Span<const AxisRange> ranges, const Strides& input) {
@@ -149,7 +149,7 @@ absl::StatusOr<std::vector<HostTensor>> Subtensor::Evaluate(
     if (!range.dropped) shape.push_back(range.count);
   }
   const StridedView view = ViewOf(ranges, ContiguousStrides(x.shape()));
-  HostTensor output = HostTensor::Zeros(x.dtype(), shape);
+  HostTensor output = HostTensor::ZerosLike(x, shape);
   CopyStrided(x, view.base, view.strides, output);
   return std::vector<HostTensor>{std::move(output)};
 }

@@ -1,9 +1,11 @@
 #include "opr/type_cvt.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "opr/aliasing.h"
 #include "opr/gradient.h"
+#include "opr/host_value.h"
 
 namespace ashlar {
 
@@ -16,20 +18,63 @@ absl::StatusOr<std::vector<TensorType>> TypeCvt::Infer(absl::Span<const InputInf
     return absl::InvalidArgumentError(absl::StrCat(
         "from ", Name(x.dtype), " to ", Name(param().dtype), ": Byte is opaque and has no values"));
   }
-  return std::vector<TensorType>{{param().dtype, x.shape}};
+  const DType dtype = param().dtype;
+  if (!IsQuantized(dtype) && (param().scale != 0 || param().zero_point != 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(Name(dtype), " has no scale or zero point"));
+  }
+  const bool stored = StoredAs(x.dtype) == StoredAs(dtype);
+  TensorType y = {dtype, x.shape};
+  if (IsQuantized(dtype)) {
+    ASHLAR_ASSIGN_OR_RETURN(y, QuantizedType({dtype, param().scale, param().zero_point}, x.shape));
+    if (x == y.Reshaped(x.shape)) return std::vector<TensorType>{y};
+  }
+  const bool quantizes = IsQuantized(dtype) && IsFloat(x.dtype);
+  const bool dequantizes = IsQuantized(x.dtype) && dtype == DType::kFloat32;
+  const bool relabels = stored && IsQuantized(x.dtype) != IsQuantized(dtype);
+  const bool plain = !IsQuantized(x.dtype) && !IsQuantized(dtype);
+  if (!quantizes && !dequantizes && !relabels && !plain) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("from ", x.ToString(), " to ", y.ToString(),
+                     ": quantised values come from floats, go to Float32, or stay as stored"));
+  }
+  return std::vector<TensorType>{y};
 }
 
 absl::StatusOr<std::vector<HostTensor>> TypeCvt::Evaluate(
     absl::Span<const HostTensor> inputs) const {
   const HostTensor& x = inputs[0];
-  if (x.dtype() == param().dtype) return std::vector<HostTensor>{x};
-  HostTensor output = HostTensor::Zeros(param().dtype, x.shape());
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, Infer(InfosOf(inputs)));
+  const TensorType& type = types[0];
+  if (StoredAs(x.dtype()) == StoredAs(type.dtype)) {
+    return std::vector<HostTensor>{x.As(type.dtype, type.quantization)};
+  }
+  HostTensor output = HostTensor::Zeros(type.dtype, x.shape()).As(type.dtype, type.quantization);
+  if (IsQuantized(type.dtype)) {
+    const float scale = type.quantization.scale();
+    for (int64_t i = 0; i < x.num_elements(); ++i) {
+      output.Set(i, Quantize(static_cast<float>(x.At(i)) / scale, type.quantization.zero_point(),
+                             LeastOf(type.dtype), MostOf(type.dtype)));
+    }
+    return std::vector<HostTensor>{std::move(output)};
+  }
+  if (IsQuantized(x.dtype())) {
+    const absl::Span<const float> scales = x.quantization().scales();
+    const int64_t count = static_cast<int64_t>(scales.size());
+    const int64_t run = std::max<int64_t>(x.num_elements() / count, 1);
+    for (int64_t i = 0; i < x.num_elements(); ++i) {
+      const float steps = static_cast<float>(x.At(i) - x.quantization().zero_point());
+      output.Set(i, steps * scales[static_cast<size_t>(i / run)]);
+    }
+    return std::vector<HostTensor>{std::move(output)};
+  }
   for (int64_t i = 0; i < x.num_elements(); ++i) output.Set(i, x.At(i));
   return std::vector<HostTensor>{std::move(output)};
 }
 
 Aliasing TypeCvt::aliasing(const Site& site) const {
-  return site.inputs[0].type == site.outputs[0] ? ViewOfInput() : Aliasing();
+  const TensorType &x = site.inputs[0].type, &y = site.outputs[0];
+  const bool same = StoredAs(x.dtype) == StoredAs(y.dtype) && x.format == y.format;
+  return same ? ViewOfInput() : Aliasing();
 }
 
 absl::Status TypeCvt::Gradient(GradientContext& context) const {

@@ -24,7 +24,12 @@ class LayoutAssigner {
  private:
   const Graph& built() { return rewriter_.builder().graph(); }
   const TensorType& TypeOf(int new_var) { return built().var(new_var).type; }
-  bool IsImage(const TensorType& type) const { return MayBeImage(type, image_format_); }
+  bool IsImage(const TensorType& type) const { return MayBeImage(type, FormatOf(type)); }
+  // That of images of this type.
+  Format FormatOf(const TensorType& type) const { return FormatOfImages(type, image_format_); }
+  const TensorType& FirstOutput(const OperatorNode& node) const {
+    return rewriter_.source().var(node.outputs[0]).type;
+  }
 
   absl::Status Add(const OperatorNode& node) {
     std::vector<int> inputs = rewriter_.MapAll(node.inputs);
@@ -43,8 +48,8 @@ class LayoutAssigner {
     options.output_formats.clear();
     if (blocked && Rule(node) != FormatRule::kImageInputs) {
       for (int output : node.outputs) {
-        const bool image = IsImage(rewriter_.source().var(output).type);
-        options.output_formats.push_back(image ? image_format_ : Format::kDefault);
+        const TensorType& type = rewriter_.source().var(output).type;
+        options.output_formats.push_back(IsImage(type) ? FormatOf(type) : Format::kDefault);
       }
     }
     ASHLAR_ASSIGN_OR_RETURN(
@@ -62,13 +67,15 @@ class LayoutAssigner {
     const FormatRule rule = Rule(node);
     if (rule == FormatRule::kBlocked) return true;
     if (rule == FormatRule::kDefaultOnly) return false;
-    if (rule == FormatRule::kUniformUnpadded && IsBlocked(image_format_)) return false;
+    if (rule == FormatRule::kUniformUnpadded && IsBlocked(FormatOf(FirstOutput(node)))) {
+      return false;
+    }
     if ((rule == FormatRule::kFollow || rule == FormatRule::kUniform) &&
         GrowsRowMajor(node, inputs)) {
       return false;
     }
     for (int input : inputs) {
-      if (TypeOf(input).format == image_format_) return true;
+      if (TypeOf(input).format != Format::kDefault) return true;
     }
     return false;
   }
@@ -103,18 +110,18 @@ class LayoutAssigner {
   // it reads: a conversion to another dtype, which touches every element anyway, and all of whose
   // readers want it so. Blocks are of one dtype.
   bool Crosses(const OperatorNode& node, const std::vector<int>& inputs) {
-    if (IsBlocked(image_format_) || node.op->role() != Role::kCompute || inputs.size() != 1 ||
-        node.outputs.size() != 1) {
+    if (node.op->role() != Role::kCompute || inputs.size() != 1 || node.outputs.size() != 1) {
       return false;
     }
     const TensorType& from = TypeOf(inputs[0]);
     const int var = node.outputs[0];
     const TensorType& to = rewriter_.source().var(var).type;
+    if (IsBlocked(image_format_) && IsQuantized(from.dtype) == IsQuantized(to.dtype)) return false;
     if (!IsImage(from) || !IsImage(to) || from.dtype == to.dtype || from.shape != to.shape ||
         Rule(node) != FormatRule::kFollow) {
       return false;
     }
-    const Format other = from.format == Format::kDefault ? image_format_ : Format::kDefault;
+    const Format other = from.format == Format::kDefault ? FormatOf(to) : Format::kDefault;
     return IsReadAs(var, to, other);
   }
 
@@ -148,13 +155,13 @@ class LayoutAssigner {
       convert = true;
     } else if (rule == FormatRule::kBlocked && i > 0) {
       convert = convert && whole;
-    } else if (IsBlocked(image_format_)) {
+    } else if (IsBlocked(FormatOf(type))) {
       convert = convert && type.shape[1] >= kChannelBlock;
     } else {
       convert =
           convert && (whole || rule == FormatRule::kBlocked || rule == FormatRule::kImageInputs);
     }
-    return convert ? image_format_ : type.format;
+    return convert ? FormatOf(type) : type.format;
   }
 
   // Whether one of the outputs is an image.

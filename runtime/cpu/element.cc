@@ -62,7 +62,7 @@ void StoreRow(const double* row, int64_t n, void* data, int64_t offset, int64_t 
 // Calls visit.template operator()<Element>() for the dtype.
 template <typename Visit>
 auto WithElement(DType dtype, const Visit& visit) {
-  switch (dtype) {
+  switch (StoredAs(dtype)) {
     case DType::kFloat32:
       return visit.template operator()<Plain<float>>();
     case DType::kFloat64:
@@ -80,7 +80,7 @@ auto WithElement(DType dtype, const Visit& visit) {
     case DType::kUint8:
     case DType::kByte:
       return visit.template operator()<Plain<uint8_t>>();
-    case DType::kBool:
+    default:
       break;
   }
   return visit.template operator()<Bool>();

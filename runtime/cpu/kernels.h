@@ -26,6 +26,7 @@
   FAMILY(Pointwise)                 \
   FAMILY(Pooling)                   \
   FAMILY(PoolingBackward)           \
+  FAMILY(Quantized)                 \
   FAMILY(Reduce)                    \
   FAMILY(Relayout)                  \
   FAMILY(Resize)                    \

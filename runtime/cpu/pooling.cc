@@ -9,12 +9,14 @@
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/pooling_row.h"
+#include "runtime/cpu/quantized_pooling.h"
 #include "runtime/cpu/walk.h"
 
 namespace ashlar::cpu {
 namespace {
 
 absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelRequest& request) {
+  if (IsQuantized(request.inputs[0].dtype)) return QuantizedPoolingKernels(op, request);
   const PoolingMode mode = op.param().mode;
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry,
                           InferPooling(op.param(), request.inputs[0]));
@@ -52,7 +54,8 @@ absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelReq
 }  // namespace
 
 void RegisterPoolingKernels(KernelRegistry& registry) {
-  registry.Register<PoolingForward>(MakePooling, {DType::kFloat32});
+  registry.Register<PoolingForward>(
+      MakePooling, {DType::kFloat32, DType::kQuantized8Asymm, DType::kQuantizedS8});
 }
 
 }  // namespace ashlar::cpu

@@ -2,6 +2,7 @@
 #include "opr/type_cvt.h"
 
 #include "runtime/cpu/element.h"
+#include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/walk.h"
@@ -11,17 +12,47 @@ namespace {
 
 constexpr int64_t kRow = 1024;  // elements
 
+// What becomes of a row's values between the types.
+using ConvertRow = void (*)(double* row, int64_t n, float scale, int32_t zero_point, int32_t least,
+                            int32_t most);
+
+void QuantizeRow(double* row, int64_t n, float scale, int32_t zero_point, int32_t least,
+                 int32_t most) {
+  for (int64_t i = 0; i < n; ++i) {
+    row[i] = Quantize(static_cast<float>(row[i]) / scale, zero_point, least, most);
+  }
+}
+
+void DequantizeRow(double* row, int64_t n, float scale, int32_t zero_point, int32_t, int32_t) {
+  for (int64_t i = 0; i < n; ++i) row[i] = static_cast<float>(row[i] - zero_point) * scale;
+}
+
 absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   const TensorType output = request.outputs[0];
   const auto loops = LoopsOver<2>(output, request.inputs, request.threads);
   const LoadRowFunction load = RowLoader(request.inputs[0].dtype, request.processor.isa);
   const StoreRowFunction store = RowStorer(output.dtype, request.processor.isa);
   const int threads = request.threads;
+  const TensorType& input = request.inputs[0];
+  const bool quantizes = IsQuantized(output.dtype) && IsFloat(input.dtype);
+  ConvertRow convert = nullptr;
+  Quantization of;
+  if (quantizes) convert = Versions<QuantizeRow>::For(request.processor.isa);
+  if (IsQuantized(input.dtype) && IsFloat(output.dtype)) {
+    convert = Versions<DequantizeRow>::For(request.processor.isa);
+  }
+  if (convert != nullptr) of = quantizes ? output.quantization : input.quantization;
+  if (of.scales().size() > 1) {
+    return absl::UnimplementedError(absl::StrCat("from ", input.ToString(), ": of several scales"));
+  }
   return OnlyKernel("convert", [=](const KernelArgs& args) {
     for (const RowLoop<2>& loop : loops) {
       ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
         double row[kRow];
         load(args.inputs[0], at[1], loop.strides[1].back(), n, row);
+        if (convert != nullptr) {
+          convert(row, n, of.scale(), of.zero_point(), LeastOf(output.dtype), MostOf(output.dtype));
+        }
         store(row, n, args.outputs[0], at[0], loop.strides[0].back());
       });
     }

@@ -6,6 +6,11 @@ namespace ashlar::cpu {
 
 Strides StridesOver(const TensorType& type, const Shape& shape, bool blocked) {
   Strides strides = BroadcastStrides(type.shape, shape);
+  if (type.format == Format::kNHWC) {
+    const ImageStrides step = StridesOf(type);
+    const int64_t steps[] = {step.n, step.c, step.h, step.w};
+    for (int axis = 0; axis < 4; ++axis) strides[axis] = type.shape[axis] == 1 ? 0 : steps[axis];
+  }
   if (!blocked) return strides;
   if (IsBlocked(type.format)) {
     const Shape& s = type.shape;

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "graph/status.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/transpose.h"
@@ -17,6 +18,10 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   const TensorType &from = request.inputs[0], &to = request.outputs[0];
   if (to.shape.num_elements() == 0) return NoLaunch();
   Shape shape = to.shape;
+  if (IsQuantized(from.dtype) || IsQuantized(to.dtype)) {
+    return absl::UnimplementedError(absl::StrCat("from ", from.ToString(), " to ", to.ToString(),
+                                                 ": quantised tensors run on the CPU alone"));
+  }
   std::array<Strides, 2> strides = {StridesOver(to, shape), StridesOver(from, shape)};
   OrderByMemory(shape, strides);
   const bool alike = shape.rank() == 1 && strides[0][0] == strides[1][0];

@@ -67,7 +67,7 @@ bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
 absl::Status CheckFormats(const KernelRequest& request, const Device& device) {
   for (const std::vector<TensorType>* types : {&request.inputs, &request.outputs}) {
     for (const TensorType& type : *types) {
-      const bool fits = type.format == Format::kDefault ||
+      const bool fits = type.format == Format::kDefault || IsQuantized(type.dtype) ||
                         IsBlocked(type.format) == IsBlocked(device.image_format());
       if (fits) continue;
       return absl::UnimplementedError(absl::StrCat(type.ToString(), ": ",

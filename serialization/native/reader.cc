@@ -147,8 +147,21 @@ class GraphReader {
       return Reject("unknown format ", static_cast<int>(var.format()));
     }
     ASHLAR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(Integers(*var.shape())));
-    TensorType type = {static_cast<DType>(var.dtype()), std::move(shape),
-                       static_cast<Format>(var.format())};
+    TensorType type = {
+        static_cast<DType>(var.dtype()), std::move(shape), static_cast<Format>(var.format()), {}};
+    if (IsQuantized(type.dtype) != (var.quantization() != nullptr)) {
+      return Reject(type.ToString(), var.quantization() != nullptr ? " with" : " without",
+                    " a quantization");
+    }
+    if (const fbs::Quantization* const quantization = var.quantization()) {
+      ASHLAR_RETURN_IF_ERROR(Spend(sizeof(float) * quantization->scales()->size()));
+      std::vector<float> scales(quantization->scales()->size());
+      if (!scales.empty()) {
+        std::memcpy(scales.data(), quantization->scales()->Data(), sizeof(float) * scales.size());
+      }
+      ASHLAR_ASSIGN_OR_RETURN(type.quantization, Quantization::Make(type.dtype, std::move(scales),
+                                                                    quantization->zero_point()));
+    }
     if (type.format != Format::kDefault && type.shape.rank() != 4) {
       return Reject("format ", Name(type.format), " for ", type.shape.ToString(),
                     ", expected 4 dimensions");
@@ -170,9 +183,10 @@ class GraphReader {
                     ", expected inside the weights section of ", weights_.size(),
                     " bytes at a multiple of ", kWeightAlignment);
     }
-    HostTensor value = HostTensor::Borrow(type.dtype, type.shape, owner_, weights_.data() + offset);
-    return state ? Operators().MakeState(std::move(value))
-                 : Operators().MakeConstant(std::move(value));
+    const HostTensor value =
+        HostTensor::Borrow(type.dtype, type.shape, owner_, weights_.data() + offset)
+            .As(type.dtype, type.quantization);
+    return state ? Operators().MakeState(value) : Operators().MakeConstant(value);
   }
 
   absl::StatusOr<OperatorPtr> ReadOperator(const fbs::Node& node, const TensorType& first_output) {
@@ -184,7 +198,8 @@ class GraphReader {
         return Reject("has a value, which only ", op->type(), " has, without parameters");
       }
     } else if (node.pooled()) {
-      op = Operators().MakeConstant(HostTensor::ShapeOnly(first_output.dtype, first_output.shape));
+      op = Operators().MakeConstant(HostTensor::ShapeOnly(first_output.dtype, first_output.shape)
+                                        .As(first_output.dtype, first_output.quantization));
       if (!pooled_constants_ || View(*node.type()) != op->type() || Count(node.params()) != 0) {
         return Reject("is in a pool, which only ", op->type(),
                       " of a packed section is, without parameters");

@@ -93,9 +93,17 @@ Offset<fbs::Param> EncodeParam(FlatBufferBuilder& builder, const std::string& na
 
 Offset<fbs::Var> EncodeVar(FlatBufferBuilder& builder, const Var& var) {
   const absl::Span<const int64_t> dims = var.type.shape.dims();
-  return fbs::CreateVar(
-      builder, var.id, builder.CreateString(var.name), static_cast<fbs::DType>(var.type.dtype),
-      static_cast<fbs::Format>(var.type.format), builder.CreateVector(dims.data(), dims.size()));
+  const Quantization& quantization = var.type.quantization;
+  const absl::Span<const float> scales = quantization.scales();
+  Offset<fbs::Quantization> of_integers = {};
+  if (!quantization.empty()) {
+    of_integers = fbs::CreateQuantization(
+        builder, builder.CreateVector(scales.data(), scales.size()), quantization.zero_point());
+  }
+  return fbs::CreateVar(builder, var.id, builder.CreateString(var.name),
+                        static_cast<fbs::DType>(var.type.dtype),
+                        static_cast<fbs::Format>(var.type.format),
+                        builder.CreateVector(dims.data(), dims.size()), of_integers);
 }
 
 // By var, its index in the file, where recorded workspaces stand among the outputs.

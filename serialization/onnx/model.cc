@@ -18,7 +18,8 @@ using onnx::TensorProto;
 constexpr TensorProto::DataType kTypes[] = {
     TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::BFLOAT16, TensorProto::INT64,
     TensorProto::INT32, TensorProto::INT8,    TensorProto::UINT8,    TensorProto::UINT8,
-    TensorProto::BOOL,  TensorProto::DOUBLE,
+    TensorProto::BOOL,  TensorProto::DOUBLE,  TensorProto::UINT8,    TensorProto::INT8,
+    TensorProto::INT32,
 };
 static_assert(std::size(kTypes) == kNumDTypes);
 

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "opr/quantized_conv.h"
 #include "tests/cases/cases.h"
 #include "tests/cases/convolution_layer.h"
+#include "tests/cases/quantized.h"
 #include "tests/support/activations.h"
 
 namespace ashlar::testing {
@@ -208,8 +210,59 @@ void AddCases<ConvolutionForward>(Cases& cases) {
   }
 }
 
+// The layer on integers, with any numbers for scales and zero points.
+void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bool constant) {
+  const bool is_signed = cases.Pick(0, 1) != 0;
+  const int32_t least = is_signed ? -128 : 0;
+  const auto zero_point = [&] { return least + static_cast<int32_t>(cases.Pick(0, 255)); };
+  const HostTensor src =
+      QuantizedTensor(cases, is_signed ? DType::kQuantizedS8 : DType::kQuantized8Asymm,
+                      {layer.batch, layer.in, layer.h, layer.w}, {0.03125f}, zero_point());
+  Shape filter_shape = {layer.out, layer.in / layer.groups, layer.fh, layer.fw};
+  if (layer.groups > 1) {
+    param.sparse = SparseMode::kGroup;
+    filter_shape = {layer.groups, layer.out / layer.groups, layer.in / layer.groups, layer.fh,
+                    layer.fw};
+  }
+  std::vector<float> scales;
+  for (int64_t c = 0; c < layer.out; ++c) {
+    scales.push_back(static_cast<float>(cases.Pick(1, 99)) / 1000);
+  }
+  const HostTensor filter =
+      QuantizedTensor(cases, DType::kQuantizedS8, filter_shape, std::move(scales));
+  const HostTensor bias = QuantizedTensor(cases, DType::kQuantizedS32, {1, layer.out, 1, 1},
+                                          SumScales(src.quantization(), filter.quantization()));
+  // So that most results are neither the least nor the most.
+  const double products = static_cast<double>(layer.in / layer.groups * layer.fh * layer.fw);
+  param.output = {is_signed ? DType::kQuantizedS8 : DType::kQuantized8Asymm,
+                  static_cast<float>(0.1 * std::sqrt(products)), zero_point()};
+  KernelCase test = {
+      absl::StrCat("8 bits, ", layer.name), Make<ConvBiasForward>(param), {src, filter, bias}};
+  test.constant = {false, constant, false};
+  AddQuantized(cases, test, {true, false, false});
+}
+
+// On random numbers of their own.
+void AddQuantizedLayers(Cases cases) {
+  for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {
+    for (const Layer& layer : layers) {
+      ConvBiasParam param = layer.param;
+      AddQuantizedLayer(cases, layer, param, true);
+      param.nonlineMode = ScalarFunction::kRelu;
+      AddQuantizedLayer(cases, layer, param, true);
+      param.mode = ConvolutionMode::kConvolution;
+      param.nonlineMode = ScalarFunction::kClamp;
+      param.parameters = {0, 6};
+      AddQuantizedLayer(cases, layer, param, true);
+    }
+  }
+  AddQuantizedLayer(cases, {"not constant", 1, 20, 37, 6, 7, 3, 3, 1, Window(1, 1)}, Window(1, 1),
+                    false);
+}
+
 template <>
 void AddCases<ConvBiasForward>(Cases& cases) {
+  AddQuantizedLayers(cases);
   // Every geometry; with filters that are flipped, and not constant.
   int64_t turn = 0;
   for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {

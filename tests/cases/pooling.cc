@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 
 namespace ashlar::testing {
 namespace {
@@ -89,8 +89,28 @@ void AddRandomPool(Cases& cases, bool large) {
 
 }  // namespace
 
+void AddQuantizedPools(Cases& cases) {
+  for (const DType dtype : {DType::kQuantized8Asymm, DType::kQuantizedS8}) {
+    for (const PoolingMode mode : kPoolingModes) {
+      for (PoolingParam param : {Pool(3, 2, 1), Pool(2, 2, 0), Pool(7, 1, 0), Pool(2, 1, 0, 1)}) {
+        param.mode = mode;
+        if (mode == PoolingMode::kAverage) param.pad_h = param.pad_w = 0;
+        if (mode == PoolingMode::kAverage) param.pad_h_end = param.pad_w_end = 0;
+        if (mode != PoolingMode::kMax) param.output = {dtype, 0.2f, 5};
+        AddQuantized(cases,
+                     {"8 bits",
+                      Make<PoolingForward>(param),
+                      {QuantizedTensor(cases, dtype, {2, 19, 7, 9}, {0.15f}, -3 & 0x7f)}},
+                     {true});
+      }
+    }
+  }
+}
+
 template <>
 void AddCases<PoolingForward>(Cases& cases) {
+  Cases apart = cases;  // of random numbers of their own
+  AddQuantizedPools(apart);
   for (const PoolingMode mode : kPoolingModes) {
     for (const DType dtype : cases.scope().floats) {
       const auto add = [&](const Shape& shape, PoolingParam param) {

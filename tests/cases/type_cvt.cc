@@ -3,18 +3,48 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 
 namespace ashlar::testing {
 
+void AddQuantizedConversions(Cases& cases) {
+  for (const DType dtype : {DType::kQuantized8Asymm, DType::kQuantizedS8}) {
+    for (const Shape& shape : {Shape{2, 19, 3, 5}, Shape{1, 16, 4, 4}}) {
+      AddQuantized(cases,
+                   {"quantise", Make<TypeCvt>({dtype, 0.25f, 7}), {cases.Tensor(shape, -40, 40)}},
+                   {true});
+      const HostTensor x = QuantizedTensor(cases, dtype, shape, {0.1f}, 100);
+      AddQuantized(cases, {"dequantise", Make<TypeCvt>({DType::kFloat32}), {x}}, {true});
+      AddQuantized(cases, {"the integers", Make<TypeCvt>({StoredAs(dtype)}), {x}}, {true});
+      // From planes and blocks of channels to pixels and back.
+      KernelCase test = {"format", Make<TypeCvt>({dtype, 0.25f, 7}), {cases.Tensor(shape, -9, 9)}};
+      test.tolerance = 0;
+      test.output_format = Format::kNHWC;
+      for (const Format format : kFormats) {
+        test.formats = {format};
+        if (!cases.on_gpu()) cases.Add(test);
+      }
+      test.op = Make<TypeCvt>({DType::kFloat32});
+      test.inputs = {x};
+      test.formats = {Format::kNHWC};
+      for (const Format format : kFormats) {
+        test.output_format = format;
+        if (!cases.on_gpu()) cases.Add(test);
+      }
+    }
+  }
+}
+
 template <>
 void AddCases<TypeCvt>(Cases& cases) {
+  Cases apart = cases;  // of random numbers of their own
+  AddQuantizedConversions(apart);
   const std::vector<double> values = {
       0,    1,    -1,    0.5,   -0.5, 1.5,   2.5,      127,      128,       -128,  -129,
       255,  256,  65504, 70000, 1e-5, 1e-30, 3e9,      -3e9,     1e19,      -1e19, 2147483647,
       1e-8, -0.1, 100.7, 33.3,  1e38, -7,    16777217, INFINITY, -INFINITY, NAN,   -0.0};
-  for (int from = 0; from < kNumDTypes; ++from) {
-    for (int to = 0; to < kNumDTypes; ++to) {
+  for (int from = 0; from < kNumPlainDTypes; ++from) {
+    for (int to = 0; to < kNumPlainDTypes; ++to) {
       const auto a = static_cast<DType>(from), b = static_cast<DType>(to);
       if (a == DType::kByte || b == DType::kByte) continue;
       if (a == DType::kFloat64 || b == DType::kFloat64) continue;  // of the host alone

@@ -50,6 +50,8 @@ const std::set<std::string>& WithoutGradient() {
       // Gradients themselves.
       "BatchNormBackward", "ConvolutionBackwardFilter", "CrossEntropyBackward", "LRNBackward",
       "PoolingBackward", "SoftmaxBackward",
+      // Of integers.
+      "ElemwiseMultiType",
       // Nobody has asked yet.
       "GridSample"};
   return *types;

@@ -65,7 +65,7 @@ std::vector<int64_t> Taken(const Cut& cut, int64_t size) {
 
 TEST(Subtensor, RandomCuts) {
   ForSeeds(300, [](int, Random& random) {
-    const DType dtype = static_cast<DType>(Pick(random, 0, kNumDTypes - 1));
+    const DType dtype = static_cast<DType>(Pick(random, 0, kNumPlainDTypes - 1));
     const HostTensor x = RandomTensor(random, dtype, RandomShape(random, 1, 4, 5), -100, 100);
     std::vector<Cut> cuts;
     std::vector<std::vector<int64_t>> taken;

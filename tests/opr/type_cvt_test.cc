@@ -36,8 +36,8 @@ TEST(TypeCvt, RoundsAndSaturates) {
 
 TEST(TypeCvt, BetweenAllDTypes) {
   Random random(1);
-  for (int from = 0; from < kNumDTypes; ++from) {
-    for (int to = 0; to < kNumDTypes; ++to) {
+  for (int from = 0; from < kNumPlainDTypes; ++from) {
+    for (int to = 0; to < kNumPlainDTypes; ++to) {
       const auto source = static_cast<DType>(from), target = static_cast<DType>(to);
       const InputInfo info{{source, {2, 3}}};
       if (source == DType::kByte || target == DType::kByte) {

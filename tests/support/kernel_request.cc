@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "graph/status.h"
+#include "opr/host_value.h"
 
 namespace ashlar::testing {
 
@@ -16,7 +17,7 @@ absl::StatusOr<KernelRequest> RequestOf(const Operator& op, const std::vector<Ho
   std::vector<InputInfo> infos;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const HostTensor& input = inputs[i];
-    TensorType type{input.dtype(), input.shape()};
+    TensorType type = InfoOf(input).type;
     infos.push_back({type, &input});
     if (!formats.empty()) type.format = formats[i];
     const bool host_value = op.input_use(static_cast<int>(i)) == InputUse::kHostValue;

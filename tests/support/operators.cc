@@ -1,14 +1,13 @@
 #include "tests/support/operators.h"
 
 #include "graph/status.h"
+#include "opr/host_value.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
 
 HostTensor Evaluate(const Operator& op, const std::vector<HostTensor>& inputs) {
-  std::vector<InputInfo> infos;
-  for (const HostTensor& input : inputs) infos.push_back({{input.dtype(), input.shape()}, &input});
-  const absl::StatusOr<std::vector<TensorType>> types = op.Infer(infos);
+  const absl::StatusOr<std::vector<TensorType>> types = op.Infer(InfosOf(inputs));
   EXPECT_TRUE(types.ok()) << types.status();
   if (!types.ok()) return HostTensor();
   absl::StatusOr<std::vector<HostTensor>> outputs = op.Evaluate(inputs);
@@ -17,6 +16,7 @@ HostTensor Evaluate(const Operator& op, const std::vector<HostTensor>& inputs) {
   EXPECT_EQ(outputs->size(), types->size());
   EXPECT_EQ((*outputs)[0].shape(), (*types)[0].shape);
   EXPECT_EQ((*outputs)[0].dtype(), (*types)[0].dtype);
+  EXPECT_EQ((*outputs)[0].quantization(), (*types)[0].quantization);
   return std::move((*outputs)[0]);
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/cpu/conv/time.h"
 #include "runtime/cpu/conv/winograd.h"
 #include "runtime/cpu/kernels.h"
+#include "runtime/cpu/quantized/conv.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -76,6 +77,11 @@ absl::StatusOr<KernelList> ConvolutionKernels(const Op& op, const KernelRequest&
   return kernels;
 }
 
+absl::StatusOr<KernelList> MakeConvBias(const ConvBiasForward& op, const KernelRequest& request) {
+  return IsQuantized(request.inputs[0].dtype) ? QuantizedConvolutionKernels(op, request)
+                                              : ConvolutionKernels(op, request);
+}
+
 }  // namespace
 
 absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
@@ -98,7 +104,8 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
 
 void RegisterConvolutionKernels(KernelRegistry& registry) {
   registry.Register<ConvolutionForward>(ConvolutionKernels<ConvolutionForward>, {DType::kFloat32});
-  registry.Register<ConvBiasForward>(ConvolutionKernels<ConvBiasForward>, {DType::kFloat32});
+  registry.Register<ConvBiasForward>(MakeConvBias, {DType::kFloat32, DType::kQuantized8Asymm,
+                                                    DType::kQuantizedS8, DType::kQuantizedS32});
 }
 
 }  // namespace ashlar::cpu

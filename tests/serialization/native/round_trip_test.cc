@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "opr/conv_bias.h"
 #include "opr/elemwise.h"
 #include "opr/elemwise_chain.h"
 #include "opr/matrix_mul_bias.h"
@@ -69,12 +70,62 @@ TEST(NativeRoundTrip, KeepsEveryOperator) {
         ExpectSameGraph(whole.graph, Value(ReadModel(dir / "m.ash")));
       });
   types.insert("SharedDeviceTensor");  // WithState
+  types.insert("ElemwiseMultiType");   // Quantized
   for (const auto& [name, graph] : testing::SampleGraphs()) {
     for (const OperatorNode& node : graph.nodes()) types.insert(std::string(node.op->type()));
   }
   for (const OperatorRow& row : OperatorRows()) {
     EXPECT_TRUE(types.contains(row.type)) << "no case and no sample graph has a " << row.type;
   }
+}
+
+// Integers of 8 bits between floats, with weights that have a scale for each channel.
+Graph Quantized() {
+  GraphBuilder builder;
+  const std::vector<int> x =
+      Value(builder.Add(Make("Host2DeviceCopy", {{"dtype", std::string("Float32")},
+                                                 {"shape", std::vector<int64_t>{1, 2, 3, 3}}}),
+                        {}));
+  const ParamList type = {
+      {"dtype", std::string("QuantizedS8")}, {"scale", 0.5}, {"zero_point", int64_t{-3}}};
+  const std::vector<int> q = Value(builder.Add(Make("TypeCvt", type), x));
+  const HostTensor filter = HostTensor::Zeros(DType::kInt8, {2, 2, 1, 1});
+  const HostTensor bias = HostTensor::Zeros(DType::kInt32, {1, 2, 1, 1});
+  const auto quantized = [](DType dtype, std::vector<float> scales) {
+    return Value(Quantization::Make(dtype, std::move(scales)));
+  };
+  const std::vector<int> w =
+      Value(builder.Add(Operators().MakeConstant(filter.As(
+                            DType::kQuantizedS8, quantized(DType::kQuantizedS8, {0.25f, 2}))),
+                        {}));
+  const std::vector<int> b =
+      Value(builder.Add(Operators().MakeConstant(bias.As(
+                            DType::kQuantizedS32, quantized(DType::kQuantizedS32, {0.125f, 1}))),
+                        {}));
+  ConvBiasParam param;
+  param.output = {DType::kQuantized8Asymm, 0.75, 200};
+  const std::vector<int> y =
+      Value(builder.Add(std::make_shared<const ConvBiasForward>(param), {q[0], w[0], b[0]}));
+  const std::vector<int> z =
+      Value(builder.Add(Make("ElemwiseMultiType", {{"mode", std::string("SIGMOID")},
+                                                   {"output_dtype", std::string("QuantizedS8")},
+                                                   {"scale", 0.5}}),
+                        y));
+  Value(builder.Add(Make("OutputCallback", {}), z));
+  return Value(std::move(builder).Build());
+}
+
+TEST(NativeRoundTrip, KeepsQuantizedTypes) {
+  TempDir dir;
+  const Graph graph = Quantized();
+  ASSERT_TRUE(IsOk(WriteModel(graph, dir / "m.ash")));
+  const Graph read = Value(ReadModel(dir / "m.ash"));
+  ExpectSameGraph(graph, read);
+  for (size_t i = 0; i < graph.vars().size(); ++i) {
+    EXPECT_EQ(read.var(static_cast<int>(i)).type, graph.var(static_cast<int>(i)).type);
+  }
+  EXPECT_EQ(read.var(1).type.ToString(), "QuantizedS8(0.5,-3){1,2,3,3}");
+  EXPECT_EQ(read.var(1).type.bytes(), 18);
 }
 
 TEST(NativeRoundTrip, KeepsEverySampleGraph) {

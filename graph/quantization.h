@@ -1,0 +1,45 @@
+// How the integers of a quantised tensor stand for real numbers: real = (integer - zero point) *
+// scale. Terms are MegEngine's and ONNX's; scales by channel are for weights.
+#ifndef ASHLAR_GRAPH_QUANTIZATION_H_
+#define ASHLAR_GRAPH_QUANTIZATION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/dtype.h"
+
+namespace ashlar {
+
+// Immutable and shared. Of several scales each is that of an equal part of the elements, in
+// row-major order: that of the channels of weights, whose outermost dimensions they are.
+class Quantization {
+ public:
+  Quantization() = default;  // of a dtype that has none
+
+  // InvalidArgument unless the dtype is quantised, the scales, at least one, are positive and
+  // finite, and the zero point is one of its integers: 0 in QuantizedS32.
+  static absl::StatusOr<Quantization> Make(DType dtype, std::vector<float> scales,
+                                           int32_t zero_point = 0);
+
+  bool empty() const { return scales_ == nullptr; }
+  absl::Span<const float> scales() const;
+  float scale() const { return scales()[0]; }
+  int32_t zero_point() const { return zero_point_; }
+
+  // "(0.0371,121)"; of several scales "(0.1..0.5,0)"
+  std::string ToString() const;
+
+  friend bool operator==(const Quantization& a, const Quantization& b);
+
+ private:
+  std::shared_ptr<const std::vector<float>> scales_;
+  int32_t zero_point_ = 0;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_QUANTIZATION_H_

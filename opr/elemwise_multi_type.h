@@ -1,0 +1,37 @@
+// ElemwiseMultiType: a scalar function of quantised elements, rounded to another quantised type.
+#ifndef ASHLAR_OPR_ELEMWISE_MULTI_TYPE_H_
+#define ASHLAR_OPR_ELEMWISE_MULTI_TYPE_H_
+
+#include "opr/elemwise.h"
+#include "opr/output_type.h"
+
+namespace ashlar {
+
+struct ElemwiseMultiTypeParam : ElemwiseParam {
+  OutputType output = {};
+
+  template <typename V>
+  void Visit(V& v) {
+    ElemwiseParam::Visit(v);
+    output.Visit(v);
+  }
+};
+
+// One input, or two of one shape, of quantised types of 8 bits. Each is (q - zero point) * scale in
+// Float32, the function's value is one of Float32, too; divided by the output's scale it is rounded
+// half to even, and saturated.
+class ElemwiseMultiType final
+    : public OperatorWithParam<ElemwiseMultiTypeParam, PointwiseOperator> {
+ public:
+  ASHLAR_OPERATOR("ElemwiseMultiType", absl::StrCat("q", RowOf(param().mode).name))
+  StorageRules storage_rules(const Site& site) const override;
+  Aliasing aliasing(const Site& site) const override;
+  int64_t Computation(const Site& site) const override;
+
+  // By integer, from the least of the dtype on, what a function of one input makes of it.
+  std::vector<int32_t> Table(const TensorType& input, const TensorType& output) const;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_ELEMWISE_MULTI_TYPE_H_

@@ -1,0 +1,48 @@
+// The quantised type of an output, as optional parameters of operators that compute with integers.
+#ifndef ASHLAR_OPR_OUTPUT_TYPE_H_
+#define ASHLAR_OPR_OUTPUT_TYPE_H_
+
+#include <cmath>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/shape.h"
+
+namespace ashlar {
+
+// Absent (a scale of 0) where the output's type follows from the inputs.
+struct OutputType {
+  DType dtype = DType::kFloat32;
+  double scale = 0;
+  int64_t zero_point = 0;
+
+  bool absent() const { return scale == 0; }
+  template <typename V>
+  void Visit(V& v) {
+    v.Optional("output_dtype", dtype, DType::kFloat32, DTypeNames());
+    v.Optional("scale", scale, 0.0);
+    v.Optional("zero_point", zero_point, int64_t{0});
+  }
+  friend bool operator==(const OutputType&, const OutputType&) = default;
+};
+
+// The output's type. InvalidArgument where it is no quantised one of 8 bits.
+absl::StatusOr<TensorType> QuantizedType(const OutputType& output, const Shape& shape);
+// The same as parameters.
+OutputType OutputTypeOf(const TensorType& type);
+
+// rint(value) + zero point, saturated, half to even; NaN is the least. `value` is in steps.
+inline int32_t Quantize(float steps, int32_t zero_point, int32_t least, int32_t most) {
+  const float moved = std::nearbyint(steps) + static_cast<float>(zero_point);
+  return moved >= static_cast<float>(most)   ? most
+         : moved > static_cast<float>(least) ? static_cast<int32_t>(moved)
+                                             : least;
+}
+
+// The integers of a quantised dtype of 8 bits.
+inline int32_t LeastOf(DType dtype) { return dtype == DType::kQuantizedS8 ? -128 : 0; }
+inline int32_t MostOf(DType dtype) { return LeastOf(dtype) + 255; }
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_OUTPUT_TYPE_H_

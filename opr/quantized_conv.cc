@@ -1,0 +1,116 @@
+#include "opr/quantized_conv.h"
+
+#include <algorithm>
+
+#include "opr/checks.h"
+#include "opr/conv_reference.h"
+#include "opr/host_value.h"
+
+namespace ashlar {
+namespace {
+
+// Products of 255 and 128 that fit into 31 bits.
+constexpr int64_t kMostProducts = 65793;
+
+}  // namespace
+
+std::vector<float> SumScales(const Quantization& src, const Quantization& filter) {
+  std::vector<float> scales;
+  for (const float scale : filter.scales()) scales.push_back(src.scale() * scale);
+  return scales;
+}
+
+Requantization RequantizationOf(const ConvBiasParam& param, const Quantization& src,
+                                const Quantization& filter, const TensorType& output,
+                                int64_t channels) {
+  Requantization result;
+  const float scale = output.quantization.scale();
+  const std::vector<float> scales = SumScales(src, filter);
+  for (int64_t c = 0; c < channels; ++c) {
+    result.factors.push_back(scales[static_cast<size_t>(c) % scales.size()] / scale);
+  }
+  result.source_zero_point = src.zero_point();
+  result.zero_point = output.quantization.zero_point();
+  result.least = LeastOf(output.dtype);
+  result.most = MostOf(output.dtype);
+  const auto quantized = [&](double value) {
+    return Quantize(static_cast<float>(value) / scale, result.zero_point, LeastOf(output.dtype),
+                    MostOf(output.dtype));
+  };
+  if (param.nonlineMode == ScalarFunction::kRelu) result.least = result.zero_point;
+  if (param.nonlineMode == ScalarFunction::kClamp) {
+    result.least = quantized(param.parameters[0]);
+    result.most = quantized(param.parameters[1]);
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<TensorType>> InferQuantizedConv(const ConvBiasParam& param,
+                                                           const ConvolutionGeometry& geometry,
+                                                           absl::Span<const InputInfo> inputs) {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 3));
+  const TensorType &src = inputs[ConvBiasForward::kSrc].type,
+                   &filter = inputs[ConvBiasForward::kFilter].type;
+  const int64_t channels = geometry.groups * geometry.out_channels;
+  const int64_t scales = static_cast<int64_t>(filter.quantization.scales().size());
+  if (filter.quantization.zero_point() != 0 || (scales != 1 && scales != channels)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "filter is ", filter.ToString(), " with ", scales,
+        " scales, expected zero point 0 and one scale or one for each of ", channels, " channels"));
+  }
+  const int64_t products = geometry.in_channels * geometry.h.window * geometry.w.window;
+  if (products > kMostProducts) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "sums of ", products, " products, which 32 bits may not hold: at most ", kMostProducts));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(
+      const Quantization of_sums,
+      Quantization::Make(DType::kQuantizedS32, SumScales(src.quantization, filter.quantization)));
+  const TensorType bias = {DType::kQuantizedS32, {1, channels, 1, 1}, Format::kDefault, of_sums};
+  if (inputs[ConvBiasForward::kBias].type != bias) {
+    return absl::InvalidArgumentError(absl::StrCat("bias is ",
+                                                   inputs[ConvBiasForward::kBias].type.ToString(),
+                                                   ", expected ", bias.ToString()));
+  }
+  const ScalarFunction mode = param.nonlineMode;
+  if (mode != ScalarFunction::kIdentity && mode != ScalarFunction::kRelu &&
+      mode != ScalarFunction::kClamp) {
+    return absl::InvalidArgumentError(absl::StrCat("nonlineMode is ", RowOf(mode).name,
+                                                   ", of quantised images expected IDENTITY, RELU "
+                                                   "or CLAMP"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(TensorType output, QuantizedType(param.output, geometry.output()));
+  return std::vector<TensorType>{std::move(output)};
+}
+
+absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedConv(const ConvBiasParam& param,
+                                                              absl::Span<const HostTensor> inputs) {
+  const std::vector<InputInfo> infos = InfosOf(inputs);
+  ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry,
+                          InferConvolution(param, infos[ConvBiasForward::kSrc].type,
+                                           infos[ConvBiasForward::kFilter].type));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
+                          InferQuantizedConv(param, geometry, infos));
+  const HostTensor &src = inputs[ConvBiasForward::kSrc], &filter = inputs[ConvBiasForward::kFilter];
+  const Requantization to = RequantizationOf(param, src.quantization(), filter.quantization(),
+                                             types[0], geometry.groups * geometry.out_channels);
+  HostTensor centred = HostTensor::Zeros(DType::kFloat32, src.shape());
+  for (int64_t i = 0; i < src.num_elements(); ++i) {
+    centred.Set(i, src.At(i) - to.source_zero_point);
+  }
+  HostTensor output =
+      HostTensor::Zeros(types[0].dtype, types[0].shape).As(types[0].dtype, types[0].quantization);
+  int64_t done = 0;
+  ConvolvePlanes(param, geometry, centred, filter,
+                 [&](int64_t channel, absl::Span<const double> plane) {
+                   const double bias = inputs[ConvBiasForward::kBias].At(channel);
+                   const float factor = to.factors[static_cast<size_t>(channel)];
+                   for (const double sum : plane) {
+                     const float steps = static_cast<float>(sum + bias) * factor;
+                     output.Set(done++, Quantize(steps, to.zero_point, to.least, to.most));
+                   }
+                 });
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+}  // namespace ashlar

@@ -1,0 +1,59 @@
+#include "opr/quantized_pooling.h"
+
+namespace ashlar {
+namespace {
+
+// Elements whose sum 32 bits hold.
+constexpr int64_t kMostElements = int64_t{1} << 23;
+
+bool IsPadded(const WindowAxis& axis) { return axis.pad_begin > 0 || axis.pad_end > 0; }
+
+}  // namespace
+
+absl::StatusOr<std::vector<TensorType>> InferQuantizedPooling(const PoolingParam& param,
+                                                              const PoolingGeometry& geometry,
+                                                              const InputInfo& src) {
+  if (param.mode == PoolingMode::kMax) {
+    if (param.output.absent()) {
+      return std::vector<TensorType>{src.type.Reshaped(geometry.output())};
+    }
+    return absl::InvalidArgumentError("scale is of means: MAX keeps the input's type");
+  }
+  if (param.mode == PoolingMode::kAverage && (IsPadded(geometry.h) || IsPadded(geometry.w))) {
+    return absl::InvalidArgumentError("AVERAGE of a quantised image has no padding");
+  }
+  if (geometry.h.window > kMostElements / geometry.w.window) {
+    return absl::InvalidArgumentError(absl::StrCat("window of ", geometry.h.window, " x ",
+                                                   geometry.w.window, ", at most ", kMostElements,
+                                                   " elements of a quantised image"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(TensorType output, QuantizedType(param.output, geometry.output()));
+  return std::vector<TensorType>{std::move(output)};
+}
+
+absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedPooling(const PoolingParam& param,
+                                                                 const PoolingGeometry& geometry,
+                                                                 const HostTensor& src) {
+  const InputInfo info = {{src.dtype(), src.shape(), Format::kDefault, src.quantization()}};
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
+                          InferQuantizedPooling(param, geometry, info));
+  const TensorType& type = types[0];
+  HostTensor output = HostTensor::Zeros(type.dtype, type.shape).As(type.dtype, type.quantization);
+  const PooledTypes pooled(param, src.quantization(), type);
+  const WindowAxis &h = geometry.h, &w = geometry.w;
+  int64_t done = 0;
+  for (int64_t plane = 0; plane < geometry.batch * geometry.channels; ++plane) {
+    const int64_t first = plane * h.input * w.input;
+    for (int64_t oh = 0; oh < h.output; ++oh) {
+      for (int64_t ow = 0; ow < w.output; ++ow) {
+        const auto element = [&](int64_t y, int64_t x) {
+          return static_cast<int32_t>(src.At(first + y * w.input + x));
+        };
+        output.Set(done++, PooledWindow(pooled, h.Inside(oh), w.Inside(ow), element));
+      }
+    }
+  }
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+}  // namespace ashlar

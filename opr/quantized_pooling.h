@@ -1,0 +1,65 @@
+// PoolingForward of quantised images.
+#ifndef ASHLAR_OPR_QUANTIZED_POOLING_H_
+#define ASHLAR_OPR_QUANTIZED_POOLING_H_
+
+#include <vector>
+
+#include "opr/pooling.h"
+
+namespace ashlar {
+
+// MAX compares integers: the output is of the input's type. AVERAGE, of windows without padding, is
+// the sum of (x - zero point), exact, times fl(scale of x / fl(scale of y * elements)), as of
+// GlobalAveragePool. AVERAGE_COUNT_EXCLUDE_PADDING adds the Float32 values one after the other and
+// divides the sum, as of AveragePool. The type of means is that of the parameters.
+absl::StatusOr<std::vector<TensorType>> InferQuantizedPooling(const PoolingParam& param,
+                                                              const PoolingGeometry& geometry,
+                                                              const InputInfo& src);
+absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedPooling(const PoolingParam& param,
+                                                                 const PoolingGeometry& geometry,
+                                                                 const HostTensor& src);
+
+// The numbers of both types that a window is computed with.
+struct PooledTypes {
+  PooledTypes(const PoolingParam& param, const Quantization& src, const TensorType& output)
+      : mode(param.mode),
+        src_zero_point(src.zero_point()),
+        src_scale(src.scale()),
+        scale(output.quantization.scale()),
+        factor(src_scale / (scale * static_cast<float>(param.window_h * param.window_w))),
+        zero_point(output.quantization.zero_point()),
+        least(LeastOf(output.dtype)),
+        most(MostOf(output.dtype)) {}
+
+  PoolingMode mode;
+  int32_t src_zero_point;
+  float src_scale, scale, factor;
+  int32_t zero_point, least, most;
+};
+
+// One window of one channel: rows and columns as in WindowAxis::Inside, `element(y, x)` an integer.
+template <typename Element>
+int32_t PooledWindow(const PooledTypes& types, const InsideTaps& rows, const InsideTaps& columns,
+                     const Element& element) {
+  int32_t largest = types.least;
+  int32_t sum = 0;
+  float values = 0;
+  for (int64_t y = rows.begin; y < rows.end; y += rows.step) {
+    for (int64_t x = columns.begin; x < columns.end; x += columns.step) {
+      const int32_t integer = element(y, x);
+      largest = integer > largest ? integer : largest;
+      sum += integer - types.src_zero_point;
+      const float value = static_cast<float>(integer - types.src_zero_point) * types.src_scale;
+      values = values + value;
+    }
+  }
+  if (types.mode == PoolingMode::kMax) return largest;
+  const float count = static_cast<float>(rows.count() * columns.count());
+  const float steps = types.mode == PoolingMode::kAverage ? static_cast<float>(sum) * types.factor
+                                                          : values / count / types.scale;
+  return Quantize(steps, types.zero_point, types.least, types.most);
+}
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_QUANTIZED_POOLING_H_

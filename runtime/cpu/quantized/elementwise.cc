@@ -1,0 +1,128 @@
+// ElemwiseMultiType: functions of one operand by a table of 256 bytes, of two in Float32.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "graph/status.h"
+#include "opr/elemwise_multi_type.h"
+#include "runtime/cpu/isa.h"
+#include "runtime/cpu/kernels.h"
+#include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/walk.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int64_t kRow = 1 << 16;  // elements
+
+// Operand i is (byte ^ flip - zero point) * scale: of signed bytes 128 is added to both.
+struct Scaled {
+  uint8_t flip = 0;
+  int32_t zero_point = 0;
+  float scale = 0;
+
+  explicit Scaled(const TensorType& type)
+      : flip(type.dtype == DType::kQuantizedS8 ? 0x80 : 0),
+        zero_point(type.quantization.zero_point() + flip),
+        scale(type.quantization.scale()) {}
+};
+
+struct SumCall {
+  const uint8_t *a, *b;
+  uint8_t* y;
+  int64_t n, step_a, step_b, step_y;
+  Scaled of_a, of_b, of_y;
+  float low, high;  // of the steps from the zero point
+};
+
+void AddRow(const SumCall& call) {
+  for (int64_t i = 0; i < call.n; ++i) {
+    const int32_t a = (call.a[i * call.step_a] ^ call.of_a.flip) - call.of_a.zero_point;
+    const int32_t b = (call.b[i * call.step_b] ^ call.of_b.flip) - call.of_b.zero_point;
+    const float left = static_cast<float>(a) * call.of_a.scale;
+    const float right = static_cast<float>(b) * call.of_b.scale;
+    float steps = std::nearbyint((left + right) / call.of_y.scale);
+    steps = steps > call.low ? steps : call.low;
+    steps = steps < call.high ? steps : call.high;
+    call.y[i * call.step_y] =
+        static_cast<uint8_t>((static_cast<int32_t>(steps) + call.of_y.zero_point) ^ call.of_y.flip);
+  }
+}
+
+// A sum, rectified or not.
+KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
+  const TensorType& output = request.outputs[0];
+  const int32_t zero_point = output.quantization.zero_point();
+  const bool rectified = op.param().mode == ScalarFunction::kFuseAddRelu;
+  const SumCall call = {nullptr,
+                        nullptr,
+                        nullptr,
+                        0,
+                        0,
+                        0,
+                        0,
+                        Scaled(request.inputs[0]),
+                        Scaled(request.inputs[1]),
+                        Scaled(output),
+                        rectified ? 0 : static_cast<float>(LeastOf(output.dtype) - zero_point),
+                        static_cast<float>(MostOf(output.dtype) - zero_point)};
+  const auto row = Versions<AddRow>::For(request.processor.isa);
+  const auto loops = LoopsOver<3>(output, request.inputs, request.threads);
+  return OnlyKernel(absl::StrCat("int8:sum:", Name(request.processor.isa)),
+                    [=, threads = request.threads](const KernelArgs& args) {
+                      for (const RowLoop<3>& loop : loops) {
+                        ParallelRows(loop, threads, kRow,
+                                     [&](const std::array<int64_t, 3>& at, int64_t n) {
+                                       SumCall each = call;
+                                       each.y = static_cast<uint8_t*>(args.outputs[0]) + at[0];
+                                       each.a = static_cast<const uint8_t*>(args.inputs[0]) + at[1];
+                                       each.b = static_cast<const uint8_t*>(args.inputs[1]) + at[2];
+                                       each.n = n;
+                                       each.step_y = loop.strides[0].back();
+                                       each.step_a = loop.strides[1].back();
+                                       each.step_b = loop.strides[2].back();
+                                       row(each);
+                                     });
+                      }
+                    });
+}
+
+KernelList TableKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
+  const TensorType &input = request.inputs[0], &output = request.outputs[0];
+  std::array<uint8_t, 256> table;
+  int32_t integer = LeastOf(input.dtype);
+  for (const int32_t value : op.Table(input, output)) {
+    table[static_cast<uint8_t>(integer++)] = static_cast<uint8_t>(value);
+  }
+  const auto loops = LoopsOver<2>(output, request.inputs, request.threads);
+  return OnlyKernel("int8:table", [=, threads = request.threads](const KernelArgs& args) {
+    for (const RowLoop<2>& loop : loops) {
+      const int64_t to = loop.strides[0].back(), from = loop.strides[1].back();
+      ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
+        auto* const y = static_cast<uint8_t*>(args.outputs[0]) + at[0];
+        const auto* const x = static_cast<const uint8_t*>(args.inputs[0]) + at[1];
+        for (int64_t i = 0; i < n; ++i) y[i * to] = table[x[i * from]];
+      });
+    }
+  });
+}
+
+absl::StatusOr<KernelList> MakeElemwiseMultiType(const ElemwiseMultiType& op,
+                                                 const KernelRequest& request) {
+  const ScalarFunction mode = op.param().mode;
+  if (Arity(mode) == 1) return TableKernel(op, request);
+  if (mode == ScalarFunction::kAdd || mode == ScalarFunction::kFuseAddRelu) {
+    return SumKernel(op, request);
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("mode ", RowOf(mode).name, " of two quantised tensors"));
+}
+
+}  // namespace
+
+void RegisterQuantizedKernels(KernelRegistry& registry) {
+  registry.Register<ElemwiseMultiType>(MakeElemwiseMultiType,
+                                       {DType::kQuantized8Asymm, DType::kQuantizedS8});
+}
+
+}  // namespace ashlar::cpu

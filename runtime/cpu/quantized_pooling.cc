@@ -1,0 +1,57 @@
+// Windows of quantised images, channel by channel; rows of the output are shared among threads.
+#include "runtime/cpu/quantized_pooling.h"
+
+#include "graph/status.h"
+#include "opr/quantized_pooling.h"
+#include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/parallel.h"
+
+namespace ashlar::cpu {
+namespace {
+
+struct PoolProblem {
+  PoolingGeometry geometry;
+  PooledTypes types;
+  ImageStrides src, dst;
+};
+
+template <typename Element>
+void PoolRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src, void* dst) {
+  const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
+  const auto* const image = static_cast<const Element*>(src) + n * problem.src.n;
+  auto* const row = static_cast<uint8_t*>(dst) + n * problem.dst.n + oh * problem.dst.h;
+  const InsideTaps rows = h.Inside(oh);
+  for (int64_t ow = 0; ow < w.output; ++ow) {
+    const InsideTaps columns = w.Inside(ow);
+    for (int64_t c = 0; c < problem.geometry.channels; ++c) {
+      const auto element = [&](int64_t y, int64_t x) -> int32_t {
+        return image[c * problem.src.c + y * problem.src.h + x * problem.src.w];
+      };
+      row[c * problem.dst.c + ow * problem.dst.w] =
+          static_cast<uint8_t>(PooledWindow(problem.types, rows, columns, element));
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
+                                                   const KernelRequest& request) {
+  const TensorType &src = request.inputs[0], &dst = request.outputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(op.param(), src));
+  const PoolProblem problem = {geometry, PooledTypes(op.param(), src.quantization, dst),
+                               StridesOf(src), StridesOf(dst)};
+  const auto pool_row = src.dtype == DType::kQuantizedS8 ? PoolRow<int8_t> : PoolRow<uint8_t>;
+  const int64_t taps = geometry.w.output * geometry.channels * geometry.h.window *
+                       std::min(geometry.w.window, geometry.w.input);
+  const int64_t rows = geometry.h.output, grain = std::max<int64_t>(1, kElementsPerThread / taps);
+  return OnlyKernel("int8:pooling", [=, threads = request.threads](const KernelArgs& args) {
+    ParallelFor(threads, geometry.batch * rows, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        pool_row(problem, i / rows, i % rows, args.inputs[0], args.outputs[0]);
+      }
+    });
+  });
+}
+
+}  // namespace ashlar::cpu

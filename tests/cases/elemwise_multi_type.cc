@@ -1,0 +1,45 @@
+#include "opr/elemwise_multi_type.h"
+
+#include "tests/cases/quantized.h"
+
+namespace ashlar::testing {
+
+template <>
+void AddCases<ElemwiseMultiType>(Cases& cases) {
+  const OutputType outputs[] = {{DType::kQuantized8Asymm, 0.25, 3},
+                                {DType::kQuantizedS8, 0.07, -9}};
+  for (const OutputType& output : outputs) {
+    const Shape shape = {2, 5, 3, 7};
+    const HostTensor a = QuantizedTensor(cases, DType::kQuantized8Asymm, shape, {0.125f}, 7);
+    const HostTensor b = QuantizedTensor(cases, DType::kQuantizedS8, shape, {0.3f}, -128);
+    for (const ScalarFunction function : {ScalarFunction::kIdentity, ScalarFunction::kRelu,
+                                          ScalarFunction::kSigmoid, ScalarFunction::kTanh}) {
+      for (const HostTensor& x : {a, b}) {
+        AddQuantized(cases,
+                     {RowOf(function).name, Make<ElemwiseMultiType>({{function}, output}), {x}},
+                     {true});
+      }
+    }
+    for (const ScalarFunction function : {ScalarFunction::kAdd, ScalarFunction::kFuseAddRelu}) {
+      KernelCase test = {
+          RowOf(function).name, Make<ElemwiseMultiType>({{function}, output}), {a, b}};
+      AddQuantized(cases, test, {true, true});
+      test.in_place = 1;
+      AddQuantized(cases, test, {true, true});
+    }
+  }
+  const auto halves = [](DType dtype, std::vector<int8_t> values) {
+    return HostTensor::FromValues<int8_t>(DType::kInt8, {4}, values)
+        .As(dtype, Value(Quantization::Make(dtype, {0.5f})));
+  };
+  // 0.5, 1.5, -0.5 and 200 of a step of 1: half to even, and saturated.
+  KernelCase known = {
+      "halves",
+      Make<ElemwiseMultiType>({{ScalarFunction::kAdd}, {DType::kQuantizedS8, 1, 0}}),
+      {halves(DType::kQuantizedS8, {1, 2, 0, 127}), halves(DType::kQuantizedS8, {0, 1, -1, 127})}};
+  known.expected = {halves(DType::kQuantizedS8, {0, 2, 0, 127})};
+  known.tolerance = 0;
+  if (!cases.on_gpu()) cases.AddKnown(known);
+}
+
+}  // namespace ashlar::testing
