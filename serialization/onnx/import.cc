@@ -11,7 +11,7 @@ OnnxVar OnnxImport::AddInput(const std::string& name, TensorType type) {
 }
 
 OnnxVar OnnxImport::AddConstant(HostTensor value) {
-  TensorType type = {value.dtype(), value.shape()};
+  TensorType type = {value.dtype(), value.shape(), Format::kDefault, value.quantization()};
   return AddVar({Origin::kConstant, std::move(type), "", std::move(value), 0, true});
 }
 

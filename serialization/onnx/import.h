@@ -20,6 +20,12 @@ namespace ashlar {
 enum class OnnxVar : int {};
 inline constexpr OnnxVar kNoOnnxVar{-1};
 
+// An operator of 8 bits whose output has no type yet, and the quantised vars it reads.
+struct OnnxIntegerOperator {
+  OperatorPtr op;
+  std::vector<OnnxVar> operands;
+};
+
 // A Float32 var that is integers times scales as well: what DequantizeLinear makes, and sums and
 // products of such vars until QuantizeLinear rounds them. Integers are Float32, too.
 struct OnnxQuantity {
@@ -27,15 +33,18 @@ struct OnnxQuantity {
     kElements,  // integers * scale, rounded once
     kSums,      // integers, which are rounded to Float32, * scale / count
     kStepwise,  // no integers: the floats, each of whose sums is rounded
+    kFloats,    // no integers: there is an operator of 8 bits for the var as it is
   };
   Kind kind = Kind::kElements;
-  OnnxVar integers = kNoOnnxVar;  // of kElements: less the zero point; of kStepwise: the floats
-  OnnxVar scale = kNoOnnxVar;     // of kElements: [] or [size of axis]; of kSums: broadcasts
-  int axis = -1;                  // of kElements: that of the scales; -1: there is one
-  double most = 0;                // of kElements: none of the integers is farther from zero
-  OnnxVar stored = kNoOnnxVar;    // of kElements: the integers in their own dtype, zero point 0
-  double count = 1;               // of kSums: a mean of so many
-  double least = -std::numeric_limits<double>::infinity();    // of kSums: the var is clamped
+  OnnxVar integers = kNoOnnxVar;     // of kElements: less the zero point; of kStepwise: the floats
+  OnnxVar scale = kNoOnnxVar;        // of kElements: [] or [size of axis]; of kSums: broadcasts
+  int axis = -1;                     // of kElements: that of the scales; -1: there is one
+  double most = 0;                   // of kElements: none of the integers is farther from zero
+  OnnxVar stored = kNoOnnxVar;       // of kElements: the integers in their own dtype, zero point 0
+  OnnxVar quantized = kNoOnnxVar;    // of kElements: the integers as a var of a quantised type
+  OnnxIntegerOperator made_by = {};  // may be empty
+  double count = 1;                  // of kSums: a mean of so many
+  double least = -std::numeric_limits<double>::infinity();  // not of kElements: the var is clamped
   double greatest = std::numeric_limits<double>::infinity();  // to these
 };
 
@@ -70,6 +79,11 @@ class OnnxImport {
     return found != quantities_.end() ? &found->second : nullptr;
   }
   void SetQuantity(OnnxVar var, const OnnxQuantity& quantity) { quantities_[var] = quantity; }
+  // What made the var, with its inputs; null where no operator did.
+  const Operator* producer(OnnxVar var) const {
+    return at(var).origin == Origin::kOperator ? ops_[at(var).op].op.get() : nullptr;
+  }
+  absl::Span<const OnnxVar> operands(OnnxVar var) const { return ops_[at(var).op].inputs; }
   bool unknown(OnnxVar var) const { return at(var).origin == Origin::kUnknown; }
   bool foldable(OnnxVar var) const { return at(var).foldable; }
 

@@ -1,6 +1,7 @@
 // Quantised operators of ONNX, by operators in Float32: integers, which are exact there, are
 // multiplied and summed as floats and rounded as the standard says, half to even.
 #include "opr/reduce.h"
+#include "opr/type_cvt.h"
 #include "serialization/onnx/import_table.h"
 #include "serialization/onnx/quantities.h"
 #include "serialization/onnx/tensors.h"
@@ -35,8 +36,11 @@ OnnxVars DequantizeLinear(OnnxNode& node) {
                                      ", the tensor ", Name(node.dtype(x))));
   }
   const OnnxIntegers integers = Centred(node, x, quantization);
+  const OnnxVar quantized = AsQuantized(node, x, quantization);
   const OnnxVar y =
-      node.Product(integers.var, Spread(node, quantization, quantization.scale, shape));
+      quantized != kNoOnnxVar
+          ? node.Converted(quantized, DType::kFloat32)
+          : node.Product(integers.var, Spread(node, quantization, quantization.scale, shape));
   if (!node.ok()) return kNoOnnxVar;
   const int rank = node.rank(quantization.scale);
   if (quantization.block_size == 0 && rank <= 1) {
@@ -46,7 +50,13 @@ OnnxVars DequantizeLinear(OnnxNode& node) {
     quantity.scale = one ? node.Reshaped(quantization.scale, {}) : quantization.scale;
     quantity.axis = one ? -1 : axis;
     quantity.most = integers.most;
-    if (IsCentred(node, quantization.zero)) quantity.stored = x;
+    const HostTensor* const zero = node.constant(quantization.zero);
+    bool centred = quantization.zero == kNoOnnxVar || zero != nullptr;
+    for (int64_t i = 0; zero != nullptr && i < zero->num_elements(); ++i) {
+      centred = centred && zero->At(i) == 0;
+    }
+    if (centred) quantity.stored = x;
+    quantity.quantized = quantized;
     node.SetQuantity(y, quantity);
   }
   return y;
@@ -70,13 +80,25 @@ OnnxVars QuantizeLinear(OnnxNode& node) {
     to.dtype = *dtype;
   }
   if (!IsByte(to.dtype)) return node.Unsupported(absl::StrCat("to ", Name(to.dtype)));
+  to.scale = quantization.scale;
+  to.zero = quantization.zero;
+  const OnnxQuantity* const noted = node.ok() ? node.quantity(x) : nullptr;
+  const std::optional<TensorType> type = QuantizedTypeOf(node, to, shape);
+  using Kind = OnnxQuantity::Kind;
+  const bool sums = noted != nullptr && noted->kind == Kind::kSums;
+  const bool stepwise = noted != nullptr && noted->kind == Kind::kStepwise;
+  if (type) {
+    OnnxVar made = noted == nullptr ? kNoOnnxVar : MadeInIntegers(node, *noted, *type);
+    if (made == kNoOnnxVar && !sums) {
+      const Quantization& of = type->quantization;
+      made = node.Add<TypeCvt>({type->dtype, of.scale(), of.zero_point()},
+                               {node.Converted(stepwise ? noted->integers : x, DType::kFloat32)});
+    }
+    if (made != kNoOnnxVar || !node.ok()) return node.Converted(made, to.dtype);
+  }
   to.scale = Spread(node, quantization, quantization.scale, shape);
   to.zero = Spread(node, quantization, quantization.zero, shape);
-  const OnnxQuantity* const noted = node.ok() ? node.quantity(x) : nullptr;
-  if (noted != nullptr && noted->kind == OnnxQuantity::Kind::kSums) {
-    return Requantized(node, *noted, to);
-  }
-  const bool stepwise = noted != nullptr && noted->kind == OnnxQuantity::Kind::kStepwise;
+  if (sums && node.ok()) return Requantized(node, *noted, to);
   return Quantized(node, node.Converted(stepwise ? noted->integers : x, DType::kFloat32), to);
 }
 

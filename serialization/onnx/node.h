@@ -130,6 +130,9 @@ class OnnxNode {
   // The first error, or that of an attribute that nobody asked for.
   absl::Status Finish() const;
 
+  // What made the var, with its inputs; null where no operator did.
+  const Operator* producer(OnnxVar var) const { return import_.producer(var); }
+  absl::Span<const OnnxVar> operands(OnnxVar var) const { return import_.operands(var); }
   const OnnxQuantity* quantity(OnnxVar var) const { return import_.quantity(var); }
   void SetQuantity(OnnxVar var, const OnnxQuantity& quantity) {
     if (ok()) import_.SetQuantity(var, quantity);

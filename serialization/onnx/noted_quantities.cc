@@ -36,6 +36,10 @@ struct Channels {
   int64_t terms;  // products in a sum
 };
 
+// The operator of 8 bits that sums products of these, with a bias that may be null.
+using MadeBy = absl::FunctionRef<OnnxIntegerOperator(
+    const OnnxQuantity& x, const OnnxQuantity& weights, const HostTensor* bias, OnnxLinear linear)>;
+
 bool IsClose(double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); }
 
 // The integers of a bias whose scales are those of the sums; null where it is another one.
@@ -56,7 +60,8 @@ const HostTensor* IntegersOfBias(const Trial& trial, const OnnxQuantity& bias, O
   return integers;
 }
 
-void NoteLinear(const Trial& trial, const Channels& channels) {
+// `made_by` is given the bias.
+void NoteLinear(const Trial& trial, const Channels& channels, MadeBy made_by) {
   OnnxNode& node = trial.node;
   const OnnxQuantity* const x = trial.of(0, Kind::kElements);
   const OnnxQuantity* const w = trial.of(1, Kind::kElements);
@@ -78,17 +83,32 @@ void NoteLinear(const Trial& trial, const Channels& channels) {
   const std::optional<OnnxIntegerSums> sums =
       SumsOfIntegers(node, linear, {x->integers, x->most}, {w->integers, w->most}, channels.weights,
                      channels.terms, bias, channels.result);
-  if (!sums) return;
   OnnxQuantity quantity;
-  quantity.kind = Kind::kSums;
-  quantity.integers = sums->Rounded(node);
-  quantity.scale = OnnxAlongAxis(node, scale, channels.result, node.rank(trial.result));
+  quantity.made_by = made_by(*x, *w, bias, linear);
+  quantity.kind = sums ? Kind::kSums : Kind::kFloats;
+  if (!sums && quantity.made_by.op == nullptr) return;
+  if (sums) {
+    quantity.integers = sums->Rounded(node);
+    quantity.scale = OnnxAlongAxis(node, scale, channels.result, node.rank(trial.result));
+  }
   node.SetQuantity(trial.result, quantity);
 }
 
 void NoteConv(const Trial& trial) {
   const Shape& weights = trial.node.shape(trial.node.input(1));
-  NoteLinear(trial, {0, 1, weights.num_elements() / std::max<int64_t>(weights[0], 1)});
+  NoteLinear(
+      trial, {0, 1, weights.num_elements() / std::max<int64_t>(weights[0], 1)},
+      [&](const OnnxQuantity& x, const OnnxQuantity& w, const HostTensor* bias, OnnxLinear linear) {
+        return IntegerConvolution(trial.node, linear(x.integers, w.integers), x, w, bias);
+      });
+}
+
+void NoteProduct(const Trial& trial, const Channels& channels, bool plain) {
+  NoteLinear(trial, channels,
+             [&](const OnnxQuantity& x, const OnnxQuantity& w, const HostTensor* bias, OnnxLinear) {
+               return plain ? IntegerProduct(trial.node, x, w, channels.weights, bias)
+                            : OnnxIntegerOperator();
+             });
 }
 
 void NoteGemm(const Trial& trial) {
@@ -96,7 +116,8 @@ void NoteGemm(const Trial& trial) {
   const bool scaled = node.Float("alpha", 1) != 1 || (node.has(2) && node.Float("beta", 1) != 1);
   const int channels = node.Int("transB", 0) != 0 ? 0 : 1;
   const Shape& weights = node.shape(node.input(1));
-  if (!scaled && weights.rank() == 2) NoteLinear(trial, {channels, 1, weights[1 - channels]});
+  if (scaled || weights.rank() != 2) return;
+  NoteProduct(trial, {channels, 1, weights[1 - channels]}, node.Int("transA", 0) == 0);
 }
 
 void NoteMatMul(const Trial& trial) {
@@ -104,12 +125,13 @@ void NoteMatMul(const Trial& trial) {
   const Shape& weights = node.shape(node.input(1));
   const int rank = weights.rank();
   if (rank < 2 || node.rank(node.input(0)) < 2) return;
-  NoteLinear(trial, {rank - 1, node.rank(trial.result) - 1, weights[rank - 2]});
+  NoteProduct(trial, {rank - 1, node.rank(trial.result) - 1, weights[rank - 2]}, true);
 }
 
 // Clamps keep sums.
 void NoteClamped(const Trial& trial, double low, double high) {
-  const OnnxQuantity* const x = trial.of(0, Kind::kSums);
+  const OnnxQuantity* x = trial.of(0, Kind::kSums);
+  if (x == nullptr) x = trial.of(0, Kind::kFloats);
   if (x == nullptr || !(low <= high)) return;
   OnnxQuantity quantity = *x;
   quantity.least = std::clamp(x->least, low, high);
@@ -129,6 +151,8 @@ void NoteClip(const Trial& trial) {
   const double high = node.has(2) ? node.KnownNumber(2, "max") : kInfinity;
   if (node.ok()) NoteClamped(trial, low, high);
 }
+
+int64_t PixelsOf(const Shape& image) { return image[2] * image[3]; }
 
 // A mean is the sum of the integers, which is exact, and divides the scale.
 void NoteMean(const Trial& trial, const std::vector<int64_t>& axes) {
@@ -151,6 +175,10 @@ void NoteMean(const Trial& trial, const std::vector<int64_t>& axes) {
   quantity.integers = node.Reshaped(quantity.integers, node.shape(trial.result));
   quantity.scale = x->scale;
   quantity.count = count;
+  if (kept.rank() == 4 && count == static_cast<double>(PixelsOf(node.shape(x->integers))) &&
+      kept[2] * kept[3] == 1) {
+    quantity.made_by = IntegerMean(node, *x);
+  }
   node.SetQuantity(trial.result, quantity);
 }
 
@@ -263,6 +291,13 @@ void NoteMoved(const Trial& trial) {
   OnnxNode other = node.Exactly(std::move(inputs));
   quantity.integers = trial.run(other)[0];
   quantity.stored = kNoOnnxVar;
+  if (x->quantized != kNoOnnxVar) {
+    std::vector<OnnxVar> operands = node.inputs();
+    operands[0] = x->quantized;
+    OnnxNode bytes = node.Exactly(std::move(operands));
+    const OnnxVar moved = trial.run(bytes)[0];
+    quantity.quantized = bytes.ok() ? moved : kNoOnnxVar;
+  }
   if (other.ok()) node.SetQuantity(trial.result, quantity);
 }
 
@@ -297,6 +332,13 @@ void NoteQuantity(const OnnxNode& node, OnnxImportFunction run, OnnxVar result) 
     OnnxNode trial = node.Exactly(node.inputs());
     row.note({trial, run, result});
   }
+  const OnnxQuantity* const noted = node.quantity(result);
+  if (noted != nullptr && (noted->kind == Kind::kElements || noted->made_by.op != nullptr)) return;
+  OnnxQuantity quantity = noted != nullptr ? *noted : OnnxQuantity{.kind = Kind::kFloats};
+  quantity.made_by = IntegerOperator(node, result);
+  if (quantity.made_by.op == nullptr) return;
+  OnnxNode other = node.Exactly(node.inputs());
+  other.SetQuantity(result, quantity);
 }
 
 }  // namespace ashlar

@@ -47,6 +47,30 @@ OnnxVar Quantized(OnnxNode& node, OnnxVar values, const OnnxQuantized& to);
 // Of sums the integers are multiplied by one factor, the quotient of the scales.
 OnnxVar Requantized(OnnxNode& node, const OnnxQuantity& sums, const OnnxQuantized& to);
 
+// Operators of 8 bits (integer_operators.cc).
+
+// A var of integers as one of a quantised type; kNoOnnxVar where scale and zero point are not one
+// known number each, or the integers are known themselves.
+OnnxVar AsQuantized(OnnxNode& node, OnnxVar stored, const OnnxQuantization& quantization);
+// The quantised type of 8 bits with this scale and zero point; nullopt where they are not one known
+// number each.
+std::optional<TensorType> QuantizedTypeOf(OnnxNode& node, const OnnxQuantized& to,
+                                          const Shape& shape);
+// The convolution that sums the products: `linear` is one of Float32 integers, `weights` are known
+// integers, `bias` is null or one of Int32. Empty where they are not of 8 bits, or it is none.
+OnnxIntegerOperator IntegerConvolution(OnnxNode& node, OnnxVar linear, const OnnxQuantity& x,
+                                       const OnnxQuantity& weights, const HostTensor* bias);
+// The same for a product with a matrix, of which axis `channels` is that of the result.
+OnnxIntegerOperator IntegerProduct(OnnxNode& node, const OnnxQuantity& x,
+                                   const OnnxQuantity& weights, int channels,
+                                   const HostTensor* bias);
+// The mean over the pixels of an image; empty where `x` is none.
+OnnxIntegerOperator IntegerMean(OnnxNode& node, const OnnxQuantity& x);
+// What made the var out of quantised ones, as an operator of 8 bits; empty where there is none.
+OnnxIntegerOperator IntegerOperator(const OnnxNode& node, OnnxVar result);
+// What the operator makes, clamped as the quantity says, in this type; kNoOnnxVar where it cannot.
+OnnxVar MadeInIntegers(OnnxNode& node, const OnnxQuantity& quantity, const TensorType& type);
+
 // The convolution or product that a node is, named as in the table, of other operands.
 OnnxVar LinearAs(OnnxNode& node, const char* type, OnnxVar x, OnnxVar weights);
 
