@@ -7,6 +7,7 @@
 #include "runtime/plan/plan_as_recorded.h"
 #include "runtime/plan/stages.h"
 #include "runtime/plan/tiled_plan.h"
+#include "runtime/plan/tiled_plans.h"
 #include "runtime/plan/total_plan.h"
 
 namespace ashlar {
@@ -85,7 +86,10 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
   Arrangement arrangement = ArrangementOf(request.means);
   arrangement.kernels = kernels;
   // Tiles stand in the order in which they are to run.
-  if (request.wishes.tiled()) arrangement.order = Order::kAsGiven;
+  if (request.wishes.tiled()) {
+    arrangement.order = Order::kAsGiven;
+    arrangement.planner = PlannerFor(Thoroughness::kChosen, request.means);
+  }
   return Checked(PlanRewritten({std::move(rewritten), {}}, request, arrangement), start);
 }
 

@@ -33,7 +33,8 @@ constexpr int kFewOperators = 24;     // of graphs between whose cuts all kinds 
 constexpr int64_t kMaxStrips = 128;   // of one segment
 constexpr int64_t kFirstStrips = 32;  // at most, when it is tried for the first time
 constexpr int kRefinements = 2;
-constexpr double kNormOrder = 8;
+constexpr double kNormOrders[] = {8, 2};
+constexpr double kLittle = 1e-6;
 constexpr size_t kExtended = 4;  // tilings of a small graph to which a second segment is added
 constexpr double kNearPeak = 0.95;
 // Over what the smallest tiling is expected to need: others that may have the smallest plan.
@@ -124,7 +125,10 @@ class Search {
       }
     }
     if (few_) TryExactly();
-    return FoundTilings{BestOf(found_), Smallest()};
+    FoundTilings found{BestOf(found_), Smallest(), {}, {}};
+    for (const GraphCut& cut : cuts_) found.cuts.push_back(IdOf(cut));
+    found.ways = Ways();
+    return found;
   }
 
  private:
@@ -390,17 +394,25 @@ class Search {
   }
 
   // Ways within the smallest peak that leave room beside it, where a plan has fewer gaps: the
-  // fastest with the fewest steps near the peak, and the one whose steps are small. A norm of high
-  // order weighs the largest of them most.
+  // fastest with the fewest steps near the peak, those whose steps are small (a norm of high order
+  // weighs the largest of them most), and the one that computes least again, whose strips keep more
+  // but hold less in between.
   std::vector<Path> Roomy(size_t last, int64_t images, int64_t peak) {
     const auto share = [&](const Option& option) {
       return static_cast<double>(option.bytes) / static_cast<double>(std::max<int64_t>(1, peak));
     };
     const double slowest = 1e3 * (1 + found_[0].ms);
-    return {Cheapest(0, last, images, peak,
-                     [&](const Option& o) { return o.ms + (share(o) > kNearPeak ? slowest : 0); }),
-            Cheapest(0, last, images, peak,
-                     [&](const Option& o) { return std::pow(share(o), kNormOrder); })};
+    std::vector<Path> paths = {Cheapest(0, last, images, peak, [&](const Option& o) {
+      return o.ms + (share(o) > kNearPeak ? slowest : 0);
+    })};
+    for (const double order : kNormOrders) {
+      paths.push_back(Cheapest(0, last, images, peak,
+                               [&](const Option& o) { return std::pow(share(o), order); }));
+    }
+    const double all = std::max(1.0, flops_);
+    paths.push_back(Cheapest(0, last, images, peak,
+                             [&](const Option& o) { return o.flops / all + kLittle * share(o); }));
+    return paths;
   }
 
   // The batch in `parts` up to `last`, where `waiting` bytes wait for the last of them, then
@@ -495,6 +507,22 @@ class Search {
       if (!known) result.push_back(std::move(tiling));
     }
     return result;
+  }
+
+  // All that is known of what lies between cuts.
+  std::vector<TilingWay> Ways() const {
+    std::vector<TilingWay> ways;
+    const auto add = [&](size_t i, size_t j, int64_t images, const Option& option) {
+      if (option.bytes >= kNever) return;
+      ways.push_back({i, j, images, option.segment, option.bytes, option.ms,
+                      flops_ > 0 ? option.flops / flops_ : 0});
+    };
+    for (const auto& [at, option] : whole_) add(at.first, at.first + 1, at.second, option);
+    for (const auto& [ends, options] : options_) {
+      const auto& [i, j, images] = ends;
+      for (const Option& option : options) add(i, j, images, option);
+    }
+    return ways;
   }
 
   const Graph& graph_;

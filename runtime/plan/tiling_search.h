@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,6 +36,16 @@ struct ArenaModel {
   std::function<std::vector<int64_t>(const Graph&, const StorageModel&)> workspace;
 };
 
+// One way to execute what lies between two cuts.
+struct TilingWay {
+  size_t begin = 0, end = 0;           // of FoundTilings::cuts
+  int64_t images = 1;                  // at once
+  std::optional<TileSegment> segment;  // none: as it is
+  int64_t bytes = 0;                   // peak
+  double ms = 0;
+  double extra_flops = 0;  // as in Tiling, once
+};
+
 struct FoundTilings {
   // Of all that were looked at, among them the graph as it is: none is slower than another without
   // being noticeably smaller; the fastest first, and the largest.
@@ -42,6 +53,10 @@ struct FoundTilings {
   // All that are nearly as small as the smallest, the smallest first: which of them has the
   // smallest plan only plans tell.
   std::vector<Tiling> smallest;
+  // What they are made of, and what else was tried: the ids of operators that make the tensors
+  // between segments, in their order, and ways between them.
+  std::vector<int> cuts;
+  std::vector<TilingWay> ways;
 };
 
 // `order`: of the graph as it is, producers first.

@@ -40,6 +40,7 @@ TEST_F(BudgetTest, TheDefaultPlannerFindsWhatExactProves) {
   EXPECT_EQ(Arena("i97.ash --memory-budget min"), 291840);
   EXPECT_EQ(Arena("i97.ash --memory-budget min --planner exact"), 291840);
   EXPECT_LE(Arena("i97.ash --memory-budget 400000"), 400000);
+  EXPECT_LE(Arena("i97.ash --memory-budget 400000 --planner exact"), 400000);
   // And nearby: 188416 and 201216 bytes, where 163840 and 184320 did. Since workspaces are among
   // what tiles are found by, two of the three need less.
   Zoo("inception_v1 --image 64", "i64.ash");
@@ -60,6 +61,18 @@ TEST_F(BudgetTest, AutoIsOnePlanner) {
             ArenaOf(document));
 }
 
+// Ten seconds found what the default had found.
+TEST_F(BudgetTest, PlanTimeHasAnEffectInParts) {
+  if (kSanitized) GTEST_SKIP() << "about bytes alone";
+  Zoo("resnet18", "r18.ash");
+  const std::string tiles = "r18.ash --tile 0-216:lines112 --prefer memory";
+  const int64_t usual = Arena(tiles);
+  EXPECT_LT(usual, Arena(tiles + " --plan-time 20ms"));
+  // What `min` gave was 659456, which twice the time made smaller.
+  EXPECT_LE(usual, 645120);
+  EXPECT_LE(Arena("r18.ash --memory-budget min"), usual);
+}
+
 // It fitted, or not, by chance: tiles were chosen by times measured in passing.
 TEST_F(BudgetTest, TheSameCommandDecidesTheSame) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
@@ -77,6 +90,46 @@ TEST_F(BudgetTest, TheSameCommandDecidesTheSame) {
     }
     EXPECT_EQ(once, again);
   }
+}
+
+// 188416 bytes or 196608, of one command; and in other tiles, so that results differed in last
+// bits.
+TEST_F(BudgetTest, OneAnswerInEveryProcess) {
+  if (kSanitized) GTEST_SKIP() << "about bytes alone";
+  Zoo("inception_v1 --image 64", "i64.ash");
+  json answers[2];
+  for (const char* budget : {"min", "230280", "196608"}) {
+    for (json& answer : answers) {
+      answer = Plan(absl::StrCat("i64.ash --memory-budget ", budget)).Json();
+      answer.erase("plan_ms");
+      answer.erase("memory_plan_ms");
+    }
+    EXPECT_EQ(answers[0], answers[1]) << budget;
+    EXPECT_EQ(answers[0]["smallest_budget_bytes"], 163840) << budget;
+    EXPECT_GE(ArenaOf(answers[0]), 163840) << budget;
+  }
+  Zoo("resnet18 --image 64 --batch 3", "r18b3.ash");
+  for (const char* file : {"a.npz", "b.npz"}) {
+    const ProcessResult run =
+        Ashlar(absl::StrCat("run r18b3.ash --memory-budget min --threads 2 -q -o ", file));
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+  }
+  EXPECT_TRUE(Read("a.npz") == Read("b.npz"));
+}
+
+// `min` was above what the search finds for another processor, given here as tiles.
+TEST_F(BudgetTest, TilesOfOtherOriginAreNotSmaller) {
+  if (kSanitized) GTEST_SKIP() << "about bytes alone";
+  Zoo("mobilenet_v2", "m.ash");
+  const auto on = [](const char* options) {
+    const ProcessResult result = Ashlar(absl::StrCat(
+        "plan m.ash --threads 1 --processor avx2/32K/512K --prefer memory --json ", options));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return ArenaOf(result.Json());
+  };
+  EXPECT_LE(on("--memory-budget min"),
+            on("--tile '0-188:lines112;188-237:lines7;237-339:lines7;339-388:rows2;388-490:rows2;"
+               "490-541:rows2;541-641:lines14;641-692:rows2'"));
 }
 
 // min gave 201216, 201215 a plan of 188928, and 188928 none.

@@ -1,0 +1,153 @@
+// First what the search expects to be small is planned, then local search (first improvement): from
+// the smallest plan to tilings near it, as long as one of them is smaller and work is left.
+#include "runtime/plan/smallest_plan.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/status.h"
+#include "runtime/plan/tiling_moves.h"
+
+namespace ashlar {
+namespace {
+
+// Plans made at a time: a number of its own and not of cores, on which no answer may depend. A
+// plan of a large graph takes tens of megabytes.
+constexpr size_t kTogether = 2;
+// Plans made of what the search expects to be small. What they need at least is known before, so
+// few are enough.
+constexpr size_t kMostSmall = 24;
+// Of these, and of what is near, plans made once more with more work.
+constexpr size_t kThorough = 2;
+// Plans made of what is near: as many as have so many operators together, few of large graphs.
+constexpr size_t kNearOperators = 12000;
+constexpr size_t kMostNear = 8;
+
+class Smallest {
+ public:
+  explicit Smallest(TiledPlans& plans) : plans_(plans) {}
+
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> Find() {
+    const FoundTilings& tilings = plans_.tilings();
+    const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings.smallest);
+    ASHLAR_RETURN_IF_ERROR(Try(Sparing(small.subspan(0, kMostSmall))));
+    Questions others;  // with what budgets are met
+    for (const Tiling& tiling : tilings.best) {
+      for (const bool sparing : plans_.kinds()) others.push_back({&tiling, sparing});
+    }
+    ASHLAR_RETURN_IF_ERROR(Try(others));
+    ASHLAR_RETURN_IF_ERROR(Descend());
+    ASHLAR_RETURN_IF_ERROR(TryThoroughly());
+    // None may have the tiles that were expected of it.
+    if (smallest_ == nullptr) return plans_.PlanUntiled(plans_.kinds().back());
+    return WithFastKernels();
+  }
+
+ private:
+  using Questions = std::vector<TiledPlans::Question>;
+
+  int64_t least() const {
+    return smallest_ == nullptr ? std::numeric_limits<int64_t>::max() : smallest_->plan.plan.arena;
+  }
+
+  static Questions Sparing(absl::Span<const Tiling> tilings) {
+    Questions questions;
+    for (const Tiling& tiling : tilings) questions.push_back({&tiling, /*sparing=*/true});
+    return questions;
+  }
+
+  // Whether the plan that is asked for was not made before, and may be the smallest: none is
+  // smaller than what lives in it at once.
+  bool IsOfUse(const TiledPlans::Question& question) {
+    return question.tiling->arena_bytes < least() &&
+           asked_.insert({question.tiling->spec.ToString(), question.sparing, question.thorough})
+               .second;
+  }
+
+  // Makes these plans, as far as they are of use; with `first` only until one is smaller than all
+  // before.
+  absl::Status Try(const Questions& questions, bool first = false) {
+    const int64_t before = least();
+    for (size_t next = 0; next < questions.size();) {
+      Questions some;
+      for (; next < questions.size() && some.size() < kTogether; ++next) {
+        if (IsOfUse(questions[next])) some.push_back(questions[next]);
+      }
+      ASHLAR_ASSIGN_OR_RETURN(auto planned, plans_.Plan(some));
+      made_ += some.size();
+      for (size_t i = 0; i < planned.size(); ++i) {
+        if (planned[i] != nullptr) Consider(some[i], std::move(planned[i]));
+      }
+      if (first && least() < before) break;
+    }
+    return absl::OkStatus();
+  }
+
+  void Consider(const TiledPlans::Question& question, std::unique_ptr<PlannedGraph> planned) {
+    const int64_t arena = planned->plan.plan.arena;
+    if (planned->plan.proof == memory::Proof::kNone) unproven_.push_back({arena, question});
+    if (arena >= least()) return;
+    smallest_ = std::move(planned);
+    tiling_ = question.tiling;
+    sparing_ = question.sparing;
+  }
+
+  // The smallest of those that were not proven to be the smallest of their tilings, with more work.
+  absl::Status TryThoroughly() {
+    std::stable_sort(unproven_.begin(), unproven_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    unproven_.resize(std::min(unproven_.size(), kThorough));
+    Questions questions;
+    for (const auto& [arena, question] : unproven_) {
+      questions.push_back({question.tiling, question.sparing, Thoroughness::kChosen});
+    }
+    unproven_.clear();
+    return Try(questions);
+  }
+
+  absl::Status Descend() {
+    if (smallest_ == nullptr) return absl::OkStatus();
+    const size_t operators = std::max<size_t>(1, smallest_->graph.nodes().size());
+    for (const size_t most = made_ + std::min(kMostNear, kNearOperators / operators);
+         made_ < most;) {
+      const int64_t before = least();
+      near_.push_back(TilingsNear(plans_.tilings(), *tiling_, before, plans_.max_extra_flops()));
+      const absl::Span<const Tiling> near = absl::MakeConstSpan(near_.back());
+      ASHLAR_RETURN_IF_ERROR(Try(Sparing(near.subspan(0, most - made_)), /*first=*/true));
+      if (least() == before) break;
+    }
+    return absl::OkStatus();
+  }
+
+  // With the fastest kernels, where that is as small.
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> WithFastKernels() {
+    if (!sparing_ || plans_.kinds().size() == 1) return std::move(smallest_);
+    ASHLAR_ASSIGN_OR_RETURN(auto planned,
+                            plans_.Plan({{tiling_, /*sparing=*/false, Thoroughness::kChosen}}));
+    return planned[0]->plan.plan.arena <= least() ? std::move(planned[0]) : std::move(smallest_);
+  }
+
+  TiledPlans& plans_;
+  std::deque<std::vector<Tiling>> near_;
+  std::set<std::tuple<std::string, bool, Thoroughness>> asked_;
+  size_t made_ = 0;                                                 // plans
+  std::vector<std::pair<int64_t, TiledPlans::Question>> unproven_;  // with their arenas
+  std::unique_ptr<PlannedGraph> smallest_;
+  const Tiling* tiling_ = nullptr;  // its
+  bool sparing_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans) {
+  return Smallest(plans).Find();
+}
+
+}  // namespace ashlar

@@ -1,0 +1,18 @@
+// The smallest plan of a graph in tiles.
+#ifndef ASHLAR_RUNTIME_PLAN_SMALLEST_PLAN_H_
+#define ASHLAR_RUNTIME_PLAN_SMALLEST_PLAN_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "runtime/plan/tiled_plans.h"
+
+namespace ashlar {
+
+// The smallest of all plans that are found; of equals with the fastest kernels. No larger than any
+// plan of the tilings among plans.tilings().best.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestOf(TiledPlans& plans);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_SMALLEST_PLAN_H_

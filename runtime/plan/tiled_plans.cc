@@ -1,0 +1,166 @@
+#include "runtime/plan/tiled_plans.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+#include "graph/tiling/tile.h"
+#include "opr/table.h"
+#include "runtime/plan/kernel_choice.h"
+#include "runtime/plan/parallel_for.h"
+#include "runtime/plan/stages.h"
+#include "runtime/plan/tiled_plan.h"
+
+namespace ashlar {
+namespace {
+
+// How much more work than a candidate a plan may cost that is wanted for what it is.
+constexpr int64_t kChosenWork = 4;
+
+// How tilings share the device's memory, with kernels that need little workspace; without
+// workspaces where they are not known on several threads at once.
+ArenaModel ArenaOn(Device& device, const PlanRequest& request) {
+  ArenaModel arena{StorageOn(device, request.means.inplace), {}};
+  arena.workspace = [&](const Graph& graph, const StorageModel& model) {
+    KernelPolicy policy = request.means.kernels;
+    policy.least_memory = true;
+    absl::StatusOr<KernelCandidates> kernels = absl::UnavailableError("");
+    if (device.is_host() && request.means.workspace == WorkspaceSource::kKernel) {
+      kernels = FindKernels(graph, model, device, request.wishes.processor, request.wishes.threads,
+                            policy, request.means.record.get());
+    }
+    return kernels.ok() ? LeastWorkspace(*kernels) : std::vector<int64_t>(graph.nodes().size(), 0);
+  };
+  return arena;
+}
+
+}  // namespace
+
+absl::StatusOr<Schedule> OrderOf(const Graph& graph, const Wishes& wishes, const Means& means) {
+  ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
+  const StorageModel model = BuildStorageModel(graph, StorageOn(*device, means.inplace));
+  const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
+  return ScheduleNodes(means.order, graph, model, no_workspace);
+}
+
+absl::StatusOr<TiledGraph> TileRewritten(const RewrittenGraph& rewritten, const Schedule& order,
+                                         const TileSpec& spec) {
+  PassReport report;
+  report.name = "tile";
+  report.operators_before = CountOperators(rewritten.graph);
+  absl::StatusOr<Graph> tiles = Tile(rewritten.graph, spec, order.order, Operators());
+  if (!tiles.ok()) {
+    absl::Status error = Annotate(tiles.status(), absl::StrCat("tiles '", spec.ToString(), "'"));
+    error.SetPayload(kNoSuchTiles, absl::Cord());
+    return error;
+  }
+  TiledGraph tiled{{*std::move(tiles), rewritten.passes}, 0};
+  report.operators_after = CountOperators(tiled.rewritten.graph);
+  report.arena_bytes_before = order.peak_bytes;
+  tiled.rewritten.passes.push_back(std::move(report));
+  const double flops = WeightFlops(rewritten.graph), all = WeightFlops(tiled.rewritten.graph);
+  tiled.extra_flops = flops > 0 ? all / flops - 1 : 0;
+  return tiled;
+}
+
+memory::PlanOptions PlannerFor(Thoroughness thorough, const Means& means) {
+  memory::PlanOptions planner = means.planner;
+  int64_t& work = planner.limits.work;
+  if (thorough == Thoroughness::kChosen) {
+    work = std::min(work, std::numeric_limits<int64_t>::max() / kChosenWork) * kChosenWork;
+  }
+  return planner;
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const TileSpec& spec,
+                                                        PlanRequest request,
+                                                        Thoroughness thorough) {
+  request.wishes.tiles = spec;
+  const memory::PlanOptions planner = PlannerFor(thorough, request.means);
+  ASHLAR_ASSIGN_OR_RETURN(
+      std::unique_ptr<PlannedGraph> planned,
+      PlanRewritten(std::move(tiled.rewritten), request, {{}, Order::kAsGiven, planner}));
+  planned->passes.back().arena_bytes_after = planned->schedule.peak_bytes;
+  planned->extra_flops_ratio = tiled.extra_flops;
+  return planned;
+}
+
+absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGraph& rewritten,
+                                                               const PlanRequest& request) {
+  std::unique_ptr<TiledPlans> plans(new TiledPlans(rewritten, request));
+  const Wishes& wishes = request.wishes;
+  ASHLAR_ASSIGN_OR_RETURN(plans->order_, OrderOf(rewritten.graph, wishes, request.means));
+  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(wishes.comp_node));
+  plans->on_host_ = device->is_host();
+  const ProcessorSpeed speed = SpeedOf(*device, wishes.processor, wishes.threads);
+  ASHLAR_ASSIGN_OR_RETURN(
+      plans->tilings_, SearchTilings(rewritten.graph, plans->order_.order,
+                                     {plans->max_extra_flops()}, speed, ArenaOn(*device, request)));
+  return plans;
+}
+
+void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {
+  if (on_host_) {
+    ParallelFor(count, function);
+  } else {
+    for (size_t i = 0; i < count; ++i) function(i);
+  }
+}
+
+absl::Status TiledPlans::TileAs(const std::vector<const Tiling*>& tilings) {
+  absl::erase_if(tiled_, [&](const auto& entry) {
+    return std::count(tilings.begin(), tilings.end(), entry.first) == 0;
+  });
+  std::vector<std::optional<absl::StatusOr<TiledGraph>>> made(tilings.size());
+  ParallelFor(tilings.size(), [&](size_t i) {
+    const TileSpec& spec = tilings[i]->spec;
+    if (tiled_.contains(tilings[i])) return;
+    made[i] = spec.empty() ? TiledGraph{} : TileRewritten(rewritten_, order_, spec);
+  });
+  for (size_t i = 0; i < tilings.size(); ++i) {
+    if (!made[i]) continue;
+    const absl::Status& status = made[i]->status();
+    if (!status.ok() && !status.GetPayload(kNoSuchTiles)) return status;
+    if (status.ok()) tiled_.emplace(tilings[i], **std::move(made[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> TiledPlans::Answer(const Question& question) const {
+  PlanRequest request = request_;
+  request.means.kernels.least_memory |= question.sparing;
+  const TileSpec& spec = question.tiling->spec;
+  if (spec.empty()) {
+    request.wishes.tiles = spec;
+    return PlanRewritten(rewritten_, request, ArrangementOf(request.means));
+  }
+  return PlanTiles(tiled_.at(question.tiling), spec, std::move(request), question.thorough);
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> TiledPlans::Plan(
+    const std::vector<Question>& questions) {
+  std::vector<const Tiling*> tilings;
+  for (const Question& question : questions) {
+    if (std::count(tilings.begin(), tilings.end(), question.tiling) == 0) {
+      tilings.push_back(question.tiling);
+    }
+  }
+  ASHLAR_RETURN_IF_ERROR(TileAs(tilings));
+  std::vector<absl::StatusOr<std::unique_ptr<PlannedGraph>>> answers(questions.size());
+  ForEach(questions.size(), [&](size_t i) {
+    if (tiled_.contains(questions[i].tiling)) answers[i] = Answer(questions[i]);
+  });
+  std::vector<std::unique_ptr<PlannedGraph>> plans;
+  for (size_t i = 0; i < questions.size(); ++i) {
+    plans.emplace_back();
+    if (!tiled_.contains(questions[i].tiling)) continue;
+    ASHLAR_ASSIGN_OR_RETURN(plans.back(), std::move(answers[i]));
+  }
+  return plans;
+}
+
+}  // namespace ashlar
