@@ -212,7 +212,8 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
   parsed("--align", flags.align, ParseAlignment, "N",
          "alignment of chunks, bytes (default: the device's)");
   parsed("--plan-time", flags.plan_time, ParseDuration, "TIME",
-         "for the search of a plan that meets the bound, counted (default 250ms)");
+         "for the search of a plan that meets the bound, counted (default 250ms; in parts "
+         "four times as much)");
   parsed("--tile", flags.tiles, TileSpec::Parse, "SPEC",
          "execute in parts, as `plan --memory-budget` prints it: FROM-TO:KIND[;...], ids of "
          "operators and batchN, rowsN, linesN, gridNxM or inputgridNxM (`inspect --nodes`)");

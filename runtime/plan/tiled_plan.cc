@@ -25,7 +25,6 @@ constexpr double kTimeError = 0.01;
 // The fastest that fits; null where none does.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget, TiledPlans& plans) {
   std::unique_ptr<PlannedGraph> fastest;
-  TiledPlans::Question question{};  // its
   double enough = std::numeric_limits<double>::infinity();
   for (const Tiling& tiling : plans.tilings().best) {
     if (tiling.arena_bytes > budget) continue;
@@ -39,17 +38,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget, Tile
     });
     if (fits == planned.end()) continue;
     if (fastest == nullptr || (*fits)->predicted_ms < fastest->predicted_ms) {
-      question = questions[fits - planned.begin()];
       fastest = std::move(*fits);
       enough = fastest->predicted_ms * (1 + kTimeError);
     }
   }
-  if (fastest == nullptr || fastest->plan.proof != memory::Proof::kNone) return fastest;
-  // As it is planned where its tiles are given.
-  question.thorough = Thoroughness::kChosen;
-  ASHLAR_ASSIGN_OR_RETURN(auto planned, plans.Plan({question}));
-  const bool smaller = planned[0]->plan.plan.arena <= fastest->plan.plan.arena;
-  return smaller ? std::move(planned[0]) : std::move(fastest);
+  return fastest;
 }
 
 }  // namespace
