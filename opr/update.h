@@ -7,6 +7,12 @@
 
 namespace ashlar {
 
+// Output 0 is a later version of an input: its storage where that is a state, and elsewhere what
+// may overwrite it.
+inline Aliasing UpdatesInput(int input) {
+  return {.overwrites = {{0, input}}, .updates = {{0, input}}};
+}
+
 // Output i is tensor i of StateInputs() after the update. Where that is a state
 // (Role::kState) the output is its storage; elsewhere it may overwrite it.
 class UpdateOperator : public Operator {

@@ -145,7 +145,7 @@ class LayoutAssigner {
   // Constants, most often one value a channel or weights that are packed anyway, are read as they
   // are.
   Format InputFormat(const OperatorNode& node, const TensorType& type, bool constant, int i) {
-    if (!IsImage(type)) return type.format;
+    if (!IsImage(type) || IsUpdated(node, i)) return type.format;
     const FormatRule rule = Rule(node);
     bool convert = !constant;
     const bool whole = std::any_of(node.outputs.begin(), node.outputs.end(), [&](int output) {
@@ -162,6 +162,13 @@ class LayoutAssigner {
           convert && (whole || rule == FormatRule::kBlocked || rule == FormatRule::kImageInputs);
     }
     return convert ? FormatOf(type) : type.format;
+  }
+
+  // Whether the node changes input i where it lies.
+  bool IsUpdated(const OperatorNode& node, int i) const {
+    const Aliasing aliasing = node.op->aliasing(rewriter_.source().SiteOf(node));
+    return std::any_of(aliasing.updates.begin(), aliasing.updates.end(),
+                       [&](const Aliasing::Update& update) { return update.input == i; });
   }
 
   // Whether one of the outputs is an image.

@@ -1,5 +1,6 @@
-// MatrixMul: the product of matrices by panels of B and tiles of rows, blocked for the caches after
-// Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication".
+// MatrixMul and MatrixMulUpdate: the product of matrices by panels of B and tiles of rows, blocked
+// for the caches after Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix
+// Multiplication".
 //
 // A constant B is packed into panels once; of a computed one each thread packs the part of a panel
 // that it works on, or reads it where it lies while few rows share it. An element is the same sum
@@ -12,6 +13,7 @@
 
 #include "graph/region.h"
 #include "graph/status.h"
+#include "opr/matrix_mul_update.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/matrix_tile.h"
@@ -57,10 +59,13 @@ int64_t Crowding(int64_t k, int64_t part_bytes) {
 
 class MatrixMulKernel final : public Kernel {
  public:
+  // With `alpha` the product is added to so many times input MatrixMulUpdate::kDest.
   MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeometry& geometry,
-                  const KernelRequest& request);
+                  const KernelRequest& request, std::optional<float> alpha = std::nullopt);
 
-  std::string implementation() const override { return absl::StrCat("matrix_mul:", Name(isa_)); }
+  std::string implementation() const override {
+    return absl::StrCat(alpha_ ? "matrix_mul_update:" : "matrix_mul:", Name(isa_));
+  }
 
   std::optional<Packing> packing(int input) const override {
     if (input != kB || !packed_) return std::nullopt;
@@ -72,7 +77,8 @@ class MatrixMulKernel final : public Kernel {
 
  private:
   struct Pointers {
-    MatrixView a, b;  // of a pair of matrices; where B is packed, it has no strides
+    MatrixView a, b;    // of a pair of matrices; where B is packed, it has no strides
+    const float* dest;  // what is added to; null: nothing
     float* c;
   };
 
@@ -86,6 +92,7 @@ class MatrixMulKernel final : public Kernel {
   bool FewRows(int64_t rows) const { return rows <= 2 * tiling_.max_rows; }
   void RunPiece(const Pointers& matrices, int64_t first_row, int64_t rows, int64_t first_panel,
                 int64_t end_panel) const;
+  void Scale(const Pointers& matrices, Range rows, Range panels) const;
   void RunSlice(const Pointers& matrices, int64_t first_row, int64_t rows,
                 const Slice& slice) const;
   void RunTiles(MatrixTile tile, int64_t rows) const;
@@ -97,6 +104,7 @@ class MatrixMulKernel final : public Kernel {
   const MatrixTiling tiling_ = MatrixTilingFor(isa_);
   const PackPanelFunction pack_ = PackPanelFor(isa_);
   MatrixTileFunction tiles_[kMostTileRows + 1] = {};  // by rows
+  const std::optional<float> alpha_;
   const bool transposed_a_, transposed_b_;
   const bool packed_;         // B, which is constant
   const int64_t matrices_b_;  // of B
@@ -109,10 +117,11 @@ class MatrixMulKernel final : public Kernel {
 };
 
 MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeometry& geometry,
-                                 const KernelRequest& request)
+                                 const KernelRequest& request, std::optional<float> alpha)
     : geometry_(geometry),
       pairs_(geometry.batch.num_elements()),
       isa_(request.processor.isa),
+      alpha_(alpha),
       transposed_a_(param.transposeA),
       transposed_b_(param.transposeB),
       packed_(request.constant[kB]),
@@ -155,6 +164,8 @@ absl::Status MatrixMulKernel::Run(const KernelArgs& args, KernelState* /*state*/
   const float* const a = static_cast<const float*>(args.inputs[kA]);
   const float* const b = static_cast<const float*>(args.inputs[kB]);
   float* const c = static_cast<float*>(args.outputs[0]);
+  const float* const dest =
+      alpha_ ? static_cast<const float*>(args.inputs[MatrixMulUpdate::kDest]) : nullptr;
   const MatrixMulGeometry& g = geometry_;
   const int64_t parts = panel_parts_ * row_parts_;
   ParallelPieces(threads_, pairs_ * parts, [&](int64_t piece, int /*thread*/) {
@@ -165,6 +176,7 @@ absl::Status MatrixMulKernel::Run(const KernelArgs& args, KernelState* /*state*/
     matrices.a.data += g.OffsetOfA(matrix);
     matrices.b = packed_ ? MatrixView{b, 0, 0} : ViewOfB(b);
     matrices.b.data += g.OffsetOfB(matrix);
+    matrices.dest = dest == nullptr ? nullptr : dest + matrix * g.m * g.n;
     matrices.c = c + matrix * g.m * g.n;
     const int64_t row = Begin(g.m, row_part, row_parts_);
     const int64_t units = CeilDivide(panels_, wide_.panels);
@@ -187,6 +199,7 @@ void MatrixMulKernel::RunPiece(const Pointers& matrices, int64_t first_row, int6
     const int64_t end_row = first_row + Begin(rows, block + 1, blocks);
     for (int64_t first = first_panel; first < end_panel; first += group) {
       const int64_t end = std::min(first + group, end_panel);
+      if (alpha_) Scale(matrices, {row, end_row}, {first, end});
       for (int64_t i = 0; i < depths_; ++i) {
         const int64_t depth = Begin(geometry_.k, i, depths_);
         const int64_t length = Begin(geometry_.k, i + 1, depths_) - depth;
@@ -197,6 +210,17 @@ void MatrixMulKernel::RunPiece(const Pointers& matrices, int64_t first_row, int6
         }
       }
     }
+  }
+}
+
+// What the products of these rows and panels are added to.
+void MatrixMulKernel::Scale(const Pointers& matrices, Range rows, Range panels) const {
+  const int64_t begin = panels.begin * tiling_.panel;
+  const int64_t end = std::min(panels.end * tiling_.panel, geometry_.n);
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    const float* const from = matrices.dest + r * geometry_.n;
+    float* const to = matrices.c + r * geometry_.n;
+    for (int64_t j = begin; j < end; ++j) to[j] = *alpha_ * from[j];
   }
 }
 
@@ -214,8 +238,8 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   tile.depth = slice.length;
   tile.c = matrices.c + first_row * geometry_.n + first;
   tile.c_row = geometry_.n;
-  tile.add = slice.depth > 0;
-  // The next elements to read: further on in a panel that few rows share, else the next panel.
+  tile.add = alpha_ || slice.depth > 0;
+  // What is read next: further on in a panel that few rows share, otherwise the next panel.
   const bool more = packed_ && slice.panel + slice.panels < panels_;
   const int64_t ahead = !FewRows(rows)     ? tile.b_panel
                         : slice.panels > 1 ? kAheadOfOne
@@ -285,10 +309,21 @@ absl::StatusOr<KernelList> MakeMatrixMul(const MatrixMul& op, const KernelReques
   return kernels;
 }
 
+absl::StatusOr<KernelList> MakeMatrixMulUpdate(const MatrixMulUpdate& op,
+                                               const KernelRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry geometry,
+                          InferMatrixMul(op.param(), request.inputs[kA], request.inputs[kB]));
+  KernelList kernels;
+  kernels.push_back(std::make_unique<MatrixMulKernel>(op.param(), geometry, request,
+                                                      static_cast<float>(op.param().alpha)));
+  return kernels;
+}
+
 }  // namespace
 
 void RegisterMatrixMulKernels(KernelRegistry& registry) {
   registry.Register<MatrixMul>(MakeMatrixMul, {DType::kFloat32});
+  registry.Register<MatrixMulUpdate>(MakeMatrixMulUpdate, {DType::kFloat32});
 }
 
 }  // namespace ashlar::cpu

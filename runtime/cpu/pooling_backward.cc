@@ -1,10 +1,11 @@
-// PoolingBackward: the elements of diff, window by window, added to where their gradient goes. The
-// threads share the planes; windows of a plane overlap, and are taken in their order.
-#include "opr/pooling_backward.h"
-
+// PoolingBackward, PoolingIndexBackward and PoolingIndex: the elements of diff, window by window,
+// added to where their gradient goes. The threads share the planes; windows of a plane overlap, and
+// are taken in their order.
 #include <algorithm>
 
+#include "graph/region.h"
 #include "graph/status.h"
+#include "opr/pooling_index.h"
 #include "runtime/cpu/half_block.h"
 #include "runtime/cpu/image_layout.h"
 #include "runtime/cpu/isa.h"
@@ -22,6 +23,8 @@ struct Problem {
   PoolingGeometry geometry;
   PoolingMode mode = PoolingMode::kMax;
   ImageLayout src, diff, dst;
+
+  int64_t windows() const { return geometry.h.output * geometry.w.output; }
 };
 
 // One plane: of one channel, or of a block of them.
@@ -29,6 +32,8 @@ struct Plane {
   const float* src;  // null where only its shape counts
   const float* diff;
   float* dst;
+  const uint8_t* index;  // null where maxima are looked for; planes of channels in a row
+  int64_t channels;      // of the block
 };
 
 struct Window {
@@ -46,15 +51,20 @@ struct Window {
   }
 };
 
-void SpreadMaximumOfBlock(const Problem& p, const Plane& plane, const Window& window,
-                          const float* diff) {
+// The numbers of the first maxima of a window, by channel of a block.
+struct FirstMaxima {
+  HalfOfIntegers half[2] = {};
+};
+
+void FindMaximumOfBlock(const ImageLayout& layout, const float* src, const Window& window,
+                        FirstMaxima& maxima) {
   Half largest[2] = {};
-  HalfOfIntegers first[2] = {};
+  HalfOfIntegers* const first = maxima.half;
   window.ForEachTap(
-      p.src, [&](int32_t tap, int64_t offset) __attribute__((always_inline)) {
+      layout, [&](int32_t tap, int64_t offset) __attribute__((always_inline)) {
 #pragma GCC unroll 2
         for (int half = 0; half < 2; ++half) {
-          const Half x = At(plane.src + offset + half * kHalf), before = largest[half];
+          const Half x = At(src + offset + half * kHalf), before = largest[half];
           const HalfOfIntegers taps = HalfOfIntegers{} + tap;
           if (tap == 0) {
             largest[half] = x;
@@ -66,6 +76,17 @@ void SpreadMaximumOfBlock(const Problem& p, const Plane& plane, const Window& wi
           first[half] = more ? taps : first[half];
         }
       });
+}
+
+void ReadMaximumOfBlock(const Problem& p, const Plane& plane, int64_t at, FirstMaxima& maxima) {
+  for (int64_t c = 0; c < plane.channels; ++c) {
+    maxima.half[c / kHalf][c % kHalf] = plane.index[c * p.windows() + at];
+  }
+}
+
+void SpreadMaximumOfBlock(const Problem& p, const Plane& plane, const Window& window,
+                          const FirstMaxima& maxima, const float* diff) {
+  const HalfOfIntegers* const first = maxima.half;
   const Half given[2] = {At(diff), At(diff + kHalf)};
   window.ForEachTap(
       p.dst, [&](int32_t tap, int64_t offset) __attribute__((always_inline)) {
@@ -77,16 +98,20 @@ void SpreadMaximumOfBlock(const Problem& p, const Plane& plane, const Window& wi
       });
 }
 
-void SpreadMaximumOfChannel(const Problem& p, const Plane& plane, const Window& window,
-                            const float* diff) {
+int32_t MaximumOfChannel(const ImageLayout& layout, const float* src, const Window& window) {
   float largest = 0;
   int32_t first = 0;
-  window.ForEachTap(p.src, [&](int32_t tap, int64_t offset) {
-    const float x = plane.src[offset];
+  window.ForEachTap(layout, [&](int32_t tap, int64_t offset) {
+    const float x = src[offset];
     if (tap > 0 && (x <= largest || largest != largest)) return;
     largest = x;
     first = tap;
   });
+  return first;
+}
+
+void SpreadMaximumOfChannel(const Problem& p, const Plane& plane, const Window& window,
+                            int32_t first, const float* diff) {
   window.ForEachTap(p.dst, [&](int32_t tap, int64_t offset) {
     if (tap == first) plane.dst[offset] += *diff;
   });
@@ -123,10 +148,19 @@ void SpreadPlane(const Problem& p, const Plane& plane) {
     const float* diff = plane.diff + y * p.diff.step.h;
     for (int64_t x = 0; x < w.output; ++x, diff += p.diff.block) {
       const Window window{rows, w.Inside(x)};
+      const int64_t at = y * w.output + x;
       if (p.mode == PoolingMode::kMax && kLanes == kBlock) {
-        SpreadMaximumOfBlock(p, plane, window, diff);
+        FirstMaxima first;
+        if (plane.index != nullptr) {
+          ReadMaximumOfBlock(p, plane, at, first);
+        } else {
+          FindMaximumOfBlock(p.src, plane.src, window, first);
+        }
+        SpreadMaximumOfBlock(p, plane, window, first, diff);
       } else if (p.mode == PoolingMode::kMax) {
-        SpreadMaximumOfChannel(p, plane, window, diff);
+        const int32_t first = plane.index != nullptr ? int32_t{plane.index[at]}
+                                                     : MaximumOfChannel(p.src, plane.src, window);
+        SpreadMaximumOfChannel(p, plane, window, first, diff);
       } else {
         SpreadMean<kLanes>(p, plane, window, diff);
       }
@@ -134,47 +168,120 @@ void SpreadPlane(const Problem& p, const Plane& plane) {
   }
 }
 
-absl::StatusOr<KernelList> MakePoolingBackward(const PoolingBackward& op,
-                                               const KernelRequest& request) {
+// The numbers of the first maxima of a plane's windows.
+struct IndexedPlane {
+  const float* src;
+  uint8_t* index;
+  int64_t channels;  // of the block
+};
+
+template <int kLanes>
+void IndexPlane(const Problem& p, const IndexedPlane& plane) {
+  const WindowAxis &h = p.geometry.h, &w = p.geometry.w;
+  for (int64_t y = 0; y < h.output; ++y) {
+    const InsideTaps rows = h.Inside(y);
+    for (int64_t x = 0; x < w.output; ++x) {
+      const Window window{rows, w.Inside(x)};
+      uint8_t* const to = plane.index + y * w.output + x;
+      if (kLanes == 1) {
+        *to = static_cast<uint8_t>(MaximumOfChannel(p.src, plane.src, window));
+        continue;
+      }
+      FirstMaxima first;
+      FindMaximumOfBlock(p.src, plane.src, window, first);
+      for (int64_t c = 0; c < plane.channels; ++c) {
+        to[c * p.windows()] = static_cast<uint8_t>(first.half[c / kHalf][c % kHalf]);
+      }
+    }
+  }
+}
+
+// Calls run(image, first channel, channels) for all planes of `lanes` channels, in threads.
+template <typename Run>
+void ForEachPlane(const PoolingGeometry& g, int64_t lanes, int threads, const Run& run) {
+  const int64_t planes = CeilDivide(g.channels, lanes);
+  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (g.h.input * g.w.input * lanes));
+  ParallelFor(threads, g.batch * planes, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t c = i % planes * lanes;
+      run(i / planes, c, std::min(lanes, g.channels - c));
+    }
+  });
+}
+
+absl::StatusOr<KernelList> MakePoolingIndex(const PoolingIndex& op, const KernelRequest& request) {
+  Problem problem;
+  ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferPooling(op.param(), request.inputs[0]));
+  problem.src = ImageLayout(request.inputs[0]);
+  const Isa isa = request.processor.isa;
+  const bool blocks = problem.src.blocked();
+  const auto run =
+      blocks ? Versions<IndexPlane<kBlock>>::For(isa) : Versions<IndexPlane<1>>::For(isa);
+  const int threads = request.threads;
+  return OnlyKernel(absl::StrCat("pooling_index:", Name(isa)), [=](const KernelArgs& args) {
+    const float* const x = static_cast<const float*>(args.inputs[0]);
+    uint8_t* const index = static_cast<uint8_t*>(args.outputs[0]);
+    const PoolingGeometry& g = problem.geometry;
+    ForEachPlane(g, blocks ? kBlock : 1, threads, [&](int64_t n, int64_t c, int64_t channels) {
+      run(problem, {x + problem.src.Offset(n, c), index + (n * g.channels + c) * problem.windows(),
+                    channels});
+    });
+  });
+}
+
+absl::StatusOr<KernelList> MakeBackward(const PoolingParam& param, bool indexed,
+                                        const KernelRequest& request) {
   const TensorType &src = request.inputs[PoolingBackward::kSrc], dst = request.outputs[0];
   const TensorType& diff = request.inputs[PoolingBackward::kDiff];
   Problem problem;
-  ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferPoolingBackward(op.param(), src, diff));
-  problem.mode = op.param().mode;
+  ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferPoolingBackward(param, src, diff));
+  problem.mode = param.mode;
   problem.src = ImageLayout(src);
   problem.diff = ImageLayout(diff);
   problem.dst = ImageLayout(dst);
-  const bool reads_src = problem.mode == PoolingMode::kMax;
+  const bool reads_src = problem.mode == PoolingMode::kMax && !indexed;
   const bool blocks =
       problem.diff.blocked() && problem.dst.blocked() && (problem.src.blocked() || !reads_src);
   const Isa isa = request.processor.isa;
   const auto spread =
       blocks ? Versions<SpreadPlane<kBlock>>::For(isa) : Versions<SpreadPlane<1>>::For(isa);
-  const int64_t channels = problem.geometry.channels, lanes = blocks ? kBlock : 1;
-  const int64_t planes = (channels + lanes - 1) / lanes;
-  const int64_t pixels = problem.geometry.h.input * problem.geometry.w.input;
-  const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (pixels * lanes));
   const int threads = request.threads;
-  return OnlyKernel(absl::StrCat("pooling_grad:", Name(isa)), [=](const KernelArgs& args) {
+  const char* const name = indexed ? "pooling_index_grad:" : "pooling_grad:";
+  return OnlyKernel(absl::StrCat(name, Name(isa)), [=](const KernelArgs& args) {
     const float* const x = static_cast<const float*>(args.inputs[PoolingBackward::kSrc]);
     const float* const g = static_cast<const float*>(args.inputs[PoolingBackward::kDiff]);
+    const uint8_t* const index =
+        indexed ? static_cast<const uint8_t*>(args.inputs[PoolingIndexBackward::kIndex]) : nullptr;
     float* const y = static_cast<float*>(args.outputs[0]);
-    const auto run = [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t n = i / planes, c = i % planes * lanes;
-        spread(problem, {reads_src ? x + problem.src.Offset(n, c) : nullptr,
-                         g + problem.diff.Offset(n, c), y + problem.dst.Offset(n, c)});
-      }
-    };
-    ParallelFor(threads, problem.geometry.batch * planes, grain, run);
+    const PoolingGeometry& geometry = problem.geometry;
+    ForEachPlane(
+        geometry, blocks ? kBlock : 1, threads, [&](int64_t n, int64_t c, int64_t channels) {
+          const int64_t planes = n * geometry.channels + c;
+          spread(problem, {reads_src ? x + problem.src.Offset(n, c) : nullptr,
+                           g + problem.diff.Offset(n, c), y + problem.dst.Offset(n, c),
+                           indexed ? index + planes * problem.windows() : nullptr, channels});
+        });
     if (!blocks) ZeroChannelPadding(dst, y);
   });
+}
+
+absl::StatusOr<KernelList> MakePoolingBackward(const PoolingBackward& op,
+                                               const KernelRequest& request) {
+  return MakeBackward(op.param(), /*indexed=*/false, request);
+}
+
+absl::StatusOr<KernelList> MakePoolingIndexBackward(const PoolingIndexBackward& op,
+                                                    const KernelRequest& request) {
+  return MakeBackward(op.param(), /*indexed=*/true, request);
 }
 
 }  // namespace
 
 void RegisterPoolingBackwardKernels(KernelRegistry& registry) {
   registry.Register<PoolingBackward>(MakePoolingBackward, {DType::kFloat32});
+  registry.Register<PoolingIndex>(MakePoolingIndex, {DType::kFloat32});
+  registry.Register<PoolingIndexBackward>(MakePoolingIndexBackward,
+                                          {DType::kFloat32, DType::kUint8});
 }
 
 }  // namespace ashlar::cpu

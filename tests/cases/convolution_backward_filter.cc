@@ -1,7 +1,9 @@
+// ConvolutionBackwardFilter and ConvolutionFilterUpdate.
 #include "opr/convolution_backward_filter.h"
 
 #include <algorithm>
 
+#include "opr/convolution_filter_update.h"
 #include "tests/cases/cases.h"
 #include "tests/cases/convolution_layer.h"
 
@@ -38,16 +40,9 @@ void AddRandomFilter(Cases& cases) {
   cases.AddImages(FilterCase(cases, param, src, filter), {true, true});
 }
 
-}  // namespace
-
-template <>
-void AddCases<ConvolutionBackwardFilter>(Cases& cases) {
-  if (cases.on_gpu()) return;
-  const auto add = [&](const ConvolutionParam& param, const Shape& src, const Shape& filter) {
-    const KernelCase test = FilterCase(cases, param, src, filter);
-    cases.AddImages(test, {true, true});
-    cases.AddFormatPairs(test, {true, true}, /*from_planes=*/true);
-  };
+// add(param, image, filter)
+template <typename Add>
+void ForEachFilter(const Add& add) {
   add(Window(2, 3), {2, 3, 33, 29}, {20, 3, 7, 7});     // the first layer
   add(Window(1, 0), {3, 33, 7, 9}, {20, 33, 1, 1});     // 1x1
   add(Window(2, 0), {1, 32, 9, 9}, {48, 32, 1, 1});     // a shortcut
@@ -68,6 +63,18 @@ void AddCases<ConvolutionBackwardFilter>(Cases& cases) {
   cropped.pad_w = 3;  // whole taps in the padding
   cropped.mode = ConvolutionMode::kConvolution;
   add(cropped, {2, 18, 9, 3}, {17, 18, 3, 4});
+}
+
+}  // namespace
+
+template <>
+void AddCases<ConvolutionBackwardFilter>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  ForEachFilter([&](const ConvolutionParam& param, const Shape& src, const Shape& filter) {
+    const KernelCase test = FilterCase(cases, param, src, filter);
+    cases.AddImages(test, {true, true});
+    cases.AddFormatPairs(test, {true, true}, /*from_planes=*/true);
+  });
   for (int turn = 0; turn < 60; ++turn) AddRandomFilter(cases);
 
   KernelCase known{
@@ -86,6 +93,23 @@ void AddCases<ConvolutionBackwardFilter>(Cases& cases) {
       {op, {{1, 3, 8, 8}, {1, 4, 6, 6}, {4, 2, 3, 3}}, "channels"},
       {op, {{1, 3, 8}, {1, 4, 6, 6}, {4, 3, 3, 3}}, "rank"},
   });
+}
+
+template <>
+void AddCases<ConvolutionFilterUpdate>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  ForEachFilter([&](const ConvolutionParam& param, const Shape& src, const Shape& filter) {
+    KernelCase test = FilterCase(cases, param, src, filter);
+    const auto& own = static_cast<const ConvolutionBackwardFilter&>(*test.op).param();
+    test.op = Make<ConvolutionFilterUpdate>({own, 0.9});
+    for (const bool in_place : {false, true}) {
+      test.in_place = in_place ? std::optional<int>(ConvolutionFilterUpdate::kDest) : std::nullopt;
+      cases.AddImages(test, {true, true});
+    }
+  });
+  cases.Reject({{Make<ConvolutionFilterUpdate>({}),
+                 {{1, 3, 8, 8}, {1, 4, 6, 6}, {4, 2, 3, 3}},
+                 "channels"}});
 }
 
 }  // namespace ashlar::testing

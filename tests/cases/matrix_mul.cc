@@ -1,7 +1,8 @@
-// MatrixMul and MatrixMulBias.
+// MatrixMul, MatrixMulBias and MatrixMulUpdate.
 #include "opr/matrix_mul.h"
 
 #include "opr/matrix_mul_bias.h"
+#include "opr/matrix_mul_update.h"
 #include "tests/cases/cases.h"
 
 namespace ashlar::testing {
@@ -100,6 +101,30 @@ void AddCases<MatrixMulBias>(Cases& cases) {
     test.gpu_tolerance = 2 * ToleranceOf(product.a.dtype());
     cases.Add(test);
   });
+}
+
+template <>
+void AddCases<MatrixMulUpdate>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  ForEachProduct(cases, [&](const Product& product) {
+    const Shape to = InferMatrixMul(product.param, {DType::kFloat32, product.a.shape()},
+                                    {DType::kFloat32, product.b.shape()})
+                         ->output();
+    KernelCase test{"added product",
+                    Make<MatrixMulUpdate>({product.param, 0.9}),
+                    {product.a, product.b, cases.Tensor(to)}};
+    test.tolerance = 3e-6;
+    for (const int threads : {1, 3}) {
+      test.threads = threads;
+      for (const bool in_place : {false, true}) {
+        test.in_place = in_place ? std::optional<int>(MatrixMulUpdate::kDest) : std::nullopt;
+        cases.Add(test);
+      }
+    }
+  });
+  const OperatorPtr op = Make<MatrixMulUpdate>({});
+  cases.Reject(
+      {{op, {{2, 3}, {3, 4}}, "2 inputs, expected 3"}, {op, {{2, 3}, {3, 4}, {2, 3}}, "dest"}});
 }
 
 }  // namespace ashlar::testing

@@ -1,7 +1,7 @@
-#include "opr/pooling_backward.h"
-
+// PoolingBackward, PoolingIndex and PoolingIndexBackward.
 #include <cmath>
 
+#include "opr/pooling_index.h"
 #include "tests/cases/cases.h"
 
 namespace ashlar::testing {
@@ -20,35 +20,42 @@ KernelCase PoolGradient(Cases& cases, const PoolingParam& param, const Shape& sh
   return {"pooling gradient", Make<PoolingBackward>(param), {std::move(src), cases.Tensor(diff)}};
 }
 
+// add(image, param)
+template <typename Add>
+void ForEachPool(PoolingMode mode, const Add& add_any) {
+  const auto add = [&](const Shape& shape, PoolingParam param) {
+    param.mode = mode;
+    add_any(shape, param);
+  };
+  const PoolingParam halving = {
+      .window_h = 3, .window_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1};
+  add({2, 20, 13, 12}, halving);                       // ResNet
+  add({3, 3, 9, 7}, halving);                          // less than a block of channels
+  add({2, 33, 6, 8}, {});                              // VGG
+  add({1, 16, 5, 7}, {.window_h = 5, .window_w = 7});  // global
+  add({1, 18, 7, 9}, {.window_h = 2, .window_w = 3, .stride_h = 1, .stride_w = 3, .pad_h_end = 1});
+  add({1, 16, 9, 9}, {.window_h = 2,
+                      .window_w = 2,
+                      .stride_h = 1,
+                      .stride_w = 3,
+                      .pad_h = -1,
+                      .pad_w = 1,
+                      .dilate_h = 3,
+                      .dilate_w = 2});
+  add({1, 5, 8, 8}, {.window_h = 1, .window_w = 1, .stride_h = 3, .stride_w = 3});
+}
+
 }  // namespace
 
 template <>
 void AddCases<PoolingBackward>(Cases& cases) {
   if (cases.on_gpu()) return;
   for (const PoolingMode mode : kAllModes) {
-    const auto add = [&](const Shape& shape, PoolingParam param) {
-      param.mode = mode;
+    ForEachPool(mode, [&](const Shape& shape, const PoolingParam& param) {
       const KernelCase test = PoolGradient(cases, param, shape);
       cases.AddImages(test, {true, true});
       cases.AddFormatPairs(test, {true, true}, /*from_planes=*/true);
-    };
-    const PoolingParam halving = {
-        .window_h = 3, .window_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1};
-    add({2, 20, 13, 12}, halving);                       // ResNet
-    add({3, 3, 9, 7}, halving);                          // less than a block of channels
-    add({2, 33, 6, 8}, {});                              // VGG
-    add({1, 16, 5, 7}, {.window_h = 5, .window_w = 7});  // global
-    add({1, 18, 7, 9},
-        {.window_h = 2, .window_w = 3, .stride_h = 1, .stride_w = 3, .pad_h_end = 1});
-    add({1, 16, 9, 9}, {.window_h = 2,
-                        .window_w = 2,
-                        .stride_h = 1,
-                        .stride_w = 3,
-                        .pad_h = -1,
-                        .pad_w = 1,
-                        .dilate_h = 3,
-                        .dilate_w = 2});
-    add({1, 5, 8, 8}, {.window_h = 1, .window_w = 1, .stride_h = 3, .stride_w = 3});
+    });
   }
   for (int turn = 0; turn < 60; ++turn) {
     const PoolingParam param = {.mode = kAllModes[cases.Pick(0, 2)],
@@ -86,6 +93,52 @@ void AddCases<PoolingBackward>(Cases& cases) {
       {op, {{1, 3, 8, 8}, {1, 3, 4, 5}}, "diff"},
       {op, {{1, 3, 8}, {1, 3, 4, 4}}, "rank"},
   });
+}
+
+template <>
+void AddCases<PoolingIndex>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  ForEachPool(PoolingMode::kMax, [&](const Shape& shape, const PoolingParam& param) {
+    KernelCase test{
+        "first maxima", Make<PoolingIndex>(param), {PoolGradient(cases, param, shape).inputs[0]}};
+    test.tolerance = 0;
+    for (const int threads : {1, 3}) {
+      test.threads = threads;
+      cases.AddImages(test);
+    }
+  });
+  const PoolingParam row = {.window_h = 1, .window_w = 3, .stride_h = 1, .stride_w = 3};
+  KernelCase known{"known",
+                   Make<PoolingIndex>(row),
+                   {HostTensor::FromValues<float>(DType::kFloat32, {1, 1, 1, 9},
+                                                  {1, 7, 7, NAN, 2, NAN, -1, -2, -1})}};
+  known.expected = {HostTensor::FromValues<uint8_t>(DType::kUint8, {1, 1, 1, 3}, {1, 0, 0})};
+  known.tolerance = 0;
+  cases.AddKnown(known);
+  cases.Reject({
+      {Make<PoolingIndex>({.mode = PoolingMode::kAverage}), {{1, 3, 8, 8}}, "expected maxima"},
+      {Make<PoolingIndex>({.window_h = 16, .window_w = 17}), {{1, 3, 20, 20}}, "expected maxima"},
+  });
+}
+
+// By an index that PoolingIndex made: what PoolingBackward makes.
+template <>
+void AddCases<PoolingIndexBackward>(Cases& cases) {
+  if (cases.on_gpu()) return;
+  ForEachPool(PoolingMode::kMax, [&](const Shape& shape, const PoolingParam& param) {
+    KernelCase test = PoolGradient(cases, param, shape);
+    test.expected = *test.op->Evaluate(test.inputs);
+    test.inputs.push_back((*PoolingIndex(param).Evaluate({test.inputs[0]}))[0]);
+    test.op = Make<PoolingIndexBackward>(param);
+    cases.AddKnown(test);
+    for (const int threads : {1, 3}) {
+      test.threads = threads;
+      cases.AddImages(test, {true, true});
+    }
+  });
+  const OperatorPtr op = Make<PoolingIndexBackward>({});
+  cases.Reject({{op, {{1, 3, 8, 8}, {1, 3, 4, 4}}, "2 inputs"},
+                {op, {{1, 3, 8, 8}, {1, 3, 4, 4}, {1, 3, 4, 4}}, "index"}});
 }
 
 }  // namespace ashlar::testing

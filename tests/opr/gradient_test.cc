@@ -44,14 +44,13 @@ const std::set<std::string>& WithoutGradient() {
       // What goes in and out.
       "Host2DeviceCopy", "ImmutableTensor", "InputCallback", "OutputCallback",
       // States and their updates.
-      "AdamUpdate", "AddUpdate", "SgdUpdate", "SharedDeviceTensor",
+      "AdamUpdate", "AddUpdate", "ConvolutionFilterUpdate", "MatrixMulUpdate", "SgdUpdate",
+      "SharedDeviceTensor",
       // Made by passes, behind which nothing is differentiated.
-      "BatchNormApply", "BatchNormStatistics", "ElemwiseChain", "MatrixMulBias",
+      "BatchNormApply", "BatchNormStatistics", "ElemwiseChain", "MatrixMulBias", "PoolingIndex",
       // Gradients themselves.
       "BatchNormBackward", "ConvolutionBackwardFilter", "CrossEntropyBackward", "LRNBackward",
-      "PoolingBackward", "SoftmaxBackward",
-      // Of integers.
-      "ElemwiseMultiType",
+      "PoolingBackward", "PoolingIndexBackward", "SoftmaxBackward",
       // Nobody has asked yet.
       "GridSample"};
   return *types;

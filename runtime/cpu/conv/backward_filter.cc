@@ -1,21 +1,23 @@
-// ConvolutionBackwardFilter: matrix products, blocked for registers and caches (Goto and van de
-// Geijn 2008, "Anatomy of High-Performance Matrix Multiplication"), in which pixels are what is
-// summed over. A task is a rectangle of the filter, some blocks of 16 output channels by some
-// channels of the image, with all taps; its sums stay in the second-level cache while all pixels
-// pass. Pixels are taken in chunks that stay in the first-level cache while the sums of a block of
-// output channels by a block of the image's, tap by tap, pass over them. Chunks and their order are
-// those of the images alone: an element is the same sum on any number of threads.
+// ConvolutionBackwardFilter and ConvolutionFilterUpdate: matrix products, blocked for registers and
+// caches (Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix Multiplication"), in
+// which pixels are what is summed over. A task is a rectangle of the filter, some blocks of 16
+// output channels by some channels of the image, with all taps; its sums stay in the second-level
+// cache while all pixels pass. Pixels are taken in chunks that stay in the first-level cache while
+// the sums of a block of output channels by a block of the image's, tap by tap, pass over them.
+// Chunks and their order are those of the images alone: an element is the same sum on any number of
+// threads.
 //
 // The image is read where it lies in blocks, and each tap's pixels end where the padding begins. A
 // row-major image, mostly one of few channels, is copied chunk by chunk with its padding, and then
 // each element of a window is a row of sums.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "graph/status.h"
-#include "opr/convolution_backward_filter.h"
+#include "opr/convolution_filter_update.h"
 #include "runtime/cpu/conv/filter_tile.h"
 #include "runtime/cpu/image_layout.h"
 #include "runtime/cpu/kernels.h"
@@ -184,8 +186,10 @@ Plan MakePlan(const ConvolutionGeometry& geometry, bool flip, const KernelReques
 
 class BackwardFilterKernel final : public Kernel {
  public:
-  BackwardFilterKernel(Plan plan, const KernelRequest& request)
+  // With `alpha` the gradient is added to so many times input ConvolutionFilterUpdate::kDest.
+  BackwardFilterKernel(Plan plan, std::optional<float> alpha, const KernelRequest& request)
       : plan_(std::move(plan)),
+        alpha_(alpha),
         isa_(request.processor.isa),
         threads_(static_cast<int>(
             std::min<int64_t>(request.threads, static_cast<int64_t>(plan_.tasks.size())))),
@@ -196,7 +200,8 @@ class BackwardFilterKernel final : public Kernel {
   }
 
   std::string implementation() const override {
-    return absl::StrCat(plan_.depthwise ? "depthwise_filter_grad:" : "filter_grad:", Name(isa_));
+    return absl::StrCat(plan_.depthwise ? "depthwise_" : "",
+                        alpha_ ? "filter_update:" : "filter_grad:", Name(isa_));
   }
   int64_t workspace_bytes() const override { return threads_ * plan_.workspace_floats() * kFloat; }
   absl::Status Run(const KernelArgs& args, KernelState*) const override;
@@ -204,6 +209,7 @@ class BackwardFilterKernel final : public Kernel {
  private:
   struct Memory {
     const float *src, *diff;  // as they are given
+    const float* dest;        // what is added to
     float* dst;
     float *sums, *copied_src, *copied_diff;  // of the thread
   };
@@ -224,6 +230,7 @@ class BackwardFilterKernel final : public Kernel {
   void Store(const Memory& memory, const Task& task) const;
 
   const Plan plan_;
+  const std::optional<float> alpha_;
   const Isa isa_;
   const int threads_;
   const FilterTileFunction depthwise_;
@@ -231,10 +238,12 @@ class BackwardFilterKernel final : public Kernel {
 };
 
 absl::Status BackwardFilterKernel::Run(const KernelArgs& args, KernelState*) const {
+  const float* const dest =
+      alpha_ ? static_cast<const float*>(args.inputs[ConvolutionFilterUpdate::kDest]) : nullptr;
   ParallelPieces(threads_, static_cast<int64_t>(plan_.tasks.size()), [&](int64_t i, int thread) {
     float* const own = static_cast<float*>(args.workspace) + thread * plan_.workspace_floats();
     RunTask({static_cast<const float*>(args.inputs[ConvolutionBackwardFilter::kSrc]),
-             static_cast<const float*>(args.inputs[ConvolutionBackwardFilter::kDiff]),
+             static_cast<const float*>(args.inputs[ConvolutionBackwardFilter::kDiff]), dest,
              static_cast<float*>(args.outputs[0]), own, own + plan_.sums_floats,
              own + plan_.sums_floats + plan_.src_floats},
             plan_.tasks[static_cast<size_t>(i)]);
@@ -398,33 +407,48 @@ void BackwardFilterKernel::Store(const Memory& memory, const Task& task) const {
     const Range own =
         Intersection({task.in, task.in + task.in_channels}, {first, first + g.in_channels});
     for (int64_t ic = own.begin; ic < own.end; ++ic) {
-      float* const to = memory.dst + (oc * g.in_channels + ic - first) * taps;
+      const int64_t at = (oc * g.in_channels + ic - first) * taps;
       for (int64_t tap = 0; tap < taps; ++tap) {
         const int64_t row = plan_.depthwise ? tap : plan_.RowOf(ic - task.in, tap);
-        to[plan_.flip ? taps - 1 - tap : tap] = sums[row * kLanes];
+        const int64_t i = at + (plan_.flip ? taps - 1 - tap : tap);
+        const float sum = sums[row * kLanes];
+        memory.dst[i] = alpha_ ? *alpha_ * memory.dest[i] + sum : sum;
       }
     }
   }
 }
 
-absl::StatusOr<KernelList> MakeBackwardFilter(const ConvolutionBackwardFilter& op,
+absl::StatusOr<KernelList> MakeFilterGradient(const ConvolutionParam& param,
+                                              std::optional<float> alpha,
                                               const KernelRequest& request) {
   using Op = ConvolutionBackwardFilter;
+  static_assert(static_cast<int>(Op::kFilter) == ConvolutionFilterUpdate::kDest);
   ASHLAR_ASSIGN_OR_RETURN(
       const ConvolutionGeometry geometry,
-      InferBackwardFilter(op.param(), request.inputs[Op::kSrc], request.inputs[Op::kDiff],
+      InferBackwardFilter(param, request.inputs[Op::kSrc], request.inputs[Op::kDiff],
                           request.inputs[Op::kFilter]));
-  const bool flip = op.param().mode == ConvolutionMode::kConvolution;
+  const bool flip = param.mode == ConvolutionMode::kConvolution;
   KernelList kernels;
   kernels.push_back(
-      std::make_unique<BackwardFilterKernel>(MakePlan(geometry, flip, request), request));
+      std::make_unique<BackwardFilterKernel>(MakePlan(geometry, flip, request), alpha, request));
   return kernels;
+}
+
+absl::StatusOr<KernelList> MakeBackwardFilter(const ConvolutionBackwardFilter& op,
+                                              const KernelRequest& request) {
+  return MakeFilterGradient(op.param(), std::nullopt, request);
+}
+
+absl::StatusOr<KernelList> MakeFilterUpdate(const ConvolutionFilterUpdate& op,
+                                            const KernelRequest& request) {
+  return MakeFilterGradient(op.param(), static_cast<float>(op.param().alpha), request);
 }
 
 }  // namespace
 
 void RegisterConvolutionBackwardFilterKernels(KernelRegistry& registry) {
   registry.Register<ConvolutionBackwardFilter>(MakeBackwardFilter, {DType::kFloat32});
+  registry.Register<ConvolutionFilterUpdate>(MakeFilterUpdate, {DType::kFloat32});
 }
 
 }  // namespace ashlar::cpu

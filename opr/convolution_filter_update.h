@@ -1,0 +1,37 @@
+// ConvolutionFilterUpdate: the gradient of a convolution's filter, added to its momentum as it is
+// made.
+#ifndef ASHLAR_OPR_CONVOLUTION_FILTER_UPDATE_H_
+#define ASHLAR_OPR_CONVOLUTION_FILTER_UPDATE_H_
+
+#include "opr/convolution_backward_filter.h"
+
+namespace ashlar {
+
+struct ConvolutionFilterUpdateParam : ConvolutionParam {
+  double alpha = 1;
+
+  template <typename V>
+  void Visit(V& v) {
+    ConvolutionParam::Visit(v);
+    v("alpha", alpha);
+  }
+};
+
+// alpha * dest + dW. Inputs: image and gradient of the output as ConvolutionBackwardFilter reads
+// them; dest, of the filter's type. Output: dest after the update, in its storage where it is a
+// state.
+class ConvolutionFilterUpdate final : public OperatorWithParam<ConvolutionFilterUpdateParam> {
+ public:
+  static constexpr int kSrc = 0, kDiff = 1, kDest = 2;
+
+  ASHLAR_OPERATOR("ConvolutionFilterUpdate", "conv_filter_update")
+  StorageRules storage_rules(const Site&) const override {
+    return {.format = FormatRule::kImageInputs};
+  }
+  int64_t Computation(const Site& site) const override;
+  Aliasing aliasing(const Site&) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_CONVOLUTION_FILTER_UPDATE_H_

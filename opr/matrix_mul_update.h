@@ -1,0 +1,32 @@
+// MatrixMulUpdate: the gradient of a matrix of weights, added to its momentum as it is made.
+#ifndef ASHLAR_OPR_MATRIX_MUL_UPDATE_H_
+#define ASHLAR_OPR_MATRIX_MUL_UPDATE_H_
+
+#include "opr/matrix_mul.h"
+
+namespace ashlar {
+
+struct MatrixMulUpdateParam : MatrixMulParam {
+  double alpha = 1;
+
+  template <typename V>
+  void Visit(V& v) {
+    MatrixMulParam::Visit(v);
+    v("alpha", alpha);
+  }
+};
+
+// alpha * dest + A B. Inputs: A and B as MatrixMul reads them; dest, a tensor of their product's
+// type. Output: dest after the update, in its storage where it is a state.
+class MatrixMulUpdate final : public OperatorWithParam<MatrixMulUpdateParam> {
+ public:
+  static constexpr int kA = 0, kB = 1, kDest = 2;
+
+  ASHLAR_OPERATOR("MatrixMulUpdate", "matrix_mul_update")
+  int64_t Computation(const Site& site) const override;
+  Aliasing aliasing(const Site&) const override;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_MATRIX_MUL_UPDATE_H_
