@@ -16,6 +16,9 @@ namespace {
 constexpr int64_t kFewOperations = 16;  // an element
 // Nodes that are made again for one var, at most: chains of sums are made again as a whole.
 constexpr size_t kLongestChain = 64;
+// A var that is at least so many times as small as what it is made of is made where that is, and
+// kept.
+constexpr int64_t kMuchSmaller = 4;
 
 int64_t BytesOf(const Graph& graph, int var) { return graph.var(var).type.bytes(); }
 
@@ -26,6 +29,7 @@ bool ReadsOnDevice(const OperatorNode& node, size_t input) {
 // The vars that a var is made of where it is made again.
 struct Chain {
   size_t nodes = 0;
+  int64_t largest = 0;       // bytes of what is made on the way
   std::vector<int> sources;  // kept vars
 };
 
@@ -34,9 +38,11 @@ Chain ChainOf(const Graph& graph, int var, const MadeAgain& again) {
   absl::flat_hash_set<int> seen;
   std::vector<int> open = {var};
   while (!open.empty() && chain.nodes <= kLongestChain) {
-    const OperatorNode& node = graph.node(graph.var(open.back()).producer);
+    const int made = open.back();
+    const OperatorNode& node = graph.node(graph.var(made).producer);
     open.pop_back();
     ++chain.nodes;
+    chain.largest = std::max(chain.largest, BytesOf(graph, made));
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int input = node.inputs[i];
       if (!ReadsOnDevice(node, i) || !seen.insert(input).second) continue;
@@ -44,6 +50,20 @@ Chain ChainOf(const Graph& graph, int var, const MadeAgain& again) {
     }
   }
   return chain;
+}
+
+// Whether a node makes something much smaller of vars that these nodes make.
+bool Summarises(const Graph& graph, const OperatorNode& node, const std::vector<bool>& nodes) {
+  if (node.op->role() != Role::kCompute || !node.op->aliasing(graph.SiteOf(node)).updates.empty()) {
+    return false;
+  }
+  int64_t read = 0, made = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!nodes[static_cast<size_t>(graph.var(node.inputs[i]).producer)]) return false;
+    if (ReadsOnDevice(node, i)) read += BytesOf(graph, node.inputs[i]);
+  }
+  for (const int output : node.outputs) made += BytesOf(graph, output);
+  return made <= read / kMuchSmaller;
 }
 
 // Vars that are there throughout, or are the caller's.
@@ -208,6 +228,9 @@ std::vector<bool> NodesTowards(const Graph& graph, int var) {
     if (!towards[n]) continue;
     for (const int input : graph.node(n).inputs) towards[graph.var(input).producer] = true;
   }
+  for (size_t n = 0; n < towards.size(); ++n) {
+    if (!towards[n]) towards[n] = Summarises(graph, graph.node(static_cast<int>(n)), towards);
+  }
   return towards;
 }
 
@@ -246,7 +269,8 @@ MadeAgain CheapToMakeAgain(const Graph& graph, int loss) {
     for (const int source : chain.sources) {
       if (!kept[source] && !IsFree(graph, source)) more += BytesOf(graph, source);
     }
-    again[v] = chain.nodes <= kLongestChain && more < BytesOf(graph, var);
+    again[v] = chain.nodes <= kLongestChain && more < BytesOf(graph, var) &&
+               chain.largest / kMuchSmaller < BytesOf(graph, var);
     if (!again[v]) continue;
     for (const int source : chain.sources) kept[source] = true;
     kept[v] = false;

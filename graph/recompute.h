@@ -11,7 +11,8 @@
 
 namespace ashlar {
 
-// By node, whether `var` depends on it: what makes it, and what that is made of.
+// By node, whether `var` depends on it: what makes it, and what that is made of. And what makes of
+// vars on that way something much smaller, as indices of maxima, for the way back.
 std::vector<bool> NodesTowards(const Graph& graph, int var);
 
 // Whether a var may be made a second time: its node makes nothing else, is no input, constant or

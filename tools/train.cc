@@ -150,7 +150,8 @@ class TrainCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     const int64_t parts = micro_batch_ > 0 ? flags_.batch / micro_batch_ : 1;
-    if (micro_batch_ > 0) flags_.batch = micro_batch_;  // the planned batch
+    if (micro_batch_ > 0) flags_.batch = micro_batch_;  // what is planned
+    flags_.options.in_parts = parts > 1;
     ASHLAR_ASSIGN_OR_RETURN(Model model,
                             LoadModelToTrain(model_, flags_, console, WeightsUse::kPlain));
     const Shape shape = model.graph.inputs().empty()

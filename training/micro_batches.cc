@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/rewriter.h"
+#include "graph/state.h"
 #include "graph/status.h"
 #include "opr/dropout.h"
 #include "opr/host_io.h"
@@ -29,6 +30,13 @@ bool IsOfUpdates(const OperatorNode& node) {
 }
 
 absl::Status CheckExact(const TrainingGraph& graph) {
+  const StateUse use = FindStateUse(graph.step);
+  for (const OperatorNode& node : graph.step.nodes()) {
+    if (!IsOptimizer(node) || use.state[node.inputs[kGradient]] < 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(Describe(node, kLongestUncheckedName),
+                     ": its gradient is summed up by the whole step (TrainingOptions::in_parts)"));
+  }
   for (const BatchStatistics& norm : graph.parameters.norms) {
     return absl::InvalidArgumentError(absl::StrCat(
         Describe(graph.model.node(norm.node), kLongestUncheckedName),

@@ -21,9 +21,9 @@ struct MicroBatchGraphs {
   std::vector<std::string> sums;  // the states that are to be zero before the first part
 };
 
-// Of a training whose graphs are for a part of a step's images. InvalidArgument, naming a node,
-// where a whole step is not the sum of its parts: batch norms by the statistics of the batch, and
-// dropout, whose mask follows from the place in the batch.
+// Of a training whose graphs are for a part of a step's images (TrainingOptions::in_parts).
+// InvalidArgument, naming a node, where a whole step is not the sum of its parts: batch norms by
+// the statistics of the batch, and dropout, whose mask follows from the place in the batch.
 absl::StatusOr<MicroBatchGraphs> MakeMicroBatches(const TrainingGraph& graph, int64_t parts);
 
 }  // namespace ashlar

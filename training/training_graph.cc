@@ -19,6 +19,8 @@
 #include "opr/softmax.h"
 #include "opr/table.h"
 #include "opr/update.h"
+#include "training/kept_for_gradients.h"
+#include "training/sums_in_momentum.h"
 
 namespace ashlar {
 namespace {
@@ -207,6 +209,11 @@ absl::StatusOr<TrainingGraph> MakeTrainingGraph(Graph model, const TrainingOptio
   ASHLAR_ASSIGN_OR_RETURN(t.labels_type, LabelsFor(options.loss, t.model.var(logits).type));
   ASHLAR_ASSIGN_OR_RETURN(t.parameters, FindParameters(t.model, options.parameters));
   ASHLAR_ASSIGN_OR_RETURN(t.step, MakeStep(t, options, logits));
+  ASHLAR_ASSIGN_OR_RETURN(t.step, KeepPoolingIndices(t.step));
+  ASHLAR_ASSIGN_OR_RETURN(t.step, MaskFromNormInputs(t.step));
+  if (!options.in_parts) {
+    ASHLAR_ASSIGN_OR_RETURN(t.step, SumGradientsInMomentum(t.step));
+  }
   ASHLAR_ASSIGN_OR_RETURN(t.step, RecomputeStep(t.step, options.recompute));
   ASHLAR_ASSIGN_OR_RETURN(t.evaluation, MakeEvaluation(t, logits));
   return t;

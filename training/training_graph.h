@@ -19,6 +19,7 @@ struct TrainingOptions {
   OptimizerSpec optimizer;
   ParameterOptions parameters;
   RecomputeSpec recompute;
+  bool in_parts = false;             // for MakeMicroBatches, which sums gradients of its own up
   double statistics_momentum = 0.1;  // running = (1 - this) * running + this * the batch's
 };
 

@@ -141,7 +141,7 @@ TEST_F(TrainCommandTest, ProfileAndBenchAreOfAStep) {
   const nlohmann::json profiled = profile.Json();
   std::vector<std::string> types;
   for (const nlohmann::json& row : profiled["rows"]) types.push_back(row["type"]);
-  for (const char* type : {"ConvolutionBackwardFilter", "SgdUpdate"}) {
+  for (const char* type : {"ConvolutionFilterUpdate", "SgdUpdate"}) {
     EXPECT_THAT(types, ::testing::Contains(type));
   }
   const ProcessResult bench =

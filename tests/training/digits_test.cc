@@ -161,6 +161,7 @@ TEST_P(DigitsTest, StepsInPartsAreWholeSteps) {
   const auto open = [&](int64_t batch, int64_t parts, bool adam) {
     TrainingOptions options;
     options.parameters.batch_statistics = false;
+    options.in_parts = parts > 1;
     if (adam) options.optimizer.kind = OptimizerSpec::Kind::kAdam;
     return Value(TrainingSession::Create(
         Value(MakeTrainingGraph(DigitsNet(GetParam(), digits_.get(), batch), options)), request,

@@ -102,6 +102,38 @@ TEST(TrainingGraph, LeastSquaresFindTheLine) {
   EXPECT_TRUE(absl::IsInvalidArgument(session->Step(y, x, 0.1).status()));
 }
 
+// The gradient of a weight is added to its momentum as it is made: the same steps to the rounding
+// of sums. Nesterov's momentum reads it twice, and Adam squares it.
+TEST(TrainingGraph, GradientsOfWeightsAreSummedInTheMomentum) {
+  cpu::RegisterDevice();
+  for (const double decay : {0.0, 0.05}) {
+    std::vector<float> losses[2];
+    for (const bool summed : {false, true}) {
+      TrainingOptions options;
+      options.loss = Loss::kMeanSquare;
+      options.optimizer.weight_decay = decay;
+      options.in_parts = !summed;
+      TrainingGraph graph = Value(MakeTrainingGraph(Linear(), options));
+      const std::vector<std::string> types = ComputingTypes(graph.step);
+      EXPECT_EQ(std::count(types.begin(), types.end(), "MatrixMulUpdate"), summed);
+      const auto session = Value(TrainingSession::Create(std::move(graph), {}));
+      for (int i = 0; i < 20; ++i) {
+        losses[summed].push_back(Value(session->Step(Seeded({4, 3}, 5), Seeded({4, 2}, 6), 0.1)));
+      }
+    }
+    for (size_t i = 0; i < losses[0].size(); ++i) EXPECT_NEAR(losses[1][i], losses[0][i], 1e-6);
+  }
+  for (const bool adam : {false, true}) {
+    TrainingOptions options;
+    options.loss = Loss::kMeanSquare;
+    options.optimizer.nesterov = true;
+    if (adam) options.optimizer.kind = OptimizerSpec::Kind::kAdam;
+    const std::vector<std::string> types =
+        ComputingTypes(Value(MakeTrainingGraph(Linear(), options)).step);
+    EXPECT_EQ(std::count(types.begin(), types.end(), "MatrixMulUpdate"), 0);
+  }
+}
+
 TEST(TrainingGraph, ASoftmaxAtTheEndIsTheLosses) {
   for (const bool softmax : {false, true}) {
     const TrainingGraph graph = Value(MakeTrainingGraph(Linear(softmax), {}));
