@@ -21,9 +21,10 @@ namespace {
 
 constexpr size_t kTried = 6;  // vars at a time, the ones that promise most
 constexpr size_t kAnchors = 8;
-constexpr int kPatience = 12;     // vars that go although the peak stays
-constexpr size_t kLongest = 400;  // vars in all
-constexpr int kReach = 4;         // of Recompute
+constexpr int kPatience = 12;      // vars that go although the peak stays
+constexpr size_t kLongest = 400;   // vars in all
+constexpr int kReach = 4;          // of Recompute
+constexpr int kChains[] = {1, 3};  // sums in a row that are made again, in starts of the descent
 
 // A graph with these vars made again.
 struct Trial {
@@ -58,10 +59,14 @@ class Descent {
   std::vector<int> Anchors(const MadeAgain& again) const;
   // The best step on; empty where there is none.
   absl::StatusOr<std::optional<Trial>> Next(const Trial& now) const;
-  // What is cheap, but of what is made through other vars that are read behind every second is
-  // kept: residual sums.
-  MadeAgain InShortChains() const;
+  // What is cheap, but of what is made through others that are read behind, residual sums, no more
+  // than `longest` in a row.
+  MadeAgain InShortChains(int longest) const;
+  // The trial without what its peak does not ask for, the most operations first.
+  absl::StatusOr<Trial> Pruned(Trial trial) const;
   absl::Status From(const MadeAgain& start);
+  // By operations; none needs more memory and more operations than another one.
+  void KeepTheBest();
   RecomputePoint PointOf(const Trial& trial) const;
 
   const Graph& graph_;
@@ -233,20 +238,38 @@ absl::StatusOr<std::optional<Trial>> Descent::Next(const Trial& now) const {
   return best;
 }
 
-MadeAgain Descent::InShortChains() const {
+MadeAgain Descent::InShortChains(int longest) const {
   MadeAgain again = cheap_;
-  std::vector<bool> passes(again.size(), false);  // a copy of something that is read behind, too
+  std::vector<int> before(again.size(), 0);  // what is read behind, too, of what a copy is made of
   for (size_t v = 0; v < again.size(); ++v) {
     if (!again[v]) continue;
     const int var = static_cast<int>(v);
     for (const int input : graph_.node(graph_.var(var).producer).inputs) {
       const auto in = static_cast<size_t>(input);
-      passes[v] = passes[v] || (again[in] && (passes[in] || IsReadBehind(input)));
+      if (again[in]) before[v] = std::max(before[v], before[in] + (IsReadBehind(input) ? 1 : 0));
     }
-    again[v] = !passes[v] || !IsReadBehind(var);
-    passes[v] = passes[v] && again[v];
+    again[v] = before[v] < longest || !IsReadBehind(var);
+    if (!again[v]) before[v] = 0;
   }
   return again;
+}
+
+absl::StatusOr<Trial> Descent::Pruned(Trial trial) const {
+  std::vector<std::pair<int64_t, int>> made;  // operations, var
+  for (size_t v = 0; v < trial.again.size(); ++v) {
+    const int var = static_cast<int>(v);
+    if (!trial.again[v] || cheap_[v]) continue;
+    const OperatorNode& node = graph_.node(graph_.var(var).producer);
+    made.emplace_back(-node.op->Computation(graph_.SiteOf(node)), var);
+  }
+  std::sort(made.begin(), made.end());
+  for (const auto& [operations, var] : made) {
+    MadeAgain again = trial.again;
+    again[static_cast<size_t>(var)] = false;
+    ASHLAR_ASSIGN_OR_RETURN(Trial without, Try(std::move(again)));
+    if (without.peak <= trial.peak && without.extra <= trial.extra) trial = std::move(without);
+  }
+  return trial;
 }
 
 absl::Status Descent::From(const MadeAgain& start) {
@@ -268,15 +291,28 @@ absl::Status Descent::From(const MadeAgain& start) {
 absl::StatusOr<std::vector<RecomputePoint>> Descent::Run() {
   ASHLAR_ASSIGN_OR_RETURN(const Trial nothing, Try(MadeAgain(graph_.vars().size(), false)));
   ASHLAR_RETURN_IF_ERROR(From(cheap_));
-  ASHLAR_RETURN_IF_ERROR(From(InShortChains()));
+  for (const int longest : kChains) ASHLAR_RETURN_IF_ERROR(From(InShortChains(longest)));
+  KeepTheBest();
+  for (Trial& trial : trials_) {
+    ASHLAR_ASSIGN_OR_RETURN(trial, Pruned(std::move(trial)));
+  }
+  KeepTheBest();
+  std::vector<RecomputePoint> points = {{{}, nothing.peak, 0}};
+  for (const Trial& trial : trials_) {
+    if (trial.peak < nothing.peak) points.push_back(PointOf(trial));
+  }
+  return points;
+}
+
+void Descent::KeepTheBest() {
   std::stable_sort(trials_.begin(), trials_.end(), [](const Trial& a, const Trial& b) {
     return std::tie(a.extra, a.peak) < std::tie(b.extra, b.peak);
   });
-  std::vector<RecomputePoint> points = {{{}, nothing.peak, 0}};
-  for (const Trial& trial : trials_) {
-    if (trial.peak < points.back().peak_bytes) points.push_back(PointOf(trial));
+  std::vector<Trial> best;
+  for (Trial& trial : trials_) {
+    if (best.empty() || trial.peak < best.back().peak) best.push_back(std::move(trial));
   }
-  return points;
+  trials_ = std::move(best);
 }
 
 }  // namespace
