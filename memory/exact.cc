@@ -1,6 +1,7 @@
 #include "memory/exact.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "memory/dive.h"
@@ -17,8 +18,10 @@ constexpr DivePriority kOrders[] = {DivePriority::kLoadThenWide, DivePriority::k
 constexpr double kNodesPerGroup = 2;
 constexpr double kGrowth = 1.5;
 constexpr double kMaxNodes = 1e15;
-// Capacities that a round tries between the bound and the best plan.
-constexpr int kHalvings = 6;
+// Capacities that a round tries below the best plan: the first lies this part of the way to the
+// bound below it, each after that twice as far below the best, or half as far where nothing fit.
+constexpr int kSteps = 6;
+constexpr int kFirstStep = 16;
 
 // The best plan so far, and the work that may still be spent on a better one.
 class Effort {
@@ -74,18 +77,25 @@ class Effort {
   int64_t nodes_left_;
 };
 
-// Capacities at the bound, then between it and the best plan, in rounds. `run(capacity, nodes)` is
-// one search.
+// In rounds: at the bound, then step by step below the best plan, wider where that goes well: what
+// is almost there is found soon. `run(capacity, nodes)` is one search.
 template <typename Search, typename Run>
 void Improve(const Instance& instance, const Search& search, Effort& effort, Run run) {
   double nodes = kNodesPerGroup * instance.groups();
   for (; !effort.Done(); nodes = std::min(kGrowth * nodes, kMaxNodes)) {
     run(effort.bound(), nodes);
-    int64_t low = effort.bound();
-    for (int i = 0; i < kHalvings && !effort.Done(); ++i) {
-      const int64_t middle = low + (effort.arena() - low) / 2;
-      if (search.NextArena(middle) >= effort.arena()) break;
-      if (run(middle, nodes) != SearchOutcome::kFound) low = middle;
+    int64_t step = (effort.arena() - effort.bound()) / kFirstStep;
+    for (int i = 0; i < kSteps && !effort.Done(); ++i) {
+      step = std::clamp<int64_t>(step, 1, (effort.arena() - effort.bound() + 1) / 2);
+      int64_t capacity = effort.arena() - step;
+      // Arenas are multiples of something, and one at the bound has been tried.
+      if (search.NextArena(capacity) >= effort.arena()) {
+        capacity = effort.arena() - (search.NextArena(effort.arena()) - effort.arena());
+        if (capacity <= effort.bound()) break;
+      }
+      const int64_t before = effort.arena();
+      const bool found = run(capacity, nodes) == SearchOutcome::kFound;
+      step = found ? 2 * std::max(step, before - effort.arena()) : step / 2;
     }
   }
 }
@@ -97,15 +107,20 @@ void ImproveBySearch(const Instance& instance, ExactSearch& search, Effort& effo
     int32_t next = 0;
     for (int32_t g : DiveOrder(instance, priority)) rank[g] = next++;
   }
-  // Every rule with every order, until one knows.
+  // Every rule with every order, until one knows, and that is the first to be asked next.
+  using Way = std::pair<BranchRule, const std::vector<int32_t>*>;
+  std::vector<Way> ways;
+  for (BranchRule rule : kBranchRules) {
+    for (const std::vector<int32_t>& rank : ranks) ways.push_back({rule, &rank});
+  }
   Improve(instance, search, effort, [&](int64_t capacity, double nodes) {
-    for (BranchRule rule : kBranchRules) {
-      for (const std::vector<int32_t>& rank : ranks) {
-        if (effort.Done()) return SearchOutcome::kGaveUp;
-        const SearchOutcome outcome =
-            effort.Run(search, capacity, search.NextArena(capacity), nodes, rule, rank);
-        if (outcome != SearchOutcome::kGaveUp) return outcome;
-      }
+    for (size_t way = 0; way < ways.size() && !effort.Done(); ++way) {
+      const auto [rule, rank] = ways[way];
+      const SearchOutcome outcome =
+          effort.Run(search, capacity, search.NextArena(capacity), nodes, rule, *rank);
+      if (outcome == SearchOutcome::kGaveUp) continue;
+      std::rotate(ways.begin(), ways.begin() + way, ways.begin() + way + 1);
+      return outcome;
     }
     return SearchOutcome::kGaveUp;
   });
