@@ -23,6 +23,9 @@ echo "as small as can be, in the default time"
 echo "ten seconds where the bound is not met"
 "$build/planner_benchmark" --time=10000 "$data/minimalloc-J.csv" "$data/iopddl-S1.csv"
 
+echo "twenty made-up training steps, five seconds where the bound is not met"
+"$build/planner_benchmark" --time=5000 --training=20
+
 echo "a million buffers"
 "$build/planner_benchmark" --synthetic=1000000
 

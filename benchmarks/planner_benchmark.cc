@@ -1,6 +1,6 @@
 // Plans buffers and prints what came out:
 //   planner_benchmark [--planner=NAME] [--capacity=BYTES] [--time=MS] [--synthetic=COUNT]
-//   [FILE.csv...]
+//   [--training=SEEDS] [FILE.csv...]
 // The millisecond columns: wall time of the planner alone, wall time with bound and validation, and
 // the processor time of the latter, which other people's work on the machine disturbs least.
 
@@ -18,6 +18,7 @@
 #include "benchmarks/synthetic_buffers.h"
 #include "memory/csv.h"
 #include "memory/planner.h"
+#include "tests/support/training_buffers.h"
 
 namespace ashlar::benchmarks {
 namespace {
@@ -63,6 +64,7 @@ int Main(int argc, char** argv) {
   memory::PlanOptions options;
   std::vector<std::string> files;
   int64_t synthetic = 0;
+  uint32_t training = 0;
   CLI::App app("Plans buffers: arena, lower bound, proof and time of each.", "planner_benchmark");
   app.add_option("--planner", options.planner)->capture_default_str();
   app.add_option("--capacity", options.limits.capacity, "the search ends at a plan within it")
@@ -75,6 +77,8 @@ int Main(int argc, char** argv) {
          "of the search, about: it is counted")
       ->option_text("MS");
   app.add_option("--synthetic", synthetic, "as many synthetic buffers")->option_text("COUNT");
+  app.add_option("--training", training, "made-up training steps, of seeds 1 to SEEDS")
+      ->option_text("SEEDS");
   app.add_option("FILE.csv", files, "buffers")->option_text("...");
   if (const std::optional<int> exit_code = Parse(app, argc, argv)) return *exit_code;
   std::printf("%-34s %9s %14s %14s %9s %-34s %-13s %10s %10s %10s\n", "instance", "buffers",
@@ -91,6 +95,9 @@ int Main(int argc, char** argv) {
   }
   if (synthetic > 0) {
     Row(absl::StrCat("synthetic-", synthetic), SyntheticBuffers(synthetic, 7), options, totals);
+  }
+  for (uint32_t seed = 1; seed <= training; ++seed) {
+    Row(absl::StrCat("training-", seed), ashlar::testing::TrainingBuffers(seed), options, totals);
   }
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);

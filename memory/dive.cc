@@ -1,9 +1,12 @@
 #include "memory/dive.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "memory/lifetime_index.h"
+#include "memory/load_tree.h"
 #include "memory/lower_bound.h"
 #include "memory/online.h"
 #include "memory/skyline.h"
@@ -13,6 +16,8 @@ namespace {
 
 // Work, of one valley filled and, with it, of a group's place in the order.
 constexpr int64_t kValleyWork = 400;
+// The same where the fullest section is looked for.
+constexpr int64_t kFullestWork = 700;
 
 // Bytes x sections. In floating point: only an order is wanted, and the product
 // of two large numbers need not fit an integer.
@@ -42,6 +47,20 @@ std::vector<int64_t> PeakLoads(const Instance& instance) {
     }
   }
   return peaks;
+}
+
+// By section, of these groups.
+std::vector<int64_t> LoadOf(const Instance& instance, absl::Span<const int32_t> groups) {
+  std::vector<int64_t> load(instance.sections() + 1, 0);
+  for (int32_t g : groups) {
+    for (const Rect& r : instance.rects(g)) {
+      load[r.begin] += r.top - r.bottom;
+      load[r.end] -= r.top - r.bottom;
+    }
+  }
+  for (size_t s = 1; s < load.size(); ++s) load[s] += load[s - 1];
+  load.pop_back();
+  return load;
 }
 
 }  // namespace
@@ -83,27 +102,66 @@ std::vector<int32_t> DiveOrder(const Instance& instance, DivePriority priority) 
   return order;
 }
 
-std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
-                               absl::Span<const int32_t> order, Work& work, int64_t deadline) {
-  std::vector<int64_t> bases(instance.groups());
+DiveStart EmptyDive(const Instance& instance) {
+  DiveStart start{std::vector<int64_t>(instance.groups()),
+                  std::vector<int64_t>(instance.sections(), AboveFixed(instance))};
   for (int g = 0; g < instance.groups(); ++g) {
-    bases[g] = instance.fixed(g) >= 0 ? instance.fixed(g) : instance.AlignUp(g, 0);
+    start.bases[g] = instance.fixed(g) >= 0 ? instance.fixed(g) : instance.AlignUp(g, 0);
   }
+  return start;
+}
+
+DiveStart DiveAbove(const Instance& instance, const std::vector<int64_t>& bases, int64_t cut) {
+  // A tree of maxima over the sections; what is said of a node holds for all below it.
+  const size_t sections = instance.sections();
+  std::vector<int64_t> tree(2 * sections, 0);
+  for (int g = 0; g < instance.groups(); ++g) {
+    if (bases[g] >= cut) continue;
+    for (const Rect& r : instance.rects(g)) {
+      size_t low = sections + r.begin;
+      size_t high = sections + r.end;
+      const auto raise = [&](size_t node) { tree[node] = std::max(tree[node], bases[g] + r.top); };
+      for (; low < high; low /= 2, high /= 2) {
+        if (low & 1) raise(low++);
+        if (high & 1) raise(--high);
+      }
+    }
+  }
+  for (size_t node = 2; node < tree.size(); ++node) {
+    tree[node] = std::max(tree[node], tree[node / 2]);
+  }
+  return {bases, std::vector<int64_t>(tree.begin() + sections, tree.end())};
+}
+
+std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
+                               absl::Span<const int32_t> order, DiveRule rule, DiveStart start,
+                               Work& work, int64_t deadline) {
+  std::vector<int64_t> bases = std::move(start.bases);
   index.Fill(order);
-  Skyline skyline(instance.sections(), AboveFixed(instance));
+  Skyline skyline(start.levels);
+  std::optional<LoadTree> load;  // of what is left
+  if (rule == DiveRule::kFullestSection) load.emplace(LoadOf(instance, order));
   for (size_t left = order.size(); left > 0;) {
-    work.Spend(kValleyWork);
+    work.Spend(rule == DiveRule::kFullestSection ? kFullestWork : kValleyWork);
     if (work.spent() >= deadline) return {};
     // Valleys do not depend on each other, so the lowest need not come first.
     const Skyline::Stretch valley = skyline.Valley();
-    const int32_t g = index.First(valley.begin, valley.end);
+    int32_t g = -1;
+    if (load.has_value()) {
+      const int32_t fullest = load->Fullest(valley.begin, valley.end);
+      g = index.FirstAt(fullest, valley.begin, valley.end);
+    }
+    if (g < 0) g = index.First(valley.begin, valley.end);
     if (g < 0) {
       // Whatever reaches into this valley also stands on one of its sides.
       skyline.RaiseToNeighbour(valley);
       continue;
     }
     bases[g] = instance.AlignUp(g, valley.level);
-    for (const Rect& r : instance.rects(g)) skyline.Raise(r.begin, r.end, bases[g] + r.top);
+    for (const Rect& r : instance.rects(g)) {
+      skyline.Raise(r.begin, r.end, bases[g] + r.top);
+      if (load.has_value()) load->Add(r.begin, r.end, r.bottom - r.top);
+    }
     index.Remove(g);
     --left;
   }

@@ -74,27 +74,41 @@ void LifetimeIndex::UpdateLeaf(size_t node) {
 
 int32_t LifetimeIndex::First(int32_t begin, int32_t end) const {
   int32_t best = kNoRank;
-  Search(1, begin, end, best);
+  Search(1, {begin, INT32_MAX, INT32_MIN, end}, best);
   return best == kNoRank ? -1 : order_[best];
 }
 
-void LifetimeIndex::Search(size_t node, int32_t begin, int32_t end, int32_t& best) const {
+int32_t LifetimeIndex::FirstAt(int32_t at, int32_t begin, int32_t end) const {
+  int32_t best = kNoRank;
+  Search(1, {begin, at, at + 1, end}, best);
+  return best == kNoRank ? -1 : order_[best];
+}
+
+void LifetimeIndex::Search(size_t node, const Lifetimes& wanted, int32_t& best) const {
   const Node& box = nodes_[node];
-  if (box.min_rank >= best || box.max_begin < begin || box.min_end > end) return;
-  if (box.min_begin >= begin && box.max_end <= end) {
+  if (box.min_rank >= best || box.max_begin < wanted.first_begin ||
+      box.min_begin > wanted.last_begin || box.min_end > wanted.last_end ||
+      box.max_end < wanted.first_end) {
+    return;
+  }
+  const auto within = [&](int32_t min_begin, int32_t max_begin, int32_t min_end, int32_t max_end) {
+    return min_begin >= wanted.first_begin && max_begin <= wanted.last_begin &&
+           min_end >= wanted.first_end && max_end <= wanted.last_end;
+  };
+  if (within(box.min_begin, box.max_begin, box.min_end, box.max_end)) {
     best = box.min_rank;
     return;
   }
   if (node >= leaves_) {
     for (int32_t i = leaf_low_[node - leaves_]; i < leaf_low_[node - leaves_ + 1]; ++i) {
       const Point& p = points_[i];
-      if (p.begin >= begin && p.end <= end && p.rank < best) best = p.rank;
+      if (p.rank < best && within(p.begin, p.begin, p.end, p.end)) best = p.rank;
     }
     return;
   }
   const size_t first = nodes_[2 * node].min_rank <= nodes_[2 * node + 1].min_rank ? 0 : 1;
-  Search(2 * node + first, begin, end, best);
-  Search(2 * node + 1 - first, begin, end, best);
+  Search(2 * node + first, wanted, best);
+  Search(2 * node + 1 - first, wanted, best);
 }
 
 void LifetimeIndex::Remove(int32_t group) {

@@ -23,6 +23,8 @@ class LifetimeIndex {
   // The lowest-ranked group with begin <= its begin and its end <= end; -1 if
   // there is none.
   int32_t First(int32_t begin, int32_t end) const;
+  // The same of those alone that live at the section `at`.
+  int32_t FirstAt(int32_t at, int32_t begin, int32_t end) const;
   void Remove(int32_t group);
 
  private:
@@ -30,12 +32,16 @@ class LifetimeIndex {
     int32_t min_begin, max_begin, min_end, max_end;
     int32_t min_rank;
   };
+  // Births and deaths, both ends included.
+  struct Lifetimes {
+    int32_t first_begin, last_begin, first_end, last_end;
+  };
   struct Point {
     int32_t begin, end, rank, group;
   };
 
   void Build(size_t node, size_t low, size_t high, const Instance& instance);
-  void Search(size_t node, int32_t begin, int32_t end, int32_t& best) const;
+  void Search(size_t node, const Lifetimes& wanted, int32_t& best) const;
   void UpdateLeaf(size_t node);
 
   size_t leaves_ = 1;

@@ -4,8 +4,16 @@
 
 namespace ashlar::memory {
 
-Skyline::Skyline(int32_t sections, int64_t level) : sections_(sections), at_(sections + 1) {
-  at_[0] = {sections, -1, level};
+Skyline::Skyline(const std::vector<int64_t>& levels)
+    : sections_(static_cast<int32_t>(levels.size())), at_(levels.size() + 1) {
+  int32_t previous = -1;
+  for (int32_t begin = 0; begin < sections_;) {
+    int32_t end = begin + 1;
+    while (end < sections_ && levels[end] == levels[begin]) ++end;
+    at_[begin] = {end, previous, levels[begin]};
+    previous = begin;
+    begin = end;
+  }
 }
 
 Skyline::Stretch Skyline::Valley() {

@@ -13,7 +13,8 @@ namespace ashlar::memory {
 // level.
 class Skyline {
  public:
-  Skyline(int32_t sections, int64_t level);
+  // By section.
+  explicit Skyline(const std::vector<int64_t>& levels);
 
   struct Stretch {
     int32_t begin, end;

@@ -14,30 +14,66 @@ namespace {
 constexpr int kMaxHoleGroups = 20000;
 // By how much of its rank a group moves forward that ended too high.
 constexpr double kForward = 0.3;
-// How much ranks are shaken, in turn.
+// How much ranks are shaken.
 constexpr double kShakes[] = {0.2, 0.05};
+// How much of the arena is filled anew, from the top.
+constexpr double kDepths[] = {1, 0.75, 0.5, 0.25, 0.1, 0.1, 0.05, 0.05};
+// Shaken is what lives near one that ended too high: within all sections, a half, a quarter...
+constexpr uint32_t kWidths = 8;
+// Work of a group where an attempt is prepared and judged.
+constexpr int64_t kGroupWork = 30;
+constexpr DiveRule kRules[] = {DiveRule::kFirst, DiveRule::kFullestSection};
 
 }  // namespace
 
 SqueakyWheel::SqueakyWheel(const Instance& instance, int64_t target)
     : instance_(instance), target_(target), index_(instance) {}
 
-std::vector<int64_t> SqueakyWheel::Place(absl::Span<const int32_t> order, Work& work,
-                                         int64_t deadline) const {
-  const bool holes = instance_.has_fixed() || (!instance_.all_flat() && attempts_ % 2 == 1);
-  const bool first_fit = holes && instance_.groups() <= kMaxHoleGroups;
-  return first_fit ? PlaceFirstFit(instance_, order, work)
-                   : PlaceDive(instance_, index_, order, work, deadline);
+void SqueakyWheel::Judge(const std::vector<int64_t>& bases, Result& result) const {
+  result = {bases, 0, {}};
+  for (int32_t g = 0; g < instance_.groups(); ++g) {
+    const int64_t above = bases[g] + instance_.height(g) - target_;
+    if (above <= 0) continue;
+    result.high.push_back(g);
+    result.excess += static_cast<double>(std::min(above, instance_.height(g))) *
+                     (instance_.end(g) - instance_.begin(g));
+  }
 }
 
-std::vector<int32_t> SqueakyWheel::Learn(const Line& line, double shake) {
+std::vector<int64_t> SqueakyWheel::Place(const Line& line, absl::Span<const int32_t> order,
+                                         double depth, Work& work, int64_t deadline) const {
+  const bool holes = instance_.has_fixed() || (!instance_.all_flat() && attempts_ % 2 == 1);
+  if (holes && instance_.groups() <= kMaxHoleGroups) return PlaceFirstFit(instance_, order, work);
+  if (depth == 1 || instance_.has_fixed()) {
+    return PlaceDive(instance_, index_, order, line.rule, EmptyDive(instance_), work, deadline);
+  }
+  const std::vector<int64_t>& bases = line.best.bases;
+  const int64_t cut = static_cast<int64_t>(static_cast<double>(target_) * (1 - depth));
+  std::vector<int32_t> above;
+  for (int32_t g : order) {
+    if (bases[g] >= cut) above.push_back(g);
+  }
+  return PlaceDive(instance_, index_, above, line.rule, DiveAbove(instance_, bases, cut), work,
+                   deadline);
+}
+
+std::vector<int32_t> SqueakyWheel::Learn(const Line& line, double shake, int32_t width) {
+  int32_t begin = 0;
+  int32_t end = instance_.sections();
+  if (!line.best.high.empty()) {
+    const int32_t g = line.best.high[random_() % line.best.high.size()];
+    begin = instance_.begin(g) - width;
+    end = instance_.end(g) + width;
+  }
   std::vector<std::pair<double, int32_t>> keyed;
   keyed.reserve(line.order.size());
   for (size_t rank = 0; rank < line.order.size(); ++rank) {
     const int32_t g = line.order[rank];
     double key = static_cast<double>(rank);
-    if (line.bases[g] + instance_.height(g) > target_) key *= 1 - kForward;
-    key *= 1 + shake * (random_() * 0x1p-32 - 0.5);
+    if (instance_.begin(g) < end && begin < instance_.end(g)) {
+      if (line.best.bases[g] + instance_.height(g) > target_) key *= 1 - kForward;
+      key *= 1 + shake * (random_() * 0x1p-32 - 0.5);
+    }
     keyed.push_back({key, g});
   }
   std::sort(keyed.begin(), keyed.end());
@@ -49,28 +85,39 @@ std::vector<int32_t> SqueakyWheel::Learn(const Line& line, double shake) {
 
 std::vector<int64_t> SqueakyWheel::Next(Work& work, int64_t deadline) {
   const size_t priorities = std::size(kDivePriorities);
+  const size_t all = instance_.has_fixed() ? priorities : priorities * std::size(kRules);
   const int64_t attempt = attempts_++;
   if (attempt == 0) deadline = kEndlessWork;
-  if (lines_.size() < priorities) {
-    Line& line = lines_.emplace_back();
-    line.order = DiveOrder(instance_, kDivePriorities[lines_.size() - 1]);
-    line.bases = Place(line.order, work, deadline);
-    if (line.bases.empty()) return {};
-    line.arena = instance_.Arena(line.bases);
-    return line.bases;
+  if (lines_.size() < all) {
+    Line line;
+    line.order = DiveOrder(instance_, kDivePriorities[lines_.size() % priorities]);
+    line.rule = kRules[lines_.size() / priorities];
+    std::vector<int64_t> bases = Place(line, line.order, 1, work, deadline);
+    if (bases.empty()) return {};
+    Judge(bases, line.best);
+    lines_.push_back(std::move(line));
+    return bases;
   }
   // Every second attempt goes to the line that is ahead, the others to all in turn.
-  size_t chosen = static_cast<size_t>(attempt / 2) % priorities;
+  size_t chosen = static_cast<size_t>(attempt / 2) % all;
   if (attempt % 2 == 0) {
-    const auto ahead = [](const Line& a, const Line& b) { return a.arena < b.arena; };
+    const auto ahead = [](const Line& a, const Line& b) { return a.best.excess < b.best.excess; };
     chosen = std::min_element(lines_.begin(), lines_.end(), ahead) - lines_.begin();
   }
   Line& line = lines_[chosen];
-  std::vector<int32_t> order = Learn(line, kShakes[attempt / 8 % std::size(kShakes)]);
-  std::vector<int64_t> bases = Place(order, work, deadline);
+  work.Spend(kGroupWork * instance_.groups());
+  const double depth = kDepths[random_() % std::size(kDepths)];
+  const double shake = kShakes[random_() % std::size(kShakes)];
+  const int32_t width = instance_.sections() >> random_() % kWidths;
+  std::vector<int32_t> order = Learn(line, shake, width);
+  std::vector<int64_t> bases = Place(line, order, depth, work, deadline);
   if (bases.empty()) return {};
-  const int64_t arena = instance_.Arena(bases);
-  if (arena <= line.arena) line = {std::move(order), bases, arena};
+  Result result;
+  Judge(bases, result);
+  if (result.excess <= line.best.excess) {
+    line.order = std::move(order);
+    line.best = std::move(result);
+  }
   return bases;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "memory/dive.h"
 #include "memory/instance.h"
 #include "memory/lifetime_index.h"
 #include "memory/work.h"
@@ -15,9 +16,13 @@
 namespace ashlar::memory {
 
 // Greedy placement again and again, each time with an order that learned from
-// the last: groups that ended above the target move forward, and all are shaken
-// a little. Starts from each of the dive's priorities. Places by dives; unless there are too many
-// groups for it, by first fit where something is fixed, and by both in turn
+// the last: groups that ended above the target move forward, and those that live near one of them
+// are shaken a little. What stands low may stay, and only the upper part is placed anew: that is
+// where it ends too high, and it takes a part of the time. Better is what has less above the
+// target, over time and not only at its highest, so that small steps count.
+//
+// Starts from each of the dive's priorities, with each of its rules. Places by dives; unless there
+// are too many groups for it, by first fit where something is fixed, and by both in turn
 // where groups have overhangs.
 class SqueakyWheel {
  public:
@@ -31,15 +36,24 @@ class SqueakyWheel {
   std::vector<int64_t> Next(Work& work, int64_t deadline = kEndlessWork);
 
  private:
+  struct Result {
+    std::vector<int64_t> bases;
+    double excess = 0;          // Bytes x sections above the target.
+    std::vector<int32_t> high;  // The groups that reach there.
+  };
   // One line of attempts, by the best order it has found.
   struct Line {
     std::vector<int32_t> order;
-    std::vector<int64_t> bases;
-    int64_t arena = INT64_MAX;
+    DiveRule rule = DiveRule::kFirst;
+    Result best;
   };
 
-  std::vector<int64_t> Place(absl::Span<const int32_t> order, Work& work, int64_t deadline) const;
-  std::vector<int32_t> Learn(const Line& line, double shake);
+  void Judge(const std::vector<int64_t>& bases, Result& result) const;
+  // `depth`: how much of the arena, from the top.
+  std::vector<int64_t> Place(const Line& line, absl::Span<const int32_t> order, double depth,
+                             Work& work, int64_t deadline) const;
+  // `width`: sections.
+  std::vector<int32_t> Learn(const Line& line, double shake, int32_t width);
 
   const Instance& instance_;
   int64_t target_;
