@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
@@ -30,7 +31,7 @@ class TuneCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
     AddParsed(app, "--duration,--seconds", duration_, ParseSeconds, "TIME",
-              "begin no further pass after that long (default 5s)")
+              "begin no pass but the second after so long of timing (default 5s)")
         ->group("Measurement");
     app.add_flag("--anew", anew_, "forget what is on record for the model's problems")
         ->group("Measurement");
@@ -101,10 +102,15 @@ class TuneCommand final : public Command {
     document["seconds"] = seconds;
     document["interrupted"] = interrupted;
     document["problems"] = Json::array();
+    int64_t compiled = 0;
     for (const TunedProblem& problem : problems) {
       Json trials = Json::array();
       for (const TunedProblem::Trial& trial : problem.trials) {
         trials.push_back({{"kernel", trial.implementation}, {"ms", trial.seconds * 1e3}});
+        compiled += absl::StrContains(trial.implementation, ":compiled");
+        if (trial.samples.empty()) continue;
+        trials.back()["spread_ms"] = trial.spread() * 1e3;
+        trials.back()["runs"] = trial.samples.size();
       }
       document["problems"].push_back({{"key", problem.key},
                                       {"node", problem.node},
@@ -119,6 +125,7 @@ class TuneCommand final : public Command {
                         ? FormatMilliseconds(problem.trials[0].seconds * 1e3)
                         : "-"});  // another one's time is enough to leave it out
     }
+    document["compiled_trials"] = compiled;
     console.Print(table.ToText());
     console.Print(absl::StrFormat("%s in %.1f s, on record in %s\n",
                                   Counted(problems.size(), "problem"), seconds, planning_.record));

@@ -14,9 +14,15 @@
 namespace ashlar {
 
 struct TuneOptions {
-  double seconds = 5;  // no further pass is begun after that; the expected best come first
-  int runs = 4;        // of the network in a pass, the first of which is not counted
-  // Asked after each run; once it says true, the times until then decide. May be empty.
+  // Of measuring, from when the first pass is prepared; no pass is begun after that but the second,
+  // without which there is nothing to compare. The expected best come first.
+  double seconds = 5;
+  int runs = 4;  // of the network in a pass on the host, the first of which is not counted
+  // On devices with clocks of their own, where kernels take microseconds: passes take turns, so
+  // often, until time is out.
+  int device_runs = 8;
+  int device_rounds = 4;
+  // Asked after each run; once it says true, what was timed until then decides. May be empty.
   std::function<bool()> stop = nullptr;
 };
 
@@ -24,7 +30,13 @@ struct TuneOptions {
 struct TunedProblem {
   struct Trial {
     std::string implementation;
-    double seconds = 0;  // the least of all runs, summed over the nodes; 0: not tried
+    // Summed over the nodes: on the host the least of all runs, on a device the median; 0: not
+    // tried.
+    double seconds = 0;
+    // On a device, in the order in which they were measured, of each run.
+    std::vector<double> samples = {};
+
+    double spread() const;  // seconds from the lower quartile of the samples to the upper
   };
   std::string key;
   std::string node;  // the name of the first
@@ -35,8 +47,9 @@ struct TunedProblem {
 
 // Times the candidates of each problem in `graph` inside whole passes of the network, where weights
 // come from memory as they do in use: a kernel timed alone would find them in a cache. Only
-// candidates whose workspace the plan has room for are tried. The choices go into `record`,
-// whose families, where it has one for a problem, stay on the host.
+// candidates whose workspace the plan has room for are tried. What was chosen goes into `record`,
+// whose families, where it has one for a problem, stay on the host. DeadlineExceeded where there
+// are problems and none was timed, unless it was stopped.
 absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanRequest request,
                                                    const TuneOptions& tune, KernelRecord& record);
 

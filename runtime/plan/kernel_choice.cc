@@ -1,7 +1,9 @@
 #include "runtime/plan/kernel_choice.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include "graph/status.h"
 
@@ -93,6 +95,40 @@ int64_t LeastWorkspaceOf(const std::vector<std::shared_ptr<const Kernel>>& candi
   return least;
 }
 
+// The variant on record for so many threads, else the family; "" where there is none.
+std::string Recorded(const KernelRecord* record, const std::string& key, int threads) {
+  if (record == nullptr) return "";
+  const auto choice = record->choices.find(key);
+  if (choice == record->choices.end()) return "";
+  const auto variant = choice->second.variants.find(threads);
+  return variant != choice->second.variants.end() ? variant->second : choice->second.family;
+}
+
+using Candidates = std::vector<std::shared_ptr<const Kernel>>;
+
+absl::Status Append(const KernelFactory& factory, const KernelRequest& request,
+                    Candidates& candidates) {
+  ASHLAR_ASSIGN_OR_RETURN(KernelList kernels, factory(request));
+  for (std::unique_ptr<Kernel>& kernel : kernels) candidates.push_back(std::move(kernel));
+  return absl::OkStatus();
+}
+
+// The kernel on record, and, where it needs workspace, for which there may be no room, or is no
+// more, those that the device expects to be fast. Kernels of a library take up to seconds to
+// prepare: what is not asked for its workspace is not prepared.
+absl::StatusOr<Candidates> AsRecorded(const KernelFactory& factory, KernelRequest request,
+                                      const std::string& recorded) {
+  Candidates all, kept;
+  request.policy.all_candidates = true;
+  ASHLAR_RETURN_IF_ERROR(Append(factory, request, all));
+  const auto of_name = [&](const auto& kernel) { return kernel->implementation() == recorded; };
+  std::copy_if(all.begin(), all.end(), std::back_inserter(kept), of_name);
+  if (!kept.empty() && kept[0]->workspace_bytes() <= kNegligibleWorkspace) return kept;
+  request.policy.all_candidates = false;
+  ASHLAR_RETURN_IF_ERROR(Append(factory, request, kept));
+  return kept;
+}
+
 }  // namespace
 
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
@@ -109,8 +145,7 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
     KernelRequest request = RequestFor(graph, node, threads, policy);
     request.processor = processor.value_or(device.processor());
     const std::string key = KeyOf(request);
-    // The recorded kernel may be none of the kernels that are offered first.
-    request.policy.all_candidates |= record != nullptr && record->choices.contains(key);
+    const std::string recorded = Recorded(record, key, threads);
     auto [it, inserted] = made.try_emplace(key);
     if (inserted) {
       const std::string where = Describe(node);
@@ -122,13 +157,21 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
       if (absl::Status status = CheckFormats(request, device); !status.ok()) {
         return Annotate(status, where);
       }
-      absl::StatusOr<KernelList> kernels = (*factory)(request);
-      if (!kernels.ok()) return Annotate(kernels.status(), where);
-      if (kernels->empty()) {
+      if (!recorded.empty() && !device.is_host()) {
+        absl::StatusOr<Candidates> kernels = AsRecorded(*factory, std::move(request), recorded);
+        if (!kernels.ok()) return Annotate(kernels.status(), where);
+        it->second = *std::move(kernels);
+      } else {
+        // What is on record may be none of the kernels that are offered first.
+        request.policy.all_candidates |= !recorded.empty();
+        if (absl::Status status = Append(*factory, request, it->second); !status.ok()) {
+          return Annotate(status, where);
+        }
+      }
+      if (it->second.empty()) {
         return absl::UnimplementedError(
             absl::StrCat(where, ": no kernel for ", key, " on ", device.comp_node().ToString()));
       }
-      for (std::unique_ptr<Kernel>& kernel : *kernels) it->second.push_back(std::move(kernel));
       if (record != nullptr) {
         const auto preference = [&](const std::shared_ptr<const Kernel>& kernel) {
           return record->Preference(key, threads, kernel->implementation());

@@ -222,13 +222,24 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Place(RewrittenGraph rewritten,
   for (const RecordedStep& step : plan.steps) ids.push_back(step.id);
   ASHLAR_ASSIGN_OR_RETURN(planned->schedule.order, NodesInOrder(graph, model, ids));
 
-  // All that the record may have been chosen from.
+  // All that the record may have been chosen from; on a device what is expected to be fast need not
+  // be among all candidates.
   KernelPolicy policy = means.kernels;
   policy.packed_before = true;
-  policy.all_candidates = !plan.record.path.empty();
+  const bool tuned = !plan.record.path.empty();
+  policy.all_candidates = tuned && device.is_host();
   ASHLAR_ASSIGN_OR_RETURN(
-      const KernelCandidates candidates,
+      KernelCandidates candidates,
       FindKernels(graph, model, device, wishes.processor, wishes.threads, policy));
+  if (tuned && !device.is_host()) {
+    policy.all_candidates = true;
+    ASHLAR_ASSIGN_OR_RETURN(
+        const KernelCandidates all,
+        FindKernels(graph, model, device, wishes.processor, wishes.threads, policy));
+    for (size_t i = 0; i < all.size(); ++i) {
+      candidates[i].insert(candidates[i].end(), all[i].begin(), all[i].end());
+    }
+  }
   ASHLAR_ASSIGN_OR_RETURN(planned->kernels,
                           KernelsOf(graph, candidates, planned->schedule.order, plan.steps));
   planned->workspace.resize(graph.nodes().size(), 0);

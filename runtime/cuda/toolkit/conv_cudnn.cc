@@ -35,7 +35,8 @@ class BoundPointers final : public KernelState {
       pack_ = std::make_unique<Descriptor>(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
       pack_->SetAll<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids)
           .SetAll<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, pointers)
-          .Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, engine.workspace > 0 ? workspace : nullptr)
+          .Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE,
+               engine.plan->workspace() > 0 ? workspace : nullptr)
           .Finalize();
       pointers_.assign(pointers.begin(), pointers.end());
       workspace_ = workspace;
@@ -71,7 +72,7 @@ class CudnnConvolution final : public Kernel {
   std::string implementation() const override {
     return absl::StrCat("cudnn:", engine_.name, rest_);
   }
-  int64_t workspace_bytes() const override { return sums_bytes_ + engine_.workspace; }
+  int64_t workspace_bytes() const override { return sums_bytes_ + engine_.plan->workspace(); }
   double relative_time() const override { return relative_time_; }
 
   std::optional<Packing> packing(int input) const override {
@@ -91,7 +92,7 @@ class CudnnConvolution final : public Kernel {
     const OriginScope scope(AllocationOrigin::kLibrary);
     char* const workspace = static_cast<char*>(args.workspace);
     std::array<void*, 5> pointers = {};
-    const std::vector<ConvTensor>& tensors = engine_.graph->tensors;
+    const std::vector<ConvTensor>& tensors = engine_.plan->graph().tensors;
     std::array<int64_t, 5> ids = {};
     for (size_t i = 0; i < tensors.size(); ++i) {
       ids[i] = tensors[i];
@@ -103,10 +104,7 @@ class CudnnConvolution final : public Kernel {
             engine_, absl::MakeConstSpan(ids.data(), tensors.size()),
             absl::MakeConstSpan(pointers.data(), tensors.size()), workspace + sums_bytes_));
     const auto* stream = static_cast<const DeviceStream*>(args.stream);
-    {
-      const std::lock_guard<std::mutex> lock(*engine_.running);
-      ASHLAR_CUDA_RETURN_IF_ERROR(cudnnBackendExecute(stream->cudnn(), engine_.plan->get(), pack));
-    }
+    ASHLAR_RETURN_IF_ERROR(engine_.plan->Execute(stream->cudnn(), pack));
     return epilogue_ == nullptr ? absl::OkStatus() : epilogue_->Run(args, nullptr);
   }
 

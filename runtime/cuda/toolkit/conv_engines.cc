@@ -11,14 +11,14 @@ namespace {
 
 constexpr int64_t kMostConfigs = 64;  // that are asked for: those without tensor cores come late
 
-// How many are prepared of all, of one engine, and of those that the library compiles while they
-// are prepared, which takes a second each: where speed is expected, and where it is measured.
+// How many are offered of all, of one engine, and of those that the library compiles while they are
+// prepared, which takes a second each: where speed is expected, and where it is measured.
 struct Limits {
   size_t engines;
   int per_engine;
   int compiled;
 };
-constexpr Limits kByHeuristics = {3, 1, 0}, kAllCandidates = {12, 6, 1};
+constexpr Limits kByHeuristics = {3, 1, 0}, kAllCandidates = {12, 6, 4};
 
 // What an engine is expected to lose over the first that is allowed: for each place in the
 // heuristics' list; for having no tensor cores behind one that has; for being the one that takes
@@ -102,27 +102,6 @@ absl::StatusOr<std::string> NameOf(int64_t index, const Descriptor& config) {
   return absl::StrCat(name, "}");
 }
 
-// The engine of a configuration, prepared: on a device its code is loaded.
-absl::StatusOr<ConvEngine> Prepare(std::shared_ptr<const ConvGraph> graph, Descriptor config,
-                                   const LibraryDevice& device) {
-  ConvEngine prepared;
-  prepared.graph = std::move(graph);
-  prepared.config = std::make_shared<const Descriptor>(std::move(config));
-  auto plan = std::make_shared<Descriptor>(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  if (device.cudnn != nullptr) {
-    plan->Set(kPlanHandle, device.cudnn);
-  } else {
-    plan->SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *device.described);
-  }
-  plan->SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, *prepared.config).Finalize();
-  ASHLAR_RETURN_IF_ERROR(plan->status());
-  ASHLAR_ASSIGN_OR_RETURN(prepared.workspace,
-                          plan->Get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
-  prepared.plan = std::move(plan);
-  prepared.running = std::make_shared<std::mutex>();
-  return prepared;
-}
-
 // Configurations in the order of one of the library's heuristics.
 absl::StatusOr<std::vector<Descriptor>> Configs(const ConvGraph& graph, cudnnBackendHeurMode_t mode,
                                                 const LibraryDevice& device) {
@@ -137,7 +116,8 @@ absl::StatusOr<std::vector<Descriptor>> Configs(const ConvGraph& graph, cudnnBac
                                    CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, kMostConfigs);
 }
 
-// Prepares what the limits have room for. What the library refuses is left out.
+// Takes what the limits have room for. Where speed is expected, it is prepared: what the library
+// refuses is left out.
 class EngineSearch {
  public:
   EngineSearch(const ConvProblem& problem, std::shared_ptr<const ConvGraph> graph,
@@ -148,7 +128,7 @@ class EngineSearch {
     for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       absl::StatusOr<std::vector<Descriptor>> configs = Configs(*graph_, mode, device_);
       if (configs.ok()) Consider(*configs, mode == CUDNN_HEUR_MODE_FALLBACK);
-      if (without_workspace_) break;  // the others are slower
+      if (without_workspace_ || (lists_ && !engines_.empty())) break;  // the others are slower
     }
     return std::move(engines_);
   }
@@ -174,27 +154,34 @@ class EngineSearch {
                               (fallback ? kFallback : 0);
       if (traits->compiled && compiled_ >= limits_.compiled) continue;
       const bool room = !full && of_engine_[traits->index] < limits_.per_engine;
-      if (!room && without_workspace_) continue;
+      if (!room && (lists_ || without_workspace_)) continue;
       absl::StatusOr<std::string> name = NameOf(traits->index, config);
-      absl::StatusOr<ConvEngine> engine = Prepare(graph_, std::move(config), device_);
+      if (!name.ok()) continue;
+      auto plan = std::make_shared<const EnginePlan>(graph_, std::move(config), device_);
       compiled_ += traits->compiled;
-      lacked_memory_ |= absl::IsUnavailable(engine.status());
-      if (!name.ok() || !engine.ok()) continue;
-      const bool has_workspace = engine->workspace > kNegligibleWorkspace;
-      if (!room && has_workspace) continue;
-      engine->name = *std::move(name);
-      engine->slowdown = slowdown;
+      if (!lists_ && !IsWanted(*plan, room)) continue;
       ++of_engine_[traits->index];
-      without_workspace_ |= !has_workspace;
       tensor_cores_ |= traits->tensor_cores;
-      engines_.push_back(*std::move(engine));
+      engines_.push_back(
+          {std::move(plan), absl::StrCat(*name, traits->compiled ? ":compiled" : ""), slowdown});
     }
+  }
+
+  // Without room only what needs no workspace is.
+  bool IsWanted(const EnginePlan& plan, bool room) {
+    const absl::StatusOr<int64_t> workspace = plan.Prepare();
+    lacked_memory_ |= absl::IsUnavailable(workspace.status());
+    if (!workspace.ok()) return false;
+    const bool has_workspace = *workspace > kNegligibleWorkspace;
+    without_workspace_ |= !has_workspace;
+    return room || !has_workspace;
   }
 
   const ConvProblem& problem_;
   const std::shared_ptr<const ConvGraph> graph_;
   const LibraryDevice& device_;
-  const Limits& limits_ = problem_.policy.all_candidates ? kAllCandidates : kByHeuristics;
+  const bool lists_ = problem_.policy.all_candidates;  // and prepares nothing
+  const Limits& limits_ = lists_ ? kAllCandidates : kByHeuristics;
   std::vector<ConvEngine> engines_;
   std::map<int64_t, int> of_engine_;
   int compiled_ = 0;
@@ -228,6 +215,33 @@ std::string KeyOf(const ConvProblem& problem, GraphTail tail) {
 }
 
 }  // namespace
+
+absl::StatusOr<int64_t> EnginePlan::Prepare() const {
+  if (!absl::IsUnavailable(workspace_.status())) return workspace_;
+  auto plan = std::make_unique<Descriptor>(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  if (device_.cudnn != nullptr) {
+    plan->Set(kPlanHandle, device_.cudnn);
+  } else {
+    plan->SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *device_.described);
+  }
+  plan->SetDescriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config_).Finalize();
+  workspace_ = plan->status().ok() ? plan->Get<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)
+                                   : plan->status();
+  if (workspace_.ok()) plan_ = std::move(plan);
+  return workspace_;
+}
+
+int64_t EnginePlan::workspace() const {
+  const std::lock_guard<std::mutex> lock(device_.planning);
+  return Prepare().value_or(kRefused);
+}
+
+absl::Status EnginePlan::Execute(cudnnHandle_t handle, cudnnBackendDescriptor_t pack) const {
+  if (plan_ == nullptr) return absl::FailedPreconditionError("an engine that was not to be had");
+  const std::lock_guard<std::mutex> lock(running_);
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudnnBackendExecute(handle, plan_->get(), pack));
+  return absl::OkStatus();
+}
 
 std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& problem,
                                                            GraphTail tail,

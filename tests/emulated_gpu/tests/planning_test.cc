@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "graph/status.h"
 #include "opr/conv_bias.h"
+#include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
@@ -107,21 +109,61 @@ std::vector<std::string> Offered(const ConvBiasParam& param, const KernelPolicy&
   return names;
 }
 
+int64_t CountCompiled(const std::vector<std::string>& names) {
+  return std::count_if(names.begin(), names.end(),
+                       [](const auto& name) { return absl::StrContains(name, ":compiled"); });
+}
+
 TEST(Planning, OnlyEnginesThatAreOfferedArePrepared) {
   ConvBiasParam param;
   param.nonlineMode = ScalarFunction::kRelu;
-  for (const bool all : {false, true}) {
-    SCOPED_TRACE(all);
-    const int64_t prepared = Calls(kPreparation), compiled = Calls(kCompilation);
-    const std::vector<std::string> offered = Offered(param, {.all_candidates = all});
-    const int64_t of_compiled = std::count_if(
-        offered.begin(), offered.end(), [](const auto& name) { return name.find("eng8{") == 0; });
-    EXPECT_GE(offered.size(), all ? 4u : 2u);
-    // Engine 3 refuses only then.
-    EXPECT_LE(Calls(kPreparation) - prepared, static_cast<int64_t>(offered.size()) + 1);
-    // Compiling takes a second: it has to be asked for, and is done once a graph.
-    EXPECT_EQ(of_compiled, all ? 1 : 0);
-    EXPECT_EQ(Calls(kCompilation) - compiled, of_compiled);
+  const int64_t prepared = Calls(kPreparation), compiled = Calls(kCompilation);
+  const std::vector<std::string> offered = Offered(param, {});
+  EXPECT_GE(offered.size(), 2u);
+  // Engine 3 refuses only then.
+  EXPECT_LE(Calls(kPreparation) - prepared, static_cast<int64_t>(offered.size()) + 1);
+  // Compiling takes a second: it has to be asked for.
+  EXPECT_EQ(CountCompiled(offered), 0);
+  EXPECT_EQ(Calls(kCompilation), compiled);
+}
+
+// Where all are asked for, the compiled ones are among them, under names that say so.
+TEST(Planning, AllCandidatesAreListedAndNotPrepared) {
+  ConvBiasParam param;
+  param.nonlineMode = ScalarFunction::kRelu;
+  OpenEmulated();
+  const int64_t prepared = Calls(kPreparation), compiled = Calls(kCompilation);
+  const std::vector<std::string> offered = Offered(param, {.all_candidates = true});
+  EXPECT_GE(offered.size(), 4u);
+  EXPECT_EQ(CountCompiled(offered), 2);
+  EXPECT_EQ(Calls(kPreparation), prepared);
+  EXPECT_EQ(Calls(kCompilation), compiled);
+}
+
+// A start with a tuned record prepares what is on record, be it one that is compiled.
+TEST(Planning, OfAProblemOnRecordOnlyThatEngineIsPrepared) {
+  constexpr char kRecorded[] = "cudnn:eng8{2=2}:compiled";
+  OpenEmulated();
+  const Graph graph = Convolutions({56});
+  PlanRequest request = Options(DType::kFloat16);
+  const std::unique_ptr<PlannedGraph> planned = Value(PlanGraph(graph, request));
+  auto record = std::make_shared<KernelRecord>();
+  for (const std::string& key :
+       KernelKeys(planned->graph, planned->model, request.wishes.threads, request.means.kernels)) {
+    if (absl::StartsWith(key, "ConvBiasForward")) record->choices[key] = {kRecorded, {}};
+  }
+  ASSERT_EQ(record->choices.size(), 1u);
+  request.means.record = record;
+  const int64_t prepared = Calls(kPreparation), compiled = Calls(kCompilation);
+  for (int start = 0; start < 2; ++start) {
+    const std::unique_ptr<PlannedGraph> tuned = Value(PlanGraph(graph, request));
+    EXPECT_EQ(std::count_if(tuned->kernels.begin(), tuned->kernels.end(),
+                            [&](const auto& kernel) {
+                              return kernel != nullptr && kernel->implementation() == kRecorded;
+                            }),
+              1);
+    EXPECT_EQ(Calls(kPreparation) - prepared, 1);
+    EXPECT_EQ(Calls(kCompilation) - compiled, 1);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/plan/plan_graph.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"
+#include "tests/support/status.h"
 #include "tests/support/tensors.h"
 
 namespace ashlar::testing {
@@ -37,6 +38,29 @@ class SlowedConvolution final : public Kernel {
   const std::string name_;
   const int extra_;
   const int64_t workspace_;
+};
+
+// As many more launches as is the turn of the session.
+class UnsteadyConvolution final : public Kernel {
+ public:
+  explicit UnsteadyConvolution(const cuda::ConvProblem& problem)
+      : inner_(cuda::MakeDirectConvolution(problem, 1)) {}
+  std::string implementation() const override { return "unsteady"; }
+  absl::StatusOr<std::unique_ptr<KernelState>> NewState() const override {
+    ++sessions;
+    return std::unique_ptr<KernelState>();
+  }
+  absl::Status Run(const KernelArgs& args, KernelState* state) const override {
+    constexpr int kExtra[] = {0, 0, 1, 3};
+    for (int i = 0; i < kExtra[(sessions - 1) % 4]; ++i) {
+      static_cast<EmulatedStream*>(args.stream)->Enqueue([] {});
+    }
+    return inner_->Run(args, state);
+  }
+
+ private:
+  static inline int sessions = 0;
+  std::unique_ptr<Kernel> inner_;
 };
 
 class CudaTune : public ::testing::Test {
@@ -133,6 +157,56 @@ TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
   ASSERT_EQ(problems[0].trials.size(), 2u);
   ASSERT_GT(problems[0].trials[1].seconds, 0) << "it ran on one layer";
   EXPECT_DOUBLE_EQ(problems[0].trials[1].seconds, problems[0].trials[0].seconds + 2);
+  EXPECT_EQ(problems[0].chosen, 0);
+}
+
+// Preparing kernels may take longer than all the time for measuring.
+TEST_F(CudaTune, TwoCandidatesAreTimedHoweverShortTheTime) {
+  KernelRecord record;
+  const std::vector<TunedProblem> problems =
+      Value(Autotune(Network(), OnGpu(), {.seconds = 0}, record));
+  ASSERT_EQ(problems.size(), 1u);
+  ASSERT_EQ(problems[0].trials.size(), 3u);
+  EXPECT_GT(problems[0].trials[0].seconds, 0);
+  EXPECT_GT(problems[0].trials[1].seconds, 0);
+  EXPECT_EQ(problems[0].trials[2].seconds, 0);
+  EXPECT_EQ(record.choices.size(), 1u);
+}
+
+TEST_F(CudaTune, WhenNothingWasTimedItSaysSo) {
+  device_.convolution_library =
+      [count = 0](const cuda::ConvProblem& problem) mutable -> absl::StatusOr<KernelList> {
+    KernelList kernels;
+    for (int i = 0; i < 2; ++i) {  // under names that are never asked for again
+      kernels.push_back(
+          std::make_unique<SlowedConvolution>(problem, absl::StrCat("of call ", ++count), 0));
+    }
+    return kernels;
+  };
+  KernelRecord record;
+  EXPECT_TRUE(FailsWith(Autotune(Network(), OnGpu(), {}, record).status(), "nothing was timed"));
+  EXPECT_TRUE(record.choices.empty());
+}
+
+// Of seven runs in each of four turns, the second kernel's take 0, 0, 1 and 3 more launches: the
+// median is less than the first's 2, by no more than what lies between the quartiles.
+TEST_F(CudaTune, WhatIsFasterByNoMoreThanItsSpreadIsNotTaken) {
+  device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
+    KernelList kernels;
+    kernels.push_back(std::make_unique<SlowedConvolution>(problem, "first", 2));
+    if (problem.policy.all_candidates) {
+      kernels.push_back(std::make_unique<UnsteadyConvolution>(problem));
+    }
+    return kernels;
+  };
+  KernelRecord record;
+  const std::vector<TunedProblem> problems = Value(Autotune(Network(), OnGpu(), {}, record));
+  ASSERT_EQ(problems.size(), 1u);
+  ASSERT_EQ(problems[0].trials.size(), 2u);
+  const TunedProblem::Trial &first = problems[0].trials[0], &unsteady = problems[0].trials[1];
+  EXPECT_EQ(unsteady.samples.size(), 28u);
+  EXPECT_DOUBLE_EQ(unsteady.seconds, first.seconds - 1);
+  EXPECT_DOUBLE_EQ(unsteady.spread(), 1);
   EXPECT_EQ(problems[0].chosen, 0);
 }
 
