@@ -14,10 +14,16 @@ namespace ashlar::emulated {
 struct Machine {
   int64_t driver = 13000;  // the CUDA version of its driver; 0: there is none
   int64_t devices = 1;
+  int64_t capability = 90;            // ten times the devices' compute capability
   int64_t memory = int64_t{4} << 30;  // bytes of a device
   int64_t others = 0;                 // bytes of them that others hold
   int64_t whole_images = 0;           // 1: no convolution takes part of a larger image
   int64_t unfused = 0;                // 1: none takes anything behind it
+  int64_t keeps = 0;  // bytes of the host's memory that each launch of a graph keeps
+  // The CUDA error of which the next work on the device dies; 0: none. It shows when that is waited
+  // for, and from then on in every call, which tells it or, a library's, only that it failed.
+  int64_t dies_of = 0;
+  int64_t dead_of = 0;  // the error once it has died
 };
 
 class Control {
@@ -26,7 +32,9 @@ class Control {
   virtual Machine& machine() = 0;
   // Lets the call-th call of a function from now on fail (1: the next one), and no other.
   virtual void Fail(const std::string& function, int64_t call) = 0;
-  // Whether it did.
+  // Lets the next call of a function find the device dead of a CUDA error.
+  virtual void DieAt(const std::string& function, int64_t error) = 0;
+  // Whether Fail's call did.
   virtual bool failed() const = 0;
   // Calls by function, since the process began; in parentheses what some calls do.
   virtual std::map<std::string, int64_t> calls() const = 0;

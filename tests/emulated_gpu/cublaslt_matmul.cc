@@ -129,6 +129,7 @@ struct Algorithm {
   uint32_t alignment;       // of A, B, C and D, bytes
   uint32_t bias_alignment;  // likewise
   uint32_t parts;           // of the inner dimension, whose sums are rounded to the output's type
+  uint32_t cluster;         // in which alone two of them differ
   uint64_t workspace;
 };
 static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
@@ -156,12 +157,14 @@ std::vector<Algorithm> AlgorithmsFor(const Problem& p, const Attributes& prefere
   const uint64_t most = preference.Get<uint64_t>(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
   const uint32_t bias = p.has_bias ? AlignmentOf(p.bias) : 1;
   std::vector<Algorithm> algorithms;
-  const auto add = [&](uint32_t id, uint32_t parts, uint64_t workspace) {
-    if (workspace <= most) algorithms.push_back({kMark + id, alignment, bias, parts, workspace});
+  const auto add = [&](uint32_t id, uint32_t parts, uint64_t workspace, uint32_t cluster = 1) {
+    if (workspace > most) return;
+    algorithms.push_back({kMark + id, alignment, bias, parts, cluster, workspace});
   };
   if ((mask & CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE) != 0) add(0, 8, 5000);
   if ((mask & CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) != 0) add(1, 1, 33333);
   add(2, 1, 0);
+  add(2, 1, 0, /*cluster=*/2);
   add(3, 1, 0);
   return algorithms;
 }
@@ -206,7 +209,7 @@ void Multiply(const Problem& p, float alpha, float beta, uint32_t parts, const v
           value += beta * Load(p.c.number, c, batch * p.c.stride + column * p.c.leading + row);
         }
         if (p.has_bias) value += Load(p.d.number, p.bias, row);
-        if (p.relu && value < 0) value = 0;
+        if (p.relu && !(value > 0)) value = 0;  // of NaN, too
         Store(p.d.number, d, place, value);
       }
     }
@@ -257,13 +260,20 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* 
   if (call.fails()) return CUBLAS_STATUS_INTERNAL_ERROR;
   Algorithm algorithm;
   std::memcpy(&algorithm, algo, sizeof(algorithm));
-  // All are of four bytes.
-  const std::map<int, uint32_t> values = {{CUBLASLT_ALGO_CONFIG_ID, algorithm.id},
-                                          {CUBLASLT_ALGO_CONFIG_TILE_ID, 20},
-                                          {CUBLASLT_ALGO_CONFIG_SPLITK_NUM, algorithm.parts},
-                                          {CUBLASLT_ALGO_CONFIG_STAGES_ID, 5}};
+  const std::map<int, uint32_t> values = {
+      {CUBLASLT_ALGO_CONFIG_ID, algorithm.id},
+      {CUBLASLT_ALGO_CONFIG_TILE_ID, 20},
+      {CUBLASLT_ALGO_CONFIG_SPLITK_NUM, algorithm.parts},
+      {CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 0},
+      {CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 0},
+      {CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 0},
+      {CUBLASLT_ALGO_CONFIG_STAGES_ID, 5},
+      {CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 0},
+      {CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, algorithm.cluster}};
+  const bool is_short =
+      name == CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID || name == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID;
   const auto value = values.find(name);
-  if (value == values.end() || size != sizeof(value->second)) {
+  if (value == values.end() || size != (is_short ? sizeof(uint16_t) : sizeof(uint32_t))) {
     call.Misuse("no such attribute, or of another size");
     return CUBLAS_STATUS_INVALID_VALUE;
   }

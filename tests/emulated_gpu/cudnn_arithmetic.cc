@@ -111,7 +111,8 @@ class Broadcast {
 
 double Apply(const GraphOperation& op, double x) {
   if (op.step == GraphStep::kSigmoid) return 1 / (1 + std::exp(-x));
-  return x < op.lower ? op.lower : x > op.upper ? op.upper : x;
+  // Of NaN the library makes the lower bound.
+  return !(x > op.lower) ? op.lower : x > op.upper ? op.upper : x;
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ auto Containing(Map& map, const char* address, const Bytes& bytes) {
 
 // What speaks against an allocation of `size` bytes, whose address goes to `pointer`.
 cudaError_t AllocationError(const Call& call, const void* const* pointer, size_t size) {
-  if (call.fails()) return cudaErrorMemoryAllocation;
+  if (call.fails()) return cudaErrorMemoryAllocation;  // or what the device died of
   if (pointer == nullptr || size == 0) {
     call.Misuse("no place for the address, or no bytes");
     return cudaErrorInvalidValue;

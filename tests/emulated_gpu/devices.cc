@@ -31,6 +31,8 @@ ErrorTexts TextsOf(cudaError_t error) {
       return {"cudaErrorMemoryAllocation", "out of memory"};
     case cudaErrorUnknown:
       return {"cudaErrorUnknown", "unknown error"};
+    case cudaErrorIllegalAddress:
+      return {"cudaErrorIllegalAddress", "an illegal memory access was encountered"};
     default:
       return {"another error of the emulation's", "described nowhere"};
   }
@@ -38,8 +40,15 @@ ErrorTexts TextsOf(cudaError_t error) {
 
 }  // namespace
 
-cudaError_t Failed(cudaError_t error) { return last_error = error; }
-cudaError_t LastError() { return std::exchange(last_error, cudaSuccess); }
+// What a dead device died of stays, however often it is asked for.
+cudaError_t Failed(cudaError_t error) {
+  const auto died = static_cast<cudaError_t>(TheMachine().dead_of);
+  return last_error = died != cudaSuccess ? died : error;
+}
+cudaError_t LastError() {
+  const auto died = static_cast<cudaError_t>(TheMachine().dead_of);
+  return std::exchange(last_error, died);
+}
 int CurrentDevice() { return current_device; }
 
 }  // namespace ashlar::emulated
@@ -87,8 +96,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (device < 0 || device >= TheMachine().devices) return Failed(cudaErrorInvalidDevice);
   *properties = {};
   std::snprintf(properties->name, sizeof(properties->name), "Emulated GPU %d", device);
-  properties->major = 9;
-  properties->minor = 0;
+  properties->major = static_cast<int>(TheMachine().capability / 10);
+  properties->minor = static_cast<int>(TheMachine().capability % 10);
   properties->totalGlobalMem = static_cast<size_t>(TheMachine().memory);
   return cudaSuccess;
 }

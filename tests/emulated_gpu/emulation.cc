@@ -23,6 +23,11 @@ class TheControl final : public Control {
     fails_ = function;
     calls_left_ = call;
   }
+  void DieAt(const std::string& function, int64_t error) override {
+    const std::lock_guard<std::recursive_mutex> lock(mutex);
+    deadly_ = function;
+    deadly_error_ = error;
+  }
   bool failed() const override { return calls_left_ == 0; }
   std::map<std::string, int64_t> calls() const override { return calls_; }
   std::map<std::string, int64_t> live() const override { return live_; }
@@ -31,6 +36,10 @@ class TheControl final : public Control {
 
   bool Count(const std::string& function) {
     ++calls_[function];
+    if (function == deadly_) {
+      machine_.dead_of = deadly_error_;
+      deadly_.clear();
+    }
     return calls_left_ > 0 && function == fails_ && --calls_left_ == 0;
   }
   void CountObject(const std::string& kind, int64_t change) {
@@ -51,12 +60,12 @@ class TheControl final : public Control {
     const size_t equals = setting.find('=');
     const std::string name = setting.substr(0, equals);
     const int64_t value = equals == std::string::npos ? 0 : std::atoll(&setting[equals + 1]);
-    const std::map<std::string, int64_t*> places = {{"driver", &machine_.driver},
-                                                    {"devices", &machine_.devices},
-                                                    {"memory", &machine_.memory},
-                                                    {"others", &machine_.others},
-                                                    {"whole_images", &machine_.whole_images},
-                                                    {"unfused", &machine_.unfused}};
+    const std::map<std::string, int64_t*> places = {
+        {"driver", &machine_.driver},         {"devices", &machine_.devices},
+        {"capability", &machine_.capability}, {"memory", &machine_.memory},
+        {"others", &machine_.others},         {"whole_images", &machine_.whole_images},
+        {"unfused", &machine_.unfused},       {"keeps", &machine_.keeps},
+        {"dies_of", &machine_.dies_of}};
     const auto place = places.find(name);
     if (place == places.end()) {
       std::fprintf(stderr, "emulated GPU: no setting '%s'\n", name.c_str());
@@ -68,6 +77,8 @@ class TheControl final : public Control {
   Machine machine_;
   std::string fails_;
   int64_t calls_left_ = -1;
+  std::string deadly_;
+  int64_t deadly_error_ = 0;
   std::map<std::string, int64_t> calls_, live_;
   std::vector<std::string> misuses_;
 };
@@ -81,8 +92,16 @@ TheControl& Get() {
 
 const Machine& TheMachine() { return Get().machine(); }
 
+bool BeginWork() {
+  Machine& machine = Get().machine();
+  if (machine.dies_of != 0) machine.dead_of = machine.dies_of;
+  return machine.dead_of == 0;
+}
+
 Call::Call(const char* function)
-    : lock_(Get().mutex), function_(function), fails_(Get().Count(function)) {}
+    : lock_(Get().mutex),
+      function_(function),
+      fails_(Get().Count(function) || TheMachine().dead_of != 0) {}
 
 void Call::Misuse(const std::string& what) const {
   Get().AddMisuse(std::string(function_) + ": " + what);

@@ -10,6 +10,8 @@
 namespace ashlar::emulated {
 
 const Machine& TheMachine();
+// Work on the device begins: it dies of it where it is to. False where it is dead.
+bool BeginWork();
 
 // One call of a library's function: holds the lock, and is counted.
 class Call {

@@ -1,12 +1,14 @@
 // Streams, captures, graphs and events. Work is done when a stream is waited for, and not before.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/emulated_gpu/device_memory.h"
 #include "tests/emulated_gpu/emulation.h"
@@ -89,6 +91,7 @@ bool MayWait(const Call& call, CUstream_st* stream) {
 void ExecuteNext(CUstream_st* stream) {
   const Work next = std::move(stream->pending.front());
   stream->pending.pop_front();
+  if (!BeginWork()) return;
   next.run();
   now += next.microseconds;
 }
@@ -179,7 +182,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (!Exists(call, streams, stream, "stream")) return Failed(cudaErrorInvalidResourceHandle);
   if (!MayWait(call, stream)) return Failed(cudaErrorStreamCaptureUnsupported);
   Execute(stream);
-  return cudaSuccess;
+  return TheMachine().dead_of == 0 ? cudaSuccess : Failed(cudaErrorUnknown);
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind kind,
@@ -248,6 +251,26 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
   return cudaSuccess;
 }
 
+// Of as many nodes that do as long: that they do the same elsewhere is for the caller to know.
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* info) {
+  const Call call("cudaGraphExecUpdate");
+  *info = {};
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (!Exists(call, executables, executable, "executable graph") ||
+      !Exists(call, graphs, graph, "graph")) {
+    return Failed(cudaErrorInvalidValue);
+  }
+  const auto same = [](const Work& a, const Work& b) { return a.microseconds == b.microseconds; };
+  if (!std::equal(executable->work.begin(), executable->work.end(), graph->work.begin(),
+                  graph->work.end(), same)) {
+    info->result = cudaGraphExecUpdateErrorTopologyChanged;
+    return Failed(cudaErrorGraphExecUpdateFailure);
+  }
+  executable->work = graph->work;
+  return cudaSuccess;
+}
+
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
   const Call call("cudaGraphUpload");
   if (call.fails()) return Failed(cudaErrorUnknown);
@@ -263,6 +286,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   if (call.fails()) return Failed(cudaErrorUnknown);
   if (!Exists(call, executables, executable, "executable graph")) {
     return Failed(cudaErrorInvalidValue);
+  }
+  if (const int64_t keeps = TheMachine().keeps; keeps > 0) {
+    static std::vector<std::unique_ptr<char[]>> kept;
+    kept.push_back(std::make_unique<char[]>(static_cast<size_t>(keeps)));
   }
   for (const Work& work : executable->work) {
     const cudaError_t error = Enqueue(call, stream, work.microseconds, work.run);

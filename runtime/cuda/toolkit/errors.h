@@ -10,53 +10,15 @@
 
 namespace ashlar::cuda {
 
-// The memory that libraries and the driver need for themselves is not there now.
-inline absl::Status NoMemoryLeft(absl::string_view call) {
-  return absl::UnavailableError(
-      absl::StrCat(call, ": out of memory: others hold the rest; try again when they are gone"));
-}
+// Whether every later call of the process will fail, too: of work that was handed over earlier.
+bool IsLasting(cudaError_t error);
 
-// Whether every later call will fail, too: of work that was handed over earlier.
-inline bool IsLasting(cudaError_t error) {
-  switch (error) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorHardwareStackError:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorECCUncorrectable:
-      return true;
-    default:
-      return false;
-  }
-}
-
-inline absl::Status Check(cudaError_t error, absl::string_view call) {
-  if (error == cudaSuccess) return absl::OkStatus();
-  static_cast<void>(cudaGetLastError());  // or the next call would report it once more
-  if (error == cudaErrorMemoryAllocation) return NoMemoryLeft(call);
-  return absl::InternalError(absl::StrCat(call, ": ", cudaGetErrorName(error), ", ",
-                                          cudaGetErrorString(error),
-                                          IsLasting(error) ? "; the device takes no more work from "
-                                                             "this process: start it anew"
-                                                           : ""));
-}
-
-inline absl::Status Check(cudnnStatus_t status, absl::string_view call) {
-  if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
-  if (status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) return NoMemoryLeft(call);
-  return absl::InternalError(absl::StrCat(call, ": ", cudnnGetErrorString(status)));
-}
-
-inline absl::Status Check(cublasStatus_t status, absl::string_view call) {
-  if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
-  if (status == CUBLAS_STATUS_ALLOC_FAILED) return NoMemoryLeft(call);
-  return absl::InternalError(absl::StrCat(call, ": ", cublasLtGetStatusString(status)));
-}
+// Unavailable where there is no memory left now for what libraries and the driver need; else
+// Internal, which names the call, the error, the library's reason where it gives one, and says so
+// where the process is lost. What only a library noticed, the runtime is asked for.
+absl::Status Check(cudaError_t error, absl::string_view call);
+absl::Status Check(cudnnStatus_t status, absl::string_view call);
+absl::Status Check(cublasStatus_t status, absl::string_view call);
 
 }  // namespace ashlar::cuda
 

@@ -98,6 +98,54 @@ TEST(EmulatedFailures, ASessionGoesOnAfterAFailedRun) {
   }
 }
 
+// Of work that dies nothing is known until it is waited for; from then on all fails, and every
+// error tells what it was, whoever met it.
+TEST(EmulatedFailures, AfterWorkThatDiedEveryErrorSaysThatTheProcessIsLost) {
+  constexpr char kLost[] = "start it anew";
+  Inference inference;
+  const std::shared_ptr<const Executable> executable = Value(inference.Compile());
+  const std::map<std::string, int64_t> live = Live();
+  {
+    const std::unique_ptr<Session> session = Value(Session::Create(executable));
+    const std::unique_ptr<Session> other = Value(Session::Create(executable));
+    ASSERT_TRUE(IsOk(inference.Run(*session)));
+    EmulatedGpu().machine().dies_of = 700;  // an illegal address
+    const absl::Status died = inference.Run(*session);
+    EXPECT_TRUE(FailsWith(died, "cudaStreamSynchronize"));
+    EXPECT_TRUE(FailsWith(died, "cudaErrorIllegalAddress"));
+    EXPECT_TRUE(FailsWith(died, kLost));
+    for (int again = 0; again < 2; ++again) {
+      EXPECT_TRUE(FailsWith(inference.Run(*session), kLost));
+      EXPECT_TRUE(FailsWith(inference.Run(*other), kLost));
+      EXPECT_TRUE(FailsWith(Session::Create(executable).status(), kLost));
+    }
+  }
+  EXPECT_EQ(Live(), live);
+}
+
+// The first to meet it may be a library, which says only that it failed.
+TEST(EmulatedFailures, WhatALibraryMeetsTheRuntimeIsAskedFor) {
+  Inference inference;
+  const std::shared_ptr<const Executable> executable = Value(inference.Compile());
+  const std::unique_ptr<Session> session = Value(Session::Create(executable, {.record = false}));
+  ASSERT_TRUE(IsOk(inference.Run(*session)));
+  emulated::Control& gpu = EmulatedGpu();
+  for (const char* function : {"cudnnBackendExecute", "cublasLtMatmul"}) {
+    SCOPED_TRACE(function);
+    gpu.Fail(function, 1);
+    const absl::Status alone = inference.Run(*session);  // which can be tried again
+    EXPECT_TRUE(FailsWith(alone, function));
+    EXPECT_FALSE(absl::StrContains(alone.message(), "start it anew")) << alone;
+    gpu.DieAt(function, 700);
+    const absl::Status died = inference.Run(*session);
+    EXPECT_TRUE(FailsWith(died, function));
+    EXPECT_TRUE(FailsWith(died, "cudaErrorIllegalAddress"));
+    EXPECT_TRUE(FailsWith(died, "start it anew"));
+    gpu.machine() = {};
+    EXPECT_TRUE(IsOk(inference.Run(*session)));
+  }
+}
+
 TEST(EmulatedFailures, MemoryThatOthersHoldCanBeTriedForAgain) {
   Inference inference;
   emulated::Control& gpu = EmulatedGpu();
