@@ -1,5 +1,6 @@
 // CUDA devices: memory, streams and kernels. Where there is none, a device that can only be planned
 // for.
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -7,6 +8,7 @@
 
 #include "graph/status.h"
 #include "runtime/cuda/kernels.h"
+#include "runtime/cuda/toolkit/conv_cublas.h"
 #include "runtime/cuda/toolkit/conv_cudnn.h"
 #include "runtime/cuda/toolkit/matrix_mul_cublas.h"
 #include "runtime/cuda/toolkit/stream.h"
@@ -17,6 +19,8 @@ namespace {
 
 // cudaMalloc aligns to 256 at least; at 512 no two chunks share a sector of the second-level cache.
 constexpr int64_t kAlignment = 512;
+
+constexpr int kLeastForBFloat16 = 8;  // the major number of the compute capability
 
 class DeviceBlock final : public DeviceMemory {
  public:
@@ -75,7 +79,13 @@ class CudaDevice final : public Device {
     const LibraryDevice& library = library_;
     RegisterKernels(
         kernels_,
-        {[&library](const ConvProblem& problem) { return CudnnConvolutions(problem, library); },
+        {[this, &library](const ConvProblem& problem) -> absl::StatusOr<KernelList> {
+           ASHLAR_RETURN_IF_ERROR(CheckPrecision(problem.src.dtype));
+           ASHLAR_ASSIGN_OR_RETURN(KernelList kernels, CudnnConvolutions(problem, library));
+           ASHLAR_ASSIGN_OR_RETURN(KernelList products, CublasConvolutions(problem, library));
+           std::move(products.begin(), products.end(), std::back_inserter(kernels));
+           return kernels;
+         },
          [&library](const MatrixMulBiasParam& param, const KernelRequest& request) {
            return CublasMatrixMuls(param, request, library);
          }});
@@ -174,9 +184,20 @@ class CudaDevice final : public Device {
     cudaDeviceProp properties = {};
     ASHLAR_CUDA_RETURN_IF_ERROR(cudaGetDeviceProperties(&properties, comp_node_.device));
     library_.name = absl::StrCat(properties.name, ", ", properties.major, ".", properties.minor);
+    major_ = properties.major;
     ASHLAR_CUDA_RETURN_IF_ERROR(cudnnCreate(&library_.cudnn));
     ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtCreate(&library_.cublas));
     return absl::OkStatus();
+  }
+
+  // Where the library has nothing but our own loops would be left, which take 30 times as long.
+  absl::Status CheckPrecision(DType dtype) const {
+    if (dtype != DType::kBFloat16 || !missing_.empty() || major_ >= kLeastForBFloat16) {
+      return absl::OkStatus();
+    }
+    return absl::UnimplementedError(absl::StrCat("BFloat16 needs a compute capability of ",
+                                                 kLeastForBFloat16, ".0, this is ", library_.name,
+                                                 "; Float16 is for it, too"));
   }
 
   absl::Status CheckThere() const {
@@ -210,6 +231,7 @@ class CudaDevice final : public Device {
   const CompNode comp_node_;
   const std::string missing_;
   LibraryDevice library_;
+  int major_ = 0;  // of the device's compute capability
   KernelRegistry kernels_;
 };
 

@@ -139,9 +139,42 @@ TEST_F(EmulatedCommandTest, TunesAndRemembers) {
   const std::string on_device = " model.ash --device gpu0:0 --precision fp16";
   const nlohmann::json tuned = Succeed(absl::StrCat("tune", on_device, " --json --quiet")).Json();
   EXPECT_FALSE(tuned["problems"].empty());
+  EXPECT_GT(tuned["compiled_trials"], 0);
+  for (const nlohmann::json& problem : tuned["problems"]) {
+    const nlohmann::json& chosen = problem["trials"][problem["chosen"].get<size_t>()];
+    EXPECT_GT(chosen["ms"], 0);
+    EXPECT_GE(chosen["runs"], 7);
+    EXPECT_LT(chosen["spread_ms"], 1e-3) << "the emulated clock is exact";
+  }
   EXPECT_THAT(Read("kernels.json"), HasSubstr("Emulated GPU 0, 9.0"));
   Succeed(absl::StrCat("compare", on_device, " --rtol 3e-2"));
   EXPECT_EQ(Succeed(absl::StrCat("verify", on_device, " --json --quiet")).Json()["ok"], true);
+}
+
+TEST_F(EmulatedCommandTest, BFloat16IsRefusedWhereNoEngineHasIt) {
+  SetMachine("capability=75");
+  const ProcessResult run = Ashlar("run model.ash --device gpu0:0 --precision bf16");
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_THAT(run.err, HasSubstr("BFloat16 needs a compute capability of 8.0"));
+  EXPECT_THAT(run.err, HasSubstr("Emulated GPU 0, 7.5"));
+  Succeed("run model.ash --device gpu0:0 --precision fp16");
+}
+
+// A driver may keep some of the host's memory whenever it likes, which is no fault of a plan.
+TEST_F(EmulatedCommandTest, WhatADriverKeepsIsToldAndNotJudged) {
+  SetMachine("keeps=1000");
+  const nlohmann::json verified = Succeed("verify model.ash --device gpu0:0 --json --quiet").Json();
+  EXPECT_EQ(verified["ok"], true);
+  EXPECT_GE(verified["heap"]["library_net_bytes"].get<int64_t>(), 1000);
+  EXPECT_EQ(verified["heap"]["own_calls"], 0);
+}
+
+// Nothing is measured where all dies, and then it says so instead of an empty record.
+TEST_F(EmulatedCommandTest, TuningThatFailsSaysSo) {
+  SetMachine("dies_of=700");
+  const ProcessResult tuned = Ashlar("tune model.ash --device gpu0:0 --kernels none.json");
+  EXPECT_EQ(tuned.exit_code, 1) << tuned.out;
+  EXPECT_THAT(tuned.err, HasSubstr("start it anew"));
 }
 
 TEST_F(EmulatedCommandTest, WhatDoesNotFitIsSaidBeforeItRuns) {

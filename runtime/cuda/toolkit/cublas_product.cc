@@ -1,0 +1,273 @@
+// The library counts in columns: a row-major matrix is its transpose to it, and the product of the
+// transposes in the other order is the transpose of the product.
+#include "runtime/cuda/toolkit/cublas_product.h"
+
+#include <array>
+#include <set>
+#include <utility>
+
+#include "graph/status.h"
+#include "runtime/cuda/toolkit/stream.h"
+#include "runtime/device/allocation_origin.h"
+
+namespace ashlar::cuda {
+namespace {
+
+constexpr int64_t kWorkspaceLimits[] = {int64_t{32} << 20, 0};  // bytes
+// For each limit: of those expected to be fast, and to be measured.
+constexpr int kByHeuristics = 2, kAllCandidates = 8;
+constexpr double kRankSlowdown = 0.05;
+constexpr uint32_t kTensorAlignment = 16;  // bytes, as Device::tensor_alignment
+
+cudaDataType_t DataType(DType dtype) {
+  if (dtype == DType::kFloat16) return CUDA_R_16F;
+  if (dtype == DType::kBFloat16) return CUDA_R_16BF;
+  return CUDA_R_32F;
+}
+
+// A library object with the function that frees it.
+template <typename Handle, cublasStatus_t (*kDestroy)(Handle)>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (handle_ != nullptr) static_cast<void>(kDestroy(handle_));
+  }
+  Handle* address() { return &handle_; }
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+};
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+struct Product {
+  ProductSpec spec;
+  Operation operation;           // for the heuristics: its bias is nowhere
+  Layout first, second, result;  // B, A and the output, as the library sees them
+};
+
+template <typename T>
+absl::StatusOr<T> ConfigOf(const cublasLtMatmulAlgo_t& algorithm,
+                           cublasLtMatmulAlgoConfigAttributes_t name) {
+  T value = 0;
+  size_t written = 0;
+  ASHLAR_CUDA_RETURN_IF_ERROR(
+      cublasLtMatmulAlgoConfigGetAttribute(&algorithm, name, &value, sizeof(value), &written));
+  return value;
+}
+
+// Tells algorithms of one product from each other: "24{tile=20,splitk=3,stages=5,...}". On Hopper
+// they differ mainly in the last three.
+absl::StatusOr<std::string> NameOf(const cublasLtMatmulAlgo_t& algorithm) {
+  ASHLAR_ASSIGN_OR_RETURN(const int32_t id, ConfigOf<int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID));
+  ASHLAR_ASSIGN_OR_RETURN(const uint32_t tile,
+                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID));
+  ASHLAR_ASSIGN_OR_RETURN(const int32_t split,
+                          ConfigOf<int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+  ASHLAR_ASSIGN_OR_RETURN(const uint32_t scheme,
+                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME));
+  ASHLAR_ASSIGN_OR_RETURN(const uint32_t swizzling,
+                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING));
+  ASHLAR_ASSIGN_OR_RETURN(const uint32_t custom,
+                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
+  ASHLAR_ASSIGN_OR_RETURN(const uint32_t stages,
+                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID));
+  ASHLAR_ASSIGN_OR_RETURN(const uint16_t inner,
+                          ConfigOf<uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID));
+  ASHLAR_ASSIGN_OR_RETURN(const uint16_t cluster,
+                          ConfigOf<uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
+  return absl::StrCat(id, "{tile=", tile, ",splitk=", split, ",scheme=", scheme, ",stages=", stages,
+                      ",swizzling=", swizzling, ",custom=", custom, ",inner=", inner,
+                      ",cluster=", cluster, "}");
+}
+
+absl::Status MakeLayout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t batch,
+                        int64_t stride, Layout& layout) {
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatrixLayoutCreate(
+      layout.address(), type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), rows));
+  const int32_t count = static_cast<int32_t>(batch);
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatrixLayoutSetAttribute(
+      layout.get(), CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatrixLayoutSetAttribute(
+      layout.get(), CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)));
+  return absl::OkStatus();
+}
+
+absl::Status SetTranspose(Operation& operation, cublasLtMatmulDescAttributes_t which,
+                          bool transposed) {
+  const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  ASHLAR_CUDA_RETURN_IF_ERROR(
+      cublasLtMatmulDescSetAttribute(operation.get(), which, &value, sizeof(value)));
+  return absl::OkStatus();
+}
+
+absl::Status SetBias(Operation& operation, const void* bias) {
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulDescSetAttribute(
+      operation.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)));
+  return absl::OkStatus();
+}
+
+cublasLtEpilogue_t EpilogueOf(const ProductSpec& spec) {
+  if (spec.has_bias) return spec.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  return spec.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+// The product and what follows it. Sums, scales and the epilogue are in Float32; the bias has the
+// output's dtype, and is the same for all matrices of a batch.
+absl::Status MakeOperation(const ProductSpec& spec, Operation& operation) {
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulDescCreate(
+      operation.address(), spec.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+      CUDA_R_32F));
+  ASHLAR_RETURN_IF_ERROR(SetTranspose(operation, CUBLASLT_MATMUL_DESC_TRANSA, spec.transposed_b));
+  ASHLAR_RETURN_IF_ERROR(SetTranspose(operation, CUBLASLT_MATMUL_DESC_TRANSB, spec.transposed_a));
+  // The library adds one value of a bias to each row of what it sees transposed.
+  const cublasLtEpilogue_t epilogue = EpilogueOf(spec);
+  if (epilogue == CUBLASLT_EPILOGUE_DEFAULT) return absl::OkStatus();
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulDescSetAttribute(
+      operation.get(), CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof(epilogue)));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const Product>> MakeProduct(const ProductSpec& spec) {
+  const cudaDataType_t type = DataType(spec.dtype);
+  auto product = std::make_shared<Product>();
+  product->spec = spec;
+  ASHLAR_RETURN_IF_ERROR(MakeOperation(spec, product->operation));
+  if (spec.has_bias) {
+    // The heuristics look at its alignment only.
+    ASHLAR_RETURN_IF_ERROR(
+        SetBias(product->operation, reinterpret_cast<const void*>(uintptr_t{kTensorAlignment})));
+  }
+  const int64_t b_rows = spec.transposed_b ? spec.k : spec.n;
+  const int64_t a_rows = spec.transposed_a ? spec.m : spec.k;
+  ASHLAR_RETURN_IF_ERROR(MakeLayout(type, b_rows, spec.n + spec.k - b_rows, spec.batch,
+                                    spec.stride_b, product->first));
+  ASHLAR_RETURN_IF_ERROR(MakeLayout(type, a_rows, spec.m + spec.k - a_rows, spec.batch,
+                                    spec.stride_a, product->second));
+  ASHLAR_RETURN_IF_ERROR(
+      MakeLayout(type, spec.n, spec.m, spec.batch, spec.m * spec.n, product->result));
+  return std::shared_ptr<const Product>(std::move(product));
+}
+
+// The operation of one session, as it holds the bias's address.
+class BoundOperation final : public KernelState {
+ public:
+  static absl::StatusOr<std::unique_ptr<KernelState>> Make(const ProductSpec& spec) {
+    auto bound = std::make_unique<BoundOperation>();
+    ASHLAR_RETURN_IF_ERROR(MakeOperation(spec, bound->operation_));
+    return bound;
+  }
+  absl::StatusOr<cublasLtMatmulDesc_t> WithBias(const void* bias) {
+    if (bias != bias_) ASHLAR_RETURN_IF_ERROR(SetBias(operation_, bias));
+    bias_ = bias;
+    return operation_.get();
+  }
+
+ private:
+  Operation operation_;
+  const void* bias_ = nullptr;
+};
+
+class ProductByAlgorithm final : public CublasProduct {
+ public:
+  ProductByAlgorithm(std::shared_ptr<const Product> product, cublasLtHandle_t handle,
+                     const cublasLtMatmulHeuristicResult_t& choice, absl::string_view algorithm,
+                     double slowdown)
+      : product_(std::move(product)),
+        handle_(handle),
+        choice_(choice),
+        name_(absl::StrCat(ProductName(product_->spec), ":", algorithm)),
+        slowdown_(slowdown) {}
+
+  const std::string& name() const override { return name_; }
+  int64_t workspace_bytes() const override { return static_cast<int64_t>(choice_.workspaceSize); }
+  double slowdown() const override { return slowdown_; }
+  absl::StatusOr<std::unique_ptr<KernelState>> NewState() const override {
+    return BoundOperation::Make(product_->spec);
+  }
+  absl::Status Run(const ProductOperands& operands, KernelState* state) const override {
+    const OriginScope scope(AllocationOrigin::kLibrary);
+    const auto* stream = static_cast<const DeviceStream*>(operands.stream);
+    const float alpha = 1, beta = product_->spec.has_addend ? 1 : 0;
+    ASHLAR_ASSIGN_OR_RETURN(const cublasLtMatmulDesc_t operation,
+                            static_cast<BoundOperation*>(state)->WithBias(operands.bias));
+    const void* const addend = beta != 0 ? operands.addend : operands.result;
+    ASHLAR_CUDA_RETURN_IF_ERROR(
+        cublasLtMatmul(handle_, operation, &alpha, operands.b, product_->first.get(), operands.a,
+                       product_->second.get(), &beta, addend, product_->result.get(),
+                       operands.result, product_->result.get(), &choice_.algo, operands.workspace,
+                       choice_.workspaceSize, stream->stream()));
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::shared_ptr<const Product> product_;
+  const cublasLtHandle_t handle_;
+  const cublasLtMatmulHeuristicResult_t choice_;
+  const std::string name_;
+  const double slowdown_;
+};
+
+// What algorithms may be: with at most `limit` bytes of workspace, for tensors as they are aligned
+// here, and with sums in Float32, which those of parts of the inner dimension need not be.
+absl::Status SetPreference(int64_t limit, DType output, Preference& preference) {
+  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulPreferenceCreate(preference.address()));
+  const auto set = [&](cublasLtMatmulPreferenceAttributes_t which, auto value) -> absl::Status {
+    ASHLAR_CUDA_RETURN_IF_ERROR(
+        cublasLtMatmulPreferenceSetAttribute(preference.get(), which, &value, sizeof(value)));
+    return absl::OkStatus();
+  };
+  ASHLAR_RETURN_IF_ERROR(
+      set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(limit)));
+  if (output != DType::kFloat32) {
+    ASHLAR_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                               uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}));
+  }
+  for (const cublasLtMatmulPreferenceAttributes_t which :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    ASHLAR_RETURN_IF_ERROR(set(which, kTensorAlignment));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string ProductName(const ProductSpec& spec) {
+  return absl::StrCat("cublaslt", spec.has_addend ? "+z" : "", spec.has_bias ? "+bias" : "",
+                      spec.relu ? "+relu" : "");
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<const CublasProduct>>> CublasProducts(
+    const ProductSpec& spec, bool all_candidates, const LibraryDevice& device) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const Product> product, MakeProduct(spec));
+  std::vector<std::unique_ptr<const CublasProduct>> products;
+  std::set<std::string> known;  // what needs no workspace is an answer to both limits
+  for (int64_t limit : kWorkspaceLimits) {
+    Preference preference;
+    ASHLAR_RETURN_IF_ERROR(SetPreference(limit, spec.dtype, preference));
+    std::array<cublasLtMatmulHeuristicResult_t, kAllCandidates> choices = {};
+    int count = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        device.cublas, product->operation.get(), product->first.get(), product->second.get(),
+        product->result.get(), product->result.get(), preference.get(),
+        all_candidates ? kAllCandidates : kByHeuristics, choices.data(), &count);
+    if (status != CUBLAS_STATUS_SUCCESS) continue;  // there are other kernels
+    for (int i = 0; i < count; ++i) {
+      if (choices[i].state != CUBLAS_STATUS_SUCCESS) continue;  // nothing else of it is valid
+      ASHLAR_ASSIGN_OR_RETURN(const std::string name, NameOf(choices[i].algo));
+      if (!known.insert(absl::StrCat(name, " ", choices[i].workspaceSize)).second) continue;
+      // Without workspace no slower than with it.
+      products.push_back(std::make_unique<const ProductByAlgorithm>(
+          product, device.cublas, choices[i], name, kRankSlowdown * i));
+    }
+  }
+  return products;
+}
+
+}  // namespace ashlar::cuda
