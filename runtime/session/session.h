@@ -41,7 +41,8 @@ class Session {
   absl::Status BindInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindOutput(absl::string_view name, void* data, int64_t bytes);
   // The same with tensors in the device's memory, which a run then neither copies in nor out. On
-  // the host there is no difference. The first run after a change of address goes step by step.
+  // the host there is no difference. They are complete when a run is started. The first run after
+  // a change of address takes longer: what is recorded is changed.
   absl::Status BindDeviceInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindDeviceOutput(absl::string_view name, void* data, int64_t bytes);
 

@@ -1,10 +1,11 @@
 // Runs on devices with streams: the caller's tensors are copied to the device and back, and a run
 // is handed over as one recording.
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include "graph/status.h"
 #include "runtime/device/allocation_origin.h"
+#include "runtime/session/copy_threads.h"
 #include "runtime/session/runner.h"
 #include "runtime/session/steps.h"
 
@@ -34,7 +35,9 @@ class StreamRunner final : public Runner {
   absl::Status recording_status() const override { return recording_status_; }
 
  private:
-  // The recording of the stream, of the present bindings; kMarkedRun: with marks around each step.
+  bool HasLargeCopies() const;
+
+  // What the stream has recorded, of the present bindings; kMarkedRun: with marks around each step.
   enum class Recording { kNone, kRun, kMarkedRun };
 
   void StageInputs();
@@ -54,6 +57,8 @@ class StreamRunner final : public Runner {
   std::vector<Step> steps_;
   std::unique_ptr<DeviceMemory> tensors_, staging_;  // the caller's tensors, on the device and here
   std::unique_ptr<Stream> stream_;                   // goes before the memory that it works on
+  std::unique_ptr<CopyThreads> copies_;              // between the caller's tensors and staging
+  bool loaded_ = false;  // a run went step by step, which loads what libraries load late
   Recording recording_ = Recording::kNone;
   absl::Status recording_status_;  // why there is none
 };
@@ -64,10 +69,19 @@ absl::Status StreamRunner::Prepare(const RunnerSite& site) {
   ASHLAR_ASSIGN_OR_RETURN(staging_, device.AllocateStaging(binder_.copies_bytes()));
   ASHLAR_ASSIGN_OR_RETURN(stream_, device.NewStream());
   if (options_.shares_arena) ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(kStepsDone + 1));
+  copies_ = std::make_unique<CopyThreads>(HasLargeCopies() ? planned_.wishes.threads : 1);
   binder_.CopyTo(tensors_->data());
   ASHLAR_ASSIGN_OR_RETURN(
       steps_, MakeSteps(site.executable, {site.arena, stream_.get(), site.state}, binder_));
   return absl::OkStatus();
+}
+
+bool StreamRunner::HasLargeCopies() const {
+  const auto is_large = [](const Binder::Tensor& tensor) {
+    return tensor.bytes >= CopyThreads::kLeast;
+  };
+  return std::any_of(binder_.inputs().begin(), binder_.inputs().end(), is_large) ||
+         std::any_of(binder_.outputs().begin(), binder_.outputs().end(), is_large);
 }
 
 absl::Status StreamRunner::EnqueueStep(size_t position, RunListener* listener, bool marked) {
@@ -119,8 +133,9 @@ absl::Status StreamRunner::Enqueue(RunListener* listener, bool marked) {
   return EnqueueCopiesOut();
 }
 
-// Everything, or where copies are not to wait for another session's steps, the steps. For a run
-// that went well step by step: if it cannot be recorded, later ones go step by step as well.
+// Everything, or where copies are not to wait for another session's steps, the steps. Once a run
+// went well step by step: if it cannot be recorded, later ones go step by step as well. A recording
+// of other addresses is changed to these, which is cheaper than a new one.
 void StreamRunner::Record(Recording what) {
   const bool marked = what == Recording::kMarkedRun;
   recording_ = Recording::kNone;
@@ -136,13 +151,14 @@ void StreamRunner::Record(Recording what) {
 
 void StreamRunner::StageInputs() {
   for (const Binder::Tensor& tensor : binder_.inputs()) {
-    if (tensor.host == nullptr || tensor.bytes == 0) continue;
-    std::memcpy(static_cast<char*>(staging_->data()) + tensor.offset, tensor.host,
-                static_cast<size_t>(tensor.bytes));
+    if (tensor.host == nullptr) continue;
+    copies_->Copy(static_cast<char*>(staging_->data()) + tensor.offset, tensor.host, tensor.bytes);
   }
 }
 
 absl::Status StreamRunner::HandOver(Runner* previous) {
+  const bool records = options_.record && recording_status_.ok();
+  if (records && loaded_ && recording_ != Recording::kRun) Record(Recording::kRun);
   const bool recorded = recording_ == Recording::kRun;
   if (options_.shares_arena) {
     ASHLAR_RETURN_IF_ERROR(EnqueueCopiesIn());
@@ -155,10 +171,9 @@ absl::Status StreamRunner::HandOver(Runner* previous) {
   } else {
     ASHLAR_RETURN_IF_ERROR(recorded ? stream_->Replay() : Enqueue(nullptr));
   }
-  if (recorded || !options_.record || !recording_status_.ok()) return absl::OkStatus();
-  // The first run goes step by step, which loads what libraries load late; later ones as a
-  // recording.
+  if (recorded || !records || loaded_) return absl::OkStatus();
   ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+  loaded_ = true;
   Record(Recording::kRun);
   return absl::OkStatus();
 }
@@ -177,9 +192,9 @@ absl::Status StreamRunner::Start(Runner* previous) {
 absl::Status StreamRunner::Wait() {
   ASHLAR_RETURN_IF_ERROR(stream_->Wait());
   for (const Binder::Tensor& tensor : binder_.outputs()) {
-    if (tensor.host == nullptr || tensor.bytes == 0) continue;
-    std::memcpy(tensor.host, static_cast<const char*>(staging_->data()) + tensor.offset,
-                static_cast<size_t>(tensor.bytes));
+    if (tensor.host == nullptr) continue;
+    copies_->Copy(tensor.host, static_cast<const char*>(staging_->data()) + tensor.offset,
+                  tensor.bytes);
   }
   return absl::OkStatus();
 }

@@ -24,11 +24,15 @@ DeviceStream::~DeviceStream() {
   if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
 }
 
+void DeviceStream::DropGraph() {
+  if (graph_ != nullptr) static_cast<void>(cudaGraphDestroy(graph_));
+  graph_ = nullptr;
+}
+
 void DeviceStream::DropRecording() {
   if (recording_ != nullptr) static_cast<void>(cudaGraphExecDestroy(recording_));
-  if (graph_ != nullptr) static_cast<void>(cudaGraphDestroy(graph_));
   recording_ = nullptr;
-  graph_ = nullptr;
+  DropGraph();
 }
 
 absl::Status DeviceStream::Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
@@ -54,7 +58,7 @@ absl::Status DeviceStream::Wait() {
 
 absl::Status DeviceStream::BeginRecording() {
   const OriginScope scope(AllocationOrigin::kLibrary);
-  DropRecording();
+  DropGraph();
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
   records_ = true;
   return absl::OkStatus();
@@ -64,6 +68,17 @@ absl::Status DeviceStream::EndRecording() {
   const OriginScope scope(AllocationOrigin::kLibrary);
   records_ = false;
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamEndCapture(stream_, &graph_));
+  // The same work at other addresses becomes part of the recording that there is. What has changed
+  // otherwise makes a new one.
+  cudaGraphExecUpdateResultInfo info = {};
+  if (recording_ != nullptr && cudaGraphExecUpdate(recording_, graph_, &info) == cudaSuccess) {
+    return absl::OkStatus();
+  }
+  if (recording_ != nullptr) {
+    static_cast<void>(cudaGetLastError());
+    static_cast<void>(cudaGraphExecDestroy(recording_));
+    recording_ = nullptr;
+  }
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphInstantiate(&recording_, graph_, 0));
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphUpload(recording_, stream_));
   return absl::OkStatus();

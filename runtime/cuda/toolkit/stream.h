@@ -35,6 +35,7 @@ class DeviceStream final : public CudaStream {
 
  private:
   DeviceStream() = default;
+  void DropGraph();
   void DropRecording();
   absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind);
 
