@@ -297,7 +297,8 @@ class Picture {
     const double y = Y(static_cast<double>(bytes));
     out_ << absl::StrFormat(
         "<path d=\"M%g %.2fH%g\" stroke=\"%s\" stroke-dasharray=\"6 3\"/>"
-        "<text x=\"%g\" y=\"%.2f\" text-anchor=\"end\" fill=\"%s\">%s %s (%s)</text>\n",
+        "<text x=\"%g\" y=\"%.2f\" text-anchor=\"end\" fill=\"%s\" stroke=\"white\" "
+        "stroke-width=\"4\" paint-order=\"stroke\">%s %s (%s)</text>\n",
         kLeft, y, kRight, color, kRight, y + shift, color, label, ExactBytes(bytes), Bytes(bytes));
   }
 

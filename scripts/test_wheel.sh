@@ -18,6 +18,7 @@ else
   done
 fi
 scripts/package.sh wheel
+cmake --build --preset release --target ashlar
 status=0
 python3 python/tests/wheel_test.py build/release/packages build/release/ashlar "${pythons[@]}" || status=$?
 [ "$status" -eq 77 ] || exit "$status" # 77: skipped, with a message
