@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds static Abseil and protobuf-lite, from the sources of Debian's packages that are installed, into a folder: a
 # wheel brings them inside of its library. Debian's own archives are not for shared libraries.
-# Usage: scripts/static_libraries.sh FOLDER
+# Usage: scripts/static_libraries.sh FOLDER    (exit 77 where the sources cannot be had)
 set -euo pipefail
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
@@ -20,7 +20,7 @@ printf 'deb-src http://deb.debian.org/%s main\n' "debian $release" "debian $rele
 apt=(apt-get -qq -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/lists"
      -o APT::Sandbox::User=root)
 "${apt[@]}" update
-"${apt[@]}" source $wanted >sources.log
+"${apt[@]}" source $wanted >sources.log || { echo "skipped: no sources of" $wanted; exit 77; }
 flags=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF -DCMAKE_CXX_STANDARD=20
        "-DCMAKE_CXX_FLAGS=-fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections"
        -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
