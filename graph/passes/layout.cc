@@ -155,7 +155,7 @@ class LayoutAssigner {
       convert = true;
     } else if (rule == FormatRule::kBlocked && i > 0) {
       convert = convert && whole;
-    } else if (IsBlocked(FormatOf(type))) {
+    } else if (IsBlocked(image_format_)) {
       convert = convert && type.shape[1] >= kChannelBlock;
     } else {
       convert =

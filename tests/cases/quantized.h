@@ -29,6 +29,8 @@ inline void AddQuantized(Cases& cases, KernelCase test, const std::vector<bool>&
   for (size_t i = 0; i < test.inputs.size(); ++i) {
     test.formats.push_back(images[i] ? Format::kNHWC : Format::kDefault);
   }
+  cases.Add(test);
+  test.formats[0] = Format::kDefault;  // planes in, channels last out
   cases.Add(std::move(test));
 }
 

@@ -15,7 +15,8 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kChannels = 32;  // that a depthwise convolution computes at a time
+constexpr int64_t kChannels = 32;        // that a depthwise convolution computes at a time
+constexpr int64_t kFew = kChannelBlock;  // channels of images that may come in planes
 
 struct Problem {
   ConvolutionGeometry geometry;
@@ -143,6 +144,7 @@ absl::Status TiledConvolution::Run(const KernelArgs& args, KernelState*) const {
     uint8_t* const row = dst + n * problem_.dst.n + oh * problem_.dst.h;
     const uint8_t* sources[kMostTaps * kTilePixels];
     const uint8_t* of_group[kMostTaps * kTilePixels];
+    uint8_t gathered[kMostTaps * kTilePixels][kFew];  // channels of planes, side by side
     for (int64_t ow = 0; ow < g.w.output; ow += kTilePixels) {
       const int64_t pixels = std::min(kTilePixels, g.w.output - ow);
       for (int64_t p = 0; p < pixels; ++p) {
@@ -152,7 +154,16 @@ absl::Status TiledConvolution::Run(const KernelArgs& args, KernelState*) const {
       const uint8_t* panel = outside + outside_bytes();
       for (int64_t group = 0; group < g.groups; ++group) {
         for (int64_t i = 0; i < taps * pixels; ++i) {
-          of_group[i] = sources[i] == nullptr ? outside : sources[i] + group * g.in_channels;
+          if (sources[i] == nullptr) {
+            of_group[i] = outside;
+          } else if (problem_.src.c == 1) {
+            of_group[i] = sources[i] + group * g.in_channels;
+          } else {
+            of_group[i] = gathered[i];
+            for (int64_t c = 0; c < g.in_channels; ++c) {
+              gathered[i][c] = sources[i][(group * g.in_channels + c) * problem_.src.c];
+            }
+          }
         }
         for (int64_t i = 0; i < panels(); ++i, panel += panel_bytes()) {
           const int64_t first = i * kPanel, channel = group * g.out_channels + first;
@@ -334,13 +345,15 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
   problem.flipped = op.param().mode == ConvolutionMode::kConvolution;
   problem.is_signed = src.dtype == DType::kQuantizedS8;
   problem.threads = request.threads;
-  const bool together = problem.src.c == 1 && problem.dst.c == 1 && problem.taps() <= kMostTaps &&
-                        request.constant[ConvBiasForward::kFilter];
+  const bool packs = problem.dst.c == 1 && problem.taps() <= kMostTaps &&
+                     request.constant[ConvBiasForward::kFilter];
+  const bool together = packs && problem.src.c == 1;
+  const bool tiles = together || (packs && g.in_channels <= kFew);
   KernelList kernels;
   if (together && g.in_channels == 1 && g.out_channels == 1) {
     kernels.push_back(
         std::make_unique<DepthwiseConvolution>(std::move(problem), request.processor.isa));
-  } else if (together && Contains(request.processor.isa, Isa::kAvx2) && Avx2Tile(1, false)) {
+  } else if (tiles && Contains(request.processor.isa, Isa::kAvx2) && Avx2Tile(1, false)) {
     kernels.push_back(std::make_unique<TiledConvolution>(std::move(problem)));
   } else {
     const bool is_signed = problem.is_signed;
