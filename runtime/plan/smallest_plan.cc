@@ -25,7 +25,7 @@ constexpr size_t kTogether = 2;
 // few are enough.
 constexpr size_t kMostSmall = 24;
 // Of these, and of what is near, plans made once more with more work.
-constexpr size_t kThorough = 1;
+constexpr size_t kThorough = 2;
 // Plans made of what is near: as many as have so many operators together, few of large graphs.
 constexpr size_t kNearOperators = 12000;
 constexpr size_t kMostNear = 8;
