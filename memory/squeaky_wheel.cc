@@ -17,8 +17,9 @@ constexpr double kForward = 0.3;
 // How much ranks are shaken.
 constexpr double kShakes[] = {0.2, 0.05};
 // How much of the arena is filled anew, from the top.
-constexpr double kDepths[] = {1, 0.75, 0.5, 0.25, 0.1, 0.1, 0.05, 0.05};
-// Shaken is what lives near one that ended too high: within all sections, a half, a quarter...
+constexpr double kDepths[] = {1, 1, 1, 0.5, 0.25, 0.1, 0.1, 0.05};
+// Shaken is what lives near one that ended too high: half the time within all sections, else also
+// within a half of them, a quarter...
 constexpr uint32_t kWidths = 8;
 // Work of a group where an attempt is prepared and judged.
 constexpr int64_t kGroupWork = 30;
@@ -30,7 +31,7 @@ SqueakyWheel::SqueakyWheel(const Instance& instance, int64_t target)
     : instance_(instance), target_(target), index_(instance) {}
 
 void SqueakyWheel::Judge(const std::vector<int64_t>& bases, Result& result) const {
-  result = {bases, 0, {}};
+  result = {bases, instance_.Arena(bases), 0, {}};
   for (int32_t g = 0; g < instance_.groups(); ++g) {
     const int64_t above = bases[g] + instance_.height(g) - target_;
     if (above <= 0) continue;
@@ -101,20 +102,25 @@ std::vector<int64_t> SqueakyWheel::Next(Work& work, int64_t deadline) {
   // Every second attempt goes to the line that is ahead, the others to all in turn.
   size_t chosen = static_cast<size_t>(attempt / 2) % all;
   if (attempt % 2 == 0) {
-    const auto ahead = [](const Line& a, const Line& b) { return a.best.excess < b.best.excess; };
+    const bool by_arena = attempt % 4 == 0;
+    const auto ahead = [by_arena](const Line& a, const Line& b) {
+      return by_arena ? a.best.arena < b.best.arena : a.best.excess < b.best.excess;
+    };
     chosen = std::min_element(lines_.begin(), lines_.end(), ahead) - lines_.begin();
   }
   Line& line = lines_[chosen];
   work.Spend(kGroupWork * instance_.groups());
   const double depth = kDepths[random_() % std::size(kDepths)];
   const double shake = kShakes[random_() % std::size(kShakes)];
-  const int32_t width = instance_.sections() >> random_() % kWidths;
+  const int32_t width = instance_.sections() >> (random_() % 2 == 0 ? 0 : random_() % kWidths);
   std::vector<int32_t> order = Learn(line, shake, width);
   std::vector<int64_t> bases = Place(line, order, depth, work, deadline);
   if (bases.empty()) return {};
   Result result;
   Judge(bases, result);
-  if (result.excess <= line.best.excess) {
+  const bool better = line.rule == DiveRule::kFirst ? result.arena <= line.best.arena
+                                                    : result.excess <= line.best.excess;
+  if (better) {
     line.order = std::move(order);
     line.best = std::move(result);
   }

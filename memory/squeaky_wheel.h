@@ -19,7 +19,8 @@ namespace ashlar::memory {
 // the last: groups that ended above the target move forward, and those that live near one of them
 // are shaken a little. What stands low may stay, and only the upper part is placed anew: that is
 // where it ends too high, and it takes a part of the time. Better is what has less above the
-// target, over time and not only at its highest, so that small steps count.
+// target, over time and not only at its highest, so that small steps count; for half of the lines
+// it is the smaller arena, as either alone gets stuck.
 //
 // Starts from each of the dive's priorities, with each of its rules. Places by dives; unless there
 // are too many groups for it, by first fit where something is fixed, and by both in turn
@@ -38,6 +39,7 @@ class SqueakyWheel {
  private:
   struct Result {
     std::vector<int64_t> bases;
+    int64_t arena = INT64_MAX;  // Bytes.
     double excess = 0;          // Bytes x sections above the target.
     std::vector<int32_t> high;  // The groups that reach there.
   };

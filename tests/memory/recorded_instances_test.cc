@@ -88,7 +88,7 @@ TEST(MiniMallocTest, GetsSmallerWithTime) {
   if (!HasSharedData(file)) GTEST_SKIP() << file << " is not there";
   const absl::StatusOr<CsvProblem> csv = ReadCsvFile(SharedData(file));
   ASSERT_TRUE(csv.ok()) << csv.status();
-  const std::pair<int64_t, int64_t> expected[] = {{50, 1053696}, {100, 1029120}};
+  const std::pair<int64_t, int64_t> expected[] = {{50, 1057792}, {100, 1033216}};
   for (const auto& [milliseconds, arena] : expected) {
     PlanOptions options;
     options.limits.work = milliseconds * kWorkPerMillisecond;
