@@ -289,7 +289,10 @@ absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanReque
     return !problem.trials.empty() && problem.trials[problem.chosen].seconds > 0;
   };
   const bool any = std::any_of(found.problems.begin(), found.problems.end(), is_timed);
-  if (found.problems.empty() || any || Stopped(tune)) return std::move(found.problems);
+  // On the host the peak of a small model may have no room for any of them, which is no fault.
+  if (found.problems.empty() || any || device->is_host() || Stopped(tune)) {
+    return std::move(found.problems);
+  }
   return absl::DeadlineExceededError(
       absl::StrCat("nothing was timed: none of the kernels for ", found.problems.size(),
                    " problems ran as it was asked to; the record stays as it is"));

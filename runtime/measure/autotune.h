@@ -48,8 +48,8 @@ struct TunedProblem {
 // Times the candidates of each problem in `graph` inside whole passes of the network, where weights
 // come from memory as they do in use: a kernel timed alone would find them in a cache. Only
 // candidates whose workspace the plan has room for are tried. What was chosen goes into `record`,
-// whose families, where it has one for a problem, stay on the host. DeadlineExceeded where there
-// are problems and none was timed, unless it was stopped.
+// whose families, where it has one for a problem, stay on the host. DeadlineExceeded where, on
+// a device, there are problems and none was timed, unless it was stopped.
 absl::StatusOr<std::vector<TunedProblem>> Autotune(const Graph& graph, PlanRequest request,
                                                    const TuneOptions& tune, KernelRecord& record);
 

@@ -29,7 +29,7 @@ chmod +x "$folder/tools/compute-sanitizer"
 expect "the sanitizer" "$(PATH=$folder/tools:$PATH; sanitizer)" "$folder/tools/compute-sanitizer"
 
 # Children of what is killed hold a pipe open: it closes when the last one is gone.
-left() { timeout 20 cat "$folder/pipe" >/dev/null; echo $?; }
+left() { timeout 60 cat "$folder/pipe" >/dev/null; echo $?; }
 mkfifo "$folder/pipe"
 bounded 5 sh -c 'exit 3'
 expect "exit code" $? 3
