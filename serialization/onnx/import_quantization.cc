@@ -1,5 +1,5 @@
-// Quantised operators of ONNX, by operators in Float32: integers, which are exact there, are
-// multiplied and summed as floats and rounded as the standard says, half to even.
+// Quantised operators of ONNX: by operators of 8 bits where there are any (quantities.h), else in
+// Float32, where integers are exact, multiplied and summed as floats and rounded half to even.
 #include "opr/reduce.h"
 #include "opr/type_cvt.h"
 #include "serialization/onnx/import_table.h"
