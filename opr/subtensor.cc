@@ -65,6 +65,33 @@ int SpreadAlong(Composition& c, int var, int axis, int64_t step) {
                     spread);
 }
 
+// The box of input 0, which has that shape, with constant bounds.
+Replacement BoxOf(absl::Span<const AxisRange> ranges, const Shape& shape) {
+  SubtensorParam param;
+  std::vector<Operand> operands = {{Operand::From::kProducer, 0, {}}};
+  const auto bound = [&](int64_t value) {
+    operands.push_back({Operand::From::kConstant, 0,
+                        HostTensor::FromValues<int64_t>(DType::kInt64, {1}, {&value, 1})});
+  };
+  for (size_t axis = 0; axis < ranges.size(); ++axis) {
+    const AxisRange& range = ranges[axis];
+    const bool whole =
+        range.start == 0 && range.step == 1 && range.count == shape[static_cast<int>(axis)];
+    if (whole && !range.dropped) continue;
+    const int64_t end = range.start + range.count * range.step;
+    const bool given = !range.dropped && end >= 0;  // a negative one would count from the end
+    param.axis.push_back(static_cast<int64_t>(axis));
+    param.begin.push_back(range.dropped ? 0 : 1);
+    param.end.push_back(given ? 1 : 0);
+    param.step.push_back(range.dropped ? 0 : 1);
+    param.idx.push_back(range.dropped ? 1 : 0);
+    bound(range.start);
+    if (given) bound(end);
+    if (!range.dropped) bound(range.step);
+  }
+  return {std::make_shared<const Subtensor>(std::move(param)), std::move(operands)};
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<AxisRange>> Subtensor::Ranges(absl::Span<const InputInfo> inputs) const {
@@ -175,23 +202,24 @@ Aliasing Subtensor::aliasing(const Site& site) const {
   return offset < 0 ? Aliasing() : ViewOfInput(offset);
 }
 
-// Axes that it takes as they are can be cut, as the bounds of the others stay.
+// An axis that the box cuts is needed as a whole where the region does not cut it, too: the bounds
+// then stay.
 std::optional<std::vector<Region>> Subtensor::InputRegions(const Region& output,
                                                            const Site& site) const {
   const absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(site.inputs);
   if (!ranges.ok()) return std::nullopt;
-  Region region = WholeRegion(site.inputs[0].type.shape);
+  const Shape& shape = site.inputs[0].type.shape;
+  Region region = WholeRegion(shape);
   int next = 0;  // dimension of the output
-  for (size_t axis = 0; axis < ranges->size(); ++axis) {
-    const AxisRange& range = (*ranges)[axis];
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const AxisRange& range = (*ranges)[static_cast<size_t>(axis)];
     if (range.dropped) continue;
-    const bool uncut = output[next] == Range{0, site.outputs[0].shape[next]};
-    const bool listed = std::any_of(param().axis.begin(), param().axis.end(), [&](int64_t a) {
-      return a == static_cast<int64_t>(axis) ||
-             a + site.inputs[0].type.shape.rank() == static_cast<int64_t>(axis);
-    });
-    if (!uncut && listed) return std::nullopt;
-    if (!listed) region[axis] = output[next];
+    const Range wanted = output[next];
+    if (wanted != Range{0, site.outputs[0].shape[next]}) {
+      const int64_t first = range.start + wanted.begin * range.step;
+      const int64_t last = range.start + (wanted.end - 1) * range.step;
+      region[axis] = {std::min(first, last), std::max(first, last) + 1};
+    }
     ++next;
   }
   std::vector<Region> regions = {region};
@@ -199,6 +227,45 @@ std::optional<std::vector<Region>> Subtensor::InputRegions(const Region& output,
     regions.push_back(WholeRegion(site.inputs[i].type.shape));
   }
   return regions;
+}
+
+std::optional<Replacement> Subtensor::AtRegion(const Region& output, absl::Span<const Region> given,
+                                               const Site& site) const {
+  absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(site.inputs);
+  if (!ranges.ok()) return std::nullopt;
+  const Shape& shape = site.inputs[0].type.shape;
+  Shape part;
+  bool same = true;
+  int next = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    AxisRange& range = (*ranges)[static_cast<size_t>(axis)];
+    const bool all = range.start == 0 && range.step == 1 && range.count == shape[axis];
+    part.push_back(given[0][axis].size());
+    if (!range.dropped) {
+      const Range wanted = output[next++];
+      same = same && (all || wanted == Range{0, range.count});
+      range.start += wanted.begin * range.step;
+      range.count = wanted.size();
+    }
+    range.start -= given[0][axis].begin;
+  }
+  return same ? std::nullopt : std::optional(BoxOf(*ranges, part));
+}
+
+std::optional<Replacement> Subtensor::Absorb(absl::Span<const InputInfo> inputs,
+                                             const Consumer& consumer) const {
+  if (consumer.op.type() != kType || consumer.via != 0) return std::nullopt;
+  const absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(inputs);
+  absl::StatusOr<std::vector<AxisRange>> inner =
+      static_cast<const Subtensor&>(consumer.op).Ranges(consumer.inputs);
+  if (!ranges.ok() || !inner.ok() || ranges->size() != inner->size()) return std::nullopt;
+  for (size_t axis = 0; axis < inner->size(); ++axis) {
+    const AxisRange& outer = (*ranges)[axis];
+    AxisRange& range = (*inner)[axis];
+    range.start = outer.start + range.start * outer.step;
+    range.step *= outer.step;  // of steps in the tensor, or of 1
+  }
+  return BoxOf(*inner, inputs[0].type.shape);
 }
 
 // Each element back to its place: spread by zeros, where the step is not 1, and padded with them.

@@ -59,6 +59,11 @@ class Subtensor final : public OperatorWithParam<SubtensorParam> {
 
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;
+  std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
+                                      const Site& site) const override;
+  // Takes in a box of its own box.
+  std::optional<Replacement> Absorb(absl::Span<const InputInfo> inputs,
+                                    const Consumer& consumer) const override;
 
   // One range for each axis of x; needs the values of the bounds.
   absl::StatusOr<std::vector<AxisRange>> Ranges(absl::Span<const InputInfo> inputs) const;

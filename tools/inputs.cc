@@ -231,12 +231,18 @@ class InputReader {
                         ExitCode::kRejectedInput);
   }
 
+  // By name, or by what no other input's name begins with: data_0 is found as data.
   absl::StatusOr<Binding> Find(const std::string& name) const {
     const std::vector<Binding>& inputs = graph_.inputs();
     if (name.empty() && inputs.size() == 1) return inputs[0];
     for (const Binding& input : inputs) {
       if (input.name == name) return input;
     }
+    const auto begins = [&](const Binding& input) {
+      return !name.empty() && absl::StartsWith(input.name, name);
+    };
+    const auto begun = std::find_if(inputs.begin(), inputs.end(), begins);
+    if (std::count_if(inputs.begin(), inputs.end(), begins) == 1) return *begun;
     const std::string names = absl::StrJoin(
         inputs, ", ", [](std::string* out, const Binding& b) { out->append(b.name); });
     if (name.empty()) {

@@ -5,6 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/plan/rewrite.h"
+#include "serialization/onnx/writer.h"
 #include "tools/command.h"
 #include "tools/dot.h"
 #include "tools/exit_code.h"
@@ -41,6 +44,8 @@ class InspectCommand final : public Command {
         ->option_text("FILE")
         ->group("Profile dumps");
     app.add_flag("--dot", dot_, "the graph for Graphviz, and nothing else");
+    app.add_option("--onnx", onnx_, "the graph that runs, behind all passes, as a model for Netron")
+        ->option_text("FILE.onnx");
     app.add_flag("--check", check_,
                  "compare all weights with their checksums; exit 6 where they differ");
     app.add_flag("--nodes", nodes_, "every operator, with its shapes and parameters");
@@ -48,13 +53,14 @@ class InspectCommand final : public Command {
 
   absl::Status CheckOptions() const override {
     constexpr absl::string_view kEndings[] = {".csv", ".svg", ".html"};
+    ASHLAR_RETURN_IF_ERROR(CheckEnding("--onnx", onnx_, {".onnx"}));
     ASHLAR_RETURN_IF_ERROR(CheckEnding("--recorded-plan", dump_.recorded_plan, kEndings));
     return CheckEnding("--own-plan", dump_.own_plan, kEndings);
   }
   std::vector<IdleOptions> Idle(const ConsoleFlags& console) const override {
     std::vector<IdleOptions> idle;
     if (IsDump()) {
-      idle.push_back({{"Model"}, "a profile dump is shown as it was recorded"});
+      idle.push_back({{"Model", "--onnx"}, "a profile dump is shown as it was recorded"});
     } else {
       idle.push_back({{"Profile dumps"}, "it is for profile dumps (.json)"});
     }
@@ -65,7 +71,7 @@ class InspectCommand final : public Command {
     return idle;
   }
   std::vector<std::string> OutputFiles() const override {
-    return {dump_.recorded_plan, dump_.own_plan};
+    return {dump_.recorded_plan, dump_.own_plan, onnx_};
   }
 
   absl::Status Run(Console& console) override {
@@ -73,8 +79,15 @@ class InspectCommand final : public Command {
     if (IsDump()) return InspectDump(dump_, console);
     ASHLAR_ASSIGN_OR_RETURN(
         const Model model,
-        LoadModel(model_, console, check_ ? WeightsUse::kAll : WeightsUse::kNone));
+        LoadModel(model_, console,
+                  check_ || !onnx_.empty() ? WeightsUse::kAll : WeightsUse::kNone));
     const Graph& graph = model.graph;
+    if (!onnx_.empty()) {
+      const PlanRequest request;
+      ASHLAR_ASSIGN_OR_RETURN(const RewrittenGraph rewritten,
+                              RewriteGraph(graph, request.wishes, request.means));
+      ASHLAR_RETURN_IF_ERROR(WriteOnnx(rewritten.graph, onnx_));
+    }
     const GraphSummary summary = Summarize(graph);
     if (dot_) {
       console.Print(DotText(graph));
@@ -177,6 +190,7 @@ class InspectCommand final : public Command {
 
   ModelFlags model_;
   InspectDumpFlags dump_;
+  std::string onnx_;
   bool dot_ = false;
   bool nodes_ = false;
   bool check_ = false;

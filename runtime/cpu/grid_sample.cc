@@ -13,7 +13,7 @@ namespace ashlar::cpu {
 namespace {
 
 constexpr int64_t kPoints = 64;  // that are worked on together
-constexpr int kMostTaps = GridTaps::kMost * GridTaps::kMost;
+constexpr int kMostTaps = GridPoint::kMost;
 
 // Tap t of point i, an offset in a plane and its weight.
 struct Taps {
@@ -22,17 +22,14 @@ struct Taps {
   float weight[kMostTaps][kPoints];
 };
 
-void FindTaps(const GridSampleParam& param, const float* grid, int64_t points, int64_t height,
-              int64_t width, Taps& taps) {
-  const int side = GridTapCount(param.mode);
-  taps.count = side * side;
+void FindTaps(const GridSampleParam& param, const float* grid, int64_t points,
+              absl::Span<const int64_t> size, Taps& taps) {
   for (int64_t i = 0; i < points; ++i) {
-    const GridTaps columns = GridTapsAt(param, grid[2 * i], width);
-    const GridTaps rows = GridTapsAt(param, grid[2 * i + 1], height);
-    for (int t = 0; t < taps.count; ++t) {
-      const int r = t / side, c = t % side;
-      taps.offset[t][i] = static_cast<int32_t>(rows.pixel[r] * width + columns.pixel[c]);
-      taps.weight[t][i] = static_cast<float>(rows.weight[r] * columns.weight[c]);
+    const GridPoint point = GridPointAt(param, grid + static_cast<int64_t>(size.size()) * i, size);
+    taps.count = point.count;
+    for (int t = 0; t < point.count; ++t) {
+      taps.offset[t][i] = static_cast<int32_t>(point.offset[t]);
+      taps.weight[t][i] = static_cast<float>(point.weight[t]);
     }
   }
 }
@@ -53,11 +50,17 @@ void SamplePlane(const Taps& taps, const float* plane, int64_t points, float* to
 absl::StatusOr<KernelList> MakeGridSample(const GridSample& op, const KernelRequest& request) {
   const GridSampleParam param = op.param();
   const Shape x = request.inputs[0].shape, grid = request.inputs[1].shape;
-  const int64_t points = grid[1] * grid[2], plane = x[2] * x[3];
+  const std::vector<int64_t> size(x.dims().begin() + 2, x.dims().end());
+  int64_t points = 1, plane = 1;
+  for (size_t axis = 0; axis < size.size(); ++axis) {
+    points *= grid[static_cast<int>(axis) + 1];
+    plane *= size[axis];
+  }
   if (plane > std::numeric_limits<int32_t>::max()) {
     return absl::UnimplementedError(
         absl::StrCat("GridSample of planes of ", plane, " pixels, which is more than 2^31 - 1"));
   }
+  const auto axes = static_cast<int64_t>(size.size());
   const int64_t groups = (points + kPoints - 1) / kPoints;
   const int threads = request.threads;
   const auto sample = Versions<SamplePlane>::For(request.processor.isa);
@@ -72,7 +75,7 @@ absl::StatusOr<KernelList> MakeGridSample(const GridSample& op, const KernelRequ
           for (int64_t i = begin; i < end; ++i) {
             const int64_t n = i / groups, first = i % groups * kPoints;
             const int64_t count = std::min(kPoints, points - first);
-            FindTaps(param, grids + (n * points + first) * 2, count, x[2], x[3], taps);
+            FindTaps(param, grids + (n * points + first) * axes, count, size, taps);
             for (int64_t c = 0; c < x[1]; ++c) {
               const int64_t image = n * x[1] + c;
               sample(taps, images + image * plane, count, to + image * points + first);

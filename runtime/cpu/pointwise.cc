@@ -1,8 +1,10 @@
-// Pointwise operators: Elemwise, with every scalar function, dtype and storage format.
+// Pointwise operators: Elemwise, with every scalar function, dtype and storage format, and
+// IntegerElemwise, of any two dtypes of integers.
 #include <algorithm>
 #include <array>
 
 #include "opr/elemwise.h"
+#include "opr/integer_elemwise.h"
 #include "runtime/cpu/element.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -155,10 +157,42 @@ absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest&
   });
 }
 
+template <typename A, typename B>
+void RunIntegers(const std::vector<RowLoop<3>>& loops, IntegerFunction function, int threads,
+                 const KernelArgs& args) {
+  const A* const first = static_cast<const A*>(args.inputs[0]);
+  const B* const second = static_cast<const B*>(args.inputs[1]);
+  A* const output = static_cast<A*>(args.outputs[0]);
+  for (const RowLoop<3>& loop : loops) {
+    const auto step = [&](int k) { return loop.strides[k].back(); };
+    ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 3>& at, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) {
+        output[at[0] + i * step(0)] = static_cast<A>(Apply(
+            function, first[at[1] + i * step(1)], second[at[2] + i * step(2)], 8 * sizeof(A)));
+      }
+    });
+  }
+}
+
+absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
+                                               const KernelRequest& request) {
+  const auto loops = LoopsOver<3>(request.outputs[0], request.inputs, request.threads);
+  const IntegerFunction function = op.param().mode;
+  const int threads = request.threads;
+  return WithInteger(request.inputs[0].dtype, [&]<typename A>() {
+    return WithInteger(request.inputs[1].dtype, [&]<typename B>() -> absl::StatusOr<KernelList> {
+      return OnlyKernel("elementwise:integers", [=](const KernelArgs& args) {
+        RunIntegers<A, B>(loops, function, threads, args);
+      });
+    });
+  });
+}
+
 }  // namespace
 
 void RegisterPointwiseKernels(KernelRegistry& registry) {
   registry.Register<Elemwise>(MakeElemwise);
+  registry.Register<IntegerElemwise>(MakeIntegerElemwise);
 }
 
 }  // namespace ashlar::cpu

@@ -1,9 +1,11 @@
 // Operators that compute with elements and matrices.
+#include <cmath>
 #include <iterator>
 
 #include "graph/status.h"
 #include "opr/axis.h"
 #include "opr/elemwise.h"
+#include "opr/integer_elemwise.h"
 #include "opr/matrix_mul.h"
 #include "opr/reduce.h"
 #include "opr/softmax.h"
@@ -13,13 +15,14 @@
 namespace ashlar {
 namespace {
 
-// Operator set 13 has few integer operators, and no Relu among them.
-absl::Status CheckElemwiseType(ScalarFunction function, DType dtype) {
+// No operator set has activations of integers, and operator set 13 little of bytes and flags.
+absl::Status CheckElemwiseType(const OnnxEmitter& emitter, ScalarFunction function) {
+  const DType dtype = emitter.output_type().dtype;
   const bool relu = function == ScalarFunction::kRelu || function == ScalarFunction::kFuseAddRelu;
-  const bool integer = dtype == DType::kInt32 || dtype == DType::kInt64;
-  if (dtype == DType::kFloat32 || dtype == DType::kFloat16 || (integer && !relu)) {
-    return absl::OkStatus();
-  }
+  const bool wide = dtype == DType::kInt32 || dtype == DType::kInt64;
+  const bool common = dtype == DType::kFloat32 || dtype == DType::kFloat16 || wide;
+  const bool rich = emitter.rich() && dtype != DType::kBFloat16;  // which nobody computes in
+  if ((rich || common) && (IsFloat(dtype) || !relu)) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(RowOf(function).name, " of ", Name(dtype)));
 }
 
@@ -70,6 +73,9 @@ std::string FloatTruncDiv(OnnxEmitter& emitter, const std::vector<std::string>& 
 absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const ElemwiseParam& param,
                                                const std::vector<std::string>& inputs) {
   const ScalarRow& row = RowOf(param.mode);
+  const bool flags = emitter.output_type().dtype == DType::kBool;
+  if (flags && param.mode == ScalarFunction::kMul) return emitter.Add("And", inputs);
+  if (flags && param.mode == ScalarFunction::kMax) return emitter.Add("Or", inputs);
   if (row.onnx != nullptr) {
     std::vector<OnnxAttribute> attributes;
     for (int i = 0; i < row.num_parameters; ++i) {
@@ -106,9 +112,9 @@ absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const Elemw
     case ScalarFunction::kLessOrEqual:
       return Compared(emitter, "LessOrEqual", inputs);
     case ScalarFunction::kSelect: {
-      const std::string flags =
+      const std::string condition =
           emitter.Add("Cast", {inputs[0]}, {{"to", int64_t{OnnxType(DType::kBool)}}});
-      return emitter.Add("Where", {flags, inputs[1], inputs[2]});
+      return emitter.Add("Where", {condition, inputs[1], inputs[2]});
     }
     case ScalarFunction::kSilu:
       return emitter.Add("Mul", {inputs[0], emitter.Add("Sigmoid", inputs)});
@@ -136,10 +142,37 @@ absl::StatusOr<std::string> OnnxScalarFunction(OnnxEmitter& emitter, const Elemw
 
 absl::StatusOr<OnnxValues> OnnxElemwise(OnnxEmitter& emitter) {
   const ElemwiseParam& param = emitter.op<Elemwise>().param();
-  ASHLAR_RETURN_IF_ERROR(CheckElemwiseType(param.mode, emitter.output_type().dtype));
+  ASHLAR_RETURN_IF_ERROR(CheckElemwiseType(emitter, param.mode));
   std::vector<std::string> inputs;
   for (size_t i = 0; i < emitter.num_inputs(); ++i) inputs.push_back(emitter.input(i));
   return OnnxScalarFunction(emitter, param, inputs);
+}
+
+// Shifts are of unsigned integers alone, and inputs have one dtype, but for powers.
+absl::StatusOr<OnnxValues> OnnxIntegerElemwise(OnnxEmitter& emitter) {
+  const IntegerFunction mode = emitter.op<IntegerElemwise>().param().mode;
+  const DType dtype = emitter.output_type().dtype, other = emitter.input_type(1).dtype;
+  const std::vector<std::string> inputs = {emitter.input(0), emitter.input(1)};
+  const bool shift = mode == IntegerFunction::kShiftLeft || mode == IntegerFunction::kShiftRight;
+  const bool pow = mode == IntegerFunction::kPow;
+  const bool wide = SizeOf(dtype) >= 4 && SizeOf(other) >= 4;
+  constexpr const char* kArithmetic[] = {"Add", "Sub", "Mul"};
+  if (!emitter.rich()) return absl::UnimplementedError("no counterpart");
+  if (pow ? !wide : other != dtype || (shift && dtype != DType::kUint8)) {
+    return absl::UnimplementedError(absl::StrCat(kIntegerFunctionNames[static_cast<size_t>(mode)],
+                                                 " of ", Name(dtype), " and ", Name(other)));
+  }
+  if (pow) return emitter.Add("Pow", inputs);
+  if (mode > IntegerFunction::kPow) {
+    const int sum = static_cast<int>(IntegerFunction::kAdd);
+    return emitter.Add(kArithmetic[static_cast<int>(mode) - sum], inputs);
+  }
+  if (!shift) {
+    constexpr const char* kTypes[] = {"BitwiseAnd", "BitwiseOr", "BitwiseXor"};
+    return emitter.Add(kTypes[static_cast<size_t>(mode)], inputs);
+  }
+  const char* const direction = mode == IntegerFunction::kShiftLeft ? "LEFT" : "RIGHT";
+  return emitter.Add("BitShift", inputs, {{"direction", direction}});
 }
 
 absl::StatusOr<OnnxValues> OnnxMatrixMul(OnnxEmitter& emitter) {
@@ -165,8 +198,9 @@ absl::StatusOr<OnnxValues> OnnxReduce(OnnxEmitter& emitter) {
     if (i < missing || from[i] != to[i - missing]) axes.push_back(i);
   }
   std::string value = emitter.input(0);
-  if (!axes.empty() && mode == ReduceMode::kSum) {  // its axes became an input first
-    value = emitter.Add("ReduceSum", {value, emitter.Ints(axes)}, {{"keepdims", int64_t{1}}});
+  if (!axes.empty() && (mode == ReduceMode::kSum || emitter.rich())) {  // an input since then
+    value = emitter.Add(kReductions[static_cast<size_t>(mode)], {value, emitter.Ints(axes)},
+                        {{"keepdims", int64_t{1}}});
   } else if (!axes.empty()) {
     value = emitter.Add(kReductions[static_cast<size_t>(mode)], {value},
                         {{"axes", axes}, {"keepdims", int64_t{1}}});
@@ -187,9 +221,22 @@ absl::StatusOr<OnnxValues> OnnxSoftmax(OnnxEmitter& emitter) {
   return emitter.Add("Softmax", {input}, {{"axis", emitter.op<Softmax>().param().axis}});
 }
 
+// Cast wraps around, or does anything, where TypeCvt saturates.
 absl::StatusOr<OnnxValues> OnnxTypeCvt(OnnxEmitter& emitter) {
-  return emitter.Add("Cast", {emitter.input(0)},
-                     {{"to", int64_t{OnnxType(emitter.output_type().dtype)}}});
+  const DType from = emitter.input_type(0).dtype, to = emitter.output_type().dtype;
+  std::string value = emitter.input(0);
+  const bool narrows = IsFloat(from) ? SizeOf(to) == 1 : SizeOf(to) <= SizeOf(from) && to != from;
+  if (from != DType::kBool && to != DType::kBool && !IsFloat(to) && narrows) {
+    const double values = std::ldexp(1.0, static_cast<int>(8 * SizeOf(to)));
+    const double least = to == DType::kUint8 ? 0 : -values / 2;
+    const auto bound = [&](double number) {
+      HostTensor scalar = HostTensor::Zeros(from, {});
+      scalar.Set(0, number);
+      return emitter.Tensor(scalar);
+    };
+    value = emitter.Add("Clip", {value, bound(least), bound(least + values - 1)});
+  }
+  return emitter.Add("Cast", {value}, {{"to", int64_t{OnnxType(emitter.output_type().dtype)}}});
 }
 
 }  // namespace ashlar

@@ -233,6 +233,12 @@ absl::Status Reader::ReadNode(const NodeProto& node, const absl::flat_hash_set<s
     Miss(node, foldable, set == scope.sets->end() ? "its domain is not imported" : "", scope);
     return absl::OkStatus();
   }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == kNoOnnxVar || import_.sequence(inputs[i]) == nullptr) continue;
+    if (i == 0 && row->of_sequence) continue;
+    Miss(node, foldable, "of a sequence of tensors", scope);
+    return absl::OkStatus();
+  }
   if (unknown) {
     const OnnxVar var = import_.AddUnknown(foldable || row->shape_only);
     for (int i = 0; i < node.output_size(); ++i) Define(node, i, var, scope);
@@ -420,6 +426,10 @@ absl::StatusOr<Graph> Reader::Read() {
   std::vector<std::pair<std::string, OnnxVar>> bound;
   for (const std::string& name : outputs) {
     ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Find(name, scope));
+    if (import_.sequence(var) != nullptr) {
+      return absl::UnimplementedError(
+          absl::StrCat("output '", Shown(name), "' is a sequence of tensors"));
+    }
     bound.emplace_back(name, var);
   }
   for (const onnx::ValueInfoProto& output : graph.output()) {

@@ -121,7 +121,7 @@ absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter) {
   if (param.mode == PoolingMode::kMax) {
     return emitter.Add("MaxPool", {emitter.input(0)}, attributes);
   }
-  if (geometry.h.dilation != 1 || geometry.w.dilation != 1) {
+  if (!emitter.rich() && (geometry.h.dilation != 1 || geometry.w.dilation != 1)) {
     return absl::UnimplementedError("a mean of windows with dilation");
   }
   attributes.push_back({"count_include_pad", int64_t{param.mode == PoolingMode::kAverage}});

@@ -1,5 +1,7 @@
 #include "serialization/onnx/import.h"
 
+#include <algorithm>
+
 #include "graph/status.h"
 #include "opr/host_io.h"
 #include "opr/table.h"
@@ -17,6 +19,14 @@ OnnxVar OnnxImport::AddConstant(HostTensor value) {
 
 OnnxVar OnnxImport::AddUnknown(bool foldable) {
   return AddVar({Origin::kUnknown, {}, "", std::nullopt, 0, foldable});
+}
+
+OnnxVar OnnxImport::AddSequence(std::vector<OnnxVar> elements) {
+  const bool foldable = std::all_of(elements.begin(), elements.end(),
+                                    [&](OnnxVar element) { return at(element).foldable; });
+  const OnnxVar var = AddVar({Origin::kSequence, {}, "", std::nullopt, 0, foldable});
+  at(var).elements = std::move(elements);
+  return var;
 }
 
 void OnnxImport::SetName(OnnxVar var, const std::string& name) {

@@ -60,6 +60,8 @@ class OnnxImport {
   OnnxVar AddConstant(HostTensor value);
   // Output 0 is made by an operator that is missing; `foldable`: it depends on constants alone.
   OnnxVar AddUnknown(bool foldable);
+  // Tensors in a row, each of which has its place before the run: no var of the graph.
+  OnnxVar AddSequence(std::vector<OnnxVar> elements);
   // The outputs of an operator. Errors are those of inference and evaluation;
   // InvalidArgument, too, where evaluated constants would take too much.
   absl::StatusOr<std::vector<OnnxVar>> Add(OperatorPtr op, std::vector<OnnxVar> inputs);
@@ -68,6 +70,10 @@ class OnnxImport {
   const TensorType& type(OnnxVar var) const { return at(var).type; }
   const HostTensor* constant(OnnxVar var) const {
     return at(var).constant ? &*at(var).constant : nullptr;
+  }
+  // Null for a tensor.
+  const std::vector<OnnxVar>* sequence(OnnxVar var) const {
+    return at(var).origin == Origin::kSequence ? &at(var).elements : nullptr;
   }
   // Its type in the file (onnx::TensorProto::DataType), which may be another float than Float32; 0
   // where that is not known.
@@ -100,7 +106,7 @@ class OnnxImport {
   absl::StatusOr<Graph> Finish(const std::vector<std::pair<std::string, OnnxVar>>& outputs) &&;
 
  private:
-  enum class Origin { kInput, kConstant, kOperator, kUnknown };
+  enum class Origin { kInput, kConstant, kOperator, kUnknown, kSequence };
   struct VarInfo {
     Origin origin = Origin::kUnknown;
     TensorType type;
@@ -109,6 +115,7 @@ class OnnxImport {
     int op = 0;  // kOperator: index into ops_
     bool foldable = false;
     int onnx_type = 0;
+    std::vector<OnnxVar> elements = {};  // kSequence
   };
   struct Op {
     std::string name;

@@ -1,6 +1,7 @@
 // Arithmetic of ONNX, element by element.
 #include <cmath>
 
+#include "opr/integer_elemwise.h"
 #include "serialization/onnx/import_table.h"
 #include "serialization/onnx/import_values.h"
 #include "serialization/onnx/tensors.h"
@@ -13,6 +14,17 @@ using F = ScalarFunction;
 template <ScalarFunction kFunction>
 OnnxVars Binary(OnnxNode& node) {
   return node.Function(kFunction, {node.input(0), OnnxSecondOperand(node)});
+}
+
+// Integers of 8 bits wrap around, which they do often, where scalar functions saturate.
+template <ScalarFunction kFunction, IntegerFunction kOfBytes>
+OnnxVars Wrapping(OnnxNode& node) {
+  const OnnxVar a = node.input(0), b = OnnxSecondOperand(node);
+  const DType dtype = node.dtype(a);
+  if (dtype != node.dtype(b) || (dtype != DType::kInt8 && dtype != DType::kUint8)) {
+    return node.Function(kFunction, {a, b});
+  }
+  return node.Add<IntegerElemwise>({kOfBytes}, {a, b});
 }
 
 // Any number of inputs.
@@ -60,17 +72,6 @@ OnnxVars DivOfConstants(OnnxNode& node) {
   });
 }
 
-// Exact, as products; they wrap around. A negative exponent leaves 1 / power, truncated.
-int64_t IntegerPower(int64_t base, int64_t exponent) {
-  if (exponent < 0) return base == 1 || (base == -1 && exponent % 2 == 0) ? 1 : base == -1 ? -1 : 0;
-  uint64_t power = 1;
-  for (uint64_t square = static_cast<uint64_t>(base); exponent > 0; exponent /= 2) {
-    if (exponent % 2 == 1) power *= square;
-    square *= square;
-  }
-  return static_cast<int64_t>(power);
-}
-
 bool AreWhole(const HostTensor& numbers) {
   for (int64_t i = 0; i < numbers.num_elements(); ++i) {
     if (numbers.At(i) != std::trunc(numbers.At(i))) return false;
@@ -78,27 +79,31 @@ bool AreWhole(const HostTensor& numbers) {
   return true;
 }
 
-// At run time by an exponent that is known, as squares and products.
+// Integers by what may be floats, truncated.
 OnnxVar PowerOfIntegers(OnnxNode& node, OnnxVar base, OnnxVar exponent) {
   const DType dtype = node.dtype(base);
   const HostTensor* const known = node.constant(exponent);
-  if (node.constant(base) != nullptr && known != nullptr && AreWhole(*known)) {
-    return OnnxOfIntegers(node, base, node.Converted(exponent, dtype), IntegerPower);
+  if (known != nullptr && IsFloat(known->dtype()) && AreWhole(*known)) {
+    exponent = node.Converted(exponent, DType::kInt64);
   }
+  if (IsFloat(node.dtype(exponent))) {
+    const auto wide = [&](OnnxVar x) { return node.Converted(x, DType::kFloat64); };
+    return node.Converted(node.Function(F::kPow, {wide(base), wide(exponent)}), dtype);
+  }
+  // As squares and products, which GPUs have kernels for.
   constexpr double kMost = 62;
-  const bool one =
-      known != nullptr && known->num_elements() == 1 && known->shape().rank() <= node.rank(base);
+  const bool one = node.constant(base) == nullptr && known != nullptr &&
+                   known->num_elements() == 1 && known->shape().rank() <= node.rank(base);
   const double number = one ? known->At(0) : -1;
-  if (!(number >= 0 && number <= kMost) || number != static_cast<int>(number)) {
-    return node.Unsupported("powers of integers by what is no constant from 0 to 62");
+  if (!(number >= 1 && number <= kMost)) {
+    return node.Add<IntegerElemwise>({IntegerFunction::kPow}, {base, exponent});
   }
   OnnxVar power = kNoOnnxVar, square = base;
   for (int rest = static_cast<int>(number); rest > 0; rest /= 2) {
     if (rest % 2 == 1) power = power == kNoOnnxVar ? square : node.Product(power, square);
     if (rest > 1) square = node.Product(square, square);
   }
-  if (power != kNoOnnxVar) return power;
-  return node.BroadcastTo(node.Scalar(1, dtype), node.shape(base));
+  return power;
 }
 
 // The result has the dtype of the base.
@@ -217,7 +222,7 @@ OnnxVars CastLike(OnnxNode& node) {
 }
 
 constexpr OnnxRow kArithmeticRows[] = {
-    OnnxRow("Add", 2, 2, Binary<F::kAdd>),
+    OnnxRow("Add", 2, 2, Wrapping<F::kAdd, IntegerFunction::kAdd>),
     OnnxRow("Cast", 1, 1, Cast).Limits("16-bit and 64-bit floats are Float32"),
     OnnxRow("CastLike", 2, 2, CastLike).Limits("as Cast"),
     OnnxRow("Div", 2, 2, Div).Folded(DivOfConstants),
@@ -227,10 +232,10 @@ constexpr OnnxRow kArithmeticRows[] = {
     OnnxRow("Mean", 1, OnnxRow::kAny, Mean),
     OnnxRow("Min", 1, OnnxRow::kAny, Several<F::kMin>),
     OnnxRow("Mod", 2, 2, Mod).Folded(ModOfConstants),
-    OnnxRow("Mul", 2, 2, Binary<F::kMul>),
-    OnnxRow("Pow", 2, 2, Pow).Limits("of integers by constants"),
+    OnnxRow("Mul", 2, 2, Wrapping<F::kMul, IntegerFunction::kMul>),
+    OnnxRow("Pow", 2, 2, Pow),
     OnnxRow("Reciprocal", 1, 1, Reciprocal),
-    OnnxRow("Sub", 2, 2, Binary<F::kSub>),
+    OnnxRow("Sub", 2, 2, Wrapping<F::kSub, IntegerFunction::kSub>),
     OnnxRow("Sum", 1, OnnxRow::kAny, Several<F::kAdd>),
 };
 

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "opr/concat.h"
 #include "opr/convolution.h"
 #include "opr/convolution3d.h"
 #include "opr/convolution_backward_data.h"
+#include "opr/grid_sample.h"
 #include "opr/pad.h"
+#include "opr/split.h"
 #include "opr/subtensor.h"
 #include "serialization/onnx/import_table.h"
 #include "serialization/onnx/import_windows.h"
@@ -91,6 +94,67 @@ OnnxVar ConvOf(OnnxNode& node) {
 }
 
 OnnxVars Conv(OnnxNode& node) { return ConvOf(node); }
+
+// Where windows that are moved by `offset` [ND, K, 1, oh, ow], in pixels, have their taps along an
+// axis of the image: coordinates of a grid.
+OnnxVar TapsAlong(OnnxNode& node, OnnxVar offset, int axis, const OnnxWindow (&windows)[2]) {
+  const Shape shape = node.shape(offset);  // [ND, K, 1, oh, ow]
+  std::optional<HostTensor> places =
+      node.NewTensor(DType::kFloat32, {shape[1], 1, shape[3], shape[4]});
+  if (!places) return kNoOnnxVar;
+  const OnnxWindow& window = windows[axis];
+  const auto size = static_cast<double>(window.input);
+  for (int64_t i = 0; i < places->num_elements(); ++i) {
+    const int64_t column = i % shape[4], row = i / shape[4] % shape[3];
+    const int64_t tap = i / (shape[3] * shape[4]);
+    const int64_t at = axis == 0 ? tap / windows[1].window : tap % windows[1].window;
+    const int64_t pixel =
+        (axis == 0 ? row : column) * window.stride - window.pad_begin + at * window.dilation;
+    places->Set(i, (2 * static_cast<double>(pixel) + 1) / size - 1);
+  }
+  return node.Sum(node.Product(offset, 2 / size), node.Constant(*std::move(places)));
+}
+
+// The image sampled at the taps of all windows is convolved without neighbours.
+OnnxVars DeformConv(OnnxNode& node) {
+  const OnnxVar x = node.input(0), weights = node.input(1), offset = node.input(2);
+  const Shape image = node.shape(x), filter = node.shape(weights);
+  const int64_t groups = node.Int("group", 1), parts = node.Int("offset_group", 1);
+  CheckRanks(node, image, filter);
+  if (!node.ok()) return kNoOnnxVar;
+  if (image.rank() != 4) return node.Unsupported("in other than two dimensions");
+  CheckGroups(node, groups, filter);
+  const std::vector<OnnxWindow> axes = OnnxWindows(node, image, {filter[2], filter[3]}, false);
+  if (!node.ok()) return kNoOnnxVar;
+  const OnnxWindow windows[2] = {axes[0], axes[1]};
+  const int64_t taps = filter[2] * filter[3], n = image[0], channels = image[1];
+  const int64_t height = windows[0].output(), width = windows[1].output();
+  if (parts < 1 || channels % parts != 0 || filter[1] * groups != channels ||
+      node.shape(offset) != Shape{n, parts * taps * 2, height, width} ||
+      (node.has(4) && node.shape(node.input(4)) != Shape{n, parts * taps, height, width})) {
+    return node.Invalid(absl::StrCat("offset is ", node.shape(offset).ToString(), ", expected {", n,
+                                     ",", parts * taps * 2, ",", height, ",", width, "}"));
+  }
+  const OnnxVars offsets =
+      node.AddOperator(std::make_shared<const Split>(SplitParam{2, {1, 1}}),
+                       {node.Reshaped(offset, {n * parts, taps, 2, height, width})});
+  if (!node.ok()) return kNoOnnxVar;
+  const auto along = [&](int axis) {
+    return node.Reshaped(TapsAlong(node, offsets[static_cast<size_t>(axis)], axis, windows),
+                         {n * parts, taps * height, width, 1});
+  };
+  const OnnxVar grid = node.Add<Concat>({3}, {along(1), along(0)});
+  OnnxVar samples = node.Add<GridSample>(
+      {}, {node.Reshaped(x, {n * parts, channels / parts, image[2], image[3]}), grid});
+  if (node.has(4)) {
+    samples =
+        node.Product(samples, node.Reshaped(node.input(4), {n * parts, 1, taps * height, width}));
+  }
+  const OnnxVar y = Convolve<ConvolutionForward>(
+      node, node.Reshaped(samples, {n, channels * taps, height, width}),
+      node.Reshaped(weights, {filter[0], filter[1] * taps, 1, 1}), groups, ConvolutionParam());
+  return node.has(3) && node.ok() ? WithBias(node, y, node.input(3)) : y;
+}
 
 // With an addend in front of its activation.
 OnnxVars FusedConv(OnnxNode& node) {
@@ -226,6 +290,7 @@ OnnxVars ConvTranspose(OnnxNode& node) {
 constexpr OnnxRow kConvolutionRows[] = {
     OnnxRow("Conv", 2, 3, Conv).Limits("1 to 3 dimensions"),
     OnnxRow("ConvTranspose", 2, 3, ConvTranspose).Limits("1 to 3 dimensions"),
+    OnnxRow("DeformConv", 3, 5, DeformConv).Limits("2 dimensions"),
     OnnxRow("FusedConv", 2, 4, FusedConv).In(kMicrosoftDomain).Limits("1 to 3 dimensions"),
 };
 

@@ -1,7 +1,8 @@
-// Comparisons, logic and bits of ONNX, of constants.
+// Comparisons, logic and bits of ONNX.
 #include <cmath>
 #include <limits>
 
+#include "opr/integer_elemwise.h"
 #include "opr/strided.h"
 #include "serialization/onnx/import_table.h"
 #include "serialization/onnx/import_values.h"
@@ -31,23 +32,26 @@ OnnxVars Not(OnnxNode& node) {
       [](double a, double) { return a == 0; });
 }
 
-OnnxVars BitwiseAnd(OnnxNode& node) {
-  return OnnxOfIntegers(node, node.input(0), node.input(1),
-                        [](int64_t a, int64_t b) { return a & b; });
-}
-
-OnnxVars BitwiseOr(OnnxNode& node) {
-  return OnnxOfIntegers(node, node.input(0), node.input(1),
-                        [](int64_t a, int64_t b) { return a | b; });
-}
-
-OnnxVars BitwiseXor(OnnxNode& node) {
-  return OnnxOfIntegers(node, node.input(0), node.input(1),
-                        [](int64_t a, int64_t b) { return a ^ b; });
+template <IntegerFunction kFunction>
+OnnxVars Bitwise(OnnxNode& node) {
+  const OnnxVar a = node.input(0), b = node.input(1);
+  if (node.dtype(a) != node.dtype(b)) {
+    return node.Invalid(absl::StrCat("of ", Name(node.dtype(a)), " and ", Name(node.dtype(b))));
+  }
+  return node.Add<IntegerElemwise>({kFunction}, {a, b});
 }
 
 OnnxVars BitwiseNot(OnnxNode& node) {
-  return OnnxOfIntegers(node, node.input(0), node.input(0), [](int64_t a, int64_t) { return ~a; });
+  const OnnxVar x = node.input(0);
+  const OnnxVar ones = node.Scalar(node.dtype(x) == DType::kUint8 ? 255 : -1, node.dtype(x));
+  return node.Add<IntegerElemwise>({IntegerFunction::kXor}, {x, ones});
+}
+
+OnnxVars BitShift(OnnxNode& node) {
+  const std::string direction = node.Text("direction", "");
+  if (direction == "LEFT") return Bitwise<IntegerFunction::kShiftLeft>(node);
+  if (direction == "RIGHT") return Bitwise<IntegerFunction::kShiftRight>(node);
+  return node.Invalid(absl::StrCat("direction is '", direction.substr(0, 64), "'"));
 }
 
 OnnxVars IsNaN(OnnxNode& node) {
@@ -148,10 +152,11 @@ OnnxVars RunWhere(OnnxNode& node) {
 
 constexpr OnnxRow kLogicRows[] = {
     OnnxRow("And", 2, 2, RunLogic<ScalarFunction::kMul>).Folded(And),
-    OnnxRow("BitwiseAnd", 2, 2, nullptr).Folded(BitwiseAnd),
-    OnnxRow("BitwiseNot", 1, 1, nullptr).Folded(BitwiseNot),
-    OnnxRow("BitwiseOr", 2, 2, nullptr).Folded(BitwiseOr),
-    OnnxRow("BitwiseXor", 2, 2, nullptr).Folded(BitwiseXor),
+    OnnxRow("BitShift", 2, 2, BitShift),
+    OnnxRow("BitwiseAnd", 2, 2, Bitwise<IntegerFunction::kAnd>),
+    OnnxRow("BitwiseNot", 1, 1, BitwiseNot),
+    OnnxRow("BitwiseOr", 2, 2, Bitwise<IntegerFunction::kOr>),
+    OnnxRow("BitwiseXor", 2, 2, Bitwise<IntegerFunction::kXor>),
     OnnxRow("Equal", 2, 2, RunComparison<ScalarFunction::kEqual>).Folded(Equal),
     OnnxRow("Greater", 2, 2, RunComparison<ScalarFunction::kLess, true>).Folded(Greater),
     OnnxRow("GreaterOrEqual", 2, 2, RunComparison<ScalarFunction::kLessOrEqual, true>)

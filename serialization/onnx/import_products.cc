@@ -1,5 +1,6 @@
 // Products of matrices of ONNX.
 #include "opr/matrix_mul.h"
+#include "opr/split.h"
 #include "serialization/onnx/import_table.h"
 
 namespace ashlar {
@@ -59,7 +60,48 @@ OnnxVars FusedMatMul(OnnxNode& node) {
   return node.Product(MatMulOf(node, a, b, transpose_a, transpose_b), node.Float("alpha", 1));
 }
 
+// By the first row (Laplace), of the columns of `rows` from `row` on that are left.
+OnnxVar Determinant(OnnxNode& node, const std::vector<OnnxVars>& rows, size_t row,
+                    const std::vector<size_t>& columns) {
+  if (columns.size() == 1) return rows[row][columns[0]];
+  OnnxVar sum = kNoOnnxVar;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    std::vector<size_t> others = columns;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const OnnxVar term =
+        node.Product(rows[row][columns[i]], Determinant(node, rows, row + 1, others));
+    sum = i == 0 ? term : i % 2 == 0 ? node.Sum(sum, term) : node.Difference(sum, term);
+  }
+  return sum;
+}
+
+OnnxVars Det(OnnxNode& node) {
+  constexpr int64_t kMostRows = 4;
+  const OnnxVar x = node.input(0);
+  const int rank = node.rank(x);
+  const int64_t n = rank < 2 ? 0 : node.shape(x)[rank - 1];
+  if (rank < 2 || node.shape(x)[rank - 2] != n) return node.Invalid("expected square matrices");
+  if (n < 1 || n > kMostRows) {
+    return node.Unsupported(absl::StrCat("of ", n, " rows, expected 1 to ", kMostRows));
+  }
+  const Shape batch(node.shape(x).dims().first(static_cast<size_t>(rank) - 2));
+  const auto pieces = [&](OnnxVar var, int64_t axis) {
+    const std::vector<int64_t> ones(static_cast<size_t>(n), 1);
+    return n == 1 ? OnnxVars(var)
+                  : node.AddOperator(std::make_shared<const Split>(SplitParam{axis, ones}), {var});
+  };
+  std::vector<OnnxVars> rows;
+  std::vector<size_t> columns;
+  for (const OnnxVar row : pieces(x, rank - 2)) {
+    columns.push_back(rows.size());
+    rows.push_back(pieces(row, rank - 1));
+    for (OnnxVar& element : rows.back()) element = node.Reshaped(element, batch);
+  }
+  return node.ok() ? Determinant(node, rows, 0, columns) : kNoOnnxVar;
+}
+
 constexpr OnnxRow kProductRows[] = {
+    OnnxRow("Det", 1, 1, Det).Limits("of up to 4 rows"),
     OnnxRow("FusedMatMul", 2, 2, FusedMatMul).In(kMicrosoftDomain),
     OnnxRow("Gemm", 2, 3, Gemm),
     OnnxRow("MatMul", 2, 2, MatMul),

@@ -8,13 +8,13 @@ namespace ashlar {
 namespace {
 
 constexpr absl::Span<const OnnxRow> (*kFamilies[])() = {
-    OnnxActivationRows,    OnnxArithmeticRows,   OnnxAttentionRows, OnnxConstantRows,
-    OnnxContribRows,       OnnxConvolutionRows,  OnnxIndexRows,     OnnxLogicRows,
-    OnnxLossRows,          OnnxEinsumRows,       OnnxRotaryRows,    OnnxSequenceRows,
-    OnnxNormalisationRows, OnnxOrderRows,        OnnxPaddingRows,   OnnxPoolingRows,
-    OnnxProductRows,       OnnxQuantizationRows, OnnxRecurrentRows, OnnxReductionRows,
-    OnnxResizeRows,        OnnxSamplingRows,     OnnxShapeRows,     OnnxBlockRows,
-    OnnxFourierRows,
+    OnnxActivationRows,     OnnxArithmeticRows,    OnnxAttentionRows,    OnnxConstantRows,
+    OnnxContribRows,        OnnxConvolutionRows,   OnnxIndexRows,        OnnxLogicRows,
+    OnnxLossRows,           OnnxEinsumRows,        OnnxRotaryRows,       OnnxSequenceRows,
+    OnnxTensorSequenceRows, OnnxNormalisationRows, OnnxOrderRows,        OnnxPaddingRows,
+    OnnxPoolingRows,        OnnxProductRows,       OnnxQuantizationRows, OnnxRecurrentRows,
+    OnnxReductionRows,      OnnxResizeRows,        OnnxSamplingRows,     OnnxShapeRows,
+    OnnxBlockRows,          OnnxFourierRows,
 };
 
 // A function of opr/scalar_functions.h whose parameters are the attributes.

@@ -23,6 +23,7 @@ struct OnnxRow {
   OnnxImportFunction fold = nullptr;  // of constants; null: `run`, whose operators are evaluated
   int since = 1, until = kAny;        // versions of the operator set
   const char* domain = "";            // "" is ai.onnx
+  bool of_sequence = false;           // input 0 is a sequence of tensors
   bool shape_only = false;            // reads no more than the shapes of its inputs
   const char* limits = "";            // its supported part, for the table of operators
 
@@ -46,6 +47,7 @@ struct OnnxRow {
   constexpr OnnxRow Until(int version) const { return With(&OnnxRow::until, version); }
   constexpr OnnxRow Versions(int first, int last) const { return Since(first).Until(last); }
   constexpr OnnxRow In(const char* name) const { return With(&OnnxRow::domain, name); }
+  constexpr OnnxRow OfSequence() const { return With(&OnnxRow::of_sequence, true); }
   constexpr OnnxRow OfShapes() const { return With(&OnnxRow::shape_only, true); }
   constexpr OnnxRow Limits(const char* text) const { return With(&OnnxRow::limits, text); }
 };
@@ -84,6 +86,7 @@ absl::Span<const OnnxRow> OnnxRotaryRows();
 absl::Span<const OnnxRow> OnnxSamplingRows();
 absl::Span<const OnnxRow> OnnxSequenceRows();
 absl::Span<const OnnxRow> OnnxShapeRows();
+absl::Span<const OnnxRow> OnnxTensorSequenceRows();
 
 }  // namespace ashlar
 

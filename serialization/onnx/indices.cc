@@ -11,10 +11,16 @@
 namespace ashlar {
 namespace {
 
-absl::Status CheckReduction(ScatterReduction reduction) {
-  if (reduction == ScatterReduction::kNone) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(
-      "reduction ", kScatterReductionNames[static_cast<size_t>(reduction)], " of updates"));
+// With how updates are joined, which the older operator set has no attribute for.
+absl::StatusOr<OnnxValues> Scattered(OnnxEmitter& emitter, const char* type,
+                                     const std::string& indices, ScatterReduction reduction,
+                                     std::vector<OnnxAttribute> attributes) {
+  static constexpr const char* kNames[] = {"none", "add", "mul", "max", "min"};
+  if (reduction != ScatterReduction::kNone) {
+    if (!emitter.rich()) return absl::UnimplementedError("updates that are joined");
+    attributes.push_back({"reduction", kNames[static_cast<size_t>(reduction)]});
+  }
+  return emitter.Add(type, {emitter.input(0), indices, emitter.input(2)}, attributes);
 }
 
 // Input 1 as Int64: tuples of indices are nothing else there.
@@ -47,14 +53,13 @@ absl::StatusOr<OnnxValues> OnnxGatherND(OnnxEmitter& emitter) {
 
 absl::StatusOr<OnnxValues> OnnxScatterElements(OnnxEmitter& emitter) {
   const ScatterElementsParam& param = emitter.op<ScatterElements>().param();
-  ASHLAR_RETURN_IF_ERROR(CheckReduction(param.reduction));
-  return emitter.Add("ScatterElements", {emitter.input(0), emitter.input(1), emitter.input(2)},
-                     {{"axis", param.axis}});
+  return Scattered(emitter, "ScatterElements", emitter.input(1), param.reduction,
+                   {{"axis", param.axis}});
 }
 
 absl::StatusOr<OnnxValues> OnnxScatterND(OnnxEmitter& emitter) {
-  ASHLAR_RETURN_IF_ERROR(CheckReduction(emitter.op<ScatterND>().param().reduction));
-  return emitter.Add("ScatterND", {emitter.input(0), Tuples(emitter), emitter.input(2)});
+  return Scattered(emitter, "ScatterND", Tuples(emitter), emitter.op<ScatterND>().param().reduction,
+                   {});
 }
 
 absl::StatusOr<OnnxValues> OnnxExpand(OnnxEmitter& emitter) {
@@ -77,9 +82,9 @@ absl::StatusOr<OnnxValues> OnnxCumSum(OnnxEmitter& emitter) {
 }
 
 absl::StatusOr<OnnxValues> OnnxPad(OnnxEmitter& emitter) {
-  static constexpr const char* kModes[] = {"constant", "reflect", "edge"};
+  static constexpr const char* kModes[] = {"constant", "reflect", "edge", "wrap"};
   const PadParam& param = emitter.op<Pad>().param();
-  if (param.mode == PadMode::kWrap) return absl::UnimplementedError("mode WRAP");
+  if (param.mode == PadMode::kWrap && !emitter.rich()) return absl::UnimplementedError("mode WRAP");
   std::vector<int64_t> pads = param.begin;
   pads.insert(pads.end(), param.end.begin(), param.end.end());
   std::vector<std::string> inputs = {emitter.input(0), emitter.Ints(pads)};

@@ -9,8 +9,8 @@
 namespace ashlar {
 namespace {
 
-constexpr int kIrVersion = 7;  // of ONNX 1.8, which brought operator set 13
-constexpr int kOperatorSet = 13;
+// Of ONNX 1.8, which brought operator set 13, and of 1.15, which brought operator set 20.
+int IrVersionOf(int operator_set) { return operator_set <= kWidestOnnxSet ? 7 : 9; }
 
 using onnx::TensorProto;
 
@@ -63,10 +63,11 @@ struct AttributeSetter {
 
 onnx::TensorProto::DataType OnnxType(DType dtype) { return kTypes[static_cast<size_t>(dtype)]; }
 
-OnnxModel::OnnxModel(const Graph& graph) : graph_(graph) {
-  model_.set_ir_version(kIrVersion);
+OnnxModel::OnnxModel(const Graph& graph, int operator_set)
+    : graph_(graph), operator_set_(operator_set) {
+  model_.set_ir_version(IrVersionOf(operator_set));
   model_.set_producer_name("ashlar");
-  model_.add_opset_import()->set_version(kOperatorSet);
+  model_.add_opset_import()->set_version(operator_set);
   model_.mutable_graph()->set_name("ashlar");
   for (const Binding& input : graph.inputs()) {
     values_[input.var] = Unique(input.name);

@@ -20,11 +20,15 @@ using OnnxAttribute =
 
 onnx::TensorProto::DataType OnnxType(DType dtype);
 
+// The operator set that most programs read, and the one that is written where that lacks something.
+inline constexpr int kWidestOnnxSet = 13, kRichestOnnxSet = 20;
+
 // Values go by their names, as in ONNX. Every name is unique and valid UTF-8.
 class OnnxModel {
  public:
   // Declares the graph's inputs, and reserves the names of its outputs.
-  explicit OnnxModel(const Graph& graph);
+  OnnxModel(const Graph& graph, int operator_set);
+  int operator_set() const { return operator_set_; }
 
   // The value that stands for a var. A constant becomes an initializer when it is first asked for.
   std::string ValueOf(int var);
@@ -47,6 +51,7 @@ class OnnxModel {
   void Declare(onnx::ValueInfoProto& info, const std::string& name, const TensorType& type);
 
   const Graph& graph_;
+  const int operator_set_;
   onnx::ModelProto model_;
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_map<std::string, int> suffixes_;       // last one tried, by name

@@ -95,6 +95,14 @@ double OnnxNode::KnownNumber(int i, absl::string_view what) {
   return 0;
 }
 
+std::vector<OnnxVar> OnnxNode::Sequence(int i) {
+  const OnnxVar var = input(i);
+  if (!ok()) return {};
+  if (const std::vector<OnnxVar>* elements = import_.sequence(var)) return *elements;
+  Invalid(absl::StrCat("input ", i, " is a tensor, expected a sequence"));
+  return {};
+}
+
 const AttributeProto* OnnxNode::Find(absl::string_view name) const {
   for (const AttributeProto& attribute : proto_.attribute()) {
     if (attribute.name() == name) return &attribute;

@@ -72,6 +72,9 @@ class OnnxNode {
   std::vector<int64_t> KnownInts(int i, absl::string_view what);
   double KnownNumber(int i, absl::string_view what);
 
+  // The tensors of input i, which must be a sequence; none after an error.
+  std::vector<OnnxVar> Sequence(int i);
+
   // Attributes. One that nobody asks for is an error in the end.
   bool has_attribute(absl::string_view name) const { return Find(name) != nullptr; }
   int64_t Int(absl::string_view name, int64_t fallback);
@@ -94,6 +97,9 @@ class OnnxNode {
     return AddOperator(std::make_shared<const Op>(std::move(param)), std::move(inputs))[0];
   }
   OnnxVar Constant(HostTensor value) { return import_.AddConstant(std::move(value)); }
+  OnnxVar AddSequence(std::vector<OnnxVar> elements) {
+    return import_.AddSequence(std::move(elements));
+  }
   OnnxVar Scalar(double value, DType dtype);
   OnnxVar IntVector(absl::Span<const int64_t> values);
   // A tensor to be filled; null where it would be too large.

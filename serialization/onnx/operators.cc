@@ -23,6 +23,8 @@ constexpr Row kRows[] = {
     {"GatherElements", OnnxGatherElements},
     {"GatherND", OnnxGatherND},
     {"GetVarShape", OnnxGetVarShape},
+    {"GridSample", OnnxGridSample},
+    {"IntegerElemwise", OnnxIntegerElemwise},
     {"LRN", OnnxLrn},
     {"MatrixMul", OnnxMatrixMul},
     {"Pad", OnnxPad},

@@ -29,6 +29,9 @@ class OnnxEmitter {
   const HostTensor* constant(int i) const { return graph_.constant(node_.inputs[i]); }
   std::vector<InputInfo> infos() const { return graph_.InputInfos(node_); }
 
+  // Whether the model may have what is newer than kWidestOnnxSet.
+  bool rich() const { return model_.operator_set() >= kRichestOnnxSet; }
+
   std::string input(int i) { return model_.ValueOf(node_.inputs[i]); }
   // The input under another shape of as many elements; a constant is stored that way.
   std::string input(int i, const Shape& shape);
@@ -78,6 +81,8 @@ absl::StatusOr<OnnxValues> OnnxGather(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxGatherElements(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxGatherND(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxGetVarShape(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxGridSample(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxIntegerElemwise(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxLrn(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxMatrixMul(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxPad(OnnxEmitter& emitter);

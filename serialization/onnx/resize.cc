@@ -1,10 +1,11 @@
-// Resize, as operator set 13 has it.
+// Resize and GridSample.
 #include "opr/resize.h"
 
 #include <iterator>
 
 #include "graph/status.h"
 #include "opr/axis.h"
+#include "opr/grid_sample.h"
 #include "opr/host_value.h"
 #include "serialization/onnx/operators.h"
 
@@ -24,10 +25,10 @@ std::vector<float> ByAxis(const std::vector<int>& axes, absl::Span<const float> 
   return all;
 }
 
-// By ResizeCoordinates; null where operator set 13 lacks them.
-constexpr const char* kCoordinates[] = {"half_pixel",        nullptr,      "pytorch_half_pixel",
-                                        "align_corners",     "asymmetric", nullptr,
-                                        "tf_crop_and_resize"};
+// By ResizeCoordinates; null where there is none since operator set 13.
+constexpr const char* kCoordinates[] = {
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+    nullptr,      "tf_crop_and_resize"};
 static_assert(std::size(kCoordinates) ==
               static_cast<size_t>(ResizeCoordinates::kTfCropAndResize) + 1);
 
@@ -39,7 +40,8 @@ absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
                                                "ceil"};
   const ResizeParam& param = emitter.op<Resize>().param();
   const char* const coordinates = kCoordinates[static_cast<size_t>(param.coordinates)];
-  if (coordinates == nullptr || param.antialias || !param.part.empty()) {
+  const bool newer = param.antialias || param.coordinates == ResizeCoordinates::kHalfPixelSymmetric;
+  if (coordinates == nullptr || (newer && !emitter.rich()) || !param.part.empty()) {
     return absl::UnimplementedError("coordinates, antialiasing or parts");
   }
   const int rank = emitter.input_type(0).shape.rank();
@@ -66,13 +68,26 @@ absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
     inputs.push_back("");
     inputs.push_back(emitter.Ints({sizes.begin(), sizes.end()}));
   }
-  return emitter.Add("Resize", inputs,
+  std::vector<OnnxAttribute> attributes = {
+      {"mode", kModes[static_cast<size_t>(param.mode)]},
+      {"coordinate_transformation_mode", coordinates},
+      {"nearest_mode", kRoundings[static_cast<size_t>(param.rounding)]},
+      {"cubic_coeff_a", static_cast<float>(param.cubic_a)},
+      {"exclude_outside", int64_t{param.exclude_outside}},
+      {"extrapolation_value", static_cast<float>(param.extrapolation)}};
+  if (param.antialias) attributes.push_back({"antialias", int64_t{1}});
+  return emitter.Add("Resize", inputs, attributes);
+}
+
+absl::StatusOr<OnnxValues> OnnxGridSample(OnnxEmitter& emitter) {
+  const GridSampleParam& param = emitter.op<GridSample>().param();
+  if (!emitter.rich()) return absl::UnimplementedError("no counterpart");
+  constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
+  constexpr const char* kPaddings[] = {"zeros", "border", "reflection"};
+  return emitter.Add("GridSample", {emitter.input(0), emitter.input(1)},
                      {{"mode", kModes[static_cast<size_t>(param.mode)]},
-                      {"coordinate_transformation_mode", coordinates},
-                      {"nearest_mode", kRoundings[static_cast<size_t>(param.rounding)]},
-                      {"cubic_coeff_a", static_cast<float>(param.cubic_a)},
-                      {"exclude_outside", int64_t{param.exclude_outside}},
-                      {"extrapolation_value", static_cast<float>(param.extrapolation)}});
+                      {"padding_mode", kPaddings[static_cast<size_t>(param.padding)]},
+                      {"align_corners", int64_t{param.align_corners}}});
 }
 
 }  // namespace ashlar

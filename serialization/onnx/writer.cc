@@ -33,14 +33,8 @@ std::vector<bool> NeededVars(const Graph& graph) {
   return needed;
 }
 
-bool IsOfIntegers(const Graph& graph, const OperatorNode& node) {
-  const auto quantized = [&](int var) { return IsQuantized(graph.var(var).type.dtype); };
-  return std::any_of(node.inputs.begin(), node.inputs.end(), quantized) ||
-         std::any_of(node.outputs.begin(), node.outputs.end(), quantized);
-}
-
-absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph) {
-  OnnxModel model(graph);
+absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set) {
+  OnnxModel model(graph, operator_set);
   const std::vector<bool> needed = NeededVars(graph);
   std::vector<std::string> problems;
   for (const OperatorNode& node : graph.nodes()) {
@@ -103,7 +97,8 @@ absl::Status WriteOnnx(const Graph& graph, const std::string& path) {
   ASHLAR_ASSIGN_OR_RETURN(const Graph composed, Compose(graph, [](const Operator& op) {
                             return FindOnnxFunction(op.type()) != nullptr;
                           }));
-  absl::StatusOr<onnx::ModelProto> model = Convert(composed);
+  absl::StatusOr<onnx::ModelProto> model = Convert(composed, kWidestOnnxSet);
+  if (absl::IsUnimplemented(model.status())) model = Convert(composed, kRichestOnnxSet);
   if (!model.ok()) return Annotate(model.status(), path);
   const size_t bytes = model->ByteSizeLong();
   if (bytes > kMaxMessageBytes) return too_large(static_cast<int64_t>(bytes));

@@ -26,6 +26,10 @@ void AddCases<GridSample>(Cases& cases) {
         add({1, 17, 6, 4}, {1, 20, 11, 2}, 1.1);
         add({1, 2, 5, 5}, {1, 9, 9, 2}, 9);  // far outside
         add({1, 2, 1, 1}, {1, 3, 3, 2}, 2);
+        if (mode != GridSampleMode::kCubic) {
+          add({2, 3, 4, 5, 6}, {2, 3, 7, 5, 3}, 1.2);
+          add({1, 2, 3, 1, 4}, {1, 5, 4, 6, 3}, 5);
+        }
         KernelCase far{
             "nowhere",
             Make<GridSample>({mode, padding, align}),

@@ -57,9 +57,9 @@ TEST_F(CommandsTest, InputsComeFromFilesOfAllKinds) {
   }
   const std::string expected = Ashlar("run model.ash --input data=batch.npy").out;
   ASSERT_THAT(expected, HasSubstr("image 1"));
-  for (const char* input :
-       {"--input batch.npy", "--input batch.npz", "--input data=batch.npz",
-        "--input data=batch.raw", "--input data=image0.npy --input data=image1.npy"}) {
+  for (const char* input : {"--input batch.npy", "--input batch.npz", "--input data=batch.npz",
+                            "--input data=batch.raw", "--input da=batch.npy",
+                            "--input data=image0.npy --input data=image1.npy"}) {
     EXPECT_EQ(Ashlar(std::string("run model.ash ") + input).out, expected) << input;
   }
   // (x - 0) * 1 for each channel.

@@ -39,7 +39,7 @@ TEST(TiledCases, GiveTheSameAsWhole) {
   });
   for (const char* type : {"Attention", "BatchNorm", "ConvBiasForward", "ConvolutionBackwardData",
                            "ConvolutionForward", "Elemwise", "GridSample", "LRN", "LayerNorm",
-                           "Pad", "PoolingForward", "Resize", "TypeCvt"}) {
+                           "Pad", "PoolingForward", "Resize", "Subtensor", "TypeCvt"}) {
     EXPECT_GE(tiled[type], 5) << type;
   }
 }

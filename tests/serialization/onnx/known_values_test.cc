@@ -124,6 +124,76 @@ TEST(OnnxKnownValues, OfCompositions) {
        {},
        {0, 1, 2, 3, 4, 5, 6, 7},
        28},
+      // A filter of one tap that is moved by a row and by half a column, and weighed.
+      {"DeformConv",
+       NodeText("DeformConv", "'x', 'w', 'by', 'b', 'm'"),
+       {{"x", Floats({1, 1, 2, 2}, {1, 2, 3, 5})},
+        {"by", Floats({1, 2, 2, 2}, {1, 0, 0, -1, 0.5, 0, -1, 0})},
+        {"m", Floats({1, 1, 2, 2}, {1, 1, 1, 0.5})}},
+       {{"w", Floats({1, 1, 1, 1}, {10})}, {"b", Floats({1}, {1})}},
+       {41, 21, 1, 11}},
+      {"RoiAlign",
+       NodeText("RoiAlign", "'x', 'boxes', 'of'",
+                IntAttribute("output_height", 1) + IntAttribute("output_width", 2) +
+                    IntAttribute("sampling_ratio", 1)),
+       {{"x", Floats({1, 1, 2, 4}, {0, 1, 2, 3, 10, 11, 12, 13})},
+        {"boxes", Floats({2, 4}, {0, 0, 4, 2, 9, 0, 11, 2})},
+        {"of", Ints({0, 0})}},
+       {},
+       {5.5, 7.5, 0, 0}},
+      {"RoiAlign of several images, not by half pixels",
+       NodeText("RoiAlign", "'x', 'boxes', 'of'",
+                IntAttribute("sampling_ratio", 2) +
+                    TextAttribute("coordinate_transformation_mode", "output_half_pixel")),
+       {{"x", Floats({2, 1, 1, 3}, {0, 1, 2, 10, 11, 12})},
+        {"boxes", Floats({2, 4}, {0, 0, 1, 0, 1, 0, 1, 0})},
+        {"of", Ints({1, 0})}},
+       {},
+       {10.5, 1.5}},
+      {"Det",
+       NodeText("Det", "'x'"),
+       {{"x", Floats({2, 3, 3}, {2, 0, 1, 1, 3, 0, 0, 1, 4, 1, 2, 3, 4, 5, 6, 7, 8, 10})}},
+       {},
+       {25, -3}},
+      {"Pow of integers",
+       NodeText("Pow", "'x', 'e'"),
+       {{"x", Ints({3, 2, -1})}, {"e", Ints({33, 0, 3})}},
+       {},
+       {5559060566555523, 1, -1}},
+      {"Pow of integers by floats",
+       NodeText("Pow", "'x', 'e'"),
+       {{"x", Ints({2, 9, 3})}, {"e", Floats({3}, {3, 0.5, -1})}},
+       {},
+       {8, 3, 0}},
+      {"BitwiseNot", NodeText("BitwiseNot", "'x'"), {{"x", Ints({0, 5})}}, {}, {-1, -6}},
+      {"BitShift",
+       NodeText("BitShift", "'x', 'by'", TextAttribute("direction", "LEFT")),
+       {{"x", Ints({3, 1})}, {"by", Ints({2, 64})}},
+       {},
+       {12, 0},
+       28},
+      {"A list of rows: the last erased, the first put behind it twice",
+       NodeText("SplitToSequence", "'x'", IntAttribute("keepdims", 0), "'s'") +
+           NodeText("SequenceErase", "'s'", "", "'t'") +
+           NodeText("SequenceAt", "'s', 'first'", "", "'row'") +
+           NodeText("SequenceInsert", "'t', 'row'", "", "'u'") +
+           NodeText("SequenceInsert", "'u', 'row', 'first'", "", "'v'") +
+           NodeText("ConcatFromSequence", "'v'",
+                    IntAttribute("axis", 0) + IntAttribute("new_axis", 1)),
+       {{"x", Floats({2, 2}, {1, 2, 3, 4})}},
+       {{"first", Ints({-2})}},
+       {1, 2, 1, 2, 1, 2}},
+      {"Pieces of two, their number and a list made anew",
+       NodeText("SplitToSequence", "'x', 'two'", "", "'s'") +
+           NodeText("SequenceLength", "'s'", "", "'n'") +
+           NodeText("SequenceAt", "'s', 'two'", "", "'rest'") +
+           NodeText("Cast", "'n'", IntAttribute("to", 1), "'count'") +
+           NodeText("Mul", "'rest', 'count'", "", "'product'") +
+           NodeText("SequenceConstruct", "'product', 'x'", "", "'t'") +
+           NodeText("ConcatFromSequence", "'t'", IntAttribute("axis", 0)),
+       {{"x", Floats({5}, {1, 2, 3, 4, 5})}},
+       {{"two", HostTensor::FromValues<int64_t>(DType::kInt64, {}, {2})}},
+       {15, 1, 2, 3, 4, 5}},
       {"MaxUnpool",
        NodeText("MaxUnpool", "'x', 'i'",
                 "attribute { name: 'kernel_shape' type: INTS ints: [2, 2] } "
@@ -373,6 +443,17 @@ TEST(OnnxKnownValues, Einsum) {
     EXPECT_FALSE(Computed(NodeText("Einsum", "'x'", TextAttribute("equation", wrong)), one).ok())
         << wrong;
   }
+}
+
+TEST(OnnxKnownValues, RefusesSequencesWhereTensorsAreNeeded) {
+  const Tensors x = {{"x", Floats({2}, {1, 2})}};
+  const std::string list = NodeText("SequenceConstruct", "'x', 'x'", "", "'s'");
+  EXPECT_TRUE(
+      FailsWith(Computed(list + NodeText("Relu", "'s'"), x).status(), "of a sequence of tensors"));
+  EXPECT_TRUE(FailsWith(Computed(NodeText("SequenceConstruct", "'x', 'x'"), x).status(),
+                        "output 'y' is a sequence of tensors"));
+  EXPECT_TRUE(FailsWith(Computed(NodeText("SequenceLength", "'x'"), x).status(),
+                        "input 0 is a tensor, expected a sequence"));
 }
 
 }  // namespace

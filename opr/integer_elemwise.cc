@@ -1,0 +1,98 @@
+#include "opr/integer_elemwise.h"
+
+#include <array>
+#include <utility>
+
+#include "opr/strided.h"
+
+namespace ashlar {
+namespace {
+
+bool IsInteger(DType dtype) {
+  return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kInt8 ||
+         dtype == DType::kUint8;
+}
+
+// By squares; a product wraps around.
+int64_t Power(int64_t base, int64_t exponent) {
+  if (exponent < 0) return base == 1 || (base == -1 && exponent % 2 == 0) ? 1 : base == -1 ? -1 : 0;
+  uint64_t power = 1;
+  for (uint64_t square = static_cast<uint64_t>(base); exponent > 0; exponent /= 2) {
+    if (exponent % 2 == 1) power *= square;
+    square *= square;
+  }
+  return static_cast<int64_t>(power);
+}
+
+}  // namespace
+
+ASHLAR_MAKE_FROM_PARAMS(IntegerElemwise)
+
+int64_t Apply(IntegerFunction function, int64_t a, int64_t b, int bits) {
+  const bool shifts_all = b < 0 || b >= bits;
+  switch (function) {
+    case IntegerFunction::kAnd:
+      return a & b;
+    case IntegerFunction::kOr:
+      return a | b;
+    case IntegerFunction::kXor:
+      return a ^ b;
+    case IntegerFunction::kShiftLeft:
+      return shifts_all ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << b);
+    case IntegerFunction::kShiftRight:
+      return shifts_all ? (a < 0 ? -1 : 0) : a >> b;
+    case IntegerFunction::kPow:
+      return Power(a, b);
+    case IntegerFunction::kAdd:
+      return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    case IntegerFunction::kSub:
+      return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+    case IntegerFunction::kMul:
+      break;
+  }
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+absl::StatusOr<std::vector<TensorType>> IntegerElemwise::Infer(
+    absl::Span<const InputInfo> inputs) const {
+  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (IsInteger(inputs[i].type.dtype)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", i, " is ", Name(inputs[i].type.dtype), ", expected integers"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(Shape shape, Broadcast(inputs[0].type.shape, inputs[1].type.shape));
+  return std::vector<TensorType>{{inputs[0].type.dtype, std::move(shape)}};
+}
+
+absl::StatusOr<std::vector<HostTensor>> IntegerElemwise::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  const HostTensor &a = inputs[0], &b = inputs[1];
+  ASHLAR_ASSIGN_OR_RETURN(Shape shape, Broadcast(a.shape(), b.shape()));
+  HostTensor output = HostTensor::Zeros(a.dtype(), shape);
+  std::array<Strides, 3> strides = {ContiguousStrides(shape), BroadcastStrides(a.shape(), shape),
+                                    BroadcastStrides(b.shape(), shape)};
+  JoinDimensions(shape, strides);
+  const int bits = static_cast<int>(8 * SizeOf(a.dtype()));
+  WithInteger(a.dtype(), [&]<typename A>() {
+    WithInteger(b.dtype(), [&]<typename B>() {
+      const absl::Span<const A> first = a.data<A>();
+      const absl::Span<const B> second = b.data<B>();
+      const absl::Span<A> to = output.mutable_data<A>();
+      ForEachRow(shape, strides, Shape::kMaxBytes, [&](const auto& at, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) {
+          const auto place = [&](int k) { return at[k] + i * strides[k].back(); };
+          to[place(0)] =
+              static_cast<A>(Apply(param().mode, first[place(1)], second[place(2)], bits));
+        }
+      });
+    });
+  });
+  return std::vector<HostTensor>{std::move(output)};
+}
+
+int64_t IntegerElemwise::Computation(const Site& site) const {
+  return site.outputs[0].shape.num_elements();
+}
+
+}  // namespace ashlar

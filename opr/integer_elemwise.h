@@ -1,0 +1,55 @@
+// IntegerElemwise: functions of integers that floating point cannot stand in for, with
+// broadcasting. Exact in 64 bits; upper bits that the dtype lacks are lost.
+#ifndef ASHLAR_OPR_INTEGER_ELEMWISE_H_
+#define ASHLAR_OPR_INTEGER_ELEMWISE_H_
+
+#include <cstdint>
+
+#include "opr/pointwise.h"
+
+namespace ashlar {
+
+enum class IntegerFunction { kAnd, kOr, kXor, kShiftLeft, kShiftRight, kPow, kAdd, kSub, kMul };
+inline constexpr const char* kIntegerFunctionNames[] = {
+    "AND", "OR", "XOR", "SHIFT_LEFT", "SHIFT_RIGHT", "POW", "ADD", "SUB", "MUL"};
+
+struct IntegerElemwiseParam {
+  IntegerFunction mode = IntegerFunction::kAnd;
+
+  template <typename V>
+  void Visit(V& v) {
+    v("mode", mode, kIntegerFunctionNames);
+  }
+};
+
+// Inputs: two tensors of integers that broadcast to each other; input 1 may have another dtype than
+// input 0. Output: the dtype of input 0. A shift by less than 0 or by all bits leaves no bit of the
+// number, but its sign; a power by less than 0 is truncated.
+class IntegerElemwise final : public OperatorWithParam<IntegerElemwiseParam, PointwiseOperator> {
+ public:
+  ASHLAR_OPERATOR("IntegerElemwise", kIntegerFunctionNames[static_cast<size_t>(param().mode)])
+  StorageRules storage_rules(const Site&) const override { return {}; }
+  int64_t Computation(const Site& site) const override;
+};
+
+// What a function makes of two numbers, the first of a dtype of so many bits.
+int64_t Apply(IntegerFunction function, int64_t a, int64_t b, int bits);
+
+// calls visit.template operator()<T>() with the C++ type of a dtype of integers.
+template <typename Visit>
+auto WithInteger(DType dtype, const Visit& visit) {
+  switch (dtype) {
+    case DType::kInt64:
+      return visit.template operator()<int64_t>();
+    case DType::kInt32:
+      return visit.template operator()<int32_t>();
+    case DType::kInt8:
+      return visit.template operator()<int8_t>();
+    default:
+      return visit.template operator()<uint8_t>();
+  }
+}
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_INTEGER_ELEMWISE_H_
