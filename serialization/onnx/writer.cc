@@ -33,6 +33,12 @@ std::vector<bool> NeededVars(const Graph& graph) {
   return needed;
 }
 
+bool IsOfIntegers(const Graph& graph, const OperatorNode& node) {
+  const auto quantized = [&](int var) { return IsQuantized(graph.var(var).type.dtype); };
+  return std::any_of(node.inputs.begin(), node.inputs.end(), quantized) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), quantized);
+}
+
 absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set) {
   OnnxModel model(graph, operator_set);
   const std::vector<bool> needed = NeededVars(graph);
