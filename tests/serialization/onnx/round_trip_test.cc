@@ -38,7 +38,7 @@ void ExpectSameOutputs(const Graph& before, const Graph& after, std::mt19937_64&
     // 16-bit floats come in as Float32.
     const DType dtype = expected[i].dtype();
     EXPECT_EQ(actual[i].dtype(), IsFloat(dtype) ? DType::kFloat32 : dtype);
-    EXPECT_TRUE(Near(actual[i], Values(expected[i]), 1e-5));
+    EXPECT_TRUE(Near(actual[i], Values(expected[i]), 3e-5));  // sums of a thousand are rounded
   }
 }
 
