@@ -188,10 +188,8 @@ OnnxVar CastTo(OnnxNode& node, OnnxVar x, int onnx_type) {
       SizeOf(*to) <= SizeOf(from) && from != *to) {
     // Integers lose their upper bits, where TypeCvt saturates.
     if (node.constant(x) != nullptr) return OnnxWrapped(node, x, *to);
-    if (SizeOf(*to) == SizeOf(from)) {
-      return node.Unsupported(absl::StrCat("from ", Name(from), " to ", Name(*to)));
-    }
-    return Narrowed(node, x, *to);
+    const bool signs_alone = SizeOf(*to) == SizeOf(from);
+    return Narrowed(node, signs_alone ? node.Converted(x, DType::kInt32) : x, *to);
   }
   OnnxVar value = x;
   if (onnx_type == onnx::TensorProto::FLOAT16) value = node.Converted(x, DType::kFloat16);

@@ -165,6 +165,12 @@ TEST(OnnxKnownValues, OfCompositions) {
        {{"x", Ints({2, 9, 3})}, {"e", Floats({3}, {3, 0.5, -1})}},
        {},
        {8, 3, 0}},
+      {"Cast between bytes with and without signs",
+       NodeText("Cast", "'x'", IntAttribute("to", 2), "'b'") +
+           NodeText("Cast", "'b'", IntAttribute("to", 3)),
+       {{"x", Ints({200, 5})}},
+       {},
+       {-56, 5}},
       {"BitwiseNot", NodeText("BitwiseNot", "'x'"), {{"x", Ints({0, 5})}}, {}, {-1, -6}},
       {"BitShift",
        NodeText("BitShift", "'x', 'by'", TextAttribute("direction", "LEFT")),

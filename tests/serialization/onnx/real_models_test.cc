@@ -178,7 +178,7 @@ TEST_P(OnnxModelsInHalf, SeeTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Models, OnnxModelsInHalf,
                          ::testing::Values("squeezenet", "squeezenet_fp16", "ultraface_rfb_320",
-                                           "yunet_n_320"));
+                                           "yolox_nano", "yunet_n_320"));
 
 using OnnxModelsWithData = OnnxModelTest;
 
