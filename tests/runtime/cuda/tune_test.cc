@@ -63,6 +63,9 @@ class UnsteadyConvolution final : public Kernel {
   std::unique_ptr<Kernel> inner_;
 };
 
+// All turns, however busy the machine is.
+const TuneOptions kUnhurried = {.seconds = 1e9};
+
 class CudaTune : public ::testing::Test {
  protected:
   // The library expects "first" to be the fastest, and names others only when it is asked for all.
@@ -111,7 +114,8 @@ class CudaTune : public ::testing::Test {
 TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
   EXPECT_EQ(Chosen(OnGpu()), "first");
   KernelRecord record;
-  const std::vector<TunedProblem> problems = Value(Autotune(Network(), OnGpu(), {}, record));
+  const std::vector<TunedProblem> problems =
+      Value(Autotune(Network(), OnGpu(), kUnhurried, record));
   ASSERT_EQ(problems.size(), 1u);
   ASSERT_EQ(problems[0].trials.size(), 3u);
   const double first = problems[0].trials[0].seconds;
@@ -151,7 +155,7 @@ TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
   make.Output(make.Add<Elemwise>(ElemwiseParam{ScalarFunction::kMul}, {second, start}, "mul"));
   KernelRecord record;
   const std::vector<TunedProblem> problems =
-      Value(Autotune(std::move(make).Build(), OnGpu(), {}, record));
+      Value(Autotune(std::move(make).Build(), OnGpu(), kUnhurried, record));
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].nodes, 2);
   ASSERT_EQ(problems[0].trials.size(), 2u);
@@ -184,7 +188,8 @@ TEST_F(CudaTune, WhenNothingWasTimedItSaysSo) {
     return kernels;
   };
   KernelRecord record;
-  EXPECT_TRUE(FailsWith(Autotune(Network(), OnGpu(), {}, record).status(), "nothing was timed"));
+  EXPECT_TRUE(
+      FailsWith(Autotune(Network(), OnGpu(), kUnhurried, record).status(), "nothing was timed"));
   EXPECT_TRUE(record.choices.empty());
 }
 
@@ -200,7 +205,8 @@ TEST_F(CudaTune, WhatIsFasterByNoMoreThanItsSpreadIsNotTaken) {
     return kernels;
   };
   KernelRecord record;
-  const std::vector<TunedProblem> problems = Value(Autotune(Network(), OnGpu(), {}, record));
+  const std::vector<TunedProblem> problems =
+      Value(Autotune(Network(), OnGpu(), kUnhurried, record));
   ASSERT_EQ(problems.size(), 1u);
   ASSERT_EQ(problems[0].trials.size(), 2u);
   const TunedProblem::Trial &first = problems[0].trials[0], &unsteady = problems[0].trials[1];
@@ -214,7 +220,8 @@ TEST_F(CudaTune, WhatIsFasterByNoMoreThanItsSpreadIsNotTaken) {
 TEST_F(CudaTune, TuningAgainTriesAll) {
   KernelRecord record;
   for (int i = 0; i < 2; ++i) {
-    const std::vector<TunedProblem> problems = Value(Autotune(Network(), OnGpu(), {}, record));
+    const std::vector<TunedProblem> problems =
+        Value(Autotune(Network(), OnGpu(), kUnhurried, record));
     ASSERT_EQ(problems.size(), 1u);
     EXPECT_EQ(problems[0].trials.size(), 3u);
   }
