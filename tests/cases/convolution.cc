@@ -103,18 +103,21 @@ struct Variant {
   bool large = false;
 };
 
+// The filter's shape. Groups 0: one group, with the dimension of groups.
+Shape FilterOf(const Layer& layer, ConvBiasParam& param) {
+  const int64_t groups = std::max<int64_t>(1, layer.groups);
+  if (layer.groups == 1) return {layer.out, layer.in, layer.fh, layer.fw};
+  param.sparse = SparseMode::kGroup;
+  return {groups, layer.out / groups, layer.in / groups, layer.fh, layer.fw};
+}
+
 // The operator and its tensors; the sums are about 1.
 KernelCase CaseOf(Cases& cases, const Layer& layer, const Variant& variant) {
   ConvBiasParam param = layer.param;
   param.nonlineMode = variant.activation;
   if (variant.activation == ScalarFunction::kClamp) param.parameters = {0.25, 1.5};
-  // groups 0: one group, with the dimension of groups.
   const int64_t groups = std::max<int64_t>(1, layer.groups);
-  Shape filter{layer.out / groups, layer.in / groups, layer.fh, layer.fw};
-  if (layer.groups != 1) {
-    param.sparse = SparseMode::kGroup;
-    filter = {groups, filter[0], filter[1], filter[2], filter[3]};
-  }
+  const Shape filter = FilterOf(layer, param);
   const double scale = 3 / std::sqrt(static_cast<double>(layer.in / groups * layer.fh * layer.fw));
   const DType dtype = variant.dtype;
   KernelCase test;
@@ -218,12 +221,7 @@ void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bo
   const HostTensor src =
       QuantizedTensor(cases, is_signed ? DType::kQuantizedS8 : DType::kQuantized8Asymm,
                       {layer.batch, layer.in, layer.h, layer.w}, {0.03125f}, zero_point());
-  Shape filter_shape = {layer.out, layer.in / layer.groups, layer.fh, layer.fw};
-  if (layer.groups > 1) {
-    param.sparse = SparseMode::kGroup;
-    filter_shape = {layer.groups, layer.out / layer.groups, layer.in / layer.groups, layer.fh,
-                    layer.fw};
-  }
+  const Shape filter_shape = FilterOf(layer, param);
   std::vector<float> scales;
   for (int64_t c = 0; c < layer.out; ++c) {
     scales.push_back(static_cast<float>(cases.Pick(1, 99)) / 1000);
@@ -233,7 +231,7 @@ void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bo
   const HostTensor bias = QuantizedTensor(cases, DType::kQuantizedS32, {1, layer.out, 1, 1},
                                           SumScales(src.quantization(), filter.quantization()));
   // So that most results are neither the least nor the most.
-  const double products = static_cast<double>(layer.in / layer.groups * layer.fh * layer.fw);
+  const double products = static_cast<double>(filter_shape.num_elements() / layer.out);
   param.output = {is_signed ? DType::kQuantizedS8 : DType::kQuantized8Asymm,
                   static_cast<float>(0.1 * std::sqrt(products)), zero_point()};
   KernelCase test = {
