@@ -4,6 +4,7 @@
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
 #include "opr/elemwise_chain.h"
+#include "opr/integer_elemwise.h"
 #include "opr/matrix_mul_bias.h"
 #include "opr/update.h"
 #include "serialization/native/reader.h"
@@ -46,6 +47,18 @@ Graph MadeByPasses() {
   return std::move(maker).Build();
 }
 
+// Every function of integers, whose cases have no floats.
+Graph OfIntegers() {
+  GraphMaker maker;
+  int x = maker.Input("x", {4}, DType::kInt64);
+  const int y = maker.Input("y", {4}, DType::kUint8);
+  for (size_t mode = 0; mode < std::size(kIntegerFunctionNames); ++mode) {
+    x = maker.Add<IntegerElemwise>({static_cast<IntegerFunction>(mode)}, {x, y});
+  }
+  maker.Output(x);
+  return std::move(maker).Build();
+}
+
 // A state with its first value, and an update of it.
 Graph WithState() {
   GraphMaker maker;
@@ -71,6 +84,7 @@ TEST(NativeRoundTrip, KeepsEveryOperator) {
       });
   types.insert("SharedDeviceTensor");  // WithState
   types.insert("ElemwiseMultiType");   // Quantized
+  types.insert("IntegerElemwise");     // OfIntegers
   for (const auto& [name, graph] : testing::SampleGraphs()) {
     for (const OperatorNode& node : graph.nodes()) types.insert(std::string(node.op->type()));
   }
@@ -135,9 +149,10 @@ TEST(NativeRoundTrip, KeepsEverySampleGraph) {
     ASSERT_TRUE(IsOk(WriteModel(graph, dir / "m.ash")));
     ExpectSameGraph(graph, Value(ReadModel(dir / "m.ash")));
   }
-  const Graph made = MadeByPasses();
-  ASSERT_TRUE(IsOk(WriteModel(made, dir / "m.ash")));
-  ExpectSameGraph(made, Value(ReadModel(dir / "m.ash")));
+  for (const Graph& made : {MadeByPasses(), OfIntegers()}) {
+    ASSERT_TRUE(IsOk(WriteModel(made, dir / "m.ash")));
+    ExpectSameGraph(made, Value(ReadModel(dir / "m.ash")));
+  }
 }
 
 TEST(NativeRoundTrip, KeepsTheFirstValueOfAState) {
