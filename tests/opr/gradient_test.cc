@@ -40,7 +40,7 @@ TEST(Gradient, OfScalarFunctionsIsThatByDifferences) { CheckFamily(AddScalarCase
 const std::set<std::string>& WithoutGradient() {
   static const auto* const types = new std::set<std::string>{
       // Whole numbers.
-      "ArgReduce", "GetVarShape", "IntegerElemwise",
+      "ArgReduce", "ElemwiseMultiType", "GetVarShape", "IntegerElemwise",
       // What goes in and out.
       "Host2DeviceCopy", "ImmutableTensor", "InputCallback", "OutputCallback",
       // States and their updates.
