@@ -1,7 +1,5 @@
 #include "opr/convolution_filter_update.h"
 
-#include "opr/update.h"
-
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(ConvolutionFilterUpdate)
 

@@ -4,18 +4,11 @@
 #define ASHLAR_OPR_CONVOLUTION_FILTER_UPDATE_H_
 
 #include "opr/convolution_backward_filter.h"
+#include "opr/update.h"
 
 namespace ashlar {
 
-struct ConvolutionFilterUpdateParam : ConvolutionParam {
-  double alpha = 1;
-
-  template <typename V>
-  void Visit(V& v) {
-    ConvolutionParam::Visit(v);
-    v("alpha", alpha);
-  }
-};
+using ConvolutionFilterUpdateParam = AddingParam<ConvolutionParam>;
 
 // alpha * dest + dW. Inputs: image and gradient of the output as ConvolutionBackwardFilter reads
 // them; dest, of the filter's type. Output: dest after the update, in its storage where it is a

@@ -1,7 +1,6 @@
 #include "opr/matrix_mul_update.h"
 
 #include "opr/checks.h"
-#include "opr/update.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(MatrixMulUpdate)

@@ -3,18 +3,11 @@
 #define ASHLAR_OPR_MATRIX_MUL_UPDATE_H_
 
 #include "opr/matrix_mul.h"
+#include "opr/update.h"
 
 namespace ashlar {
 
-struct MatrixMulUpdateParam : MatrixMulParam {
-  double alpha = 1;
-
-  template <typename V>
-  void Visit(V& v) {
-    MatrixMulParam::Visit(v);
-    v("alpha", alpha);
-  }
-};
+using MatrixMulUpdateParam = AddingParam<MatrixMulParam>;
 
 // alpha * dest + A B. Inputs: A and B as MatrixMul reads them; dest, a tensor of their product's
 // type. Output: dest after the update, in its storage where it is a state.

@@ -13,6 +13,18 @@ inline Aliasing UpdatesInput(int input) {
   return {.overwrites = {{0, input}}, .updates = {{0, input}}};
 }
 
+// The parameters of an operator that adds what another one makes to `alpha` times a tensor.
+template <typename Param>
+struct AddingParam : Param {
+  double alpha = 1;
+
+  template <typename V>
+  void Visit(V& v) {
+    Param::Visit(v);
+    v("alpha", alpha);
+  }
+};
+
 // Output i is tensor i of StateInputs() after the update. Where that is a state
 // (Role::kState) the output is its storage; elsewhere it may overwrite it.
 class UpdateOperator : public Operator {

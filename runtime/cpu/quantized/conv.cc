@@ -1,7 +1,5 @@
 // 8-bit convolution in three ways: by tiles of registers over packed weights, channel by channel
 // where each has a filter of its own, and element by element where neither fits.
-#include "runtime/cpu/quantized/conv.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -10,6 +8,7 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
+#include "runtime/cpu/quantized/kernels.h"
 #include "runtime/cpu/quantized/tile.h"
 
 namespace ashlar::cpu {

@@ -1,8 +1,7 @@
-#include "runtime/cuda/toolkit/conv_cublas.h"
-
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/cuda/toolkit/conv_libraries.h"
 #include "runtime/cuda/toolkit/cublas_product.h"
 
 namespace ashlar::cuda {

@@ -1,5 +1,3 @@
-#include "runtime/cuda/toolkit/conv_cudnn.h"
-
 #include <algorithm>
 #include <array>
 #include <mutex>
@@ -7,6 +5,7 @@
 
 #include "graph/status.h"
 #include "runtime/cuda/toolkit/conv_engines.h"
+#include "runtime/cuda/toolkit/conv_libraries.h"
 #include "runtime/cuda/toolkit/stream.h"
 #include "runtime/device/allocation_origin.h"
 #include "runtime/device/kernel.h"

@@ -4,8 +4,12 @@
 
 #include <array>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/status.h"
 #include "runtime/cuda/toolkit/stream.h"
 #include "runtime/device/allocation_origin.h"
@@ -51,39 +55,35 @@ struct Product {
   Layout first, second, result;  // B, A and the output, as the library sees them
 };
 
-template <typename T>
-absl::StatusOr<T> ConfigOf(const cublasLtMatmulAlgo_t& algorithm,
-                           cublasLtMatmulAlgoConfigAttributes_t name) {
-  T value = 0;
-  size_t written = 0;
-  ASHLAR_CUDA_RETURN_IF_ERROR(
-      cublasLtMatmulAlgoConfigGetAttribute(&algorithm, name, &value, sizeof(value), &written));
-  return value;
-}
+struct AlgorithmConfig {
+  const char* name;
+  cublasLtMatmulAlgoConfigAttributes_t attribute;
+  size_t bytes;
+};
+// What tells algorithms of one product from each other; on Hopper mainly the last three.
+constexpr AlgorithmConfig kAlgorithmConfigs[] = {
+    {"id", CUBLASLT_ALGO_CONFIG_ID, sizeof(int32_t)},
+    {"tile", CUBLASLT_ALGO_CONFIG_TILE_ID, sizeof(uint32_t)},
+    {"splitk", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, sizeof(int32_t)},
+    {"scheme", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, sizeof(uint32_t)},
+    {"swizzling", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, sizeof(uint32_t)},
+    {"custom", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, sizeof(uint32_t)},
+    {"stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, sizeof(uint32_t)},
+    {"inner", CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, sizeof(uint16_t)},
+    {"cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, sizeof(uint16_t)},
+};
 
-// Tells algorithms of one product from each other: "24{tile=20,splitk=3,stages=5,...}". On Hopper
-// they differ mainly in the last three.
+// "{id=24,tile=20,splitk=3,...}".
 absl::StatusOr<std::string> NameOf(const cublasLtMatmulAlgo_t& algorithm) {
-  ASHLAR_ASSIGN_OR_RETURN(const int32_t id, ConfigOf<int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_ID));
-  ASHLAR_ASSIGN_OR_RETURN(const uint32_t tile,
-                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID));
-  ASHLAR_ASSIGN_OR_RETURN(const int32_t split,
-                          ConfigOf<int32_t>(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
-  ASHLAR_ASSIGN_OR_RETURN(const uint32_t scheme,
-                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME));
-  ASHLAR_ASSIGN_OR_RETURN(const uint32_t swizzling,
-                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING));
-  ASHLAR_ASSIGN_OR_RETURN(const uint32_t custom,
-                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
-  ASHLAR_ASSIGN_OR_RETURN(const uint32_t stages,
-                          ConfigOf<uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID));
-  ASHLAR_ASSIGN_OR_RETURN(const uint16_t inner,
-                          ConfigOf<uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID));
-  ASHLAR_ASSIGN_OR_RETURN(const uint16_t cluster,
-                          ConfigOf<uint16_t>(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
-  return absl::StrCat(id, "{tile=", tile, ",splitk=", split, ",scheme=", scheme, ",stages=", stages,
-                      ",swizzling=", swizzling, ",custom=", custom, ",inner=", inner,
-                      ",cluster=", cluster, "}");
+  std::vector<std::string> parts;
+  for (const AlgorithmConfig& config : kAlgorithmConfigs) {
+    uint32_t value = 0;  // little-endian, so that fewer bytes are its lowest
+    size_t written = 0;
+    ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulAlgoConfigGetAttribute(
+        &algorithm, config.attribute, &value, config.bytes, &written));
+    parts.push_back(absl::StrCat(config.name, "=", value));
+  }
+  return absl::StrCat("{", absl::StrJoin(parts, ","), "}");
 }
 
 absl::Status MakeLayout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t batch,

@@ -8,8 +8,7 @@
 
 #include "graph/status.h"
 #include "runtime/cuda/kernels.h"
-#include "runtime/cuda/toolkit/conv_cublas.h"
-#include "runtime/cuda/toolkit/conv_cudnn.h"
+#include "runtime/cuda/toolkit/conv_libraries.h"
 #include "runtime/cuda/toolkit/matrix_mul_cublas.h"
 #include "runtime/cuda/toolkit/stream.h"
 #include "runtime/device/device_library.h"

@@ -1,10 +1,9 @@
 // Windows of quantised images, channel by channel; rows of the output are shared among threads.
-#include "runtime/cpu/quantized_pooling.h"
-
 #include "graph/status.h"
 #include "opr/quantized_pooling.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
+#include "runtime/cpu/quantized/kernels.h"
 
 namespace ashlar::cpu {
 namespace {
