@@ -75,7 +75,10 @@ def main(place, command, *pythons):
     wheel, command = os.path.abspath(wheels[-1]), os.path.abspath(command)
     size = os.path.getsize(wheel)
     print(os.path.basename(wheel), size, "bytes", flush=True)
-    worst = 0 if size <= LARGEST else 1
+    worst = 0
+    if size > LARGEST:
+        print(f"the wheel is larger than {LARGEST} bytes")
+        worst = 1
     for python in pythons or [sys.executable]:
         print("==", subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip(), flush=True)
         with tempfile.TemporaryDirectory() as folder:
