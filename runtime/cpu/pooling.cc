@@ -9,7 +9,7 @@
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/pooling_row.h"
-#include "runtime/cpu/quantized/kernels.h"
+#include "runtime/cpu/quantized.h"
 #include "runtime/cpu/walk.h"
 
 namespace ashlar::cpu {

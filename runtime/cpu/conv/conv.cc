@@ -10,7 +10,7 @@
 #include "runtime/cpu/conv/time.h"
 #include "runtime/cpu/conv/winograd.h"
 #include "runtime/cpu/kernels.h"
-#include "runtime/cpu/quantized/kernels.h"
+#include "runtime/cpu/quantized.h"
 
 namespace ashlar::cpu {
 namespace {

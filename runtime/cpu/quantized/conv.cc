@@ -8,7 +8,7 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
-#include "runtime/cpu/quantized/kernels.h"
+#include "runtime/cpu/quantized.h"
 #include "runtime/cpu/quantized/tile.h"
 
 namespace ashlar::cpu {

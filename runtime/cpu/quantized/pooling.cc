@@ -3,7 +3,7 @@
 #include "opr/quantized_pooling.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
-#include "runtime/cpu/quantized/kernels.h"
+#include "runtime/cpu/quantized.h"
 
 namespace ashlar::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // Operators on quantised images, by integers.
-#ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_KERNELS_H_
-#define ASHLAR_RUNTIME_CPU_QUANTIZED_KERNELS_H_
+#ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_H_
+#define ASHLAR_RUNTIME_CPU_QUANTIZED_H_
 
 #include "opr/conv_bias.h"
 #include "opr/pooling.h"
@@ -19,4 +19,4 @@ absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
 
 }  // namespace ashlar::cpu
 
-#endif  // ASHLAR_RUNTIME_CPU_QUANTIZED_KERNELS_H_
+#endif  // ASHLAR_RUNTIME_CPU_QUANTIZED_H_
