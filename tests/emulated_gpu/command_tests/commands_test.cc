@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/sanitized.h"
 
 namespace ashlar::testing {
 namespace {
@@ -162,6 +163,7 @@ TEST_F(EmulatedCommandTest, BFloat16IsRefusedWhereNoEngineHasIt) {
 
 // A driver may keep some of the host's memory whenever it likes, which is no fault of a plan.
 TEST_F(EmulatedCommandTest, WhatADriverKeepsIsToldAndNotJudged) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers have an allocator of their own";
   SetMachine("keeps=1000");
   const nlohmann::json verified = Succeed("verify model.ash --device gpu0:0 --json --quiet").Json();
   EXPECT_EQ(verified["ok"], true);
