@@ -110,7 +110,7 @@ def main(root):
     errors, arrows, sees = [], {}, visible()
     folders = [path for path in root.iterdir() if path.is_dir() and path.name not in {"build", ".git"}]
     files = sorted(path.relative_to(root) for folder in folders for path in folder.rglob("*")
-                   if path.suffix in {".h", ".cc", ".cu", ".inc"})
+                   if path.suffix in {".h", ".hpp", ".c", ".cc", ".cu", ".inc"})
     for file in files:
         room = room_of(file)
         if room is None:

@@ -78,7 +78,7 @@ class CudaSession : public ::testing::Test {
     std::vector<HostTensor> outputs;
     for (const Binding& binding : session.executable().graph().outputs()) {
       const TensorType& type = session.executable().graph().var(binding.var).type;
-      outputs.push_back(HostTensor::Zeros(type.dtype, type.shape));
+      outputs.push_back(HostTensor::Zeros(type));
       EXPECT_TRUE(IsOk(
           session.BindOutput(binding.name, outputs.back().mutable_raw(), outputs.back().bytes())));
     }

@@ -1,0 +1,7 @@
+# Code in which a model's run spends no time: readers, writers, reports, tests. Most of what a release compiles is such
+# code, a fifth to a third faster so, and smaller.
+function(ashlar_cold)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endforeach()
+endfunction()
