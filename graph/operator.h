@@ -3,8 +3,8 @@
 // An Operator is a type with its parameters: immutable, shared between graphs, without ids. Passes,
 // planners and the executor ask it through this interface; concrete operators live in opr/. Types,
 // inference and evaluation every operator has; the groups of questions have headers of their own
-// and defaults that are always right: graph/{storage_rules,aliasing,rewrite_rules,tiling_rules,
-// gradient_rules}.h.
+// and defaults that are always right:
+// graph/{memory_rules,rewrite_rules,tiling_rules,gradient_rules}.h.
 #ifndef ASHLAR_GRAPH_OPERATOR_H_
 #define ASHLAR_GRAPH_OPERATOR_H_
 
@@ -16,12 +16,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "graph/aliasing.h"
 #include "graph/gradient_rules.h"
+#include "graph/memory_rules.h"
 #include "graph/params.h"
 #include "graph/rewrite_rules.h"
 #include "graph/site.h"
-#include "graph/storage_rules.h"
 #include "graph/tiling_rules.h"
 
 namespace ashlar {
@@ -45,7 +44,7 @@ enum class Role {
   kOutput,    // input 0 is handed to the caller
 };
 
-class Operator : public RewriteRules, public TilingRules, public GradientRules {
+class Operator : public MemoryRules, public RewriteRules, public TilingRules, public GradientRules {
  public:
   virtual ~Operator() = default;
 
@@ -68,9 +67,6 @@ class Operator : public RewriteRules, public TilingRules, public GradientRules {
 
   // Scalar operations (a multiply and an add are two); 0 where MegEngine's formula says null.
   virtual int64_t Computation(const Site& /*site*/) const { return 0; }
-
-  virtual StorageRules storage_rules(const Site& /*site*/) const { return {}; }
-  virtual Aliasing aliasing(const Site& /*site*/) const { return {}; }
 };
 
 // Memory traffic in bytes and arithmetic in scalar operations, by the formulas of MegEngine's
