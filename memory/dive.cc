@@ -49,20 +49,6 @@ std::vector<int64_t> PeakLoads(const Instance& instance) {
   return peaks;
 }
 
-// By section, of these groups.
-std::vector<int64_t> LoadOf(const Instance& instance, absl::Span<const int32_t> groups) {
-  std::vector<int64_t> load(instance.sections() + 1, 0);
-  for (int32_t g : groups) {
-    for (const Rect& r : instance.rects(g)) {
-      load[r.begin] += r.top - r.bottom;
-      load[r.end] -= r.top - r.bottom;
-    }
-  }
-  for (size_t s = 1; s < load.size(); ++s) load[s] += load[s - 1];
-  load.pop_back();
-  return load;
-}
-
 }  // namespace
 
 std::vector<int32_t> DiveOrder(const Instance& instance, DivePriority priority) {
@@ -140,7 +126,7 @@ std::vector<int64_t> PlaceDive(const Instance& instance, LifetimeIndex& index,
   index.Fill(order);
   Skyline skyline(start.levels);
   std::optional<LoadTree> load;  // of what is left
-  if (rule == DiveRule::kFullestSection) load.emplace(LoadOf(instance, order));
+  if (rule == DiveRule::kFullestSection) load.emplace(SectionLoads(instance, order));
   for (size_t left = order.size(); left > 0;) {
     work.Spend(rule == DiveRule::kFullestSection ? kFullestWork : kValleyWork);
     if (work.spent() >= deadline) return {};

@@ -1,16 +1,17 @@
 #include "memory/lower_bound.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 namespace ashlar::memory {
 namespace {
 
-// For each section the sum of `bytes(group, rect)` over the live rectangles.
-template <typename Bytes>
-std::vector<int64_t> SumPerSection(const Instance& instance, Bytes bytes) {
+// For each section the sum of `bytes(group, rect)` over the live rectangles of `groups`.
+template <typename Groups, typename Bytes>
+std::vector<int64_t> SumPerSection(const Instance& instance, const Groups& groups, Bytes bytes) {
   std::vector<int64_t> sum(instance.sections() + 1, 0);
-  for (int g = 0; g < instance.groups(); ++g) {
+  for (const int32_t g : groups) {
     for (const Rect& r : instance.rects(g)) {
       const int64_t b = bytes(g, r);
       sum[r.begin] += b;
@@ -18,8 +19,13 @@ std::vector<int64_t> SumPerSection(const Instance& instance, Bytes bytes) {
     }
   }
   for (int s = 1; s <= instance.sections(); ++s) sum[s] += sum[s - 1];
+  sum.pop_back();
   return sum;
 }
+
+auto AllGroups(const Instance& instance) { return std::views::iota(0, instance.groups()); }
+
+int64_t Height(int32_t, const Rect& r) { return r.top - r.bottom; }
 
 void Raise(const Instance& instance, const std::vector<int64_t>& load, BoundKind kind,
            LowerBound& bound) {
@@ -39,10 +45,11 @@ void RaiseByGaps(const Instance& instance, int64_t alignment, const std::vector<
   };
   const auto gap_of = [&](const Rect& r) { return -r.top & (alignment - 1); };
   const std::vector<int64_t> gaps = SumPerSection(
-      instance, [&](int g, const Rect& r) { return coarse(g) && r.bottom == 0 ? gap_of(r) : 0; });
-  const std::vector<int64_t> fillers = SumPerSection(instance, [&](int g, const Rect& r) {
-    return coarse(g) && r.bottom == 0 ? 0 : r.top - r.bottom;
-  });
+      instance, AllGroups(instance),
+      [&](int32_t g, const Rect& r) { return coarse(g) && r.bottom == 0 ? gap_of(r) : 0; });
+  const std::vector<int64_t> fillers = SumPerSection(
+      instance, AllGroups(instance),
+      [&](int32_t g, const Rect& r) { return coarse(g) && r.bottom == 0 ? 0 : Height(g, r); });
   // The largest gap at each section: births and deaths in a multiset.
   std::vector<std::pair<int32_t, int64_t>> births, deaths;
   for (int g = 0; g < instance.groups(); ++g) {
@@ -74,10 +81,11 @@ void RaiseByGaps(const Instance& instance, int64_t alignment, const std::vector<
 }  // namespace
 
 std::vector<int64_t> SectionLoads(const Instance& instance) {
-  std::vector<int64_t> load =
-      SumPerSection(instance, [](int, const Rect& r) { return r.top - r.bottom; });
-  load.pop_back();
-  return load;
+  return SumPerSection(instance, AllGroups(instance), Height);
+}
+
+std::vector<int64_t> SectionLoads(const Instance& instance, absl::Span<const int32_t> groups) {
+  return SumPerSection(instance, groups, Height);
 }
 
 LowerBound ComputeLowerBound(const Instance& instance) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "memory/buffer.h"
 #include "memory/instance.h"
 
@@ -15,6 +16,8 @@ namespace ashlar::memory {
 
 // For each section the bytes that are live in it.
 std::vector<int64_t> SectionLoads(const Instance& instance);
+// The same, of these groups alone.
+std::vector<int64_t> SectionLoads(const Instance& instance, absl::Span<const int32_t> groups);
 
 // What forces so many bytes.
 enum class BoundKind {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "memory/svg_raster.h"
+#include "memory/utf8.h"
 
 namespace ashlar::memory {
 namespace {
@@ -36,32 +37,6 @@ std::string Bytes(int64_t bytes) {
   }
   const int digits = value == std::floor(value) ? 0 : 2;
   return absl::StrFormat("%.*f %s", digits, value, kUnits[unit]);
-}
-
-// Length of the sequence that begins at text[i], or 0 if it is not UTF-8.
-size_t Utf8Length(const std::string& text, size_t i) {
-  const auto byte = [&](size_t k) {
-    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u;
-  };
-  const unsigned lead = byte(i);
-  const size_t length = lead < 0x80   ? 1
-                        : lead < 0xC2 ? 0
-                        : lead < 0xE0 ? 2
-                        : lead < 0xF0 ? 3
-                        : lead < 0xF5 ? 4
-                                      : 0;
-  for (size_t k = 1; k < length; ++k) {
-    if ((byte(i + k) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned second = byte(i + 1);
-  // Overlong forms, surrogates, and beyond U+10FFFF.
-  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) {
-    return 0;
-  }
-  // U+FFFE and U+FFFF are no characters of XML.
-  if (lead == 0xEF && second == 0xBF && byte(i + 2) > 0xBD) return 0;
-  return length;
 }
 
 class Picture {

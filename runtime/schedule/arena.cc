@@ -4,14 +4,10 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "runtime/schedule/sort_unique.h"
 
 namespace ashlar {
 namespace {
-
-void SortUnique(std::vector<int>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
 
 // Where each storage stands in its tree of placements.
 struct Place {

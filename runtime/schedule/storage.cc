@@ -211,21 +211,6 @@ bool StorageModel::Writes(const Graph& graph, int node) const {
          std::any_of(outputs.begin(), outputs.end(), [&](int output) { return updated[output]; });
 }
 
-absl::Status AddRunsBefore(const Graph& graph, RunsBefore edge, StorageModel& model) {
-  const int nodes = static_cast<int>(graph.nodes().size());
-  for (const int node : {edge.first, edge.then}) {
-    if (node >= 0 && node < nodes && model.scheduled[node]) continue;
-    return absl::InvalidArgumentError(absl::StrCat("node ", node, " of ", nodes, " does not run"));
-  }
-  if (edge.first >= edge.then) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Describe(graph.node(edge.first)), " cannot run before ",
-                     Describe(graph.node(edge.then)), ", which stands before it in the graph"));
-  }
-  model.runs_before.push_back(edge);
-  return absl::OkStatus();
-}
-
 std::vector<bool> ScheduledNodes(const Graph& graph) {
   std::vector<bool> scheduled = FindStateUse(graph).updates;
   for (int i = static_cast<int>(graph.nodes().size()) - 1; i >= 0; --i) {

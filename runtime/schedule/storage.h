@@ -71,7 +71,9 @@ struct StorageModel {
   std::vector<std::vector<int>> writes;  // by node: storages that begin here
   std::vector<std::vector<Overwrite>> overwrites;  // by node: of each storage the best first
   std::vector<std::vector<Placement>> placements;  // by node
-  // AddRunsBefore; readers of a state before its update are there from the start.
+  // Edges that every scheduler obeys besides the edges of inputs: readers of a state run before its
+  // update. Both nodes are scheduled, and in the graph `first` stands before `then`: so there are
+  // no circles, and the order as given obeys.
   std::vector<RunsBefore> runs_before;
 
   // Whether a node makes anything: storages of its own, or states in their place.
@@ -86,12 +88,6 @@ struct StorageOptions {
 };
 
 StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options);
-
-// An edge that every scheduler obeys besides the edges of inputs. Training is what adds them: an
-// update of state in place runs behind all that read the state as it was. InvalidArgument unless
-// both nodes stand in comp_seq, and in the graph `first` before `then`: so there are no circles,
-// and the order as given obeys.
-absl::Status AddRunsBefore(const Graph& graph, RunsBefore edge, StorageModel& model);
 
 // Nodes that stand in comp_seq: all that an output or an update of state needs the device value of,
 // and all inputs.

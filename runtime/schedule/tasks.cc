@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
+#include "runtime/schedule/sort_unique.h"
+
 namespace ashlar {
 namespace {
-
-void SortUnique(std::vector<int>& list) {
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
 
 // By position in `tasks`: whether all tasks before it are its ancestors. These are exactly the ones
 // without successors so far (sinks) and theirs, so it must read every sink.
