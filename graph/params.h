@@ -79,7 +79,7 @@ class ParamReader {
   template <typename E>
   void Optional(absl::string_view name, E& field, const E& fallback,
                 absl::Span<const char* const> names) {
-    if (Has(name)) {
+    if (Find(name) != list_.size()) {
       (*this)(name, field, names);
     } else {
       field = fallback;
@@ -89,31 +89,28 @@ class ParamReader {
   absl::Status Finish() const;
 
  private:
-  bool Has(absl::string_view name) const {
-    for (const auto& param : list_) {
-      if (param.first == name) return true;
-    }
-    return false;
+  size_t Find(absl::string_view name) const {  // the number of parameters where there is none
+    size_t i = 0;
+    while (i < list_.size() && list_[i].first != name) ++i;
+    return i;
   }
   template <typename T>
   bool Read(absl::string_view name, T& field) {
-    for (size_t i = 0; i < list_.size(); ++i) {
-      if (list_[i].first != name) continue;
-      used_[i] = true;
-      if (const T* value = std::get_if<T>(&list_[i].second)) {
-        field = *value;
-        return true;
-      }
-      if constexpr (std::is_same_v<T, double>) {  // whole numbers stand for doubles
-        if (const int64_t* whole = std::get_if<int64_t>(&list_[i].second)) {
-          field = static_cast<double>(*whole);
-          return true;
-        }
-      }
-      Fail(name, "has the wrong type");
+    const size_t i = Find(name);
+    if (i == list_.size()) return false;
+    used_[i] = true;
+    if (const T* value = std::get_if<T>(&list_[i].second)) {
+      field = *value;
       return true;
     }
-    return false;
+    if constexpr (std::is_same_v<T, double>) {  // whole numbers stand for doubles
+      if (const int64_t* whole = std::get_if<int64_t>(&list_[i].second)) {
+        field = static_cast<double>(*whole);
+        return true;
+      }
+    }
+    Fail(name, "has the wrong type");
+    return true;
   }
   void Fail(absl::string_view name, absl::string_view what);
 

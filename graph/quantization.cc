@@ -21,8 +21,8 @@ absl::StatusOr<Quantization> Quantization::Make(DType dtype, std::vector<float> 
     return absl::InvalidArgumentError(
         absl::StrCat("scale ", i, " is ", scales[i], ", expected a positive number"));
   }
-  const int32_t least = dtype == DType::kQuantizedS8 ? -128 : 0;
-  const int32_t most = dtype == DType::kQuantizedS32 ? 0 : least + 255;
+  const int32_t least = LeastOf(dtype);
+  const int32_t most = dtype == DType::kQuantizedS32 ? 0 : MostOf(dtype);
   if (zero_point < least || zero_point > most) {
     return absl::InvalidArgumentError(absl::StrCat("the zero point is ", zero_point, ", expected ",
                                                    least, " to ", most, " in ", Name(dtype)));

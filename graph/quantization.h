@@ -14,6 +14,10 @@
 
 namespace ashlar {
 
+// The integers of a quantised dtype of 8 bits.
+inline int32_t LeastOf(DType dtype) { return dtype == DType::kQuantizedS8 ? -128 : 0; }
+inline int32_t MostOf(DType dtype) { return LeastOf(dtype) + 255; }
+
 // Immutable and shared. Of several scales each is that of an equal part of the elements, in
 // row-major order: that of the channels of weights, whose outermost dimensions they are.
 class Quantization {

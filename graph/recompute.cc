@@ -27,14 +27,14 @@ bool ReadsOnDevice(const OperatorNode& node, size_t input) {
 }
 
 // The vars that a var is made of where it is made again.
-struct Chain {
+struct MadeChain {
   size_t nodes = 0;
   int64_t largest = 0;       // bytes of what is made on the way
   std::vector<int> sources;  // kept vars
 };
 
-Chain ChainOf(const Graph& graph, int var, const MadeAgain& again) {
-  Chain chain;
+MadeChain ChainOf(const Graph& graph, int var, const MadeAgain& again) {
+  MadeChain chain;
   absl::flat_hash_set<int> seen;
   std::vector<int> open = {var};
   while (!open.empty() && chain.nodes <= kLongestChain) {
@@ -264,7 +264,7 @@ MadeAgain CheapToMakeAgain(const Graph& graph, int loss) {
     }
     again[v] = true;
     if (!kept[v]) continue;  // passed through where something else is made again
-    const Chain chain = ChainOf(graph, var, again);
+    const MadeChain chain = ChainOf(graph, var, again);
     int64_t more = 0;
     for (const int source : chain.sources) {
       if (!kept[source] && !IsFree(graph, source)) more += BytesOf(graph, source);

@@ -26,8 +26,7 @@ struct Range {
   }
 };
 
-// The intersection, and the hull of both; an empty range adds
-// nothing to a hull.
+// The intersection, and the hull of both; an empty range adds nothing to a hull.
 inline Range Intersection(const Range& a, const Range& b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }

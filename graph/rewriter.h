@@ -1,5 +1,5 @@
-// Copies a graph node by node into a new one, with some nodes changed; passes are written
-// with.
+// Copies a graph node by node into a new one, with some nodes changed: the tool that passes
+// are written with.
 #ifndef ASHLAR_GRAPH_REWRITER_H_
 #define ASHLAR_GRAPH_REWRITER_H_
 

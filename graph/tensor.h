@@ -20,6 +20,9 @@ class HostTensor {
 
   // Zero-filled. The shape must be valid (Shape::Make).
   static HostTensor Zeros(DType dtype, const Shape& shape);
+  static HostTensor Zeros(const TensorType& type) {
+    return Zeros(type.dtype, type.shape).As(type.dtype, type.quantization);
+  }
   // Of elements as those of `like`.
   static HostTensor ZerosLike(const HostTensor& like, const Shape& shape) {
     return Zeros(like.dtype(), shape).As(like.dtype(), like.quantization());

@@ -26,7 +26,8 @@ struct ConvBiasParam : ConvolutionParam {
 // nonlineMode(convolution(src, filter) + bias + z). Inputs: src, filter, bias [1, oc, 1, 1] and
 // optionally z, of the output's shape. Output: [N, oc, oh, ow]. Quantised images:
 // opr/quantized_conv.h.
-class ConvBiasForward final : public OperatorWithParam<ConvBiasParam, WindowOperator> {
+class ConvBiasForward final
+    : public OperatorWithParam<ConvBiasParam, PaddedWindowOperator<ConvBiasForward>> {
  public:
   static constexpr int kSrc = 0, kFilter = 1, kBias = 2, kZ = 3;
 
@@ -43,13 +44,8 @@ class ConvBiasForward final : public OperatorWithParam<ConvBiasParam, WindowOper
   std::optional<Region> OutputRegion(int input, const Region& region,
                                      const Site& site) const override;
 
-  WindowPadding padding() const override { return PaddingOf(param()); }
-
  protected:
   absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;
-  OperatorPtr WithPadding(const WindowPadding& padding) const override {
-    return Padded(*this, padding);
-  }
 };
 
 }  // namespace ashlar

@@ -52,7 +52,8 @@ absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& par
                                                      const TensorType& filter);
 
 // Inputs: src, filter. Output: [N, oc, oh, ow].
-class ConvolutionForward final : public OperatorWithParam<ConvolutionParam, WindowOperator> {
+class ConvolutionForward final
+    : public OperatorWithParam<ConvolutionParam, PaddedWindowOperator<ConvolutionForward>> {
  public:
   ASHLAR_OPERATOR("ConvolutionForward", "conv")
   absl::Status Gradient(GradientContext& context) const override;
@@ -62,13 +63,8 @@ class ConvolutionForward final : public OperatorWithParam<ConvolutionParam, Wind
   std::optional<Replacement> AbsorbAffine(absl::Span<const InputInfo> inputs,
                                           const ChannelAffine& affine) const override;
 
-  WindowPadding padding() const override { return PaddingOf(param()); }
-
  protected:
   absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;
-  OperatorPtr WithPadding(const WindowPadding& padding) const override {
-    return Padded(*this, padding);
-  }
 };
 
 class Gradients;

@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<HostTensor>> ElemwiseMultiType::Evaluate(
     absl::Span<const HostTensor> inputs) const {
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, Infer(InfosOf(inputs)));
   const TensorType& type = types[0];
-  HostTensor output = HostTensor::Zeros(type.dtype, type.shape).As(type.dtype, type.quantization);
+  HostTensor output = HostTensor::Zeros(type);
   const HostTensor &a = inputs[0], &b = inputs[inputs.size() - 1];
   for (int64_t i = 0; i < output.num_elements(); ++i) {
     output.Set(i, Rounded(param(), Dequantized(a.At(i), a.quantization()),

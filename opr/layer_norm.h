@@ -18,7 +18,7 @@ struct LayerNormParam {
 };
 
 // (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and (biased) variance of the
-// elements that lies along the axes from `axis` on. Inputs: x, floats of rank 1 or more; scale and
+// elements along the axes from `axis` on. Inputs: x, floats of rank 1 or more; scale and
 // bias, which may be left out, of x's dtype and of the shape of the normalised axes. Output: x's
 // type.
 class LayerNorm final : public OperatorWithParam<LayerNormParam, RowWiseOperator> {

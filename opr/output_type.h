@@ -39,10 +39,6 @@ inline int32_t Quantize(float steps, int32_t zero_point, int32_t least, int32_t 
                                              : least;
 }
 
-// The integers of a quantised dtype of 8 bits.
-inline int32_t LeastOf(DType dtype) { return dtype == DType::kQuantizedS8 ? -128 : 0; }
-inline int32_t MostOf(DType dtype) { return LeastOf(dtype) + 255; }
-
 }  // namespace ashlar
 
 #endif  // ASHLAR_OPR_OUTPUT_TYPE_H_

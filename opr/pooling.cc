@@ -65,17 +65,12 @@ absl::StatusOr<std::vector<HostTensor>> PoolingForward::Evaluate(
   const WindowAxis& w = geometry.w;
   const double window_elements = static_cast<double>(h.window) * static_cast<double>(w.window);
   const std::vector<double> image = ToDoubles(inputs[0]);
-  const double* plane = image.data();
   std::vector<double> output;
-  for (int64_t nc = 0; nc < geometry.batch * geometry.channels; ++nc) {
-    for (int64_t oh = 0; oh < h.output; ++oh) {
-      for (int64_t ow = 0; ow < w.output; ++ow) {
+  ForEachWindow(
+      geometry, [&](int64_t, int64_t plane, const InsideTaps& rows, const InsideTaps& columns) {
         output.push_back(
-            Pool(param().mode, plane, w.input, h.Inside(oh), w.Inside(ow), window_elements));
-      }
-    }
-    plane += h.input * w.input;
-  }
+            Pool(param().mode, image.data() + plane, w.input, rows, columns, window_elements));
+      });
   return std::vector<HostTensor>{FromDoubles(inputs[0].dtype(), geometry.output(), output)};
 }
 

@@ -47,12 +47,28 @@ struct PoolingGeometry : WindowAxes {
   Shape output() const { return {batch, channels, h.output, w.output}; }
 };
 
+// Calls visit(window, plane's first element, rows, columns) for each window of each plane, as the
+// outputs lie.
+template <typename Visit>
+void ForEachWindow(const PoolingGeometry& geometry, const Visit& visit) {
+  const WindowAxis &h = geometry.h, &w = geometry.w;
+  int64_t window = 0;
+  for (int64_t plane = 0; plane < geometry.batch * geometry.channels; ++plane) {
+    for (int64_t y = 0; y < h.output; ++y) {
+      for (int64_t x = 0; x < w.output; ++x) {
+        visit(window++, plane * h.input * w.input, h.Inside(y), w.Inside(x));
+      }
+    }
+  }
+}
+
 // `src` is [N, C, H, W], floats or quantised bytes and not empty; every window must touch the
 // image. Errors are InvalidArgument and name the parameter.
 absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const TensorType& src);
 
 // Input: src. Output: [N, C, oh, ow]. Quantised images: opr/quantized_pooling.h.
-class PoolingForward final : public OperatorWithParam<PoolingParam, WindowOperator> {
+class PoolingForward final
+    : public OperatorWithParam<PoolingParam, PaddedWindowOperator<PoolingForward>> {
  public:
   ASHLAR_OPERATOR("PoolingForward", "pooling")
   absl::Status Gradient(GradientContext& context) const override;
@@ -61,13 +77,8 @@ class PoolingForward final : public OperatorWithParam<PoolingParam, WindowOperat
   }
   int64_t Computation(const Site& site) const override;
 
-  WindowPadding padding() const override { return PaddingOf(param()); }
-
  protected:
   absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;
-  OperatorPtr WithPadding(const WindowPadding& padding) const override {
-    return Padded(*this, padding);
-  }
 };
 
 }  // namespace ashlar

@@ -20,19 +20,6 @@ absl::Status CheckParam(const PoolingParam& param) {
                                                  kMostTaps, " elements"));
 }
 
-// Calls visit(window, plane's first element, rows, columns) for each window of each plane.
-template <typename Visit>
-void ForEachWindow(const PoolingGeometry& g, const Visit& visit) {
-  int64_t window = 0;
-  for (int64_t plane = 0; plane < g.batch * g.channels; ++plane) {
-    for (int64_t y = 0; y < g.h.output; ++y) {
-      for (int64_t x = 0; x < g.w.output; ++x) {
-        visit(window++, plane * g.h.input * g.w.input, g.h.Inside(y), g.w.Inside(x));
-      }
-    }
-  }
-}
-
 }  // namespace
 
 bool HasPoolingIndex(const PoolingParam& param) {

@@ -98,8 +98,7 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedConv(const ConvBiasPara
   for (int64_t i = 0; i < src.num_elements(); ++i) {
     centred.Set(i, src.At(i) - to.source_zero_point);
   }
-  HostTensor output =
-      HostTensor::Zeros(types[0].dtype, types[0].shape).As(types[0].dtype, types[0].quantization);
+  HostTensor output = HostTensor::Zeros(types[0]);
   int64_t done = 0;
   ConvolvePlanes(param, geometry, centred, filter,
                  [&](int64_t channel, absl::Span<const double> plane) {

@@ -38,21 +38,15 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedPooling(const PoolingPa
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
                           InferQuantizedPooling(param, geometry, info));
   const TensorType& type = types[0];
-  HostTensor output = HostTensor::Zeros(type.dtype, type.shape).As(type.dtype, type.quantization);
+  HostTensor output = HostTensor::Zeros(type);
   const PooledTypes pooled(param, src.quantization(), type);
-  const WindowAxis &h = geometry.h, &w = geometry.w;
-  int64_t done = 0;
-  for (int64_t plane = 0; plane < geometry.batch * geometry.channels; ++plane) {
-    const int64_t first = plane * h.input * w.input;
-    for (int64_t oh = 0; oh < h.output; ++oh) {
-      for (int64_t ow = 0; ow < w.output; ++ow) {
-        const auto element = [&](int64_t y, int64_t x) {
-          return static_cast<int32_t>(src.At(first + y * w.input + x));
-        };
-        output.Set(done++, PooledWindow(pooled, h.Inside(oh), w.Inside(ow), element));
-      }
-    }
-  }
+  ForEachWindow(geometry, [&](int64_t window, int64_t plane, const InsideTaps& rows,
+                              const InsideTaps& columns) {
+    const auto element = [&](int64_t y, int64_t x) {
+      return static_cast<int32_t>(src.At(plane + y * geometry.w.input + x));
+    };
+    output.Set(window, PooledWindow(pooled, rows, columns, element));
+  });
   return std::vector<HostTensor>{std::move(output)};
 }
 

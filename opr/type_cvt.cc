@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<HostTensor>> TypeCvt::Evaluate(
   if (StoredAs(x.dtype()) == StoredAs(type.dtype)) {
     return std::vector<HostTensor>{x.As(type.dtype, type.quantization)};
   }
-  HostTensor output = HostTensor::Zeros(type.dtype, x.shape()).As(type.dtype, type.quantization);
+  HostTensor output = HostTensor::Zeros(type);
   if (IsQuantized(type.dtype)) {
     const float scale = type.quantization.scale();
     for (int64_t i = 0; i < x.num_elements(); ++i) {

@@ -33,7 +33,7 @@ class WindowOperator : public Operator {
   virtual OperatorPtr WithPadding(const WindowPadding& padding) const = 0;
 };
 
-// The WithPadding of an operator whose parameters have pad_h, pad_h_end, pad_w and pad_w_end.
+// An operator with other padding, whose parameters have pad_h, pad_h_end, pad_w and pad_w_end.
 template <typename Op>
 OperatorPtr Padded(const Op& op, const WindowPadding& padding) {
   typename Op::Param param = op.param();
@@ -51,6 +51,21 @@ WindowPadding PaddingOf(const Param& param) {
   return {param.pad_h, end(param.pad_h, param.pad_h_end), param.pad_w,
           end(param.pad_w, param.pad_w_end)};
 }
+
+// The base of an operator of such parameters.
+template <typename Op>
+class PaddedWindowOperator : public WindowOperator {
+ public:
+  WindowPadding padding() const override { return PaddingOf(self().param()); }
+
+ protected:
+  OperatorPtr WithPadding(const WindowPadding& padding) const override {
+    return Padded(self(), padding);
+  }
+
+ private:
+  const Op& self() const { return static_cast<const Op&>(*this); }
+};
 
 }  // namespace ashlar
 

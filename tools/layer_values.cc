@@ -56,7 +56,7 @@ class Recorder final : public RunListener {
 }  // namespace
 
 HostTensor RowMajor(const TensorType& type, const char* data) {
-  HostTensor tensor = HostTensor::Zeros(type.dtype, type.shape);
+  HostTensor tensor = HostTensor::Zeros(type);
   char* out = static_cast<char*>(tensor.mutable_raw());
   if (type.format == Format::kDefault) {
     if (tensor.bytes() > 0) std::memcpy(out, data, static_cast<size_t>(tensor.bytes()));

@@ -61,8 +61,7 @@ absl::StatusOr<int> AddSum(const OperatorNode& update, GraphRewriter& rewriter,
   if (sums != nullptr) sums->push_back(options.name);
   ASHLAR_ASSIGN_OR_RETURN(
       const std::vector<int> made,
-      rewriter.builder().Add(Operators().MakeState(HostTensor::Zeros(type.dtype, type.shape)), {},
-                             options));
+      rewriter.builder().Add(Operators().MakeState(HostTensor::Zeros(type)), {}, options));
   return made[0];
 }
 

@@ -21,9 +21,8 @@ absl::StatusOr<int> AddZeros(GraphBuilder& builder, int like, const std::string&
   const TensorType type = builder.graph().var(like).type;
   GraphBuilder::NodeOptions options;
   options.name = name;
-  ASHLAR_ASSIGN_OR_RETURN(
-      const std::vector<int> made,
-      builder.Add(Operators().MakeState(HostTensor::Zeros(type.dtype, type.shape)), {}, options));
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                          builder.Add(Operators().MakeState(HostTensor::Zeros(type)), {}, options));
   return made[0];
 }
 

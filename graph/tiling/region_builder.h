@@ -1,5 +1,5 @@
-// Operators on regions of tensors, as they are added to a new graph; the tiled rewrite is
-// written with.
+// Operators on regions of tensors, as they are added to a new graph: what the tiled rewrite
+// is made with.
 #ifndef ASHLAR_GRAPH_TILING_REGION_BUILDER_H_
 #define ASHLAR_GRAPH_TILING_REGION_BUILDER_H_
 

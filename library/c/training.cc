@@ -212,7 +212,7 @@ ashlar_status ashlar_training_write(ashlar_training* training, const char* name,
   return With(training, [&](ashlar_training& of) -> absl::Status {
     ASHLAR_ASSIGN_OR_RETURN(const ashlar_tensor* const state, ashlar::c::StateOf(of, name));
     const ashlar::TensorType& type = of.session->planned().state.Find(name)->type;
-    ashlar::HostTensor value = ashlar::HostTensor::Zeros(type.dtype, type.shape);
+    ashlar::HostTensor value = ashlar::HostTensor::Zeros(type);
     ASHLAR_RETURN_IF_ERROR(ashlar::c::Fill(value.mutable_raw(), data, bytes, "data", *state));
     return of.session->WriteState(name, value);
   });

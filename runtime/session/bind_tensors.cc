@@ -8,7 +8,7 @@ std::vector<HostTensor> OutputTensors(const Graph& graph) {
   std::vector<HostTensor> outputs;
   for (const Binding& binding : graph.outputs()) {
     const TensorType& type = graph.var(binding.var).type;
-    outputs.push_back(HostTensor::Zeros(type.dtype, type.shape));
+    outputs.push_back(HostTensor::Zeros(type));
   }
   return outputs;
 }
