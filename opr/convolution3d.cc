@@ -4,6 +4,7 @@
 
 #include "opr/checks.h"
 #include "opr/composition.h"
+#include "opr/concat.h"
 #include "opr/dimshuffle.h"
 #include "opr/doubles.h"
 #include "opr/host_value.h"
@@ -92,6 +93,35 @@ double SumAt(const Geometry& g, const double* volume, const double* filter, int6
   return sum;
 }
 
+// Slices begin to end of the output, of which the same slices first_tap to end_tap of the filter
+// meet the volume: the others meet padding alone.
+struct Slices {
+  int64_t begin = 0, end = 0, first_tap = 0, end_tap = 0;
+};
+
+// All slices of the output; empty where one of them meets padding alone.
+std::vector<Slices> SlicesOfOneKind(const WindowAxis& d) {
+  std::vector<Slices> parts;
+  for (int64_t o = 0; o < d.output; ++o) {
+    const auto is_outside = [&](int64_t kd) {
+      const int64_t z = d.Origin(o) + kd * d.dilation;
+      return z < 0 || z >= d.input;
+    };
+    Slices slice = {o, o + 1, 0, d.window};
+    while (slice.first_tap < slice.end_tap && is_outside(slice.first_tap)) ++slice.first_tap;
+    while (slice.first_tap < slice.end_tap && is_outside(slice.end_tap - 1)) --slice.end_tap;
+    if (slice.first_tap == slice.end_tap) return {};
+    const bool same = !parts.empty() && parts.back().first_tap == slice.first_tap &&
+                      parts.back().end_tap == slice.end_tap;
+    if (same) {
+      parts.back().end = slice.end;
+    } else {
+      parts.push_back(slice);
+    }
+  }
+  return parts;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<TensorType>> Convolution3DForward::Infer(
@@ -136,36 +166,58 @@ absl::StatusOr<std::vector<int>> Convolution3DForward::Compose(GraphBuilder& bui
   Composition c(builder);
   std::vector<InputInfo> infos;
   for (const int input : inputs) infos.push_back({c.type(input)});
-  ASHLAR_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(param(), infos));
+  ASHLAR_ASSIGN_OR_RETURN(Geometry g, GeometryOf(param(), infos));
   const Shape shape = infos[kSrc].type.shape;
   int volume = inputs[kSrc];
-  if (g.d.pad_begin != 0 || g.d.pad_end != 0) {
+  std::vector<Slices> parts = SlicesOfOneKind(g.d);
+  if (parts.empty()) {
     volume = c.Add<Pad>(
         {PadMode::kConstant, {0, 0, g.d.pad_begin, 0, 0}, {0, 0, g.d.pad_end, 0, 0}}, {volume});
+    g.d.input += g.d.pad_begin + g.d.pad_end;
+    g.d.pad_begin = g.d.pad_end = 0;
+    parts = SlicesOfOneKind(g.d);
   }
-  // The depth is a second batch: the sum of a convolution for each slice of the filter, with the
-  // slices of the volume that it meets.
-  const int images = c.Add<Dimshuffle>({{0, 2, 1, 3, 4}}, {volume});
+  // The depth is a first batch: slices are images, those that follow each other a stretch of them.
+  const int slices = c.Add<Dimshuffle>({{2, 0, 1, 3, 4}}, {volume});
+  const int images = c.Reshaped(slices, {g.d.input * g.batch, shape[1], shape[3], shape[4]});
+  const auto slices_met = [&](const Slices& part, int64_t kd) {
+    const int64_t first = g.d.Origin(part.begin) + kd * g.d.dilation;
+    const int64_t count = part.end - part.begin;
+    if (g.d.stride == 1 || count == 1) {
+      return c.Slice(images, 0, first * g.batch, (first + count) * g.batch);
+    }
+    const int64_t end = first + (count - 1) * g.d.stride + 1;
+    return c.Reshaped(c.Slice(slices, 0, first, end, g.d.stride),
+                      {count * g.batch, shape[1], shape[3], shape[4]});
+  };
   const bool grouped = param().sparse == SparseMode::kGroup;
   Shape filter = {g.out_channels, g.in_channels, g.h.window, g.w.window};
   if (grouped) filter = {g.groups, g.out_channels, g.in_channels, g.h.window, g.w.window};
-  int y = 0;
-  for (int64_t kd = 0; kd < g.d.window; ++kd) {
-    const int64_t begin = kd * g.d.dilation;
-    const int met =
-        c.Reshaped(c.Slice(images, 1, begin, begin + (g.d.output - 1) * g.d.stride + 1, g.d.stride),
-                   {g.batch * g.d.output, shape[1], shape[3], shape[4]});
-    const int slice = c.Reshaped(c.Slice(inputs[kFilter], grouped ? 3 : 2, kd, kd + 1), filter);
-    const int part = c.Add<ConvolutionForward>(OfSlices(param()), {met, slice});
-    y = kd == 0 ? part : c.Apply(ScalarFunction::kAdd, {part, y});
-  }
+  std::vector<int> taps(static_cast<size_t>(g.d.window), -1);
+  const auto tap = [&](int64_t kd) {
+    int& slice = taps[static_cast<size_t>(kd)];
+    if (slice < 0)
+      slice = c.Reshaped(c.Slice(inputs[kFilter], grouped ? 3 : 2, kd, kd + 1), filter);
+    return slice;
+  };
   const int64_t channels = g.groups * g.out_channels;
-  if (inputs.size() > kBias) {
-    const int bias = c.Reshaped(inputs[kBias], {1, channels, 1, 1});
-    y = c.Apply(ScalarFunction::kAdd, {y, bias});
+  std::vector<int> sums;
+  for (const Slices& part : parts) {
+    int y = 0;
+    for (int64_t kd = part.first_tap; kd < part.end_tap; ++kd) {
+      const int product =
+          c.Add<ConvolutionForward>(OfSlices(param()), {slices_met(part, kd), tap(kd)});
+      y = kd == part.first_tap ? product : c.Apply(ScalarFunction::kAdd, {product, y});
+    }
+    if (inputs.size() > kBias) {
+      const int bias = c.Reshaped(inputs[kBias], {1, channels, 1, 1});
+      y = c.Apply(ScalarFunction::kAdd, {y, bias});
+    }
+    sums.push_back(y);
   }
-  y = c.Reshaped(y, {g.batch, g.d.output, channels, g.h.output, g.w.output});
-  return std::move(c).Finish({c.Add<Dimshuffle>({{0, 2, 1, 3, 4}}, {y})});
+  const int y = c.Reshaped(sums.size() == 1 ? sums[0] : c.Add<Concat>({0}, sums),
+                           {g.d.output, g.batch, channels, g.h.output, g.w.output});
+  return std::move(c).Finish({c.Add<Dimshuffle>({{1, 2, 0, 3, 4}}, {y})});
 }
 
 }  // namespace ashlar

@@ -181,6 +181,20 @@ absl::StatusOr<std::vector<HostTensor>> Subtensor::Evaluate(
   return std::vector<HostTensor>{std::move(output)};
 }
 
+// Whole images in a row lie alike in every format.
+StorageRules Subtensor::storage_rules(const Site& site) const {
+  StorageRules rules = {.precision = PrecisionRule::kFollow, .moves = true};
+  const absl::StatusOr<std::vector<AxisRange>> ranges = Ranges(site.inputs);
+  if (!ranges.ok() || ranges->size() != 4) return rules;
+  for (size_t axis = 0; axis < 4; ++axis) {
+    const AxisRange& range = (*ranges)[axis];
+    const bool whole = range.count == site.inputs[0].type.shape[static_cast<int>(axis)];
+    if (range.dropped || range.step != 1 || (axis > 0 && !whole)) return rules;
+  }
+  rules.format = FormatRule::kUniform;
+  return rules;
+}
+
 Aliasing Subtensor::aliasing(const Site& site) const {
   const TensorType& x = site.inputs[0].type;
   if (x.format != site.outputs[0].format) return {};

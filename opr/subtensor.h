@@ -49,9 +49,7 @@ class Subtensor final : public OperatorWithParam<SubtensorParam> {
  public:
   ASHLAR_OPERATOR("Subtensor", "subtensor")
   absl::Status Gradient(GradientContext& context) const override;
-  StorageRules storage_rules(const Site&) const override {
-    return {.precision = PrecisionRule::kFollow, .moves = true};
-  }
+  StorageRules storage_rules(const Site& site) const override;
   InputUse input_use(int input) const override {
     return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
   }

@@ -74,6 +74,7 @@ class LayoutAssigner {
         GrowsRowMajor(node, inputs)) {
       return false;
     }
+    if (TakesImagesApart(node)) return true;
     for (int input : inputs) {
       if (TypeOf(input).format != Format::kDefault) return true;
     }
@@ -89,6 +90,17 @@ class LayoutAssigner {
     int64_t read = 0;
     for (int input : inputs) read += TypeOf(input).shape.num_elements();
     return read < to.shape.num_elements() && IsReadAs(var, to, Format::kDefault);
+  }
+
+  // Whether the node's output is a part of what it reads, in a format that the part's readers want:
+  // the whole is then converted once, and parts of it may overlap.
+  bool TakesImagesApart(const OperatorNode& node) {
+    if (Rule(node) != FormatRule::kUniform || node.outputs.size() != 1) return false;
+    const TensorType& part = FirstOutput(node);
+    const TensorType& whole = rewriter_.source().var(node.inputs[0]).type;
+    return !node.op->aliasing(rewriter_.source().SiteOf(node)).views.empty() &&
+           part.shape != whole.shape && IsImage(part) &&
+           IsReadAs(node.outputs[0], part, FormatOf(part));
   }
 
   // Whether somebody reads the var, and all who do want it in this format.

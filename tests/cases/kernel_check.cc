@@ -64,7 +64,7 @@ std::vector<char> Stored(const HostTensor& tensor, const TensorType& type) {
 
 // The tensor in `bytes`; expects all other bytes to be zero.
 HostTensor Loaded(std::vector<char> bytes, const TensorType& type) {
-  HostTensor tensor = HostTensor::Zeros(type.dtype, type.shape);
+  HostTensor tensor = HostTensor::Zeros(type);
   const auto size = static_cast<size_t>(SizeOf(type.dtype));
   char* to = static_cast<char*>(tensor.mutable_raw());
   for (const int64_t offset : Offsets(type)) {

@@ -9,6 +9,7 @@
 #include "opr/reduce.h"
 #include "opr/reshape.h"
 #include "opr/resize.h"
+#include "opr/subtensor.h"
 #include "opr/type_cvt.h"
 #include "tests/graph/passes/pass_test.h"
 #include "tests/support/shapes.h"
@@ -140,6 +141,25 @@ TEST_F(LayoutTest, ConcatIsBlockedWhereChannelsAreWholeBlocks) {
   make_.Output(make_.Add<Concat>({1}, {a, b}, "part"));
   const Graph graph = Assign();
   ExpectFormats(graph, {{"whole", "b=bbb"}, {"part", "r=rr"}});
+}
+
+TEST_F(LayoutTest, ImagesThatAreTakenApartAreRelaidWhole) {
+  const int x = make_.Input("x", {4, 16, 8, 8});
+  const auto slice = [&](int axis, int64_t begin, const std::string& name) {
+    const int from = make_.Constant(Int64Vector({begin})),
+              to = make_.Constant(Int64Vector({begin + 3}));
+    return make_.Add<Subtensor>({.axis = {axis}, .begin = {1}, .end = {1}, .step = {0}, .idx = {0}},
+                                {x, from, to}, name);
+  };
+  make_.Output(Conv(slice(0, 0, "first"), 16, "a"));
+  make_.Output(Conv(slice(0, 1, "last"), 16, "b"));
+  make_.Output(Conv(slice(2, 1, "rows"), 16, "c"));
+  const Graph graph = Assign();
+  EXPECT_THAT(ComputingTypes(graph),
+              ElementsAre("RelayoutFormat", "Subtensor", "ConvolutionForward", "RelayoutFormat",
+                          "Subtensor", "ConvolutionForward", "RelayoutFormat", "Subtensor",
+                          "RelayoutFormat", "ConvolutionForward", "RelayoutFormat"));
+  ExpectFormats(graph, {{"first", "b=brr"}, {"last", "b=brr"}, {"rows", "r=rrr"}});
 }
 
 TEST_F(LayoutTest, RowMajorReadersShareOneRelayout) {
