@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/cpu/isa.h"
+#include "runtime/cpu/tile_sums.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -47,14 +48,7 @@ void Tile(const MatrixTile& tile) {
   float* c = tile.c;
 #pragma GCC unroll 16
   for (int i = 0; i < kSums; ++i) {
-    float* const to = c + i % kPanels * kPanel;
-    if (tile.add) {
-#pragma omp simd
-      for (int j = 0; j < kPanel; ++j) to[j] += sums[i][j];
-    } else {
-#pragma omp simd
-      for (int j = 0; j < kPanel; ++j) to[j] = sums[i][j];
-    }
+    StoreSums(sums[i], tile.add, c + i % kPanels * kPanel);
     if (i % kPanels == kPanels - 1) c += tile.c_row;
   }
 }

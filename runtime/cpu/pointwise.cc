@@ -157,21 +157,30 @@ absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest&
   });
 }
 
-template <typename A, typename B>
-void RunIntegers(const std::vector<RowLoop<3>>& loops, IntegerFunction function, int threads,
-                 const KernelArgs& args) {
-  const A* const first = static_cast<const A*>(args.inputs[0]);
-  const B* const second = static_cast<const B*>(args.inputs[1]);
-  A* const output = static_cast<A*>(args.outputs[0]);
-  for (const RowLoop<3>& loop : loops) {
-    const auto step = [&](int k) { return loop.strides[k].back(); };
-    ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 3>& at, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) {
-        output[at[0] + i * step(0)] = static_cast<A>(Apply(
-            function, first[at[1] + i * step(1)], second[at[2] + i * step(2)], 8 * sizeof(A)));
-      }
-    });
-  }
+// Integers of any dtype as numbers of 64 bits, and back: upper bits that the dtype lacks are lost.
+using LoadIntegersFunction = void (*)(const void* data, int64_t offset, int64_t stride, int64_t n,
+                                      int64_t* row);
+using StoreIntegersFunction = void (*)(const int64_t* row, int64_t n, void* data, int64_t offset,
+                                       int64_t stride);
+
+template <typename T>
+void LoadIntegers(const void* data, int64_t offset, int64_t stride, int64_t n, int64_t* row) {
+  const T* const from = static_cast<const T*>(data) + offset;
+  for (int64_t i = 0; i < n; ++i) row[i] = from[i * stride];
+}
+
+template <typename T>
+void StoreIntegers(const int64_t* row, int64_t n, void* data, int64_t offset, int64_t stride) {
+  T* const to = static_cast<T*>(data) + offset;
+  for (int64_t i = 0; i < n; ++i) to[i * stride] = static_cast<T>(row[i]);
+}
+
+LoadIntegersFunction LoaderOf(DType dtype) {
+  return WithInteger(dtype, []<typename T>() -> LoadIntegersFunction { return LoadIntegers<T>; });
+}
+
+StoreIntegersFunction StorerOf(DType dtype) {
+  return WithInteger(dtype, []<typename T>() -> StoreIntegersFunction { return StoreIntegers<T>; });
 }
 
 absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
@@ -179,12 +188,23 @@ absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
   const auto loops = LoopsOver<3>(request.outputs[0], request.inputs, request.threads);
   const IntegerFunction function = op.param().mode;
   const int threads = request.threads;
-  return WithInteger(request.inputs[0].dtype, [&]<typename A>() {
-    return WithInteger(request.inputs[1].dtype, [&]<typename B>() -> absl::StatusOr<KernelList> {
-      return OnlyKernel("elementwise:integers", [=](const KernelArgs& args) {
-        RunIntegers<A, B>(loops, function, threads, args);
+  const DType dtypes[] = {request.inputs[0].dtype, request.inputs[1].dtype};
+  const std::array<LoadIntegersFunction, 2> load = {LoaderOf(dtypes[0]), LoaderOf(dtypes[1])};
+  const StoreIntegersFunction store = StorerOf(dtypes[0]);
+  const int bits = static_cast<int>(8 * SizeOf(dtypes[0]));
+  return OnlyKernel("elementwise:integers", [=](const KernelArgs& args) {
+    for (const RowLoop<3>& loop : loops) {
+      ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 3>& at, int64_t n) {
+        int64_t rows[2][kRow];
+        for (int k = 0; k < 2; ++k) {
+          load[k](args.inputs[k], at[k + 1], loop.strides[k + 1].back(), n, rows[k]);
+        }
+        for (int64_t i = 0; i < n; ++i) {
+          rows[0][i] = Apply(function, rows[0][i], rows[1][i], bits);
+        }
+        store(rows[0], n, args.outputs[0], at[0], loop.strides[0].back());
       });
-    });
+    }
   });
 }
 

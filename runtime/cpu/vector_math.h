@@ -12,19 +12,10 @@
 #if defined(__x86_64__)
 
 extern "C" {
-__attribute__((simd("notinbranch"))) float expf(float) noexcept;
-__attribute__((simd("notinbranch"))) float logf(float) noexcept;
-__attribute__((simd("notinbranch"))) float tanhf(float) noexcept;
-__attribute__((simd("notinbranch"))) float sinf(float) noexcept;
-__attribute__((simd("notinbranch"))) float cosf(float) noexcept;
-__attribute__((simd("notinbranch"))) float erff(float) noexcept;
-__attribute__((simd("notinbranch"))) float log1pf(float) noexcept;
-__attribute__((simd("notinbranch"))) float expm1f(float) noexcept;
-__attribute__((simd("notinbranch"))) float atanf(float) noexcept;
-__attribute__((simd("notinbranch"))) float sinhf(float) noexcept;
-__attribute__((simd("notinbranch"))) float coshf(float) noexcept;
-__attribute__((simd("notinbranch"))) float asinhf(float) noexcept;
-__attribute__((simd("notinbranch"))) float powf(float, float) noexcept;
+__attribute__((simd("notinbranch"))) float expf(float) noexcept, logf(float) noexcept,
+    tanhf(float) noexcept, sinf(float) noexcept, cosf(float) noexcept, erff(float) noexcept,
+    log1pf(float) noexcept, expm1f(float) noexcept, atanf(float) noexcept, sinhf(float) noexcept,
+    coshf(float) noexcept, asinhf(float) noexcept, powf(float, float) noexcept;
 }
 #endif
 

@@ -6,6 +6,7 @@
 
 #include "graph/shape.h"
 #include "runtime/cpu/isa.h"
+#include "runtime/cpu/tile_sums.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -17,14 +18,7 @@ template <int kRows>
                                          const FilterTile& tile) {
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
-    float* const to = tile.sums + r * kLanes;
-    if (tile.add) {
-#pragma omp simd
-      for (int l = 0; l < kLanes; ++l) to[l] += sums[r][l];
-    } else {
-#pragma omp simd
-      for (int l = 0; l < kLanes; ++l) to[l] = sums[r][l];
-    }
+    StoreSums(sums[r], tile.add, tile.sums + r * kLanes);
   }
 }
 

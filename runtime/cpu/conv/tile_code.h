@@ -127,29 +127,10 @@ struct ConvTileRunner {
     }
   }
 
-  // Through memory, so that sums with no function or a usual one stay in
-  // registers.
-  [[gnu::noinline]] static void FinishInMemory(const ConvFinish& finish, Sums& sums) {
-    Base::Finish(finish, sums);
-  }
-  [[gnu::always_inline]] static void Finish(const ConvFinish& finish, Sums& sums) {
-    if (finish.function == ScalarFunction::kIdentity ||
-        Base::template FinishIf<ScalarFunction::kRelu>(finish, sums) ||
-        Base::template FinishIf<ScalarFunction::kClamp>(finish, sums)) {
-      return;
-    }
-    Sums copy;
-#pragma GCC unroll 32
-    for (int i = 0; i < kPixels * kVectors; ++i) copy[i] = sums[i];
-    FinishInMemory(finish, copy);
-#pragma GCC unroll 32
-    for (int i = 0; i < kPixels * kVectors; ++i) sums[i] = copy[i];
-  }
-
   [[gnu::always_inline]] static void End(const ConvTile& tile, Sums& sums) {
     if (tile.z != nullptr) Add(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
     if (tile.add) Add(tile.dst, tile.dst_pixel_step, tile.dst_block_step, sums);
-    Finish(tile.finish, sums);
+    Base::Finish(tile.finish, sums);
     // Copied, as a store could change the tile for all that the compiler knows.
     char* const dst = tile.dst;
     const int64_t pixel_step = tile.dst_pixel_step, block_step = tile.dst_block_step;

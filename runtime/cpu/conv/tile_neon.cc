@@ -1,5 +1,4 @@
-// Vectors of four floats, written as any other: 64-bit Arm runs them, and x86 can, so that tests
-// there see them too.
+// Vectors of four floats, written as any other: 64-bit Arm runs them, and x86 can, whose tests do.
 #include "runtime/cpu/conv/tile_code.h"
 
 namespace ashlar::cpu {

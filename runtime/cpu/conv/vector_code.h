@@ -12,13 +12,17 @@ namespace {
 
 constexpr int kBlock = 16;  // channels
 
-// Whether vectors of kWidth floats can be run here; others are planned for only.
-#if defined(__x86_64__)
+// Whether code for vectors of kWidth floats is in this build; others are planned for only. x86
+// could run vectors of four, which only its tests do.
+#if !defined(__x86_64__)
+template <int kWidth>
+constexpr bool kRunsVectorsOf = kWidth == 4;
+#elif defined(ASHLAR_EVERY_VECTOR)
 template <int kWidth>
 constexpr bool kRunsVectorsOf = true;
 #else
 template <int kWidth>
-constexpr bool kRunsVectorsOf = kWidth == 4;
+constexpr bool kRunsVectorsOf = kWidth > 4;
 #endif
 
 // kWidth floats a vector.
@@ -54,25 +58,20 @@ struct Vectors {
   }
   [[gnu::always_inline]] static Vector Broadcast(float value) { return value - Vector{}; }
 
-  // The activation, in registers.
+  // The activation: none and the usual ones in registers, others through memory.
   template <int kCount>
   [[gnu::always_inline]] static void Finish(const ConvFinish& finish, Vector (&values)[kCount]) {
-    FinishAs(finish, values, std::make_index_sequence<kNumScalarFunctions>());
-  }
-
-  // Whether it was this one: then it has been applied.
-  template <ScalarFunction kFunction, int kCount>
-  [[gnu::always_inline]] static bool FinishIf(const ConvFinish& finish, Vector (&values)[kCount]) {
-    constexpr const ScalarRow& kRow = RowOf(kFunction);
-    if constexpr (kRow.activation && kRow.arithmetic && kFunction != ScalarFunction::kIdentity) {
-      if (finish.function != kFunction) return false;
-#pragma GCC unroll 32
-      for (int i = 0; i < kCount; ++i) {
-        values[i] = Formula<kFunction>::Of(values[i], finish.parameters[0], finish.parameters[1]);
-      }
-      return true;
+    if (finish.function == ScalarFunction::kIdentity ||
+        FinishIf<ScalarFunction::kRelu>(finish, values) ||
+        FinishIf<ScalarFunction::kClamp>(finish, values)) {
+      return;
     }
-    return false;
+    Vector copy[kCount];
+#pragma GCC unroll 32
+    for (int i = 0; i < kCount; ++i) copy[i] = values[i];
+    FinishInMemory(finish, copy, kCount, std::make_index_sequence<kNumScalarFunctions>());
+#pragma GCC unroll 32
+    for (int i = 0; i < kCount; ++i) values[i] = copy[i];
   }
 
   // Zeroes the channels of the block at `block` behind its first `channels`.
@@ -81,10 +80,36 @@ struct Vectors {
   }
 
  private:
-  template <int kCount, size_t... kFunctions>
-  [[gnu::always_inline]] static void FinishAs(const ConvFinish& finish, Vector (&values)[kCount],
-                                              std::index_sequence<kFunctions...>) {
-    static_cast<void>((FinishIf<static_cast<ScalarFunction>(kFunctions)>(finish, values) || ...));
+  template <ScalarFunction kFunction>
+  [[gnu::always_inline]] static void Apply(const ConvFinish& finish, Vector& value) {
+    value = Formula<kFunction>::Of(value, finish.parameters[0], finish.parameters[1]);
+  }
+
+  // Whether it was this one: then it has been applied.
+  template <ScalarFunction kFunction, int kCount>
+  [[gnu::always_inline]] static bool FinishIf(const ConvFinish& finish, Vector (&values)[kCount]) {
+    if (finish.function != kFunction) return false;
+#pragma GCC unroll 32
+    for (int i = 0; i < kCount; ++i) Apply<kFunction>(finish, values[i]);
+    return true;
+  }
+  template <ScalarFunction kFunction>
+  [[gnu::always_inline]] static bool FinishIf(const ConvFinish& finish, Vector* values, int count) {
+    constexpr const ScalarRow& kRow = RowOf(kFunction);
+    if constexpr (kRow.activation && kRow.arithmetic) {
+      if (finish.function != kFunction) return false;
+      for (int i = 0; i < count; ++i) Apply<kFunction>(finish, values[i]);
+      return true;
+    }
+    return false;
+  }
+
+  // One function for all tiles: unrolled in each, the formulas would be half of their code.
+  template <size_t... kFunctions>
+  [[gnu::noinline]] static void FinishInMemory(const ConvFinish& finish, Vector* values, int count,
+                                               std::index_sequence<kFunctions...>) {
+    static_cast<void>(
+        (FinishIf<static_cast<ScalarFunction>(kFunctions)>(finish, values, count) || ...));
   }
 };
 

@@ -1,4 +1,4 @@
-// Vectors of four floats, which every processor that we know has: see tile_neon.cc.
+// Vectors of four floats: see tile_neon.cc.
 #include "runtime/cpu/conv/winograd_code.h"
 
 namespace ashlar::cpu {

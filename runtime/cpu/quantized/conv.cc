@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "opr/quantized_conv.h"
 #include "runtime/cpu/isa.h"
@@ -29,10 +30,7 @@ struct Problem {
     return geometry.w.output * taps() * geometry.in_channels * geometry.groups *
            geometry.out_channels;
   }
-  RoundingSteps rounding() const {
-    return {static_cast<float>(to.least - to.zero_point),
-            static_cast<float>(to.most - to.zero_point), to.zero_point};
-  }
+  RoundingSteps rounding() const { return RoundingBetween(to.least, to.most, to.zero_point); }
   // The place of a weight of row-major filters that the tap is multiplied with.
   int64_t FilterTap(int64_t tap) const { return flipped ? taps() - 1 - tap : tap; }
 };
@@ -91,9 +89,9 @@ class TiledConvolution final : public Kernel {
   absl::Status Run(const KernelArgs& args, KernelState*) const override;
 
  private:
-  int64_t panels() const { return (problem_.geometry.out_channels + kPanel - 1) / kPanel; }
-  int64_t steps() const { return (problem_.geometry.in_channels + kDepth - 1) / kDepth; }
-  int64_t outside_bytes() const { return (problem_.geometry.in_channels + 63) / 64 * 64; }
+  int64_t panels() const { return CeilDivide(problem_.geometry.out_channels, kPanel); }
+  int64_t steps() const { return CeilDivide(problem_.geometry.in_channels, kDepth); }
+  int64_t outside_bytes() const { return CeilDivide(problem_.geometry.in_channels, 64) * 64; }
   int64_t panel_bytes() const {
     return kPanel * static_cast<int64_t>(sizeof(int32_t)) +
            problem_.taps() * steps() * kPanel * kDepth;
@@ -226,11 +224,7 @@ void DepthwisePixel(const DepthwiseCall& call) {
     for (int64_t c = 0; c < count; ++c) {
       const float steps =
           static_cast<float>(sums[c] + call.bias[first + c]) * call.factors[first + c];
-      float rounded = std::nearbyint(steps);
-      rounded = rounded > call.rounding.low ? rounded : call.rounding.low;
-      rounded = rounded < call.rounding.high ? rounded : call.rounding.high;
-      call.dst[first + c] =
-          static_cast<uint8_t>(static_cast<int32_t>(rounded) + call.rounding.zero_point);
+      call.dst[first + c] = static_cast<uint8_t>(Rounded(steps, call.rounding));
     }
   }
 }

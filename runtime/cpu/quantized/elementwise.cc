@@ -8,6 +8,7 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/quantized/tile.h"
 #include "runtime/cpu/walk.h"
 
 namespace ashlar::cpu {
@@ -32,7 +33,7 @@ struct SumCall {
   uint8_t* y;
   int64_t n, step_a, step_b, step_y;
   Scaled of_a, of_b, of_y;
-  float low, high;  // of the steps from the zero point
+  RoundingSteps rounding;  // with of_y's zero point
 };
 
 void AddRow(const SumCall& call) {
@@ -41,31 +42,29 @@ void AddRow(const SumCall& call) {
     const int32_t b = (call.b[i * call.step_b] ^ call.of_b.flip) - call.of_b.zero_point;
     const float left = static_cast<float>(a) * call.of_a.scale;
     const float right = static_cast<float>(b) * call.of_b.scale;
-    float steps = std::nearbyint((left + right) / call.of_y.scale);
-    steps = steps > call.low ? steps : call.low;
-    steps = steps < call.high ? steps : call.high;
-    call.y[i * call.step_y] =
-        static_cast<uint8_t>((static_cast<int32_t>(steps) + call.of_y.zero_point) ^ call.of_y.flip);
+    const int32_t sum = Rounded((left + right) / call.of_y.scale, call.rounding);
+    call.y[i * call.step_y] = static_cast<uint8_t>(sum ^ call.of_y.flip);
   }
 }
 
 // A sum, rectified or not.
 KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
   const TensorType& output = request.outputs[0];
-  const int32_t zero_point = output.quantization.zero_point();
+  const Scaled of_y(output);
+  const int32_t least = LeastOf(output.dtype) + of_y.flip;
   const bool rectified = op.param().mode == ScalarFunction::kFuseAddRelu;
-  const SumCall call = {nullptr,
-                        nullptr,
-                        nullptr,
-                        0,
-                        0,
-                        0,
-                        0,
-                        Scaled(request.inputs[0]),
-                        Scaled(request.inputs[1]),
-                        Scaled(output),
-                        rectified ? 0 : static_cast<float>(LeastOf(output.dtype) - zero_point),
-                        static_cast<float>(MostOf(output.dtype) - zero_point)};
+  const SumCall call = {
+      nullptr,
+      nullptr,
+      nullptr,
+      0,
+      0,
+      0,
+      0,
+      Scaled(request.inputs[0]),
+      Scaled(request.inputs[1]),
+      of_y,
+      RoundingBetween(rectified ? of_y.zero_point : least, least + 255, of_y.zero_point)};
   const auto row = Versions<AddRow>::For(request.processor.isa);
   const auto loops = LoopsOver<3>(output, request.inputs, request.threads);
   return OnlyKernel(absl::StrCat("int8:sum:", Name(request.processor.isa)),

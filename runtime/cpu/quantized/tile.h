@@ -3,6 +3,7 @@
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_H_
 
+#include <cmath>
 #include <cstdint>
 
 namespace ashlar::cpu {
@@ -18,6 +19,21 @@ struct RoundingSteps {
   float low, high;
   int32_t zero_point;
 };
+
+// Of integers from `least` to `most`.
+inline RoundingSteps RoundingBetween(int32_t least, int32_t most, int32_t zero_point) {
+  return {static_cast<float>(least - zero_point), static_cast<float>(most - zero_point),
+          zero_point};
+}
+
+// `steps` from the zero point as an integer. In comparisons that compilers turn into vector
+// minima and maxima; NaN is the lowest.
+inline int32_t Rounded(float steps, const RoundingSteps& rounding) {
+  float rounded = std::nearbyint(steps);
+  rounded = rounded > rounding.low ? rounded : rounding.low;
+  rounded = rounded < rounding.high ? rounded : rounding.high;
+  return static_cast<int32_t>(rounded) + rounding.zero_point;
+}
 
 struct TileCall {
   // By tap and pixel: input channels of the tap, side by side; outside the image those of a pixel
