@@ -15,6 +15,25 @@ namespace ashlar {
 
 namespace {
 
+// The input of a graph between cuts, of any type that a var can have: quantised ones, too.
+class CutInput final : public Operator {
+ public:
+  explicit CutInput(TensorType type) : type_(std::move(type)) {}
+  absl::string_view type() const override { return "CutInput"; }
+  std::string base_name() const override { return "from"; }
+  ParamList params() const override { return {}; }
+  Role role() const override { return Role::kInput; }
+  absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo>) const override {
+    return std::vector<TensorType>{type_};
+  }
+  absl::StatusOr<std::vector<HostTensor>> Evaluate(absl::Span<const HostTensor>) const override {
+    return absl::FailedPreconditionError("the input of a part has no value");
+  }
+
+ private:
+  TensorType type_;
+};
+
 // The node for the first `images` of `all` images: itself, but for constants of all images and
 // operators that name how many there are. InvalidArgument where images are not made one by one.
 absl::StatusOr<Replacement> OfImages(const Graph& graph, const OperatorNode& node, int64_t images,
@@ -46,7 +65,8 @@ absl::StatusOr<Replacement> OfImages(const Graph& graph, const OperatorNode& nod
     // Its first images are its first bytes.
     const auto owner = std::make_shared<const HostTensor>(*value);
     operands[i] = {Operand::From::kConstant, 0,
-                   HostTensor::Borrow(value->dtype(), shape, owner, value->raw())};
+                   HostTensor::Borrow(value->dtype(), shape, owner, value->raw())
+                       .As(value->dtype(), value->quantization())};
   }
   return Replacement{node.op, std::move(operands)};
 }
@@ -78,10 +98,8 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
   absl::flat_hash_map<int, int> map;
   const TensorType& type = graph.var(from.var).type;
   const int64_t all = type.shape.rank() > 0 ? type.shape[0] : 1;
-  InputParam input;
-  input.dtype = type.dtype;
-  input.shape.assign(type.shape.dims().begin(), type.shape.dims().end());
-  if (!input.shape.empty()) input.shape[0] = images;
+  TensorType input = type.Reshaped(type.shape);
+  if (input.shape.rank() > 0) input.shape[0] = images;
   GraphBuilder::NodeOptions options;
   options.name = "from";
   options.output_formats = {type.format};
@@ -89,7 +107,7 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
   options.id = first.id;
   ASHLAR_ASSIGN_OR_RETURN(
       std::vector<int> added,
-      builder.Add(std::make_shared<const Host2DeviceCopy>(std::move(input)), {}, options));
+      builder.Add(std::make_shared<const CutInput>(std::move(input)), {}, options));
   map[from.var] = added[0];
   for (int i = from.position + 1; i <= to.position; ++i) {
     const OperatorNode& node = graph.node(order[i]);

@@ -1,8 +1,12 @@
 // The arenas of small networks in 8 bits, of which others publish theirs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fstream>
+#include <numeric>
+#include <random>
 
 #include "nlohmann/json.hpp"
 #include "opr/conv_bias.h"
@@ -13,8 +17,12 @@
 #include "opr/softmax.h"
 #include "opr/type_cvt.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/graph_cuts.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/session/bind_tensors.h"
+#include "runtime/session/executable.h"
 #include "tests/support/graph_maker.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
 
@@ -29,16 +37,23 @@ using testing::Value;
 
 constexpr OutputType kBytes = {DType::kQuantizedS8, 0.05f, 3};
 
-HostTensor Zeros(DType dtype, const Shape& shape, float scale) {
-  return HostTensor::Zeros(StoredAs(dtype), shape)
-      .As(dtype, Value(Quantization::Make(dtype, {scale})));
+// Integers from -least to least.
+HostTensor AnyIntegers(DType dtype, const Shape& shape, int least) {
+  HostTensor tensor = HostTensor::Zeros(dtype, shape);
+  std::mt19937 random(1);
+  for (int64_t i = 0; least > 0 && i < tensor.num_elements(); ++i) {
+    tensor.Set(i, static_cast<int>(random() % (2 * static_cast<unsigned>(least) + 1)) - least);
+  }
+  return tensor;
 }
 
 // A network of nets.json, whose operators are listed as: kind, name, inputs, output, window,
 // stride, padding, activation.
 class NetMaker {
  public:
-  explicit NetMaker(const json& net) : net_(net), vars_(net["tensors"].size(), -1) {}
+  // Weights are 0, or any.
+  explicit NetMaker(const json& net, bool any = false)
+      : net_(net), any_(any), vars_(net["tensors"].size(), -1) {}
 
   Graph Make() && {
     const int input = net_["input_tensor"];
@@ -106,10 +121,16 @@ class NetMaker {
       param.sparse = SparseMode::kGroup;
       filter = {channels, to[1] / channels, 1, filter[2], filter[3]};
     }
-    const float scale = 0.01f;
-    const int w = maker_.Constant(Zeros(DType::kQuantizedS8, filter, scale));
-    const int bias = maker_.Constant(Zeros(DType::kQuantizedS32, {1, to[1], 1, 1},
-                                           maker_.var(x).type.quantization.scale() * scale));
+    // So that sums of any weights are neither all the least nor all the most.
+    const double products = static_cast<double>(filter.num_elements() / to[1]);
+    const float scale = static_cast<float>(0.01 / std::sqrt(products));
+    const auto constant = [&](DType dtype, const Shape& shape, int most, float of) {
+      const HostTensor integers = AnyIntegers(StoredAs(dtype), shape, any_ ? most : 0);
+      return maker_.Constant(integers.As(dtype, Value(Quantization::Make(dtype, {of}))));
+    };
+    const int w = constant(DType::kQuantizedS8, filter, 127, scale);
+    const int bias = constant(DType::kQuantizedS32, {1, to[1], 1, 1}, 999,
+                              maker_.var(x).type.quantization.scale() * scale);
     return maker_.Add<ConvBiasForward>(param, {x, w, bias}, op[1]);
   }
 
@@ -121,14 +142,25 @@ class NetMaker {
   }
 
   const json& net_;
+  const bool any_;
   GraphMaker maker_;
   std::vector<int> vars_;  // by tensor
 };
 
-int64_t ArenaOf(const json& net) {
+PlanRequest InTiles(const std::string& tiles) {
   PlanRequest request;
   request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
-  return Value(PlanGraph(NetMaker(net).Make(), request))->plan.plan.arena;
+  if (!tiles.empty()) request.wishes.tiles = Value(TileSpec::Parse(tiles));
+  return request;
+}
+
+int64_t ArenaOf(const json& net, const std::string& tiles = "") {
+  return Value(PlanGraph(NetMaker(net).Make(), InTiles(tiles)))->plan.plan.arena;
+}
+
+json Nets() {
+  std::ifstream file(SharedData("data/int8/nets.json"));
+  return json::parse(file)["nets"];
 }
 
 // Executed whole: a byte an element, and nothing besides but what lies in place. Of tiny-ic a
@@ -136,8 +168,7 @@ int64_t ArenaOf(const json& net) {
 TEST(SmallMemory, ArenasOfNetworksInEightBits) {
   if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   cpu::RegisterDevice();
-  std::ifstream file(SharedData("data/int8/nets.json"));
-  const json nets = json::parse(file)["nets"];
+  const json nets = Nets();
   const std::pair<const char*, int64_t> kArenas[] = {
       {"mbv2-1.0-224", 1505280}, {"mcunet-in0", 46080},  {"mcunet-in2", 332800},
       {"mcunet-in3", 340736},    {"mcunet-in4", 422400}, {"proxyless-1.0", 802816},
@@ -145,6 +176,90 @@ TEST(SmallMemory, ArenasOfNetworksInEightBits) {
       {"tiny-ad", 256},
   };
   for (const auto& [name, bytes] : kArenas) EXPECT_LE(ArenaOf(nets[name]), bytes) << name;
+}
+
+// A network in tiles that compute nothing twice, as `plan --memory-budget min --max-extra-flops 0`
+// or, of tiny-kws, an eye finds them, and the bytes that specifications of the network ask for.
+struct TiledNet {
+  const char* name;
+  const char* tiles;
+  int64_t bytes;
+};
+
+class TiledSmallMemory : public ::testing::TestWithParam<TiledNet> {};
+
+// Of mcunet-in0 16,000 are asked for.
+INSTANTIATE_TEST_SUITE_P(
+    Networks, TiledSmallMemory,
+    ::testing::Values(
+        TiledNet{"mbv2-1.0-224",
+                 "0-76:lines112;76-134:lines14;134-154:lines3;154-194:lines3;194-212:lines3;"
+                 "212-252:lines14;252-270:lines3",
+                 125000},
+        TiledNet{"mcunet-in0", "0-38:lines12;38-58:lines3;58-96:lines12", 16400},
+        TiledNet{"mcunet-in2",
+                 "0-58:lines40;58-78:lines10;78-116:lines20;116-136:lines5;136-156:lines5", 89600},
+        TiledNet{"mcunet-in3", "0-78:lines88;78-116:lines22;116-136:lines5;136-156:lines5", 105200},
+        TiledNet{"mcunet-in4", "0-58:lines32;58-78:lines40;78-96:lines20;96-136:lines5", 118300},
+        TiledNet{"proxyless-1.0",
+                 "0-96:lines28;96-136:lines7;136-154:lines14;214-252:lines7;252-292:lines14;"
+                 "292-310:lines7",
+                 149700},
+        TiledNet{"tiny-vww", "0-50:lines96;50-74:lines12;74-158:lines6", 12800},
+        TiledNet{"tiny-ic", "2-62:lines32;62-78:lines2", 15600},
+        TiledNet{"tiny-kws", "2-72:lines49", 11270}),
+    [](const auto& net) {
+      std::string name = net.param.name;
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+      return name;
+    });
+
+TEST_P(TiledSmallMemory, FitsIntoTheBytesAskedFor) {
+  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
+  const TiledNet& net = GetParam();
+  if (testing::kSanitized && net.bytes > 12000) GTEST_SKIP() << "takes long under sanitizers";
+  cpu::RegisterDevice();
+  const auto planned = Value(PlanGraph(NetMaker(Nets()[net.name]).Make(), InTiles(net.tiles)));
+  EXPECT_LE(planned->plan.plan.arena, net.bytes);
+  EXPECT_EQ(planned->extra_flops_ratio, 0);
+}
+
+HostTensor Outputs(const json& net, const std::string& tiles) {
+  const auto executable = Value(Executable::Compile(NetMaker(net, true).Make(), InTiles(tiles)));
+  const auto session = Value(Session::Create(executable));
+  const Binding& input = executable->graph().inputs()[0];
+  const Shape& shape = executable->graph().var(input.var).type.shape;
+  const InputTensors inputs = {{input.name, AnyIntegers(DType::kInt8, shape, 127)}};
+  const std::vector<HostTensor> outputs = Value(BindTensors(*session, inputs));
+  EXPECT_TRUE(testing::IsOk(session->Run()));
+  return outputs[0];
+}
+
+TEST_P(TiledSmallMemory, GivesTheBitsOfTheWhole) {
+  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
+  const TiledNet& net = GetParam();
+  if (net.bytes > (testing::kSanitized ? 12000 : 20000)) GTEST_SKIP() << "takes long";
+  cpu::RegisterDevice();
+  const json nets = Nets();
+  const HostTensor whole = Outputs(nets[net.name], ""), tiled = Outputs(nets[net.name], net.tiles);
+  ASSERT_EQ(whole.bytes(), tiled.bytes());
+  EXPECT_EQ(std::memcmp(whole.raw(), tiled.raw(), static_cast<size_t>(whole.bytes())), 0);
+}
+
+// A graph between cuts began with an input without a scale: there were no segments but the whole,
+// and MobileNetV2 took 409,952 bytes.
+TEST(SmallMemory, SegmentsBeginAtQuantisedTensors) {
+  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
+  const Graph graph = NetMaker(Nets()["tiny-kws"]).Make();
+  std::vector<int> order(graph.nodes().size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::vector<GraphCut> cuts = FindCuts(graph, order);
+  ASSERT_GT(cuts.size(), 10u);
+  for (size_t i = 1; i < cuts.size(); ++i) {
+    const Graph part = Value(GraphBetween(graph, order, cuts[i - 1], cuts[i], 1));
+    EXPECT_EQ(part.var(part.inputs()[0].var).type, graph.var(cuts[i - 1].var).type);
+  }
 }
 
 }  // namespace
