@@ -4,6 +4,7 @@ of them beside a process that keeps a core busy. Equal questions must have equal
 JSON document but for the times that planning took.
 
     benchmarks/deterministic_plans.py [--ashlar build/release/ashlar] [--processes 10] [--budgets 12] [--models a,b]
+        [--image 64] [--plan-time 20ms]
 """
 import argparse
 import json
@@ -50,9 +51,10 @@ def main():
     parser.add_argument("--budgets", type=int, default=12)
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--image", type=int, help="side of the images (default: the model's)")
+    parser.add_argument("--plan-time", help="of the command (default: its own)")
     arguments = parser.parse_args()
     ashlar = os.path.abspath(arguments.ashlar)
-    options = ["--threads", "1"]
+    options = ["--threads", "1", *(["--plan-time", arguments.plan_time] if arguments.plan_time else [])]
     different = questions = 0
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

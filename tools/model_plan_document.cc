@@ -34,6 +34,8 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
   if (planned.wishes.budget && planned.wishes.budget->bytes > 0) {
     document["budget_bytes"] = planned.wishes.budget->bytes;
     document["fits"] = r.plan.arena <= planned.wishes.budget->bytes;
+  }
+  if (planned.smallest_budget > 0) {
     document["smallest_budget_bytes"] = planned.smallest_budget;
   }
   document["plan_ms"] = planned.plan_ms;

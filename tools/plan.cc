@@ -109,7 +109,7 @@ class PlanCommand final : public PlanOptions {
     ASHLAR_ASSIGN_OR_RETURN(Model model,
                             LoadWithTraining(model_, training_, execution_, planning_, console));
     const int first_added_id = model.graph.next_id();
-    // Whether a smaller budget would do only a search tells.
+    // A budget is met by what a search finds for it, though the file may be packed in less.
     if (planning_.memory_budget > 0) model.packed.reset();
     ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(model, execution_, planning_, console));
     request.means.planner.limits = limits();
@@ -183,11 +183,11 @@ class PlanCommand final : public PlanOptions {
     ASHLAR_ASSIGN_OR_RETURN(const TrainingGraph graph, GraphToTrain(std::move(model), training_));
     console.Progress("searching what is made again");
     ASHLAR_ASSIGN_OR_RETURN(
-        const std::vector<StepPoint> points,
+        const std::vector<FrontierPoint> points,
         PlanStepFrontier(graph.step, ToPlanRequest(execution_, planning_, console), console));
-    console.Print(StepFrontierTable(points));
+    console.Print(FrontierTable(points, "recompute"));
     Json document = console.Document(execution_.device, execution_.threads);
-    document["step_frontier"] = StepFrontierDocument(points);
+    document["step_frontier"] = FrontierDocument(points, "recompute");
     return console.Write(document);
   }
 
@@ -200,13 +200,13 @@ class PlanCommand final : public PlanOptions {
         const std::vector<FrontierPoint> points,
         MeasureFrontier(model.graph, ToPlanRequest(execution_, planning_, console), inputs,
                         console));
-    console.Print(FrontierTable(points));
+    console.Print(FrontierTable(points, "tile"));
     if (!output_.empty()) {
       ASHLAR_RETURN_IF_ERROR(
           WriteFile(output_, FrontierSvg(absl::StrCat(model_.path, ": arena and time"), points)));
     }
     Json document = console.Document(execution_.device, execution_.threads);
-    document["frontier"] = FrontierDocument(points);
+    document["frontier"] = FrontierDocument(points, "tile");
     return console.Write(document);
   }
 

@@ -197,8 +197,11 @@ std::string TileLines(const PlannedGraph& planned) {
                     FormatPercent(planned.extra_flops_ratio), " extra FLOPs\n");
   }
   if (planned.wishes.budget && planned.wishes.budget->bytes > 0) {
-    absl::StrAppend(&text, "budget ", Counted(planned.wishes.budget->bytes, "byte"),
-                    ", the smallest that would do ", planned.smallest_budget, "\n");
+    absl::StrAppend(&text, "budget ", Counted(planned.wishes.budget->bytes, "byte"));
+    if (planned.smallest_budget > 0) {
+      absl::StrAppend(&text, ", the smallest that would do ", planned.smallest_budget);
+    }
+    absl::StrAppend(&text, "\n");
   }
   if (const std::optional<TotalBudget>& total = planned.wishes.total) {
     absl::StrAppend(&text, "total budget ", Counted(total->bytes, "byte"), "\n");

@@ -105,7 +105,7 @@ InputTensors RandomInputs(const Graph& graph) {
   std::uniform_real_distribution<double> uniform(0, 1);
   for (const Binding& input : graph.inputs()) {
     const TensorType& type = graph.var(input.var).type;
-    HostTensor tensor = HostTensor::Zeros(type.dtype, type.shape);
+    HostTensor tensor = HostTensor::Zeros(type);
     for (int64_t i = 0; i < tensor.num_elements(); ++i) tensor.Set(i, uniform(random));
     inputs[input.name] = std::move(tensor);
   }

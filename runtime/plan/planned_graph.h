@@ -60,7 +60,7 @@ struct PlannedGraph {
   // read on the device) that the tiles compute more than once, over all FLOPs of such operators in
   // the graph before it was tiled.
   double extra_flops_ratio = 0;
-  int64_t smallest_budget = 0;  // MemoryBudget::find_smallest: bytes
+  int64_t smallest_budget = 0;  // that would do, where it was searched for; bytes
   double predicted_ms = 0;      // of a run, by arithmetic and traffic (EstimateTime)
   double plan_ms = 0;           // that planning took
 

@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten
   planned->passes = std::move(rewritten.passes);
   planned->graph = std::move(rewritten.graph);
   ASHLAR_ASSIGN_OR_RETURN(planned->device, OpenDevice(request.wishes.comp_node));
-  // 2. Storage.
+  // 4. Storage.
   ASHLAR_RETURN_IF_ERROR(CheckStateUse(planned->graph));
   planned->model =
       BuildStorageModel(planned->graph, StorageOn(*planned->device, request.means.inplace));
@@ -82,7 +82,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
 
   const StorageModel& model = planned->model;
 
-  // 3. Kernels found.
+  // 5. Kernels found.
   KernelPolicy policy = means.kernels;
   policy.packed_before = !arrangement.kernels.empty();
   ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
@@ -94,13 +94,13 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   const ProcessorSpeed speed = SpeedOf(device, wishes.processor, wishes.threads);
   LimitWeights(graph, model, speed, means.most_weights, candidates);
 
-  // 4. Order, with the least workspaces.
+  // 6. Order, with the least workspaces.
   const bool recorded = means.workspace == WorkspaceSource::kRecorded;
   const std::vector<int64_t> least =
       recorded ? RecordedBytes(graph, model) : LeastWorkspace(candidates);
   Schedule schedule = ScheduleNodes(arrangement.order, graph, model, least);
 
-  // 5. Kernels that fit under the peak of that order.
+  // 7. Kernels that fit under the peak of that order.
   ASHLAR_ASSIGN_OR_RETURN(planned->kernels, FitKernels(graph, model, candidates, schedule,
                                                        alignment, means.extra_workspace));
   planned->workspace = least;
@@ -111,7 +111,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
     planned->spared.push_back(static_cast<int>(i));
   }
 
-  // 6. Addresses.
+  // 8. Addresses.
   ASHLAR_ASSIGN_OR_RETURN(
       OrderedPlan ordered,
       PlanInOrder(graph, model, std::move(schedule), planned->workspace,
@@ -124,7 +124,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
 
   planned->predicted_ms = EstimateTime(graph, model, speed);
 
-  // 7. Weights and states.
+  // 9. Weights and states.
   planned->weights = PlanWeights(graph, model, planned->kernels, alignment);
   planned->state = PlanStates(graph, model, alignment);
   return planned;

@@ -7,7 +7,7 @@
 //   6 order              ScheduleNodes      graph, storage, least workspaces -> comp_seq
 //   7 kernels that fit   FitKernels         candidates, comp_seq -> by node, the kernel
 //   8 addresses          PlanInOrder        comp_seq, workspaces -> offsets (and a better comp_seq)
-//   9 weights            PlanWeights        kernels -> the pool of weights
+//   9 weights, states    PlanWeights, PlanStates  kernels -> the pools of weights and of states
 //
 // PlanGraph and the other functions of plan_graph.h drive them: whole graphs, tiled ones, and what
 // fits a budget, for which stages 4 to 9 are run for several tilings.

@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
   if (found == nullptr && budget.bytes > 0) {
     ASHLAR_ASSIGN_OR_RETURN(found, FastestWithin(budget.bytes, *plans));
   }
-  if (found != nullptr && !budget.find_smallest) return found;
+  if (found != nullptr) return found;
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
   for (const bool sparing : plans->kinds()) {
     if (!left && plans->untiled_bound() >= smallest->plan.plan.arena) break;
@@ -82,16 +82,13 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
     if (whole->plan.plan.arena < smallest->plan.plan.arena) smallest = std::move(whole);
   }
   const int64_t least = smallest->plan.plan.arena;
-  if (found == nullptr && (budget.bytes == 0 || least <= budget.bytes || budget.find_smallest)) {
-    found = std::move(smallest);
-  }
-  if (found == nullptr) {
+  if (budget.bytes > 0 && least > budget.bytes && !budget.find_smallest) {
     return DoesNotFit(absl::StrCat("no plan fits the budget of ", budget.bytes,
                                    " bytes; the smallest budget that would do is ", least),
                       least);
   }
-  found->smallest_budget = std::min(least, found->plan.plan.arena);
-  return found;
+  smallest->smallest_budget = least;
+  return smallest;
 }
 
 absl::StatusOr<std::vector<int>> OrderBeforeTiles(const Graph& graph, const Wishes& wishes,

@@ -35,7 +35,7 @@ constexpr int64_t kFirstStrips = 32;  // at most, when it is tried for the first
 constexpr int kRefinements = 2;
 constexpr double kNormOrders[] = {8, 2};
 constexpr double kLittle = 1e-6;
-constexpr size_t kExtended = 4;  // tilings of a small graph to which a second segment is added
+constexpr size_t kExtended = 24;  // tilings of a small graph to which a second segment is added
 constexpr double kNearPeak = 0.95;
 // Over what the smallest tiling is expected to need: others that may have the smallest plan.
 constexpr double kNearlySmallest = 1.25;
@@ -478,8 +478,15 @@ class Search {
       best.resize(std::min(best.size(), kExtended));
       specs.clear();
       for (const Tiling& tiling : best) {
+        const TileSegment first = tiling.spec.segments[0].inner[0];
         for (const TileSegment& segment : segments) {
-          batch.inner = {tiling.spec.segments[0].inner[0], segment};
+          if (segment.from >= first.to) {
+            batch.inner = {first, segment};
+          } else if (segment.to <= first.from) {
+            batch.inner = {segment, first};
+          } else {
+            continue;
+          }
           add({{batch}});
         }
       }

@@ -18,7 +18,7 @@ struct MemoryBudget {
   int64_t bytes = 0;  // 0: as few as can be
   // The share of the FLOPs of operators with weights that may be computed again, as a ratio.
   double max_extra_flops = std::numeric_limits<double>::infinity();
-  // Find the smallest budget that would do, too, and where nothing fits, return that plan.
+  // Where nothing fits, return the smallest plan.
   bool find_smallest = false;
 };
 

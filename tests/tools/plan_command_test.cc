@@ -68,19 +68,19 @@ TEST_F(PlanCommandTest, PlanOfAModelIsAPictureOrBuffers) {
   EXPECT_EQ(Ashlar("plan model.ash -o plan.svg").exit_code, 0);
   EXPECT_THAT(Read("plan.svg"), HasSubstr("<svg"));
   EXPECT_EQ(Ashlar("plan model.ash -o plan.html").exit_code, 0);
+  EXPECT_THAT(Ashlar("plan model.ash -o -").out, HasSubstr("arena 32768 bytes, lower bound"));
   EXPECT_THAT(Read("plan.html"), StartsWith("<!DOCTYPE html>"));
   const ProcessResult csv = Ashlar("plan model.ash --format csv");
   EXPECT_EQ(Ashlar("plan model.ash --format csv -o -").out, csv.out);
-  EXPECT_EQ(Ashlar("plan model.ash -o -").exit_code, 2) << "of no format";
 }
 
 // Lifetimes of what a view or an heir took over were once cut where that begins, and what ties them
 // was lost: what was planned from such a file was no plan of the model.
 TEST_F(PlanCommandTest, BuffersOfAModelCanBePlannedAgain) {
   ASSERT_EQ(Ashlar("zoo squeezenet --image 64 -o squeezenet.ash").exit_code, 0);
-  for (const char* options :
-       {"model.ash", "model.ash --passes none", "model.ash --inplace off",
-        "squeezenet.ash --threads 1 --processor avx2/32K/512K --memory-budget min"}) {
+  for (const char* options : {"model.ash", "model.ash --passes none", "model.ash --inplace off",
+                              "squeezenet.ash --threads 1 --processor avx2/32K/512K "
+                              "--memory-budget min --plan-time 20ms"}) {
     SCOPED_TRACE(options);
     const json model = Ashlar(absl::StrCat("plan ", options, " --json")).Json();
     const ProcessResult csv = Ashlar(absl::StrCat("plan ", options, " --format csv"));

@@ -50,8 +50,10 @@ Case MakeCase(uint64_t seed) {
   if (seed % 13 == 1) c.request.means.order = Order::kMegEngine;
   if (seed % 17 == 1) c.request.means.planner.planner = "best_fit";
   if (seed % 19 == 1) c.request.checks.alignment = 256;
-  if (seed % 3 == 1) c.request.wishes.budget = MemoryBudget();
-  if (seed % 3 == 2) {
+  // A search takes most of the time of all cases, and far more under sanitizers.
+  if (seed % 9 == 1 && !testing::kSanitized) {
+    c.request.wishes.budget = MemoryBudget();
+  } else if (seed % 3 != 0) {
     const Graph rewritten =
         Value(RewriteGraph(c.graph, c.request.wishes, c.request.means, {.tiled = true})).graph;
     c.request.wishes.tiles = RandomTiles(random, rewritten);
@@ -112,7 +114,7 @@ TEST_F(StoredPlansTest, PlansOfRandomModelsComeBackToTheBit) {
     }
   }
   EXPECT_GT(tiled, testing::kSanitized ? 2 : 30);
-  EXPECT_GT(shared, testing::kSanitized ? 5 : 100);
+  EXPECT_GT(shared, testing::kSanitized ? 2 : 100);
 }
 
 TEST_F(StoredPlansTest, WorkspacesComeBack) {
