@@ -5,6 +5,7 @@
 #include "graph/status.h"
 #include "opr/axis.h"
 #include "opr/elemwise.h"
+#include "opr/elemwise_multi_type.h"
 #include "opr/integer_elemwise.h"
 #include "opr/matrix_mul.h"
 #include "opr/reduce.h"
@@ -148,6 +149,19 @@ absl::StatusOr<OnnxValues> OnnxElemwise(OnnxEmitter& emitter) {
   return OnnxScalarFunction(emitter, param, inputs);
 }
 
+// One of several ONNX operators would round in between, or not at all.
+absl::StatusOr<OnnxValues> OnnxElemwiseMultiType(OnnxEmitter& emitter) {
+  const ElemwiseParam& param = emitter.op<ElemwiseMultiType>().param();
+  if (param.mode == ScalarFunction::kHSwish) {
+    if (!emitter.rich()) return absl::UnimplementedError("H_SWISH of a quantised tensor");
+    return emitter.Add("HardSwish", {emitter.input(0)});
+  }
+  std::vector<std::string> inputs;
+  for (size_t i = 0; i < emitter.num_inputs(); ++i)
+    inputs.push_back(emitter.input(static_cast<int>(i)));
+  return OnnxScalarFunction(emitter, param, inputs);
+}
+
 // Shifts are of unsigned integers alone, and inputs have one dtype, but for powers.
 absl::StatusOr<OnnxValues> OnnxIntegerElemwise(OnnxEmitter& emitter) {
   const IntegerFunction mode = emitter.op<IntegerElemwise>().param().mode;
@@ -223,7 +237,19 @@ absl::StatusOr<OnnxValues> OnnxSoftmax(OnnxEmitter& emitter) {
 
 // Cast wraps around, or does anything, where TypeCvt saturates.
 absl::StatusOr<OnnxValues> OnnxTypeCvt(OnnxEmitter& emitter) {
+  const DType stored = emitter.stored_input_type(0).dtype;
+  const DType made = emitter.stored_output_type().dtype;
   const DType from = emitter.input_type(0).dtype, to = emitter.output_type().dtype;
+  if (IsQuantized(stored) || IsQuantized(made)) {
+    // The same integers, or a conversion that stands around every node.
+    OnnxValues values(StoredAs(stored) == StoredAs(made) ? emitter.StoredInput()
+                                                         : emitter.input(0));
+    values.stored = StoredAs(stored) == StoredAs(made);
+    if (!values.stored && from != to) {
+      return OnnxValues(emitter.Add("Cast", {values[0]}, {{"to", int64_t{OnnxType(to)}}}));
+    }
+    return values;
+  }
   std::string value = emitter.input(0);
   const bool narrows = IsFloat(from) ? SizeOf(to) == 1 : SizeOf(to) <= SizeOf(from) && to != from;
   if (from != DType::kBool && to != DType::kBool && !IsFloat(to) && narrows) {

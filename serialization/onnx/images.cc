@@ -36,13 +36,11 @@ std::vector<OnnxAttribute> WindowAttributes(const WindowAxis& h, const WindowAxi
 
 // A filter of a true convolution, as correlation wants it.
 HostTensor Flipped(const HostTensor& filter) {
-  HostTensor flipped = HostTensor::Zeros(filter.dtype(), filter.shape());
+  HostTensor flipped = HostTensor::ZerosLike(filter, filter.shape());
   const int rank = filter.shape().rank();
   const int64_t window = filter.shape()[rank - 2] * filter.shape()[rank - 1];
-  const float* from = filter.data<float>().data();
-  float* to = flipped.mutable_data<float>().data();
-  for (int64_t i = 0; i < filter.num_elements(); i += window) {
-    std::reverse_copy(from + i, from + i + window, to + i);
+  for (int64_t i = 0; i < filter.num_elements(); ++i) {
+    flipped.Set(i, filter.At(i / window * window + window - 1 - i % window));
   }
   return flipped;
 }
@@ -120,6 +118,15 @@ absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter) {
   std::vector<OnnxAttribute> attributes = WindowAttributes(geometry.h, geometry.w);
   if (param.mode == PoolingMode::kMax) {
     return emitter.Add("MaxPool", {emitter.input(0)}, attributes);
+  }
+  // Sums of integers, rounded once, are what is made of the mean of an image.
+  if (IsQuantized(emitter.stored_input_type(0).dtype) && param.mode == PoolingMode::kAverage) {
+    const Shape& image = emitter.input_type(0).shape;
+    if (geometry.output()[2] == 1 && geometry.output()[3] == 1 && param.window_h == image[2] &&
+        param.window_w == image[3]) {
+      return emitter.Add("GlobalAveragePool", {emitter.input(0)});
+    }
+    return absl::UnimplementedError("AVERAGE of windows of a quantised image");
   }
   if (!emitter.rich() && (geometry.h.dilation != 1 || geometry.w.dilation != 1)) {
     return absl::UnimplementedError("a mean of windows with dilation");

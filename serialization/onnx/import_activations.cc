@@ -1,5 +1,4 @@
 // Activations of ONNX and functions of angles: compositions of scalar functions.
-#include <limits>
 
 #include "serialization/onnx/import_table.h"
 
@@ -7,7 +6,6 @@ namespace ashlar {
 namespace {
 
 using F = ScalarFunction;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 OnnxVar Sigmoid(OnnxNode& node, OnnxVar x) { return node.Function(F::kSigmoid, {x}); }
 

@@ -14,7 +14,6 @@ namespace ashlar {
 namespace {
 
 using F = ScalarFunction;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<float>::lowest();
 
 // [N, length, heads * size] as [N, heads, length, size].

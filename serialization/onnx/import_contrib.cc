@@ -6,7 +6,7 @@ namespace {
 
 using F = ScalarFunction;
 
-OnnxVars Gelu(OnnxNode& node) { return node.Function(F::kGelu, {node.input(0)}); }
+OnnxVars GeluOfMicrosoft(OnnxNode& node) { return node.Function(F::kGelu, {node.input(0)}); }
 
 OnnxVars BiasGelu(OnnxNode& node) {
   return node.Function(F::kGelu, {node.Sum(node.input(0), node.input(1))});
@@ -27,7 +27,7 @@ OnnxVars QuickGelu(OnnxNode& node) {
 constexpr OnnxRow kContribRows[] = {
     OnnxRow("BiasGelu", 2, 2, BiasGelu).In(kMicrosoftDomain),
     OnnxRow("FastGelu", 1, 2, FastGelu).In(kMicrosoftDomain),
-    OnnxRow("Gelu", 1, 1, Gelu).In(kMicrosoftDomain),
+    OnnxRow("Gelu", 1, 1, GeluOfMicrosoft).In(kMicrosoftDomain),
     OnnxRow("QuickGelu", 1, 1, QuickGelu).In(kMicrosoftDomain),
 };
 

@@ -11,7 +11,6 @@ namespace ashlar {
 namespace {
 
 using F = ScalarFunction;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The axes of a reduction, and the shapes with and without them.
 struct Reduction {

@@ -88,7 +88,7 @@ OnnxVars SplitToSequence(OnnxNode& node) {
     if (each < 1 || size / each >= kMostPieces) {
       return node.Invalid(absl::StrCat("pieces of ", each, " along an axis of ", size));
     }
-    sizes.assign(static_cast<size_t>((size + each - 1) / each), each);
+    sizes.assign(static_cast<size_t>(CeilDivide(size, each)), each);
     if (size % each != 0) sizes.back() = size % each;
   }
   OnnxVars pieces;

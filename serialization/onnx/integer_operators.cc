@@ -199,8 +199,11 @@ OnnxIntegerOperator IntegerOperator(const OnnxNode& node, OnnxVar result) {
 
 OnnxVar MadeInIntegers(OnnxNode& node, const OnnxQuantity& quantity, const TensorType& type) {
   if (quantity.kind == OnnxQuantity::Kind::kElements) {
-    const bool same = quantity.quantized != kNoOnnxVar && node.type_of(quantity.quantized) == type;
-    return same ? quantity.quantized : kNoOnnxVar;
+    const OnnxVar quantized = quantity.quantized;
+    if (quantized == kNoOnnxVar || node.shape(quantized) != type.shape) return kNoOnnxVar;
+    if (node.type_of(quantized) == type) return quantized;
+    return node.Add<ElemwiseMultiType>({{ScalarFunction::kIdentity}, OutputTypeOf(type)},
+                                       {quantized});
   }
   if (quantity.made_by.op == nullptr) return kNoOnnxVar;
   const OperatorPtr op = Completed(quantity, OutputTypeOf(type));

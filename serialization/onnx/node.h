@@ -4,6 +4,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@
 #include "serialization/onnx/import.h"
 
 namespace ashlar {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The values of a node's outputs, in their order: most often one.
 struct OnnxVars : std::vector<OnnxVar> {

@@ -14,7 +14,6 @@ namespace {
 
 using Kind = OnnxQuantity::Kind;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kMostStepwise = 64;       // elements of a window
 constexpr double kExactIntegers = 1 << 24;  // of Float32
 

@@ -18,6 +18,7 @@ constexpr Row kRows[] = {
     {"CumSum", OnnxCumSum},
     {"Dimshuffle", OnnxDimshuffle},
     {"Elemwise", OnnxElemwise},
+    {"ElemwiseMultiType", OnnxElemwiseMultiType},
     {"Expand", OnnxExpand},
     {"Gather", OnnxGather},
     {"GatherElements", OnnxGatherElements},
@@ -40,7 +41,64 @@ constexpr Row kRows[] = {
     {"TypeCvt", OnnxTypeCvt},
 };
 
+// What an operator of floats in its place would see.
+TensorType AsFloats(const TensorType& type) {
+  if (!IsQuantized(type.dtype)) return type;
+  return {DType::kFloat32, type.shape, type.format, {}};
+}
+
+// The dimension of as many elements as there are scales, behind dimensions of 1; -1 where none is.
+int64_t AxisOfScales(const Shape& shape, int64_t scales) {
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == scales) return axis;
+    if (shape[axis] != 1) break;
+  }
+  return -1;
+}
+
 }  // namespace
+
+OnnxEmitter::OnnxEmitter(const Graph& graph, const OperatorNode& node, OnnxModel& model)
+    : graph_(graph), node_(node), model_(model) {
+  for (const int var : node.inputs) input_types_.push_back(AsFloats(graph.var(var).type));
+  for (const int var : node.outputs) output_types_.push_back(AsFloats(graph.var(var).type));
+}
+
+std::vector<std::string> OnnxEmitter::StepsOf(std::string value, const TensorType& type) {
+  const absl::Span<const float> scales = type.quantization.scales();
+  const int64_t count = static_cast<int64_t>(scales.size());
+  const Shape shape = count == 1 ? Shape{} : Shape{count};
+  std::vector<std::string> steps = {std::move(value)};
+  steps.push_back(model_.AddTensor(node_.name + "/scale",
+                                   HostTensor::FromValues<float>(DType::kFloat32, shape, scales)));
+  if (type.dtype == DType::kQuantizedS32) return steps;
+  HostTensor zero_points = HostTensor::Zeros(StoredAs(type.dtype), shape);
+  for (int64_t i = 0; i < count; ++i) zero_points.Set(i, type.quantization.zero_point());
+  steps.push_back(model_.AddTensor(node_.name + "/zero_point", zero_points));
+  return steps;
+}
+
+std::string OnnxEmitter::Dequantized(std::string stored, const TensorType& type) {
+  if (!IsQuantized(type.dtype)) return stored;
+  const int64_t scales = static_cast<int64_t>(type.quantization.scales().size());
+  std::vector<OnnxAttribute> attributes;
+  if (scales > 1) attributes.push_back({"axis", AxisOfScales(type.shape, scales)});
+  return Add("DequantizeLinear", StepsOf(std::move(stored), type), attributes);
+}
+
+std::string OnnxEmitter::Stored(const std::string& value, const TensorType& type) {
+  if (!IsQuantized(type.dtype)) return value;
+  return Add("QuantizeLinear", StepsOf(value, type));
+}
+
+std::string OnnxEmitter::input(int i) {
+  return Dequantized(model_.ValueOf(node_.inputs[i]), stored_input_type(i));
+}
+
+std::string OnnxEmitter::Tensor(const HostTensor& tensor) {
+  const TensorType type = {tensor.dtype(), tensor.shape(), Format::kDefault, tensor.quantization()};
+  return Dequantized(model_.AddTensor(node_.name, tensor), type);
+}
 
 OnnxFunction FindOnnxFunction(absl::string_view operator_type) {
   for (const Row& row : kRows) {

@@ -14,28 +14,40 @@
 namespace ashlar {
 
 // A node of the graph on its way into a model: its values there, and nodes that carry its name.
+//
+// Quantised tensors are integers in the model. Every node sees them as the Float32 that they stand
+// for: it reads them behind a DequantizeLinear, and what it makes goes through a QuantizeLinear
+// (Stored). Programs that know such graphs compute them with integers, as operators here do.
 class OnnxEmitter {
  public:
-  OnnxEmitter(const Graph& graph, const OperatorNode& node, OnnxModel& model)
-      : graph_(graph), node_(node), model_(model) {}
+  OnnxEmitter(const Graph& graph, const OperatorNode& node, OnnxModel& model);
 
   template <typename Op>
   const Op& op() const {
     return static_cast<const Op&>(*node_.op);
   }
   size_t num_inputs() const { return node_.inputs.size(); }
-  const TensorType& input_type(int i) const { return graph_.var(node_.inputs[i]).type; }
-  const TensorType& output_type(int i = 0) const { return graph_.var(node_.outputs[i]).type; }
+  const TensorType& input_type(int i) const { return input_types_[static_cast<size_t>(i)]; }
+  const TensorType& output_type(int i = 0) const { return output_types_[static_cast<size_t>(i)]; }
+  // The same with quantised types as they are.
+  const TensorType& stored_input_type(int i) const { return graph_.var(node_.inputs[i]).type; }
+  const TensorType& stored_output_type(int i = 0) const {
+    return graph_.var(node_.outputs[i]).type;
+  }
   const HostTensor* constant(int i) const { return graph_.constant(node_.inputs[i]); }
   std::vector<InputInfo> infos() const { return graph_.InputInfos(node_); }
 
   // Whether the model may have what is newer than kWidestOnnxSet.
   bool rich() const { return model_.operator_set() >= kRichestOnnxSet; }
 
-  std::string input(int i) { return model_.ValueOf(node_.inputs[i]); }
+  std::string input(int i);
   // The input under another shape of as many elements; a constant is stored that way.
   std::string input(int i, const Shape& shape);
-  std::string Tensor(const HostTensor& tensor) { return model_.AddTensor(node_.name, tensor); }
+  std::string Tensor(const HostTensor& tensor);
+  // Rounded to a quantised type; other types have their values as they are.
+  std::string Stored(const std::string& value, const TensorType& type);
+  // The integers that input 0 is stored as.
+  std::string StoredInput() { return model_.ValueOf(node_.inputs[0]); }
   std::string Ints(const std::vector<int64_t>& values) {
     return model_.AddInts(node_.name + "/ints", values);
   }
@@ -49,15 +61,21 @@ class OnnxEmitter {
   }
 
  private:
+  std::string Dequantized(std::string stored, const TensorType& type);
+  // Of a quantised type, as inputs of both operators that convert.
+  std::vector<std::string> StepsOf(std::string value, const TensorType& type);
+
   const Graph& graph_;
   const OperatorNode& node_;
   OnnxModel& model_;
+  std::vector<TensorType> input_types_, output_types_;  // quantised ones as Float32
 };
 
 // The values of an operator's outputs, in their order: most often one.
 struct OnnxValues : std::vector<std::string> {
   using vector::vector;
   OnnxValues(std::string value) { push_back(std::move(value)); }
+  bool stored = false;  // of quantised types: these are the integers already
 };
 
 // Adds nodes that compute the outputs; Unimplemented says what ONNX lacks.
@@ -76,6 +94,7 @@ absl::StatusOr<OnnxValues> OnnxConvolutionBackwardData(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxCumSum(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxDimshuffle(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxElemwise(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxElemwiseMultiType(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxExpand(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxGather(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxGatherElements(OnnxEmitter& emitter);

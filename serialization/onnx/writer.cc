@@ -33,12 +33,6 @@ std::vector<bool> NeededVars(const Graph& graph) {
   return needed;
 }
 
-bool IsOfIntegers(const Graph& graph, const OperatorNode& node) {
-  const auto quantized = [&](int var) { return IsQuantized(graph.var(var).type.dtype); };
-  return std::any_of(node.inputs.begin(), node.inputs.end(), quantized) ||
-         std::any_of(node.outputs.begin(), node.outputs.end(), quantized);
-}
-
 absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set) {
   OnnxModel model(graph, operator_set);
   const std::vector<bool> needed = NeededVars(graph);
@@ -49,21 +43,22 @@ absl::StatusOr<onnx::ModelProto> Convert(const Graph& graph, int operator_set) {
     if (node.op->role() != Role::kCompute || !is_needed) continue;
     OnnxEmitter emitter(graph, node, model);
     const OnnxFunction function = FindOnnxFunction(node.op->type());
-    absl::StatusOr<OnnxValues> values = absl::UnimplementedError("no counterpart");
-    if (IsOfIntegers(graph, node)) {
-      values = absl::UnimplementedError("quantised tensors are not written yet");
-    } else if (function != nullptr) {
-      values = function(emitter);
-    }
+    absl::StatusOr<OnnxValues> values =
+        absl::UnimplementedError("ONNX has nothing for it, or it is not written yet");
+    if (function != nullptr) values = function(emitter);
     if (values.ok()) {
-      for (size_t i = 0; i < node.outputs.size(); ++i) model.Bind(node.outputs[i], (*values)[i]);
+      for (size_t i = 0; i < node.outputs.size(); ++i) {
+        const TensorType& type = emitter.stored_output_type(static_cast<int>(i));
+        model.Bind(node.outputs[i],
+                   values->stored ? (*values)[i] : emitter.Stored((*values)[i], type));
+      }
     } else {
       problems.push_back(
           absl::StrCat(Describe(node, kLongestUncheckedName), ": ", values.status().message()));
     }
   }
   if (problems.empty()) return std::move(model).Finish();
-  return absl::UnimplementedError(absl::StrCat("ONNX cannot express ", problems.size(),
+  return absl::UnimplementedError(absl::StrCat("not written as ONNX: ", problems.size(),
                                                " operators:\n  ", absl::StrJoin(problems, "\n  ")));
 }
 

@@ -75,6 +75,9 @@ TEST(OnnxKnownValues, OfCompositions) {
   const HostTensor rows = Floats({2, 3}, {3, 1, 2, 1, 5, 5});
   const HostTensor four = Floats({4}, {2, 3, 4, 5});
   const Tensors axis = {{"axis", Ints({0})}};
+  const auto products = [](const char* way) {
+    return NodeText("CumProd", "'x', 'axis'", IntAttribute(way, 1));
+  };
   const struct {
     const char* name;
     std::string nodes;
@@ -90,18 +93,8 @@ TEST(OnnxKnownValues, OfCompositions) {
        {0, 0, 0, 0, 1, 0},
        11},
       {"CumProd", NodeText("CumProd", "'x', 'axis'"), {{"x", four}}, axis, {2, 6, 24, 120}, 26},
-      {"CumProd, exclusive",
-       NodeText("CumProd", "'x', 'axis'", IntAttribute("exclusive", 1)),
-       {{"x", four}},
-       axis,
-       {1, 2, 6, 24},
-       26},
-      {"CumProd, reverse",
-       NodeText("CumProd", "'x', 'axis'", IntAttribute("reverse", 1)),
-       {{"x", four}},
-       axis,
-       {120, 60, 20, 5},
-       26},
+      {"CumProd, exclusive", products("exclusive"), {{"x", four}}, axis, {1, 2, 6, 24}, 26},
+      {"CumProd, reverse", products("reverse"), {{"x", four}}, axis, {120, 60, 20, 5}, 26},
       {"CenterCropPad",
        NodeText("CenterCropPad", "'x', 'to'"),
        {{"x", rows}},

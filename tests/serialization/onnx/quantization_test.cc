@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <random>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
@@ -17,6 +19,7 @@
 #include "serialization/crc32.h"
 #include "serialization/npz.h"
 #include "serialization/onnx/reader.h"
+#include "serialization/onnx/writer.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/support/operators.h"
@@ -54,11 +57,24 @@ int64_t Differing(const HostTensor& got, const HostTensor& want) {
   return count;
 }
 
+// Integers of a byte, or as many floats around 0: the same for the same type.
+HostTensor RandomBytes(const TensorType& type) {
+  HostTensor tensor = HostTensor::Zeros(type.dtype, type.shape);
+  std::mt19937 random(1);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    const int byte = static_cast<int>(random() % 256);
+    tensor.Set(i, IsFloat(type.dtype)           ? (byte - 128) / 32.0
+                  : type.dtype == DType::kUint8 ? byte
+                                                : byte - 128);
+  }
+  return tensor;
+}
+
 // A model planned for the CPU.
-class Model {
+class LoadedModel {
  public:
-  explicit Model(const std::string& path, const OnnxReadOptions& options = {},
-                 const PlanRequest& request = {}) {
+  explicit LoadedModel(const std::string& path, const OnnxReadOptions& options = {},
+                       const PlanRequest& request = {}) {
     cpu::RegisterDevice();
     executable_ = Value(Executable::Compile(Value(ReadOnnx(path, options)), request));
     session_ = Value(Session::Create(executable_));
@@ -94,7 +110,7 @@ TEST(QuantizedOnnx, NodesGiveTheBitsOfTheReference) {
     const std::vector<HostTensor> on_host =
         Value(EvaluateGraph(graph, {inputs.begin(), inputs.end()}));
     EXPECT_EQ(Differing(on_host[0], want), 0) << "on the host";
-    EXPECT_EQ(Differing(Model(entry.path()).Run(inputs)[0], want), 0) << "on the CPU";
+    EXPECT_EQ(Differing(LoadedModel(entry.path()).Run(inputs)[0], want), 0) << "on the CPU";
     // All known: the same values are folded.
     OnnxReadOptions known;
     known.values.insert(inputs.begin(), inputs.end());
@@ -111,7 +127,7 @@ TEST(QuantizedOnnx, DigitsGiveTheLogitsOfTheReference) {
   const float mean = arrays.at("mean").data<float>()[0], std = arrays.at("std").data<float>()[0];
   for (const std::string type : {"u8", "s8"}) {
     SCOPED_TRACE(type);
-    Model model(SharedData("data/int8/digits/digits." + type + ".onnx"));
+    LoadedModel model(SharedData("data/int8/digits/digits." + type + ".onnx"));
     int64_t differing = 0;
     for (int64_t i = 0; i < (kSanitized ? 10 : images.shape()[0]); ++i) {
       HostTensor image = HostTensor::Zeros(DType::kFloat32, {1, 1, 8, 8});
@@ -136,7 +152,7 @@ TEST(QuantizedOnnx, TinyModelsGiveTheBitsOfTheReference) {
     const Tensors arrays = ReadArrays(SharedData("data/int8/tiny/" + name + ".npz"));
     const HostTensor& x = arrays.at("x");
     const Shape shape(x.shape().dims().subspan(1));
-    Model model(path);
+    LoadedModel model(path);
     for (int64_t i = 0; i < (kSanitized ? 1 : x.shape()[0]); ++i) {
       const HostTensor got = model.Run({{"x", Slice(x, i, shape)}})[0];
       for (const char* const reference : {"y_reference", "y_litert"}) {
@@ -148,7 +164,7 @@ TEST(QuantizedOnnx, TinyModelsGiveTheBitsOfTheReference) {
     for (const auto& [tensor, about] : layers[name].items()) {
       if (tensor != "x") inner.outputs.push_back(tensor);
     }
-    Model all(path, inner);
+    LoadedModel all(path, inner);
     const std::vector<HostTensor> tensors = all.Run({{"x", Slice(x, 0, shape)}});
     for (size_t i = 0; i < tensors.size(); ++i) {
       const std::string& tensor = all.graph().outputs()[i].name;
@@ -184,9 +200,57 @@ TEST(QuantizedOnnx, TilesAndThreadsGiveTheSameBits) {
     const PlanRequest strips = InStrips(path + ".onnx");
     EXPECT_TRUE(strips.wishes.tiled()) << name;
     for (const PlanRequest& request : {threads, strips}) {
-      Model model(path + ".onnx", {}, request);
+      LoadedModel model(path + ".onnx", {}, request);
       EXPECT_EQ(Differing(model.Run({{"x", arrays.at("in_x")}})[0], arrays.at("reference")), 0)
           << name;
+    }
+  }
+}
+
+// How many operators of each type make quantised tensors, but for those that say which one it is.
+std::map<std::string, int> OperatorsOfIntegers(const Graph& graph) {
+  std::map<std::string, int> count;
+  for (const OperatorNode& node : graph.nodes()) {
+    const bool counts = node.op->role() == Role::kCompute && node.op->type() != "TypeCvt";
+    if (counts && IsQuantized(graph.var(node.outputs[0]).type.dtype)) {
+      ++count[std::string(node.op->type())];
+    }
+  }
+  return count;
+}
+
+// A model is written as QuantizeLinear and DequantizeLinear around operators of floats, and these
+// are read as the same operators of integers.
+TEST(QuantizedOnnx, WrittenModelsAreReadAgain) {
+  if (!HasSharedData("data/int8")) GTEST_SKIP() << "no ../shared/data/int8";
+  cpu::RegisterDevice();
+  std::vector<std::string> paths = {"digits/digits.u8", "digits/digits.s8", "tiny/ad",
+                                    "tiny/ic",          "tiny/kws",         "tiny/vww"};
+  for (const auto& entry : std::filesystem::directory_iterator(SharedData("data/int8/nodes"))) {
+    if (entry.path().extension() == ".onnx") {
+      paths.push_back(absl::StrCat("nodes/", entry.path().stem().string()));
+    }
+  }
+  TempDir dir;
+  for (const std::string& path : paths) {
+    SCOPED_TRACE(path);
+    const Graph graph = Value(ReadOnnx(SharedData(absl::StrCat("data/int8/", path, ".onnx"))));
+    ASSERT_TRUE(IsOk(WriteOnnx(graph, dir / "m.onnx")));
+    const Graph again = Value(ReadOnnx(dir / "m.onnx"));
+    EXPECT_EQ(OperatorsOfIntegers(again), OperatorsOfIntegers(graph));
+    std::vector<std::vector<HostTensor>> outputs;
+    for (const Graph* const each : {&graph, &again}) {
+      const auto executable = Value(Executable::Compile(*each, PlanRequest()));
+      const auto session = Value(Session::Create(executable));
+      InputTensors inputs;
+      for (const Binding& input : each->inputs()) {
+        inputs[input.name] = RandomBytes(each->var(input.var).type);
+      }
+      outputs.push_back(Value(BindTensors(*session, inputs)));
+      ASSERT_TRUE(IsOk(session->Run()));
+    }
+    for (size_t i = 0; i < outputs[0].size(); ++i) {
+      EXPECT_EQ(Differing(outputs[1][i], outputs[0][i]), 0) << "output " << i;
     }
   }
 }
@@ -285,7 +349,7 @@ TEST(QuantizedOnnx, ARangeOfZerosHasScaleOne) {
                                       "output: ['y', 's', 'z'] } output { name: 's' } "
                                       "output { name: 'z' }")));
   const std::vector<HostTensor> outputs =
-      Model(dir / "m.onnx").Run({{"x", HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4})}});
+      LoadedModel(dir / "m.onnx").Run({{"x", HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4})}});
   std::vector<double> values;
   for (const HostTensor& output : outputs) values.push_back(output.At(0));
   EXPECT_THAT(values, UnorderedElementsAre(0, 1, 0));
