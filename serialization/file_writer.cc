@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -60,17 +61,42 @@ absl::StatusOr<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string
   writer->target_ = FollowLinks(path, error);
   if (error) return writer->Error(error.value(), "cannot write");
   writer->copies_ = exists && info.st_nlink > 1;
-  writer->temporary_ = writer->target_ + ".XXXXXX";
-  writer->fd_ = mkostemp(writer->temporary_.data(), O_CLOEXEC);  // for reading, too
-  if (writer->fd_ < 0) {
-    writer->temporary_.clear();
-    return writer->Error(errno, "cannot write");
-  }
-  // mkostemp makes the file private; give it the mode that the target has, or that open() would.
+  ASHLAR_RETURN_IF_ERROR(writer->OpenTemporary());
+  // The file is private; give it the mode that the target has, or that open() would.
   const mode_t mask = umask(0);
   umask(mask);
   fchmod(writer->fd_, exists ? info.st_mode & 0777 : 0666 & ~mask);
   return writer;
+}
+
+absl::Status FileWriter::OpenTemporary() {
+  const fs::path folder = fs::path(target_).parent_path();
+  // It is named by way of /proc.
+  if (access("/proc/self/fd", X_OK) == 0) {
+    fd_ = open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    unnamed_ = fd_ >= 0;
+    if (unnamed_) return absl::OkStatus();
+  }
+  temporary_ = target_ + ".XXXXXX";
+  fd_ = mkostemp(temporary_.data(), O_CLOEXEC);  // for reading, too
+  if (fd_ >= 0) return absl::OkStatus();
+  temporary_.clear();
+  return Error(errno, "cannot write");
+}
+
+absl::Status FileWriter::GiveName() {
+  constexpr int kMostTries = 10000;  // names that others have
+  const std::string own = absl::StrCat("/proc/self/fd/", fd_);
+  for (int i = 0; i < kMostTries; ++i) {
+    const std::string name = absl::StrCat(target_, ".", getpid(), ".", i);
+    if (linkat(AT_FDCWD, own.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      unnamed_ = false;
+      return absl::OkStatus();
+    }
+    if (errno != EEXIST) break;
+  }
+  return Error(errno, "cannot write");
 }
 
 FileWriter::~FileWriter() {
@@ -111,9 +137,11 @@ absl::Status FileWriter::CopyToTarget() {
 absl::Status FileWriter::Commit() {
   if (copies_) {
     ASHLAR_RETURN_IF_ERROR(CopyToTarget());
-    unlink(std::exchange(temporary_, "").c_str());
+    if (!temporary_.empty()) unlink(std::exchange(temporary_, "").c_str());
+  } else if (unnamed_ || !temporary_.empty()) {
+    if (fsync(fd_) != 0) return Error(errno, "cannot write");
+    if (unnamed_) ASHLAR_RETURN_IF_ERROR(GiveName());
   }
-  if (!temporary_.empty() && fsync(fd_) != 0) return Error(errno, "cannot write");
   const int fd = std::exchange(fd_, -1);
   if (close(fd) != 0) return Error(errno, "cannot write");
   if (temporary_.empty()) return absl::OkStatus();

@@ -1,7 +1,9 @@
 #include "serialization/file_writer.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -51,6 +53,24 @@ TEST(FileWriter, WithoutCommitNothingChanges) {
   }
   EXPECT_EQ(ReadWholeFile(dir / "x"), "old");
   EXPECT_EQ(dir.count(), 1u);
+}
+
+// What was written lay beside the target where the process was ended in between.
+TEST(FileWriter, AnEndedProcessLeavesNothing) {
+  const TempDir dir;
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto writer = FileWriter::Create(dir / "file");
+    if (writer.ok()) (*writer)->Write("text").IgnoreError();
+    raise(SIGKILL);
+  }
+  int ended = 0;
+  ASSERT_EQ(waitpid(child, &ended, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(ended));
+  const int probe = open((dir / ".").c_str(), O_TMPFILE | O_RDWR, 0600);
+  if (probe < 0) GTEST_SKIP() << "this file system has no files without names";
+  close(probe);
+  EXPECT_EQ(dir.count(), 0u);
 }
 
 TEST(FileWriter, AFullDiskLeavesTheOldFile) {
