@@ -149,14 +149,12 @@ class TrainCommand final : public Command {
   }
 
   absl::Status Run(Console& console) override {
+    console.ResultIsIn(output_);
     const int64_t parts = micro_batch_ > 0 ? flags_.batch / micro_batch_ : 1;
     if (micro_batch_ > 0) flags_.batch = micro_batch_;  // what is planned
     flags_.options.in_parts = parts > 1;
     ASHLAR_ASSIGN_OR_RETURN(Model model,
                             LoadModelToTrain(model_, flags_, console, WeightsUse::kPlain));
-    const Shape shape = model.graph.inputs().empty()
-                            ? Shape()
-                            : model.graph.var(model.graph.inputs()[0].var).type.shape;
     ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, GraphToTrain(std::move(model), flags_));
     const BatchTypes types = {graph.images_type, graph.labels_type,
                               graph.labels_type.dtype == DType::kInt32 ? ClassesOf(graph) : 0};
@@ -189,7 +187,7 @@ class TrainCommand final : public Command {
     document_ = console.Document(execution_.device, execution_.threads);
     Describe(data, console);
     ASHLAR_RETURN_IF_ERROR(Train(data, validation, console));
-    return Finish(shape, console);
+    return Finish(console);
   }
 
  private:
@@ -383,12 +381,30 @@ class TrainCommand final : public Command {
     return found;
   }
 
-  // The model is written for the batch that its file had.
-  absl::Status Finish(const Shape& shape, Console& console) {
+  // The model as its file has it, and not as a step's images made it, with what it learnt.
+  absl::StatusOr<Graph> TrainedAsTheFile(Console& console) const {
+    TrainingFlags flags = flags_;
+    flags.batch = 0;
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
+    ASHLAR_ASSIGN_OR_RETURN(model, ModelToTrain(std::move(model), flags));
+    return session_->Trained(model.graph, flags.options.parameters);
+  }
+
+  absl::Status Finish(Console& console) {
     console.Progress(absl::StrCat("writing ", output_));
-    ASHLAR_ASSIGN_OR_RETURN(const Graph trained, session_->Trained(shape));
-    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(trained, output_)
-                                                       : WriteModel(trained, output_));
+    ConsoleFlags nothing;  // what is to be said of the file was said
+    nothing.quiet = true;
+    Console silent("train", nothing);
+    absl::StatusOr<Graph> trained = TrainedAsTheFile(silent);
+    if (!trained.ok()) {  // nothing that was learnt may be lost
+      const Shape& images = session_->graph().images_type.shape;
+      console.Note(absl::StrCat(output_, " is written for a batch of ", images[0], ": ",
+                                trained.status().message()));
+      trained = session_->Trained(images);
+    }
+    ASHLAR_RETURN_IF_ERROR(trained.status());
+    ASHLAR_RETURN_IF_ERROR(HasEnding(output_, ".onnx") ? WriteOnnx(*trained, output_)
+                                                       : WriteModel(*trained, output_));
     if (!curve_.empty()) {
       ASHLAR_RETURN_IF_ERROR(
           WriteFile(curve_, DrawLossCurve(absl::StrCat("Loss of ", model_.path, " on ", data_),

@@ -155,6 +155,13 @@ absl::StatusOr<std::optional<std::regex>> ParseExpression(const std::string& tex
 
 absl::StatusOr<Parameters> FindParameters(const Graph& model, const ParameterOptions& options) {
   ASHLAR_ASSIGN_OR_RETURN(std::optional<std::regex> frozen, ParseExpression(options.freeze));
+  const auto& nodes = model.nodes();
+  if (frozen && std::none_of(nodes.begin(), nodes.end(), [&](const OperatorNode& node) {
+        return node.op->role() == Role::kConstant && std::regex_search(node.name, *frozen);
+      })) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", options.freeze, "' freezes nothing: no constant has such a name"));
+  }
   Parameters found = Finder(model, std::move(frozen), options.batch_statistics).Find();
   const bool learns = std::any_of(found.all.begin(), found.all.end(),
                                   [](const Parameter& parameter) { return parameter.learns; });

@@ -42,8 +42,8 @@ struct ParameterOptions {
 
 // Constants of Float32 that convolutions, products, layer and batch norms read as weights, and
 // biases that are added behind convolutions and products. A batch norm of which scale or bias is
-// frozen keeps its statistics. InvalidArgument where the expression is none, or nothing is left to
-// learn.
+// frozen keeps its statistics. InvalidArgument where the expression is none, or
+// matches none of them, or nothing is left to learn.
 absl::StatusOr<Parameters> FindParameters(const Graph& model, const ParameterOptions& options);
 
 // The model with other operators in the place of parameters: `make` gives that of a parameter,

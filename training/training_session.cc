@@ -160,18 +160,36 @@ std::vector<std::string> TrainingSession::states() const {
   return names;
 }
 
-absl::StatusOr<Graph> TrainingSession::Trained(const Shape& images) const {
-  std::vector<HostTensor> values;
-  for (const Parameter& parameter : graph_.parameters.all) {
-    absl::StatusOr<HostTensor> value = ReadState(parameter.name);
-    // The loss does not depend on it.
-    if (absl::IsNotFound(value.status())) value = *graph_.model.constant(parameter.var);
-    if (!value.ok()) return value.status();
-    values.push_back(*std::move(value));
+absl::StatusOr<HostTensor> TrainingSession::Value(const Parameter& parameter) const {
+  absl::StatusOr<HostTensor> value = ReadState(parameter.name);
+  if (!absl::IsNotFound(value.status())) return value;
+  // The loss does not depend on it.
+  for (const Parameter& own : graph_.parameters.all) {
+    if (own.name == parameter.name) return *graph_.model.constant(own.var);
   }
-  ASHLAR_ASSIGN_OR_RETURN(Graph trained, WithValues(graph_.model, graph_.parameters, values));
+  return value;
+}
+
+absl::StatusOr<Graph> TrainingSession::Trained(const Shape& images) const {
+  ASHLAR_ASSIGN_OR_RETURN(Graph trained, WithCurrentValues(graph_.model, graph_.parameters));
   if (images == graph_.images_type.shape) return trained;
   return WithInputShapes(trained, {{graph_.images, images}});
+}
+
+absl::StatusOr<Graph> TrainingSession::Trained(const Graph& model,
+                                               const ParameterOptions& options) const {
+  ASHLAR_ASSIGN_OR_RETURN(const Parameters parameters, FindParameters(model, options));
+  return WithCurrentValues(model, parameters);
+}
+
+absl::StatusOr<Graph> TrainingSession::WithCurrentValues(const Graph& model,
+                                                         const Parameters& parameters) const {
+  std::vector<HostTensor> values;
+  for (const Parameter& parameter : parameters.all) {
+    ASHLAR_ASSIGN_OR_RETURN(HostTensor value, Value(parameter));
+    values.push_back(std::move(value));
+  }
+  return WithValues(model, parameters, values);
 }
 
 }  // namespace ashlar

@@ -49,6 +49,9 @@ class TrainingSession {
   }
   // The model with its parameters as they are now, for images of this shape.
   absl::StatusOr<Graph> Trained(const Shape& images) const;
+  // `model`, of the same parameters by name, such as the model read for another number of images,
+  // with the parameters as they are now. NotFound where a parameter is not of this training.
+  absl::StatusOr<Graph> Trained(const Graph& model, const ParameterOptions& options) const;
 
   const TrainingGraph& graph() const { return graph_; }
   // Of a step, or of a part of one.
@@ -56,6 +59,9 @@ class TrainingSession {
   int64_t state_bytes() const { return session_->state()->pool().bytes; }
 
  private:
+  absl::StatusOr<HostTensor> Value(const Parameter& parameter) const;
+  absl::StatusOr<Graph> WithCurrentValues(const Graph& model, const Parameters& parameters) const;
+
   TrainingSession(TrainingGraph graph, PlanRequest request, int64_t parts)
       : graph_(std::move(graph)), request_(std::move(request)), parts_(parts) {}
   absl::Status Prepare();

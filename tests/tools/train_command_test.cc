@@ -106,6 +106,24 @@ TEST_F(TrainCommandTest, TrainedModelsAreWrittenInBothFormats) {
   }
 }
 
+// A model read anew for the step's images was written for these.
+TEST_F(TrainCommandTest, TrainedModelsHaveTheBatchOfTheirFile) {
+  const char kModel[] = "data/int8/digits/digits.onnx";  // its Reshape counts the images
+  if (!HasSharedData(kModel)) GTEST_SKIP() << "no ../shared/data/int8";
+  const std::string model = SharedData(kModel);
+  const auto shape_of = [](const std::string& file) {
+    return Ashlar(absl::StrCat("inspect ", file, " --json")).Json()["inputs"][0]["shape"];
+  };
+  for (const char* options : {"--batch 8", "--batch 8 --micro-batch 2"}) {
+    const ProcessResult result = Ashlar(
+        absl::StrCat("train ", model, " --data data.npz --scale 0.004 -q -o t.ash ", options));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out + result.err, "") << "with -q";
+    EXPECT_EQ(shape_of("t.ash"), shape_of(model)) << options;
+    EXPECT_EQ(Ashlar("compare t.ash " + model).exit_code, 5) << "nothing was learned";
+  }
+}
+
 // Where no operator mixes images, a step of parts is the same step, in the memory of a part.
 TEST_F(TrainCommandTest, MicroBatchesAreTheSameStepInLessMemory) {
   std::vector<std::vector<std::string>> losses;
@@ -268,6 +286,7 @@ TEST_F(TrainCommandTest, WhatDoesNotGoTogetherIsRefused) {
            {"train bn.ash --data data.npz --freeze '(' -o t.ash", "no regular expression"},
            {"train bn.ash --data data.npz --schedule often -o t.ash", "no schedule"},
            {"train bn.ash --data data.npz --resume -o t.ash", "--checkpoint"},
+           {"train bn.ash --data data.npz --freeze none_such -o t.ash", "freezes nothing"},
            {"train bn.ash --data data.npz --optimizer adam --nesterov -o t.ash", "--nesterov"},
            {"train bn.ash --data data.npz --checkpoint bn.ash -o t.ash", "bn.ash"},
            {"plan bn.ash --momentum 0.5", "--train"},

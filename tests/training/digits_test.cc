@@ -232,7 +232,7 @@ TEST_P(DigitsTest, PlannedMemoryIsActualAndNothingIsAllocated) {
   InputTensors inputs;
   for (const Binding& binding : graph.step.inputs()) {
     const TensorType& type = graph.step.var(binding.var).type;
-    inputs[binding.name] = HostTensor::Zeros(type.dtype, type.shape);
+    inputs[binding.name] = HostTensor::Zeros(type);
   }
   const Graph again = graph.step;
   const Measurement measured = Value(Measure(std::move(graph.step), {}, inputs));

@@ -169,7 +169,7 @@ TEST_P(RecomputeTest, PlannedMemoryIsActualAndNothingIsAllocated) {
   InputTensors inputs;
   for (const Binding& binding : step.inputs()) {
     const TensorType& type = step.var(binding.var).type;
-    inputs[binding.name] = HostTensor::Zeros(type.dtype, type.shape);
+    inputs[binding.name] = HostTensor::Zeros(type);
   }
   const Measurement measured = Value(Measure(Graph(step), {}, inputs));
   EXPECT_TRUE(measured.ok);
