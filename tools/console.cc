@@ -7,8 +7,11 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "serialization/json_file.h"
+#include "tools/format.h"
+#include "tools/options.h"
 #include "tools/version.h"
 
 namespace ashlar {
@@ -35,7 +38,7 @@ void Console::Progress(absl::string_view text) {
 void Console::Note(absl::string_view text) {
   if (flags_.quiet) return;
   ClearProgress();
-  std::fprintf(stderr, "note: %s\n", std::string(text).c_str());
+  std::fprintf(stderr, "note: %s\n", Printable(text).c_str());
 }
 
 void Console::ClearProgress() {
@@ -64,7 +67,23 @@ std::string Console::OptionsText() const {
   return text;
 }
 
+absl::Status Console::WriteRefusal(absl::string_view error, int exit_code) {
+  if (written_) return absl::OkStatus();
+  const auto given = [&](const char* option) {
+    const auto value = flags_.options.find(option);
+    const bool is_text = value != flags_.options.end() && value->is_string();
+    return is_text ? value->get<std::string>() : std::string();
+  };
+  int threads = 0;
+  if (!absl::SimpleAtoi(given("--threads"), &threads)) threads = DefaultThreads();
+  Json document = Document(CompNode::Parse(given("--device")).value_or(CompNode()), threads);
+  document["exit_code"] = exit_code;
+  document["error"] = error;
+  return Write(document);
+}
+
 absl::Status Console::Write(const Json& document) {
+  written_ = true;
   if (flags_.json.empty()) return absl::OkStatus();
   if (flags_.json != "-") return WriteJsonFile(flags_.json, document, 2);
   ClearProgress();

@@ -39,6 +39,9 @@ class Console {
   bool wants_json() const { return !flags_.json.empty(); }
   // Puts the document where --json says, if it was given.
   absl::Status Write(const Json& document);
+  // The document of a command that ended with `error` before it had a result; nothing where it has
+  // written one.
+  absl::Status WriteRefusal(absl::string_view error, int exit_code);
 
   // Whether all results reached stdout.
   absl::Status Finish();
@@ -51,6 +54,7 @@ class Console {
   const bool terminal_;  // stderr is one
   bool progress_shown_ = false;
   bool result_is_in_file_ = false;
+  bool written_ = false;  // the document
 };
 
 }  // namespace ashlar

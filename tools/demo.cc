@@ -9,6 +9,7 @@
 #include "graph/status.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/recorded_plan.h"
 #include "serialization/file_writer.h"
 #include "tools/bound_session.h"
 #include "tools/command.h"
@@ -20,6 +21,7 @@
 #include "tools/plan_report.h"
 #include "tools/table.h"
 #include "tools/zoo/zoo.h"
+#include "viewer/viewed_plan.h"
 
 namespace ashlar {
 namespace {
@@ -78,6 +80,8 @@ class DemoCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(shown.measured, Measure(graph, request, inputs, measure));
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, request));
     shown.plan = BuffersOf(*planned, absl::StrCat("MobileNetV2 ", way.name));
+    ASHLAR_ASSIGN_OR_RETURN(const RecordedPlan plan, RecordPlan(graph, *planned, request.checks));
+    shown.plan.viewed = {ViewOf(plan, *planned, shown.plan.title)};
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<BoundSession> session,
                             BoundSession::FromPlan(std::move(planned), std::move(inputs)));
     shown.milliseconds = std::numeric_limits<double>::infinity();

@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const Pl
   for (std::unique_ptr<PlannedGraph>& plan : plans) {
     console.Progress(absl::StrCat("measuring ", points.size() + 1, " of ", plans.size()));
     FrontierPoint point;
-    point.tiles = plan->wishes.tiles.ToString();
+    point.choice = plan->wishes.tiles.ToString();
     point.arena_bytes = plan->plan.plan.arena;
     point.extra_flops_ratio = plan->extra_flops_ratio;
     point.predicted_ms = plan->predicted_ms;
@@ -53,26 +53,37 @@ absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const Pl
   return points;
 }
 
-std::string FrontierTable(absl::Span<const FrontierPoint> points) {
-  Table table({">arena", ">bytes", ">extra FLOPs", ">predicted", ">measured", ">time", "--tile"});
+std::string FrontierTable(absl::Span<const FrontierPoint> points, absl::string_view option) {
+  const bool timed = points[0].measured_ms > 0;
+  std::vector<std::string> heads = {">arena", ">bytes", ">extra FLOPs"};
+  if (timed) heads.insert(heads.end(), {">predicted", ">measured", ">time"});
+  heads.push_back(absl::StrCat("--", option));
+  Table table(std::move(heads));
   for (const FrontierPoint& point : points) {
-    const double ratio = point.measured_ms / points[0].measured_ms;
-    table.AddRow({FormatBytes(point.arena_bytes), absl::StrCat(point.arena_bytes),
-                  FormatPercent(point.extra_flops_ratio), FormatMilliseconds(point.predicted_ms),
-                  FormatMilliseconds(point.measured_ms), absl::StrFormat("%.2fx", ratio),
-                  point.tiles.empty() ? "(none)" : point.tiles});
+    std::vector<std::string> row = {FormatBytes(point.arena_bytes), absl::StrCat(point.arena_bytes),
+                                    FormatPercent(point.extra_flops_ratio)};
+    if (timed) {
+      const double ratio = point.measured_ms / points[0].measured_ms;
+      row.insert(row.end(),
+                 {FormatMilliseconds(point.predicted_ms), FormatMilliseconds(point.measured_ms),
+                  absl::StrFormat("%.2fx", ratio)});
+    }
+    row.push_back(point.choice.empty() ? "(none)" : point.choice);
+    table.AddRow(std::move(row));
   }
   return table.ToText();
 }
 
-Json FrontierDocument(absl::Span<const FrontierPoint> points) {
+Json FrontierDocument(absl::Span<const FrontierPoint> points, const std::string& option) {
   Json list = Json::array();
   for (const FrontierPoint& point : points) {
-    list.push_back({{"arena_bytes", point.arena_bytes},
-                    {"extra_flops_ratio", point.extra_flops_ratio},
-                    {"predicted_ms", point.predicted_ms},
-                    {"measured_ms", point.measured_ms},
-                    {"tile", point.tiles}});
+    Json row = {{"arena_bytes", point.arena_bytes}, {"extra_flops_ratio", point.extra_flops_ratio}};
+    if (point.measured_ms > 0) {
+      row["predicted_ms"] = point.predicted_ms;
+      row["measured_ms"] = point.measured_ms;
+    }
+    row[option] = point.choice;
+    list.push_back(std::move(row));
   }
   return list;
 }

@@ -1,4 +1,4 @@
-// The curve of peak against time: the memory that a model can be had in, and the price.
+// Curves of arena against price: the memory that a model can be had in, or a step of training.
 #ifndef ASHLAR_TOOLS_FRONTIER_H_
 #define ASHLAR_TOOLS_FRONTIER_H_
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "runtime/measure/measure.h"
 #include "tools/console.h"
@@ -14,10 +15,10 @@
 namespace ashlar {
 
 struct FrontierPoint {
-  std::string tiles;  // as --tile takes it; empty: none
+  std::string choice;  // as --tile or --recompute takes it; empty: none
   int64_t arena_bytes = 0;
   double extra_flops_ratio = 0;
-  double predicted_ms = 0;
+  double predicted_ms = 0;  // 0: not predicted, nor measured
   double measured_ms = 0;
 };
 
@@ -26,8 +27,9 @@ absl::StatusOr<std::vector<FrontierPoint>> MeasureFrontier(Graph graph, const Pl
                                                            const InputTensors& inputs,
                                                            Console& console);
 
-std::string FrontierTable(absl::Span<const FrontierPoint> points);
-Json FrontierDocument(absl::Span<const FrontierPoint> points);
+// `option`: what takes the choice, "tile" or "recompute". Times are shown where there are any.
+std::string FrontierTable(absl::Span<const FrontierPoint> points, absl::string_view option);
+Json FrontierDocument(absl::Span<const FrontierPoint> points, const std::string& option);
 
 }  // namespace ashlar
 

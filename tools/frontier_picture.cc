@@ -39,7 +39,7 @@ class Picture {
   Picture(const std::string& title, absl::Span<const FrontierPoint> points)
       : title_(title), points_(points), pareto_(ParetoPoints(points)), shown_(pareto_) {
     for (size_t i = 0; i < points.size(); ++i) {
-      if (points[i].tiles.empty() && !OnLine(i)) shown_.insert(shown_.begin(), i);
+      if (points[i].choice.empty() && !OnLine(i)) shown_.insert(shown_.begin(), i);
     }
     double largest = 1, smallest = 0x1p62, slowest = 0;
     for (const size_t i : shown_) {
@@ -120,7 +120,7 @@ class Picture {
       const FrontierPoint& point = points_[shown_[k]];
       const double x = X(static_cast<double>(point.arena_bytes)), y = Y(point.measured_ms);
       const std::string number = absl::StrCat(k + 1);
-      const std::string tiles = point.tiles.empty() ? "not tiled" : point.tiles;
+      const std::string tiles = point.choice.empty() ? "not tiled" : point.choice;
       absl::StrAppendFormat(&svg_,
                             "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" stroke=\"#2a6fb0\" "
                             "fill=\"%s\"><title>%s&#10;%s, %.2f ms "

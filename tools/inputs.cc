@@ -180,13 +180,14 @@ class InputReader {
                                  type.shape[0]));
       parts.resize(static_cast<size_t>(type.shape[0]), HostTensor(parts[0]));
     }
-    HostTensor joined = HostTensor::Zeros(type.dtype, type.shape);
+    HostTensor joined = HostTensor::Zeros(type);
     char* target = static_cast<char*>(joined.mutable_raw());
     int64_t rows = 0, bytes = 0;
     for (const HostTensor& part : parts) {
       Shape expected = type.shape;
       if (expected.rank() > 0 && part.shape().rank() > 0) expected[0] = part.shape()[0];
-      if (part.shape() != expected || bytes + part.bytes() > joined.bytes()) {
+      const int64_t more = TensorType{type.dtype, part.shape()}.bytes();
+      if (part.shape() != expected || bytes + more > joined.bytes()) {
         return Mismatch(binding, type, parts);
       }
       const HostTensor converted = Converted(part, type.dtype);
@@ -401,7 +402,7 @@ class InputReader {
 }  // namespace
 
 HostTensor RandomInput(const TensorType& type, uint64_t seed, int position) {
-  HostTensor tensor = HostTensor::Zeros(type.dtype, type.shape);
+  HostTensor tensor = HostTensor::Zeros(type);
   // Far from the stream of the same seed that the weights of the zoo are drawn from.
   Random random(~seed - static_cast<uint64_t>(position));
   if (type.dtype == DType::kFloat32) {

@@ -25,6 +25,7 @@
 #include "runtime/measure/process_memory.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
+#include "tools/format.h"
 #include "tools/options.h"
 #include "tools/output_files.h"
 #include "tools/suggest.h"
@@ -100,7 +101,7 @@ absl::Status WithMemoryHint(const absl::Status& status, const CLI::App& app) {
 
 int Report(const absl::Status& status) {
   if (!status.ok()) {
-    std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+    std::fprintf(stderr, "error: %s\n", Printable(status.message()).c_str());
   }
   return static_cast<int>(ExitCodeOf(status));
 }
@@ -210,9 +211,16 @@ int Main(int argc, char** argv) {
     entry.flags.json = entry.json == "true" ? "-" : entry.json;
     entry.flags.options = GivenOptions(*entry.app);
     Console console(entry.row->name, entry.flags);
-    const absl::Status status = RunCommand(entry, console);
+    absl::Status status = RunCommand(entry, console);
+    if (!status.ok()) {
+      status = WithMemoryHint(status, *entry.app);
+      const ExitCode code = ExitCodeOf(status);
+      if (code == ExitCode::kDoesNotFit) {  // the document of what was refused, as of a result
+        console.WriteRefusal(status.message(), static_cast<int>(code)).IgnoreError();
+      }
+    }
     const absl::Status finished = console.Finish();
-    return Report(status.ok() ? finished : WithMemoryHint(status, *entry.app));
+    return Report(status.ok() ? finished : status);
   }
   return Report(UsageError("no subcommand"));
 }

@@ -71,7 +71,7 @@ absl::Status PlanOptions::CheckOptions() const {
   if (format() == PlanFormat::kPlan && workspace_ == WorkspaceSource::kRecorded) {
     return UsageError("--workspace recorded: such a plan cannot be run, and so is in no file");
   }
-  if (app_->count("--format") == 0) {
+  if (app_->count("--format") == 0 && output_ != "-") {
     ASHLAR_RETURN_IF_ERROR(CheckEnding("-o", output_, kPlanEndings));
   }
   return CheckTogether(execution_, planning_);

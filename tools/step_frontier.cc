@@ -7,7 +7,6 @@
 #include "graph/status.h"
 #include "runtime/plan/plan_graph.h"
 #include "tools/format.h"
-#include "tools/table.h"
 #include "training/recompute_search.h"
 
 namespace ashlar {
@@ -18,12 +17,12 @@ constexpr double kLess = 0.98;  // of the arena of the point before
 
 }  // namespace
 
-absl::StatusOr<std::vector<StepPoint>> PlanStepFrontier(const Graph& step,
-                                                        const PlanRequest& request,
-                                                        Console& console) {
+absl::StatusOr<std::vector<FrontierPoint>> PlanStepFrontier(const Graph& step,
+                                                            const PlanRequest& request,
+                                                            Console& console) {
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<RecomputePoint> frontier,
                           RecomputeFrontier(step, kMostExtraFlops));
-  std::vector<StepPoint> points;
+  std::vector<FrontierPoint> points;
   double peak = 0;
   for (const RecomputePoint& point : frontier) {
     const auto bytes = static_cast<double>(point.peak_bytes);
@@ -38,28 +37,11 @@ absl::StatusOr<std::vector<StepPoint>> PlanStepFrontier(const Graph& step,
         static_cast<double>(arena) > kLess * static_cast<double>(points.back().arena_bytes)) {
       continue;
     }
-    points.push_back({point.spec.ToString(), arena, point.extra_flops});
+    points.push_back({.choice = point.spec.ToString(),
+                      .arena_bytes = arena,
+                      .extra_flops_ratio = point.extra_flops});
   }
   return points;
-}
-
-std::string StepFrontierTable(absl::Span<const StepPoint> points) {
-  Table table({">arena", ">bytes", ">extra FLOPs", "--recompute"});
-  for (const StepPoint& point : points) {
-    table.AddRow({FormatBytes(point.arena_bytes), absl::StrCat(point.arena_bytes),
-                  FormatPercent(point.extra_flops_ratio), point.recompute});
-  }
-  return table.ToText();
-}
-
-Json StepFrontierDocument(absl::Span<const StepPoint> points) {
-  Json list = Json::array();
-  for (const StepPoint& point : points) {
-    list.push_back({{"arena_bytes", point.arena_bytes},
-                    {"extra_flops_ratio", point.extra_flops_ratio},
-                    {"recompute", point.recompute}});
-  }
-  return list;
 }
 
 }  // namespace ashlar

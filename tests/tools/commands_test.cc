@@ -81,6 +81,18 @@ TEST_F(CommandsTest, ChannelsLastArraysAreTransposed) {
             Ashlar("run model.ash --input nchw.npy").out);
 }
 
+// Arrays of wide integers, numpy's usual ones, were taken for too many bytes.
+TEST_F(CommandsTest, ArraysOfWideIntegersAreConverted) {
+  for (const DType dtype : {DType::kInt64, DType::kFloat32}) {
+    HostTensor array = HostTensor::Zeros(dtype, {2, 3, 16, 16});
+    for (int64_t i = 0; i < array.num_elements(); ++i) array.Set(i, static_cast<double>(i % 7));
+    ASSERT_TRUE(IsOk(WriteNpy(array, Path(absl::StrCat(Name(dtype), ".npy")))));
+  }
+  const ProcessResult wide = Ashlar("run model.ash --input Int64.npy");
+  EXPECT_EQ(wide.exit_code, 0) << wide.err;
+  EXPECT_EQ(wide.out, Ashlar("run model.ash --input Float32.npy").out);
+}
+
 TEST_F(CommandsTest, AnImageFillsTheBatch) {
   std::string pixels = "P6\n4 4\n255\n";
   for (int i = 0; i < 48; ++i) pixels += static_cast<char>(5 * i);
@@ -107,6 +119,15 @@ TEST_F(CommandsTest, WrongInputsAreRefused) {
                                    {"--shape data=1x3x16", 2, "conv1"},
                                    {"--shape image=1x3x16x16", 2, "the model has: data"},
                                    {"--shape data:1x3x16x16", 2, "NAME=SHAPE"}});
+}
+
+// Names came raw into messages: with a terminal's controls, and lines of their own.
+TEST_F(CommandsTest, MessagesArePrintable) {
+  const std::string name = "a\x1b[31m\nerror: no\xff\xc2\x9b\xc3\xa4.ash";
+  const ProcessResult result = Ashlar(absl::StrCat("run '", name, "'"));
+  EXPECT_EQ(result.exit_code, 6);
+  EXPECT_THAT(result.err, HasSubstr("a\\x1b[31m\\nerror: no\\xff\\xc2\\x9b\xc3\xa4.ash"));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
 }
 
 TEST_F(CommandsTest, ShapeMakesABatchOfAnotherSize) {
@@ -393,7 +414,7 @@ TEST_F(CommandsTest, AProcessorIsNamedByOptionOrEnvironment) {
 TEST_F(CommandsTest, APlanForAProcessorIsTheSameOnEveryMachine) {
   for (const std::string options :
        {"avx512/48K/2M", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1M", "baseline/32K/256K",
-        "avx2/32K/512K --passes none", "avx512/48K/2M --memory-budget min"}) {
+        "avx2/32K/512K --passes none", "avx512/48K/2M --memory-budget min --plan-time 20ms"}) {
     SCOPED_TRACE(options);
     const std::string command = "plan model.ash --no-autotune --json --processor " + options;
     const json here = Ashlar(command).Json();

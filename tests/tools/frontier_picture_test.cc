@@ -14,7 +14,7 @@ using ::testing::Not;
 
 FrontierPoint PointOf(const char* tiles, int64_t arena_bytes, double ms) {
   FrontierPoint point;
-  point.tiles = tiles;
+  point.choice = tiles;
   point.arena_bytes = arena_bytes;
   point.measured_ms = ms;
   return point;

@@ -57,14 +57,15 @@ TEST_F(GpuCommandTest, PlansWithinABudgetWithoutADevice) {
   if (!HasLibrary()) GTEST_SKIP() << State();
   const ProcessResult whole = Ashlar("plan model.ash --device gpu0:0 --json --quiet");
   const ProcessResult least =
-      Ashlar("plan model.ash --device gpu0:0 --memory-budget min --json --quiet");
+      Ashlar("plan model.ash --device gpu0:0 --memory-budget min --plan-time 20ms --json --quiet");
   ASSERT_EQ(least.exit_code, 0) << least.err;
   const auto arena = [](const ProcessResult& result) {
     return result.Json()["pools"]["arena"]["planned_bytes"].get<int64_t>();
   };
   EXPECT_LT(arena(least), arena(whole));
   EXPECT_GT(least.Json()["predicted_ms"].get<double>(), 0);
-  const ProcessResult refused = Ashlar("plan model.ash --device gpu0:0 --memory-budget 1000");
+  const ProcessResult refused =
+      Ashlar("plan model.ash --device gpu0:0 --memory-budget 1000 --plan-time 20ms");
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_THAT(refused.err, HasSubstr("does not fit"));
 }

@@ -49,7 +49,7 @@ TEST_F(IdleOptionsTest, AreRefusedBeforeAnyWork) {
 TEST_F(IdleOptionsTest, AreAcceptedWhereTheyHaveAnEffect) {
   Write("b.csv", "id,lower,upper,size\na,0,2,10\n");
   for (const char* arguments :
-       {"convert model.ash -o packed.ash --pack --memory-budget min",
+       {"convert model.ash -o packed.ash --pack --memory-budget min --plan-time 20ms",
         "plan model.ash --json --format csv -o plan.txt", "plan b.csv --align 64 --planner naive",
         "plan model.ash --json=plan.json --format csv", "inspect model.ash --dot --json=i.json",
         "compare model.ash --layers all --fail-fast", "ops --markdown --device cpu"}) {

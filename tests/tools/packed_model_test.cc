@@ -245,7 +245,7 @@ TEST_F(PackedModelTest, OptionsThatDifferAreNamed) {
     EXPECT_THAT(run.err, HasSubstr(absl::StrCat("weights are packed under '", c.packed,
                                                 "', asked for is '", c.asked, "'; packing anew")));
   }
-  EXPECT_THAT(Ashlar("run p.ash --memory-budget min").err,
+  EXPECT_THAT(Ashlar("run p.ash --plan-time 20ms --memory-budget min").err,
               HasSubstr("budget none', asked for is 'prefer speed, tile none, budget min'"));
 }
 

@@ -21,8 +21,8 @@ class PlanFileTest : public CommandTest {
  protected:
   static void SetUpTestSuite() {
     CommandTest::SetUpTestSuite();
-    const ProcessResult plan =
-        Ashlar("plan model.ash --threads 1 --memory-budget min -o m.plan --json");
+    const ProcessResult plan = Ashlar(
+        absl::StrCat("plan model.ash --threads 1 --memory-budget min -o m.plan --json", kQuick));
     ASSERT_EQ(plan.exit_code, 0) << plan.err;
     arena_ = plan.Json()["pools"]["arena"]["planned_bytes"];
   }
@@ -44,8 +44,8 @@ TEST_F(PlanFileTest, EveryCommandThatRunsTakesIt) {
   EXPECT_FALSE(plan["options"]["tile"].get<std::string>().empty());
   EXPECT_EQ(plan["pools"]["arena_bytes"], arena_);
 
-  const ProcessResult fresh =
-      Ashlar("run model.ash --threads 1 --memory-budget min -o fresh.npz --json");
+  const ProcessResult fresh = Ashlar(
+      absl::StrCat("run model.ash --threads 1 --memory-budget min -o fresh.npz --json", kQuick));
   const ProcessResult run = Ashlar("run model.ash --plan m.plan -o recorded.npz --json");
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.err, "");
@@ -72,16 +72,17 @@ TEST_F(PlanFileTest, ItIsTheSameTextEveryTime) {
   if (kSanitized) GTEST_SKIP() << "about the text alone";
   for (const char* options : {"--format plan > again.plan", "-o - --format plan > again.plan",
                               "--format plan -q -o again.plan"}) {
-    ASSERT_EQ(
-        Ashlar(absl::StrCat("plan model.ash --threads 1 --memory-budget min ", options)).exit_code,
-        0);
+    const std::string command =
+        absl::StrCat("plan model.ash --threads 1 --memory-budget min", kQuick, " ", options);
+    ASSERT_EQ(Ashlar(command).exit_code, 0);
     EXPECT_EQ(Read("again.plan"), Read("m.plan")) << options;
   }
 }
 
 // A plan that was asked to fit and does not once was written, as if it did.
 TEST_F(PlanFileTest, APlanThatDoesNotFitIsNotWritten) {
-  const ProcessResult result = Ashlar("plan model.ash --memory-budget 1KiB -o tight.plan --json");
+  const ProcessResult result =
+      Ashlar(absl::StrCat("plan model.ash --memory-budget 1KiB -o tight.plan --json", kQuick));
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_EQ(result.Json()["fits"], false);
   EXPECT_FALSE(std::filesystem::exists(Path("tight.plan")));

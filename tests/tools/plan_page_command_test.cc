@@ -28,6 +28,14 @@ class PlanPageCommandTest : public CommandTest {
   }
 };
 
+// Its page had no plan.
+TEST_F(PlanPageCommandTest, TheDemosPageHoldsTheSmallPlan) {
+  Run("demo --image 64 -o demo.html --json=demo.json");
+  const json document = json::parse(Read("demo.json")), plans = PlansIn("demo.html");
+  ASSERT_EQ(plans.size(), 1u);
+  EXPECT_EQ(plans[0]["arena_bytes"], document["plans"][1]["arena_bytes"]);
+}
+
 TEST_F(PlanPageCommandTest, APageHoldsWhatTheDocumentSays) {
   Run("plan model.ash --threads 1 -o plan.html --json=plan.json --buffers");
   const json document = json::parse(Read("plan.json")), plans = PlansIn("plan.html");
@@ -70,7 +78,8 @@ TEST_F(PlanPageCommandTest, TwoPlansAreInOnePage) {
   EXPECT_EQ(plans[1]["steps"]["name"].size(), json::parse(Read("m.plan"))["steps"].size());
   // A plan in tiles has the whole one beside it.
   Run("zoo squeezenet --image 64 -o s.ash");
-  Run("plan s.ash --threads 1 --processor avx2/32K/512K --memory-budget min -o tiled.html");
+  Run("plan s.ash --threads 1 --processor avx2/32K/512K --memory-budget min --plan-time 20ms -o "
+      "tiled.html");
   plans = PlansIn("tiled.html");
   ASSERT_EQ(plans.size(), 2u);
   EXPECT_NE(plans[0]["tile"], "");

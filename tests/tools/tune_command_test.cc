@@ -18,7 +18,8 @@ class TuneCommandTest : public CommandTest {
  protected:
   static void SetUpTestSuite() {
     CommandTest::SetUpTestSuite();
-    ASSERT_EQ(Ashlar("zoo resnet18 --image 160 -o resnet18.ash --quiet").exit_code, 0);
+    const std::string image = kSanitized ? "64" : "160";
+    ASSERT_EQ(Ashlar("zoo resnet18 -o resnet18.ash --quiet --image " + image).exit_code, 0);
   }
   void SetUp() override { std::filesystem::remove(Path("kernels.json")); }
   // By operator, the kernel that ran.
@@ -98,7 +99,7 @@ TEST_F(TuneCommandTest, PoliciesHaveRecordsOfTheirOwn) {
 
 TEST_F(TuneCommandTest, TunesAModelInParts) {
   if (kSanitized) GTEST_SKIP() << "each part is tuned on its own in other tests";
-  const std::string budget = "--memory-budget min";
+  const std::string budget = std::string("--memory-budget min") + kQuick;
   const json plan = Ashlar("plan model.ash --json " + budget).Json();
   const std::string tiles = "--tile '" + plan["tile"].get<std::string>() + "'";
   for (const std::string& flags : {tiles, budget}) {

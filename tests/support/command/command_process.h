@@ -31,6 +31,10 @@ class ScopedVariable {
   std::optional<std::string> before_;
 };
 
+// For commands that search for tiles: where it is not about the last bytes, the plans of all that
+// is found need not be the best.
+inline constexpr char kQuick[] = " --plan-time 20ms";
+
 // How a command is to end: its exit code, and a part of what it says on stderr.
 struct Ending {
   std::string arguments;
