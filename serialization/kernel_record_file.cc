@@ -18,13 +18,13 @@
 namespace ashlar {
 namespace {
 
-constexpr char kFormat[] = "ashlar kernel record 1";
+constexpr char kRecordFormat[] = "ashlar kernel record 1";
 
 absl::Status CheckFormat(const nlohmann::json& document) {
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace format, JsonPlace(document).Get("format"));
   ASHLAR_ASSIGN_OR_RETURN(const std::string text, format.Text());
-  if (text != kFormat) {
-    return format.Error(absl::StrCat("'", text.substr(0, 40), "', expected '", kFormat, "'"));
+  if (text != kRecordFormat) {
+    return format.Error(absl::StrCat("'", text.substr(0, 40), "', expected '", kRecordFormat, "'"));
   }
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace processors, JsonPlace(document).Get("processors"));
   return processors.Members().status();
@@ -111,7 +111,7 @@ absl::Status MergeKernelRecord(const std::string& path, const std::string& proce
   const FolderLock lock(folder.empty() ? "." : folder.string());
   ASHLAR_ASSIGN_OR_RETURN(nlohmann::json before, ReadDocument(path));
   nlohmann::ordered_json document;
-  document["format"] = kFormat;
+  document["format"] = kRecordFormat;
   document["processors"] = nlohmann::ordered_json::object();
   if (!before.is_null()) document["processors"] = before["processors"];
   nlohmann::ordered_json problems = nlohmann::ordered_json::object();

@@ -19,7 +19,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr char kFormat[] = "ashlar plan";
+constexpr char kPlanFormat[] = "ashlar plan";
 constexpr int kVersion = 1;
 constexpr int kMaxThreads = 1024;
 constexpr int64_t kMaxBytes = memory::kMaxBytes;
@@ -77,7 +77,7 @@ OrderedJson ChunkJson(const RecordedChunk& chunk, int group) {
 OrderedJson PlanJson(const StoredPlan& file) {
   const RecordedPlan& plan = file.plan;
   OrderedJson json;
-  json["format"] = kFormat;
+  json["format"] = kPlanFormat;
   json["version"] = kVersion;
   json["model"] = {{"operators", file.model.operators},
                    {"weights_bytes", file.model.weights_bytes},
@@ -338,7 +338,7 @@ absl::Status ReadChunks(const JsonPlace& place, RecordedPlan& plan) {
 absl::Status CheckVersion(const JsonPlace& document) {
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace format, document.Get("format"));
   ASHLAR_ASSIGN_OR_RETURN(const std::string name, format.Text());
-  if (name != kFormat) return format.Error(absl::StrCat("expected '", kFormat, "'"));
+  if (name != kPlanFormat) return format.Error(absl::StrCat("expected '", kPlanFormat, "'"));
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace version, document.Get("version"));
   ASHLAR_ASSIGN_OR_RETURN(const int64_t number, version.Integer());
   if (number == kVersion) return absl::OkStatus();

@@ -8,23 +8,24 @@
 namespace ashlar {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using TraceJson = nlohmann::ordered_json;
 
 constexpr int kProcess = 1;
 constexpr int kStream = 1;
 
-Json Metadata(const char* kind, const std::string& name) {
+TraceJson Metadata(const char* kind, const std::string& name) {
   return {
       {"name", kind}, {"ph", "M"}, {"pid", kProcess}, {"tid", kStream}, {"args", {{"name", name}}}};
 }
 
 }  // namespace
 
-absl::StatusOr<Json> ChromeTrace(const PlannedGraph& planned, const std::vector<StepTime>& steps) {
+absl::StatusOr<TraceJson> ChromeTrace(const PlannedGraph& planned,
+                                      const std::vector<StepTime>& steps) {
   const Graph& graph = planned.graph;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<memory::LiveBytes> profile,
                           memory::LiveProfile(planned.lifetimes.problem));
-  Json events = Json::array();
+  TraceJson events = TraceJson::array();
   events.push_back(Metadata("process_name", "ashlar"));
   events.push_back(Metadata("thread_name", planned.wishes.comp_node.ToString()));
   size_t next = 0;
@@ -63,7 +64,7 @@ absl::StatusOr<Json> ChromeTrace(const PlannedGraph& planned, const std::vector<
                     {"ts", last},
                     {"pid", kProcess},
                     {"args", {{"arena", 0}}}});
-  Json trace = Json::object();
+  TraceJson trace = TraceJson::object();
   trace["displayTimeUnit"] = "ms";
   trace["traceEvents"] = std::move(events);
   return trace;

@@ -43,7 +43,7 @@ absl::Status RunIt(std::unique_ptr<PlannedGraph> planned) {
   InputTensors inputs;
   for (const Binding& input : executable->graph().inputs()) {
     const TensorType& type = executable->graph().var(input.var).type;
-    inputs[input.name] = HostTensor::Zeros(type.dtype, type.shape);
+    inputs[input.name] = HostTensor::Zeros(type);
   }
   const absl::StatusOr<std::vector<HostTensor>> outputs = BindTensors(*session, inputs);
   return outputs.ok() ? session->Run() : outputs.status();
