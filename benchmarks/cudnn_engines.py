@@ -213,14 +213,20 @@ def engine(library, config):
     return row
 
 
-def resnet50(batch):
-    """By problem how many: the stride is in the 3x3 convolutions."""
+def counter(batch):
+    """By problem how many, and the function that counts one more."""
     found = {}
 
     def add(*shape, **rest):
         problem = Problem(*shape, batch=batch, **rest)
         found[problem] = found.get(problem, 0) + 1
 
+    return found, add
+
+
+def resnet50(batch):
+    """The stride is in the 3x3 convolutions."""
+    found, add = counter(batch)
     add(3, 64, 224, 7, 2)
     channels, size = 64, 56
     for stage, blocks in enumerate((3, 4, 6, 3)):
@@ -238,12 +244,7 @@ def resnet50(batch):
 
 
 def mobilenet_v2(batch):
-    found = {}
-
-    def add(*shape, **rest):
-        problem = Problem(*shape, batch=batch, **rest)
-        found[problem] = found.get(problem, 0) + 1
-
+    found, add = counter(batch)
     add(3, 32, 224, 3, 2, tail="relu6")
     channels, size = 32, 112
     for expansion, outputs, blocks, first in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
