@@ -7,8 +7,8 @@
 
 Each system is a long-lived process pinned to the same cores. In every round each gets a burst of k runs,
 in rotating order; the first round is dropped. Reported: medians and 90th percentiles over all runs, and the
-median and quartiles of the per-round ratios Ashlar / peer. Processor time of others in the window is printed
-beside them. With --contended, another process computes on the same cores all the time.
+median of the per-round ratios Ashlar / peer with its interval (ratios.py). Processor time of others in the window is
+printed beside them. With --contended, another process computes on the same cores all the time.
 """
 import itertools
 import statistics
@@ -17,6 +17,7 @@ import sys
 import time
 
 import cpu_peers
+from ratios import percentile_90, summary
 
 COMPETITOR = "while True: pass"
 
@@ -64,13 +65,11 @@ def compare(args, folder, model, batch, threads):
            "rounds": len(ratios[args.peers[0]]), "runs": runs, "foreign_cpu": foreign, "systems": {}}
     for name in names:
         times = all_times[name]
-        entry = {"median_ms": statistics.median(times), "p90_ms": statistics.quantiles(times, n=10)[8]}
+        entry = {"median_ms": statistics.median(times), "p90_ms": percentile_90(times)}
         if name != "ashlar":
-            quartiles = statistics.quantiles(ratios[name], n=4)
             theirs = results[name]
             difference = abs(results["ashlar"].reshape(theirs.shape) - theirs).max() / abs(theirs).max()
-            entry |= {"ratio": statistics.median(ratios[name]), "quartiles": [quartiles[0], quartiles[2]],
-                      "max_relative_difference": float(difference)}
+            entry |= summary(ratios[name]) | {"max_relative_difference": float(difference)}
         row["systems"][name] = entry
     return row
 
@@ -81,21 +80,21 @@ def print_row(row):
         if name == "ashlar":
             continue
         print(f"| {row['model']} | {row['batch']} | {row['threads']} | {name} | {ours['median_ms']:.2f} | "
-              f"{peer['median_ms']:.2f} | **{peer['ratio']:.3f}** | {peer['quartiles'][0]:.3f}, "
-              f"{peer['quartiles'][1]:.3f} | {ours['p90_ms']:.2f} | {peer['p90_ms']:.2f} | "
+              f"{peer['median_ms']:.2f} | **{peer['ratio']:.3f}** | {peer['interval'][0]:.3f}, "
+              f"{peer['interval'][1]:.3f} ({peer['confidence']:.0%}) | {ours['p90_ms']:.2f} | {peer['p90_ms']:.2f} | "
               f"{row['foreign_cpu']:.1%} | {peer['max_relative_difference']:.0e} |", flush=True)
 
 
 def main():
     parser = cpu_peers.argument_parser(__doc__, batch=[1, 10], threads=[1, 2], rounds=10, program="latency_server")
     parser.add_argument("--peers", nargs="+", default=["onnxruntime"], choices=["onnxruntime", "openvino"])
-    parser.add_argument("--seconds", type=float, default=1e9, help="no further round after so long")
+    parser.add_argument("--seconds", type=float, default=1e9, help="no further round after so long; one is always done")
     parser.add_argument("--runs", type=int, help="runs in a burst (default: 20 / batch, at least 2)")
     parser.add_argument("--contended", action="store_true", help="beside a busy process on the same cores")
     args = parser.parse_args()
 
     print(f"{cpu_peers.machine()}\n")
-    print("| model | batch | threads | peer | Ashlar ms | peer ms | ratio | quartiles | Ashlar p90 | peer p90 | "
+    print("| model | batch | threads | peer | Ashlar ms | peer ms | ratio | interval | Ashlar p90 | peer p90 | "
           "others' cpu | difference |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
     with cpu_peers.model_folder(args) as folder:
         for model, batch, threads in itertools.product(cpu_peers.models(args), args.batch, args.threads):
