@@ -11,6 +11,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 PEERS = ROOT / "benchmarks" / "peers"
+PROGRAMS = {"onnxruntime": ["onnx_runtime.py", "bursts"], "openvino": ["open_vino.py"]}  # in peers/
 ZOO = ["resnet50", "vgg19", "mobilenet_v2", "inception_v1", "squeezenet"]
 
 
@@ -73,14 +74,15 @@ def python(peer, *arguments):
 
 
 def start(system, files, threads, source, target, ashlar_options=()):
-    """A Server for "ashlar", "onnxruntime" or "openvino"; `files` as make_model returned them."""
+    """A Server for "ashlar", "onnxruntime", "openvino", or another build of Ashlar by its folder; `files` as make_model
+    returned them."""
     cores = ",".join(str(core) for core in range(threads))
     arguments = [str(threads), str(source), str(target)]
-    if system == "ashlar":
-        command = [str(BUILD / "latency_server"), str(files[0]), *arguments, *ashlar_options]
+    if system == "ashlar" or system not in PROGRAMS:
+        build = BUILD if system == "ashlar" else pathlib.Path(system)
+        command = [str(build / "latency_server"), str(files[0]), *arguments, *ashlar_options]
     else:
-        peer = {"onnxruntime": ["onnx_runtime.py", "bursts"], "openvino": ["open_vino.py"]}[system]
-        command = python(*peer, files[1], *arguments)
+        command = python(*PROGRAMS[system], files[1], *arguments)
     return Server(system, command, cores)
 
 

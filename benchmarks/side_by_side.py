@@ -11,6 +11,7 @@ median of the per-round ratios Ashlar / peer with its interval (ratios.py). Proc
 printed beside them. With --contended, another process computes on the same cores all the time.
 """
 import itertools
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -27,7 +28,7 @@ def compare(args, folder, model, batch, threads):
 
     files, source = cpu_peers.make_model(folder, model, batch), cpu_peers.make_input(folder, batch)
     names = ["ashlar"] + args.peers
-    outputs = {name: folder / f"{name}.npy" for name in names}
+    outputs = {name: folder / f"{pathlib.Path(name).name}-output-{i}.npy" for i, name in enumerate(names)}
     servers = [cpu_peers.start(name, files, threads, source, outputs[name], args.ashlar_options) for name in names]
     results = {name: numpy.load(path) for name, path in outputs.items()}
     processes = [server.process for server in servers]
@@ -87,7 +88,8 @@ def print_row(row):
 
 def main():
     parser = cpu_peers.argument_parser(__doc__, batch=[1, 10], threads=[1, 2], rounds=10, program="latency_server")
-    parser.add_argument("--peers", nargs="+", default=["onnxruntime"], choices=["onnxruntime", "openvino"])
+    parser.add_argument("--peers", nargs="+", default=["onnxruntime"],
+                        help="onnxruntime, openvino, or the folder of another build of Ashlar")
     parser.add_argument("--seconds", type=float, default=1e9, help="no further round after so long; one is always done")
     parser.add_argument("--runs", type=int, help="runs in a burst (default: 20 / batch, at least 2)")
     parser.add_argument("--contended", action="store_true", help="beside a busy process on the same cores")
