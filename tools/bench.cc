@@ -291,6 +291,7 @@ class BenchCommand final : public Command {
 
   void AddSubject(const Load& load, const Report& report, Json& document) const {
     document["model"] = model_.path;
+    AddRecompute(training_, document);
     document["inputs"] = BindingsJson(load.graph(), load.graph().inputs());
     if (load.planned().device->is_host()) {
       document["processor"] = load.planned().processor().ToString();

@@ -150,6 +150,7 @@ class PlanCommand final : public PlanOptions {
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;
     AddModelPlan(*graph, peak, document);
+    AddRecompute(training_, document);
     document["packed"] = made.packed != nullptr;
     if (graph->device->is_host()) {
       document["total"] = TotalDocument(NeedOf(made), AddressesNeeded(made));

@@ -194,6 +194,7 @@ class ProfileCommand final : public Command {
     const double peak = planned.device->is_host() ? cpu::PeakFlops() / 1e9 * execution_.threads : 0;
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;
+    AddRecompute(training_, document);
     document["total_ms"] = total;
     document["peak_gflops"] = peak;
     document["rows"] = Json::array();

@@ -169,6 +169,7 @@ absl::Status FitIntoBudget(const PlanRequest& request, TrainingGraph& graph, Tra
   }
   graph.step = std::move(fitted->graph);
   flags.options.recompute = fitted->point.spec;
+  flags.extra_flops = fitted->point.extra_flops;
   flags.memory_budget = -1;
   console.Note(absl::StrCat("--recompute ", flags.options.recompute.ToString(), ": ",
                             FormatPercent(fitted->point.extra_flops), " more operations"));
@@ -190,6 +191,12 @@ absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
   step.graph = std::move(graph.step);
   step.packed.reset();
   return step;
+}
+
+void AddRecompute(const TrainingFlags& flags, Json& document) {
+  if (!flags.train) return;
+  document["recompute"]["spec"] = flags.options.recompute.ToString();
+  if (flags.extra_flops) document["recompute"]["extra_flops_ratio"] = *flags.extra_flops;
 }
 
 absl::StatusOr<Model> LoadWithTraining(const ModelFlags& model, TrainingFlags& flags,

@@ -5,10 +5,12 @@
 #include <CLI/App.hpp>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "runtime/session/bind_tensors.h"
+#include "tools/json_output.h"
 #include "tools/model.h"
 #include "training/training_graph.h"
 
@@ -22,6 +24,7 @@ struct TrainingFlags {
   TrainingOptions options;
   int64_t memory_budget = -1;  // bytes, for which options.recompute is found; 0: as few as can be
   double max_extra_flops = std::numeric_limits<double>::infinity();
+  std::optional<double> extra_flops;  // of FitIntoBudget's options.recompute, over a step's
 };
 
 void AddTrainingFlags(CLI::App& app, TrainingFlags& flags);
@@ -49,6 +52,10 @@ absl::Status FitIntoBudget(const PlanRequest& request, TrainingGraph& graph, Tra
 absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
                                    const ExecutionFlags& execution, PlanningFlags& planning,
                                    Console& console);
+
+// "recompute" of the document of a step's plan: what it makes again, and where a budget found that,
+// the price. Nothing without --train.
+void AddRecompute(const TrainingFlags& flags, Json& document);
 
 // LoadModelToTrain, then WithTraining.
 absl::StatusOr<Model> LoadWithTraining(const ModelFlags& model, TrainingFlags& flags,

@@ -96,6 +96,7 @@ class VerifyCommand final : public Command {
         {"pool", ">planned", ">actual", ">planned bytes", ">actual bytes", "", "measured by"});
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;
+    AddRecompute(training_, document);
     std::string excess;
     for (const auto& [name, pool] : pools) {
       const bool fits = pool->actual_bytes <= pool->planned_bytes;

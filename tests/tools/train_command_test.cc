@@ -328,6 +328,9 @@ TEST_F(TrainCommandTest, PlansForABudgetAndShowsTheCurve) {
   const auto measured = verify.Json()["pools"]["arena"];
   EXPECT_LE(measured["planned_bytes"], arena);
   EXPECT_EQ(measured["actual_bytes"], measured["planned_bytes"]);
+  // The document once said of such a plan that nothing is computed again.
+  EXPECT_EQ(verify.Json()["recompute"]["spec"], points[1]["recompute"]);
+  EXPECT_EQ(verify.Json()["recompute"]["extra_flops_ratio"], points[1]["extra_flops_ratio"]);
 }
 
 TEST_F(TrainCommandTest, AnOnnxModelIsReadForTheBatch) {
