@@ -9,6 +9,7 @@ import stat
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import support
 
@@ -17,6 +18,9 @@ if __name__ == "__main__":
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_DEDUP_LOGS"] = "0"
 os.environ["RAY_DATA_DISABLE_PROGRESS_BARS"] = "1"
+PATIENCE = 300  # seconds that a part of Ray may take to start, busy as the machine may be
+os.environ["RAY_gcs_server_port_wait_time_s"] = os.environ["RAY_worker_register_timeout_seconds"] = str(PATIENCE)
+os.environ["RAY_agent_register_timeout_ms"] = str(1000 * PATIENCE)
 import numpy as np
 import ray
 
@@ -30,17 +34,21 @@ MIB = 1 << 20
 START = {"include_dashboard": False, "configure_logging": False, "_node_ip_address": "127.0.0.1"}
 
 
-def started(start, **options):
-    """What `start` makes; twice more where Ray gives it up, which it does after 30 s, busy as the machine may be."""
-    tries = 3
-    while True:
-        try:
-            return start(**options)
-        except Exception as error:  # of no class of its own
-            ray.shutdown()
-            tries -= 1
-            if tries == 0 or "timed out during startup" not in str(error):
-                raise
+def patient(get_node):
+    """Ray asks again and again, without a pause, whether a node that it starts is there, and gives up after 30 s, which no setting
+    changes. So the question is answered late."""
+
+    def ask(*arguments):
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return get_node(*arguments)
+            except RuntimeError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
+
+    return ask
 
 
 class Worker(Predictor):
@@ -71,11 +79,15 @@ class RayTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         os.makedirs("/tmp/ray", exist_ok=True)  # Cluster expects it
+        services = ray._private.services
+        cls.patience = unittest.mock.patch.object(services, "get_node", patient(services.get_node))
+        cls.patience.start()
         cls.chain = support.zoo(COMMAND, "tiling_chain", cls.folder.name)
         cls.mobilenet = support.zoo(COMMAND, "mobilenet_v2", cls.folder.name)
 
     @classmethod
     def tearDownClass(cls):
+        cls.patience.stop()
         cls.folder.cleanup()
 
     def tearDown(self):
@@ -111,7 +123,7 @@ class RayTest(unittest.TestCase):
         return pids
 
     def test_rows_come_once_where_an_actor_is_killed(self):
-        started(ray.init, num_cpus=3, **START)
+        ray.init(num_cpus=3, **START)
         killed = []
 
         def kill(count, pids):
@@ -126,10 +138,10 @@ class RayTest(unittest.TestCase):
 
     def test_rows_come_once_where_a_node_is_lost(self):
         from ray.cluster_utils import Cluster
-        cluster = started(Cluster, initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         try:
             nodes = [cluster.add_node(num_cpus=1, resources={"worker": 1}) for _ in range(2)]
-            started(ray.init, address=cluster.address, configure_logging=False)
+            ray.init(address=cluster.address, configure_logging=False)
             removed = []
 
             def remove(count, _):
@@ -144,7 +156,7 @@ class RayTest(unittest.TestCase):
             cluster.shutdown()
 
     def test_map_batches_needs_no_more_than_the_model(self):
-        started(ray.init, num_cpus=1, **START)  # which the actor must not take from those that read
+        ray.init(num_cpus=1, **START)  # which the actor must not take from those that read
         x = self.input(self.chain, 10)
         made = map_batches(ray.data.from_numpy(x), self.chain, batch=4, folder=self.folder.name).take_all()
         alone = ashlar.load(self.chain).compile(threads=1)
@@ -157,16 +169,16 @@ class RayTest(unittest.TestCase):
 
     def test_as_many_are_placed_as_there_is_memory_for(self):
         options = actor_options(self.mobilenet, idle=50 * MIB)
-        started(ray.init, num_cpus=16, _memory=8 * options["memory"] + options["memory"] // 2, **START)
+        ray.init(num_cpus=16, _memory=8 * options["memory"] + options["memory"] // 2, **START)
         actors = [ray.remote(Worker).options(**options).remote(self.mobilenet, folder=self.folder.name) for _ in range(11)]
         asked = [actor.where.remote() for actor in actors]
-        placed, waiting = ray.wait(asked, num_returns=8, timeout=60)
+        placed, waiting = ray.wait(asked, num_returns=8, timeout=PATIENCE)
         self.assertEqual(len(placed), 8)
         more, _ = ray.wait(waiting, num_returns=1, timeout=3)
         self.assertEqual(more, [])
 
     def test_a_worker_grows_by_what_is_planned(self):
-        started(ray.init, num_cpus=2, **START)
+        ray.init(num_cpus=2, **START)
         for batch, budget in ((1, None), (8, None), (1, "1MiB")):
             x = self.input(self.mobilenet, batch)
             declared = actor_options(self.mobilenet, batch, budget=budget)
@@ -189,7 +201,7 @@ class RayTest(unittest.TestCase):
 
         def answers(asked):
             try:
-                ray.get(asked, timeout=60)
+                ray.get(asked, timeout=PATIENCE)
                 return True
             except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError, ray.exceptions.TaskUnschedulableError):
                 return False
@@ -211,7 +223,7 @@ class RayTest(unittest.TestCase):
                 with open(python, "w", encoding="ascii") as script:
                     script.write(f"#!/bin/sh\n{group.shell()}\nexec {os.sys.executable} \"$@\"\n")
                 os.chmod(python, os.stat(python).st_mode | stat.S_IXUSR)
-                started(ray.init, num_cpus=4, runtime_env={"py_executable": python}, **START)
+                ray.init(num_cpus=4, runtime_env={"py_executable": python}, **START)
                 Predictor(self.mobilenet, batch, folder=self.folder.name)  # packed before: packing takes memory once
                 declared = actor_options(self.mobilenet, batch)["memory"]
                 arena = ashlar.load(self.mobilenet).plan(threads=1, shapes={"data": x.shape}).memory.arena
@@ -224,7 +236,7 @@ class RayTest(unittest.TestCase):
 
     def test_throughput(self):
         cores = len(os.sched_getaffinity(0))
-        started(ray.init, num_cpus=cores + 1, **START)
+        ray.init(num_cpus=cores + 1, **START)
         load, x = os.getloadavg()[0], self.input(self.mobilenet, 4)
         actors = [ray.remote(Worker).options(num_cpus=1).remote(self.mobilenet, 4, folder=self.folder.name) for _ in range(cores)]
         ray.get([actor.growth.remote(x, 1) for actor in actors])
@@ -239,7 +251,7 @@ class RayTest(unittest.TestCase):
 
     def test_serves_the_protocol(self):
         from ray import serve
-        started(ray.init, num_cpus=2, **START)
+        ray.init(num_cpus=2, **START)
         serve.start(http_options={"host": "127.0.0.1", "port": 8123})
         x = self.input(self.chain, 4)
         server = Server(self, "http://127.0.0.1:8123", ashlar.load(self.chain).compile(threads=1), x)
