@@ -192,17 +192,18 @@ def first_results(folder, command, threads=2):
     subprocess.run([command, "zoo", "resnet50", "-o", plain, "-q"], check=True)
     subprocess.run([command, "convert", plain, "-o", packed, "--pack", "-q"], check=True)
     subprocess.run([command, "convert", plain, "-o", onnx, "-q"], check=True)
-    for name, text in FIRST.items():
-        code = ("import time, numpy as np; x = np.zeros((1, 3, 224, 224), np.float32); begin = time.perf_counter(); " +
-                text.format(ash=packed, onnx=onnx, threads=threads) + "; print((time.perf_counter() - begin) * 1e3)")
-        times = []
-        for _ in range(7):
+    times = {name: [] for name in FIRST}
+    for _ in range(7):  # in turn
+        for name, text in FIRST.items():
+            code = ("import time, numpy as np; x = np.zeros((1, 3, 224, 224), np.float32); begin = time.perf_counter(); " +
+                    text.format(ash=packed, onnx=onnx, threads=threads) + "; print((time.perf_counter() - begin) * 1e3)")
             result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                                     env=dict(os.environ, PYTHONPATH=str(ROOT / "python")))
             if result.returncode == 0:
-                times.append(float(result.stdout))
-        if times:
-            yield name, statistics.median(times)
+                times[name].append(float(result.stdout))
+    for name, measured in times.items():
+        if measured:
+            yield name, statistics.median(measured)
 
 
 def main(build):
