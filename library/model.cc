@@ -28,6 +28,12 @@ absl::StatusOr<Graph> ReadDump(const std::string& path, uint64_t seed) {
   return graph;
 }
 
+// The same error, as one of options that do not go with the model.
+absl::Status Unsuited(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status)) return status;
+  return absl::FailedPreconditionError(status.message());
+}
+
 absl::StatusOr<Model> OpenOnnx(const std::string& path, const OpenOptions& open) {
   OnnxReadOptions options;
   options.shapes = open.shapes;
@@ -35,14 +41,17 @@ absl::StatusOr<Model> OpenOnnx(const std::string& path, const OpenOptions& open)
   options.follow_links = open.follow_links;
   options.note = open.note;
   Model model;
-  ASHLAR_ASSIGN_OR_RETURN(model.graph, ReadOnnx(path, options, &model.data_files));
+  absl::StatusOr<Graph> graph = ReadOnnx(path, options, &model.data_files);
+  if (absl::IsInvalidArgument(graph.status()) && !options.shapes.empty()) {
+    // The file's fault, unless it is a model without them.
+    options.shapes.clear();
+    options.note = nullptr;
+    if (!absl::IsInvalidArgument(ReadOnnx(path, options).status())) {
+      return Unsuited(Annotate(graph.status(), "with the shapes given"));
+    }
+  }
+  ASHLAR_ASSIGN_OR_RETURN(model.graph, std::move(graph));
   return model;
-}
-
-// The same error, as one of options that do not go with the model.
-absl::Status Unsuited(const absl::Status& status) {
-  if (absl::IsResourceExhausted(status)) return status;
-  return absl::FailedPreconditionError(status.message());
 }
 
 void Tell(const NoteListener& note, const std::string& text) {

@@ -9,6 +9,15 @@ import subprocess
 import sys
 
 ENTRY = re.compile(r"^  (\S.*?)(?:\s{2,}(\S.*))?$")
+WORD = re.compile(r"[a-z0-9][a-z0-9_:-]*")
+LIST = re.compile(rf"(?:.*: )?({WORD.pattern}(?:, {WORD.pattern})+)(?: \(default.*\))?")
+
+
+def choices(value, text):
+    """The words that a value can be: alternatives of its placeholder (SIZE|min has one), or all that the text lists."""
+    words = [word for word in value.split("|") if WORD.fullmatch(word)] if "|" in value else []
+    listed = LIST.fullmatch(text)
+    return words or (listed.group(1).split(", ") if listed else [])
 
 
 class Help:
@@ -39,6 +48,10 @@ class Help:
                 if left.startswith("-"):
                     names, _, value = left.partition(" ")
                     yield names.split(","), value.strip(), text
+
+    def arguments(self):
+        """The words of arguments that are one of a list, as the models of the zoo are."""
+        return [word for title, entries in self.sections if title == "Positionals" for _, text in entries for word in choices("", text)]
 
     def subcommands(self):
         return dict(entry for title, entries in self.sections if title == "Subcommands" for entry in entries)
@@ -74,12 +87,25 @@ def manual(version, top, commands):
 
 
 def bash(commands):
-    cases = "\n".join(f"    {name}) words=\"{' '.join(n for names, _, _ in text.options() for n in names)}\" ;;"
-                      for name, text in commands.items())
+    def case(name, text):
+        options = list(text.options())
+        lines = [f"    {name})", f"      words=\"{' '.join(n for names, _, _ in options for n in names)}\"",
+                 f"      values=\"{' '.join(text.arguments())}\"", "      case $option in"]
+        for names, value, help_text in options:
+            if value:
+                lines.append(f"        {'|'.join(names)}) values=\"{' '.join(choices(value, help_text))}\" ;;")
+        return "\n".join(lines + ["      esac ;;"])
+
+    cases = "\n".join(case(name, text) for name, text in commands.items())
     return f"""# bash completion of ashlar, made from its --help
 _ashlar() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} words
+  local current=${{COMP_WORDS[COMP_CWORD]}} option=${{COMP_WORDS[COMP_CWORD - 1]}} words values
   COMPREPLY=()
+  if [ "$current" = = ]; then  # --option=, which bash takes apart
+    current=
+  elif [ "$option" = = ]; then
+    option=${{COMP_WORDS[COMP_CWORD - 2]}}
+  fi
   if [ "$COMP_CWORD" -eq 1 ]; then
     COMPREPLY=($(compgen -W "{' '.join(commands)} --help --version" -- "$current"))
     return
@@ -91,7 +117,8 @@ _ashlar() {{
   if [ "${{current#-}}" != "$current" ]; then
     COMPREPLY=($(compgen -W "$words" -- "$current"))
   else
-    COMPREPLY=($(compgen -f -- "$current"))
+    COMPREPLY=($(compgen -W "$values" -- "$current"))
+    [ "${{#COMPREPLY[@]}}" -gt 0 ] || COMPREPLY=($(compgen -f -- "$current"))
   fi
 }}
 complete -o filenames -F _ashlar ashlar
@@ -105,6 +132,9 @@ def zsh(top, commands):
     def described(text):
         return quoted(re.sub(r"([\[\]\\:])", r"\\\1", text))
 
+    def offered(words):
+        return f"({' '.join(map(described, words))})" if words else "_files"
+
     lines = ["#compdef ashlar", "# made from the --help of ashlar", "_ashlar() {", "  local -a subcommands", "  subcommands=("]
     lines += [f"    '{name}:{described(text)}'" for name, text in top.subcommands().items()]
     lines += ["  )", "  if (( CURRENT == 2 )); then", "    _describe subcommand subcommands", "    return", "  fi",
@@ -113,8 +143,8 @@ def zsh(top, commands):
         specs = []
         for names, value, help_text in text.options():
             for option in names:
-                specs.append(f"      '{option}[{described(help_text)}]" + (f":{described(value)}:_files'" if value else "'"))
-        lines += [f"    {name}) _arguments \\"] + [spec + " \\" for spec in specs] + ["      '*:file:_files' ;;"]
+                specs.append(f"      '{option}[{described(help_text)}]" + (f":{described(value)}:{offered(choices(value, help_text))}'" if value else "'"))
+        lines += [f"    {name}) _arguments \\"] + [spec + " \\" for spec in specs] + [f"      '*:file:{offered(text.arguments())}' ;;"]
     return "\n".join(lines + ["  esac", "}", '_ashlar "$@"', ""])
 
 

@@ -86,8 +86,8 @@ class CompareCommand final : public Command {
     app.add_option("--ref", reference_, "outputs in a file, or `host` for the reference (default)")
         ->option_text("FILE.npz|host")
         ->group("Comparison");
-    AddParsed(app, "--metric", tolerance_.metric, ParseMetric, "NAME",
-              "elemwise, max (default: over the largest element) or nmse")
+    AddParsed(app, "--metric", tolerance_.metric, ParseMetric, "elemwise|max|nmse",
+              "max: over the largest element (default)")
         ->group("Comparison");
     app.add_option("--atol", tolerance_.atol, "absolute tolerance (default 1e-6)")
         ->option_text("X")
@@ -108,7 +108,7 @@ class CompareCommand final : public Command {
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
     AddPlanFileFlag(app, planning_);
-    AddParsed(app, "--device-b", execution_b_.device, CompNode::Parse, "D",
+    AddParsed(app, "--device-b", execution_b_.device, CompNode::Parse, "cpu0:0|gpu0:0",
               "of the other side, for which all planning options have -b behind the name")
         ->group("Planning");
     AddPlanningFlags(app, planning_b_, "-b");

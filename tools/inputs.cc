@@ -221,15 +221,35 @@ class InputReader {
 
   static absl::Status Mismatch(const Binding& binding, const TensorType& type,
                                const std::vector<HostTensor>& parts) {
-    return WithExitCode(absl::InvalidArgumentError(absl::StrCat(
-                            "input '", binding.name, "': the files hold ",
-                            absl::StrJoin(parts, ", ",
-                                          [](std::string* out, const HostTensor& part) {
-                                            absl::StrAppend(out, Name(part.dtype()),
-                                                            part.shape().ToString());
-                                          }),
-                            ", expected ", type.ToString(), " in all")),
-                        ExitCode::kRejectedInput);
+    std::string message = absl::StrCat("input '", binding.name, "': the files hold ",
+                                       absl::StrJoin(parts, ", ",
+                                                     [](std::string* out, const HostTensor& part) {
+                                                       absl::StrAppend(out, Name(part.dtype()),
+                                                                       part.shape().ToString());
+                                                     }),
+                                       ", expected ", type.ToString(), " in all");
+    if (const int64_t rows = RowsOf(parts, type.shape); rows > 0) {
+      std::vector<int64_t> dims(type.shape.dims().begin(), type.shape.dims().end());
+      absl::StrAppend(&message, ": ", rows, " for a batch of ", dims[0]);
+      dims[0] = rows;
+      absl::StrAppend(&message, "; --shape ", binding.name, "=", absl::StrJoin(dims, "x"),
+                      " makes it ", rows);
+    }
+    return WithExitCode(absl::InvalidArgumentError(message), ExitCode::kRejectedInput);
+  }
+
+  // How many there are in all of what such an input is a batch of; 0 where a part is something
+  // else.
+  static int64_t RowsOf(const std::vector<HostTensor>& parts, const Shape& batch) {
+    int64_t rows = 0;
+    for (const HostTensor& part : parts) {
+      Shape expected = batch;
+      if (batch.rank() == 0 || part.shape().rank() == 0) return 0;
+      expected[0] = part.shape()[0];
+      if (part.shape() != expected) return 0;
+      rows += part.shape()[0];
+    }
+    return rows;
   }
 
   // By name, or by what no other input's name begins with: data_0 is found as data.

@@ -28,6 +28,7 @@
 #include "tools/format.h"
 #include "tools/options.h"
 #include "tools/output_files.h"
+#include "tools/parse.h"
 #include "tools/suggest.h"
 #include "tools/version.h"
 
@@ -40,7 +41,7 @@ constexpr char kFooter[] =
     "5 outputs differ, 6 input file rejected, 130 ended by Ctrl-C.\n\n"
     "Environment: ASHLAR_KERNELS, the record of measured kernels that `tune` writes (default:\n"
     "ashlar/kernels.json in the user's cache); ASHLAR_PROCESSOR, the processor to plan for;\n"
-    "ASHLAR_MAX_ISA, the most that is used of this one (baseline, avx2, avx512).";
+    "ASHLAR_MAX_ISA, the most that is used of this one (baseline, neon, avx2, avx512).";
 
 // A subcommand as it stands in the parser.
 struct Entry {
@@ -175,16 +176,22 @@ std::vector<std::string> Arguments(int argc, char** argv) {
   return arguments;
 }
 
-// As on a lesser machine, where the environment names one; any other text limits nothing.
-void LimitProcessor() {
+// As on a lesser machine, where the environment names one; a usage error where it names none.
+absl::Status LimitProcessor() {
   const char* const text = std::getenv("ASHLAR_MAX_ISA");
-  for (const Isa isa : {Isa::kBaseline, Isa::kAvx2}) {
-    if (text != nullptr && text == Name(isa)) cpu::LimitIsa(isa);
+  if (text == nullptr || *text == '\0') return absl::OkStatus();
+  std::vector<absl::string_view> names;
+  for (const Isa isa : kIsas) {
+    names.push_back(Name(isa));
+    if (text != Name(isa)) continue;
+    cpu::LimitIsa(isa);
+    return absl::OkStatus();
   }
+  return UsageError(absl::StrCat("ASHLAR_MAX_ISA: ", NoneOf(text, names).message()));
 }
 
 int Main(int argc, char** argv) {
-  LimitProcessor();
+  const absl::Status limited = LimitProcessor();
   cpu::RegisterDevice();
   RegisterDeviceLibrary(CompNode::Type::kGpu, "libashlar_cuda.so");
   CLI::App app("Ashlar plans the memory of a model to the byte, runs it and proves the plan.",
@@ -211,7 +218,7 @@ int Main(int argc, char** argv) {
     entry.flags.json = entry.json == "true" ? "-" : entry.json;
     entry.flags.options = GivenOptions(*entry.app);
     Console console(entry.row->name, entry.flags);
-    absl::Status status = RunCommand(entry, console);
+    absl::Status status = limited.ok() ? RunCommand(entry, console) : limited;
     if (!status.ok()) {
       status = WithMemoryHint(status, *entry.app);
       const ExitCode code = ExitCodeOf(status);

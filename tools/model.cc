@@ -7,6 +7,7 @@
 #include "graph/status.h"
 #include "runtime/measure/heap/heap_counter.h"
 #include "runtime/measure/process_memory.h"
+#include "serialization/plan_file.h"
 #include "tools/exit_code.h"
 #include "tools/parse.h"
 
@@ -37,6 +38,15 @@ NoteListener NotesTo(Console& console) {
 
 namespace {
 
+// The same error, or what helps more where the file holds a plan.
+absl::Status OfPlan(const std::string& path, const absl::Status& status) {
+  if (!absl::IsInvalidArgument(status)) return status;
+  if (!HasEnding(path, ".plan") && !ReadPlanFile(path).ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": a plan, and no model: give the model that it is of, and --plan ", path,
+                   " to run by it (`plan` shows it beside its own with --diff ", path, ")"));
+}
+
 absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, WeightsUse use) {
   console.Progress(absl::StrCat("reading ", flags.path));
   OpenOptions options;
@@ -54,7 +64,7 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, Weights
   absl::StatusOr<Model> model = OpenModel(flags.path, options);
   if (model.ok()) return model;
   if (!absl::IsFailedPrecondition(model.status()) || (!onnx && options.shapes.empty())) {
-    return WithExitCode(model.status(), ExitCode::kRejectedInput);
+    return WithExitCode(OfPlan(flags.path, model.status()), ExitCode::kRejectedInput);
   }
   return WithExitCode(onnx ? model.status() : Annotate(model.status(), "--shape"),
                       ExitCode::kUsage);

@@ -16,8 +16,8 @@ class OpsCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     app_ = &app;
-    AddParsed(app, "--device", device_, CompNode::Parse, "D",
-              "the device to look at (default: cpu0:0 and gpu0:0)");
+    AddParsed(app, "--device", device_, CompNode::Parse, "cpu0:0|gpu0:0",
+              "the device to look at (default: both)");
     app.add_flag("--onnx", onnx_, "the operators of ONNX that can be read");
     app.add_flag("--markdown", markdown_, "a table for Markdown");
   }

@@ -148,7 +148,8 @@ void AddThreadsFlag(CLI::App& app, int& threads) {
 }
 
 void AddDeviceFlags(CLI::App& app, ExecutionFlags& flags) {
-  AddParsed(app, "--device", flags.device, CompNode::Parse, "D", "cpu0:0 (default), gpu0:0")
+  AddParsed(app, "--device", flags.device, CompNode::Parse, "cpu0:0|gpu0:0",
+            "where it runs (default cpu0:0)")
       ->group("Execution");
   AddThreadsFlag(app, flags.threads);
 }
@@ -158,8 +159,8 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
   AddNumber(app, "--seed", flags.seed, 0, std::numeric_limits<int64_t>::max(),
             "of random inputs (default 0)")
       ->group("Execution");
-  AddParsed(app, "--precision", flags.precision, ParsePrecision, "NAME",
-            "fp32 (default); on a GPU fp16 or bf16, with sums in fp32")
+  AddParsed(app, "--precision", flags.precision, ParsePrecision, "fp32|fp16|bf16",
+            "on a GPU fp16 or bf16, with sums in fp32 (default fp32)")
       ->group("Execution");
   app.add_flag("--allow-tf32", flags.allow_tf32,
                "on a GPU: products of fp32 numbers rounded to 10 bits of fraction")
@@ -183,12 +184,12 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
       ->group(group);
   const auto set_order = [&flags](const std::string& name) { flags.order = *ParseOrder(name); };
   app.add_option_function<std::string>("--scheduler" + suffix, set_order,
-                                       "memory (least peak) or megengine")
-      ->option_text("NAME")
+                                       "for the least peak (default), or as MegEngine orders")
+      ->option_text("memory|megengine")
       ->check(CLI::IsMember({"memory", "megengine"}))
       ->group(group);
-  app.add_option("--passes" + suffix, flags.passes, "all, none or some of " + PassNames())
-      ->option_text("LIST")
+  app.add_option("--passes" + suffix, flags.passes, "some of " + PassNames() + " (default all)")
+      ->option_text("all|none|LIST")
       ->check(CheckPasses)
       ->group(group);
   parsed("--inplace", flags.inplace, ParseSwitch, "on|off",

@@ -54,8 +54,8 @@ void PlanOptions::Declare(CLI::App& app) {
           "the plan beside that of another model, or of a .plan file; -o FILE.html")
       ->group("Planning");
   AddExecutionFlags(app, execution_);
-  AddParsed(app, "--format", format_, ParsePlanFormat, "FORMAT",
-            "table, csv, svg, html, plan (default: by the ending of -o; .txt: table)")
+  AddParsed(app, "--format", format_, ParsePlanFormat, "table|csv|svg|html|plan",
+            "of the plan (default: by the ending of -o; .txt: table)")
       ->group("Output");
   app.add_flag("--buffers", buffers_, "with --json: all buffers, steps and relations, too")
       ->option_text(" ")

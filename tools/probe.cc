@@ -86,9 +86,9 @@ class ProbeCommand final : public Command {
     AddParsed(app, "--memory-limit", settings_.limit, ParseSize, "SIZE",
               "the memory that there is (default 64MiB)")
         ->group("Probe");
-    AddParsed(app, "--enforce", enforcement_, ParseEnforcement, "WHO",
-              "refuses what is beyond: ashlar (default), rlimit (the system, a child a row), or "
-              "device (a GPU, whose other memory is taken before)")
+    AddParsed(app, "--enforce", enforcement_, ParseEnforcement, "ashlar|rlimit|device",
+              "who refuses what is beyond: ashlar (default), rlimit: the system, a child a row, "
+              "device: a GPU, whose other memory is taken before")
         ->group("Probe");
     AddNumber(app, "--rounds", settings_.rounds, 1, 1 << 10, "times from the smallest (default 4)")
         ->group("Probe");

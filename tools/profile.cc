@@ -87,7 +87,7 @@ class ProfileCommand final : public Command {
     AddText(app, "--static-memory-info", static_memory_info_, "DIR",
             "graph.json and StaticMemoryInfo.json for MegEngine's TensorBoard tool")
         ->group("Profile");
-    AddParsed(app, "--sort", sort_, ParseSortBy, "KEY", "time (default), memory or order")
+    AddParsed(app, "--sort", sort_, ParseSortBy, "time|memory|order", "of the rows (default time)")
         ->group("Profile");
     AddText(app, "--by", by_, "op|node",
             "rows of single operators (node, default) or of types (op)")

@@ -98,8 +98,8 @@ class TrainCommand final : public Command {
         ->option_text("X")
         ->check(NonNegativeReal())
         ->group("Training");
-    AddParsed(app, "--schedule", schedule_, ParseSchedule, "NAME",
-              "of the learning rate: constant (default), cosine or step:EPOCHS[:FACTOR]")
+    AddParsed(app, "--schedule", schedule_, ParseSchedule, "constant|cosine|step:EPOCHS[:FACTOR]",
+              "of the learning rate (default constant)")
         ->group("Training");
     AddTrainingFlags(app, flags_);
     AddNumber(

@@ -30,8 +30,8 @@ void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
   OptimizerSpec& optimizer = flags.options.optimizer;
   AddNumber(app, "--batch", flags.batch, 1, 1 << 20, "images of a step (default: the model's)")
       ->group(group);
-  AddParsed(app, "--optimizer", optimizer.kind, ParseOptimizer, "NAME",
-            "sgd (default), adam or adamw")
+  AddParsed(app, "--optimizer", optimizer.kind, ParseOptimizer, "sgd|adam|adamw",
+            "what the step is computed by (default sgd)")
       ->group(group);
   app.add_option("--momentum", optimizer.momentum, "of sgd (default 0.9)")
       ->option_text("X")
@@ -43,8 +43,8 @@ void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
       ->option_text("X")
       ->check(NonNegativeReal())
       ->group(group);
-  AddParsed(app, "--loss", flags.options.loss, ParseLoss, "NAME",
-            "cross-entropy (default: of class labels) or mse")
+  AddParsed(app, "--loss", flags.options.loss, ParseLoss, "cross-entropy|mse",
+            "cross-entropy (default) is of class labels")
       ->group(group);
   app.add_option("--freeze", flags.options.parameters.freeze,
                  "constants whose names match do not learn (`inspect --nodes`)")
@@ -53,8 +53,8 @@ void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
   AddNumber(app, "--classes", flags.classes, 2, 1 << 20,
             "a new last fully connected layer for so many classes")
       ->group(group);
-  AddParsed(app, "--recompute", flags.options.recompute, ParseRecompute, "SPEC",
-            "what is made twice instead of kept: none (default), cheap")
+  AddParsed(app, "--recompute", flags.options.recompute, ParseRecompute, "none|cheap|ID,...",
+            "what is made twice instead of kept (default none)")
       ->group(group);
   AddParsed(app, "--batch-norm", flags.options.parameters.batch_statistics, ParseStatistics,
             "batch|frozen", "by statistics of the batch (default), or by the model's")

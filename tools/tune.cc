@@ -60,10 +60,10 @@ class TuneCommand final : public Command {
     ASHLAR_RETURN_IF_ERROR(device->ready());
     const std::string processor =
         device->measured_as(planning_.processor.value_or(device->processor()));
-    ASHLAR_ASSIGN_OR_RETURN(const KernelRecord record,
-                            LoadKernelRecord(planning_.record, processor));
+    const absl::StatusOr<KernelRecord> record = LoadKernelRecord(planning_.record, processor);
+    if (!record.ok()) return WithExitCode(record.status(), ExitCode::kRejectedInput);
     const PlanRequest request = ToPlanRequest(execution_, planning_, console);
-    KernelRecord fresh = anew_ ? KernelRecord() : record;
+    KernelRecord fresh = anew_ ? KernelRecord() : *record;
     console.Progress("timing kernels");
     const InterruptWatch watch;
     tune_.seconds = absl::ToDoubleSeconds(duration_);
@@ -74,7 +74,7 @@ class TuneCommand final : public Command {
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     // Entries that it did not change may be another process' to change meanwhile.
-    for (const auto& [key, before] : record.choices) {
+    for (const auto& [key, before] : record->choices) {
       const auto now = fresh.choices.find(key);
       if (now == fresh.choices.end() || now->second.family != before.family ||
           now->second.variants != before.variants) {

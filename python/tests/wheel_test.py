@@ -21,22 +21,15 @@ EXAMPLES = TESTS.parent.parent / "examples/python"
 
 
 class Installed:
-    """The wheel in `folder`; `status` is the worst of what ran there."""
+    """A place where ashlar_runtime is to be had, in `folder` or through `environment`; `status` is the worst of what ran there."""
 
-    def __init__(self, python, folder, wheel):
-        self.folder, self.status = folder, 0
+    def __init__(self, python, folder, **environment):
+        self.python, self.folder, self.status = python, folder, 0
         self.environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
-        self.has_ray = subprocess.run([python, "-c", "import numpy, ray.data, ray.serve"], capture_output=True).returncode == 0
-        if self.has_ray:
-            self.python, where = python, ["--no-deps", "--target", os.path.join(folder, "site")]
-            self.environment["PYTHONPATH"] = where[-1]  # for Ray's workers, too
-        else:
-            subprocess.run([python, "-m", "venv", os.path.join(folder, "venv")], check=True)
-            self.python, where = os.path.join(folder, "venv/bin/python"), []
-        pip = [self.python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        self.there = subprocess.run(pip + [*where, wheel], env=self.environment).returncode == 0
-        if self.there and not self.has_ray:
-            subprocess.run(pip + ["mypy"], env=self.environment)  # without it the annotations are skipped
+        self.environment.update(environment)
+
+    def has(self, *modules):
+        return subprocess.run([self.python, "-c", f"import {', '.join(modules)}"], capture_output=True, env=self.environment).returncode == 0
 
     def run(self, *arguments, **more):
         code = subprocess.run([self.python, *map(str, arguments)], env=dict(self.environment, **more), cwd=self.folder).returncode
@@ -58,13 +51,31 @@ class Installed:
         notebook.write_text("\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"))
         examples = [(notebook,), (EXAMPLES / "exact_limit.py", model), (EXAMPLES / "planner_only.py", buffers),
                     ("-m", "ashlar_runtime", model, "--budget", "512KiB")]
-        if self.has_ray:
+        if self.has("ray.data", "ray.serve"):
             examples += [(EXAMPLES / f"ray_{name}.py", model) for name in ("batch", "serve")]
         else:
             print("examples for Ray skipped: ray[data,serve] is missing")
         for example in examples:
             print("$", *(os.path.basename(part) for part in example), flush=True)
             self.run(*example, MODEL=str(model))
+
+
+class InstalledWheel(Installed):
+    """The wheel in a fresh environment, or beside Ray; `there` where that came to be."""
+
+    def __init__(self, python, folder, wheel):
+        super().__init__(python, folder)
+        beside_ray = self.has("numpy", "ray.data", "ray.serve")
+        if beside_ray:
+            where = ["--no-deps", "--target", os.path.join(folder, "site")]
+            self.environment["PYTHONPATH"] = where[-1]  # for Ray's workers, too
+        else:
+            subprocess.run([python, "-m", "venv", os.path.join(folder, "venv")], check=True)
+            self.python, where = os.path.join(folder, "venv/bin/python"), []
+        pip = [self.python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        self.there = subprocess.run(pip + [*where, wheel], env=self.environment).returncode == 0
+        if self.there and not beside_ray:
+            subprocess.run(pip + ["mypy"], env=self.environment)  # without it the annotations are skipped
 
 
 def main(place, command, *pythons):
@@ -82,7 +93,7 @@ def main(place, command, *pythons):
     for python in pythons or [sys.executable]:
         print("==", subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip(), flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            installed = Installed(python, folder, wheel)
+            installed = InstalledWheel(python, folder, wheel)
             if not installed.there:
                 print("skipped: pip could not install the wheel and numpy")
                 worst = worst or SKIPPED

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Builds and runs every example but those in Python (python/tests/wheel_test.py) against the Debian packages, unpacked
-into a root of their own.
+"""Builds and runs every example against the Debian packages, unpacked into a root of their own, and the Python sources beside
+them, as pip lays them down.
 
-usage: examples_test.py BUILD_FOLDER EXAMPLES
+usage: examples_test.py BUILD_FOLDER SOURCES
 """
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,23 @@ def run(*command, **options):
     return result.stdout
 
 
-def main(build, examples):
+def run_python(sources, folder, environment, command):
+    """The examples in Python, as python/tests/wheel_test.py runs them over the wheel."""
+    sys.path.insert(0, str(sources / "python/tests"))
+    import wheel_test
+    shutil.copytree(sources / "python/ashlar_runtime", folder / "site/ashlar_runtime", ignore=shutil.ignore_patterns("__pycache__"))
+    installed = wheel_test.Installed(sys.executable, folder, PYTHONPATH=str(folder / "site"),
+                                     LD_LIBRARY_PATH=environment["LD_LIBRARY_PATH"])
+    if not installed.has("numpy"):
+        print("examples in Python skipped: numpy is missing")
+        return
+    installed.run_examples(command)
+    if installed.status != 0:
+        sys.exit(installed.status)
+
+
+def main(build, sources):
+    examples = sources / "examples"
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         packages, root = folder / "packages", folder / "root"
@@ -52,6 +69,7 @@ def main(build, examples):
         run(command, "profile", model, "--warmup", "0", "--dump", dump, "-q", env=environment)
         run("bash", examples / "megengine/dump.sh", dump, folder / "pictures",
             env=dict(environment, PATH=f"{command.parent}:{environment['PATH']}"))
+        run_python(sources, folder, environment, root / "usr/bin/ashlar")
         for page in ("recorded", "planned"):
             assert "<svg" in (folder / "pictures" / f"{page}.html").read_text(), page
         for installed in ("man/man1/ashlar.1.gz", "bash-completion/completions/ashlar", "zsh/vendor-completions/_ashlar"):

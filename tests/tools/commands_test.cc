@@ -411,6 +411,17 @@ TEST_F(CommandsTest, AProcessorIsNamedByOptionOrEnvironment) {
   }
 }
 
+// It was taken for no limit.
+TEST_F(CommandsTest, AnUnknownInstructionSetIsRefused) {
+  {
+    const ScopedVariable wrong("ASHLAR_MAX_ISA", "avx1024");
+    ExpectEndings("plan model.ash", {{"", 2, "ASHLAR_MAX_ISA: 'avx1024' is not baseline, neon, "}});
+    EXPECT_EQ(Ashlar("plan -h").exit_code, 0);
+  }
+  const ScopedVariable none("ASHLAR_MAX_ISA", "");
+  EXPECT_EQ(Ashlar("plan model.ash").exit_code, 0);
+}
+
 TEST_F(CommandsTest, APlanForAProcessorIsTheSameOnEveryMachine) {
   for (const std::string options :
        {"avx512/48K/2M", "avx512/32K/1M", "avx2/32K/512K", "avx2/48K/1M", "baseline/32K/256K",

@@ -5,6 +5,7 @@ usage: completion_test.py FROM_HELP COMMAND
 """
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,14 @@ COMPLETIONS = [
     (["ashlar", "plan", "--memory"], ["--memory-budget"]),
     (["ashlar", "run", "--lab"], ["--labels"]),
     (["ashlar", "zoo", "--hea"], ["--headless"]),
+    (["ashlar", "plan", "--prefer", ""], ["speed", "memory"]),
+    (["ashlar", "plan", "--prefer", "="], ["speed", "memory"]),
+    (["ashlar", "plan", "--prefer", "=", "m"], ["memory"]),
+    (["ashlar", "run", "--memory-budget", "m"], ["min"]),
+    (["ashlar", "plan", "--format", "s"], ["svg"]),
+    (["ashlar", "plan", "--planner", "best"], ["best_fit"]),
+    (["ashlar", "train", "--optimizer", "adam"], ["adam", "adamw"]),
+    (["ashlar", "zoo", "mobilenet"], ["mobilenet_v2"]),
     (["ashlar", "none", "--x"], []),
 ]
 
@@ -41,7 +50,7 @@ def main(from_help, command):
                 if f"'{option}[" not in zsh:
                     wrong.append(f"zsh: {name} {option}")
         for words, expected in COMPLETIONS:
-            script = (f"source {folder}/ashlar; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _ashlar; "
+            script = (f"source {folder}/ashlar; COMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}; _ashlar; "
                       'echo "${COMPREPLY[@]}"')
             got = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout.split()
             if got != expected:

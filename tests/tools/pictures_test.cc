@@ -147,6 +147,14 @@ TEST_F(PicturesTest, InputsArePiped) {
   EXPECT_THAT(empty.err, HasSubstr("standard input: 0 bytes, expected 3072"));
 }
 
+// Types of tensors were named, and no way out.
+TEST_F(PicturesTest, MoreThanTheBatchAreRefusedWithTheShapeThatHoldsThem) {
+  Photo();
+  const std::string two = "--input photo.ppm --input photo.ppm --crop 16";
+  ExpectEndings(kOne, {{two, 6, "2 for a batch of 1; --shape data=2x3x16x16 makes it 2"}});
+  EXPECT_EQ(Ashlar("run model.ash --shape data=2x3x16x16 " + two).exit_code, 0);
+}
+
 TEST_F(PicturesTest, WhatCannotBeIsRefused) {
   Photo();
   // One black pixel; a bit of the checksum of its pixels is wrong.

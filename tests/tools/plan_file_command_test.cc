@@ -156,6 +156,19 @@ TEST_F(PlanFileTest, WhatIsNoPlanIsRejected) {
   EXPECT_EQ(Ashlar("run model.ash --plan none.plan").exit_code, 6);
 }
 
+// "wrong magic number" was all that was said.
+TEST_F(PlanFileTest, APlanInAModelsPlaceIsNamed) {
+  Write("named.txt", Read("m.plan"));
+  Write("broken.plan", "{");
+  for (const char* command : {"run", "plan", "inspect", "convert -o x.ash", "compare model.ash"}) {
+    for (const char* file : {"m.plan", "named.txt", "broken.plan"}) {
+      ExpectEndings(absl::StrCat(command, " "),
+                    {{file, 6, absl::StrCat(file, ": a plan, and no model: give the model")}});
+    }
+  }
+  EXPECT_THAT(Ashlar("run none.plan").err, ::testing::Not(HasSubstr("a plan, and no model")));
+}
+
 TEST_F(PlanFileTest, TwoPlansStandSideBySide) {
   const ProcessResult text = Ashlar("plan model.ash --threads 1 --diff m.plan");
   ASSERT_EQ(text.exit_code, 0) << text.err;

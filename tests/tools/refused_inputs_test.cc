@@ -55,6 +55,20 @@ TEST_F(RefusedInputsTest, TilesThatTheModelDoesNotHave) {
   EXPECT_THAT(Ashlar("plan -h").out, HasSubstr("inputgridNxM"));
 }
 
+// A file in ONNX was said to be damaged.
+TEST_F(RefusedInputsTest, ShapesThatDoNotSuitAnOnnxModel) {
+  ASSERT_EQ(Ashlar("convert model.ash -o shaped.onnx").exit_code, 0);
+  for (const char* command : {"plan", "run", "verify"}) {
+    ExpectEndings(absl::StrCat(command, " shaped.onnx --shape data="),
+                  {{"2x4x16x16", 2, "with the shapes given: "},
+                   {"2x3x16", 2, "with the shapes given: "},
+                   {"2x3x1x1", 2, "with the shapes given: "}});
+  }
+  Write("damaged.onnx", Read("shaped.onnx").substr(0, 3000));
+  ExpectEndings("run damaged.onnx --shape data=", {{"2x4x16x16", 6, "damaged.onnx"}});
+  EXPECT_EQ(Ashlar("run shaped.onnx --shape data=2x3x16x16").exit_code, 0);
+}
+
 // Mapping the file ended in 6, packing in a message without a number.
 TEST_F(RefusedInputsTest, MemoryThatDoesNotSuffice) {
   if (kSanitized) GTEST_SKIP() << "sanitizers need more addresses than there is memory";

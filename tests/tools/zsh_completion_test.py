@@ -22,6 +22,9 @@ LINES = [
     ("ashlar run mod", "ashlar run model.ash "),
     ("ashlar plan --plan mod", "ashlar plan --plan model.ash "),
     ("ashlar verify --thr", "ashlar verify --threads "),
+    ("ashlar plan --prefer m", "ashlar plan --prefer memory "),
+    ("ashlar verify --device c", "ashlar verify --device cpu0:0 "),
+    ("ashlar zoo mobilenet", "ashlar zoo mobilenet_v2 "),
     ("ashlar none --x", "ashlar none --x"),
 ]
 SECONDS = 60  # for one line, on a busy machine
