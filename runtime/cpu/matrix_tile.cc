@@ -25,7 +25,9 @@ void Tile(const MatrixTile& tile) {
 #pragma omp simd
     for (int j = 0; j < kPanel; ++j) sums[i][j] = 0.0f;
   }
-  const float *a = tile.a.data, *b = tile.b;
+  // Many rows are read from two places, so that the multiples of a row's step fit the registers.
+  constexpr int kUpper = kRows > 6 ? (kRows + 1) / 2 : kRows;
+  const float *a = tile.a.data, *lower = a + kUpper * tile.a.row, *b = tile.b;
   const char* next = tile.prefetch;
   const int64_t a_row = tile.a.row, a_step = tile.a.column, b_row = tile.b_row;
   const int64_t b_panel = kPanels > 1 ? tile.b_panel : 0, step = tile.prefetch_step;
@@ -38,12 +40,12 @@ void Tile(const MatrixTile& tile) {
       }
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
-        const float x = a[r * a_row];
+        const float x = r < kUpper ? a[r * a_row] : lower[(r - kUpper) * a_row];
 #pragma omp simd
         for (int j = 0; j < kPanel; ++j) sums[r * kPanels + p][j] += x * b[p * b_panel + j];
       }
     }
-    a += a_step, b += b_row, next += step;
+    a += a_step, lower += a_step, b += b_row, next += step;
   } while (--k > 0);
   float* c = tile.c;
 #pragma GCC unroll 16
