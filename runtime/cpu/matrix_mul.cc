@@ -46,6 +46,8 @@ struct Slice {
 
 constexpr int64_t kPage = 4096;
 constexpr int64_t kLeastBlockTiles = 8;  // that share a slice which is packed for them
+// Rows, at least, that share a slice of a computed B: each block packs it anew.
+constexpr int64_t kLeastSharing = 256;
 
 // Where `part` of `parts` equal parts of `count` begins.
 int64_t Begin(int64_t count, int64_t part, int64_t parts) { return count * part / parts; }
@@ -95,15 +97,17 @@ class MatrixMulKernel final : public Kernel {
   void Scale(const Pointers& matrices, Range rows, Range panels) const;
   void RunSlice(const Pointers& matrices, int64_t first_row, int64_t rows,
                 const Slice& slice) const;
-  void RunTiles(MatrixTile tile, int64_t rows) const;
-  void RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t columns) const;
+  void RunTiles(MatrixTile tile, int64_t rows, const MatrixTileFunction* tiles) const;
+  void RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t columns,
+                      const MatrixTileFunction* tiles) const;
 
   MatrixMulGeometry geometry_;
   int64_t pairs_;  // of matrices; where there is one B, all matrices of A are one with more rows
   const Isa isa_;
   const MatrixTiling tiling_ = MatrixTilingFor(isa_);
   const PackPanelFunction pack_ = PackPanelFor(isa_);
-  MatrixTileFunction tiles_[kMostTileRows + 1] = {};  // by rows
+  MatrixTileFunction tiles_[kMostTileRows + 1] = {},
+                                            half_tiles_[kMostTileRows + 1] = {};  // by rows
   const std::optional<float> alpha_;
   const bool transposed_a_, transposed_b_;
   const bool packed_;         // B, which is constant
@@ -128,15 +132,16 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
       matrices_b_(request.inputs[kB].shape.num_elements() / (geometry.k * geometry.n)),
       depths_(CeilDivide(geometry.k, kMostDepth)) {
   if (matrices_b_ == 1 && !transposed_a_) geometry_.m *= std::exchange(pairs_, 1);
-  for (int64_t rows = 1; rows <= tiling_.max_rows; ++rows) tiles_[rows] = MatrixTileFor(isa_, rows);
+  for (int64_t rows = 1; rows <= tiling_.max_rows; ++rows) {
+    tiles_[rows] = MatrixTileFor(isa_, rows);
+    half_tiles_[rows] = HalfMatrixTileFor(isa_, rows);
+  }
   const int64_t m = geometry_.m, k = geometry_.k, n = geometry_.n;
   const bool in_rows = packed_ || !transposed_b_;
   if (in_rows && m <= tiling_.max_rows) wide_ = WideMatrixTileFor(isa_, m);
   const int64_t depth_bytes = CeilDivide(k, depths_) * kFloat;
-  // Each block packs a computed B anew, which costs more than sets that are crowded.
-  const int64_t crowding = packed_ ? Crowding(k, depth_bytes) : 1;
-  block_rows_ = std::max(request.processor.l2_bytes / (2 * depth_bytes * crowding),
-                         kLeastBlockTiles * tiling_.max_rows);
+  block_rows_ = std::max(request.processor.l2_bytes / (2 * depth_bytes * Crowding(k, depth_bytes)),
+                         packed_ ? kLeastBlockTiles * tiling_.max_rows : kLeastSharing);
   if (!packed_ && !transposed_b_ && k <= kShallow) block_rows_ = 2 * tiling_.max_rows;
   panels_ = CeilDivide(n, tiling_.panel);
   const int64_t worth = pairs_ * m * n / CeilDivide(kProductsPerThread, k);
@@ -248,9 +253,11 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   tile.prefetch_step = more ? tiling_.panel * kFloat : 0;
   alignas(64) float buffer[kMostDepth * kWidestPanel];
   const bool packs = !packed_ && (b.column != 1 || !FewRows(rows));
+  const bool half = columns <= tiling_.panel / 2;
+  const int64_t width = half ? tiling_.panel / 2 : tiling_.panel;
   if (packs || columns < tiling_.panel) {
-    pack_(b, slice.length, columns, tiling_.panel, buffer);
-    b = {buffer, tiling_.panel, 1};
+    pack_(b, slice.length, columns, width, buffer);
+    b = {buffer, width, 1};
     tile.b_panel = 0;
   }
   if (!packed_ && !packs) {
@@ -259,24 +266,26 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   }
   tile.b = b.data;
   tile.b_row = b.row;
-  if (columns < tiling_.panel) {
-    RunNarrowTiles(tile, rows, columns);
+  const MatrixTileFunction* const tiles = half ? half_tiles_ : tiles_;
+  if (columns < width) {
+    RunNarrowTiles(tile, rows, columns, tiles);
   } else if (slice.panels > 1) {
     wide_.run(tile);
   } else {
-    RunTiles(tile, rows);
+    RunTiles(tile, rows, tiles);
   }
 }
 
 // `tile` has the members that the tiles of all rows share, its pointers being to the first row.
 // Together they fetch what is ahead in packed panels, each an equal part of it.
-void MatrixMulKernel::RunTiles(MatrixTile tile, int64_t rows) const {
+void MatrixMulKernel::RunTiles(MatrixTile tile, int64_t rows,
+                               const MatrixTileFunction* tiles) const {
   const int64_t count = CeilDivide(rows, tiling_.max_rows);
   const int64_t least = rows / count, longer = rows % count;  // how many have one row more
   if (packed_) tile.prefetch_step = CeilDivide(tile.prefetch_step, count);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t tile_rows = least + (i < longer);
-    tiles_[tile_rows](tile);
+    tiles[tile_rows](tile);
     tile.a.data += tile_rows * tile.a.row;
     tile.c += tile_rows * tile.c_row;
     if (packed_) tile.prefetch += tile.prefetch_step * tile.depth;
@@ -284,14 +293,15 @@ void MatrixMulKernel::RunTiles(MatrixTile tile, int64_t rows) const {
 }
 
 // The same for a panel of fewer `columns`.
-void MatrixMulKernel::RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t columns) const {
+void MatrixMulKernel::RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t columns,
+                                     const MatrixTileFunction* tiles) const {
   alignas(64) float sums[kMostTileRows * kWidestPanel];
   float* c = std::exchange(tile.c, sums);
   const int64_t c_row = std::exchange(tile.c_row, tiling_.panel);
   const bool add = std::exchange(tile.add, false);
   for (int64_t left = rows; left > 0;) {
     const int64_t tile_rows = std::min(left, tiling_.max_rows);
-    tiles_[tile_rows](tile);
+    tiles[tile_rows](tile);
     for (int64_t r = 0; r < tile_rows; ++r, c += c_row) {
       const float* const from = sums + r * tiling_.panel;
       for (int64_t j = 0; j < columns; ++j) c[j] = add ? c[j] + from[j] : from[j];

@@ -131,18 +131,21 @@ constexpr int PanelsFor(int rows) {
   return std::clamp(static_cast<int>(kTiling<kIsa>.max_rows) / rows, 1, kMostPanels);
 }
 
-template <Isa kIsa, bool kWide, size_t... kIndices>
+enum class Width { kHalf, kPanel, kPanels };
+
+template <Isa kIsa, Width kWidth, size_t... kIndices>
 MatrixTileFunction TileOf(int64_t rows, std::index_sequence<kIndices...>) {
-  constexpr int kPanel = static_cast<int>(kTiling<kIsa>.panel);
+  constexpr int kPanel = static_cast<int>(kTiling<kIsa>.panel) / (kWidth == Width::kHalf ? 2 : 1);
+  constexpr bool kWide = kWidth == Width::kPanels;
   static const std::array<MatrixTileFunction, sizeof...(kIndices)> kTiles = {
       Versions<Tile<static_cast<int>(kIndices) + 1, kPanel,
                     kWide ? PanelsFor<kIsa>(static_cast<int>(kIndices) + 1) : 1>>::For(kIsa)...};
   return kTiles[rows - 1];
 }
 
-template <Isa kIsa, bool kWide>
+template <Isa kIsa, Width kWidth>
 MatrixTileFunction TileOf(int64_t rows) {
-  return TileOf<kIsa, kWide>(rows, std::make_index_sequence<kTiling<kIsa>.max_rows>());
+  return TileOf<kIsa, kWidth>(rows, std::make_index_sequence<kTiling<kIsa>.max_rows>());
 }
 
 // The result of `make` for the instruction set, which it gets as a std::integral_constant.
@@ -161,13 +164,17 @@ MatrixTiling MatrixTilingFor(Isa isa) {
 }
 
 MatrixTileFunction MatrixTileFor(Isa isa, int64_t rows) {
-  return AsConstant(isa, [rows](auto constant) { return TileOf<constant(), false>(rows); });
+  return AsConstant(isa, [rows](auto constant) { return TileOf<constant(), Width::kPanel>(rows); });
+}
+
+MatrixTileFunction HalfMatrixTileFor(Isa isa, int64_t rows) {
+  return AsConstant(isa, [rows](auto constant) { return TileOf<constant(), Width::kHalf>(rows); });
 }
 
 WideMatrixTile WideMatrixTileFor(Isa isa, int64_t rows) {
   return AsConstant(isa, [rows](auto constant) {
     return WideMatrixTile{PanelsFor<constant()>(static_cast<int>(rows)),
-                          TileOf<constant(), true>(rows)};
+                          TileOf<constant(), Width::kPanels>(rows)};
   });
 }
 

@@ -47,6 +47,8 @@ inline constexpr int64_t kMostTileRows = 12;
 
 // For `rows` in [1, max_rows], one panel.
 MatrixTileFunction MatrixTileFor(Isa isa, int64_t rows);
+// The same for half a panel: the last columns may be no more.
+MatrixTileFunction HalfMatrixTileFor(Isa isa, int64_t rows);
 
 // For so few rows that one panel has fewer sums than the processor adds to at a time, `panels` of
 // them at once; 1 where `rows` are enough.
