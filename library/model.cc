@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -111,14 +113,21 @@ absl::StatusOr<Model> JoinModels(Model first, Model second) {
   return both;
 }
 
-absl::Status UsePlainWeights(Model& model) {
+namespace {
+
+// UsePlainWeights, of which some are not used.
+absl::Status UsePlainWeightsBut(const absl::flat_hash_set<const void*>& unread, Model& model) {
   if (!model.packed) return absl::OkStatus();
   model.packed.reset();
   if (model.file.mapping == nullptr) return absl::OkStatus();
-  absl::Status intact = CheckWeights(model.file);
+  absl::Status intact = CheckWeights(model.file, unread);
   if (!intact.ok()) intact.SetPayload(kDamagedFile, absl::Cord());
   return intact;
 }
+
+}  // namespace
+
+absl::Status UsePlainWeights(Model& model) { return UsePlainWeightsBut({}, model); }
 
 ModelIdentity IdentityOf(const Model& model) {
   if (model.file.mapping == nullptr) return IdentityOf(model.graph);
@@ -153,6 +162,24 @@ absl::StatusOr<std::shared_ptr<const Executable>> WithinTotal(
                    "), more than the total budget of ", total->bytes));
 }
 
+// Where constants of the model begin that nobody reads: each has one reader, which finds them
+// packed in the file.
+absl::flat_hash_set<const void*> UnreadConstants(const Graph& model, const PlannedGraph& planned) {
+  absl::flat_hash_map<const void*, size_t> readers;
+  for (const OperatorNode& node : model.nodes()) {
+    if (node.constant == nullptr) continue;
+    readers[node.constant->raw()] += model.readers(node.outputs[0]).size();
+  }
+  absl::flat_hash_set<const void*> unread, read;
+  for (const WeightEntry& entry : planned.weights.entries) {
+    const void* const bytes = planned.graph.constant(entry.var)->source().raw();
+    const bool found = entry.packed != nullptr && readers[bytes] == 1;
+    (found ? unread : read).insert(bytes);
+  }
+  for (const void* bytes : read) unread.erase(bytes);
+  return unread;
+}
+
 // The packed part of the file, or for a recorded plan as much of it as that plan packs alike;
 // neither, with a note that says why, where it does not suit.
 absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request,
@@ -168,16 +195,17 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
     return result;
   }
   if (!absl::IsFailedPrecondition(executable.status())) return executable.status();
-  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   if (request.means.recorded != nullptr) {
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
         PlanWithPackedParts(packed, Graph(model.graph), request);
     if (planned.ok()) {
+      ASHLAR_RETURN_IF_ERROR(UsePlainWeightsBut(UnreadConstants(model.graph, **planned), model));
       result.planned = *std::move(planned);
       return result;
     }
     if (!absl::IsFailedPrecondition(planned.status())) return planned.status();
   }
+  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   Tell(note, absl::StrCat(model.file.name, ": ", executable.status().message(), "; packing anew"));
   for (const auto& file : FilesOf(model)) file->DropResidentPages();
   return result;

@@ -29,7 +29,7 @@ class PackedPlaces {
 };
 
 // The recorded plan (Means::recorded) of a model that was packed whole, whose plan wants some
-// weights in other layouts: the others are copied from the packed ones (WeightEntry::packed).
+// weights in other layouts: the others are used where they lie (WeightEntry::packed).
 // `graph` is the model's, with the data of its constants, before any pass. FailedPrecondition where
 // the passes no longer make of it the graph that was packed, or CheckPackedFor says so; other
 // errors are PlanRewrittenAsRecorded's.

@@ -27,7 +27,11 @@ std::optional<Location> LocateIn(const PlannedGraph& planned, int var, int entry
     location.offset += planned.plan.plan.offsets[planned.lifetimes.storage_buffer[view.storage]];
   } else if (storage.pool == Pool::kWeights) {
     if (entry < 0) return std::nullopt;
-    location.offset += planned.weights.entries[entry].offset;
+    if (planned.weights.entries[entry].packed != nullptr) {
+      location.binding = entry;
+    } else {
+      location.offset += planned.weights.entries[entry].offset;
+    }
   } else if (storage.pool == Pool::kState) {
     const StateEntry* const state = planned.state.Of(storage.owner);
     location.binding = static_cast<int>(state - planned.state.entries.data());

@@ -32,9 +32,10 @@ struct PassReport {
 // Where the bytes of a tensor or of a workspace lie.
 struct Location {
   Pool pool = Pool::kArena;
-  int binding = -1;  // kInput, kOutput: which of the caller's tensors; kState: which; else -1
-  // In the arena, in the pool of weights, in the caller's tensor; of a state, in that of its own
-  // that `binding` names among StatePool::entries.
+  // kInput, kOutput: which of the caller's tensors; kState: which of StatePool::entries; kWeights:
+  // which of WeightsPlan::entries where that lies in a file (WeightEntry::packed); else -1.
+  int binding = -1;
+  // In the arena, in the pool of weights, or in what `binding` names.
   int64_t offset = 0;
   int64_t bytes = 0;
 };

@@ -6,6 +6,7 @@ namespace ashlar {
 
 void SharedPool::Add(const WeightsUser& user) {
   for (WeightEntry& entry : user.plan->entries) {
+    if (entry.packed != nullptr) continue;
     const HostTensor& value = *user.graph->constant(entry.var);
     const absl::string_view bytes(static_cast<const char*>(value.raw()),
                                   static_cast<size_t>(value.bytes()));

@@ -17,7 +17,8 @@ namespace ashlar {
 class SharedPool {
  public:
   explicit SharedPool(int64_t alignment) : alignment_(alignment) {}
-  // Gives the plan's entries their places; its `bytes` stay what they are.
+  // Gives the plan's entries their places, but for those that lie in a file; its `bytes` stay what
+  // they are.
   void Add(const WeightsUser& user);
   int64_t bytes() const { return bytes_; }
 

@@ -105,7 +105,6 @@ namespace {
 
 absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device& device,
                       char* packed) {
-  if (entry.packed != nullptr) return device.CopyIn(packed, entry.packed.get(), entry.bytes);
   if (entry.packer == nullptr) return device.CopyIn(packed, value.raw(), entry.bytes);
   if (device.is_host()) return entry.packer->Pack(entry.packer_input, value, packed);
   std::vector<char> staging(static_cast<size_t>(entry.bytes));
@@ -116,11 +115,11 @@ absl::Status PackInto(const WeightEntry& entry, const HostTensor& value, Device&
 }  // namespace
 
 absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool) {
-  if (entry.elsewhere) return absl::OkStatus();
+  if (entry.elsewhere || entry.packed != nullptr) return absl::OkStatus();
   const HostTensor& value = *graph.constant(entry.var);
-  return Annotate(PackInto(entry, entry.packed != nullptr ? value : value.Computed(), device,
-                           static_cast<char*>(pool) + entry.offset),
-                  absl::StrCat("weights ", graph.var(entry.var).name));
+  return Annotate(
+      PackInto(entry, value.Computed(), device, static_cast<char*>(pool) + entry.offset),
+      absl::StrCat("weights ", graph.var(entry.var).name));
 }
 
 }  // namespace ashlar

@@ -26,7 +26,8 @@ struct WeightEntry {
   int64_t bytes = 0;
   std::shared_ptr<const Kernel> packer;  // null for row-major
   int packer_input = 0;
-  // The same bytes, from which they are copied instead; null: they are to be packed.
+  // The same bytes in a file that holds them packed: they are read there, and their place in the
+  // pool is not touched. Null: they are to be packed.
   std::shared_ptr<const void> packed;
   bool elsewhere = false;  // ShareWeights: another plan's entry packs the same bytes there
 };
@@ -60,7 +61,8 @@ std::vector<int> PackingOrder(const WeightsPlan& plan);
 // constants of graphs that own theirs are there until they are packed.
 int64_t PackingPeak(const Graph& graph, const WeightsPlan& plan);
 
-// Fills the place of one entry in the pool, `plan.bytes` at `pool` in the device's memory.
+// Fills the place of one entry in the pool, `plan.bytes` at `pool` in the device's memory; nothing
+// where the bytes are elsewhere, or in a file.
 absl::Status PackWeight(const Graph& graph, const WeightEntry& entry, Device& device, void* pool);
 
 }  // namespace ashlar

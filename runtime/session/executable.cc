@@ -25,8 +25,7 @@ constexpr int64_t kDropBytes = 4 << 20;
 
 // Bytes that were read for an entry will not be read again.
 void LetGo(const PlannedGraph& planned, const WeightEntry& entry, const DoneWith& done_with) {
-  if (!done_with) return;
-  if (entry.packed != nullptr) return done_with(entry.packed.get(), entry.bytes);
+  if (!done_with || entry.packed != nullptr) return;
   const HostTensor& source = planned.graph.constant(entry.var)->source();
   done_with(source.raw(), source.bytes());
 }
@@ -60,7 +59,7 @@ absl::Status MoveIntoPool(PlannedGraph& planned, void* pool, const DoneWith& don
     const HostTensor& value = *planned.graph.constant(entry.var);
     if (planned.graph.HasHostReader(entry.var)) continue;
     packed.push_back(entry.var);
-    waiting += value.bytes();
+    if (entry.packed == nullptr) waiting += value.bytes();
     if (waiting >= kDropBytes) drop();
   }
   drop();
@@ -199,6 +198,12 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
       std::make_unique<BorrowedMemory>(std::move(packed.owner), packed.pool, packed.pool_bytes);
   executable->planned_ = std::move(planned);
   return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+const char* Executable::AddressOf(const Location& weight) const {
+  const std::vector<WeightEntry>& entries = planned_->weights.entries;
+  const void* const base = weight.binding >= 0 ? entries[weight.binding].packed.get() : weights();
+  return static_cast<const char*>(base) + weight.offset;
 }
 
 PackedModel Executable::ToPacked(std::shared_ptr<const Executable> executable) {

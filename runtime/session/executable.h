@@ -51,6 +51,8 @@ class Executable {
   const PlannedGraph& planned() const { return *planned_; }
   const Graph& graph() const { return planned_->graph; }
   const void* weights() const { return weights_->data(); }
+  // Of a weight, which lies there or in a file (Location::binding).
+  const char* AddressOf(const Location& weight) const;
   // Of the block that holds the weights.
   int64_t weights_bytes() const { return weights_->bytes(); }
   // Bytes up to the highest one that packing wrote; -1 if it was not measured.

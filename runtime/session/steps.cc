@@ -10,7 +10,7 @@ namespace {
 class Resolver {
  public:
   Resolver(const Executable& executable, const StepSite& site, Binder& binder)
-      : weights_(static_cast<const char*>(executable.weights())),
+      : executable_(executable),
         arena_(static_cast<char*>(site.arena)),
         states_(executable.planned().state),
         memory_(site.state),
@@ -25,7 +25,7 @@ class Resolver {
         *slot = arena_ + location->offset;
         break;
       case Pool::kWeights:  // nothing writes to them
-        *slot = const_cast<char*>(weights_) + location->offset;
+        *slot = const_cast<char*>(executable_.AddressOf(*location));
         break;
       case Pool::kState:
         *slot = memory_.Find(states_.entries[location->binding].name) + location->offset;
@@ -40,7 +40,7 @@ class Resolver {
   }
 
  private:
-  const char* const weights_;
+  const Executable& executable_;
   char* const arena_;
   const StatePool& states_;
   const StateMemory& memory_;

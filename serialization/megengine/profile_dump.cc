@@ -97,7 +97,10 @@ class Places {
              planned_.state.entries[location->binding].offset;
     }
     if (location->pool != Pool::kWeights) return 0;
-    return reinterpret_cast<int64_t>(record_.weights) + location->offset;
+    const void* const weights = location->binding >= 0
+                                    ? planned_.weights.entries[location->binding].packed.get()
+                                    : record_.weights;
+    return reinterpret_cast<int64_t>(weights) + location->offset;
   }
   int64_t WorkspaceAddress(int node) const {
     const std::optional<Location> location = planned_.LocateWorkspace(node);

@@ -158,7 +158,7 @@ absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> sect
 
 absl::Status CheckMappedSection(absl::string_view what, absl::Span<const uint8_t> section,
                                 uint64_t checksum, const MappedFile& file) {
-  constexpr size_t kPiece = 4 << 20;
+  constexpr size_t kPiece = 1 << 20;
   const uint64_t made =
       Checksum(section.data(), section.size(), kPiece, [&file](const void* piece, size_t bytes) {
         file.DropResidentPages(piece, static_cast<int64_t>(bytes));

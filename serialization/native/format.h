@@ -67,7 +67,7 @@ absl::StatusOr<PackedHeader> DecodePackedHeader(absl::Span<const uint8_t> file,
 // InvalidArgument, naming `what`, unless a section still has its checksum.
 absl::Status CheckSection(absl::string_view what, absl::Span<const uint8_t> section,
                           uint64_t checksum);
-// The same, of which no more than some megabytes are resident at once where the file is mapped.
+// The same, of which no more than a megabyte is resident at once where the file is mapped.
 absl::Status CheckMappedSection(absl::string_view what, absl::Span<const uint8_t> section,
                                 uint64_t checksum, const MappedFile& file);
 

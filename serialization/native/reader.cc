@@ -330,18 +330,19 @@ absl::StatusOr<Graph> Read(absl::Span<const uint8_t> bytes, std::shared_ptr<cons
   return graph;
 }
 
-// The constants of a graph whose section has been read, and let go of again.
+// The constants of a graph whose section has been read, but for `unread`, and let go of again.
 absl::Status CheckConstants(const fbs::Model& model, absl::Span<const uint8_t> weights,
-                            const MappedFile& file) {
+                            const MappedFile& file,
+                            const absl::flat_hash_set<const void*>& unread = {}) {
   absl::flat_hash_set<uint64_t> checked;  // offsets; equal constants share theirs
   for (const fbs::Node* node : *model.nodes()) {
     const fbs::Extent* const value = node->value();
     if (value == nullptr || !checked.insert(value->offset()).second) continue;
     const absl::Span<const uint8_t> bytes = weights.subspan(value->offset(), value->bytes());
-    ASHLAR_RETURN_IF_ERROR(CheckSection(
+    if (unread.contains(bytes.data())) continue;
+    ASHLAR_RETURN_IF_ERROR(CheckMappedSection(
         absl::StrCat("value of '", View(*node->name()).substr(0, kLongestUncheckedName), "'"),
-        bytes, node->checksum()));
-    file.DropResidentPages(bytes.data(), static_cast<int64_t>(bytes.size()));
+        bytes, node->checksum(), file));
   }
   return absl::OkStatus();
 }
@@ -418,13 +419,14 @@ ConstantChecksums RecordedChecksums(const ModelFile& file) {
   return checksums;
 }
 
-absl::Status CheckWeights(const ModelFile& file) {
+absl::Status CheckWeights(const ModelFile& file, const absl::flat_hash_set<const void*>& unread) {
   const absl::Span<const uint8_t> bytes = file.mapping->bytes();
   ASHLAR_ASSIGN_OR_RETURN(const NativeHeader header, DecodeHeader(bytes));
   if (!header.has_checksums) return absl::OkStatus();
   return Annotate(
       CheckConstants(*flatbuffers::GetRoot<fbs::Model>(bytes.data() + header.graph_offset),
-                     bytes.subspan(header.weights_offset, header.weights_bytes), *file.mapping),
+                     bytes.subspan(header.weights_offset, header.weights_bytes), *file.mapping,
+                     unread),
       file.name);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -36,9 +37,10 @@ absl::StatusOr<std::optional<PackedModel>> ReadPackedModel(const ModelFile& file
 ConstantChecksums RecordedChecksums(const ModelFile& file);
 
 // InvalidArgument, naming file and constant, unless the weights of a file that has been read are
-// what was written. Reads them all, and lets their pages go again. Files of version 1 have no
-// checksums and pass.
-absl::Status CheckWeights(const ModelFile& file);
+// what was written. Reads them all but those that begin at `unread`, and lets their pages go again.
+// Files of version 1 have no checksums and pass.
+absl::Status CheckWeights(const ModelFile& file,
+                          const absl::flat_hash_set<const void*>& unread = {});
 // The same for the weights that its packed section uses.
 absl::Status CheckPackedWeights(const ModelFile& file);
 

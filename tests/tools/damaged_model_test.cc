@@ -70,6 +70,26 @@ TEST_F(DamagedModelTest, PlainWeightsCountWhereThePackedOnesDoNotSuit) {
   EXPECT_THAT(anew.err, HasSubstr("value of '"));
 }
 
+// A plan that finds some of its weights packed reads of the plain ones what it packs anew.
+TEST_F(DamagedModelTest, WhatAPlanPacksAnewIsCompared) {
+  ASSERT_EQ(Ashlar("zoo resnet18 --image 64 -o r18.ash -q").exit_code, 0);
+  ASSERT_EQ(Ashlar("convert r18.ash -o p18.ash --pack -q").exit_code, 0);
+  ASSERT_EQ(Ashlar("plan r18.ash --prefer memory --threads 1 -o r18.plan -q").exit_code, 0);
+  ASSERT_EQ(Ashlar("run p18.ash --plan r18.plan -o whole.npz -q").exit_code, 0);
+  const NativeHeader header = HeaderOf(Read("p18.ash"));
+  constexpr int kFlips = 8;
+  for (int i = 0; i < kFlips; ++i) {
+    WriteFlipped("p18.ash", header.weights_offset + header.weights_bytes / kFlips * i, "bad.ash");
+    const ProcessResult result = Ashlar("run bad.ash --plan r18.plan -o bad.npz -q");
+    if (result.exit_code == 0) {
+      EXPECT_TRUE(Read("bad.npz") == Read("whole.npz")) << "flip " << i;
+    } else {
+      EXPECT_EQ(result.exit_code, 6) << "flip " << i;
+      EXPECT_THAT(result.err, HasSubstr("value of '")) << "flip " << i;
+    }
+  }
+}
+
 TEST_F(DamagedModelTest, WholeFilesSayThatTheyAre) {
   for (const char* file : {"model.ash", "packed.ash"}) {
     const ProcessResult result = Ashlar(absl::StrCat("inspect --check ", file));
