@@ -24,7 +24,8 @@ constexpr size_t kTogether = 2;
 // Plans made of what the search expects to be small. What they need at least is known before, so
 // few are enough.
 constexpr size_t kMostSmall = 24;
-// Of these, and of what is near, plans made once more with more work.
+// Of these, and of what is near, plans made once more with more work: the smallest, and that of the
+// tiling that is expected to be, of which a plan made with little work can be far.
 constexpr size_t kThorough = 2;
 // Plans made of what is near: as many as have so many operators together, few of large graphs.
 constexpr size_t kNearOperators = 12000;
@@ -99,8 +100,18 @@ class Smallest {
     sparing_ = question.sparing;
   }
 
-  // The smallest of those that were not proven to be the smallest of their tilings, with more work.
+  // The smallest of those that were not proven to be the smallest of their tilings, and what is
+  // expected to be the smallest of them, with more work.
   absl::Status TryThoroughly() {
+    if (unproven_.empty()) return absl::OkStatus();
+    const auto expected = [](const auto& entry) {
+      const Tiling& tiling = *entry.second.tiling;
+      return std::tuple(tiling.arena_bytes, tiling.ms, !entry.second.sparing);
+    };
+    const TiledPlans::Question best =
+        std::min_element(unproven_.begin(), unproven_.end(), [&](const auto& a, const auto& b) {
+          return expected(a) < expected(b);
+        })->second;
     std::stable_sort(unproven_.begin(), unproven_.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     unproven_.resize(std::min(unproven_.size(), kThorough));
@@ -108,6 +119,7 @@ class Smallest {
     for (const auto& [arena, question] : unproven_) {
       questions.push_back({question.tiling, question.sparing, Thoroughness::kChosen});
     }
+    questions.push_back({best.tiling, best.sparing, Thoroughness::kChosen});
     unproven_.clear();
     return Try(questions);
   }

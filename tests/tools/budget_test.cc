@@ -121,19 +121,25 @@ TEST_F(BudgetTest, OneAnswerInEveryProcess) {
   EXPECT_TRUE(Read("a.npz") == Read("b.npz"));
 }
 
-// `min` was above what the search finds for another processor, given here as tiles.
+// `min` was above what the search finds for another processor, given here as tiles; on the second
+// one it was the tiling that the search itself expected to be the smallest, planned with too little
+// work to see it.
 TEST_F(BudgetTest, TilesOfOtherOriginAreNotSmaller) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
   Zoo("mobilenet_v2", "m.ash");
-  const auto on = [](const char* options) {
-    const ProcessResult result = Ashlar(absl::StrCat(
-        "plan m.ash --threads 1 --processor avx2/32K/512K --prefer memory --json ", options));
-    EXPECT_EQ(result.exit_code, 0) << result.err;
-    return ArenaOf(result.Json());
-  };
-  EXPECT_LE(on("--memory-budget min"),
-            on("--tile '0-188:lines112;188-237:lines7;237-339:lines7;339-388:rows2;388-490:rows2;"
-               "490-541:rows2;541-641:lines14;641-692:rows2'"));
+  for (const char* processor : {"avx2/32K/512K", "avx512/48K/2M"}) {
+    const auto on = [&](const char* options) {
+      const ProcessResult result = Ashlar(absl::StrCat(
+          "plan m.ash --threads 1 --prefer memory --json --processor ", processor, options));
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      return ArenaOf(result.Json());
+    };
+    EXPECT_LE(
+        on(" --memory-budget min"),
+        on(" --tile '0-188:lines112;188-237:lines7;237-339:lines7;339-388:rows2;388-490:rows2;"
+           "490-541:rows2;541-641:lines14;641-692:rows2'"))
+        << processor;
+  }
 }
 
 // min gave 201216, 201215 a plan of 188928, and 188928 none.
