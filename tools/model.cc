@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
-#include "runtime/measure/heap/heap_counter.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/plan_file.h"
 #include "tools/exit_code.h"
@@ -110,7 +109,7 @@ int64_t AddressesNeeded(const PlannedModel& model) {
 namespace {
 
 // Before weights are packed: that there are addresses for them, and what planning has left behind
-// goes. Builds with sanitizers, in which the heap is not counted, have memory of their own.
+// goes.
 absl::Status MakeRoom(const PlannedModel& model) {
   const PlannedGraph& planned = model.plan();
   if (!planned.device->is_host()) return absl::OkStatus();
@@ -119,11 +118,7 @@ absl::Status MakeRoom(const PlannedModel& model) {
   if (!total) return absl::OkStatus();
   ReturnFreedMemory();
   LetGoOfCode();
-  const int64_t peak = ReadResidentSet().peak;
-  if (peak <= total->bytes || !HeapCountingAvailable()) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("--total-budget is ", total->bytes, " bytes, and planning took ", peak,
-                   "; a plan file, which `plan -o FILE.plan` writes, is run without a search"));
+  return CheckPlanningPeak(total->bytes);
 }
 
 }  // namespace

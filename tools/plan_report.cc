@@ -83,7 +83,8 @@ Json TotalDocument(const MemoryNeed& need, int64_t addresses) {
             {"input_bytes", need.input},
             {"output_bytes", need.output},
             {"while_packing_bytes", need.packing},
-            {"process_bytes", need.process}}},
+            {"process_bytes", need.process},
+            {"while_planning_bytes", need.planning}}},
           {"address_space_bytes", addresses}};
 }
 
@@ -103,6 +104,7 @@ std::string PoolTable(const std::string& path, const PlannedModel& made) {
     const MemoryNeed need = NeedOf(made);
     if (need.packing > 0) row("while packing", need.packing);
     row("process", need.process);
+    if (need.planning > 0) row("while planning", need.planning);
     row("total", need.total());
     below = absl::StrFormat("%saddresses that the process needs (ulimit -v): %s\n",
                             need.file > 0 ? "weights are used where they lie in the file; " : "",

@@ -18,8 +18,7 @@
 namespace ashlar {
 namespace {
 
-constexpr int64_t kArenaSlack = 1 << 20;
-constexpr int64_t kSmallSlack = 1 << 16;  // where the resident set is measured, too
+constexpr int64_t kSlack = 1 << 16;  // little beside what the resident set is compared with
 constexpr int kPatterns[] = {0xA5, 0x5A};
 
 // While it lives, an access to a guard page ends the process with a message and an exit code.
@@ -225,7 +224,9 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   }
   ReturnFreedMemory();
   LetGoOfCode();
-  const bool tight = request.wishes.total.has_value();
+  if (request.wishes.total) {
+    ASHLAR_RETURN_IF_ERROR(CheckPlanningPeak(request.wishes.total->bytes));
+  }
   ASHLAR_ASSIGN_OR_RETURN(
       std::shared_ptr<const Executable> executable,
       Executable::FromPlan(std::move(planned), {.measure = true, .done_with = measure.done_with}));
@@ -239,9 +240,8 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
   Device& device = *plan.device;
   ASHLAR_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
-      Session::Create(executable, {.arena_slack = (tight ? kSmallSlack : kArenaSlack) +
-                                                  request.checks.understate_bytes,
-                                   .state_slack = plan.state.bytes > 0 ? kSmallSlack : 0}));
+      Session::Create(executable, {.arena_slack = kSlack + request.checks.understate_bytes,
+                                   .state_slack = plan.state.bytes > 0 ? kSlack : 0}));
   const FreeBytes created(comp_node);
   const FaultHandler handler(measure.exit_code_on_fault);
   GuardedTensors tensors;

@@ -17,6 +17,7 @@
 
 #include "graph/host_memory.h"
 #include "graph/status.h"
+#include "runtime/measure/heap/heap_counter.h"
 #include "runtime/plan/memory_need.h"
 
 namespace ashlar {
@@ -134,6 +135,14 @@ absl::Status CheckAddresses(int64_t needed) {
   }
   return HostMemoryError(
       absl::StrCat("the plan needs ", needed, " bytes of addresses to be loaded and run"));
+}
+
+absl::Status CheckPlanningPeak(int64_t total_budget) {
+  const int64_t peak = ReadResidentSet().peak;
+  if (peak <= total_budget || !HeapCountingAvailable()) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("--total-budget is ", total_budget, " bytes, and planning took ", peak,
+                   "; a plan file, which `plan -o FILE.plan` writes, is run without a search"));
 }
 
 }  // namespace ashlar

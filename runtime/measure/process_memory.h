@@ -50,6 +50,11 @@ int64_t AddressesNeeded(const PlannedGraph& planned, bool in_file);
 // ResourceExhausted, naming both numbers, where there is a limit and it is lower.
 absl::Status CheckAddresses(int64_t needed);
 
+// ResourceExhausted, naming both numbers, where the resident set was larger than a budget for the
+// total before any weights were packed. Builds with sanitizers, in which the heap is not counted,
+// have memory of their own.
+absl::Status CheckPlanningPeak(int64_t total_budget);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_RUNTIME_MEASURE_PROCESS_MEMORY_H_

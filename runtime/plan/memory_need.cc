@@ -9,6 +9,14 @@ namespace {
 
 // Of the heap, for a node of the planned graph: itself, its kernel, its step.
 constexpr int64_t kNodeBytes = 1024;
+// What a search for tiles leaves on the heap, between the parts of the plan that it found.
+constexpr int64_t kSearchLeaves = 1 << 20;
+// While planning, as measured with the zoo's models: of the code, what loading and planning alone
+// execute, and of the heap, by node, the model's graph and all that becomes of it; around each
+// constant that is looked at, pages of the file that the system maps with it.
+constexpr int64_t kPlanning = 5 << 19, kPlanningNode = 6 << 10, kAround = 64 << 10;
+// What plans take that are made beside each other.
+constexpr int64_t kSearch = 1 << 20, kSearchNode = 2 << 10;
 
 }  // namespace
 
@@ -25,7 +33,16 @@ std::string MemoryNeed::ToString() const {
   add("output", output);
   add("while packing", packing);
   add("process", process);
+  add("while planning", planning);
   return text;
+}
+
+int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, bool searched) {
+  const auto nodes = static_cast<int64_t>(planned.graph.nodes().size());
+  const auto constants = static_cast<int64_t>(planned.weights.entries.size());
+  return process_bytes + kPlanning + kPlanningNode * nodes +
+         std::min(planned.weights.bytes, kAround * constants) +
+         (searched ? kSearch + kSearchNode * nodes : 0);
 }
 
 MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_file) {
@@ -35,11 +52,15 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
   need.state = planned.state.bytes;
   need.input = planned.input_bytes();
   need.output = planned.output_bytes();
-  need.process = process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size());
-  if (in_file) return need;
-  // The arena is not touched, and outputs are not there, while weights are packed.
-  const int64_t packing = PackingPeak(planned.graph, planned.weights);
-  need.packing = std::max<int64_t>(packing - need.arena - need.weights - need.output, 0);
+  need.process = process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size()) +
+                 (planned.wishes.budget ? kSearchLeaves : 0);
+  if (!in_file) {
+    // The arena is not touched, and outputs are not there, while weights are packed.
+    const int64_t packing = PackingPeak(planned.graph, planned.weights);
+    need.packing = std::max<int64_t>(packing - need.arena - need.weights - need.output, 0);
+  }
+  const int64_t planning = PlanningBytes(planned, process_bytes, planned.searched);
+  need.planning = std::max<int64_t>(planning - need.total(), 0);
   return need;
 }
 

@@ -19,13 +19,19 @@ struct MemoryNeed {
   // By which packing the weights takes more, for a while, than arena and outputs do afterwards.
   int64_t packing = 0;
   int64_t process = 0;  // code, libraries, stacks, and the heap with graph and plan
+  // By which planning takes more, for a while, than all of these.
+  int64_t planning = 0;
 
   int64_t total() const {
-    return arena + weights + file + state + input + output + packing + process;
+    return arena + weights + file + state + input + output + packing + process + planning;
   }
   // "arena 5218304, weights 102121888, ..."
   std::string ToString() const;
 };
+
+// What the process takes at most until it has planned a graph like this one, as it is stated;
+// `searched`: if tiles are searched for.
+int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, bool searched);
 
 // `process_bytes`: of the process beside the model. `in_file`: the weights were packed before, and
 // lie in a file.

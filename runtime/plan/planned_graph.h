@@ -62,6 +62,7 @@ struct PlannedGraph {
   // the graph before it was tiled.
   double extra_flops_ratio = 0;
   int64_t smallest_budget = 0;  // that would do, where it was searched for; bytes
+  bool searched = false;        // for tiles, whatever was found: that takes memory (MemoryNeed)
   double predicted_ms = 0;      // of a run, by arithmetic and traffic (EstimateTime)
   double plan_ms = 0;           // that planning took
 

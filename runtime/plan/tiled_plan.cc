@@ -73,7 +73,10 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
   if (found == nullptr && budget.bytes > 0) {
     ASHLAR_ASSIGN_OR_RETURN(found, FastestWithin(budget.bytes, *plans));
   }
-  if (found != nullptr) return found;
+  if (found != nullptr) {
+    found->searched = true;
+    return found;
+  }
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
   for (const bool sparing : plans->kinds()) {
     if (!left && plans->untiled_bound() >= smallest->plan.plan.arena) break;
@@ -88,6 +91,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
                       least);
   }
   smallest->smallest_budget = least;
+  smallest->searched = true;
   return smallest;
 }
 
@@ -129,6 +133,7 @@ absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
   }
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
   if (smallest->plan.plan.arena < last) points.push_back(std::move(smallest));
+  for (const auto& point : points) point->searched = true;
   return points;
 }
 

@@ -36,19 +36,22 @@ class TotalPlanner {
     if (Fits(*asked)) return asked;
     const double enough = kFastEnough * Time(*asked);
     ASHLAR_RETURN_IF_ERROR(TryLimited(request_, *asked));
-    if (fastest_ != nullptr && Time(*fastest_) <= enough) return std::move(fastest_);
+    if (fastest_ != nullptr && (Time(*fastest_) <= enough || !MaySearch())) {
+      return std::move(fastest_);
+    }
     PlanRequest sparing = request_;
     sparing.means.kernels.least_memory = true;
     ASHLAR_ASSIGN_OR_RETURN(Planned least, Make(sparing));
     const int64_t fast_weights = asked->weights.bytes, least_weights = least->weights.bytes;
     Consider(std::move(asked));
     Consider(std::move(least));
-    if (request_.wishes.tiles.empty()) {
+    const bool search = request_.wishes.tiles.empty();
+    if (search) {
       ASHLAR_RETURN_IF_ERROR(TryTiled(request_, fast_weights));
       ASHLAR_RETURN_IF_ERROR(TryTiled(sparing, least_weights));
       if (fastest_ == nullptr) ASHLAR_RETURN_IF_ERROR(TryAll(sparing));
     }
-    if (fastest_ != nullptr) return Anew(std::move(fastest_));
+    if (fastest_ != nullptr) return Anew(std::move(fastest_), search);
     if (total_.find_smallest) return std::move(smallest_);
     const MemoryNeed need = NeedOf(*smallest_, total_.process_bytes);
     return DoesNotFit(absl::StrCat("no plan fits the total budget of ", total_.bytes,
@@ -64,13 +67,20 @@ class TotalPlanner {
 
   // The plan of a search, made without the search: what that has left on the heap then lies between
   // the parts of no plan, and can go back to the system.
-  absl::StatusOr<Planned> Anew(Planned found) const {
+  absl::StatusOr<Planned> Anew(Planned found, bool searched) const {
     PlanRequest request = request_;
     request.wishes.tiles = found->wishes.tiles;
     request.means.kernels = found->means.kernels;
     request.means.most_weights = found->means.most_weights;
     found.reset();
-    return Make(request);
+    ASHLAR_ASSIGN_OR_RETURN(Planned planned, Make(request));
+    planned->searched = searched;
+    return planned;
+  }
+
+  // Whether a search stays within the budget, for which a plan was found without one.
+  bool MaySearch() const {
+    return PlanningBytes(*fastest_, total_.process_bytes, /*searched=*/true) <= total_.bytes;
   }
 
   int64_t Need(const PlannedGraph& planned) const {
