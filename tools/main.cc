@@ -41,7 +41,7 @@ constexpr char kFooter[] =
     "5 outputs differ, 6 input file rejected, 130 ended by Ctrl-C.\n\n"
     "Environment: ASHLAR_KERNELS, the record of measured kernels that `tune` writes (default:\n"
     "ashlar/kernels.json in the user's cache); ASHLAR_PROCESSOR, the processor to plan for;\n"
-    "ASHLAR_MAX_ISA, the most that is used of this one (baseline, neon, avx2, avx512).";
+    "ASHLAR_MAX_ISA, the most that is used of this one (baseline, neon, avx2, avx2_vnni, avx512).";
 
 // A subcommand as it stands in the parser.
 struct Entry {
@@ -180,14 +180,11 @@ std::vector<std::string> Arguments(int argc, char** argv) {
 absl::Status LimitProcessor() {
   const char* const text = std::getenv("ASHLAR_MAX_ISA");
   if (text == nullptr || *text == '\0') return absl::OkStatus();
-  std::vector<absl::string_view> names;
-  for (const Isa isa : kIsas) {
-    names.push_back(Name(isa));
-    if (text != Name(isa)) continue;
-    cpu::LimitIsa(isa);
-    return absl::OkStatus();
-  }
-  return UsageError(absl::StrCat("ASHLAR_MAX_ISA: ", NoneOf(text, names).message()));
+  const std::optional<InstructionSet> most = InstructionSet::Parse(text);
+  if (!most)
+    return UsageError(absl::StrCat("ASHLAR_MAX_ISA: '", text, "' is not ", kInstructionSets));
+  cpu::LimitProcessor(*most);
+  return absl::OkStatus();
 }
 
 int Main(int argc, char** argv) {

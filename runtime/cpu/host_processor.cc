@@ -22,19 +22,21 @@
 namespace ashlar::cpu {
 namespace {
 
-// Of each architecture DetectIsa, DetectName, and CacheBytes: of the cache of data at level 1 or 2,
+// Of each architecture Detected, DetectName, and CacheBytes: of the cache of data at level 1 or 2,
 // 0 where it is not known.
 
-Isa most_isa = Isa::kAvx512;
+InstructionSet most = {Isa::kAvx512, true};
 
 #if defined(__x86_64__)
 
-Isa DetectIsa() {
+InstructionSet Detected() {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");
-  return std::min(most_isa, avx512 ? Isa::kAvx512 : avx2 ? Isa::kAvx2 : Isa::kBaseline);
+  const Isa isa = std::min(most.isa, avx512 ? Isa::kAvx512 : avx2 ? Isa::kAvx2 : Isa::kBaseline);
+  const bool avx512_vnni = avx512 && __builtin_cpu_supports("avx512vnni");
+  return {isa, most.vnni && (avx512_vnni || (isa == Isa::kAvx2 && HasAvxVnni()))};
 }
 
 // The C library asks the processor; virtual machines may hide its features.
@@ -58,7 +60,7 @@ std::string DetectName() {
 
 #elif defined(__aarch64__)
 
-Isa DetectIsa() { return std::min(most_isa, Isa::kNeon); }  // every one has it
+InstructionSet Detected() { return {std::min(most.isa, Isa::kNeon)}; }  // every one has it
 
 // The main identification register, which Linux lets programs read.
 std::string DetectName() {
@@ -86,7 +88,7 @@ int64_t CacheBytes(int level) {
 
 #else
 
-Isa DetectIsa() { return Isa::kBaseline; }
+InstructionSet Detected() { return {}; }
 int64_t CacheBytes(int) { return 0; }
 std::string DetectName() { return "unknown"; }
 
@@ -94,7 +96,8 @@ std::string DetectName() { return "unknown"; }
 
 Processor Detect() {
   Processor processor;
-  processor.isa = DetectIsa();
+  const InstructionSet detected = Detected();
+  processor.isa = detected.isa, processor.vnni = detected.vnni;
   const int64_t l1 = CacheBytes(1), l2 = CacheBytes(2);
   if (l1 > 0 && l2 > 0) processor.l1_bytes = l1, processor.l2_bytes = l2;
   return processor;
@@ -107,7 +110,17 @@ const Processor& HostProcessor() {
   return processor;
 }
 
-void LimitIsa(Isa most) { most_isa = most; }
+void LimitProcessor(InstructionSet set) { most = set; }
+
+bool HasAvxVnni() {
+#if defined(__x86_64__)
+  unsigned eax = 0, ebx, ecx, edx;
+  __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx);
+  return __builtin_cpu_supports("avx2") && (eax >> 4 & 1) != 0;
+#else
+  return false;
+#endif
+}
 
 std::string HostProcessorName() { return DetectName(); }
 

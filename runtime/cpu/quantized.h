@@ -17,6 +17,11 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
 absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
                                                    const KernelRequest& request);
 
+// TypeCvt between Float32 and integers of 8 bits and one scale, from any format to one that is not
+// blocked.
+bool IsQuantizedConversion(const TensorType& from, const TensorType& to);
+KernelList QuantizedConversionKernels(const KernelRequest& request);
+
 }  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_QUANTIZED_H_

@@ -5,6 +5,7 @@
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/quantized.h"
 #include "runtime/cpu/walk.h"
 
 namespace ashlar::cpu {
@@ -29,6 +30,7 @@ void DequantizeRow(double* row, int64_t n, float scale, int32_t zero_point, int3
 
 absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   const TensorType output = request.outputs[0];
+  if (IsQuantizedConversion(request.inputs[0], output)) return QuantizedConversionKernels(request);
   const auto loops = LoopsOver<2>(output, request.inputs, request.threads);
   const LoadRowFunction load = RowLoader(request.inputs[0].dtype, request.processor.isa);
   const StoreRowFunction store = RowStorer(output.dtype, request.processor.isa);

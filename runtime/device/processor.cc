@@ -6,20 +6,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace ashlar {
 namespace {
 
 constexpr absl::string_view kIsaNames[] = {"baseline", "neon", "avx2", "avx512"};  // by Isa
+constexpr absl::string_view kVnni = "_vnni";
 constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int64_t kLeastCache = 4 * kKiB, kMostCache = 1024 * kMiB;
-
-std::optional<Isa> ParseIsa(absl::string_view text) {
-  for (const Isa isa : kIsas) {
-    if (text == Name(isa)) return isa;
-  }
-  return std::nullopt;
-}
 
 // "48K", "2M", "49152".
 std::optional<int64_t> ParseCache(absl::string_view text) {
@@ -49,20 +44,35 @@ bool Contains(Isa best, Isa isa) {
   return isa == Isa::kBaseline || isa == best || (isa == Isa::kAvx2 && best == Isa::kAvx512);
 }
 
+std::optional<InstructionSet> InstructionSet::Parse(absl::string_view text) {
+  const bool vnni = absl::ConsumeSuffix(&text, kVnni);
+  for (const Isa isa : kIsas) {
+    if (text == Name(isa) && (!vnni || Contains(isa, Isa::kAvx2))) return InstructionSet{isa, vnni};
+  }
+  return std::nullopt;
+}
+
+std::string InstructionSet::ToString() const { return absl::StrCat(Name(isa), vnni ? kVnni : ""); }
+
+bool Processor::Runs(const Processor& other) const {
+  return Contains(isa, other.isa) && (vnni || !other.vnni);
+}
+
 absl::StatusOr<Processor> Processor::Parse(absl::string_view text) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
   if (parts.size() == 3) {
-    const std::optional<Isa> isa = ParseIsa(parts[0]);
+    const std::optional<InstructionSet> set = InstructionSet::Parse(parts[0]);
     const std::optional<int64_t> l1 = ParseCache(parts[1]), l2 = ParseCache(parts[2]);
-    if (isa && l1 && l2) return Processor{*isa, *l1, *l2};
+    if (set && l1 && l2) return Processor{set->isa, set->vnni, *l1, *l2};
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "'", text.substr(0, 64), "' is no processor; expected baseline, neon, avx2 or avx512, ",
-      "and the sizes of its first and second cache from 4K to 1024M, such as ", "avx512/48K/2M"));
+      "'", text.substr(0, 64), "' is no processor; expected ", kInstructionSets,
+      ", and the sizes of its first and second cache from 4K to 1024M, such as ", "avx512/48K/2M"));
 }
 
 std::string Processor::ToString() const {
-  return absl::StrCat(Name(isa), "/", CacheName(l1_bytes), "/", CacheName(l2_bytes));
+  return absl::StrCat(instruction_set().ToString(), "/", CacheName(l1_bytes), "/",
+                      CacheName(l2_bytes));
 }
 
 }  // namespace ashlar

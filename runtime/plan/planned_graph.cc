@@ -44,11 +44,11 @@ std::optional<Location> LocateIn(const PlannedGraph& planned, int var, int entry
 absl::Status PlannedGraph::ready() const {
   ASHLAR_RETURN_IF_ERROR(device->ready());
   const Processor wanted = processor(), host = device->processor();
-  if (!device->is_host() || Contains(host.isa, wanted.isa)) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(device->comp_node().ToString(), ": the plan is for ",
-                                             wanted.ToString(), ", this processor is ",
-                                             host.ToString(), ": it has no ", Name(wanted.isa),
-                                             "; it can be planned for, not run"));
+  if (!device->is_host() || host.Runs(wanted)) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(device->comp_node().ToString(), ": the plan is for ", wanted.ToString(),
+                   ", this processor is ", host.ToString(), ": it has no ",
+                   wanted.instruction_set().ToString(), "; it can be planned for, not run"));
 }
 
 RecordUse PlannedGraph::record_use() const {

@@ -308,8 +308,13 @@ bool IsComposed(const KernelCase& test) {
 }  // namespace
 
 std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test) {
+  return CheckKernels(device, test, device.processor());
+}
+
+std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test,
+                                        const Processor& processor) {
   std::vector<KernelOutcome> outcomes;
-  const absl::StatusOr<Problem> problem = MakeProblem(test, device.processor());
+  const absl::StatusOr<Problem> problem = MakeProblem(test, processor);
   EXPECT_TRUE(problem.ok()) << test.name << ": " << problem.status();
   const KernelFactory* factory = device.kernels().Find(test.op->type());
   if (!problem.ok()) return outcomes;

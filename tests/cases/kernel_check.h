@@ -24,6 +24,9 @@ struct KernelOutcome {
 // run on nothing allocated but by libraries. Failures are added to the running test, with the case
 // in words.
 std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test);
+// The kernels that it has for a processor that it runs the plans of.
+std::vector<KernelOutcome> CheckKernels(Device& device, const KernelCase& test,
+                                        const Processor& processor);
 
 // The operator's type, as the name of a test of its cases.
 inline std::string TypeOf(const ::testing::TestParamInfo<CaseFile>& info) {

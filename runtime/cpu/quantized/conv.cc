@@ -15,8 +15,15 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kChannels = 32;        // that a depthwise convolution computes at a time
-constexpr int64_t kFew = kChannelBlock;  // channels of images that may come in planes
+constexpr int64_t kMostWindow = 2048;  // bytes of one that is gathered
+constexpr int64_t kCopied = 32;        // bytes that are copied of a row of it, if it is shorter
+// Room on the stack for a part of the work.
+constexpr int64_t kChunkPixels = 1024;
+constexpr int64_t kChunkTaps = 2048;
+constexpr int64_t kChunkWindows = TileCode::kMostPixels * kMostWindow;
+static_assert(kChunkTaps >= kMostTaps * TileCode::kMostPixels);
+
+int64_t RoundUp(int64_t value, int64_t multiple) { return CeilDivide(value, multiple) * multiple; }
 
 struct Problem {
   ConvolutionGeometry geometry;
@@ -51,22 +58,59 @@ void ForEachOutputRow(const Problem& problem, const Row& row) {
 void SourcesOf(const Problem& problem, const uint8_t* image, int64_t oh, int64_t ow,
                const uint8_t* outside, const uint8_t** sources, int64_t step) {
   const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
+  const int64_t top = h.Origin(oh), left = w.Origin(ow);
+  const bool whole =
+      top >= 0 && top + h.extent() <= h.input && left >= 0 && left + w.extent() <= w.input;
   for (int64_t kh = 0; kh < h.window; ++kh) {
-    const int64_t y = h.Origin(oh) + kh * h.dilation;
-    for (int64_t kw = 0; kw < w.window; ++kw) {
-      const int64_t x = w.Origin(ow) + kw * w.dilation;
-      const bool inside = y >= 0 && y < h.input && x >= 0 && x < w.input;
-      *sources = inside ? image + y * problem.src.h + x * problem.src.w : outside;
-      sources += step;
+    const int64_t y = top + kh * h.dilation;
+    const uint8_t* const row = image + y * problem.src.h + left * problem.src.w;
+    const int64_t column = w.dilation * problem.src.w;
+    for (int64_t kw = 0; kw < w.window; ++kw, sources += step) {
+      const int64_t x = left + kw * w.dilation;
+      const bool inside = whole || (y >= 0 && y < h.input && x >= 0 && x < w.input);
+      *sources = inside ? row + kw * column : outside;
     }
   }
 }
 
+// Calls pixel(i, n, oh, ow) for i in [0, count): the outputs from number `begin` on.
+template <typename Pixel>
+void ForEachPixel(const ConvolutionGeometry& g, int64_t begin, int64_t count, const Pixel& pixel) {
+  int64_t ow = begin % g.w.output, oh = begin / g.w.output % g.h.output;
+  int64_t n = begin / (g.w.output * g.h.output);
+  for (int64_t i = 0; i < count; ++i) {
+    pixel(i, n, oh, ow);
+    if (++ow < g.w.output) continue;
+    ow = 0;
+    if (++oh < g.h.output) continue;
+    oh = 0;
+    ++n;
+  }
+}
+
+// What sums begin with, by channel: the bias, less what the zero point adds to products. In front
+// of a panel's weights are their sums.
+void StartOf(const int8_t* panel, int64_t panel_step, const int32_t* bias, int64_t channels,
+             int32_t zero_point, int32_t* start) {
+  for (int64_t c = 0; c < channels; ++c) {
+    int32_t sum;
+    const int64_t lane = c % kPanel * static_cast<int64_t>(sizeof(sum));
+    std::memcpy(&sum, panel + c / kPanel * panel_step + lane, sizeof(sum));
+    start[c] = bias[c] - zero_point * sum;
+  }
+}
+
 // Weights in panels of kPanel output channels: their sums, then the weights as a tile reads them;
-// in front a pixel of the zero point.
+// in front a pixel of the zero point. Work is cut into chunks of pixels, which may be of several
+// rows and images, and blocks of channels, as many as a tile has.
 class TiledConvolution final : public Kernel {
  public:
-  explicit TiledConvolution(Problem problem) : problem_(std::move(problem)) {
+  TiledConvolution(Problem problem, const Processor& processor)
+      : problem_(std::move(problem)),
+        set_(processor.instruction_set()),
+        code_(*TileCodeFor(processor)),
+        gathers_(Gathers(problem_)),
+        chunk_tiles_(TilesOfChunk(processor)) {
     // Whole panels of factors, so that tiles load them whole.
     const ConvolutionGeometry& g = problem_.geometry;
     for (int64_t group = 0; group < g.groups; ++group) {
@@ -77,29 +121,83 @@ class TiledConvolution final : public Kernel {
     }
   }
 
-  std::string implementation() const override { return "int8:avx2"; }
+  // Planes are read by gathered windows alone.
+  static bool Fits(const Problem& problem) {
+    return problem.dst.c == 1 && problem.taps() <= kMostTaps &&
+           (problem.src.c == 1 || Gathers(problem));
+  }
+
+  std::string implementation() const override { return absl::StrCat("int8:", set_.ToString()); }
   std::optional<Packing> packing(int input) const override {
     if (input != ConvBiasForward::kFilter) return std::nullopt;
     const int64_t bytes = outside_bytes() + problem_.geometry.groups * panels() * panel_bytes();
-    return Packing{absl::StrCat("int8 ", kPanel, "x", kDepth, " ", problem_.to.source_zero_point,
-                                problem_.flipped ? " flipped" : ""),
+    return Packing{absl::StrCat("int8 ", kPanel, "x", kDepth, gathers_ ? " windows " : " ",
+                                problem_.to.source_zero_point, problem_.flipped ? " flipped" : ""),
                    bytes};
   }
   absl::Status Pack(int, const HostTensor& value, void* packed) const override;
   absl::Status Run(const KernelArgs& args, KernelState*) const override;
 
  private:
-  int64_t panels() const { return CeilDivide(problem_.geometry.out_channels, kPanel); }
-  int64_t steps() const { return CeilDivide(problem_.geometry.in_channels, kDepth); }
-  int64_t outside_bytes() const { return CeilDivide(problem_.geometry.in_channels, 64) * 64; }
-  int64_t panel_bytes() const {
-    return kPanel * static_cast<int64_t>(sizeof(int32_t)) +
-           problem_.taps() * steps() * kPanel * kDepth;
+  // Where the pixels of a chunk are read and written.
+  struct Chunk {
+    int64_t pixels;
+    uint8_t* dst[kChunkPixels];                // channel 0
+    const uint8_t* taps[kChunkTaps];           // by tile, tap and pixel
+    uint8_t windows[kChunkWindows + kCopied];  // gathered, by pixel
+  };
+
+  // Whether the bytes of a window are gathered before tiles read them: of planes, and where a step
+  // would have channels left over.
+  static bool Gathers(const Problem& problem) {
+    const bool whole = problem.src.c == 1 && problem.geometry.in_channels % kDepth == 0;
+    return !whole && WindowBytes(problem) <= kMostWindow;
+  }
+  static int64_t WindowBytes(const Problem& problem) {
+    return RoundUp(problem.taps() * problem.geometry.in_channels, kDepth);
   }
 
+  int64_t panels() const { return CeilDivide(problem_.geometry.out_channels, kPanel); }
+  int64_t blocks() const { return CeilDivide(panels(), code_.panels); }
+  // As tiles see them: a gathered window is one tap.
+  int64_t taps() const { return gathers_ ? 1 : problem_.taps(); }
+  int64_t depth() const { return gathers_ ? WindowBytes(problem_) : problem_.geometry.in_channels; }
+  int64_t steps() const { return CeilDivide(depth(), kDepth); }
+  int64_t pixels() const {
+    return problem_.geometry.batch * problem_.geometry.h.output * problem_.geometry.w.output;
+  }
+  int64_t tiles() const { return CeilDivide(pixels(), code_.pixels); }
+  int64_t outside_bytes() const { return RoundUp(problem_.geometry.in_channels, 64); }
+  int64_t panel_bytes() const {
+    return kPanel * static_cast<int64_t>(sizeof(int32_t)) + taps() * steps() * kPanel * kDepth;
+  }
+  int64_t TilesOfChunk(const Processor& processor) const;
+  void FindChunk(int64_t chunk, int64_t group, const KernelArgs& args, Chunk& to) const;
+  void Gather(const uint8_t* image, const uint8_t* end, int64_t y, int64_t x, uint8_t* to) const;
+  void RunBlock(const Chunk& chunk, int64_t group, int64_t block, const KernelArgs& args) const;
+
   Problem problem_;
+  InstructionSet set_;
+  const TileCode& code_;
+  bool gathers_;
+  int64_t chunk_tiles_;
   std::vector<float> factors_;
 };
+
+// As many as Chunk has room for and whose input stays in the second-level cache while all blocks
+// read it; fewer where threads would have nothing to share.
+int64_t TiledConvolution::TilesOfChunk(const Processor& processor) const {
+  const ConvolutionGeometry& g = problem_.geometry;
+  int64_t most = std::min(kChunkTaps / taps(), kChunkPixels) / code_.pixels;
+  if (gathers_) most = std::min(most, kChunkWindows / (code_.pixels * depth()));
+  const int64_t input = code_.pixels * g.h.stride * g.w.stride * g.in_channels;
+  most = std::min(most, processor.l2_bytes / 4 / input);
+  const int64_t pieces = tiles() * g.groups * blocks();
+  if (problem_.threads > 1) {
+    most = std::min(most, pieces / (2 * kRangesPerThread * problem_.threads));
+  }
+  return std::max<int64_t>(1, most);
+}
 
 absl::Status TiledConvolution::Pack(int, const HostTensor& value, void* packed) const {
   const ConvolutionGeometry& g = problem_.geometry;
@@ -119,8 +217,9 @@ absl::Status TiledConvolution::Pack(int, const HostTensor& value, void* packed) 
       for (int64_t tap = 0; tap < taps; ++tap) {
         for (int64_t c = 0; c < g.in_channels; ++c) {
           const int8_t weight = own[c * taps + problem_.FilterTap(tap)];
+          const int64_t place = gathers_ ? tap * g.in_channels + c : tap * steps() * kDepth + c;
           sum += weight;
-          weights[((tap * steps() + c / kDepth) * kPanel + lane) * kDepth + c % kDepth] = weight;
+          weights[(place / kDepth * kPanel + lane) * kDepth + place % kDepth] = weight;
         }
       }
       std::memcpy(panel + lane * static_cast<int64_t>(sizeof(sum)), &sum, sizeof(sum));
@@ -129,161 +228,260 @@ absl::Status TiledConvolution::Pack(int, const HostTensor& value, void* packed) 
   return absl::OkStatus();
 }
 
-absl::Status TiledConvolution::Run(const KernelArgs& args, KernelState*) const {
+// The window whose first tap is at row y, column x, to `to`. `end`: of the image's memory.
+void TiledConvolution::Gather(const uint8_t* image, const uint8_t* end, int64_t y, int64_t x,
+                              uint8_t* to) const {
   const ConvolutionGeometry& g = problem_.geometry;
-  const auto* const src = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kSrc]);
-  const auto* const outside = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kFilter]);
-  const auto* const bias = static_cast<const int32_t*>(args.inputs[ConvBiasForward::kBias]);
-  auto* const dst = static_cast<uint8_t*>(args.outputs[0]);
-  const int64_t taps = problem_.taps();
-  ForEachOutputRow(problem_, [&](int64_t n, int64_t oh) {
-    const uint8_t* const image = src + n * problem_.src.n;
-    uint8_t* const row = dst + n * problem_.dst.n + oh * problem_.dst.h;
-    const uint8_t* sources[kMostTaps * kTilePixels];
-    const uint8_t* of_group[kMostTaps * kTilePixels];
-    uint8_t gathered[kMostTaps * kTilePixels][kFew];  // channels of planes, side by side
-    for (int64_t ow = 0; ow < g.w.output; ow += kTilePixels) {
-      const int64_t pixels = std::min(kTilePixels, g.w.output - ow);
-      for (int64_t p = 0; p < pixels; ++p) {
-        SourcesOf(problem_, image, oh, ow + p, nullptr, sources + p, pixels);
+  const ImageStrides& src = problem_.src;
+  const int64_t row = g.w.window * g.in_channels;
+  const bool side_by_side = src.c == 1 && g.w.dilation == 1 && src.w == g.in_channels;
+  const bool inside = x >= 0 && x + g.w.window <= g.w.input;
+  for (int64_t kh = 0; kh < g.h.window; ++kh, y += g.h.dilation, to += row) {
+    if (y < 0 || y >= g.h.input) {
+      std::memset(to, problem_.to.source_zero_point & 0xff, static_cast<size_t>(row));
+      continue;
+    }
+    if (side_by_side && inside) {
+      const uint8_t* const from = image + y * src.h + x * src.w;
+      if (row <= kCopied && end - from >= kCopied) {
+        std::memcpy(to, from, kCopied);  // what is too much is overwritten
+      } else {
+        std::memcpy(to, from, static_cast<size_t>(row));
       }
-      const TileFunction tile = Avx2Tile(pixels, problem_.is_signed);
-      const uint8_t* panel = outside + outside_bytes();
-      for (int64_t group = 0; group < g.groups; ++group) {
-        for (int64_t i = 0; i < taps * pixels; ++i) {
-          if (sources[i] == nullptr) {
-            of_group[i] = outside;
-          } else if (problem_.src.c == 1) {
-            of_group[i] = sources[i] + group * g.in_channels;
-          } else {
-            of_group[i] = gathered[i];
-            for (int64_t c = 0; c < g.in_channels; ++c) {
-              gathered[i][c] = sources[i][(group * g.in_channels + c) * problem_.src.c];
-            }
-          }
-        }
-        for (int64_t i = 0; i < panels(); ++i, panel += panel_bytes()) {
-          const int64_t first = i * kPanel, channel = group * g.out_channels + first;
-          const int64_t channels = std::min(kPanel, g.out_channels - first);
-          uint8_t* to[kTilePixels];
-          for (int64_t p = 0; p < pixels; ++p) to[p] = row + (ow + p) * problem_.dst.w + channel;
-          int32_t own_bias[kPanel] = {};
-          std::copy_n(bias + channel, channels, own_bias);
-          tile({.taps = of_group,
-                .num_taps = taps,
-                .depth = g.in_channels,
-                .weights = reinterpret_cast<const int8_t*>(panel) + kPanel * sizeof(int32_t),
-                .weight_sums = reinterpret_cast<const int32_t*>(panel),
-                .bias = own_bias,
-                .factors = factors_.data() + (group * panels() + i) * kPanel,
-                .source_zero_point = problem_.to.source_zero_point,
-                .rounding = problem_.rounding(),
-                .dst = to,
-                .channels = channels});
-        }
+      continue;
+    }
+    for (int64_t kw = 0; kw < g.w.window; ++kw) {
+      const int64_t column = x + kw * g.w.dilation;
+      const bool exists = column >= 0 && column < g.w.input;
+      const uint8_t* const from = image + y * src.h + column * src.w;
+      for (int64_t c = 0; c < g.in_channels; ++c) {
+        to[kw * g.in_channels + c] =
+            exists ? from[c * src.c] : static_cast<uint8_t>(problem_.to.source_zero_point);
       }
     }
+  }
+  std::memset(to, 0, static_cast<size_t>(depth() - g.h.window * row));
+}
+
+void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs& args,
+                                 Chunk& to) const {
+  const ConvolutionGeometry& g = problem_.geometry;
+  const ImageStrides& src = problem_.src;
+  const auto* const outside = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kFilter]);
+  const auto* const first = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kSrc]);
+  const uint8_t* const end = first + (g.batch - 1) * src.n + (g.h.input - 1) * src.h +
+                             (g.w.input - 1) * src.w + (g.groups * g.in_channels - 1) * src.c + 1;
+  const int64_t begin = chunk * chunk_tiles_ * code_.pixels;
+  to.pixels = std::min(chunk_tiles_ * code_.pixels, pixels() - begin);
+  ForEachPixel(g, begin, to.pixels, [&](int64_t i, int64_t n, int64_t oh, int64_t ow) {
+    const uint8_t* const image = first + n * src.n + group * g.in_channels * src.c;
+    const int64_t tile = i / code_.pixels * code_.pixels;
+    const uint8_t** const taps = to.taps + tile * this->taps() + (i - tile);
+    if (gathers_) {
+      *taps = to.windows + i * depth();
+      Gather(image, end, g.h.Origin(oh), g.w.Origin(ow), to.windows + i * depth());
+    } else {
+      SourcesOf(problem_, image, oh, ow, outside, taps, std::min(code_.pixels, to.pixels - tile));
+    }
+    to.dst[i] = static_cast<uint8_t*>(args.outputs[0]) + n * problem_.dst.n + oh * problem_.dst.h +
+                ow * problem_.dst.w;
   });
+}
+
+void TiledConvolution::RunBlock(const Chunk& chunk, int64_t group, int64_t block,
+                                const KernelArgs& args) const {
+  const ConvolutionGeometry& g = problem_.geometry;
+  const int64_t panel = group * panels() + block * code_.panels;
+  const int64_t first = block * code_.panels * kPanel, channel = group * g.out_channels + first;
+  const int64_t channels = std::min(code_.panels * kPanel, g.out_channels - first);
+  const auto* const bias = static_cast<const int32_t*>(args.inputs[ConvBiasForward::kBias]);
+  const auto* const packed = static_cast<const int8_t*>(args.inputs[ConvBiasForward::kFilter]) +
+                             outside_bytes() + panel * panel_bytes();
+  const int32_t zero_point =
+      problem_.to.source_zero_point + (problem_.is_signed ? TileCode::kSignedOffset : 0);
+  int32_t start[TileCode::kMostPanels * kPanel] = {};
+  StartOf(packed, panel_bytes(), bias + channel, channels, zero_point, start);
+  TileCall call = {.taps = chunk.taps,
+                   .num_taps = taps(),
+                   .depth = depth(),
+                   .weights = packed + kPanel * sizeof(int32_t),
+                   .panel_step = panel_bytes(),
+                   .start = start,
+                   .factors = factors_.data() + panel * kPanel,
+                   .rounding = problem_.rounding(),
+                   .dst = chunk.dst,
+                   .channel = channel,
+                   .channels = channels};
+  const auto& run = code_.run[problem_.is_signed][CeilDivide(channels, kPanel)];
+  for (int64_t tile = 0; tile < chunk.pixels; tile += code_.pixels) {
+    call.taps = chunk.taps + tile * taps();
+    call.dst = chunk.dst + tile;
+    run[std::min(code_.pixels, chunk.pixels - tile)](call);
+  }
+}
+
+absl::Status TiledConvolution::Run(const KernelArgs& args, KernelState*) const {
+  const ConvolutionGeometry& g = problem_.geometry;
+  const int64_t chunks = CeilDivide(tiles(), chunk_tiles_);
+  const int64_t products = chunk_tiles_ * code_.pixels * code_.panels * kPanel * taps() * depth();
+  const int64_t grain = std::max<int64_t>(1, 16 * kElementsPerThread / products);
+  ParallelFor(problem_.threads, chunks * g.groups * blocks(), grain,
+              [&](int64_t begin, int64_t end) {
+                Chunk chunk;
+                for (int64_t i = begin; i < end; ++i) {
+                  const int64_t of = i / blocks(), block = i % blocks();
+                  if (i == begin || block == 0)
+                    FindChunk(of / g.groups, of % g.groups, args, chunk);
+                  RunBlock(chunk, of % g.groups, block, args);
+                }
+              });
   return absl::OkStatus();
 }
 
-struct DepthwiseCall {
-  const uint8_t* const* taps;  // null outside the image
-  int64_t num_taps;
-  const int8_t* weights;  // [taps, channels]
-  int64_t channels;       // from one tap to the next
-  const int32_t* bias;
-  const float* factors;
-  int32_t source_zero_point;
-  RoundingSteps rounding;
-  uint8_t* dst;
-};
-
+// Without an instruction set's own code.
 template <typename Element>
-void DepthwisePixel(const DepthwiseCall& call) {
-  for (int64_t first = 0; first < call.channels; first += kChannels) {
-    const int64_t count = std::min(kChannels, call.channels - first);
-    int32_t sums[kChannels] = {};
-    const auto add = [&](const Element* x, const int8_t* w, int64_t n) {
-#pragma omp simd
-      for (int64_t c = 0; c < n; ++c) {
-        const auto centred = static_cast<int16_t>(x[c] - call.source_zero_point);
-        sums[c] += static_cast<int16_t>(centred * w[c]);  // at most 255 * 128
-      }
-    };
-    for (int64_t tap = 0; tap < call.num_taps; ++tap) {
-      if (call.taps[tap] == nullptr) continue;
-      const auto* const x = reinterpret_cast<const Element*>(call.taps[tap]) + first;
-      const int8_t* const w = call.weights + tap * call.channels + first;
-      if (count == kChannels) {
-        add(x, w, kChannels);
-      } else {
-        add(x, w, count);
-      }
+void DepthwisePixels(const DepthwiseCall& call) {
+  for (int64_t p = 0; p < call.pixels; ++p) {
+    const uint8_t* const* const taps = call.taps + p * call.groups * kDepth;
+    int32_t sums[kPanel];
+    std::copy_n(call.start, kPanel, sums);
+    for (int64_t tap = 0; tap < call.groups * kDepth; ++tap) {
+      const auto* const x = reinterpret_cast<const Element*>(taps[tap]) + call.channel;
+      const int8_t* const w = call.weights + tap / kDepth * kPanel * kDepth + tap % kDepth;
+      const auto add = [&](int64_t n) {
+        for (int64_t c = 0; c < n; ++c) sums[c] += x[c] * w[c * kDepth];
+      };
+      call.channels == kPanel ? add(kPanel) : add(call.channels);
     }
-    for (int64_t c = 0; c < count; ++c) {
-      const float steps =
-          static_cast<float>(sums[c] + call.bias[first + c]) * call.factors[first + c];
-      call.dst[first + c] = static_cast<uint8_t>(Rounded(steps, call.rounding));
+    uint8_t* const dst = call.dst[p] + call.channel;
+    for (int64_t c = 0; c < call.channels; ++c) {
+      const float steps = static_cast<float>(sums[c]) * call.factors[c];
+      dst[c] = static_cast<uint8_t>(Rounded(steps, call.rounding));
     }
   }
 }
 
+// Weights in panels of kPanel channels, as TiledConvolution's, with groups of kDepth taps for input
+// channels. Work is cut into chunks of pixels.
 class DepthwiseConvolution final : public Kernel {
  public:
-  DepthwiseConvolution(Problem problem, Isa isa)
-      : problem_(std::move(problem)),
-        isa_(isa),
-        pixel_(problem_.is_signed ? Versions<DepthwisePixel<int8_t>>::For(isa)
-                                  : Versions<DepthwisePixel<uint8_t>>::For(isa)) {}
+  DepthwiseConvolution(Problem problem, const Processor& processor)
+      : problem_(std::move(problem)), set_(processor.instruction_set()) {
+    const TileCode* const code = TileCodeFor(processor);
+    if (code != nullptr) {
+      run_ = code->depthwise[problem_.is_signed];
+      block_ = code->depthwise_channels;
+      signed_offset_ = TileCode::kSignedOffset;
+    } else {
+      run_ = problem_.is_signed ? Versions<DepthwisePixels<int8_t>>::For(processor.isa)
+                                : Versions<DepthwisePixels<uint8_t>>::For(processor.isa);
+    }
+    factors_ = problem_.to.factors;
+    factors_.resize(static_cast<size_t>(RoundUp(channels(), TileCode::kMostDepthwiseChannels)));
+  }
+
+  static bool Fits(const Problem& problem) {
+    const ConvolutionGeometry& g = problem.geometry;
+    return g.in_channels == 1 && g.out_channels == 1 && problem.src.c == 1 && problem.dst.c == 1 &&
+           problem.taps() <= kMostTaps;
+  }
 
   std::string implementation() const override {
-    return absl::StrCat("int8:depthwise:", Name(isa_));
+    return absl::StrCat("int8:depthwise:", set_.ToString());
   }
   std::optional<Packing> packing(int input) const override {
     if (input != ConvBiasForward::kFilter) return std::nullopt;
-    return Packing{absl::StrCat("int8 depthwise", problem_.flipped ? " flipped" : ""),
-                   problem_.taps() * problem_.geometry.groups};
+    return Packing{absl::StrCat("int8 depthwise ", problem_.to.source_zero_point,
+                                problem_.flipped ? " flipped" : ""),
+                   outside_bytes() + CeilDivide(channels(), kPanel) * panel_bytes()};
   }
   absl::Status Pack(int, const HostTensor& value, void* packed) const override {
     const int8_t* const filter = value.data<int8_t>().data();
-    auto* to = static_cast<int8_t*>(packed);
-    for (int64_t tap = 0; tap < problem_.taps(); ++tap) {
-      for (int64_t c = 0; c < problem_.geometry.groups; ++c) {
-        *to++ = filter[c * problem_.taps() + problem_.FilterTap(tap)];
+    auto* const bytes = static_cast<int8_t*>(packed);
+    std::memset(bytes, problem_.to.source_zero_point & 0xff, static_cast<size_t>(outside_bytes()));
+    int8_t* panel = bytes + outside_bytes();
+    for (int64_t first = 0; first < channels(); first += kPanel, panel += panel_bytes()) {
+      std::memset(panel, 0, static_cast<size_t>(panel_bytes()));
+      for (int64_t lane = 0; lane < std::min(kPanel, channels() - first); ++lane) {
+        const int8_t* const own = filter + (first + lane) * problem_.taps();
+        int32_t sum = 0;
+        for (int64_t tap = 0; tap < problem_.taps(); ++tap) {
+          const int8_t weight = own[problem_.FilterTap(tap)];
+          sum += weight;
+          panel[kSumBytes + (tap / kDepth * kPanel + lane) * kDepth + tap % kDepth] = weight;
+        }
+        std::memcpy(panel + lane * static_cast<int64_t>(sizeof(sum)), &sum, sizeof(sum));
       }
     }
     return absl::OkStatus();
   }
   absl::Status Run(const KernelArgs& args, KernelState*) const override {
-    const auto* const src = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kSrc]);
-    auto* const dst = static_cast<uint8_t*>(args.outputs[0]);
-    ForEachOutputRow(problem_, [&](int64_t n, int64_t oh) {
-      const uint8_t* sources[kMostTaps];
-      DepthwiseCall call = {
-          .taps = sources,
-          .num_taps = problem_.taps(),
-          .weights = static_cast<const int8_t*>(args.inputs[ConvBiasForward::kFilter]),
-          .channels = problem_.geometry.groups,
-          .bias = static_cast<const int32_t*>(args.inputs[ConvBiasForward::kBias]),
-          .factors = problem_.to.factors.data(),
-          .source_zero_point = problem_.to.source_zero_point,
-          .rounding = problem_.rounding(),
-          .dst = dst + n * problem_.dst.n + oh * problem_.dst.h};
-      for (int64_t ow = 0; ow < problem_.geometry.w.output; ++ow) {
-        SourcesOf(problem_, src + n * problem_.src.n, oh, ow, nullptr, sources, 1);
-        pixel_(call);
-        call.dst += problem_.dst.w;
+    const ConvolutionGeometry& g = problem_.geometry;
+    const int64_t most = kChunkTaps / (groups() * kDepth);
+    const int64_t pixels = g.batch * g.h.output * g.w.output;
+    const int64_t products = std::max<int64_t>(1, channels() * problem_.taps());
+    const int64_t grain = std::max<int64_t>(1, 16 * kElementsPerThread / products);
+    ParallelFor(problem_.threads, pixels, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i += most) {
+        RunPixels(args, i, std::min(most, end - i));
       }
     });
     return absl::OkStatus();
   }
 
  private:
+  static constexpr int64_t kSumBytes = kPanel * sizeof(int32_t);
+
+  int64_t channels() const { return problem_.geometry.groups; }
+  int64_t groups() const { return CeilDivide(problem_.taps(), kDepth); }
+  int64_t outside_bytes() const { return RoundUp(channels(), 64); }
+  int64_t panel_bytes() const { return kSumBytes + groups() * kPanel * kDepth; }
+
+  void RunPixels(const KernelArgs& args, int64_t begin, int64_t count) const;
+
   Problem problem_;
-  Isa isa_;
-  void (*pixel_)(const DepthwiseCall&);
+  InstructionSet set_;
+  DepthwiseFunction run_;
+  int64_t block_ = kPanel;
+  int32_t signed_offset_ = 0;
+  std::vector<float> factors_;
 };
+
+void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int64_t count) const {
+  const ConvolutionGeometry& g = problem_.geometry;
+  const auto* const src = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kSrc]);
+  const auto* const bias = static_cast<const int32_t*>(args.inputs[ConvBiasForward::kBias]);
+  const auto* const outside = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kFilter]);
+  const auto* const panels = reinterpret_cast<const int8_t*>(outside) + outside_bytes();
+  const uint8_t* taps[kChunkTaps];
+  uint8_t* dst[kChunkTaps / kDepth];
+  ForEachPixel(g, begin, count, [&](int64_t i, int64_t n, int64_t oh, int64_t ow) {
+    const uint8_t** const own = taps + i * groups() * kDepth;
+    SourcesOf(problem_, src + n * problem_.src.n, oh, ow, outside, own, 1);
+    std::fill(own + problem_.taps(), own + groups() * kDepth, outside);
+    dst[i] = static_cast<uint8_t*>(args.outputs[0]) + n * problem_.dst.n + oh * problem_.dst.h +
+             ow * problem_.dst.w;
+  });
+  const int32_t zero_point =
+      problem_.to.source_zero_point + (problem_.is_signed ? signed_offset_ : 0);
+  for (int64_t first = 0; first < channels(); first += block_) {
+    const int8_t* const panel = panels + first / kPanel * panel_bytes();
+    const int64_t channels = std::min(block_, this->channels() - first);
+    int32_t start[TileCode::kMostDepthwiseChannels] = {};
+    StartOf(panel, panel_bytes(), bias + first, channels, zero_point, start);
+    run_({.taps = taps,
+          .pixels = count,
+          .groups = groups(),
+          .weights = panel + kSumBytes,
+          .panel_step = panel_bytes(),
+          .start = start,
+          .factors = factors_.data() + first,
+          .rounding = problem_.rounding(),
+          .dst = dst,
+          .channel = first,
+          .channels = channels});
+  }
+}
 
 // Any strides, and a row-major filter that need not be constant.
 template <typename Element>
@@ -338,16 +536,13 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
   problem.flipped = op.param().mode == ConvolutionMode::kConvolution;
   problem.is_signed = src.dtype == DType::kQuantizedS8;
   problem.threads = request.threads;
-  const bool packs = problem.dst.c == 1 && problem.taps() <= kMostTaps &&
-                     request.constant[ConvBiasForward::kFilter];
-  const bool together = packs && problem.src.c == 1;
-  const bool tiles = together || (packs && g.in_channels <= kFew);
+  const bool constant = request.constant[ConvBiasForward::kFilter];
   KernelList kernels;
-  if (together && g.in_channels == 1 && g.out_channels == 1) {
+  if (constant && DepthwiseConvolution::Fits(problem)) {
     kernels.push_back(
-        std::make_unique<DepthwiseConvolution>(std::move(problem), request.processor.isa));
-  } else if (tiles && Contains(request.processor.isa, Isa::kAvx2) && Avx2Tile(1, false)) {
-    kernels.push_back(std::make_unique<TiledConvolution>(std::move(problem)));
+        std::make_unique<DepthwiseConvolution>(std::move(problem), request.processor));
+  } else if (constant && TiledConvolution::Fits(problem) && TileCodeFor(request.processor)) {
+    kernels.push_back(std::make_unique<TiledConvolution>(std::move(problem), request.processor));
   } else {
     const bool is_signed = problem.is_signed;
     return OnlyKernel("int8:elements", [=](const KernelArgs& args) {

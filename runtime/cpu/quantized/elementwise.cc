@@ -1,6 +1,7 @@
 // ElemwiseMultiType: functions of one operand by a table of 256 bytes, of two in Float32.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "graph/status.h"
@@ -34,18 +35,55 @@ struct SumCall {
   int64_t n, step_a, step_b, step_y;
   Scaled of_a, of_b, of_y;
   RoundingSteps rounding;  // with of_y's zero point
+  float inverse;           // of the scale of y; 0: divide
 };
 
+inline float SumOf(const SumCall& call, uint8_t a, uint8_t b) {
+  const int32_t left = (a ^ call.of_a.flip) - call.of_a.zero_point;
+  const int32_t right = (b ^ call.of_b.flip) - call.of_b.zero_point;
+  return static_cast<float>(left) * call.of_a.scale + static_cast<float>(right) * call.of_b.scale;
+}
+
+inline uint8_t ByteOf(const SumCall& call, float steps) {
+  return static_cast<uint8_t>(Rounded(steps, call.rounding) ^ call.of_y.flip);
+}
+
+// What differs by a few units in the last place from a quotient below 512 is rounded like it unless
+// that is near a half: above, both saturate.
+constexpr float kSurelyRounded = 0.5f - 0x1p-11f;
+
+// Elements side by side, at most kSummed: by products with the inverse, and where one of them lies
+// near a half, all by quotients.
+constexpr int64_t kSummed = 256;
+void AddSome(const SumCall& call, int64_t first, int64_t n) {
+  const uint8_t *const a = call.a + first, *const b = call.b + first;
+  uint8_t made[kSummed];  // apart, as y may be a or b
+  int near_half = call.inverse == 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const float steps = SumOf(call, a[i], b[i]) * call.inverse;
+    near_half |= std::abs(steps - std::nearbyint(steps)) > kSurelyRounded;
+    made[i] = ByteOf(call, steps);
+  }
+  if (near_half != 0) {
+    for (int64_t i = 0; i < n; ++i)
+      made[i] = ByteOf(call, SumOf(call, a[i], b[i]) / call.of_y.scale);
+  }
+  std::copy_n(made, n, call.y + first);
+}
+
 void AddRow(const SumCall& call) {
+  if (call.step_a == 1 && call.step_b == 1 && call.step_y == 1) {
+    for (int64_t i = 0; i < call.n; i += kSummed) AddSome(call, i, std::min(kSummed, call.n - i));
+    return;
+  }
   for (int64_t i = 0; i < call.n; ++i) {
-    const int32_t a = (call.a[i * call.step_a] ^ call.of_a.flip) - call.of_a.zero_point;
-    const int32_t b = (call.b[i * call.step_b] ^ call.of_b.flip) - call.of_b.zero_point;
-    const float left = static_cast<float>(a) * call.of_a.scale;
-    const float right = static_cast<float>(b) * call.of_b.scale;
-    const int32_t sum = Rounded((left + right) / call.of_y.scale, call.rounding);
-    call.y[i * call.step_y] = static_cast<uint8_t>(sum ^ call.of_y.flip);
+    const float sum = SumOf(call, call.a[i * call.step_a], call.b[i * call.step_b]);
+    call.y[i * call.step_y] = ByteOf(call, sum / call.of_y.scale);
   }
 }
+
+// 0 where it, or a product with it, may be rounded coarsely or not be finite.
+float InverseOf(float scale) { return scale > 0x1p-60f && scale < 0x1p60f ? 1 / scale : 0; }
 
 // A sum, rectified or not.
 KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) {
@@ -64,7 +102,8 @@ KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) 
       Scaled(request.inputs[0]),
       Scaled(request.inputs[1]),
       of_y,
-      RoundingBetween(rectified ? of_y.zero_point : least, least + 255, of_y.zero_point)};
+      RoundingBetween(rectified ? of_y.zero_point : least, least + 255, of_y.zero_point),
+      InverseOf(of_y.scale)};
   const auto row = Versions<AddRow>::For(request.processor.isa);
   const auto loops = LoopsOver<3>(output, request.inputs, request.threads);
   return OnlyKernel(absl::StrCat("int8:sum:", Name(request.processor.isa)),

@@ -1,6 +1,9 @@
 // Windows of quantised images, channel by channel; rows of the output are shared among threads.
+#include <algorithm>
+
 #include "graph/status.h"
 #include "opr/quantized_pooling.h"
+#include "runtime/cpu/isa.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/quantized.h"
@@ -13,6 +16,34 @@ struct PoolProblem {
   PooledTypes types;
   ImageStrides src, dst;
 };
+
+// The largest of each channel, where channels lie side by side.
+template <typename Element>
+void LargestRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src, void* dst) {
+  constexpr int64_t kChannels = 64;  // at a time
+  const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
+  const auto* const image = static_cast<const Element*>(src) + n * problem.src.n;
+  auto* const row = static_cast<Element*>(dst) + n * problem.dst.n + oh * problem.dst.h;
+  const InsideTaps rows = h.Inside(oh);
+  for (int64_t ow = 0; ow < w.output; ++ow) {
+    const InsideTaps columns = w.Inside(ow);
+    for (int64_t first = 0; first < problem.geometry.channels; first += kChannels) {
+      const int64_t count = std::min(kChannels, problem.geometry.channels - first);
+      Element largest[kChannels];
+      std::fill_n(largest, kChannels, static_cast<Element>(problem.types.least));
+      const auto join = [&](const Element* pixel, int64_t channels) {
+        for (int64_t c = 0; c < channels; ++c) largest[c] = std::max(largest[c], pixel[c]);
+      };
+      for (int64_t y = rows.begin; y < rows.end; y += rows.step) {
+        for (int64_t x = columns.begin; x < columns.end; x += columns.step) {
+          const Element* const pixel = image + y * problem.src.h + x * problem.src.w + first;
+          count == kChannels ? join(pixel, kChannels) : join(pixel, count);
+        }
+      }
+      std::copy_n(largest, count, row + ow * problem.dst.w + first);
+    }
+  }
+}
 
 template <typename Element>
 void PoolRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src, void* dst) {
@@ -40,7 +71,13 @@ absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(op.param(), src));
   const PoolProblem problem = {geometry, PooledTypes(op.param(), src.quantization, dst),
                                StridesOf(src), StridesOf(dst)};
-  const auto pool_row = src.dtype == DType::kQuantizedS8 ? PoolRow<int8_t> : PoolRow<uint8_t>;
+  const bool is_signed = src.dtype == DType::kQuantizedS8;
+  auto pool_row = is_signed ? PoolRow<int8_t> : PoolRow<uint8_t>;
+  if (op.param().mode == PoolingMode::kMax && problem.src.c == 1 && problem.dst.c == 1) {
+    const Isa isa = request.processor.isa;
+    pool_row = is_signed ? Versions<LargestRow<int8_t>>::For(isa)
+                         : Versions<LargestRow<uint8_t>>::For(isa);
+  }
   const int64_t taps = geometry.w.output * geometry.channels * geometry.h.window *
                        std::min(geometry.w.window, geometry.w.input);
   const int64_t rows = geometry.h.output, grain = std::max<int64_t>(1, kElementsPerThread / taps);

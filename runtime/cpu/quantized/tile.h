@@ -1,16 +1,21 @@
 // Tiles of 8-bit convolutions: sums of all products of some pixels and output channels, in 32-bit
 // registers, rounded to the output's integers at once.
+//
+// Code for an instruction set stands in a file of its own, compiled with that set's flags. All read
+// weights that lie alike, and give the same bits: integers are exact, and Float32 is rounded after
+// each operation.
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_H_
 
 #include <cmath>
 #include <cstdint>
 
+#include "runtime/device/processor.h"
+
 namespace ashlar::cpu {
 
-inline constexpr int64_t kPanel = 16;      // output channels of a tile
-inline constexpr int64_t kTilePixels = 3;  // its pixels, at most
-inline constexpr int64_t kDepth = 4;       // input channels that a step takes
+inline constexpr int64_t kPanel = 16;      // output channels whose weights lie together
+inline constexpr int64_t kDepth = 4;       // products that a step adds to a sum
 inline constexpr int64_t kMostTaps = 128;  // of a window
 
 // How sums become integers of the output, in Float32: rounded half to even, between `low` and
@@ -40,21 +45,50 @@ struct TileCall {
   // that is the zero point throughout.
   const uint8_t* const* taps;
   int64_t num_taps, depth;  // depth: input channels
-  const int8_t* weights;    // [taps, ceil(depth / kDepth), kPanel, kDepth]
-  const int32_t* weight_sums;
-  const int32_t* bias;
+  // By panel [taps, ceil(depth / kDepth), kPanel, kDepth], and the bytes from one panel to the
+  // next.
+  const int8_t* weights;
+  int64_t panel_step;
+  // By channel of whole panels: what is added to the sums of products, and their factors.
+  const int32_t* start;
   const float* factors;
-  int32_t source_zero_point;
   RoundingSteps rounding;
   uint8_t* const* dst;  // by pixel
-  int64_t channels;     // of the panel that there are
+  int64_t channel;      // the first, from there on
+  int64_t channels;     // of the panels that there are
 };
 
-// Pixels 1 to kTilePixels; sources signed or not.
 using TileFunction = void (*)(const TileCall& call);
 
-// Null where this processor has none: see tile_avx2.cc.
-TileFunction Avx2Tile(int64_t pixels, bool is_signed);
+// Each channel has a filter of its own.
+struct DepthwiseCall {
+  // By pixel and tap, channel 0; those of a pixel fill groups of kDepth.
+  const uint8_t* const* taps;
+  int64_t pixels, groups;
+  const int8_t* weights;  // by panel [groups, kPanel, kDepth]
+  int64_t panel_step;
+  const int32_t* start;  // by channel of whole panels
+  const float* factors;
+  RoundingSteps rounding;
+  uint8_t* const* dst;  // by pixel
+  int64_t channel, channels;
+};
+
+using DepthwiseFunction = void (*)(const DepthwiseCall& call);
+
+// The code for one instruction set. Bytes of signed images count as kSignedOffset more.
+struct TileCode {
+  static constexpr int64_t kMostPixels = 14, kMostPanels = 2, kMostDepthwiseChannels = 64;
+  static constexpr int32_t kSignedOffset = 128;
+  int64_t pixels, panels;      // of the largest tile
+  int64_t depthwise_channels;  // of a call, at most
+  // run[is_signed][b][p]: tiles of p pixels by b panels.
+  TileFunction run[2][kMostPanels + 1][kMostPixels + 1];
+  DepthwiseFunction depthwise[2];  // by is_signed
+};
+
+// Null where there is none: another architecture runs it, or nothing wider than the baseline.
+const TileCode* TileCodeFor(const Processor& processor);
 
 }  // namespace ashlar::cpu
 

@@ -1,7 +1,10 @@
 // The CPU's kernels on every case of every operator (tests/cases).
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "opr/elemwise.h"
 #include "runtime/cpu/cpu_device.h"
 #include "tests/cases/kernel_check.h"
@@ -58,6 +61,39 @@ TEST(CpuKernelsTest, SameBitsWithAnyNumberOfThreads) {
   ASSERT_EQ(one.size(), three.size());
   for (size_t i = 0; i < one.size(); ++i) {
     EXPECT_TRUE(one[i].outputs == three[i].outputs) << one[i].implementation;
+  }
+}
+
+// What has not rounded its results differently on any instruction set: operators of 8 bits.
+TEST_P(CpuKernels, OfEightBitsGiveTheSameBitsOnEveryInstructionSet) {
+  constexpr uint64_t kSeed = 5;
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
+  std::vector<Processor> processors;
+  for (const char* set : {"baseline", "avx2", "avx2_vnni", "avx512", "avx512_vnni"}) {
+    const Processor each = Value(Processor::Parse(absl::StrCat(set, "/32K/1M")));
+    if (CpuDevice().processor().Runs(each)) processors.push_back(each);
+  }
+  std::set<std::string> implementations;
+  Cases cases(CpuScope(), kSeed, [&](const KernelCase& test) {
+    if (HasFailure() || !IsQuantized(test.inputs[0].dtype())) return;
+    std::vector<std::string> first;
+    for (const Processor& processor : processors) {
+      KernelCase each = test;
+      for (each.threads = 1; each.threads <= 3; each.threads += 2) {
+        for (const KernelOutcome& outcome : CheckKernels(CpuDevice(), each, processor)) {
+          implementations.insert(outcome.implementation);
+          if (first.empty()) first = outcome.outputs;
+          EXPECT_TRUE(outcome.outputs == first)
+              << test.name << " by " << outcome.implementation << ", threads " << each.threads;
+        }
+      }
+    }
+  });
+  GetParam().add(cases);
+  if (GetParam().type != std::string("ConvBiasForward")) return;
+  for (const Processor& processor : processors) {
+    if (processor.isa == Isa::kBaseline) continue;
+    EXPECT_TRUE(implementations.contains(absl::StrCat("int8:", processor.instruction_set().ToString())));
   }
 }
 

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Models of 8 bits and of Float32, here and in ONNX Runtime, interleaved.
+
+    pip install onnx onnxruntime numpy
+    cmake --build --preset release --target ashlar latency_server
+    benchmarks/eight_bits.py [--models resnet50 mobilenet_v2] [--batch 1] [--threads 1 2] [--folder DIR]
+
+ONNX Runtime's quantiser makes a QDQ model of one of the zoo: u8 activations, s8 weights with a scale a channel,
+ranges from four seeded random images. Both run that file. Each of the four is a long-lived process pinned to the
+same cores; in every round each gets a burst, in rotating order, and the first round is dropped. With one thread the
+time is the processor's (user and system, as the scheduler counts it), which others on the machine disturb little;
+with more it is the clock's, as threads that spin while they wait would count. Reported: medians over the rounds of
+the times, and of their ratios to ONNX Runtime's Float32; quartiles of the first ratio; the part of the quantised
+models' outputs that differ, and the largest difference over the largest output.
+"""
+import itertools
+import pathlib
+import statistics
+
+import cpu_peers
+
+SYSTEMS = ["ashlar 8 bits", "ashlar fp32", "onnxruntime 8 bits", "onnxruntime fp32"]
+
+
+def quantise(source, target):
+    """Writes the QDQ model of `source`."""
+    import numpy
+    import onnx
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Images(CalibrationDataReader):
+        def __init__(self, tensor):
+            shape = [d.dim_value for d in tensor.type.tensor_type.shape.dim]
+            random = numpy.random.default_rng(0)
+            self.images = iter([{tensor.name: random.standard_normal(shape, dtype="float32")} for _ in range(4)])
+
+        def get_next(self):
+            return next(self.images, None)
+
+    prepared = target.with_suffix(".prepared.onnx")
+    quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
+    quantize_static(str(prepared), str(target), Images(onnx.load(prepared).graph.input[0]), per_channel=True,
+                    quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
+
+
+def make_models(folder, name, batch):
+    """By system its files, as cpu_peers.start takes them."""
+    files = cpu_peers.make_model(folder, name, batch)
+    onnx, ash = folder / f"{name}-{batch}.qdq.onnx", folder / f"{name}-{batch}.qdq.ash"
+    if not onnx.exists():
+        quantise(files[1], onnx)
+    cpu_peers.ashlar("convert", onnx, "-o", ash)
+    return {system: (ash, onnx) if "8 bits" in system else files for system in SYSTEMS}
+
+
+def processor_ms(server):
+    """That all threads of the process have had."""
+    tasks = pathlib.Path(f"/proc/{server.process.pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
+
+
+def burst(server, runs, threads):
+    """Milliseconds of a run."""
+    before = processor_ms(server)
+    times = server.burst(runs)
+    return (processor_ms(server) - before) / runs if threads == 1 else statistics.median(times)
+
+
+def compare(args, folder, model, batch, threads):
+    import numpy
+
+    files, source = make_models(folder, model, batch), cpu_peers.make_input(folder, batch)
+    outputs = {system: folder / f"{system.replace(' ', '-')}.npy" for system in SYSTEMS}
+    servers = {}
+    for system in SYSTEMS:
+        peer = system.split()[0]
+        servers[system] = cpu_peers.start(peer, files[system], threads, source, outputs[system], args.ashlar_options)
+    rounds = []
+    for number in range(args.rounds + 1):
+        turn = number % len(SYSTEMS)
+        rounds.append({system: burst(servers[system], args.runs, threads)
+                       for system in SYSTEMS[turn:] + SYSTEMS[:turn]})
+    for server in servers.values():
+        server.close()
+    rounds = rounds[1:]
+    base = SYSTEMS[-1]
+    ratios = {system: [each[system] / each[base] for each in rounds] for system in SYSTEMS}
+    theirs = numpy.load(outputs["onnxruntime 8 bits"])
+    difference = abs(numpy.load(outputs["ashlar 8 bits"]).reshape(theirs.shape) - theirs)
+    return {"model": model, "batch": batch, "threads": threads,
+            "ms": {system: statistics.median(each[system] for each in rounds) for system in SYSTEMS},
+            "ratio": {system: statistics.median(ratios[system]) for system in SYSTEMS},
+            "quartiles": statistics.quantiles(ratios[SYSTEMS[0]], n=4)[::2],
+            "differing": float((difference != 0).mean()),
+            "largest_difference": float(difference.max() / abs(theirs).max())}
+
+
+def print_row(row):
+    ms, ratio = row["ms"], row["ratio"]
+    times = " | ".join(f"{ms[system]:.2f}" for system in SYSTEMS)
+    print(f"| {row['model']} | {row['batch']} | {row['threads']} | {times} | **{ratio[SYSTEMS[0]]:.3f}** "
+          f"({row['quartiles'][0]:.3f}, {row['quartiles'][1]:.3f}) | {ratio[SYSTEMS[2]]:.3f} | "
+          f"{ratio[SYSTEMS[1]]:.3f} | {row['differing']:.1%}, {row['largest_difference']:.0e} |", flush=True)
+
+
+def main():
+    parser = cpu_peers.argument_parser(__doc__, batch=[1], threads=[1, 2], rounds=10, program="latency_server")
+    parser.set_defaults(models=["resnet50", "mobilenet_v2"])
+    parser.add_argument("--runs", type=int, default=10, help="runs in a burst")
+    args = parser.parse_args()
+
+    print(f"{cpu_peers.machine()}\n")
+    print("| model | batch | threads | " + " ms | ".join(SYSTEMS) + " ms | 8 bits / ORT fp32 (quartiles) | "
+          "ORT 8 bits / its fp32 | fp32 / ORT fp32 | outputs that differ |\n|" + "---|" * 11)
+    with cpu_peers.model_folder(args) as folder:
+        for model, batch, threads in itertools.product(cpu_peers.models(args), args.batch, args.threads):
+            row = compare(args, folder, model, batch, threads)
+            print_row(row)
+            cpu_peers.keep_row(args, row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+// The innermost code of 8-bit convolutions, from vectors V of an instruction set (vectors_256.h). A
+// step adds four products of unsigned and signed bytes to each of a vector's sums, as VNNI's
+// vpdpbusd does; signed images are read as unsigned ones 128 above their values.
+//
+// Included by the files of instruction sets alone, each with vectors of its own in an unnamed
+// namespace: nothing here is a function that the linker could take from another of them.
+#ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_CODE_H_
+#define ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_CODE_H_
+
+#include <utility>
+
+#include "runtime/cpu/quantized/tile.h"
+
+namespace ashlar::cpu {
+
+// Four channels of a pixel are broadcast, and multiplied with those of the weights of a vector of
+// output channels.
+template <typename V, int kPixels, int kPanels, bool kSigned>
+void RunTile(const TileCall& call) {
+  constexpr int kOfPanel = static_cast<int>(kPanel) / V::kLanes;
+  constexpr int kVectors = kPanels * kOfPanel;
+  typename V::Vector sums[kPixels][kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    const typename V::Vector start = V::Load(call.start + v * V::kLanes);
+    for (int p = 0; p < kPixels; ++p) sums[p][v] = start;
+  }
+  const int8_t* weights = call.weights;
+  const auto step = [&](const uint32_t* bytes) __attribute__((always_inline)) {
+    typename V::Vector w[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      w[v] = V::Load(weights + v / kOfPanel * call.panel_step +
+                     v % kOfPanel * V::kLanes * static_cast<int>(kDepth));
+    }
+    for (int p = 0; p < kPixels; ++p) {
+      typename V::Vector x = V::Broadcast(bytes[p]);
+      if (kSigned) x = V::Flip(x);
+      for (int v = 0; v < kVectors; ++v) sums[p][v] = V::Add(sums[p][v], x, w[v]);
+    }
+    weights += kPanel * kDepth;
+  };
+  const int64_t whole = call.depth / kDepth * kDepth, rest = call.depth - whole;
+  for (int64_t tap = 0; tap < call.num_taps; ++tap) {
+    const uint8_t* const* const x = call.taps + tap * kPixels;
+    uint32_t bytes[kPixels];
+    for (int64_t c = 0; c < whole; c += kDepth) {
+      for (int p = 0; p < kPixels; ++p) __builtin_memcpy(&bytes[p], x[p] + c, kDepth);
+      step(bytes);
+    }
+    if (rest == 0) continue;
+    for (int p = 0; p < kPixels; ++p) {  // nothing is read behind the last channel
+      bytes[p] = 0;
+      for (int64_t i = 0; i < rest; ++i) {
+        bytes[p] |= static_cast<uint32_t>(x[p][whole + i]) << (8 * i);
+      }
+    }
+    step(bytes);
+  }
+  for (int p = 0; p < kPixels; ++p) {
+    for (int v = 0; v < kVectors; ++v) {
+      const int first = v * V::kLanes;
+      if (call.channels <= first) break;
+      V::StoreIntegers(V::Rounded(sums[p][v], call.factors + first, call.rounding),
+                       call.dst[p] + call.channel + first, call.channels - first);
+    }
+  }
+}
+
+// Bytes of four taps are interleaved, channel by channel, in each 128 bits: vector j has channels 4
+// j to 4 j + 3 of each sixteen.
+template <typename V, bool kSigned>
+void RunDepthwise(const DepthwiseCall& call) {
+  constexpr int kQuads = V::kBytes / 16;  // of 128 bits
+  typename V::Vector start[4], weights[4 * (kMostTaps / kDepth)];
+  float factors[4][V::kLanes];
+  for (int j = 0; j < 4; ++j) {
+    int32_t of_start[V::kLanes];
+    for (int quad = 0; quad < kQuads; ++quad) {
+      const int channel = 16 * quad + 4 * j;
+      __builtin_memcpy(of_start + 4 * quad, call.start + channel, 16);
+      __builtin_memcpy(factors[j] + 4 * quad, call.factors + channel, 16);
+    }
+    start[j] = V::Load(of_start);
+    for (int64_t group = 0; group < call.groups; ++group) {
+      int8_t lanes[V::kBytes] = {};
+      for (int quad = 0; quad < kQuads && 16 * quad < call.channels; ++quad) {
+        __builtin_memcpy(lanes + 16 * quad,
+                         call.weights + quad * call.panel_step + group * kPanel * kDepth + 16 * j,
+                         16);
+      }
+      weights[4 * group + j] = V::Load(lanes);
+    }
+  }
+  const uint8_t* const* taps = call.taps;
+  for (int64_t p = 0; p < call.pixels; ++p) {
+    typename V::Vector sums[4] = {start[0], start[1], start[2], start[3]};
+    for (int64_t group = 0; group < call.groups; ++group, taps += kDepth) {
+      typename V::Vector x[4];
+      for (int i = 0; i < 4; ++i) {
+        x[i] = V::LoadSome(taps[i] + call.channel, call.channels);
+        if (kSigned) x[i] = V::Flip(x[i]);
+      }
+      const typename V::Vector low01 = V::LowBytes(x[0], x[1]), high01 = V::HighBytes(x[0], x[1]),
+                               low23 = V::LowBytes(x[2], x[3]), high23 = V::HighBytes(x[2], x[3]);
+      const typename V::Vector* const w = weights + 4 * group;
+      sums[0] = V::Add(sums[0], V::LowPairs(low01, low23), w[0]);
+      sums[1] = V::Add(sums[1], V::HighPairs(low01, low23), w[1]);
+      sums[2] = V::Add(sums[2], V::LowPairs(high01, high23), w[2]);
+      sums[3] = V::Add(sums[3], V::HighPairs(high01, high23), w[3]);
+    }
+    for (int j = 0; j < 4; ++j) sums[j] = V::Rounded(sums[j], factors[j], call.rounding);
+    V::StoreSome(V::LowBytesOf(sums), call.dst[p] + call.channel, call.channels);
+  }
+}
+
+template <typename V, int kPanels, bool kSigned, int... kPixels>
+constexpr void SetTiles(TileCode& code, std::integer_sequence<int, kPixels...>) {
+  ((code.run[kSigned][kPanels][kPixels + 1] = RunTile<V, kPixels + 1, kPanels, kSigned>), ...);
+}
+
+template <typename V, int kPixels, int kPanels>
+constexpr TileCode MakeTileCode() {
+  TileCode code = {kPixels, kPanels, V::kBytes, {}, {}};
+  using Sequence = std::make_integer_sequence<int, kPixels>;
+  for (const bool is_signed : {false, true}) {
+    code.depthwise[is_signed] = is_signed ? RunDepthwise<V, true> : RunDepthwise<V, false>;
+  }
+  SetTiles<V, 1, false>(code, Sequence());
+  SetTiles<V, 1, true>(code, Sequence());
+  if constexpr (kPanels > 1) {
+    SetTiles<V, kPanels, false>(code, Sequence());
+    SetTiles<V, kPanels, true>(code, Sequence());
+  }
+  return code;
+}
+
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_QUANTIZED_TILE_CODE_H_

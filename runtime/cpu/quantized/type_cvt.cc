@@ -1,0 +1,104 @@
+// TypeCvt between Float32 and 8 bits.
+#include "opr/type_cvt.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/cpu/isa.h"
+#include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/quantized.h"
+#include "runtime/cpu/quantized/tile.h"
+#include "runtime/cpu/walk.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int64_t kRow = 1024;  // elements
+
+struct ConversionCall {
+  const void* from;
+  void* to;
+  int64_t n, step_from, step_to;
+  float scale;
+  RoundingSteps rounding;
+};
+
+// Calls loop with numbers for the steps that are 1, so that compilers know them.
+template <typename Loop>
+void WithSteps(const ConversionCall& call, const Loop& loop) {
+  constexpr std::integral_constant<int64_t, 1> kOne;
+  if (call.step_from == 1 && call.step_to == 1) return loop(kOne, kOne);
+  if (call.step_from == 1) return loop(kOne, call.step_to);
+  loop(call.step_from, call.step_to);
+}
+
+void QuantizeRow(const ConversionCall& call) {
+  const auto* const from = static_cast<const float*>(call.from);
+  auto* const to = static_cast<uint8_t*>(call.to);
+  WithSteps(call, [&](auto step_from, auto step_to) {
+    uint8_t bytes[kRow];  // stored apart, so that the rest takes vectors
+    for (int64_t i = 0; i < call.n; ++i) {
+      bytes[i] = static_cast<uint8_t>(Rounded(from[i * step_from] / call.scale, call.rounding));
+    }
+    for (int64_t i = 0; i < call.n; ++i) to[i * step_to] = bytes[i];
+  });
+}
+
+template <typename Element>
+void DequantizeRow(const ConversionCall& call) {
+  const auto* const from = static_cast<const Element*>(call.from);
+  auto* const to = static_cast<float*>(call.to);
+  WithSteps(call, [&](auto step_from, auto step_to) {
+    for (int64_t i = 0; i < call.n; ++i) {
+      const int32_t steps = from[i * step_from] - call.rounding.zero_point;
+      to[i * step_to] = static_cast<float>(steps) * call.scale;
+    }
+  });
+}
+
+}  // namespace
+
+bool IsQuantizedConversion(const TensorType& from, const TensorType& to) {
+  const bool quantizes = from.dtype == DType::kFloat32;
+  const TensorType &floats = quantizes ? from : to, &integers = quantizes ? to : from;
+  return floats.dtype == DType::kFloat32 && IsQuantized(integers.dtype) &&
+         SizeOf(integers.dtype) == 1 && integers.quantization.scales().size() == 1 &&
+         !IsBlocked(to.format);
+}
+
+KernelList QuantizedConversionKernels(const KernelRequest& request) {
+  const TensorType &from = request.inputs[0], &to = request.outputs[0];
+  const bool quantizes = from.dtype == DType::kFloat32;
+  const TensorType& integers = quantizes ? to : from;
+  const int32_t least = LeastOf(integers.dtype);
+  const ConversionCall call = {
+      nullptr,
+      nullptr,
+      0,
+      0,
+      0,
+      integers.quantization.scale(),
+      RoundingBetween(least, least + 255, integers.quantization.zero_point())};
+  const Isa isa = request.processor.isa;
+  const auto row = quantizes                           ? Versions<QuantizeRow>::For(isa)
+                   : from.dtype == DType::kQuantizedS8 ? Versions<DequantizeRow<int8_t>>::For(isa)
+                                                       : Versions<DequantizeRow<uint8_t>>::For(isa);
+  const int64_t size_from = SizeOf(from.dtype), size_to = SizeOf(to.dtype);
+  const auto loops = LoopsOver<2>(to, request.inputs, request.threads);
+  return OnlyKernel(absl::StrCat("int8:convert:", Name(isa)), [=, threads = request.threads](
+                                                                  const KernelArgs& args) {
+    for (const RowLoop<2>& loop : loops) {
+      ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
+        ConversionCall each = call;
+        each.to = static_cast<uint8_t*>(args.outputs[0]) + at[0] * size_to;
+        each.from = static_cast<const uint8_t*>(args.inputs[0]) + at[1] * size_from;
+        each.n = n;
+        each.step_to = loop.strides[0].back();
+        each.step_from = loop.strides[1].back();
+        row(each);
+      });
+    }
+  });
+}
+
+}  // namespace ashlar::cpu

@@ -1,0 +1,77 @@
+// Vectors of 512 bits for tile_code.h, as vectors_256.h has them.
+#ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_VECTORS_512_H_
+#define ASHLAR_RUNTIME_CPU_QUANTIZED_VECTORS_512_H_
+
+#include <immintrin.h>
+
+#include "runtime/cpu/quantized/tile.h"
+
+namespace ashlar::cpu {
+namespace {
+
+template <typename Multiply>
+struct Vectors512 {
+  using Vector = __m512i;
+  static constexpr int kLanes = 16, kBytes = 64;
+
+  static Vector Load(const void* data) { return _mm512_loadu_si512(data); }
+  static Vector LoadSome(const uint8_t* data, int64_t count) {
+    return count >= kBytes ? Load(data) : _mm512_maskz_loadu_epi8(Mask(count), data);
+  }
+  static Vector Broadcast(uint32_t bytes) { return _mm512_set1_epi32(static_cast<int>(bytes)); }
+  static Vector Flip(Vector bytes) { return _mm512_xor_si512(bytes, Broadcast(0x80808080)); }
+  static Vector Add(Vector sums, Vector bytes, Vector weights) {
+    return Multiply::Add(sums, bytes, weights);
+  }
+
+  static Vector LowBytes(Vector a, Vector b) { return _mm512_unpacklo_epi8(a, b); }
+  static Vector HighBytes(Vector a, Vector b) { return _mm512_unpackhi_epi8(a, b); }
+  static Vector LowPairs(Vector a, Vector b) { return _mm512_unpacklo_epi16(a, b); }
+  static Vector HighPairs(Vector a, Vector b) { return _mm512_unpackhi_epi16(a, b); }
+
+  static Vector Rounded(Vector sums, const float* factors, const RoundingSteps& rounding) {
+    __m512 steps = _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_loadu_ps(factors));
+    steps = _mm512_max_ps(steps, _mm512_set1_ps(rounding.low));
+    steps = _mm512_min_ps(steps, _mm512_set1_ps(rounding.high));
+    return _mm512_add_epi32(_mm512_cvtps_epi32(steps), _mm512_set1_epi32(rounding.zero_point));
+  }
+  static Vector LowBytesOf(const Vector* integers) {
+    const auto pack = [](Vector a, Vector b) { return _mm512_packs_epi32(a, b); };
+    const Vector low = _mm512_set1_epi16(0xff);
+    return _mm512_packus_epi16(_mm512_and_si512(pack(integers[0], integers[1]), low),
+                               _mm512_and_si512(pack(integers[2], integers[3]), low));
+  }
+  static void StoreSome(Vector bytes, uint8_t* dst, int64_t count) {
+    if (count >= kBytes) {
+      _mm512_storeu_si512(dst, bytes);
+    } else {
+      _mm512_mask_storeu_epi8(dst, Mask(count), bytes);
+    }
+  }
+  static void StoreIntegers(Vector integers, uint8_t* dst, int64_t count) {
+    const __m128i bytes = _mm512_cvtepi32_epi8(integers);
+    if (count >= kLanes) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), bytes);
+    } else {
+      _mm_mask_storeu_epi8(dst, static_cast<__mmask16>(Mask(count)), bytes);
+    }
+  }
+
+ private:
+  static __mmask64 Mask(int64_t count) { return (uint64_t{1} << count) - 1; }
+};
+
+struct Widened512 {
+  static __m512i Add(__m512i sums, __m512i bytes, __m512i weights) {
+    const __m512i even = _mm512_madd_epi16(_mm512_and_si512(bytes, _mm512_set1_epi16(0xff)),
+                                           _mm512_srai_epi16(_mm512_slli_epi16(weights, 8), 8));
+    const __m512i odd =
+        _mm512_madd_epi16(_mm512_srli_epi16(bytes, 8), _mm512_srai_epi16(weights, 8));
+    return _mm512_add_epi32(_mm512_add_epi32(sums, even), odd);
+  }
+};
+
+}  // namespace
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_QUANTIZED_VECTORS_512_H_
