@@ -167,7 +167,7 @@ class LayoutAssigner {
       convert = true;
     } else if (rule == FormatRule::kBlocked && i > 0) {
       convert = convert && whole;
-    } else if (IsBlocked(image_format_)) {
+    } else if (IsBlocked(FormatOf(type))) {
       convert = convert && type.shape[1] >= kChannelBlock;
     } else {
       convert =

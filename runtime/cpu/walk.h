@@ -7,6 +7,7 @@
 #ifndef ASHLAR_RUNTIME_CPU_WALK_H_
 #define ASHLAR_RUNTIME_CPU_WALK_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -82,6 +83,12 @@ std::vector<RowLoop<K>> LoopsOver(const TensorType& first, absl::Span<const Tens
     loop.strides[k] = StridesOver(others[k - 1], first.shape, blocked);
   }
   int blocks = 1;
+  const auto channels_last = [](const TensorType& type) { return type.format == Format::kNHWC; };
+  if (channels_last(first) && std::all_of(others.begin(), others.end(), channels_last)) {
+    loop.shape = {first.shape[0], first.shape[2], first.shape[3], first.shape[1]};
+    for (Strides& strides : loop.strides)
+      strides = {strides[0], strides[2], strides[3], strides[1]};
+  }
   if (first.format == Format::kNHCW16c) {  // in the order of operand 0's memory
     blocks = 2;
     std::swap(loop.shape[1], loop.shape[2]);

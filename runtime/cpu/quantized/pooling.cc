@@ -1,5 +1,6 @@
 // Windows of quantised images, channel by channel; rows of the output are shared among threads.
 #include <algorithm>
+#include <type_traits>
 
 #include "graph/status.h"
 #include "opr/quantized_pooling.h"
@@ -7,6 +8,7 @@
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/quantized.h"
+#include "runtime/cpu/quantized/tile.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -17,22 +19,32 @@ struct PoolProblem {
   ImageStrides src, dst;
 };
 
-// The largest of each channel, where channels lie side by side.
-template <typename Element>
-void LargestRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src, void* dst) {
+// The largest of each channel, or with kMean its exact sum, where channels lie side by side.
+template <typename Element, bool kMean>
+void ChannelsRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src, void* dst) {
   constexpr int64_t kChannels = 64;  // at a time
+  using Joined = std::conditional_t<kMean, int32_t, Element>;
+  const PooledTypes& types = problem.types;
   const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
   const auto* const image = static_cast<const Element*>(src) + n * problem.src.n;
   auto* const row = static_cast<Element*>(dst) + n * problem.dst.n + oh * problem.dst.h;
   const InsideTaps rows = h.Inside(oh);
+  const auto rounding = RoundingBetween(types.least, types.most, types.zero_point);
   for (int64_t ow = 0; ow < w.output; ++ow) {
     const InsideTaps columns = w.Inside(ow);
     for (int64_t first = 0; first < problem.geometry.channels; first += kChannels) {
       const int64_t count = std::min(kChannels, problem.geometry.channels - first);
-      Element largest[kChannels];
-      std::fill_n(largest, kChannels, static_cast<Element>(problem.types.least));
+      Joined joined[kChannels];
+      std::fill_n(joined, kChannels, static_cast<Joined>(kMean ? 0 : types.least));
       const auto join = [&](const Element* pixel, int64_t channels) {
-        for (int64_t c = 0; c < channels; ++c) largest[c] = std::max(largest[c], pixel[c]);
+#pragma omp simd
+        for (int64_t c = 0; c < channels; ++c) {
+          if constexpr (kMean) {
+            joined[c] += pixel[c] - types.src_zero_point;
+          } else {
+            joined[c] = pixel[c] > joined[c] ? pixel[c] : joined[c];
+          }
+        }
       };
       for (int64_t y = rows.begin; y < rows.end; y += rows.step) {
         for (int64_t x = columns.begin; x < columns.end; x += columns.step) {
@@ -40,7 +52,11 @@ void LargestRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* s
           count == kChannels ? join(pixel, kChannels) : join(pixel, count);
         }
       }
-      std::copy_n(largest, count, row + ow * problem.dst.w + first);
+      Element* const to = row + ow * problem.dst.w + first;
+      for (int64_t c = 0; c < count; ++c) {
+        to[c] = static_cast<Element>(
+            kMean ? Rounded(static_cast<float>(joined[c]) * types.factor, rounding) : joined[c]);
+      }
     }
   }
 }
@@ -63,6 +79,15 @@ void PoolRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src,
   }
 }
 
+template <typename Element>
+auto RowFunction(const PoolingForward& op, const PoolProblem& problem, Isa isa) {
+  const PoolingMode mode = op.param().mode;
+  if (problem.src.c != 1 || problem.dst.c != 1) return PoolRow<Element>;
+  if (mode == PoolingMode::kMax) return Versions<ChannelsRow<Element, false>>::For(isa);
+  if (mode == PoolingMode::kAverage) return Versions<ChannelsRow<Element, true>>::For(isa);
+  return PoolRow<Element>;
+}
+
 }  // namespace
 
 absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
@@ -71,13 +96,9 @@ absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(op.param(), src));
   const PoolProblem problem = {geometry, PooledTypes(op.param(), src.quantization, dst),
                                StridesOf(src), StridesOf(dst)};
-  const bool is_signed = src.dtype == DType::kQuantizedS8;
-  auto pool_row = is_signed ? PoolRow<int8_t> : PoolRow<uint8_t>;
-  if (op.param().mode == PoolingMode::kMax && problem.src.c == 1 && problem.dst.c == 1) {
-    const Isa isa = request.processor.isa;
-    pool_row = is_signed ? Versions<LargestRow<int8_t>>::For(isa)
-                         : Versions<LargestRow<uint8_t>>::For(isa);
-  }
+  const Isa isa = request.processor.isa;
+  const auto pool_row = src.dtype == DType::kQuantizedS8 ? RowFunction<int8_t>(op, problem, isa)
+                                                         : RowFunction<uint8_t>(op, problem, isa);
   const int64_t taps = geometry.w.output * geometry.channels * geometry.h.window *
                        std::min(geometry.w.window, geometry.w.input);
   const int64_t rows = geometry.h.output, grain = std::max<int64_t>(1, kElementsPerThread / taps);

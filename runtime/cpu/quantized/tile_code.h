@@ -13,6 +13,28 @@
 
 namespace ashlar::cpu {
 
+// Rounds and stores the sums of all pixels, four vectors at a time.
+template <typename V, int kPixels, int kVectors, int... kParts>
+__attribute__((always_inline)) inline void StorePixels(
+    const TileCall& call, const typename V::Vector (&sums)[kPixels][kVectors],
+    std::integer_sequence<int, kParts...>) {
+  constexpr int kTogether = sizeof...(kParts);  // pixels
+  for (int p = 0; p < kPixels; p += kTogether) {
+    typename V::Vector four[4];
+    const float* factors[4];
+    for (int i = 0; i < 4; ++i) {
+      const int pixel = p + i / kVectors;
+      four[i] = sums[pixel < kPixels ? pixel : p][i % kVectors];
+      factors[i] = call.factors + i % kVectors * V::kLanes;
+    }
+    const typename V::Vector bytes = V::InOrder(V::RoundedBytes(four, factors, call.rounding));
+    ((p + kParts < kPixels ? V::template StorePart<kVectors, kParts>(
+                                 bytes, call.dst[p + kParts] + call.channel, call.channels)
+                           : void()),
+     ...);
+  }
+}
+
 // Four channels of a pixel are broadcast, and multiplied with those of the weights of a vector of
 // output channels.
 template <typename V, int kPixels, int kPanels, bool kSigned>
@@ -55,14 +77,7 @@ void RunTile(const TileCall& call) {
     }
     step(bytes);
   }
-  for (int p = 0; p < kPixels; ++p) {
-    for (int v = 0; v < kVectors; ++v) {
-      const int first = v * V::kLanes;
-      if (call.channels <= first) break;
-      V::StoreIntegers(V::Rounded(sums[p][v], call.factors + first, call.rounding),
-                       call.dst[p] + call.channel + first, call.channels - first);
-    }
-  }
+  StorePixels<V, kPixels, kVectors>(call, sums, std::make_integer_sequence<int, 4 / kVectors>());
 }
 
 // Bytes of four taps are interleaved, channel by channel, in each 128 bits: vector j has channels 4
@@ -107,8 +122,9 @@ void RunDepthwise(const DepthwiseCall& call) {
       sums[2] = V::Add(sums[2], V::LowPairs(high01, high23), w[2]);
       sums[3] = V::Add(sums[3], V::HighPairs(high01, high23), w[3]);
     }
-    for (int j = 0; j < 4; ++j) sums[j] = V::Rounded(sums[j], factors[j], call.rounding);
-    V::StoreSome(V::LowBytesOf(sums), call.dst[p] + call.channel, call.channels);
+    const float* const of_sums[] = {factors[0], factors[1], factors[2], factors[3]};
+    V::StoreSome(V::RoundedBytes(sums, of_sums, call.rounding), call.dst[p] + call.channel,
+                 call.channels);
   }
 }
 

@@ -41,20 +41,27 @@ struct Vectors256 {
   static Vector LowPairs(Vector a, Vector b) { return _mm256_unpacklo_epi16(a, b); }
   static Vector HighPairs(Vector a, Vector b) { return _mm256_unpackhi_epi16(a, b); }
 
-  // The integers of the output. Of NaN the first minimum or maximum takes its second operand: it
-  // becomes the lowest.
-  static Vector Rounded(Vector sums, const float* factors, const RoundingSteps& rounding) {
-    __m256 steps = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_loadu_ps(factors));
-    steps = _mm256_max_ps(steps, _mm256_set1_ps(rounding.low));
-    steps = _mm256_min_ps(steps, _mm256_set1_ps(rounding.high));
-    return _mm256_add_epi32(_mm256_cvtps_epi32(steps), _mm256_set1_epi32(rounding.zero_point));
+  // The integers of four vectors of sums as bytes, those of each 128 bits side by side. Of NaN a
+  // minimum is its second operand, as an integer the least there is, as are those of below 31 bits;
+  // packing to 16 bits saturates.
+  static Vector RoundedBytes(const Vector* sums, const float* const* factors,
+                             const RoundingSteps& rounding) {
+    const auto integers = [&](int i) {  // half to even
+      const __m256 steps = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[i]), _mm256_loadu_ps(factors[i]));
+      return _mm256_cvtps_epi32(_mm256_min_ps(_mm256_set1_ps(rounding.high), steps));
+    };
+    const Vector low = _mm256_set1_epi16(static_cast<int16_t>(rounding.low)),
+                 zero_point = _mm256_set1_epi16(static_cast<int16_t>(rounding.zero_point));
+    const auto words = [&](int i) {
+      const Vector steps = _mm256_packs_epi32(integers(i), integers(i + 1));
+      return _mm256_and_si256(_mm256_add_epi16(_mm256_max_epi16(steps, low), zero_point),
+                              _mm256_set1_epi16(0xff));
+    };
+    return _mm256_packus_epi16(words(0), words(2));
   }
-  // The low bytes of four vectors, those of each 128 bits side by side.
-  static Vector LowBytesOf(const Vector* integers) {
-    const auto pack = [](Vector a, Vector b) { return _mm256_packs_epi32(a, b); };
-    const Vector low = _mm256_set1_epi16(0xff);
-    return _mm256_packus_epi16(_mm256_and_si256(pack(integers[0], integers[1]), low),
-                               _mm256_and_si256(pack(integers[2], integers[3]), low));
+  // Those of the first vector, of the second, and so on.
+  static Vector InOrder(Vector bytes) {
+    return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   }
   static void StoreSome(Vector bytes, uint8_t* dst, int64_t count) {
     if (count >= kBytes) {
@@ -67,17 +74,17 @@ struct Vectors256 {
       __builtin_memcpy(dst, stored, static_cast<size_t>(count));
     }
   }
-  // The low byte of each of kLanes integers.
-  static void StoreIntegers(Vector integers, uint8_t* dst, int64_t count) {
-    const __m128i words =
-        _mm_packs_epi32(_mm256_castsi256_si128(integers), _mm256_extracti128_si256(integers, 1));
-    const __m128i bytes =
-        _mm_packus_epi16(_mm_and_si128(words, _mm_set1_epi16(0xff)), _mm_setzero_si128());
-    if (count >= kLanes) {
-      _mm_storel_epi64(reinterpret_cast<__m128i*>(dst), bytes);
+  // Part kPart of the bytes of four vectors, that of kVectors of them.
+  template <int kVectors, int kPart>
+  static void StorePart(Vector bytes, uint8_t* dst, int64_t count) {
+    static_assert(kVectors == 2);
+    const __m128i part = _mm256_extracti128_si256(bytes, kPart);
+    if (count >= 16) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), part);
     } else {
-      const int64_t all = _mm_cvtsi128_si64(bytes);
-      __builtin_memcpy(dst, &all, static_cast<size_t>(count));
+      uint8_t stored[16];
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(stored), part);
+      __builtin_memcpy(dst, stored, static_cast<size_t>(count));
     }
   }
 };

@@ -29,17 +29,24 @@ struct Vectors512 {
   static Vector LowPairs(Vector a, Vector b) { return _mm512_unpacklo_epi16(a, b); }
   static Vector HighPairs(Vector a, Vector b) { return _mm512_unpackhi_epi16(a, b); }
 
-  static Vector Rounded(Vector sums, const float* factors, const RoundingSteps& rounding) {
-    __m512 steps = _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_loadu_ps(factors));
-    steps = _mm512_max_ps(steps, _mm512_set1_ps(rounding.low));
-    steps = _mm512_min_ps(steps, _mm512_set1_ps(rounding.high));
-    return _mm512_add_epi32(_mm512_cvtps_epi32(steps), _mm512_set1_epi32(rounding.zero_point));
+  static Vector RoundedBytes(const Vector* sums, const float* const* factors,
+                             const RoundingSteps& rounding) {
+    const auto integers = [&](int i) {
+      const __m512 steps = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), _mm512_loadu_ps(factors[i]));
+      return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(rounding.high), steps));
+    };
+    const Vector low = _mm512_set1_epi16(static_cast<int16_t>(rounding.low)),
+                 zero_point = _mm512_set1_epi16(static_cast<int16_t>(rounding.zero_point));
+    const auto words = [&](int i) {
+      const Vector steps = _mm512_packs_epi32(integers(i), integers(i + 1));
+      return _mm512_and_si512(_mm512_add_epi16(_mm512_max_epi16(steps, low), zero_point),
+                              _mm512_set1_epi16(0xff));
+    };
+    return _mm512_packus_epi16(words(0), words(2));
   }
-  static Vector LowBytesOf(const Vector* integers) {
-    const auto pack = [](Vector a, Vector b) { return _mm512_packs_epi32(a, b); };
-    const Vector low = _mm512_set1_epi16(0xff);
-    return _mm512_packus_epi16(_mm512_and_si512(pack(integers[0], integers[1]), low),
-                               _mm512_and_si512(pack(integers[2], integers[3]), low));
+  static Vector InOrder(Vector bytes) {
+    return _mm512_permutexvar_epi32(
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
   }
   static void StoreSome(Vector bytes, uint8_t* dst, int64_t count) {
     if (count >= kBytes) {
@@ -48,12 +55,22 @@ struct Vectors512 {
       _mm512_mask_storeu_epi8(dst, Mask(count), bytes);
     }
   }
-  static void StoreIntegers(Vector integers, uint8_t* dst, int64_t count) {
-    const __m128i bytes = _mm512_cvtepi32_epi8(integers);
-    if (count >= kLanes) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), bytes);
+  template <int kVectors, int kPart>
+  static void StorePart(Vector bytes, uint8_t* dst, int64_t count) {
+    if constexpr (kVectors == 2) {
+      const __m256i part = _mm512_extracti64x4_epi64(bytes, kPart);
+      if (count >= 32) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst), part);
+      } else {
+        _mm256_mask_storeu_epi8(dst, static_cast<__mmask32>(Mask(count)), part);
+      }
     } else {
-      _mm_mask_storeu_epi8(dst, static_cast<__mmask16>(Mask(count)), bytes);
+      const __m128i part = _mm512_extracti32x4_epi32(bytes, kPart);
+      if (count >= 16) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(dst), part);
+      } else {
+        _mm_mask_storeu_epi8(dst, static_cast<__mmask16>(Mask(count)), part);
+      }
     }
   }
 
