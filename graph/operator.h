@@ -4,7 +4,7 @@
 // planners and the executor ask it through this interface; concrete operators live in opr/. Types,
 // inference and evaluation every operator has; the groups of questions have headers of their own
 // and defaults that are always right:
-// graph/{memory_rules,rewrite_rules,tiling_rules,gradient_rules}.h.
+// graph/{memory_rules,rewrite_rules,tiling_rules,gradient_rules,quantization_rules}.h.
 #ifndef ASHLAR_GRAPH_OPERATOR_H_
 #define ASHLAR_GRAPH_OPERATOR_H_
 
@@ -19,6 +19,7 @@
 #include "graph/gradient_rules.h"
 #include "graph/memory_rules.h"
 #include "graph/params.h"
+#include "graph/quantization_rules.h"
 #include "graph/rewrite_rules.h"
 #include "graph/site.h"
 #include "graph/tiling_rules.h"
@@ -44,7 +45,11 @@ enum class Role {
   kOutput,    // input 0 is handed to the caller
 };
 
-class Operator : public MemoryRules, public RewriteRules, public TilingRules, public GradientRules {
+class Operator : public MemoryRules,
+                 public RewriteRules,
+                 public TilingRules,
+                 public GradientRules,
+                 public QuantizationRules {
  public:
   virtual ~Operator() = default;
 

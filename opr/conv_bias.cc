@@ -7,6 +7,7 @@
 #include "opr/elemwise.h"
 #include "opr/gradient.h"
 #include "opr/quantized_conv.h"
+#include "opr/quantized_weights.h"
 #include "opr/scalar_gradient.h"
 #include "opr/strided.h"
 
@@ -93,6 +94,26 @@ std::optional<Replacement> ConvBiasForward::Absorb(absl::Span<const InputInfo> i
 std::optional<Replacement> ConvBiasForward::AbsorbAffine(absl::Span<const InputInfo> inputs,
                                                          const ChannelAffine& affine) const {
   return FoldAffine(param(), inputs, affine);
+}
+
+QuantizationRule ConvBiasForward::quantization_rule(const Site& site) const {
+  return QuantizationRuleOf(param(), site.inputs);
+}
+
+absl::StatusOr<int> ConvBiasForward::MakeQuantized(GraphBuilder& builder,
+                                                   absl::Span<const int> inputs,
+                                                   const QuantizationChoice& choice) const {
+  return QuantizeConvolution(builder, param(), inputs, choice);
+}
+
+std::vector<double> ConvBiasForward::ChannelShares(absl::Span<const InputInfo> inputs) const {
+  return ChannelSharesOf(param(), inputs);
+}
+
+std::optional<Replacement> ConvBiasForward::AbsorbInputScales(
+    absl::Span<const InputInfo> inputs, absl::Span<const double> scales) const {
+  return AbsorbInputScalesInto(std::make_shared<const ConvBiasForward>(param()), param(), inputs,
+                               scales);
 }
 
 std::optional<std::vector<Region>> ConvBiasForward::InputRegions(const Region& output,

@@ -39,6 +39,12 @@ class ConvBiasForward final
                                     const Consumer& consumer) const override;
   std::optional<Replacement> AbsorbAffine(absl::Span<const InputInfo> inputs,
                                           const ChannelAffine& affine) const override;
+  QuantizationRule quantization_rule(const Site& site) const override;
+  absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                    const QuantizationChoice& choice) const override;
+  std::vector<double> ChannelShares(absl::Span<const InputInfo> inputs) const override;
+  std::optional<Replacement> AbsorbInputScales(absl::Span<const InputInfo> inputs,
+                                               absl::Span<const double> scales) const override;
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;
   std::optional<Region> OutputRegion(int input, const Region& region,

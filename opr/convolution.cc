@@ -9,6 +9,7 @@
 #include "opr/convolution_backward_data.h"
 #include "opr/convolution_backward_filter.h"
 #include "opr/gradient.h"
+#include "opr/quantized_weights.h"
 #include "opr/saturating_product.h"
 #include "opr/strided.h"
 
@@ -69,6 +70,26 @@ std::optional<Replacement> ConvolutionForward::Absorb(absl::Span<const InputInfo
 std::optional<Replacement> ConvolutionForward::AbsorbAffine(absl::Span<const InputInfo> inputs,
                                                             const ChannelAffine& affine) const {
   return FoldAffine(ConvBiasParam{param()}, inputs, affine);
+}
+
+QuantizationRule ConvolutionForward::quantization_rule(const Site& site) const {
+  return QuantizationRuleOf(ConvBiasParam{param()}, site.inputs);
+}
+
+absl::StatusOr<int> ConvolutionForward::MakeQuantized(GraphBuilder& builder,
+                                                      absl::Span<const int> inputs,
+                                                      const QuantizationChoice& choice) const {
+  return QuantizeConvolution(builder, ConvBiasParam{param()}, inputs, choice);
+}
+
+std::vector<double> ConvolutionForward::ChannelShares(absl::Span<const InputInfo> inputs) const {
+  return ChannelSharesOf(ConvBiasParam{param()}, inputs);
+}
+
+std::optional<Replacement> ConvolutionForward::AbsorbInputScales(
+    absl::Span<const InputInfo> inputs, absl::Span<const double> scales) const {
+  return AbsorbInputScalesInto(std::make_shared<const ConvolutionForward>(param()),
+                               ConvBiasParam{param()}, inputs, scales);
 }
 
 absl::StatusOr<WindowAxes> ConvolutionForward::WindowsOf(absl::Span<const InputInfo> inputs) const {

@@ -62,6 +62,12 @@ class ConvolutionForward final
                                     const Consumer& consumer) const override;
   std::optional<Replacement> AbsorbAffine(absl::Span<const InputInfo> inputs,
                                           const ChannelAffine& affine) const override;
+  QuantizationRule quantization_rule(const Site& site) const override;
+  absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                    const QuantizationChoice& choice) const override;
+  std::vector<double> ChannelShares(absl::Span<const InputInfo> inputs) const override;
+  std::optional<Replacement> AbsorbInputScales(absl::Span<const InputInfo> inputs,
+                                               absl::Span<const double> scales) const override;
 
  protected:
   absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;

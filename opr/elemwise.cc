@@ -4,7 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "opr/composition.h"
 #include "opr/elemwise_chain.h"
+#include "opr/elemwise_multi_type.h"
 #include "opr/gradient.h"
 #include "opr/per_channel.h"
 #include "opr/scalar_gradient.h"
@@ -163,6 +165,58 @@ std::optional<ChannelAffine> Elemwise::AsChannelAffine(absl::Span<const InputInf
 std::optional<Replacement> Elemwise::Chain(absl::Span<const InputInfo> inputs,
                                            const Consumer& consumer) const {
   return ChainElemwise(*this, inputs, consumer);
+}
+
+// Functions that a convolution may be followed by are tables of 256 bytes, and sums are of two
+// computed tensors of one shape.
+QuantizationRule Elemwise::quantization_rule(const Site& site) const {
+  const ScalarFunction mode = param().mode;
+  const bool sum = mode == ScalarFunction::kAdd || mode == ScalarFunction::kFuseAddRelu;
+  if (!sum && !RowOf(mode).activation) return QuantizationRule::kFloats;
+  for (const InputInfo& input : site.inputs) {
+    if (input.value != nullptr || input.type.dtype != DType::kFloat32 ||
+        input.type.shape != site.outputs[0].shape) {
+      return QuantizationRule::kFloats;
+    }
+  }
+  return QuantizationRule::kFollows;
+}
+
+absl::StatusOr<int> Elemwise::MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                            const QuantizationChoice& choice) const {
+  Composition graph(builder);
+  const int made = graph.Add<ElemwiseMultiType>({param(), OutputTypeOf(choice.output)},
+                                                {inputs.begin(), inputs.end()});
+  ASHLAR_RETURN_IF_ERROR(graph.status());
+  return made;
+}
+
+std::optional<ValueRange> Elemwise::Saturation() const {
+  switch (param().mode) {
+    case ScalarFunction::kIdentity:
+      return ValueRange();
+    case ScalarFunction::kRelu:
+      return ValueRange{.least = 0};
+    case ScalarFunction::kClamp:
+      return ValueRange{param().parameters[0], param().parameters[1]};
+    default:
+      return std::nullopt;
+  }
+}
+
+bool Elemwise::KeepsChannelScales(const Site& site) const {
+  switch (param().mode) {
+    case ScalarFunction::kIdentity:
+    case ScalarFunction::kRelu:
+    case ScalarFunction::kLeakyRelu:
+      return true;
+    case ScalarFunction::kAdd:
+    case ScalarFunction::kFuseAddRelu:
+      return site.inputs[0].type == site.inputs[1].type && site.inputs[0].value == nullptr &&
+             site.inputs[1].value == nullptr;
+    default:
+      return false;
+  }
 }
 
 absl::Status Elemwise::Gradient(GradientContext& context) const {

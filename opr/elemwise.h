@@ -37,6 +37,11 @@ class Elemwise final : public OperatorWithParam<ElemwiseParam, PointwiseOperator
   std::optional<ChannelAffine> AsChannelAffine(absl::Span<const InputInfo> inputs) const override;
   std::optional<Replacement> Chain(absl::Span<const InputInfo> inputs,
                                    const Consumer& consumer) const override;
+  QuantizationRule quantization_rule(const Site& site) const override;
+  absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                    const QuantizationChoice& choice) const override;
+  std::optional<ValueRange> Saturation() const override;
+  bool KeepsChannelScales(const Site& site) const override;
 };
 
 // The type that inputs of one dtype broadcast to; InvalidArgument, naming the input, where they do

@@ -6,6 +6,7 @@
 #include "opr/doubles.h"
 #include "opr/gradient.h"
 #include "opr/matrix_mul_bias.h"
+#include "opr/quantized_weights.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -130,6 +131,15 @@ int64_t MatrixMul::Computation(const Site& site) const {
 std::optional<Replacement> MatrixMul::Chain(absl::Span<const InputInfo> inputs,
                                             const Consumer& consumer) const {
   return ChainBias(param(), inputs, consumer);
+}
+
+QuantizationRule MatrixMul::quantization_rule(const Site& site) const {
+  return QuantizationRuleOf(param(), site.inputs);
+}
+
+absl::StatusOr<int> MatrixMul::MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                             const QuantizationChoice& choice) const {
+  return QuantizeProduct(builder, param(), /*relu=*/false, inputs, choice);
 }
 
 std::optional<std::vector<Region>> MatrixMul::InputRegions(const Region& output,

@@ -61,6 +61,9 @@ class MatrixMul final : public OperatorWithParam<MatrixMulParam> {
   int64_t Computation(const Site& site) const override;
   std::optional<Replacement> Chain(absl::Span<const InputInfo> inputs,
                                    const Consumer& consumer) const override;
+  QuantizationRule quantization_rule(const Site& site) const override;
+  absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                    const QuantizationChoice& choice) const override;
 };
 
 }  // namespace ashlar

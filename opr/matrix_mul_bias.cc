@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "opr/checks.h"
+#include "opr/composition.h"
 #include "opr/elemwise.h"
 #include "opr/operands.h"
+#include "opr/quantized_weights.h"
 
 namespace ashlar {
 ASHLAR_MAKE_FROM_PARAMS(MatrixMulBias)
@@ -53,6 +55,15 @@ absl::StatusOr<std::vector<HostTensor>> MatrixMulBias::Evaluate(
   return outputs;
 }
 
+absl::StatusOr<std::vector<int>> MatrixMulBias::Compose(GraphBuilder& builder,
+                                                        absl::Span<const int> inputs) const {
+  Composition graph(builder);
+  const int product = graph.Add<MatrixMul>(param(), {inputs[0], inputs[1]});
+  int y = graph.Apply(ScalarFunction::kAdd, {product, inputs[kBias]});
+  if (param().relu) y = graph.Apply(ScalarFunction::kRelu, {y});
+  return std::move(graph).Finish({y});
+}
+
 std::optional<std::vector<Region>> MatrixMulBias::InputRegions(const Region& output,
                                                                const Site& site) const {
   std::optional<std::vector<Region>> regions =
@@ -74,6 +85,16 @@ std::optional<Replacement> MatrixMulBias::Chain(absl::Span<const InputInfo> inpu
   MatrixMulBiasParam with_relu = param();
   with_relu.relu = true;
   return Replacement{std::make_shared<const MatrixMulBias>(with_relu), OwnOperands(inputs.size())};
+}
+
+QuantizationRule MatrixMulBias::quantization_rule(const Site& site) const {
+  return QuantizationRuleOf(param(), site.inputs);
+}
+
+absl::StatusOr<int> MatrixMulBias::MakeQuantized(GraphBuilder& builder,
+                                                 absl::Span<const int> inputs,
+                                                 const QuantizationChoice& choice) const {
+  return QuantizeProduct(builder, param(), param().relu, inputs, choice);
 }
 
 std::optional<Replacement> ChainBias(const MatrixMulParam& param,

@@ -23,6 +23,8 @@ class MatrixMulBias final : public OperatorWithParam<MatrixMulBiasParam> {
   static constexpr int kBias = 2;
 
   ASHLAR_OPERATOR("MatrixMulBias", "matrix_mul")
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.precision = PrecisionRule::kLow};
   }
@@ -31,6 +33,9 @@ class MatrixMulBias final : public OperatorWithParam<MatrixMulBiasParam> {
   int64_t Computation(const Site& site) const override;
   std::optional<Replacement> Chain(absl::Span<const InputInfo> inputs,
                                    const Consumer& consumer) const override;
+  QuantizationRule quantization_rule(const Site& site) const override;
+  absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                    const QuantizationChoice& choice) const override;
 };
 
 // RewriteRules::Chain of MatrixMul: a constant added to each column, with or without a ReLU behind

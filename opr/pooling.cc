@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "opr/checks.h"
+#include "opr/composition.h"
 #include "opr/doubles.h"
 #include "opr/gradient.h"
 #include "opr/pooling_backward.h"
@@ -77,6 +78,31 @@ absl::StatusOr<std::vector<HostTensor>> PoolingForward::Evaluate(
 int64_t PoolingForward::Computation(const Site& site) const {
   return SaturatingProduct(
       {site.outputs[0].shape.num_elements(), param().window_h, param().window_w});
+}
+
+// A maximum moves bytes. Means of whole images are sums of integers; other windows are added as
+// floats, and where padding counts there is no operator of 8 bits.
+QuantizationRule PoolingForward::quantization_rule(const Site& site) const {
+  const absl::StatusOr<PoolingGeometry> geometry = InferPooling(param(), site.inputs[0].type);
+  const bool counts = param().mode == PoolingMode::kAverage && geometry.ok() &&
+                      (geometry->h.padded() || geometry->w.padded());
+  return param().mode == PoolingMode::kMax || counts || !geometry.ok() ? QuantizationRule::kFloats
+                                                                       : QuantizationRule::kFollows;
+}
+
+absl::StatusOr<int> PoolingForward::MakeQuantized(GraphBuilder& builder,
+                                                  absl::Span<const int> inputs,
+                                                  const QuantizationChoice& choice) const {
+  PoolingParam pooling = param();
+  Composition graph(builder);
+  const Shape& image = graph.type(inputs[0]).shape;
+  const bool whole = image[2] == pooling.window_h && image[3] == pooling.window_w &&
+                     choice.output.shape[2] * choice.output.shape[3] == 1;
+  pooling.mode = whole ? PoolingMode::kAverage : PoolingMode::kAverageCountExcludePadding;
+  pooling.output = OutputTypeOf(choice.output);
+  const int made = graph.Add<PoolingForward>(std::move(pooling), {inputs[0]});
+  ASHLAR_RETURN_IF_ERROR(graph.status());
+  return made;
 }
 
 absl::StatusOr<WindowAxes> PoolingForward::WindowsOf(absl::Span<const InputInfo> inputs) const {

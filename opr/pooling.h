@@ -76,6 +76,10 @@ class PoolingForward final
     return {.format = FormatRule::kBlocked, .precision = PrecisionRule::kFollow};
   }
   int64_t Computation(const Site& site) const override;
+  QuantizationRule quantization_rule(const Site& site) const override;
+  absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                    const QuantizationChoice& choice) const override;
+  bool KeepsChannelScales(const Site&) const override { return true; }
 
  protected:
   absl::StatusOr<WindowAxes> WindowsOf(absl::Span<const InputInfo> inputs) const override;

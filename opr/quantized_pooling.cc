@@ -6,8 +6,6 @@ namespace {
 // Elements whose sum 32 bits hold.
 constexpr int64_t kMostElements = int64_t{1} << 23;
 
-bool IsPadded(const WindowAxis& axis) { return axis.pad_begin > 0 || axis.pad_end > 0; }
-
 }  // namespace
 
 absl::StatusOr<std::vector<TensorType>> InferQuantizedPooling(const PoolingParam& param,
@@ -19,7 +17,7 @@ absl::StatusOr<std::vector<TensorType>> InferQuantizedPooling(const PoolingParam
     }
     return absl::InvalidArgumentError("scale is of means: MAX keeps the input's type");
   }
-  if (param.mode == PoolingMode::kAverage && (IsPadded(geometry.h) || IsPadded(geometry.w))) {
+  if (param.mode == PoolingMode::kAverage && (geometry.h.padded() || geometry.w.padded())) {
     return absl::InvalidArgumentError("AVERAGE of a quantised image has no padding");
   }
   if (geometry.h.window > kMostElements / geometry.w.window) {

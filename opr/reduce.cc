@@ -4,8 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include "opr/composition.h"
 #include "opr/gradient.h"
 #include "opr/host_value.h"
+#include "opr/pooling.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -100,6 +102,28 @@ absl::StatusOr<std::vector<HostTensor>> Reduce::Evaluate(
 
 int64_t Reduce::Computation(const Site& site) const {
   return site.inputs[0].type.shape.num_elements();
+}
+
+// The mean of each channel of an image.
+QuantizationRule Reduce::quantization_rule(const Site& site) const {
+  const Shape &x = site.inputs[0].type.shape, &y = site.outputs[0].shape;
+  const bool of_images = param().mode == ReduceMode::kMean && x.rank() == 4 && y.rank() == 4 &&
+                         y == Shape{x[0], x[1], 1, 1} && x[2] * x[3] < (1 << 23);
+  return of_images ? QuantizationRule::kFollows : QuantizationRule::kFloats;
+}
+
+absl::StatusOr<int> Reduce::MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                          const QuantizationChoice& choice) const {
+  Composition graph(builder);
+  const Shape& image = graph.type(inputs[0]).shape;
+  PoolingParam mean;
+  mean.mode = PoolingMode::kAverage;
+  mean.window_h = mean.stride_h = image[2];
+  mean.window_w = mean.stride_w = image[3];
+  mean.output = OutputTypeOf(choice.output);
+  const int made = graph.Add<PoolingForward>(std::move(mean), {inputs[0]});
+  ASHLAR_RETURN_IF_ERROR(graph.status());
+  return made;
 }
 
 std::optional<Axes> Reduce::AxesOf(const Site& site) const {

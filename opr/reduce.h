@@ -34,6 +34,9 @@ class Reduce final : public OperatorWithParam<ReduceParam, AxisOperator> {
     return input == 0 ? InputUse::kDeviceValue : InputUse::kHostValue;
   }
   int64_t Computation(const Site& site) const override;
+  QuantizationRule quantization_rule(const Site& site) const override;
+  absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
+                                    const QuantizationChoice& choice) const override;
 
  protected:
   std::optional<Axes> AxesOf(const Site& site) const override;

@@ -39,6 +39,7 @@ struct WindowAxis {
 
   // Input elements from the first tap to the last, both included.
   int64_t extent() const { return dilation * (window - 1) + 1; }
+  bool padded() const { return pad_begin > 0 || pad_end > 0; }
   // Where output o's first tap lies; negative in the padding.
   int64_t Origin(int64_t o) const { return o * stride - pad_begin; }
 

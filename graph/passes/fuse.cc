@@ -4,6 +4,7 @@
 
 #include "graph/passes/node_merger.h"
 #include "graph/passes/pass.h"
+#include "graph/status.h"
 
 namespace ashlar {
 namespace {
@@ -12,9 +13,32 @@ namespace {
 using Rule = std::optional<Replacement> (RewriteRules::*)(absl::Span<const InputInfo> inputs,
                                                           const Consumer& consumer) const;
 
+// Whether a replacement may take the place of two nodes.
+using MayMerge = bool (*)(const NodeMerger& merger, int producer, int consumer,
+                          const Replacement& replacement);
+
+bool Always(const NodeMerger&, int, int, const Replacement&) { return true; }
+
+QuantizationRule QuantizationRuleOf(const Operator& op, absl::Span<const InputInfo> inputs) {
+  const absl::StatusOr<std::vector<TensorType>> outputs = op.Infer(inputs);
+  if (!outputs.ok() || outputs->size() != 1) return QuantizationRule::kFloats;
+  return op.quantization_rule({inputs, *outputs});
+}
+
+bool KeepsEightBits(const NodeMerger& merger, int producer, int consumer,
+                    const Replacement& replacement) {
+  const auto has = [&](int node) {
+    return QuantizationRuleOf(merger.op(node), merger.InputInfos(node)) !=
+           QuantizationRule::kFloats;
+  };
+  if (!has(producer)) return false;
+  return QuantizationRuleOf(*replacement.op, merger.InputInfos(producer, consumer, replacement)) !=
+         QuantizationRule::kFloats;
+}
+
 // Merges `consumer` into one of its producers; false if none takes it. The latest producer is asked
 // first: of two convolutions that are added, it takes the result of the other as an operand.
-bool MergeIntoProducer(NodeMerger& merger, Rule rule, int consumer) {
+bool MergeIntoProducer(NodeMerger& merger, Rule rule, MayMerge may_merge, int consumer) {
   struct Edge {
     int producer, input;
   };
@@ -29,17 +53,18 @@ bool MergeIntoProducer(NodeMerger& merger, Rule rule, int consumer) {
   for (const Edge& edge : edges) {
     const std::optional<Replacement> replacement = (merger.op(edge.producer).*rule)(
         merger.InputInfos(edge.producer), {merger.op(consumer), edge.input, infos});
-    if (!replacement) continue;
+    if (!replacement || !may_merge(merger, edge.producer, consumer, *replacement)) continue;
     merger.Merge({edge.producer, consumer}, *replacement);
     return true;
   }
   return false;
 }
 
-absl::StatusOr<Graph> MergeAll(const Graph& graph, const OperatorTable& operators, Rule rule) {
+absl::StatusOr<Graph> MergeAll(const Graph& graph, const OperatorTable& operators, Rule rule,
+                               MayMerge may_merge = Always) {
   NodeMerger merger(graph);
   for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node) {
-    while (MergeIntoProducer(merger, rule, node)) {
+    while (MergeIntoProducer(merger, rule, may_merge, node)) {
     }
   }
   return std::move(merger).Finish(operators);
@@ -49,6 +74,12 @@ absl::StatusOr<Graph> MergeAll(const Graph& graph, const OperatorTable& operator
 
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators) {
   return MergeAll(graph, operators, &RewriteRules::Absorb);
+}
+
+absl::StatusOr<Graph> FuseForQuantization(const Graph& graph, const OperatorTable& operators) {
+  ASHLAR_ASSIGN_OR_RETURN(const Graph fused,
+                          MergeAll(graph, operators, &RewriteRules::Absorb, KeepsEightBits));
+  return MergeAll(fused, operators, &RewriteRules::Chain, KeepsEightBits);
 }
 
 absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators) {

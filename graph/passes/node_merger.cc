@@ -33,6 +33,22 @@ std::vector<InputInfo> NodeMerger::InputInfos(int node) const {
   return infos;
 }
 
+std::vector<InputInfo> NodeMerger::InputInfos(int producer, int consumer,
+                                              const Replacement& replacement) const {
+  const std::vector<InputInfo> first = InputInfos(producer), second = InputInfos(consumer);
+  std::vector<InputInfo> infos;
+  for (const Operand& operand : replacement.operands) {
+    if (operand.from == Operand::From::kConstant) {
+      const HostTensor& constant = operand.constant;
+      infos.push_back({{constant.dtype(), constant.shape()}, &constant});
+    } else {
+      const bool own = operand.from == Operand::From::kProducer;
+      infos.push_back((own ? first : second)[static_cast<size_t>(operand.input)]);
+    }
+  }
+  return infos;
+}
+
 int NodeMerger::SoleProducer(int node, int input) const {
   const int var = nodes_[node].inputs[input].var;
   if (var < 0 || reads_[var] != 1) return -1;

@@ -25,6 +25,10 @@ class NodeMerger {
   // The node whose only output is input `input` of `node` and nothing else, or -1.
   int SoleProducer(int node, int input) const;
 
+  // The inputs that `replacement` would have in the place of these two; until the next Merge.
+  std::vector<InputInfo> InputInfos(int producer, int consumer,
+                                    const Replacement& replacement) const;
+
   // Puts `replacement` in the place of `chain`, each node of which reads its predecessor alone. Its
   // operands are inputs of the first (producer) and last (consumer) of them. It keeps the first's
   // name, id and recorded workspace, but for its size, and the last's output vars.

@@ -55,6 +55,9 @@ absl::StatusOr<Graph> Recognise(const Graph& graph, const OperatorTable& operato
                                 const HasKernel& has_kernel = nullptr);
 absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);
+// The merges of Fuse and Chain that leave no operator without 8 bits that had them
+// (QuantizationRules): what is made of it is for a quantiser, no device may run it.
+absl::StatusOr<Graph> FuseForQuantization(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators);
 // `precision` is Float16 or BFloat16. The caller's tensors keep their dtype.
 absl::StatusOr<Graph> AssignPrecision(const Graph& graph, const OperatorTable& operators,

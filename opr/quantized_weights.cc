@@ -1,0 +1,233 @@
+#include "opr/quantized_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "graph/status.h"
+#include "opr/composition.h"
+#include "opr/operands.h"
+#include "opr/per_channel.h"
+#include "opr/quantized_conv.h"
+
+namespace ashlar {
+namespace {
+
+constexpr int kFilter = ConvBiasForward::kFilter, kBias = ConvBiasForward::kBias;
+
+constexpr double kMostWeight = 127;
+// Products of 255 and 127 whose sum, with a bias of as much again, fits into 31 bits.
+constexpr int64_t kMostSafeProducts = 32768;
+constexpr double kMostBias = 1 << 30;
+// Scales stay far from the least float.
+constexpr double kLeastScale = 1e-20;
+
+bool IsKnown(const InputInfo& input) {
+  return input.value != nullptr && input.value->has_data() &&
+         input.value->dtype() == DType::kFloat32;
+}
+
+bool IsComputed(const InputInfo& input) {
+  return input.value == nullptr && input.type.dtype == DType::kFloat32;
+}
+
+// By output channel, which are the outermost dimensions of the filter, the largest weight.
+std::vector<double> LargestWeights(absl::Span<const float> weights, int64_t channels) {
+  std::vector<double> largest(static_cast<size_t>(channels), 0);
+  const size_t run = weights.size() / static_cast<size_t>(channels);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    largest[i / run] = std::max<double>(largest[i / run], std::abs(weights[i]));
+  }
+  return largest;
+}
+
+// Dense and grouped filters alike: [groups, outputs, inputs, taps].
+struct FilterAxes {
+  FilterAxes(const ConvBiasParam& param, const Shape& filter) {
+    const int first = param.sparse == SparseMode::kGroup ? 1 : 0;
+    groups = first == 1 ? filter[0] : 1;
+    outputs = filter[first];
+    inputs = filter[first + 1];
+    taps = filter[first + 2] * filter[first + 3];
+  }
+  // visit(index among all weights, input channel of the image, output channel)
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    int64_t i = 0;
+    for (int64_t o = 0; o < groups * outputs; ++o) {
+      for (int64_t c = 0; c < inputs; ++c) {
+        for (int64_t t = 0; t < taps; ++t) {
+          visit(static_cast<size_t>(i++), static_cast<size_t>(o / outputs * inputs + c),
+                static_cast<size_t>(o));
+        }
+      }
+    }
+  }
+  int64_t groups, outputs, inputs, taps;
+};
+
+std::vector<double> ValuesOf(const HostTensor& tensor) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) values.push_back(tensor.At(i));
+  return values;
+}
+
+// A known filter [outputs, depth, 1, 1] of a matrix [depth, outputs], or transposed.
+HostTensor FilterOf(const HostTensor& matrix, bool transposed) {
+  const int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
+  if (transposed) return matrix.Reshaped({rows, columns, 1, 1});
+  HostTensor filter = HostTensor::Zeros(DType::kFloat32, {columns, rows, 1, 1});
+  const absl::Span<const float> from = matrix.data<float>();
+  const absl::Span<float> to = filter.mutable_data<float>();
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      to[static_cast<size_t>(c * rows + r)] = from[static_cast<size_t>(r * columns + c)];
+    }
+  }
+  return filter;
+}
+
+absl::StatusOr<int> AddConvolution(Composition& graph, ConvBiasParam param, int src,
+                                   const HostTensor& filter, absl::Span<const double> bias,
+                                   const QuantizationChoice& choice) {
+  ASHLAR_ASSIGN_OR_RETURN(
+      QuantizedWeights weights,
+      QuantizeWeights(filter, bias, graph.type(src).quantization, choice.weights_by_channel));
+  param.output = OutputTypeOf(choice.output);
+  const int of_filter = graph.Constant(std::move(weights.filter));
+  return graph.Add<ConvBiasForward>(std::move(param),
+                                    {src, of_filter, graph.Constant(std::move(weights.bias))});
+}
+
+}  // namespace
+
+absl::StatusOr<QuantizedWeights> QuantizeWeights(const HostTensor& filter,
+                                                 absl::Span<const double> bias,
+                                                 const Quantization& src, bool by_channel) {
+  const int64_t channels = static_cast<int64_t>(bias.size());
+  const absl::Span<const float> weights = filter.data<float>();
+  const std::vector<double> largest = LargestWeights(weights, channels);
+  std::vector<float> scales;
+  for (size_t c = 0; c < bias.size(); ++c) {
+    const double for_bias = std::abs(bias[c]) / (src.scale() * kMostBias);
+    scales.push_back(
+        static_cast<float>(std::max({largest[c] / kMostWeight, for_bias, kLeastScale})));
+  }
+  if (!by_channel) scales = {*std::max_element(scales.begin(), scales.end())};
+  ASHLAR_ASSIGN_OR_RETURN(const Quantization of_filter,
+                          Quantization::Make(DType::kQuantizedS8, scales));
+  ASHLAR_ASSIGN_OR_RETURN(const Quantization of_sums,
+                          Quantization::Make(DType::kQuantizedS32, SumScales(src, of_filter)));
+  HostTensor bytes = HostTensor::Zeros(DType::kInt8, filter.shape());
+  const absl::Span<int8_t> to = bytes.mutable_data<int8_t>();
+  const size_t run = weights.size() / bias.size();
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const float steps = std::nearbyint(weights[i] / scales[i / run % scales.size()]);
+    to[i] = static_cast<int8_t>(std::clamp<float>(steps, -kMostWeight, kMostWeight));
+  }
+  HostTensor addends = HostTensor::Zeros(DType::kInt32, {1, channels, 1, 1});
+  const absl::Span<const float> sums = of_sums.scales();
+  for (size_t c = 0; c < bias.size(); ++c) {
+    const double steps = std::nearbyint(bias[c] / sums[c % sums.size()]);
+    addends.mutable_data<int32_t>()[c] =
+        static_cast<int32_t>(std::clamp<double>(steps, -kMostBias, kMostBias));
+  }
+  return QuantizedWeights{bytes.As(DType::kQuantizedS8, of_filter),
+                          addends.As(DType::kQuantizedS32, of_sums)};
+}
+
+QuantizationRule QuantizationRuleOf(const ConvBiasParam& param,
+                                    absl::Span<const InputInfo> inputs) {
+  const ScalarFunction mode = param.nonlineMode;
+  const bool clamps = mode == ScalarFunction::kIdentity || mode == ScalarFunction::kRelu ||
+                      mode == ScalarFunction::kClamp;
+  if (!clamps || !param.output.absent() || param.compute_mode != ComputeMode::kDefault ||
+      inputs.size() > kBias + 1 || !IsComputed(inputs[0]) || !IsKnown(inputs[kFilter]) ||
+      (inputs.size() > kBias && !IsKnown(inputs[kBias]))) {
+    return QuantizationRule::kFloats;
+  }
+  const FilterAxes axes(param, inputs[kFilter].type.shape);
+  return axes.inputs * axes.taps <= kMostSafeProducts ? QuantizationRule::kLeads
+                                                      : QuantizationRule::kFloats;
+}
+
+absl::StatusOr<int> QuantizeConvolution(GraphBuilder& builder, const ConvBiasParam& param,
+                                        absl::Span<const int> inputs,
+                                        const QuantizationChoice& choice) {
+  const HostTensor filter = *builder.graph().constant(inputs[kFilter]);
+  const FilterAxes axes(param, filter.shape());
+  std::vector<double> bias(static_cast<size_t>(axes.groups * axes.outputs), 0);
+  if (inputs.size() > kBias) bias = ValuesOf(*builder.graph().constant(inputs[kBias]));
+  Composition graph(builder);
+  ASHLAR_ASSIGN_OR_RETURN(const int made,
+                          AddConvolution(graph, param, inputs[0], filter, bias, choice));
+  ASHLAR_RETURN_IF_ERROR(graph.status());
+  return made;
+}
+
+std::vector<double> ChannelSharesOf(const ConvBiasParam& param,
+                                    absl::Span<const InputInfo> inputs) {
+  if (inputs.size() > kBias + 1 || !IsKnown(inputs[kFilter])) return {};
+  const HostTensor& filter = *inputs[kFilter].value;
+  const FilterAxes axes(param, filter.shape());
+  std::vector<double> shares(static_cast<size_t>(axes.groups * axes.inputs), 0);
+  if (axes.inputs == 1) return shares;
+  const absl::Span<const float> weights = filter.data<float>();
+  const std::vector<double> largest = LargestWeights(weights, axes.groups * axes.outputs);
+  axes.ForEach([&](size_t i, size_t input, size_t output) {
+    if (largest[output] == 0) return;
+    shares[input] = std::max(shares[input], std::abs(weights[i]) / largest[output]);
+  });
+  return shares;
+}
+
+std::optional<Replacement> AbsorbInputScalesInto(std::shared_ptr<const Operator> op,
+                                                 const ConvBiasParam& param,
+                                                 absl::Span<const InputInfo> inputs,
+                                                 absl::Span<const double> scales) {
+  if (ChannelSharesOf(param, inputs).size() != scales.size()) return std::nullopt;
+  const HostTensor& filter = *inputs[kFilter].value;
+  HostTensor scaled = HostTensor::Zeros(DType::kFloat32, filter.shape());
+  const absl::Span<const float> from = filter.data<float>();
+  const absl::Span<float> to = scaled.mutable_data<float>();
+  FilterAxes(param, filter.shape()).ForEach([&](size_t i, size_t input, size_t) {
+    to[i] = static_cast<float>(from[i] * scales[input]);
+  });
+  Replacement result{std::move(op), OwnOperands(inputs.size())};
+  result.operands[kFilter] = ConstantOperand(std::move(scaled));
+  return result;
+}
+
+QuantizationRule QuantizationRuleOf(const MatrixMulParam& param,
+                                    absl::Span<const InputInfo> inputs) {
+  const bool fits = !param.transposeA && param.compute_mode == ComputeMode::kDefault &&
+                    IsComputed(inputs[0]) && inputs[0].type.shape.rank() >= 2 &&
+                    IsKnown(inputs[1]) && inputs[1].type.shape.rank() == 2 &&
+                    inputs[1].type.shape[param.transposeB ? 1 : 0] <= kMostSafeProducts &&
+                    (inputs.size() < 3 || IsKnown(inputs[2]));
+  return fits ? QuantizationRule::kLeads : QuantizationRule::kFloats;
+}
+
+// Rows are images of one pixel.
+absl::StatusOr<int> QuantizeProduct(GraphBuilder& builder, const MatrixMulParam& param, bool relu,
+                                    absl::Span<const int> inputs,
+                                    const QuantizationChoice& choice) {
+  const HostTensor filter = FilterOf(*builder.graph().constant(inputs[1]), param.transposeB);
+  const int64_t outputs = filter.shape()[0], depth = filter.shape()[1];
+  std::vector<double> bias(static_cast<size_t>(outputs), 0);
+  if (inputs.size() > 2) bias = ValuesOf(*builder.graph().constant(inputs[2]));
+  Composition graph(builder);
+  const int64_t rows = graph.type(inputs[0]).shape.num_elements() / depth;
+  const int pixels = graph.Reshaped(inputs[0], {rows, depth, 1, 1});
+  ASHLAR_RETURN_IF_ERROR(graph.status());
+  ConvBiasParam product;
+  if (relu) product.nonlineMode = ScalarFunction::kRelu;
+  ASHLAR_ASSIGN_OR_RETURN(const int made,
+                          AddConvolution(graph, product, pixels, filter, bias, choice));
+  ASHLAR_RETURN_IF_ERROR(graph.status());
+  const int result = graph.Reshaped(made, choice.output.shape);
+  ASHLAR_RETURN_IF_ERROR(graph.status());
+  return result;
+}
+
+}  // namespace ashlar
