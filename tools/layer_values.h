@@ -15,9 +15,6 @@ using LayerValues = std::map<int, HostTensor>;
 // Runs the session once. Values that share the caller's input are left out.
 absl::StatusOr<LayerValues> RunAndRecord(BoundSession& session);
 
-// The tensor whose bytes are stored at `data` in the type's format.
-HostTensor RowMajor(const TensorType& type, const char* data);
-
 }  // namespace ashlar
 
 #endif  // ASHLAR_TOOLS_LAYER_VALUES_H_

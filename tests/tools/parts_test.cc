@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "runtime/session/run_values.h"
 #include "serialization/input_shapes.h"
 #include "tests/support/command/small_model.h"
 #include "tests/support/status.h"
