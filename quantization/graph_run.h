@@ -1,0 +1,35 @@
+// A graph run on the host's kernels, every value of which can be seen.
+#ifndef ASHLAR_QUANTIZATION_GRAPH_RUN_H_
+#define ASHLAR_QUANTIZATION_GRAPH_RUN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "runtime/session/bind_tensors.h"
+#include "runtime/session/session.h"
+
+namespace ashlar {
+
+using ValueVisitor = absl::FunctionRef<absl::Status(const Var& var, const HostTensor& value)>;
+
+class GraphRun {
+ public:
+  // Passes: Means::passes. Values of vars that they merge are not seen.
+  static absl::StatusOr<std::unique_ptr<GraphRun>> Create(Graph graph, const Wishes& wishes,
+                                                          const std::string& passes);
+
+  // The outputs, in the order of the graph, which stay until the next run.
+  absl::StatusOr<const std::vector<HostTensor>*> Run(const InputTensors& inputs,
+                                                     ValueVisitor visit);
+
+ private:
+  std::unique_ptr<Session> session_;
+  std::vector<HostTensor> outputs_;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_QUANTIZATION_GRAPH_RUN_H_

@@ -1,0 +1,35 @@
+// How far values of 8 bits are from those of floats.
+#ifndef ASHLAR_QUANTIZATION_NOISE_H_
+#define ASHLAR_QUANTIZATION_NOISE_H_
+
+#include "quantization/quantize_model.h"
+
+namespace ashlar {
+
+// Sums of squares over tensors; the second of them may be quantised.
+class Noise {
+ public:
+  void Add(const HostTensor& expected, const HostTensor& value);
+  // 10 log10(signal / noise), at most kMostDecibels: that of equal values.
+  static constexpr double kMostDecibels = 200;
+  double sqnr_db() const;
+
+ private:
+  double signal_ = 0, noise_ = 0;
+};
+
+// Of a model's output, batch by batch.
+class OutputNoise {
+ public:
+  void Add(const HostTensor& before, const HostTensor& after, const CalibrationRun& run);
+  QuantizedOutputs Result() const;
+
+ private:
+  Noise noise_;
+  int64_t rows_ = 0, agreeing_ = 0, ranked_ = 0;
+  int64_t labelled_ = 0, right_before_ = 0, right_after_ = 0;
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_QUANTIZATION_NOISE_H_

@@ -1,0 +1,141 @@
+#include "quantization/rewrite.h"
+
+#include <memory>
+
+#include "graph/rewriter.h"
+#include "graph/status.h"
+#include "opr/type_cvt.h"
+#include "quantization/range.h"
+
+namespace ashlar {
+namespace {
+
+class EightBitRewriter {
+ public:
+  EightBitRewriter(const Graph& graph, const LayerPlan& plan, const std::vector<TensorType>& types,
+                   bool weights_by_channel)
+      : plan_(plan),
+        types_(types),
+        weights_by_channel_(weights_by_channel),
+        rewriter_(graph),
+        bytes_(graph.vars().size(), -1),
+        floats_(graph.vars().size(), -1) {}
+
+  absl::StatusOr<Graph> Run() && {
+    for (size_t i = 0; i < source().nodes().size(); ++i) {
+      const OperatorNode& node = source().node(static_cast<int>(i));
+      const absl::Status added = plan_.treatment[i] == Treatment::kFloats
+                                     ? AddInFloats(node)
+                                     : AddInBytes(node, plan_.treatment[i]);
+      if (!added.ok()) return Annotate(added, Describe(node));
+    }
+    return std::move(rewriter_).Finish();
+  }
+
+ private:
+  const Graph& source() const { return rewriter_.source(); }
+  GraphBuilder& builder() { return rewriter_.builder(); }
+
+  absl::StatusOr<int> Converted(int new_var, const TypeCvtParam& param) {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                            builder().Add(std::make_shared<const TypeCvt>(param), {new_var}));
+    return made[0];
+  }
+
+  // The var as one of floats, or of 8 bits: a conversion that all its readers share.
+  absl::StatusOr<int> InFloats(int var) {
+    int& made = floats_[static_cast<size_t>(var)];
+    if (made < 0 && bytes_[static_cast<size_t>(var)] >= 0) {
+      ASHLAR_ASSIGN_OR_RETURN(made, Converted(bytes_[static_cast<size_t>(var)], {DType::kFloat32}));
+    }
+    return made >= 0 ? made : rewriter_.Map(var);
+  }
+  absl::StatusOr<int> InBytes(int var, const TensorType& type) {
+    int& made = bytes_[static_cast<size_t>(var)];
+    if (made < 0) {
+      const Quantization& of = type.quantization;
+      ASHLAR_ASSIGN_OR_RETURN(
+          made, Converted(rewriter_.Map(var), {type.dtype, of.scale(), of.zero_point()}));
+    }
+    return made;
+  }
+
+  absl::Status AddInFloats(const OperatorNode& node) {
+    std::vector<int> inputs;
+    for (const int var : node.inputs) {
+      ASHLAR_ASSIGN_OR_RETURN(const int input, InFloats(var));
+      inputs.push_back(input);
+    }
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs,
+                            builder().Add(node.op, std::move(inputs), rewriter_.Identity(node)));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      rewriter_.Replace(node.outputs[i], outputs[i]);
+      floats_[static_cast<size_t>(node.outputs[i])] = outputs[i];
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddInBytes(const OperatorNode& node, Treatment treatment) {
+    const int output = node.outputs[0];
+    const TensorType& type = types_[static_cast<size_t>(output)];
+    std::vector<int> inputs;
+    const std::vector<size_t> computed = ComputedInputs(source(), node);
+    size_t next = 0;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int var = node.inputs[i];
+      const bool is_computed = next < computed.size() && computed[next] == i;
+      next += is_computed;
+      // A part that is known is of the type of the others.
+      const bool known_part = !is_computed && treatment == Treatment::kMoved &&
+                              source().var(var).type.dtype == DType::kFloat32;
+      if (is_computed) {
+        ASHLAR_ASSIGN_OR_RETURN(const int input, InBytes(var, types_[static_cast<size_t>(var)]));
+        inputs.push_back(input);
+      } else if (known_part) {
+        const Quantization& of = type.quantization;
+        ASHLAR_ASSIGN_OR_RETURN(
+            const int input,
+            Converted(rewriter_.Map(var), {type.dtype, of.scale(), of.zero_point()}));
+        inputs.push_back(input);
+      } else {
+        inputs.push_back(rewriter_.Map(var));
+      }
+    }
+    int made;
+    if (treatment == Treatment::kMoved) {
+      ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs, builder().Add(node.op, inputs));
+      made = outputs[0];
+    } else if (treatment == Treatment::kSaturated && IsWithin(type, *node.op->Saturation())) {
+      made = inputs[0];
+    } else {
+      ASHLAR_ASSIGN_OR_RETURN(
+          made, node.op->MakeQuantized(builder(), inputs, {type, weights_by_channel_}));
+    }
+    builder().TakeIdentity(made, source(), output);
+    bytes_[static_cast<size_t>(output)] = made;
+    return absl::OkStatus();
+  }
+
+  // Within half a step, which is rounded away.
+  static bool IsWithin(const TensorType& type, const ValueRange& range) {
+    const ValueRange own = RangeOfType(type);
+    const double slack = type.quantization.scale() / 2;
+    return own.least >= range.least - slack && own.most <= range.most + slack;
+  }
+
+  const LayerPlan& plan_;
+  const std::vector<TensorType>& types_;
+  const bool weights_by_channel_;
+  GraphRewriter rewriter_;
+  std::vector<int> bytes_, floats_;  // by var of the source, a new one; -1: not there
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> RewriteInEightBits(const Graph& graph, const LayerPlan& plan,
+                                         const std::vector<TensorType>& types,
+                                         bool weights_by_channel) {
+  return EightBitRewriter(graph, plan, types, weights_by_channel).Run();
+}
+
+}  // namespace ashlar

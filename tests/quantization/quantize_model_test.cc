@@ -1,0 +1,353 @@
+// Models of floats as models of 8 bits: against the floats that they were made of.
+#include "quantization/quantize_model.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "opr/type_cvt.h"
+#include "quantization/graph_run.h"
+#include "quantization/noise.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/plan_graph.h"
+#include "serialization/native/reader.h"
+#include "serialization/native/writer.h"
+#include "serialization/npz.h"
+#include "serialization/onnx/reader.h"
+#include "serialization/onnx/writer.h"
+#include "tests/quantization/small_nets.h"
+#include "tests/serialization/files.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+using F = ScalarFunction;
+
+class QuantizeModelTest : public ::testing::Test {
+ protected:
+  void SetUp() override { cpu::RegisterDevice(); }
+
+  static std::vector<HostTensor> Run(const Graph& graph, const InputTensors& inputs,
+                                     int threads = 1) {
+    Wishes wishes;
+    wishes.threads = threads;
+    const auto run = Value(GraphRun::Create(graph, wishes, "all"));
+    return *Value(run->Run(inputs, [](const Var&, const HostTensor&) { return absl::OkStatus(); }));
+  }
+
+  static bool SameBytes(const HostTensor& a, const HostTensor& b) {
+    return a.bytes() == b.bytes() &&
+           std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+  }
+
+  static std::vector<std::string> TypesIn(const Graph& graph) { return ComputingTypes(graph); }
+
+  static const QuantizedLayer& Layer(const QuantizedModel& model, const std::string& name) {
+    for (const QuantizedLayer& layer : model.layers) {
+      if (layer.name == name) return layer;
+    }
+    ADD_FAILURE() << "no layer " << name;
+    return model.layers[0];
+  }
+};
+
+QuantizeOptions With(RangeMethod method) {
+  QuantizeOptions options;
+  options.method = method;
+  return options;
+}
+
+QuantizeOptions NotEqualised() {
+  QuantizeOptions options;
+  options.equalise = false;
+  return options;
+}
+
+QuantizeOptions Keeping(std::vector<std::string> names, int worst) {
+  QuantizeOptions options;
+  options.keep = std::move(names);
+  options.keep_worst = worst;
+  return options;
+}
+
+// Every operator that has 8 bits, in one network after the other.
+struct NetCase {
+  const char* name;
+  Graph (*make)(uint64_t seed);
+  double least_db;
+  int in_floats;  // operators that stay so
+};
+
+const Shape kImage = {2, 3, 12, 10};
+
+const NetCase kNets[] = {
+    {"Residual",
+     [](uint64_t seed) {
+       NetOfFloats net(seed, kImage);
+       const int a = net.Apply(F::kRelu, {net.Conv(net.x(), 9)});
+       const int b = net.Conv(net.Apply(F::kRelu, {net.Conv(a, 9)}), 9);
+       const int c = net.Apply(F::kRelu, {net.Apply(F::kAdd, {a, b})});
+       return std::move(net).Build(net.Conv(c, 4, 1));
+     },
+     27, 0},
+    {"Separable",
+     [](uint64_t seed) {
+       NetOfFloats net(seed, kImage);
+       const int a = net.Add<Elemwise>({F::kClamp, {0, 6}}, {net.Conv(net.x(), 16, 3, 2)});
+       const int b = net.Add<Elemwise>({F::kClamp, {0, 6}}, {net.Depthwise(a)});
+       return std::move(net).Build(net.Conv(b, 8, 1));
+     },
+     27, 0},
+    {"Classifier",
+     [](uint64_t seed) {
+       NetOfFloats net(seed, kImage);
+       const int a = net.Apply(F::kRelu, {net.Conv(net.x(), 8)});
+       const int b = net.Pool(a, PoolingMode::kMax, 2, 2);
+       const int c = net.Joined({net.Conv(b, 5, 1), net.Conv(b, 6), b});
+       const int d = net.Apply(F::kHSwish, {c});
+       const int mean = net.Pool(d, PoolingMode::kAverage, 6, 5);
+       const int hidden = net.Apply(F::kRelu, {net.Dense(net.Flat(mean), 12)});
+       return std::move(net).Build(net.Softmaxed(net.Dense(hidden, 7)));
+     },
+     25, 1},
+    {"Means",
+     [](uint64_t seed) {
+       NetOfFloats net(seed, kImage);
+       const int a = net.Conv(net.x(), 6);
+       const int b = net.Pool(net.Apply(F::kSigmoid, {a}), PoolingMode::kAverage, 2, 2);
+       return std::move(net).Build(net.Apply(F::kLeakyRelu, {net.Conv(b, 5)}));
+     },
+     27, 0},
+};
+
+class EveryNet : public QuantizeModelTest, public ::testing::WithParamInterface<NetCase> {};
+INSTANTIATE_TEST_SUITE_P(Nets, EveryNet, ::testing::ValuesIn(kNets),
+                         [](const auto& net) { return net.param.name; });
+
+// Noise of 8 bits in a few layers is a three-hundredth of the signal or so: an operator that is
+// quantised wrongly makes a tenth at the least. Layers say what they lose, as the whole does.
+TEST_P(EveryNet, ComputesAboutWhatFloatsDo) {
+  for (const RangeMethod method : {RangeMethod::kMinMax, RangeMethod::kMse}) {
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      SCOPED_TRACE(absl::StrCat(kRangeMethodNames[static_cast<int>(method)], ", seed ", seed));
+      const Graph graph = GetParam().make(seed);
+      const QuantizedModel model =
+          Value(QuantizeModel(graph, RandomData("x", kImage, 5), With(method)));
+      int in_floats = 0;
+      for (const QuantizedLayer& layer : model.layers) {
+        in_floats += !layer.in_bytes;
+        EXPECT_EQ(layer.reason.empty(), layer.in_bytes) << layer.name;
+        if (layer.in_bytes && layer.sqnr_db) {
+          EXPECT_GT(*layer.sqnr_db, 20) << layer.name;
+        }
+      }
+      EXPECT_EQ(in_floats, GetParam().in_floats);
+      EXPECT_GT(model.outputs.sqnr_db, GetParam().least_db);
+      // On inputs that were not seen.
+      std::mt19937_64 random(seed + 100);
+      const InputTensors inputs = {{"x", RandomTensor(random, kImage)}};
+      Noise noise;
+      noise.Add(Run(graph, inputs)[0], Run(model.graph, inputs)[0]);
+      EXPECT_GT(noise.sqnr_db(), GetParam().least_db - 2);
+    }
+  }
+}
+
+// The same bytes from the host's reference and the kernels, on any number of threads, out of both
+// file formats, and when it is made again.
+TEST_P(EveryNet, GivesTheSameBitsHoweverItIsRun) {
+  const Graph graph = GetParam().make(7);
+  const RandomData data("x", kImage, 3);
+  const QuantizedModel model = Value(QuantizeModel(graph, data, {}));
+  std::mt19937_64 random(5);
+  const InputTensors inputs = {{"x", RandomTensor(random, kImage)}};
+  const HostTensor expected = Run(model.graph, inputs)[0];
+
+  EXPECT_TRUE(SameBytes(Run(model.graph, inputs, 3)[0], expected));
+  const TempDir folder;
+  ASSERT_TRUE(IsOk(WriteModel(model.graph, folder / "m.ash")));
+  EXPECT_TRUE(SameBytes(Run(Value(ReadModel(folder / "m.ash")), inputs)[0], expected));
+  ASSERT_TRUE(IsOk(WriteOnnx(model.graph, folder / "m.onnx")));
+  EXPECT_TRUE(SameBytes(Run(Value(ReadOnnx(folder / "m.onnx")), inputs)[0], expected));
+
+  QuantizeOptions other;
+  other.wishes.threads = 2;
+  ASSERT_TRUE(
+      IsOk(WriteModel(Value(QuantizeModel(graph, data, other)).graph, folder / "again.ash")));
+  EXPECT_EQ(ReadWholeFile(folder / "again.ash"), ReadWholeFile(folder / "m.ash"));
+}
+
+TEST_P(EveryNet, TwinNeedsWhatTheQuantisedModelNeeds) {
+  const Graph graph = GetParam().make(1);
+  const Graph twin = Value(EightBitTwin(graph, {}));
+  const QuantizedModel model = Value(QuantizeModel(graph, RandomData("x", kImage, 2), {}));
+  PlanRequest request;
+  const auto floats = Value(PlanGraph(graph, request)), of_twin = Value(PlanGraph(twin, request)),
+             of_model = Value(PlanGraph(model.graph, request));
+  EXPECT_EQ(of_twin->plan.plan.arena, of_model->plan.plan.arena);
+  EXPECT_EQ(of_twin->weights.bytes, of_model->weights.bytes);
+  EXPECT_LT(of_twin->plan.plan.arena * 2, floats->plan.plan.arena);
+}
+
+// Channels between layers that are 2^-6 to 2^6 of what they would be, and back in the next layer:
+// in floats the same function to the bit.
+Graph SkewedNet(bool skewed) {
+  std::vector<int> up, down;
+  for (int c = 0; c < 16 && skewed; ++c) {
+    up.push_back(c * 5 % 13 - 6);
+    down.push_back(-up.back());
+  }
+  NetOfFloats net(3, kImage);
+  const int a = net.Apply(F::kRelu, {net.Conv(net.x(), 16, 3, 1, {up, {}})});
+  const int pooled = net.Pool(a, PoolingMode::kMax, 2, 2);
+  const int b = net.Apply(F::kRelu, {net.Conv(pooled, 16, 3, 1, {up, down})});
+  const int c = net.Conv(b, 16, 3, 1, {up, down});
+  return std::move(net).Build(net.Conv(net.Apply(F::kAdd, {b, c}), 8, 1, 1, {{}, down}));
+}
+
+TEST_F(QuantizeModelTest, ChannelsThatDifferAreEqualised) {
+  std::mt19937_64 random(5);
+  const InputTensors inputs = {{"x", RandomTensor(random, kImage)}};
+  const Graph plain = SkewedNet(false), skewed = SkewedNet(true);
+  ASSERT_TRUE(SameBytes(Run(plain, inputs)[0], Run(skewed, inputs)[0]));
+  const RandomData data("x", kImage, 4);
+  const double as_it_was = Value(QuantizeModel(plain, data, {})).outputs.sqnr_db;
+  const QuantizedModel equalised = Value(QuantizeModel(skewed, data, {}));
+  EXPECT_EQ(equalised.scaled_tensors, 2);
+  EXPECT_GT(equalised.outputs.sqnr_db, as_it_was - 2);
+  EXPECT_LT(Value(QuantizeModel(skewed, data, NotEqualised())).outputs.sqnr_db, as_it_was - 10);
+}
+
+TEST_F(QuantizeModelTest, UnknownNamesAreRefused) {
+  EXPECT_TRUE(FailsWith(
+      QuantizeModel(kNets[0].make(1), RandomData("x", kImage, 1), Keeping({"conv1", "none"}, 0))
+          .status(),
+      "no operator 'none'"));
+}
+
+TEST_F(QuantizeModelTest, ModelsWithoutWeightsAreRefused) {
+  NetOfFloats net(1, kImage);
+  const Graph graph = std::move(net).Build(net.Apply(F::kRelu, {net.x()}));
+  EXPECT_TRUE(FailsWith(QuantizeModel(graph, RandomData("x", kImage, 1), {}).status(),
+                        "no operator can compute with 8 bits"));
+  EXPECT_TRUE(FailsWith(QuantizeModel(kNets[0].make(1), RandomData("x", kImage, 0), {}).status(),
+                        "no calibration data"));
+}
+
+class DataOfNothing final : public CalibrationData {
+ public:
+  int64_t runs() const override { return 1; }
+  absl::StatusOr<CalibrationRun> Run(int64_t) const override {
+    CalibrationRun run;
+    HostTensor x = HostTensor::Zeros(DType::kFloat32, kImage);
+    x.Set(5, std::numeric_limits<double>::quiet_NaN());
+    run.inputs["x"] = std::move(x);
+    return run;
+  }
+};
+
+TEST_F(QuantizeModelTest, ValuesThatAreNoNumbersAreRefusedByName) {
+  EXPECT_TRUE(
+      FailsWith(QuantizeModel(kNets[0].make(1), DataOfNothing(), {}).status(), "'x' has values"));
+}
+
+TEST_F(QuantizeModelTest, KeptOperatorsStayInFloats) {
+  const RandomData data("x", kImage, 2);
+  const QuantizedModel all = Value(QuantizeModel(kNets[2].make(1), data, {}));
+  const QuantizedModel kept = Value(QuantizeModel(kNets[2].make(1), data, Keeping({"fc9"}, 1)));
+  EXPECT_TRUE(Layer(all, "fc9").in_bytes);
+  EXPECT_EQ(Layer(kept, "fc9").reason, "kept in floats");
+  int floats = 0;
+  for (const QuantizedLayer& layer : kept.layers) floats += layer.reason == "kept in floats";
+  EXPECT_EQ(floats, 2);
+  EXPECT_GT(kept.outputs.sqnr_db, all.outputs.sqnr_db);
+}
+
+// A ReLU behind a sum needs no operator: the type of the sum has no numbers below zero.
+TEST_F(QuantizeModelTest, ClampsAreWhatTypesSaturateTo) {
+  const QuantizedModel model =
+      Value(QuantizeModel(kNets[0].make(1), RandomData("x", kImage, 2), {}));
+  EXPECT_THAT(
+      TypesIn(model.graph),
+      ::testing::ElementsAre("TypeCvt", "ConvBiasForward", "ConvBiasForward", "ConvBiasForward",
+                             "ElemwiseMultiType", "ConvBiasForward", "TypeCvt"));
+  for (const QuantizedLayer& layer : model.layers) {
+    if (layer.type == "Elemwise") {
+      EXPECT_EQ(layer.zero_point, 0) << layer.name;
+    }
+  }
+}
+
+// scikit-learn's digits: of the second model each channel is 2^-6 to 2^6 of what it is in the
+// first, and both are one function. Other quantisers are right in three of ten then.
+class DigitsModel : public QuantizeModelTest, public ::testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Models, DigitsModel, ::testing::Values("digits", "digits_skewed"));
+
+class DigitsData final : public CalibrationData {
+ public:
+  DigitsData(const NamedTensors& arrays, const std::string& which) {
+    double mean = 0, std = 1;
+    for (const auto& [name, array] : arrays) {
+      if (name == which + "_images") images_ = array;
+      if (name == which + "_labels") labels_ = array;
+      if (name == "mean") mean = array.At(0);
+      if (name == "std") std = array.At(0);
+    }
+    mean_ = mean;
+    std_ = std;
+  }
+  void For(const Binding& input) { input_ = input.name; }
+  int64_t runs() const override { return images_.shape()[0]; }
+  absl::StatusOr<CalibrationRun> Run(int64_t index) const override {
+    HostTensor image = HostTensor::Zeros(DType::kFloat32, {1, 1, 8, 8});
+    for (int64_t i = 0; i < 64; ++i) {
+      image.Set(i, (images_.At(index * 64 + i) / 255 - mean_) / std_);
+    }
+    CalibrationRun run;
+    run.inputs[input_] = std::move(image);
+    run.labels = {static_cast<int32_t>(labels_.At(index))};
+    return run;
+  }
+
+ private:
+  HostTensor images_, labels_;
+  double mean_ = 0, std_ = 1;
+  std::string input_;
+};
+
+TEST_P(DigitsModel, KeepsItsAccuracy) {
+  const std::string folder = "data/int8/digits/";
+  if (!HasSharedData(folder + "digits.npz")) GTEST_SKIP() << "no ../shared/" << folder;
+  const Graph graph = Value(ReadOnnx(SharedData(folder + GetParam() + ".onnx")));
+  const NamedTensors arrays = Value(ReadNpz(SharedData(folder + "digits.npz")));
+  DigitsData calibration(arrays, "calibration"), test(arrays, "test");
+  calibration.For(graph.inputs()[0]);
+  test.For(graph.inputs()[0]);
+  for (const RangeMethod method :
+       {RangeMethod::kMinMax, RangeMethod::kPercentile, RangeMethod::kMse, RangeMethod::kEntropy}) {
+    SCOPED_TRACE(kRangeMethodNames[static_cast<int>(method)]);
+    const QuantizedModel model = Value(QuantizeModel(graph, calibration, With(method)));
+    EXPECT_EQ(model.outputs.rows, 100);
+    OutputNoise noise;
+    const auto none = [](const Var&, const HostTensor&) { return absl::OkStatus(); };
+    const auto floats = Value(GraphRun::Create(graph, {}, "all"));
+    const auto bytes = Value(GraphRun::Create(model.graph, {}, "all"));
+    for (int64_t i = 0; i < test.runs(); ++i) {
+      const CalibrationRun run = Value(test.Run(i));
+      noise.Add((*Value(floats->Run(run.inputs, none)))[0],
+                (*Value(bytes->Run(run.inputs, none)))[0], run);
+    }
+    const QuantizedOutputs result = noise.Result();
+    EXPECT_EQ(result.rows, 450);
+    EXPECT_GE(*result.accuracy_after, 0.9911);
+    EXPECT_GE(*result.agreement, 0.995);
+    if (method == RangeMethod::kMse || method == RangeMethod::kMinMax) {
+      EXPECT_GE(result.sqnr_db, 36);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing
