@@ -61,6 +61,11 @@ constexpr CommandRow kCommands[] = {
      "  ashlar convert yolo.onnx --shape images=1x3x320x320 -o yolo.ash\n"
      "  ashlar convert profile.json -o resnet50.ash",
      MakeConvertCommand},
+    {"quantize", "Make a model of 8 bits of one of floats, by what it computes on data",
+     "  ashlar quantize resnet50.onnx --calibrate photos/ -o resnet50.int8.ash\n"
+     "  ashlar quantize net.ash --calibrate digits.npz --method percentile -o net.int8.onnx\n"
+     "  ashlar quantize net.ash --calibrate digits.npz --keep conv1,fc -o net.int8.ash",
+     MakeQuantizeCommand},
     {"zoo", "Build a well-known network with seeded weights",
      "  ashlar zoo resnet50 --batch 10 -o resnet50.ash\n"
      "  ashlar zoo vgg19 --image 1024 --headless -o vgg19.ash",

@@ -358,6 +358,10 @@ void AddInputFlags(CLI::App& app, InputFlags& flags) {
               ".npy, .npz, .png, .jpg, .ppm or raw, - for stdin (default: random); several fill a "
               "batch")
       ->group("Inputs");
+  AddPreparationFlags(app, flags);
+}
+
+void AddPreparationFlags(CLI::App& app, InputFlags& flags) {
   AddParsed(app, "--mean", flags.mean, ParseNumbers, "R,G,B",
             "subtracted from each channel, of 0 to 255 in photographs (default there: ImageNet's, "
             "or 0 beside --scale)")

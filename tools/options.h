@@ -155,6 +155,8 @@ struct InputFlags {
 };
 
 void AddInputFlags(CLI::App& app, InputFlags& flags);
+// The same without the files.
+void AddPreparationFlags(CLI::App& app, InputFlags& flags);
 
 }  // namespace ashlar
 

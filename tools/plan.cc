@@ -16,6 +16,7 @@
 #include "tools/frontier.h"
 #include "tools/frontier_picture.h"
 #include "tools/inputs.h"
+#include "tools/int8_twin.h"
 #include "tools/model.h"
 #include "tools/model_plan_document.h"
 #include "tools/peak.h"
@@ -118,6 +119,7 @@ class PlanCommand final : public PlanOptions {
     if (request.wishes.budget) request.wishes.budget->find_smallest = true;
     if (request.wishes.total) request.wishes.total->find_smallest = true;
     console.Progress("planning");
+    ASHLAR_ASSIGN_OR_RETURN(const std::optional<PlannedModel> twin, PlanTwin(model, request));
     const bool needs_model = !tile_info_.empty() || format() == PlanFormat::kPlan || shows_all();
     const Graph original = needs_model ? model.graph : Graph();
     const ModelIdentity identity =
@@ -146,11 +148,13 @@ class PlanCommand final : public PlanOptions {
         made.packed != nullptr ? absl::StrCat("rewritten when the file was packed (",
                                               FormatName(packed_under, 200), ")\n")
                                : PassTable(graph->passes),
-        TileLines(*graph));
+        TileLines(*graph),
+        twin ? absl::StrCat("\nbeside its twin in 8 bits:\n", TwinTable(made, *twin)) : "");
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;
     AddModelPlan(*graph, peak, document);
     AddRecompute(training_, document);
+    if (twin) document["int8_twin"] = TwinDocument(*twin);
     document["packed"] = made.packed != nullptr;
     if (graph->device->is_host()) {
       document["total"] = TotalDocument(NeedOf(made), AddressesNeeded(made));
@@ -166,6 +170,15 @@ class PlanCommand final : public PlanOptions {
     if (!fits.ok()) planned.plan_text.clear();
     ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
     return fits;
+  }
+
+  // Nothing unless --int8-twin asks for it.
+  absl::StatusOr<std::optional<PlannedModel>> PlanTwin(Model model,
+                                                       const PlanRequest& request) const {
+    if (!int8_twin_) return std::optional<PlannedModel>();
+    ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+    ASHLAR_ASSIGN_OR_RETURN(PlannedModel twin, PlanInt8Twin(model.graph, request));
+    return std::optional<PlannedModel>(std::move(twin));
   }
 
   absl::Status WriteTileInfo(Graph graph, const PlannedGraph& planned) const {

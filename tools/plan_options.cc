@@ -41,6 +41,10 @@ void PlanOptions::Declare(CLI::App& app) {
                "the curve of peak against time, each point measured; -o FILE.svg draws it")
       ->option_text(" ")
       ->group("Planning");
+  app.add_flag("--int8-twin", int8_twin_,
+               "beside it what the model would need in 8 bits, with ranges that are assumed")
+      ->option_text(" ")
+      ->group("Planning");
   AddText(app, "--tile-info", tile_info_, "FILE", "write what each tile makes and needs, as JSON")
       ->group("Output");
   AddParsed(app, "--workspace", workspace_, ParseWorkspace, "kernel|recorded",
@@ -65,6 +69,7 @@ void PlanOptions::Declare(CLI::App& app) {
 }
 
 absl::Status PlanOptions::CheckOptions() const {
+  ASHLAR_RETURN_IF_ERROR(CheckTwinOptions());
   if (frontier_) ASHLAR_RETURN_IF_ERROR(CheckFrontierOptions());
   if (!diff_.empty()) ASHLAR_RETURN_IF_ERROR(CheckDiffOptions());
   ASHLAR_RETURN_IF_ERROR(CheckShareOptions());
@@ -130,6 +135,15 @@ absl::Status PlanOptions::CheckFrontierOptions() const {
     return UsageError("--frontier with --planner naive: no two tensors would share memory");
   }
   return CheckEnding("-o", output_, {".svg"});
+}
+
+absl::Status PlanOptions::CheckTwinOptions() const {
+  if (!int8_twin_) return absl::OkStatus();
+  if (execution_.device.type != CompNode::Type::kCpu) {
+    return UsageError("--int8-twin: operators of 8 bits run on the CPU alone");
+  }
+  return CheckNone({"--train", "--frontier", "--diff", "--share-arena", "--workspace"},
+                   " is not for --int8-twin, which plans one model of floats and its twin");
 }
 
 absl::Status PlanOptions::CheckDiffOptions() const {

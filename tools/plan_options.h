@@ -36,13 +36,14 @@ class PlanOptions : public Command {
   TrainingFlags training_;
   WorkspaceSource workspace_ = WorkspaceSource::kKernel;
   int64_t capacity_ = 0;
-  bool frontier_ = false, buffers_ = false, share_arena_ = false;
+  bool frontier_ = false, buffers_ = false, share_arena_ = false, int8_twin_ = false;
   std::vector<std::string> more_;  // models beside MODEL
   std::string compare_, output_, tile_info_, diff_;
   PlanFormat format_ = PlanFormat::kTable;
 
  private:
   absl::Status CheckFrontierOptions() const;
+  absl::Status CheckTwinOptions() const;
   absl::Status CheckDiffOptions() const;
   absl::Status CheckShareOptions() const;
   // A usage error where an option of one plan is given, `told` behind its name: " is about ...".

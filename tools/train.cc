@@ -89,8 +89,7 @@ class TrainCommand final : public Command {
     AddText(app, "--validate", validate_, "X.npz|DIR",
             "the same, to be classified after each epoch")
         ->group("Data");
-    AddInputFlags(app, inputs_);
-    app.remove_option(app.get_option("--input"));
+    AddPreparationFlags(app, inputs_);
     app.remove_option(app.get_option("--layout"));
     AddNumber(app, "--epochs", epochs_, 1, 1 << 20, "passes over the data (default 1)")
         ->group("Training");

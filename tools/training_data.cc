@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
 #include "opr/host_io.h"
 #include "serialization/checksum.h"
 #include "serialization/npz.h"
 #include "tools/exit_code.h"
+#include "tools/folder_entries.h"
 #include "tools/inputs.h"
 
 namespace ashlar {
@@ -24,21 +24,6 @@ constexpr char kImages[] = "images", kLabels[] = "labels", kImage[] = "image";
 absl::Status Rejected(const std::string& path, absl::string_view what) {
   return WithExitCode(absl::InvalidArgumentError(absl::StrCat(path, ": ", what)),
                       ExitCode::kRejectedInput);
-}
-
-// Entries of a folder that are folders, or that are files, by name; hidden ones left out.
-absl::StatusOr<std::vector<fs::path>> EntriesOf(const fs::path& folder, bool folders) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const bool is_folder = it->is_directory(error);
-    if (is_folder == folders && !absl::StartsWith(it->path().filename().string(), ".")) {
-      entries.push_back(it->path());
-    }
-  }
-  if (error) return Rejected(folder.string(), error.message());
-  std::sort(entries.begin(), entries.end());
-  return entries;
 }
 
 // A graph with nothing but one image as its input, for MakeInputs.

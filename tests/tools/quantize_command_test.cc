@@ -1,0 +1,128 @@
+// ashlar quantize, and plan --int8-twin.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "graph/random.h"
+#include "serialization/npy.h"
+#include "serialization/npz.h"
+#include "tests/support/command/command_process.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class QuantizeCommandTest : public CommandTest {
+ protected:
+  static void SetUpTestSuite() {
+    CommandTest::SetUpTestSuite();
+    HostTensor images = HostTensor::Zeros(DType::kFloat32, {5, 3, 16, 16});
+    Random random(1);
+    for (float& x : images.mutable_data<float>()) x = static_cast<float>(random.Normal());
+    ASSERT_TRUE(IsOk(WriteNpz({{"data", images}}, Path("data.npz"))));
+    HostTensor labels = HostTensor::Zeros(DType::kInt32, {5});
+    ASSERT_TRUE(IsOk(WriteNpz({{"images", images}, {"labels", labels}}, Path("labelled.npz"))));
+    for (const char* name : {"one", "two", "three"}) {
+      const std::string folder = std::string("samples/") + (name[0] == 'o' ? "a" : "b");
+      std::filesystem::create_directories(Path(folder));
+      HostTensor image = HostTensor::Zeros(DType::kFloat32, {3, 16, 16});
+      for (float& x : image.mutable_data<float>()) x = static_cast<float>(random.Normal());
+      ASSERT_TRUE(IsOk(WriteNpy(image, Path(folder + "/" + name + ".npy"))));
+    }
+  }
+};
+
+TEST_F(QuantizeCommandTest, WritesAModelThatEveryCommandTakes) {
+  const ProcessResult result = Ashlar("quantize model.ash --calibrate data.npz -o int8.ash");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("in 8 bits"));
+  EXPECT_THAT(result.out, HasSubstr("(Softmax): no operator of 8 bits"));
+  EXPECT_EQ(Ashlar("verify int8.ash").exit_code, 0);
+  EXPECT_EQ(Ashlar("compare int8.ash --layers all --atol 0 --rtol 1e-6").exit_code, 0);
+  EXPECT_EQ(Ashlar("compare model.ash int8.ash --metric nmse --atol 0 --rtol 0.05").exit_code, 0);
+  ASSERT_EQ(Ashlar("quantize model.ash --calibrate data.npz -o int8.onnx").exit_code, 0);
+  EXPECT_EQ(Ashlar("compare int8.ash int8.onnx --atol 0 --rtol 0").exit_code, 0);
+}
+
+// Five samples in batches of two: the sixth place holds the fifth once more, and counts for
+// nothing.
+TEST_F(QuantizeCommandTest, DocumentSaysWhatEachLayerLoses) {
+  const nlohmann::json document =
+      Ashlar("quantize model.ash --calibrate labelled.npz -o int8.ash --json").Json();
+  EXPECT_EQ(document["runs"], 3);
+  EXPECT_EQ(document["output"]["rows"], 5);
+  EXPECT_TRUE(document["output"].contains("accuracy_after"));
+  EXPECT_GT(document["output"]["sqnr_db"], 15);
+  double before = -1000;
+  int in_bytes = 0;
+  for (const nlohmann::json& layer : document["layers"]) {
+    if (!layer["in_8_bits"]) continue;
+    ++in_bytes;
+    EXPECT_GE(layer.value("sqnr_db", 1e9), before) << layer;
+    before = layer.value("sqnr_db", 1e9);
+  }
+  EXPECT_EQ(in_bytes, document["operators_in_8_bits"]);
+  EXPECT_LT(document["pools"]["after"]["arena"]["planned_bytes"],
+            document["pools"]["before"]["arena"]["planned_bytes"]);
+}
+
+TEST_F(QuantizeCommandTest, FoldersOfSamplesAreClasses) {
+  const nlohmann::json document =
+      Ashlar("quantize model.ash --calibrate samples -o int8.ash --json").Json();
+  EXPECT_EQ(document["runs"], 2);
+  EXPECT_EQ(document["output"]["rows"], 3);
+  EXPECT_TRUE(document["output"].contains("accuracy_before"));
+  EXPECT_EQ(Ashlar("quantize model.ash --calibrate samples --samples 2 -o int8.ash --json")
+                .Json()["output"]["rows"],
+            2);
+}
+
+TEST_F(QuantizeCommandTest, WrongOptionsAndDataAreNamed) {
+  ExpectEndings("quantize ",
+                {{"model.ash -o x.ash", 2, "--calibrate"},
+                 {"model.ash --calibrate data.npz -o x.tflite", 2, ".ash or .onnx"},
+                 {"model.ash --calibrate data.npz -o x.ash --keep none", 2, "no operator 'none'"},
+                 {"model.ash --calibrate data.npz -o x.ash --method best", 2, "'best'"},
+                 {"model.ash --calibrate data.npz -o x.ash --percentile 99", 2, "--percentile"},
+                 {"model.ash --calibrate data.npz -o x.ash --mean 1,2", 2, "3 channels"},
+                 {"model.ash --calibrate none.npz -o x.ash", 6, "none.npz"},
+                 {"model.ash --calibrate model.ash -o x.ash", 6, "model.ash"},
+                 {"int8.ash --calibrate data.npz -o x.ash", 6, "no operator can compute"}});
+  ASSERT_TRUE(
+      IsOk(WriteNpz({{"data", HostTensor::Zeros(DType::kFloat32, {5, 16, 16})}}, Path("few.npz"))));
+  ExpectEndings("quantize ", {{"model.ash --calibrate few.npz -o x.ash", 6, "rows of 768"}});
+}
+
+TEST_F(QuantizeCommandTest, TwinIsPlannedBesideTheModel) {
+  ASSERT_EQ(Ashlar("quantize model.ash --calibrate data.npz -o int8.ash").exit_code, 0);
+  const nlohmann::json twin = Ashlar("plan model.ash --int8-twin --json").Json()["int8_twin"];
+  const nlohmann::json plan = Ashlar("plan int8.ash --json").Json();
+  EXPECT_EQ(twin["pools"], plan["pools"]);
+  EXPECT_GT(twin["operators_in_8_bits"], 3);
+  EXPECT_THAT(Ashlar("plan model.ash --int8-twin").out, HasSubstr("beside its twin in 8 bits"));
+  ExpectUsageErrors("plan ", {{"model.ash --int8-twin --train", "--train is not for --int8-twin"},
+                              {"model.ash --int8-twin --device gpu0:0", "on the CPU alone"}});
+}
+
+// A trained model knows its pictures still.
+TEST_F(QuantizeCommandTest, TrainedModelsKeepTheirClasses) {
+  const std::string folder = "data/onnx/real/squeezenet/";
+  if (!HasSharedData(folder + "model.onnx")) GTEST_SKIP() << "no ../shared/" << folder;
+  const std::string model = SharedData(folder + "model.onnx");
+  std::filesystem::create_directories(Path("pictures"));
+  for (const char* name : {"chelsea_input.png", "kitten_224_input.png", "goldfish_input.png"}) {
+    std::filesystem::copy(SharedData(folder + name), Path("pictures"));
+  }
+  const nlohmann::json document =
+      Ashlar("quantize " + model +
+             " --calibrate pictures --color bgr --mean 0 --scale 1 -o squeezenet.ash --json")
+          .Json();
+  EXPECT_EQ(document["output"]["agreement"], 1);
+  EXPECT_EQ(document["operators_in_floats"], 1);
+}
+
+}  // namespace
+}  // namespace ashlar::testing
