@@ -93,7 +93,8 @@ TEST_P(CpuKernels, OfEightBitsGiveTheSameBitsOnEveryInstructionSet) {
   if (GetParam().type != std::string("ConvBiasForward")) return;
   for (const Processor& processor : processors) {
     if (processor.isa == Isa::kBaseline) continue;
-    EXPECT_TRUE(implementations.contains(absl::StrCat("int8:", processor.instruction_set().ToString())));
+    EXPECT_TRUE(
+        implementations.contains(absl::StrCat("int8:", processor.instruction_set().ToString())));
   }
 }
 

@@ -16,7 +16,8 @@ TEST(Processor, IsReadAsItIsWritten) {
                            "baseline/32K/256K", "baseline/32K/300000"}) {
     EXPECT_EQ(Value(Processor::Parse(text)).ToString(), text);
   }
-  EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")), (Processor{Isa::kAvx2, false, 32768, 1 << 20}));
+  EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")),
+            (Processor{Isa::kAvx2, false, 32768, 1 << 20}));
   EXPECT_EQ(Value(Processor::Parse("avx2/32768/1024K")).ToString(), "avx2/32K/1M");
 }
 
