@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kSampleEndings[] = {".png", ".jpg", ".jpeg", ".ppm", ".npy", ".npz"};
 constexpr char kImagesArray[] = "images", kLabelsArray[] = "labels";
 
 absl::Status RejectedData(const std::string& path, absl::string_view what) {
@@ -154,14 +156,20 @@ class FolderData final : public CalibrationData {
     auto data = std::make_unique<FolderData>(graph, flags, console);
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<fs::path> classes, EntriesOf(path, true));
     ASHLAR_ASSIGN_OR_RETURN(std::vector<fs::path> files, EntriesOf(path, false));
-    for (const fs::path& file : files) data->samples_.push_back({file.string(), -1});
+    for (const fs::path& file : files) data->Take(file, -1);
     for (size_t c = 0; c < classes.size(); ++c) {
       ASHLAR_ASSIGN_OR_RETURN(files, EntriesOf(classes[c], false));
-      for (const fs::path& file : files) {
-        data->samples_.push_back({file.string(), static_cast<int32_t>(c)});
-      }
+      for (const fs::path& file : files) data->Take(file, static_cast<int32_t>(c));
     }
-    if (data->samples_.empty()) return RejectedData(path, "no files");
+    if (data->samples_.empty()) {
+      return RejectedData(
+          path, absl::StrCat("no samples: no file ends in ", absl::StrJoin(kSampleEndings, ", ")));
+    }
+    if (data->others_ > 0) {
+      console.Note(absl::StrCat(path, ": files that are no samples (",
+                                absl::StrJoin(kSampleEndings, ", "),
+                                ") are left out: ", data->others_));
+    }
     if (static_cast<int64_t>(data->samples_.size()) > most_samples) {
       data->samples_.resize(static_cast<size_t>(most_samples));
     }
@@ -208,6 +216,13 @@ class FolderData final : public CalibrationData {
     return flags;
   }
 
+  void Take(const fs::path& file, int32_t label) {
+    const bool sample =
+        std::any_of(std::begin(kSampleEndings), std::end(kSampleEndings),
+                    [&](const char* ending) { return HasEnding(file.string(), ending); });
+    if (sample) samples_.push_back({file.string(), label});
+    others_ += !sample;
+  }
   int64_t batch() const { return BatchOf(graph_.var(graph_.inputs()[0].var).type); }
   bool IsRun(size_t sample) const { return HasEnding(samples_[sample].file, ".npz"); }
 
@@ -227,6 +242,7 @@ class FolderData final : public CalibrationData {
   mutable Console silent_;
   mutable bool noted_ = false;
   std::vector<Sample> samples_;
+  int64_t others_ = 0;  // files beside them
   std::vector<std::vector<size_t>> runs_;
 };
 

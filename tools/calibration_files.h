@@ -17,8 +17,8 @@ namespace ashlar {
 //             there are samples; and perhaps `labels` [count]. --mean and --scale are applied
 //             channel by channel
 //   a folder  of pictures and .npy files, a sample each, made inputs as `run` does it; and of .npz
-//             files, each of which holds the inputs of one run. Folders in it are classes, in the
-//             order of their names, whose files are labelled so
+//             files, each of which holds the inputs of one run; other files are left out. Folders
+//             in it are classes, in the order of their names, whose files are labelled so
 // The model's batch is filled with samples in their order, the last one perhaps with the last
 // sample again. At most `most_samples` are taken. Errors have exit codes.
 absl::StatusOr<std::unique_ptr<CalibrationData>> OpenCalibrationData(const std::string& path,
