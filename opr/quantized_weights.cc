@@ -7,13 +7,10 @@
 #include "graph/status.h"
 #include "opr/composition.h"
 #include "opr/operands.h"
-#include "opr/per_channel.h"
 #include "opr/quantized_conv.h"
 
 namespace ashlar {
 namespace {
-
-constexpr int kFilter = ConvBiasForward::kFilter, kBias = ConvBiasForward::kBias;
 
 constexpr double kMostWeight = 127;
 // Products of 255 and 127 whose sum, with a bias of as much again, fits into 31 bits.
@@ -73,7 +70,7 @@ std::vector<double> ValuesOf(const HostTensor& tensor) {
 }
 
 // A known filter [outputs, depth, 1, 1] of a matrix [depth, outputs], or transposed.
-HostTensor FilterOf(const HostTensor& matrix, bool transposed) {
+HostTensor FilterOfMatrix(const HostTensor& matrix, bool transposed) {
   const int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
   if (transposed) return matrix.Reshaped({rows, columns, 1, 1});
   HostTensor filter = HostTensor::Zeros(DType::kFloat32, {columns, rows, 1, 1});
@@ -142,11 +139,12 @@ QuantizationRule QuantizationRuleOf(const ConvBiasParam& param,
   const bool clamps = mode == ScalarFunction::kIdentity || mode == ScalarFunction::kRelu ||
                       mode == ScalarFunction::kClamp;
   if (!clamps || !param.output.absent() || param.compute_mode != ComputeMode::kDefault ||
-      inputs.size() > kBias + 1 || !IsComputed(inputs[0]) || !IsKnown(inputs[kFilter]) ||
-      (inputs.size() > kBias && !IsKnown(inputs[kBias]))) {
+      inputs.size() > ConvBiasForward::kBias + 1 || !IsComputed(inputs[0]) ||
+      !IsKnown(inputs[ConvBiasForward::kFilter]) ||
+      (inputs.size() > ConvBiasForward::kBias && !IsKnown(inputs[ConvBiasForward::kBias]))) {
     return QuantizationRule::kFloats;
   }
-  const FilterAxes axes(param, inputs[kFilter].type.shape);
+  const FilterAxes axes(param, inputs[ConvBiasForward::kFilter].type.shape);
   return axes.inputs * axes.taps <= kMostSafeProducts ? QuantizationRule::kLeads
                                                       : QuantizationRule::kFloats;
 }
@@ -154,10 +152,11 @@ QuantizationRule QuantizationRuleOf(const ConvBiasParam& param,
 absl::StatusOr<int> QuantizeConvolution(GraphBuilder& builder, const ConvBiasParam& param,
                                         absl::Span<const int> inputs,
                                         const QuantizationChoice& choice) {
-  const HostTensor filter = *builder.graph().constant(inputs[kFilter]);
+  const HostTensor filter = *builder.graph().constant(inputs[ConvBiasForward::kFilter]);
   const FilterAxes axes(param, filter.shape());
   std::vector<double> bias(static_cast<size_t>(axes.groups * axes.outputs), 0);
-  if (inputs.size() > kBias) bias = ValuesOf(*builder.graph().constant(inputs[kBias]));
+  if (inputs.size() > ConvBiasForward::kBias)
+    bias = ValuesOf(*builder.graph().constant(inputs[ConvBiasForward::kBias]));
   Composition graph(builder);
   ASHLAR_ASSIGN_OR_RETURN(const int made,
                           AddConvolution(graph, param, inputs[0], filter, bias, choice));
@@ -167,8 +166,9 @@ absl::StatusOr<int> QuantizeConvolution(GraphBuilder& builder, const ConvBiasPar
 
 std::vector<double> ChannelSharesOf(const ConvBiasParam& param,
                                     absl::Span<const InputInfo> inputs) {
-  if (inputs.size() > kBias + 1 || !IsKnown(inputs[kFilter])) return {};
-  const HostTensor& filter = *inputs[kFilter].value;
+  if (inputs.size() > ConvBiasForward::kBias + 1 || !IsKnown(inputs[ConvBiasForward::kFilter]))
+    return {};
+  const HostTensor& filter = *inputs[ConvBiasForward::kFilter].value;
   const FilterAxes axes(param, filter.shape());
   std::vector<double> shares(static_cast<size_t>(axes.groups * axes.inputs), 0);
   if (axes.inputs == 1) return shares;
@@ -186,7 +186,7 @@ std::optional<Replacement> AbsorbInputScalesInto(std::shared_ptr<const Operator>
                                                  absl::Span<const InputInfo> inputs,
                                                  absl::Span<const double> scales) {
   if (ChannelSharesOf(param, inputs).size() != scales.size()) return std::nullopt;
-  const HostTensor& filter = *inputs[kFilter].value;
+  const HostTensor& filter = *inputs[ConvBiasForward::kFilter].value;
   HostTensor scaled = HostTensor::Zeros(DType::kFloat32, filter.shape());
   const absl::Span<const float> from = filter.data<float>();
   const absl::Span<float> to = scaled.mutable_data<float>();
@@ -194,7 +194,7 @@ std::optional<Replacement> AbsorbInputScalesInto(std::shared_ptr<const Operator>
     to[i] = static_cast<float>(from[i] * scales[input]);
   });
   Replacement result{std::move(op), OwnOperands(inputs.size())};
-  result.operands[kFilter] = ConstantOperand(std::move(scaled));
+  result.operands[ConvBiasForward::kFilter] = ConstantOperand(std::move(scaled));
   return result;
 }
 
@@ -212,7 +212,7 @@ QuantizationRule QuantizationRuleOf(const MatrixMulParam& param,
 absl::StatusOr<int> QuantizeProduct(GraphBuilder& builder, const MatrixMulParam& param, bool relu,
                                     absl::Span<const int> inputs,
                                     const QuantizationChoice& choice) {
-  const HostTensor filter = FilterOf(*builder.graph().constant(inputs[1]), param.transposeB);
+  const HostTensor filter = FilterOfMatrix(*builder.graph().constant(inputs[1]), param.transposeB);
   const int64_t outputs = filter.shape()[0], depth = filter.shape()[1];
   std::vector<double> bias(static_cast<size_t>(outputs), 0);
   if (inputs.size() > 2) bias = ValuesOf(*builder.graph().constant(inputs[2]));
