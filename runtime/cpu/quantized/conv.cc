@@ -73,20 +73,53 @@ void SourcesOf(const Problem& problem, const uint8_t* image, int64_t oh, int64_t
   }
 }
 
-// Calls pixel(i, n, oh, ow) for i in [0, count): the outputs from number `begin` on.
-template <typename Pixel>
-void ForEachPixel(const ConvolutionGeometry& g, int64_t begin, int64_t count, const Pixel& pixel) {
-  int64_t ow = begin % g.w.output, oh = begin / g.w.output % g.h.output;
-  int64_t n = begin / (g.w.output * g.h.output);
-  for (int64_t i = 0; i < count; ++i) {
-    pixel(i, n, oh, ow);
-    if (++ow < g.w.output) continue;
-    ow = 0;
-    if (++oh < g.h.output) continue;
+// The outputs from number `begin` on, one after the other, and the sources of their taps.
+class PixelCursor {
+ public:
+  int64_t ow, oh, n;
+
+  PixelCursor(const Problem& problem, int64_t begin)
+      : ow(begin % problem.geometry.w.output),
+        oh(begin / problem.geometry.w.output % problem.geometry.h.output),
+        n(begin / problem.geometry.w.output / problem.geometry.h.output),
+        problem_(problem) {}
+
+  void Advance() {
+    ++ow;
+    if (ow < problem_.geometry.w.output) return;
+    ow = 0, known_ = nullptr;
+    if (++oh < problem_.geometry.h.output) return;
     oh = 0;
     ++n;
   }
-}
+  int64_t DstOffset() const {
+    return n * problem_.dst.n + oh * problem_.dst.h + ow * problem_.dst.w;
+  }
+  // Those of the image, a step apart; `outside` where they are in the padding. Where both this
+  // pixel's window and that before lie inside, each is a stride on.
+  void FindSources(const uint8_t* image, const uint8_t* outside, const uint8_t** sources,
+                   int64_t step) {
+    const WindowAxis &h = problem_.geometry.h, &w = problem_.geometry.w;
+    const int64_t top = h.Origin(oh), left = w.Origin(ow);
+    const bool whole =
+        top >= 0 && top + h.extent() <= h.input && left >= 0 && left + w.extent() <= w.input;
+    if (whole && known_ != nullptr) {
+      const int64_t taps = problem_.taps(), stride = w.stride * problem_.src.w;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        sources[tap * step] = known_[tap * known_step_] + stride;
+      }
+    } else {
+      SourcesOf(problem_, image, oh, ow, outside, sources, step);
+    }
+    known_ = whole ? sources : nullptr;
+    known_step_ = step;
+  }
+
+ private:
+  const Problem& problem_;
+  const uint8_t** known_ = nullptr;  // of the pixel before in the row, whose window lies inside
+  int64_t known_step_ = 0;
+};
 
 // What sums begin with, by channel: the bias, less what the zero point adds to products. In front
 // of a panel's weights are their sums.
@@ -184,14 +217,19 @@ class TiledConvolution final : public Kernel {
   std::vector<float> factors_;
 };
 
-// As many as Chunk has room for and whose input stays in the second-level cache while all blocks
-// read it; fewer where threads would have nothing to share.
+// As many as Chunk has room for and whose input and output stay in the first-level cache while all
+// blocks are computed, but some, so that weights are read for more than one tile; where weights
+// come from beyond the second-level cache, as many as that holds. Fewer where threads would have
+// nothing to share.
 int64_t TiledConvolution::TilesOfChunk(const Processor& processor) const {
+  constexpr int64_t kSome = 4;
   const ConvolutionGeometry& g = problem_.geometry;
   int64_t most = std::min(kChunkTaps / taps(), kChunkPixels) / code_.pixels;
   if (gathers_) most = std::min(most, kChunkWindows / (code_.pixels * depth()));
-  const int64_t input = code_.pixels * g.h.stride * g.w.stride * g.in_channels;
-  most = std::min(most, processor.l2_bytes / 4 / input);
+  const int64_t image = g.h.stride * g.w.stride * g.in_channels + g.out_channels;
+  const bool near = panels() * panel_bytes() <= processor.l2_bytes / 2;
+  const int64_t cached = near ? processor.l1_bytes / 2 : processor.l2_bytes / 4;
+  most = std::min(most, std::max(kSome, cached / (code_.pixels * image)));
   const int64_t pieces = tiles() * g.groups * blocks();
   if (problem_.threads > 1) {
     most = std::min(most, pieces / (2 * kRangesPerThread * problem_.threads));
@@ -273,19 +311,21 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
                              (g.w.input - 1) * src.w + (g.groups * g.in_channels - 1) * src.c + 1;
   const int64_t begin = chunk * chunk_tiles_ * code_.pixels;
   to.pixels = std::min(chunk_tiles_ * code_.pixels, pixels() - begin);
-  ForEachPixel(g, begin, to.pixels, [&](int64_t i, int64_t n, int64_t oh, int64_t ow) {
-    const uint8_t* const image = first + n * src.n + group * g.in_channels * src.c;
-    const int64_t tile = i / code_.pixels * code_.pixels;
-    const uint8_t** const taps = to.taps + tile * this->taps() + (i - tile);
-    if (gathers_) {
-      *taps = to.windows + i * depth();
-      Gather(image, end, g.h.Origin(oh), g.w.Origin(ow), to.windows + i * depth());
-    } else {
-      SourcesOf(problem_, image, oh, ow, outside, taps, std::min(code_.pixels, to.pixels - tile));
+  PixelCursor at(problem_, begin);
+  for (int64_t tile = 0; tile < to.pixels; tile += code_.pixels) {
+    const int64_t count = std::min(code_.pixels, to.pixels - tile);
+    for (int64_t p = 0; p < count; ++p, at.Advance()) {
+      const uint8_t* const image = first + at.n * src.n + group * g.in_channels * src.c;
+      const uint8_t** const taps = to.taps + tile * this->taps() + p;
+      if (gathers_) {
+        *taps = to.windows + (tile + p) * depth();
+        Gather(image, end, g.h.Origin(at.oh), g.w.Origin(at.ow), to.windows + (tile + p) * depth());
+      } else {
+        at.FindSources(image, outside, taps, count);
+      }
+      to.dst[tile + p] = static_cast<uint8_t*>(args.outputs[0]) + at.DstOffset();
     }
-    to.dst[i] = static_cast<uint8_t*>(args.outputs[0]) + n * problem_.dst.n + oh * problem_.dst.h +
-                ow * problem_.dst.w;
-  });
+  }
 }
 
 void TiledConvolution::RunBlock(const Chunk& chunk, int64_t group, int64_t block,
@@ -448,20 +488,19 @@ class DepthwiseConvolution final : public Kernel {
 };
 
 void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int64_t count) const {
-  const ConvolutionGeometry& g = problem_.geometry;
   const auto* const src = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kSrc]);
   const auto* const bias = static_cast<const int32_t*>(args.inputs[ConvBiasForward::kBias]);
   const auto* const outside = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kFilter]);
   const auto* const panels = reinterpret_cast<const int8_t*>(outside) + outside_bytes();
   const uint8_t* taps[kChunkTaps];
   uint8_t* dst[kChunkTaps / kDepth];
-  ForEachPixel(g, begin, count, [&](int64_t i, int64_t n, int64_t oh, int64_t ow) {
+  PixelCursor at(problem_, begin);
+  for (int64_t i = 0; i < count; ++i, at.Advance()) {
     const uint8_t** const own = taps + i * groups() * kDepth;
-    SourcesOf(problem_, src + n * problem_.src.n, oh, ow, outside, own, 1);
+    at.FindSources(src + at.n * problem_.src.n, outside, own, 1);
     std::fill(own + problem_.taps(), own + groups() * kDepth, outside);
-    dst[i] = static_cast<uint8_t*>(args.outputs[0]) + n * problem_.dst.n + oh * problem_.dst.h +
-             ow * problem_.dst.w;
-  });
+    dst[i] = static_cast<uint8_t*>(args.outputs[0]) + at.DstOffset();
+  }
   const int32_t zero_point =
       problem_.to.source_zero_point + (problem_.is_signed ? signed_offset_ : 0);
   for (int64_t first = 0; first < channels(); first += block_) {

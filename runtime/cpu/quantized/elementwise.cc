@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "graph/status.h"
@@ -50,12 +51,13 @@ inline uint8_t ByteOf(const SumCall& call, float steps) {
 
 // What differs by a few units in the last place from a quotient below 512 is rounded like it unless
 // that is near a half: above, both saturate.
-constexpr float kSurelyRounded = 0.5f - 0x1p-11f;
+constexpr float kSurelyRounded = 0.5f - 0x1p-12f;
 
 // Elements side by side, at most kSummed: by products with the inverse, and where one of them lies
 // near a half, all by quotients.
-constexpr int64_t kSummed = 256;
-void AddSome(const SumCall& call, int64_t first, int64_t n) {
+constexpr int64_t kSummed = 64;
+template <typename Count>
+void AddSome(const SumCall& call, int64_t first, Count n) {
   const uint8_t *const a = call.a + first, *const b = call.b + first;
   uint8_t made[kSummed];  // apart, as y may be a or b
   int near_half = call.inverse == 0;
@@ -73,7 +75,11 @@ void AddSome(const SumCall& call, int64_t first, int64_t n) {
 
 void AddRow(const SumCall& call) {
   if (call.step_a == 1 && call.step_b == 1 && call.step_y == 1) {
-    for (int64_t i = 0; i < call.n; i += kSummed) AddSome(call, i, std::min(kSummed, call.n - i));
+    int64_t i = 0;
+    for (; i + kSummed <= call.n; i += kSummed) {
+      AddSome(call, i, std::integral_constant<int64_t, kSummed>());
+    }
+    if (i < call.n) AddSome(call, i, call.n - i);
     return;
   }
   for (int64_t i = 0; i < call.n; ++i) {

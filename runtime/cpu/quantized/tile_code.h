@@ -128,18 +128,24 @@ void RunDepthwise(const DepthwiseCall& call) {
   }
 }
 
+// In vectors of half the size where they hold all channels.
+template <typename V, typename Half, bool kSigned>
+void RunDepthwiseOrHalf(const DepthwiseCall& call) {
+  call.channels <= Half::kBytes ? RunDepthwise<Half, kSigned>(call)
+                                : RunDepthwise<V, kSigned>(call);
+}
+
 template <typename V, int kPanels, bool kSigned, int... kPixels>
 constexpr void SetTiles(TileCode& code, std::integer_sequence<int, kPixels...>) {
   ((code.run[kSigned][kPanels][kPixels + 1] = RunTile<V, kPixels + 1, kPanels, kSigned>), ...);
 }
 
-template <typename V, int kPixels, int kPanels>
+template <typename V, int kPixels, int kPanels, typename Half = V>
 constexpr TileCode MakeTileCode() {
   TileCode code = {kPixels, kPanels, V::kBytes, {}, {}};
   using Sequence = std::make_integer_sequence<int, kPixels>;
-  for (const bool is_signed : {false, true}) {
-    code.depthwise[is_signed] = is_signed ? RunDepthwise<V, true> : RunDepthwise<V, false>;
-  }
+  code.depthwise[0] = RunDepthwiseOrHalf<V, Half, false>;
+  code.depthwise[1] = RunDepthwiseOrHalf<V, Half, true>;
   SetTiles<V, 1, false>(code, Sequence());
   SetTiles<V, 1, true>(code, Sequence());
   if constexpr (kPanels > 1) {
