@@ -274,18 +274,24 @@ void TiledConvolution::Gather(const uint8_t* image, const uint8_t* end, int64_t 
   const int64_t row = g.w.window * g.in_channels;
   const bool side_by_side = src.c == 1 && g.w.dilation == 1 && src.w == g.in_channels;
   const bool inside = x >= 0 && x + g.w.window <= g.w.input;
+  std::fill(to + g.h.window * row, to + depth(), uint8_t{0});
+  const uint8_t* const last = image + (y + g.h.extent() - 1) * src.h + x * src.w;
+  if (side_by_side && inside && y >= 0 && y + g.h.extent() <= g.h.input && row <= kCopied &&
+      end - last >= kCopied) {
+    const uint8_t* from = image + y * src.h + x * src.w;
+    for (int64_t kh = 0; kh < g.h.window; ++kh, to += row, from += g.h.dilation * src.h) {
+      std::memcpy(to, from, kCopied);  // what is too much is overwritten
+    }
+    std::fill_n(to, depth() - g.h.window * row, uint8_t{0});
+    return;
+  }
   for (int64_t kh = 0; kh < g.h.window; ++kh, y += g.h.dilation, to += row) {
     if (y < 0 || y >= g.h.input) {
       std::memset(to, problem_.to.source_zero_point & 0xff, static_cast<size_t>(row));
       continue;
     }
     if (side_by_side && inside) {
-      const uint8_t* const from = image + y * src.h + x * src.w;
-      if (row <= kCopied && end - from >= kCopied) {
-        std::memcpy(to, from, kCopied);  // what is too much is overwritten
-      } else {
-        std::memcpy(to, from, static_cast<size_t>(row));
-      }
+      std::memcpy(to, image + y * src.h + x * src.w, static_cast<size_t>(row));
       continue;
     }
     for (int64_t kw = 0; kw < g.w.window; ++kw) {
@@ -298,7 +304,6 @@ void TiledConvolution::Gather(const uint8_t* image, const uint8_t* end, int64_t 
       }
     }
   }
-  std::memset(to, 0, static_cast<size_t>(depth() - g.h.window * row));
 }
 
 void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs& args,

@@ -19,11 +19,12 @@ struct PoolProblem {
   ImageStrides src, dst;
 };
 
-// The largest of each channel, or with kMean its exact sum, where channels lie side by side.
-template <typename Element, bool kMean>
+// As PooledWindow, where channels lie side by side.
+template <typename Element, PoolingMode kMode>
 void ChannelsRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src, void* dst) {
   constexpr int64_t kChannels = 64;  // at a time
-  using Joined = std::conditional_t<kMean, int32_t, Element>;
+  constexpr bool kMax = kMode == PoolingMode::kMax, kExact = kMode == PoolingMode::kAverage;
+  using Joined = std::conditional_t<kMax, Element, std::conditional_t<kExact, int32_t, float>>;
   const PooledTypes& types = problem.types;
   const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
   const auto* const image = static_cast<const Element*>(src) + n * problem.src.n;
@@ -35,14 +36,17 @@ void ChannelsRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* 
     for (int64_t first = 0; first < problem.geometry.channels; first += kChannels) {
       const int64_t count = std::min(kChannels, problem.geometry.channels - first);
       Joined joined[kChannels];
-      std::fill_n(joined, kChannels, static_cast<Joined>(kMean ? 0 : types.least));
+      std::fill_n(joined, kChannels, static_cast<Joined>(kMax ? types.least : 0));
       const auto join = [&](const Element* pixel, int64_t channels) {
 #pragma omp simd
         for (int64_t c = 0; c < channels; ++c) {
-          if constexpr (kMean) {
-            joined[c] += pixel[c] - types.src_zero_point;
-          } else {
+          const int32_t steps = pixel[c] - types.src_zero_point;
+          if constexpr (kMax) {
             joined[c] = pixel[c] > joined[c] ? pixel[c] : joined[c];
+          } else if constexpr (kExact) {
+            joined[c] += steps;
+          } else {
+            joined[c] += static_cast<float>(steps) * types.src_scale;
           }
         }
       };
@@ -53,9 +57,15 @@ void ChannelsRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* 
         }
       }
       Element* const to = row + ow * problem.dst.w + first;
+      const float taps = static_cast<float>(rows.count() * columns.count());
       for (int64_t c = 0; c < count; ++c) {
-        to[c] = static_cast<Element>(
-            kMean ? Rounded(static_cast<float>(joined[c]) * types.factor, rounding) : joined[c]);
+        if constexpr (kMax) {
+          to[c] = joined[c];
+        } else {
+          const float steps = kExact ? static_cast<float>(joined[c]) * types.factor
+                                     : static_cast<float>(joined[c]) / taps / types.scale;
+          to[c] = static_cast<Element>(Rounded(steps, rounding));
+        }
       }
     }
   }
@@ -81,11 +91,15 @@ void PoolRow(const PoolProblem& problem, int64_t n, int64_t oh, const void* src,
 
 template <typename Element>
 auto RowFunction(const PoolingForward& op, const PoolProblem& problem, Isa isa) {
-  const PoolingMode mode = op.param().mode;
   if (problem.src.c != 1 || problem.dst.c != 1) return PoolRow<Element>;
-  if (mode == PoolingMode::kMax) return Versions<ChannelsRow<Element, false>>::For(isa);
-  if (mode == PoolingMode::kAverage) return Versions<ChannelsRow<Element, true>>::For(isa);
-  return PoolRow<Element>;
+  switch (op.param().mode) {
+    case PoolingMode::kMax:
+      return Versions<ChannelsRow<Element, PoolingMode::kMax>>::For(isa);
+    case PoolingMode::kAverage:
+      return Versions<ChannelsRow<Element, PoolingMode::kAverage>>::For(isa);
+    default:
+      return Versions<ChannelsRow<Element, PoolingMode::kAverageCountExcludePadding>>::For(isa);
+  }
 }
 
 }  // namespace
