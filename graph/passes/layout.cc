@@ -167,13 +167,22 @@ class LayoutAssigner {
       convert = true;
     } else if (rule == FormatRule::kBlocked && i > 0) {
       convert = convert && whole;
-    } else if (IsBlocked(FormatOf(type))) {
-      convert = convert && type.shape[1] >= kChannelBlock;
+    } else if (IsBlocked(image_format_)) {
+      convert = convert && (type.shape[1] >= kChannelBlock || IsQuantizing(node.inputs[i]));
     } else {
       convert =
           convert && (whole || rule == FormatRule::kBlocked || rule == FormatRule::kImageInputs);
     }
     return convert ? FormatOf(type) : type.format;
+  }
+
+  // Whether the var is made of floats that become integers, which may as well lie in its format.
+  bool IsQuantizing(int var) const {
+    const Graph& source = rewriter_.source();
+    const OperatorNode& producer = source.node(source.var(var).producer);
+    if (producer.inputs.size() != 1) return false;
+    const TensorType& from = source.var(producer.inputs[0]).type;
+    return IsFloat(from.dtype) && IsQuantized(source.var(var).type.dtype);
   }
 
   // Whether the node changes input i where it lies.
