@@ -87,6 +87,29 @@ TEST_P(MatrixMulTest, ARowIsTheSameWhicheverOthersThereAre) {
   }
 }
 
+// The last columns are taken by narrower tiles: half a panel, or what there is of one.
+TEST_P(MatrixMulTest, AColumnIsTheSameWhicheverOthersThereAre) {
+  std::mt19937_64 random(1);
+  constexpr int64_t kRows = 29, kDepth = 300, kColumns = 83;
+  const MatrixMul op{MatrixMulParam()};
+  const HostTensor a = testing::RandomTensor(random, DType::kFloat32, {kRows, kDepth}, -1, 1);
+  const HostTensor b = testing::RandomTensor(random, DType::kFloat32, {kDepth, kColumns}, -1, 1);
+  for (const bool constant : {false, true}) {
+    const HostTensor whole = Multiply(op, a, b, constant, GetParam(), 1).value;
+    for (const int64_t columns : {1, 5, 8, 9, 16, 17, 32, 40, 48, 49, 64, 80}) {
+      HostTensor part = HostTensor::Zeros(DType::kFloat32, {kDepth, columns});
+      for (int64_t i = 0; i < kDepth * columns; ++i) {
+        part.Set(i, b.At(i / columns * kColumns + i % columns));
+      }
+      const HostTensor got = Multiply(op, a, part, constant, GetParam(), 1).value;
+      for (int64_t i = 0; i < kRows * columns; ++i) {
+        ASSERT_EQ(got.At(i), whole.At(i / columns * kColumns + i % columns))
+            << columns << " columns, constant " << constant << ", element " << i;
+      }
+    }
+  }
+}
+
 TEST_P(MatrixMulTest, NeedsNoWorkspaceAndPacksWeightsIntoAsManyBytes) {
   std::mt19937_64 random(1);
   const HostTensor a = testing::RandomTensor(random, DType::kFloat32, {2, 7, 300}, -1, 1);
