@@ -1,6 +1,7 @@
 """What the scripts for the CPU share: arguments, models as files, and the systems as processes that wait for work."""
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -43,6 +44,18 @@ def keep_row(args, row):
     if args.json:
         with args.json.open("a") as file:
             file.write(json.dumps(row) + "\n")
+
+
+def measure_all(args, heading, compare, print_row):
+    """A Markdown table: a row compare(args, folder, model, batch, threads) for each model, batch and number of
+    threads, printed and kept when it is there."""
+    columns = heading.count("|") - 1
+    print(f"{machine()}\n\n{heading}\n|" + "---|" * columns)
+    with model_folder(args) as folder:
+        for model, batch, threads in itertools.product(models(args), args.batch, args.threads):
+            row = compare(args, folder, model, batch, threads)
+            print_row(row)
+            keep_row(args, row)
 
 
 class Server:

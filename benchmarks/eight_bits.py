@@ -10,14 +10,14 @@ ranges from four seeded random images. Both run that file. Each of the four is a
 same cores; in every round each gets a burst, in rotating order, and the first round is dropped. With one thread the
 time is the processor's (user and system, as the scheduler counts it), which others on the machine disturb little;
 with more it is the clock's, as threads that spin while they wait would count. Reported: medians over the rounds of
-the times, and of their ratios to ONNX Runtime's Float32; quartiles of the first ratio; the part of the quantised
+the times, and of their ratios to ONNX Runtime's Float32; the interval of the first (ratios.py); the part of the quantised
 models' outputs that differ, and the largest difference over the largest output.
 """
-import itertools
 import pathlib
 import statistics
 
 import cpu_peers
+from ratios import median_interval
 
 SYSTEMS = ["ashlar 8 bits", "ashlar fp32", "onnxruntime 8 bits", "onnxruntime fp32"]
 
@@ -91,7 +91,7 @@ def compare(args, folder, model, batch, threads):
     return {"model": model, "batch": batch, "threads": threads,
             "ms": {system: statistics.median(each[system] for each in rounds) for system in SYSTEMS},
             "ratio": {system: statistics.median(ratios[system]) for system in SYSTEMS},
-            "quartiles": statistics.quantiles(ratios[SYSTEMS[0]], n=4)[::2],
+            "interval": median_interval(ratios[SYSTEMS[0]])[:2],
             "differing": float((difference != 0).mean()),
             "largest_difference": float(difference.max() / abs(theirs).max())}
 
@@ -100,7 +100,7 @@ def print_row(row):
     ms, ratio = row["ms"], row["ratio"]
     times = " | ".join(f"{ms[system]:.2f}" for system in SYSTEMS)
     print(f"| {row['model']} | {row['batch']} | {row['threads']} | {times} | **{ratio[SYSTEMS[0]]:.3f}** "
-          f"({row['quartiles'][0]:.3f}, {row['quartiles'][1]:.3f}) | {ratio[SYSTEMS[2]]:.3f} | "
+          f"({row['interval'][0]:.3f}, {row['interval'][1]:.3f}) | {ratio[SYSTEMS[2]]:.3f} | "
           f"{ratio[SYSTEMS[1]]:.3f} | {row['differing']:.1%}, {row['largest_difference']:.0e} |", flush=True)
 
 
@@ -110,14 +110,9 @@ def main():
     parser.add_argument("--runs", type=int, default=10, help="runs in a burst")
     args = parser.parse_args()
 
-    print(f"{cpu_peers.machine()}\n")
-    print("| model | batch | threads | " + " ms | ".join(SYSTEMS) + " ms | 8 bits / ORT fp32 (quartiles) | "
-          "ORT 8 bits / its fp32 | fp32 / ORT fp32 | outputs that differ |\n|" + "---|" * 11)
-    with cpu_peers.model_folder(args) as folder:
-        for model, batch, threads in itertools.product(cpu_peers.models(args), args.batch, args.threads):
-            row = compare(args, folder, model, batch, threads)
-            print_row(row)
-            cpu_peers.keep_row(args, row)
+    cpu_peers.measure_all(
+        args, "| model | batch | threads | " + " ms | ".join(SYSTEMS) + " ms | 8 bits / ORT fp32 (interval) | "
+        "ORT 8 bits / its fp32 | fp32 / ORT fp32 | outputs that differ |", compare, print_row)
 
 
 if __name__ == "__main__":

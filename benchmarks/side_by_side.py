@@ -10,7 +10,6 @@ in rotating order; the first round is dropped. Reported: medians and 90th percen
 median of the per-round ratios Ashlar / peer with its interval (ratios.py). Processor time of others in the window is
 printed beside them. With --contended, another process computes on the same cores all the time.
 """
-import itertools
 import pathlib
 import statistics
 import subprocess
@@ -95,14 +94,9 @@ def main():
     parser.add_argument("--contended", action="store_true", help="beside a busy process on the same cores")
     args = parser.parse_args()
 
-    print(f"{cpu_peers.machine()}\n")
-    print("| model | batch | threads | peer | Ashlar ms | peer ms | ratio | interval | Ashlar p90 | peer p90 | "
-          "others' cpu | difference |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
-    with cpu_peers.model_folder(args) as folder:
-        for model, batch, threads in itertools.product(cpu_peers.models(args), args.batch, args.threads):
-            row = compare(args, folder, model, batch, threads)
-            print_row(row)
-            cpu_peers.keep_row(args, row)
+    cpu_peers.measure_all(
+        args, "| model | batch | threads | peer | Ashlar ms | peer ms | ratio | interval | Ashlar p90 | peer p90 | "
+        "others' cpu | difference |", compare, print_row)
 
 
 if __name__ == "__main__":

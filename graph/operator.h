@@ -46,10 +46,9 @@ enum class Role {
 };
 
 class Operator : public MemoryRules,
-                 public RewriteRules,
+                 public QuantizationRules,
                  public TilingRules,
-                 public GradientRules,
-                 public QuantizationRules {
+                 public GradientRules {
  public:
   virtual ~Operator() = default;
 

@@ -33,7 +33,8 @@ struct ValueRange {
 };
 
 // Unless overridden, an operator computes with floats. Asked of operators with one output only.
-class QuantizationRules {
+// Models of 8 bits are made by rewriting: these are further questions of that group.
+class QuantizationRules : public RewriteRules {
  public:
   virtual QuantizationRule quantization_rule(const Site& /*site*/) const {
     return QuantizationRule::kFloats;

@@ -70,10 +70,10 @@ class QuantizeCommand final : public Command {
         ->group("Data");
     AddPreparationFlags(app, inputs_);
     app.remove_option(app.get_option("--layout"));
-    AddText(app, "-o,--output", output_, "OUT", "the model of 8 bits: .ash, or .onnx (QDQ)")
-        ->required();
     AddParsed(app, "--method", options_.method, ParseRangeMethod, "NAME",
               "of ranges: minmax, percentile, mse (default), entropy")
+        ->group("Quantisation");
+    AddText(app, "--keep", keep_, "NAME,...", "operators that stay in floats")
         ->group("Quantisation");
     app.add_option("--percentile", options_.percentile,
                    "of values inside a range, with --method percentile (default 99.99)")
@@ -85,11 +85,11 @@ class QuantizeCommand final : public Command {
         ->group("Quantisation");
     app.add_flag("--per-tensor", per_tensor_, "one scale for all weights of a layer")
         ->group("Quantisation");
-    AddText(app, "--keep", keep_, "NAME,...", "operators that stay in floats")
-        ->group("Quantisation");
     AddNumber(app, "--keep-worst", options_.keep_worst, 0, 1 << 20,
               "so many layers with the most noise stay in floats, too")
         ->group("Quantisation");
+    AddText(app, "-o,--output", output_, "OUT", "the model of 8 bits: .ash, or .onnx (QDQ)")
+        ->required();
     AddNumber(app, "--top", top_, 0, 1 << 20, "layers in the table, the worst first (default 10)");
     AddThreadsFlag(app, threads_);
   }

@@ -73,10 +73,12 @@ TEST_F(DamagedModelTest, PlainWeightsCountWhereThePackedOnesDoNotSuit) {
 
 // A plan that finds some of its weights packed reads of the plain ones what it packs anew.
 TEST_F(DamagedModelTest, WhatAPlanPacksAnewIsCompared) {
-  ASSERT_EQ(Ashlar("zoo resnet18 --image 64 -o r18.ash -q").exit_code, 0);
-  ASSERT_EQ(Ashlar("convert r18.ash -o p18.ash --pack -q").exit_code, 0);
-  ASSERT_EQ(Ashlar("plan r18.ash --prefer memory --threads 1 -o r18.plan -q").exit_code, 0);
-  ASSERT_EQ(Ashlar("run p18.ash --plan r18.plan -o whole.npz -q").exit_code, 0);
+  for (const char* command :
+       {"zoo resnet18 --image 64 -o r18.ash", "convert r18.ash -o p18.ash --pack",
+        "plan r18.ash --prefer memory --threads 1 -o r18.plan",
+        "run p18.ash --plan r18.plan -o whole.npz"}) {
+    ASSERT_EQ(Ashlar(absl::StrCat(command, " -q")).exit_code, 0) << command;
+  }
   const NativeHeader header = HeaderOf(Read("p18.ash"));
   constexpr int kFlips = kSanitized ? 2 : 8;
   for (int i = 0; i < kFlips; ++i) {

@@ -2,19 +2,10 @@
 // the former run there, too.
 #include "runtime/cpu/quantized/tile_code.h"
 #include "runtime/cpu/quantized/vectors_256.h"
+#include "runtime/cpu/quantized/vnni_512.h"
 
 namespace ashlar::cpu {
-namespace {
-
-struct Avx512Vnni256 {
-  static __m256i Add(__m256i sums, __m256i bytes, __m256i weights) {
-    return _mm256_dpbusd_epi32(sums, bytes, weights);
-  }
-};
-
-}  // namespace
-
 extern const TileCode kTileAvx2VnniEvex;
-const TileCode kTileAvx2VnniEvex = MakeTileCode<Vectors256<Avx512Vnni256>, 6, 1>();
+const TileCode kTileAvx2VnniEvex = MakeTileCode<Vectors256<Avx512Vnni>, 6, 1>();
 
 }  // namespace ashlar::cpu
