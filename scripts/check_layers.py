@@ -48,6 +48,7 @@ ROOMS = {
     "tests/runtime": "runtime/session tests/cases",
     "tests/runtime/session": "runtime/cpu runtime/measure tests/runtime",
     "tests/runtime/cpu": "runtime/cpu tests/runtime",
+    "tests/runtime/measure": "runtime/measure tests/runtime",
     "tests/runtime/cuda": "runtime/cuda/toolkit runtime/measure tests/runtime",
     "tests/serialization": "serialization tests/cases",
     "tests/serialization/native": "serialization/native tests/serialization",

@@ -22,8 +22,15 @@
 namespace ashlar {
 namespace {
 
-bool IsTimed(const TunedProblem& problem) {
-  return !problem.trials.empty() && problem.trials[problem.chosen].seconds > 0;
+bool IsTimed(const TunedProblem& problem) { return problem.IsTimed(); }
+
+Json RatioOf(const MedianInterval& ratio) {
+  return {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
+}
+
+// "0.912 (0.905 to 0.921)"
+std::string FormatRatio(const MedianInterval& ratio) {
+  return absl::StrFormat("%.3f (%.3f to %.3f)", ratio.median, ratio.low, ratio.high);
 }
 
 class TuneCommand final : public Command {
@@ -31,7 +38,7 @@ class TuneCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
     AddParsed(app, "--duration,--seconds", duration_, ParseSeconds, "TIME",
-              "begin no pass but the second after so long of timing (default 5s)")
+              "begin no trial after so long of timing (default 5s)")
         ->group("Measurement");
     app.add_flag("--anew", anew_, "forget what is on record for the model's problems")
         ->group("Measurement");
@@ -69,8 +76,8 @@ class TuneCommand final : public Command {
     tune_.seconds = absl::ToDoubleSeconds(duration_);
     tune_.stop = [&watch] { return watch.interrupted(); };
     const auto start = std::chrono::steady_clock::now();
-    ASHLAR_ASSIGN_OR_RETURN(const std::vector<TunedProblem> problems,
-                            Autotune(model.graph, request, tune_, fresh));
+    ASHLAR_ASSIGN_OR_RETURN(const Tuning tuning, Autotune(model.graph, request, tune_, fresh));
+    const std::vector<TunedProblem>& problems = tuning.problems;
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     // Entries that it did not change may be another process' to change meanwhile.
@@ -83,7 +90,7 @@ class TuneCommand final : public Command {
       fresh.choices.erase(now);
     }
     ASHLAR_RETURN_IF_ERROR(MergeKernelRecord(planning_.record, processor, fresh));
-    ASHLAR_RETURN_IF_ERROR(Show(problems, seconds, watch.interrupted(), console));
+    ASHLAR_RETURN_IF_ERROR(Show(tuning, seconds, watch.interrupted(), console));
     if (!watch.interrupted()) return absl::OkStatus();
     const auto timed = std::count_if(problems.begin(), problems.end(), IsTimed);
     return WithExitCode(absl::CancelledError(absl::StrCat(
@@ -93,14 +100,17 @@ class TuneCommand final : public Command {
   }
 
  private:
-  absl::Status Show(const std::vector<TunedProblem>& problems, double seconds, bool interrupted,
+  absl::Status Show(const Tuning& tuning, double seconds, bool interrupted,
                     Console& console) const {
-    Table table({"operator", ">nodes", "kernel", ">time", ">expected kernel's"});
+    Table table(
+        {"operator", ">nodes", "kernel", ">time", ">expected kernel's", ">of the present one's"});
+    const std::vector<TunedProblem>& problems = tuning.problems;
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;
     document["record"] = planning_.record;
     document["seconds"] = seconds;
     document["interrupted"] = interrupted;
+    if (tuning.ratio.has_value()) document["ratio"] = RatioOf(*tuning.ratio);
     document["problems"] = Json::array();
     int64_t compiled = 0;
     for (const TunedProblem& problem : problems) {
@@ -117,16 +127,22 @@ class TuneCommand final : public Command {
                                       {"nodes", problem.nodes},
                                       {"chosen", problem.chosen},
                                       {"trials", std::move(trials)}});
+      if (problem.ratio.has_value()) document["problems"].back()["ratio"] = RatioOf(*problem.ratio);
       if (!IsTimed(problem)) continue;
       const TunedProblem::Trial& chosen = problem.trials[problem.chosen];
       table.AddRow({FormatName(problem.node, 40), absl::StrCat(problem.nodes),
                     chosen.implementation, FormatMilliseconds(chosen.seconds * 1e3),
                     problem.trials[0].seconds > 0
                         ? FormatMilliseconds(problem.trials[0].seconds * 1e3)
-                        : "-"});  // another one's time is enough to leave it out
+                        : "-",  // another one's time is enough to leave it out
+                    problem.ratio.has_value() ? FormatRatio(*problem.ratio) : "stays"});
     }
     document["compiled_trials"] = compiled;
     console.Print(table.ToText());
+    if (tuning.ratio.has_value()) {
+      console.Print(absl::StrFormat("the network takes %s of its time; medians, 95 %% sure\n",
+                                    FormatRatio(*tuning.ratio)));
+    }
     console.Print(absl::StrFormat("%s in %.1f s, on record in %s\n",
                                   Counted(problems.size(), "problem"), seconds, planning_.record));
     return console.Write(document);

@@ -3,6 +3,7 @@
 #define ASHLAR_TESTS_RUNTIME_FAKE_DEVICE_H_
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,13 +21,16 @@ class FakeKernel final : public Kernel {
     int64_t workspace = 0;
     double time = 1.0;
     int64_t overrun = 0;  // bytes that EXP writes behind its output
+    // Called in each run, with the operator's base name.
+    std::function<void(const std::string& base_name)> during = nullptr;
   };
-  FakeKernel(Behaviour behaviour, int64_t bytes)
-      : behaviour_(std::move(behaviour)), bytes_(bytes) {}
+  FakeKernel(Behaviour behaviour, int64_t bytes, std::string base_name)
+      : behaviour_(std::move(behaviour)), bytes_(bytes), base_name_(std::move(base_name)) {}
   std::string implementation() const override { return behaviour_.name; }
   int64_t workspace_bytes() const override { return behaviour_.workspace; }
   double relative_time() const override { return behaviour_.time; }
   absl::Status Run(const KernelArgs& args, KernelState*) const override {
+    if (behaviour_.during != nullptr) behaviour_.during(base_name_);
     const float* input = static_cast<const float*>(args.inputs[0]);
     float* output = static_cast<float*>(args.outputs[0]);
     for (int64_t i = 0; i < bytes_ / 4; ++i) output[i] = input[i] + 1;
@@ -41,6 +45,7 @@ class FakeKernel final : public Kernel {
  private:
   const Behaviour behaviour_;
   const int64_t bytes_;
+  const std::string base_name_;
 };
 
 class FakeDevice final : public Device {
@@ -51,10 +56,11 @@ class FakeDevice final : public Device {
     device->registry_.Register(
         "Elemwise", [behaviours](const KernelRequest& request) -> absl::StatusOr<KernelList> {
           KernelList list;
-          const bool exp = request.op->base_name() == "EXP";
+          const std::string name(request.op->base_name());
           for (FakeKernel::Behaviour behaviour : behaviours) {
-            if (!exp) behaviour.overrun = 0;
-            list.push_back(std::make_unique<FakeKernel>(behaviour, request.outputs[0].bytes()));
+            if (name != "EXP") behaviour.overrun = 0;
+            list.push_back(
+                std::make_unique<FakeKernel>(behaviour, request.outputs[0].bytes(), name));
           }
           return list;
         });

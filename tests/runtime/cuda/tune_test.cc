@@ -115,7 +115,7 @@ TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
   EXPECT_EQ(Chosen(OnGpu()), "first");
   KernelRecord record;
   const std::vector<TunedProblem> problems =
-      Value(Autotune(Network(), OnGpu(), kUnhurried, record));
+      Value(Autotune(Network(), OnGpu(), kUnhurried, record)).problems;
   ASSERT_EQ(problems.size(), 1u);
   ASSERT_EQ(problems[0].trials.size(), 3u);
   const double first = problems[0].trials[0].seconds;
@@ -155,7 +155,7 @@ TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
   make.Output(make.Add<Elemwise>(ElemwiseParam{ScalarFunction::kMul}, {second, start}, "mul"));
   KernelRecord record;
   const std::vector<TunedProblem> problems =
-      Value(Autotune(std::move(make).Build(), OnGpu(), kUnhurried, record));
+      Value(Autotune(std::move(make).Build(), OnGpu(), kUnhurried, record)).problems;
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].nodes, 2);
   ASSERT_EQ(problems[0].trials.size(), 2u);
@@ -168,7 +168,7 @@ TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
 TEST_F(CudaTune, TwoCandidatesAreTimedHoweverShortTheTime) {
   KernelRecord record;
   const std::vector<TunedProblem> problems =
-      Value(Autotune(Network(), OnGpu(), {.seconds = 0}, record));
+      Value(Autotune(Network(), OnGpu(), {.seconds = 0}, record)).problems;
   ASSERT_EQ(problems.size(), 1u);
   ASSERT_EQ(problems[0].trials.size(), 3u);
   EXPECT_GT(problems[0].trials[0].seconds, 0);
@@ -206,7 +206,7 @@ TEST_F(CudaTune, WhatIsFasterByNoMoreThanItsSpreadIsNotTaken) {
   };
   KernelRecord record;
   const std::vector<TunedProblem> problems =
-      Value(Autotune(Network(), OnGpu(), kUnhurried, record));
+      Value(Autotune(Network(), OnGpu(), kUnhurried, record)).problems;
   ASSERT_EQ(problems.size(), 1u);
   ASSERT_EQ(problems[0].trials.size(), 2u);
   const TunedProblem::Trial &first = problems[0].trials[0], &unsteady = problems[0].trials[1];
@@ -221,7 +221,7 @@ TEST_F(CudaTune, TuningAgainTriesAll) {
   KernelRecord record;
   for (int i = 0; i < 2; ++i) {
     const std::vector<TunedProblem> problems =
-        Value(Autotune(Network(), OnGpu(), kUnhurried, record));
+        Value(Autotune(Network(), OnGpu(), kUnhurried, record)).problems;
     ASSERT_EQ(problems.size(), 1u);
     EXPECT_EQ(problems[0].trials.size(), 3u);
   }

@@ -237,7 +237,8 @@ TEST_F(CudaDevice, TuningFindsAKernelForEachConvolution) {
   KernelRecord record;
   const std::vector<TunedProblem> problems =
       Value(Autotune(Value(BuildResNet18(kTiny)), Options(),
-                     {.seconds = 5, .device_runs = 2, .device_rounds = 1}, record));
+                     {.seconds = 5, .device_runs = 2, .device_rounds = 1}, record))
+          .problems;
   EXPECT_GE(problems.size(), 8u);
   for (const TunedProblem& problem : problems) {
     EXPECT_GT(problem.trials[static_cast<size_t>(problem.chosen)].seconds, 0) << problem.key;

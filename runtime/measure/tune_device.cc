@@ -1,0 +1,145 @@
+#include "runtime/measure/tune_device.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/status.h"
+#include "runtime/measure/timed_network.h"
+
+namespace ashlar {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The expected best gives way only to what is faster by this, by as much as the device's clock may
+// be off for a kernel, and by the spread of either.
+constexpr double kConvincing = 0.98;
+constexpr double kClockSeconds = 3e-7;
+// From the second turn on, only what was no slower than this over the best is timed again.
+constexpr double kFinalist = 1.25;
+
+// The trials of a problem in a turn.
+std::vector<int> TrialsOf(const TunedProblem& problem, int turn) {
+  double best = 0;
+  for (const TunedProblem::Trial& trial : problem.trials) {
+    if (trial.seconds > 0 && (best == 0 || trial.seconds < best)) best = trial.seconds;
+  }
+  std::vector<int> trials;
+  for (size_t i = 0; i < problem.trials.size(); ++i) {
+    const double seconds = problem.trials[i].seconds;
+    const bool again = seconds > 0 && seconds <= kFinalist * best;
+    if (turn == 0 || again) trials.push_back(static_cast<int>(i));
+  }
+  return trials;
+}
+
+// A record that makes each problem try one of its candidates of a turn: that of the pass, where it
+// has so many.
+KernelRecord RecordOfPass(const std::vector<TunedProblem>& problems, int turn, size_t pass,
+                          int threads) {
+  KernelRecord record;
+  for (const TunedProblem& problem : problems) {
+    const std::vector<int> trials = TrialsOf(problem, turn);
+    if (trials.empty()) continue;
+    Record(problem, problem.trials[trials[pass % trials.size()]].implementation, threads, record);
+  }
+  return record;
+}
+
+// A problem's nodes may run on several kernels, where the peak has no room for the one that was
+// asked for: adds to each that ran its mean over its nodes, of all nodes, a run.
+void Note(const TimedNetwork& network, const std::vector<std::vector<double>>& runs,
+          TunedProblems& found) {
+  std::map<std::pair<int, std::string>, std::vector<int>> nodes;
+  for (const int node : network.planned().schedule.order) {
+    const int problem = found.by_node[node];
+    if (problem >= 0) nodes[{problem, network.Implementation(node)}].push_back(node);
+  }
+  for (const auto& [tried, its_nodes] : nodes) {
+    TunedProblem& problem = found.problems[tried.first];
+    for (TunedProblem::Trial& trial : problem.trials) {
+      if (trial.implementation != tried.second) continue;
+      for (const std::vector<double>& run : runs) {
+        double sum = 0;
+        for (const int node : its_nodes) sum += run[node];
+        trial.samples.push_back(sum / static_cast<double>(its_nodes.size()) * problem.nodes);
+      }
+      trial.seconds = trial.quantile(0.5);
+    }
+  }
+}
+
+absl::Status RunPass(TimedNetwork& network, const TuneOptions& tune, TunedProblems& found) {
+  std::vector<std::vector<double>> counted;
+  for (int run = 0; run < tune.device_runs; ++run) {
+    ASHLAR_ASSIGN_OR_RETURN(std::vector<double> seconds, network.Run());
+    if (run > 0) counted.push_back(std::move(seconds));
+    if (tune.stopped()) break;
+  }
+  if (!counted.empty()) Note(network, counted, found);
+  return absl::OkStatus();
+}
+
+// Whether what one trial gained over another is more than noise.
+bool IsConvincing(const TunedProblem::Trial& trial, const TunedProblem::Trial& best, int nodes) {
+  if (trial.seconds >= best.seconds * kConvincing) return false;
+  const double noise = std::max({kClockSeconds * nodes, trial.spread(), best.spread()});
+  return best.seconds - trial.seconds > noise;
+}
+
+void Choose(int threads, TunedProblem& problem, KernelRecord& record) {
+  int best = -1;
+  for (size_t i = 0; i < problem.trials.size(); ++i) {
+    const TunedProblem::Trial& trial = problem.trials[i];
+    if (trial.seconds == 0) continue;
+    if (best < 0 || IsConvincing(trial, problem.trials[best], problem.nodes)) {
+      best = static_cast<int>(i);
+    }
+  }
+  if (best < 0) return;
+  problem.chosen = best;
+  Record(problem, problem.trials[best].implementation, threads, record);
+}
+
+}  // namespace
+
+absl::Status TuneOnDevice(const Graph& graph, PlanRequest request, const TuneOptions& tune,
+                          TunedProblems& found, KernelRecord& record) {
+  const int threads = request.wishes.threads;
+  Clock::time_point start;
+  for (int turn = 0; turn < tune.device_rounds; ++turn) {
+    size_t passes = 0;
+    for (const TunedProblem& problem : found.problems) {
+      passes = std::max(passes, TrialsOf(problem, turn).size());
+    }
+    for (size_t pass = 0; pass < passes; ++pass) {
+      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      const bool compares = turn > 0 || pass > 1;  // what was timed is of two already
+      if (tune.stopped() || (compares && seconds > tune.seconds)) break;
+      request.means.record =
+          std::make_shared<KernelRecord>(RecordOfPass(found.problems, turn, pass, threads));
+      // What is expected to be best has to run; of the others some may be refused only now.
+      absl::StatusOr<TimedNetwork> network = TimedNetwork::Prepare(graph, request);
+      if (turn == 0 && pass == 0) {
+        ASHLAR_RETURN_IF_ERROR(network.status());
+        start = Clock::now();
+      }
+      if (!network.ok()) continue;
+      const absl::Status status = RunPass(*network, tune, found);
+      if (turn == 0 && pass == 0) ASHLAR_RETURN_IF_ERROR(status);
+    }
+  }
+  for (TunedProblem& problem : found.problems) Choose(threads, problem, record);
+  const bool any = std::any_of(found.problems.begin(), found.problems.end(),
+                               [](const TunedProblem& problem) { return problem.IsTimed(); });
+  if (found.problems.empty() || any || tune.stopped()) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat("nothing was timed: none of the kernels for ", found.problems.size(),
+                   " problems ran as it was asked to; the record stays as it is"));
+}
+
+}  // namespace ashlar

@@ -1,0 +1,30 @@
+// How long `tune` measures.
+#ifndef ASHLAR_RUNTIME_MEASURE_TUNE_OPTIONS_H_
+#define ASHLAR_RUNTIME_MEASURE_TUNE_OPTIONS_H_
+
+#include <functional>
+
+namespace ashlar {
+
+struct TuneOptions {
+  // Of trials, from when the first network is prepared; none is begun after that but the first of
+  // another kernel than the expected, without which there is nothing to compare. The expected best
+  // come first.
+  double seconds = 5;
+  // On the host: pairs of runs, of the network as it is and with other kernels, of a trial, and at
+  // most to confirm what trials found.
+  int trial_pairs = 3;
+  int confirming_pairs = 12;
+  // On devices with clocks of their own, where kernels take microseconds: passes take turns, so
+  // often, until time is out. Of the runs of a pass the first is not counted.
+  int device_runs = 8;
+  int device_rounds = 4;
+  // Asked after each run; once it says true, what was timed until then decides. May be empty.
+  std::function<bool()> stop = nullptr;
+
+  bool stopped() const { return stop != nullptr && stop(); }
+};
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_MEASURE_TUNE_OPTIONS_H_
