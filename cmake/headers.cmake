@@ -30,7 +30,20 @@ ashlar_header_set(ashlar_document_headers HEADERS ${ASHLAR_DOCUMENT_HEADERS}
                   LIBRARIES absl::status nlohmann_json::nlohmann_json)
 ashlar_header_set(ashlar_command_headers HEADERS ${ASHLAR_DOCUMENT_HEADERS} <CLI/App.hpp>
                   LIBRARIES absl::status nlohmann_json::nlohmann_json CLI11::CLI11)
-# Test programs are compiled as executables, the rest as what may be linked into a shared library.
-ashlar_header_set(ashlar_test_headers HEADERS ${ASHLAR_DOCUMENT_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
+# Tests and benchmarks are compiled as executables, the rest as what may be linked into a shared library.
+ashlar_header_set(ashlar_program_headers HEADERS ${ASHLAR_DOCUMENT_HEADERS} <gmock/gmock.h> <gtest/gtest.h>
                   LIBRARIES absl::status nlohmann_json::nlohmann_json GTest::gmock OPTIONS -fPIE)
-set_target_properties(ashlar_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+set_target_properties(ashlar_program_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+
+# Gives an executable these headers.
+function(ashlar_program target)
+  ashlar_precompiled(${target} ashlar_program_headers)
+  target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
+  ashlar_cold(${target})
+endfunction()
+# The same for a library that executables alone link: it is compiled as they are.
+function(ashlar_part_of_programs target)
+  ashlar_program(${target})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIE)
+endfunction()

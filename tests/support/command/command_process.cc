@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "serialization/native/writer.h"
+#include "tests/support/command/command_path.h"
 #include "tests/support/command/small_model.h"
 #include "tests/support/status.h"
 
@@ -77,17 +78,17 @@ void CommandTest::Write(const std::string& name, const std::string& text) {
 }
 
 ProcessResult CommandTest::Ashlar(const std::string& arguments) {
-  return Execute(ASHLAR_COMMAND, arguments);
+  return Execute(CommandPath(), arguments);
 }
 
 ProcessResult CommandTest::AshlarAlone(const std::string& arguments) {
   const std::string program = Path("ashlar_alone");
-  if (!std::filesystem::exists(program)) std::filesystem::copy_file(ASHLAR_COMMAND, program);
+  if (!std::filesystem::exists(program)) std::filesystem::copy_file(CommandPath(), program);
   return Execute(program, arguments);
 }
 
 ProcessResult CommandTest::AshlarWithin(int64_t bytes, const std::string& arguments) {
-  return Execute(ASHLAR_COMMAND, arguments, "ulimit -v " + std::to_string(bytes / 1024) + "; ");
+  return Execute(CommandPath(), arguments, "ulimit -v " + std::to_string(bytes / 1024) + "; ");
 }
 
 ProcessResult CommandTest::Execute(const std::string& program, const std::string& arguments,
@@ -101,7 +102,7 @@ ProcessResult CommandTest::Execute(const std::string& program, const std::string
 
 ProcessResult CommandTest::AshlarInterrupted(const std::string& arguments, int delay_ms) {
   const std::string command = "cd '" + folder_ + "' && exec env ASHLAR_KERNELS=kernels.json '" +
-                              ASHLAR_COMMAND + "' " + arguments +
+                              CommandPath() + "' " + arguments +
                               " >stdout.txt 2>stderr.txt </dev/null";
   const pid_t child = fork();
   if (child == 0) {
@@ -122,7 +123,7 @@ ProcessResult CommandTest::AshlarInterrupted(const std::string& arguments, int d
 
 bool CommandTest::AshlarKilled(const std::string& arguments, double seconds) {
   const std::string command = "cd '" + folder_ + "' && exec env ASHLAR_KERNELS=kernels.json '" +
-                              ASHLAR_COMMAND + "' " + arguments + " >/dev/null 2>&1 </dev/null";
+                              CommandPath() + "' " + arguments + " >/dev/null 2>&1 </dev/null";
   const pid_t child = fork();
   if (child == 0) {
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
