@@ -38,6 +38,13 @@ struct ChannelAffine {
   std::vector<double> shift;
 };
 
+// The elements of input 0 in another order or shape. Axis i of the output is axis axes[i] of the
+// input; without axes the elements stay in row-major order.
+struct Movement {
+  std::vector<int64_t> axes;
+  bool of_any_shape = false;  // makes the same of the same elements under another shape
+};
+
 // An operator that alone reads the one output of another, as its input `via`.
 struct Consumer {
   const Operator& op;
@@ -71,6 +78,14 @@ class RewriteRules {
       absl::Span<const InputInfo> /*inputs*/) const {
     return std::nullopt;
   }
+  // This operator as a movement of the elements of input 0, all of them; its other inputs are
+  // constant.
+  virtual std::optional<Movement> AsMovement(absl::Span<const InputInfo> /*inputs*/) const {
+    return std::nullopt;
+  }
+  // Whether each element of the output is made of one element of every input, at the same place
+  // once the inputs are broadcast.
+  virtual bool is_pointwise() const { return false; }
   // This operator with `scale` and `shift` applied to its output by changed weights.
   virtual std::optional<Replacement> AbsorbAffine(absl::Span<const InputInfo> /*inputs*/,
                                                   const ChannelAffine& /*affine*/) const {

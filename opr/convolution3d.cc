@@ -186,6 +186,8 @@ absl::StatusOr<std::vector<int>> Convolution3DForward::Compose(GraphBuilder& bui
     if (g.d.stride == 1 || count == 1) {
       return c.Slice(images, 0, first * g.batch, (first + count) * g.batch);
     }
+    if (g.batch == 1)
+      return c.Slice(images, 0, first, first + (count - 1) * g.d.stride + 1, g.d.stride);
     const int64_t end = first + (count - 1) * g.d.stride + 1;
     return c.Reshaped(c.Slice(slices, 0, first, end, g.d.stride),
                       {count * g.batch, shape[1], shape[3], shape[4]});

@@ -1,5 +1,6 @@
 #include "opr/dimshuffle.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_join.h"
@@ -61,16 +62,28 @@ int64_t Dimshuffle::Computation(const Site& site) const {
   return site.outputs[0].shape.num_elements();
 }
 
+bool Dimshuffle::KeepsOrder(const Shape& input) const {
+  int64_t last = -1;  // the axes of more than one element must stay in order
+  for (int64_t axis : param().pattern) {
+    if (axis < 0 || input[static_cast<int>(axis)] == 1) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return true;
+}
+
 Aliasing Dimshuffle::aliasing(const Site& site) const {
   const TensorType& x = site.inputs[0].type;
   if (x.format != Format::kDefault || site.outputs[0].format != Format::kDefault) return {};
-  int64_t last = -1;  // the axes of more than one element must stay in order
-  for (int64_t axis : param().pattern) {
-    if (axis < 0 || x.shape[static_cast<int>(axis)] == 1) continue;
-    if (axis < last) return {};
-    last = axis;
-  }
-  return ViewOfInput();
+  return KeepsOrder(x.shape) ? ViewOfInput() : Aliasing();
+}
+
+std::optional<Movement> Dimshuffle::AsMovement(absl::Span<const InputInfo> inputs) const {
+  if (KeepsOrder(inputs[0].type.shape)) return Movement();
+  const std::vector<int64_t>& axes = param().pattern;
+  const bool permutes = static_cast<int>(axes.size()) == inputs[0].type.shape.rank() &&
+                        std::count(axes.begin(), axes.end(), -1) == 0;
+  return permutes ? std::optional(Movement{axes}) : std::nullopt;
 }
 
 std::optional<std::vector<Region>> Dimshuffle::InputRegions(const Region& output,

@@ -29,9 +29,14 @@ class Dimshuffle final : public OperatorWithParam<DimshuffleParam> {
                                                   const Site& site) const override;
   int64_t Computation(const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;
+  std::optional<Movement> AsMovement(absl::Span<const InputInfo> inputs) const override;
 
   // The strides that walk an input with the strides `input` in the order of the output.
   Strides Permuted(const Strides& input) const;
+
+ private:
+  // Whether the elements of an input of this shape stay in row-major order.
+  bool KeepsOrder(const Shape& input) const;
 };
 
 }  // namespace ashlar

@@ -14,6 +14,7 @@ class PointwiseOperator : public Operator {
   // always.
   StorageRules storage_rules(const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;
+  bool is_pointwise() const override { return true; }
   std::optional<std::vector<Region>> InputRegions(const Region& output,
                                                   const Site& site) const override;
   std::optional<Region> OutputRegion(int input, const Region& region,

@@ -33,6 +33,9 @@ class Reshape final : public OperatorWithParam<ReshapeParam> {
   std::optional<Replacement> AtRegion(const Region& output, absl::Span<const Region> given,
                                       const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;
+  std::optional<Movement> AsMovement(absl::Span<const InputInfo> inputs) const override {
+    return inputs[1].value != nullptr ? std::optional(Movement{{}, true}) : std::nullopt;
+  }
 
  private:
   absl::StatusOr<Shape> TargetShape(absl::Span<const InputInfo> inputs) const;

@@ -53,6 +53,9 @@ absl::StatusOr<Graph> Compose(Graph graph, const HasKernel& has_kernel);
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> Recognise(const Graph& graph, const OperatorTable& operators,
                                 const HasKernel& has_kernel = nullptr);
+// Part of Recognise: movements of elements (RewriteRules::AsMovement) go behind the pointwise
+// operators that read them, so that opposite ones meet and go away.
+absl::StatusOr<Graph> SinkMovements(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> FoldScale(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);
 // The merges of Fuse and Chain that leave no operator without 8 bits that had them

@@ -132,7 +132,8 @@ class Recogniser {
 
 absl::StatusOr<Graph> Recognise(const Graph& graph, const OperatorTable& operators,
                                 const HasKernel& has_kernel) {
-  return Recogniser(graph, operators, has_kernel).Run();
+  ASHLAR_ASSIGN_OR_RETURN(const Graph recognised, Recogniser(graph, operators, has_kernel).Run());
+  return SinkMovements(recognised, operators);
 }
 
 }  // namespace ashlar
