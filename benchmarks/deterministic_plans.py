@@ -4,7 +4,9 @@ of them beside a process that keeps a core busy. Equal questions must have equal
 JSON document but for the times that planning took.
 
     benchmarks/deterministic_plans.py [--ashlar build/release/ashlar] [--processes 10] [--budgets 12] [--models a,b]
-        [--image 64] [--plan-time 20ms]
+        [--image 64] [--plan-time 20ms] [--state answers.jsonl]
+
+With --state a run that was ended goes on where it stopped.
 """
 import argparse
 import json
@@ -14,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 
-MODELS = ["squeezenet", "mobilenet_v2", "inception_v1", "resnet18", "resnet50", "vgg19"]
+from kept_answers import KeptAnswers
+
+MODELS = ["tiling_chain", "squeezenet", "mobilenet_v2", "inception_v1", "resnet18", "resnet50", "vgg19"]
 TIMES = ("plan_ms", "memory_plan_ms", "search_ms", "total_ms")
 
 
@@ -26,6 +30,21 @@ def answer(command):
         if document:
             document.pop(key, None)
     return done.returncode, done.stderr, json.dumps(document, sort_keys=True)
+
+
+def answers_of(command, processes):
+    """How many different answers so many processes give, every second one beside a busy one."""
+    answers = set()
+    for process in range(processes):
+        beside = None
+        if process % 2 == 1:
+            beside = multiprocessing.Process(target=busy, daemon=True)
+            beside.start()
+        answers.add(answer(command))
+        if beside:
+            beside.terminate()
+            beside.join()
+    return len(answers)
 
 
 def busy():
@@ -52,8 +71,10 @@ def main():
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--image", type=int, help="side of the images (default: the model's)")
     parser.add_argument("--plan-time", help="of the command (default: its own)")
+    parser.add_argument("--state", help="file that keeps the answers")
     arguments = parser.parse_args()
     ashlar = os.path.abspath(arguments.ashlar)
+    kept = KeptAnswers(arguments.state, ashlar)
     options = ["--threads", "1", *(["--plan-time", arguments.plan_time] if arguments.plan_time else [])]
     different = questions = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -62,22 +83,17 @@ def main():
             model = name + ".ash"
             image = ["--image", str(arguments.image)] if arguments.image else []
             subprocess.run([ashlar, "zoo", name, "-o", model, "-q", *image], check=True)
-            for budget in budgets_of(ashlar, model, options, arguments.budgets):
+            budgets = kept.ask(" ".join(["budgets", name, str(arguments.image), str(arguments.budgets), *options]),
+                               lambda model=model: budgets_of(ashlar, model, options, arguments.budgets))
+            for budget in budgets:
                 command = [ashlar, "plan", model, "--json", *options, "--memory-budget", str(budget)]
-                answers = set()
-                for process in range(arguments.processes):
-                    beside = None
-                    if process % 2 == 1:
-                        beside = multiprocessing.Process(target=busy, daemon=True)
-                        beside.start()
-                    answers.add(answer(command))
-                    if beside:
-                        beside.terminate()
-                        beside.join()
+                question = " ".join([*command[1:], str(arguments.image), str(arguments.processes)])
+                answers = kept.ask(question, lambda command=command: answers_of(command, arguments.processes))
                 questions += 1
-                if len(answers) != 1:
+                if answers != 1:
                     different += 1
-                    print(f"{name} within {budget} bytes: {len(answers)} answers")
+                    print(f"{name} within {budget} bytes: {answers} answers")
+            os.remove(model)
             print(f"{name}: {arguments.budgets} budgets in {arguments.processes} processes each", flush=True)
     print(f"{different} of {questions} questions had more than one answer")
     return 1 if different else 0

@@ -1,62 +1,131 @@
 #!/usr/bin/env python3
 """Whether `--memory-budget min` is what it says: for each model the arena that it gives, beside the least arena that
 any other option reaches: both --prefer, every planner, the specs of budgets in between, of the smallest plans for other
-processors and of the frontier, given as --tile, each in several times of planning.
+processors and of the frontier, given as --tile, each in several times of planning. Specs of whose tiles no plan can be
+smaller than `min` (by the lower bound that the plan states, or as it is proven to be the best) are asked once. And
+whether more memory is ever expected to be slower, in the plans of the budgets in between.
 
     benchmarks/smallest_budget.py [--ashlar build/release/ashlar] [--models a,b] [--image 97,224]
-        [--processors avx512/32K/1M,...] [--plan-times 250ms,1s]
+        [--processors avx512/32K/1M,...] [--plan-times 250ms,1s] [--state answers.jsonl] [--seconds 600]
+
+With --state a run that was ended goes on where it stopped; --seconds ends the questions about a model after so much
+processor time, and says how many were left.
 """
 import argparse
 import itertools
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+
+from kept_answers import KeptAnswers
 
 MODELS = ["squeezenet", "mobilenet_v2", "inception_v1", "resnet18", "resnet50", "vgg19"]
 PLANNERS = ["auto", "exact", "dive"]
 PROCESSORS = ["avx512/32K/1M", "avx2/32K/512K", "baseline/32K/256K"]
 PLAN_TIMES = ["250ms", "1s"]
 STEPS = 8  # budgets between the smallest and the whole
+PREFER = ([], ["--prefer", "memory"])
 
 
-def plan(ashlar, model, *options):
-    """The document of a plan; None where there is none."""
-    done = subprocess.run([ashlar, "plan", model, "--threads", "1", "--json", *options], capture_output=True, text=True)
-    return json.loads(done.stdout) if done.returncode == 0 else None
+def processor_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
-def arena(document):
-    return document["pools"]["arena"]["planned_bytes"]
+class OutOfTime(Exception):
+    pass
 
 
-def reached(ashlar, model, least, processors, plan_times):
-    """Arenas that options other than `min` reach, with the options."""
-    specs = set()
-    for prefer in ([], ["--prefer", "memory"]):
-        whole = plan(ashlar, model, *prefer)
-        yield arena(whole), prefer
-        for step in range(1, STEPS + 1):
-            budget = int(least * (arena(whole) / least) ** (step / STEPS))
-            document = plan(ashlar, model, "--memory-budget", str(budget), *prefer)
-            if document:
-                yield arena(document), [*prefer, "--memory-budget", str(budget)]
-                specs.add(document["tile"])
-        smallest = plan(ashlar, model, "--memory-budget", "min", *prefer)
-        specs.add(smallest["tile"])
-        frontier = plan(ashlar, model, "--frontier", *prefer)
-        for point in frontier["frontier"]:
-            yield point["arena_bytes"], [*prefer, "--frontier"]
-            specs.add(point["tile"])
-    for processor in processors:
-        specs.add(plan(ashlar, model, "--memory-budget", "min", "--processor", processor)["tile"])
-    for spec, planner, time, prefer in itertools.product(sorted(specs - {""}), PLANNERS, plan_times,
-                                                         ([], ["--prefer", "memory"])):
-        options = ["--tile", spec, "--planner", planner, "--plan-time", time, *prefer]
-        document = plan(ashlar, model, *options)
-        if document:
-            yield arena(document), options
+class Sweep:
+    """The questions about one model, and what came of them."""
+
+    def __init__(self, arguments, kept, model, seconds):
+        self.arguments, self.kept, self.model, self.seconds = arguments, kept, model, seconds
+        self.start = processor_seconds()
+        self.least = None  # what `min` gives
+        self.other = None  # (bytes, options): the least of all others
+        self.asked = self.left = 0
+        self.slower = []  # pairs of budgets
+
+    def plan(self, *options):
+        """What matters of the document of a plan; None where there is none."""
+        def run():
+            if self.seconds and processor_seconds() - self.start > self.seconds:
+                raise OutOfTime
+            command = [self.arguments.ashlar, "plan", self.model, "--threads", "1", "--json", *options]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                return None
+            document = json.loads(done.stdout)
+            if "frontier" in document:
+                return {"points": [[point["arena_bytes"], point["tile"]] for point in document["frontier"]]}
+            return {"arena": document["pools"]["arena"]["planned_bytes"], "tile": document["tile"],
+                    "bound": document["proven_bytes"], "proof": document["proof"], "ms": document["predicted_ms"]}
+        return self.kept.ask(" ".join([self.model, *options]), run)
+
+    def consider(self, arena, options):
+        self.asked += 1
+        if arena < self.other[0] or (arena == self.other[0] and "min" in self.other[1]):
+            self.other = (arena, options)
+
+    def run(self):
+        self.least = self.plan("--memory-budget", "min")["arena"]
+        self.other = (self.least, ["--memory-budget", "min"])
+        specs = set()
+        self.try_each(self.sources(specs))
+        questions = [(spec, prefer) for spec in sorted(specs - {""}) for prefer in PREFER]
+        self.try_each(map(lambda question: self.ask_spec(*question), questions), len(questions))
+
+    def try_each(self, steps, count=None):
+        done = 0
+        try:
+            for _ in steps:
+                done += 1
+        except OutOfTime:
+            self.left += count - done if count else 1
+
+    def sources(self, specs):
+        """Asks where specs come from, and what these questions themselves reach."""
+        for prefer in PREFER:
+            whole = self.plan(*prefer)["arena"]
+            self.consider(whole, prefer)
+            before = None
+            for step in range(STEPS + 1):
+                budget = int(self.least * (whole / self.least) ** (step / STEPS))
+                options = [*prefer, "--memory-budget", str(budget)]
+                found = self.plan(*options)
+                yield
+                if not found:
+                    continue
+                self.consider(found["arena"], options)
+                specs.add(found["tile"])
+                if before and found["ms"] > before[1]:
+                    self.slower.append((before[0], budget))
+                before = (budget, found["ms"])
+            specs.add(self.plan("--memory-budget", "min", *prefer)["tile"])
+            yield
+        for processor in self.arguments.processors.split(","):
+            specs.add(self.plan("--memory-budget", "min", "--processor", processor)["tile"])
+            yield
+        for prefer in PREFER:
+            for arena, spec in self.plan("--frontier", *prefer)["points"]:
+                self.consider(arena, [*prefer, "--frontier"])
+                specs.add(spec)
+            yield
+
+    def ask_spec(self, spec, prefer):
+        times = self.arguments.plan_times.split(",")
+        for planner, time in itertools.product(PLANNERS, times):
+            options = ["--tile", spec, "--planner", planner, "--plan-time", time, *prefer]
+            found = self.plan(*options)
+            if not found:
+                return
+            self.consider(found["arena"], options)
+            if found["bound"] >= self.least or found["bound"] == found["arena"]:
+                return  # no planner makes it smaller
 
 
 def main():
@@ -66,22 +135,30 @@ def main():
     parser.add_argument("--image", default="97,224", help="sides of the images, separated by commas")
     parser.add_argument("--processors", default=",".join(PROCESSORS), help="whose smallest plans give specs")
     parser.add_argument("--plan-times", default=",".join(PLAN_TIMES), help="for each spec")
+    parser.add_argument("--state", help="file that keeps the answers")
+    parser.add_argument("--seconds", type=float, help="of processor time, for each model")
     arguments = parser.parse_args()
-    ashlar = os.path.abspath(arguments.ashlar)
-    missed = 0
-    print(f"{'model':20} {'min':>10} {'others':>10}  by")
+    arguments.ashlar = os.path.abspath(arguments.ashlar)
+    kept = KeptAnswers(arguments.state, arguments.ashlar)
+    missed = slower = 0
+    print(f"{'model':20} {'min':>10} {'others':>10} {'asked':>6} {'left':>5}  by")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for name, side in itertools.product(arguments.models.split(","), arguments.image.split(",")):
             model = f"{name}_{side}.ash"
-            subprocess.run([ashlar, "zoo", name, "--image", side, "-o", model, "-q"], check=True)
-            least = arena(plan(ashlar, model, "--memory-budget", "min"))
-            other, options = min(reached(ashlar, model, least, arguments.processors.split(","),
-                                         arguments.plan_times.split(",")), key=lambda point: point[0])
-            missed += other < least
-            print(f"{name + ' ' + side:20} {least:10} {other:10}  {' '.join(options)}", flush=True)
-    print(f"{missed} missed")
-    return 1 if missed else 0
+            subprocess.run([arguments.ashlar, "zoo", name, "--image", side, "-o", model, "-q"], check=True)
+            sweep = Sweep(arguments, kept, model, arguments.seconds)
+            sweep.run()
+            os.remove(model)
+            other, options = sweep.other
+            missed += other < sweep.least
+            slower += len(sweep.slower)
+            print(f"{name + ' ' + side:20} {sweep.least:10} {other:10} {sweep.asked:6} {sweep.left:5}  "
+                  f"{' '.join(options)}", flush=True)
+            for small, large in sweep.slower:
+                print(f"{name} {side}: {large} bytes are expected to be slower than {small}", flush=True)
+    print(f"{missed} missed, {slower} slower with more memory")
+    return 1 if missed or slower else 0
 
 
 if __name__ == "__main__":
