@@ -59,6 +59,7 @@ ROOMS = {
     "tests/training": "training runtime/cpu runtime/measure tests/runtime tests/support/command",
     "tests/quantization": "quantization serialization/native serialization/onnx runtime/cpu tests/serialization",
     "tests/library": "library/include serialization/native tests/support/command",
+    "tests/library/opened": "tests/library",
     "tests/library/triton": "library/triton tests/library",
     "tests/fuzz": "tests/serialization/native tests/serialization/onnx tests/serialization/megengine memory",
     "tests/emulated_gpu": "tests/runtime/cuda tests/support/command",

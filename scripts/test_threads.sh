@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The library under the thread sanitizer (preset tsan): sessions and plans on eight threads, releases in any order,
-# thousands of sessions, trainings. Builds that test program only; scripts/test.sh tsan builds and runs all of them.
+# The library under the thread sanitizer (preset tsan): sessions and plans on eight threads, the first call on eight,
+# releases in any order, hundreds of sessions, trainings. Builds these test programs only; scripts/test.sh tsan builds
+# and runs all of them.
 # Usage: scripts/test_threads.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install_packages.sh
 mkdir -p build
 cmake --preset tsan >build/tsan.configure.log 2>&1 || { cat build/tsan.configure.log; exit 1; }
-cmake --build --preset tsan --target library_test
-ctest --preset tsan -R '^library_test'
+cmake --build --preset tsan --target library_test library_opened_test
+ctest --preset tsan -R '^library_(opened_)?test'

@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 
-# Nothing of these may be called by a library: the environment, signals and the process are the program's.
+# Nothing of these may be called by a library: the environment, signals, the process and its console are the program's.
 FORBIDDEN = {"getenv", "secure_getenv", "setenv", "putenv", "signal", "sigaction", "exit", "_exit", "abort_handler",
-             "printf", "puts", "system", "fork"}
+             "printf", "puts", "system", "fork", "stdout", "stderr", "_ZSt4cout", "_ZSt4cerr"}
+# What it needs of other libraries: no kernels, no threads but its own.
+NEEDED = re.compile(r"(lib(absl_\w+|protobuf-lite|z|stdc\+\+|gcc_s|m|mvec|c)|ld-linux-[\w-]+)\.so\.\S+")
 
 
 def symbols(library, *options):
@@ -26,8 +28,10 @@ def main(library, header):
     defined = subprocess.run(["nm", library], check=True, capture_output=True, text=True).stdout
     wrong += [f"defines {name}" for name in ("malloc", "free", "realloc")
               if re.search(rf"^[0-9a-f]+ \w {name}$", defined, re.M)]
-    if "NODELETE" not in subprocess.run(["readelf", "-d", library], check=True, capture_output=True, text=True).stdout:
+    dynamic = subprocess.run(["readelf", "-d", library], check=True, capture_output=True, text=True).stdout
+    if "NODELETE" not in dynamic:
         wrong.append("may be unloaded under its own threads")
+    wrong += [f"needs {name}" for name in re.findall(r"NEEDED.*\[(.*)\]", dynamic) if not NEEDED.fullmatch(name)]
     print("\n".join(wrong) or f"{len(exported)} functions exported, all declared")
     return 1 if wrong else 0
 

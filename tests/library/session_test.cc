@@ -219,19 +219,6 @@ TEST_F(SessionLibraryTest, TakesTheArenaAndNoPageMore) {
   EXPECT_EQ(SessionWithin(large, pages), ASHLAR_OK);
 }
 
-TEST_F(SessionLibraryTest, TheLibraryMayBeClosedWhileItsThreadsLive) {
-  // The handle of a further dlopen: the workers' code stays however often it is closed.
-  const Plan plan = Model(path_).NewPlan(Threads(2));
-  Session session = plan.NewSession();
-  RunOnce(session, InputOf(0));
-  void* const handle = dlopen("libashlar.so.1", RTLD_NOW | RTLD_NOLOAD);
-  ASSERT_NE(handle, nullptr) << dlerror();
-  dlclose(handle);
-  dlclose(handle);
-  usleep(20000);
-  EXPECT_EQ(RunOnce(session, InputOf(0)).size(), static_cast<size_t>(kOutputs));
-}
-
 TEST_F(SessionLibraryTest, NotesGoToTheCallersLog) {
   static std::string lines;
   lines.clear();
