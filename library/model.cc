@@ -221,4 +221,11 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
   return result;
 }
 
+absl::StatusOr<PackedModel> PackModel(Model& model, const PlanRequest& request) {
+  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
+                          Executable::Compile(model.graph, request));
+  return Executable::ToPacked(std::move(executable));
+}
+
 }  // namespace ashlar

@@ -2,7 +2,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
-#include "runtime/session/executable.h"
 #include "serialization/native/writer.h"
 #include "serialization/onnx/writer.h"
 #include "tools/command.h"
@@ -80,14 +79,12 @@ class ConvertCommand final : public Command {
 
  private:
   absl::Status Pack(Console& console) const {
-    ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console, WeightsUse::kPlain));
+    ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
     console.Progress("packing weights");
     ExecutionFlags execution;
     execution.threads = DefaultThreads();
-    ASHLAR_ASSIGN_OR_RETURN(
-        std::shared_ptr<const Executable> executable,
-        Executable::Compile(model.graph, ToPlanRequest(execution, planning_, console)));
-    const PackedModel packed = Executable::ToPacked(std::move(executable));
+    ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed,
+                            PackModel(model, ToPlanRequest(execution, planning_, console)));
     console.Progress(absl::StrCat("writing ", output_));
     ASHLAR_RETURN_IF_ERROR(WriteModel(model.graph, packed, output_));
     console.Print(absl::StrFormat("%s -> %s: packed for %s, %s in %s\n", model_.path, output_,

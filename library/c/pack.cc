@@ -1,7 +1,4 @@
 // Packed files behind the C interface: their weights are used where they lie.
-#include <memory>
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "graph/status.h"
 #include "library/c/border.h"
@@ -26,11 +23,8 @@ absl::Status Pack(const ashlar_model& model, const ashlar_plan_options& options,
     return InvalidArgument(
         absl::StrCat("device ", options.device, ": weights are packed for the host"));
   }
-  ASHLAR_RETURN_IF_ERROR(UsePlainWeights(source));
-  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                          Executable::Compile(source.graph, request));
-  return WithStatus(WriteModel(source.graph, Executable::ToPacked(std::move(executable)), path),
-                    ASHLAR_INVALID_ARGUMENT);
+  ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed, PackModel(source, request));
+  return WithStatus(WriteModel(source.graph, packed, path), ASHLAR_INVALID_ARGUMENT);
 }
 
 }  // namespace
