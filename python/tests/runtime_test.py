@@ -2,6 +2,8 @@
 """Tests of the Python side over the library. usage: runtime_test.py LIBRARY_FOLDER|installed COMMAND
 
 Skips with exit code 77 where numpy is missing."""
+import gc
+import multiprocessing
 import os
 import subprocess
 import threading
@@ -13,6 +15,16 @@ if __name__ == "__main__":
 import numpy as np
 
 import ashlar_runtime as ashlar
+
+
+def run_file(path, x):
+    """In a process that has inherited nothing."""
+    return ashlar.load(path).compile(threads=2)(x)
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as sizes:
+        return int(sizes.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 class RuntimeTest(support.ModelTest):
@@ -77,6 +89,13 @@ class RuntimeTest(support.ModelTest):
         self.assertTrue(plan.export("csv").startswith("id,"))
         self.assertIn("<html", plan.html())
         self.assertEqual(plan.json()["arena_bytes"], plan.memory.arena)
+
+    def test_the_plan_is_the_commands(self):
+        made = os.path.join(self.folder.name, "plan.csv")
+        for option, value in (({}, []), ({"budget": "min"}, ["--memory-budget", "min"])):
+            subprocess.run([COMMAND, "plan", self.path, "-o", made, "-q", "--threads", "1", "--no-autotune", *value], check=True)
+            with open(made) as plan:
+                self.assertEqual(self.model.plan(threads=1, **option).export("csv"), plan.read())
 
     def test_verification(self):
         measured = self.model.plan(threads=1).verify()
@@ -210,6 +229,29 @@ class RuntimeTest(support.ModelTest):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+    def test_ten_thousand_sessions_leave_nothing_behind(self):
+        plan = self.model.plan(threads=1)
+        y = np.empty(plan.outputs[0].shape, np.float32)
+
+        def make(count):
+            for _ in range(count):
+                plan.session()(self.x, out=y)
+            gc.collect()
+            return resident_bytes()
+
+        before = make(500)
+        self.assertLess(make(10000) - before, 1 << 20)  # 105 bytes a session
+
+    def test_children_go_on(self):
+        run = self.model.compile(threads=2)
+        expected = run(self.x)
+        child = os.fork()
+        if child == 0:
+            os._exit(not (np.array_equal(run(self.x), expected) and np.array_equal(run_file(self.path, self.x), expected)))
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            np.testing.assert_array_equal(pool.apply(run_file, (self.path, self.x)), expected)
 
     def test_sizes(self):
         for text, expected in (("3.3MB", 3300000), ("512KiB", 524288), ("min", -1), (7, 7), ("7", 7)):

@@ -13,11 +13,13 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 LARGEST = 3_000_000  # bytes
 SKIPPED = 77
 TESTS = pathlib.Path(__file__).resolve().parent
-EXAMPLES = TESTS.parent.parent / "examples/python"
+ROOT = TESTS.parent.parent
+EXAMPLES = ROOT / "examples/python"
 
 
 class Installed:
@@ -42,7 +44,7 @@ class Installed:
             self.run(TESTS / f"{subject}_test.py", "installed", command)
 
     def run_examples(self, command):
-        """The notebook's cells run one after the other; how they look is nbconvert's."""
+        """The notebook's cells run one after the other; where nbconvert is, it runs and writes them, too."""
         folder = pathlib.Path(self.folder)
         model, buffers, notebook = folder / "mobilenet.ash", folder / "buffers.csv", folder / "notebook.py"
         for arguments in (["zoo", "mobilenet_v2", "-o", model], ["plan", model, "-o", buffers]):
@@ -55,15 +57,19 @@ class Installed:
             examples += [(EXAMPLES / f"ray_{name}.py", model) for name in ("batch", "serve")]
         else:
             print("examples for Ray skipped: ray[data,serve] is missing")
+        if self.has("nbconvert", "ipykernel"):
+            examples.append(("-m", "nbconvert", "--execute", "--to", "html", "--output-dir", folder, EXAMPLES / "notebook.ipynb"))
+        else:
+            print("the notebook as a page skipped: nbconvert or ipykernel is missing")
         for example in examples:
             print("$", *(os.path.basename(part) for part in example), flush=True)
             self.run(*example, MODEL=str(model))
 
 
 class InstalledWheel(Installed):
-    """The wheel in a fresh environment, or beside Ray; `there` where that came to be."""
+    """The wheel in a fresh environment, with `beside` where that can be had, or beside Ray; `there` where that came to be."""
 
-    def __init__(self, python, folder, wheel):
+    def __init__(self, python, folder, wheel, beside):
         super().__init__(python, folder)
         beside_ray = self.has("numpy", "ray.data", "ray.serve")
         if beside_ray:
@@ -75,7 +81,17 @@ class InstalledWheel(Installed):
         pip = [self.python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
         self.there = subprocess.run(pip + [*where, wheel], env=self.environment).returncode == 0
         if self.there and not beside_ray:
-            subprocess.run(pip + ["mypy"], env=self.environment)  # without it the annotations are skipped
+            subprocess.run(pip + beside, env=self.environment)
+
+
+def check_library(wheel):
+    """What its library exports and takes from the system: 0 where all is as in every other build."""
+    with tempfile.TemporaryDirectory() as folder:
+        with zipfile.ZipFile(wheel) as archive:
+            library = next(name for name in archive.namelist() if name.endswith(".so.1"))
+            archive.extract(library, folder)
+        return subprocess.run([sys.executable, ROOT / "tests/library/exports_test.py", os.path.join(folder, library),
+                               ROOT / "library/include/ashlar/ashlar.h"]).returncode
 
 
 def main(place, command, *pythons):
@@ -86,14 +102,17 @@ def main(place, command, *pythons):
     wheel, command = os.path.abspath(wheels[-1]), os.path.abspath(command)
     size = os.path.getsize(wheel)
     print(os.path.basename(wheel), size, "bytes", flush=True)
-    worst = 0
+    worst = check_library(wheel)
     if size > LARGEST:
         print(f"the wheel is larger than {LARGEST} bytes")
         worst = 1
-    for python in pythons or [sys.executable]:
+    pythons = pythons or [sys.executable]
+    for python in pythons:
+        # Annotations are checked by each; the notebook is made a page by the newest.
+        beside = ["mypy"] + (["nbconvert", "ipykernel"] if python == pythons[-1] else [])
         print("==", subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip(), flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            installed = InstalledWheel(python, folder, wheel)
+            installed = InstalledWheel(python, folder, wheel, beside)
             if not installed.there:
                 print("skipped: pip could not install the wheel and numpy")
                 worst = worst or SKIPPED

@@ -1,5 +1,5 @@
 /* A camera's loop in memory that is fixed when the program is linked: the arena is a static array,
- * and no frame calls the heap (counted, by a malloc of this program's own).
+ * and no frame calls the heap (counted, by this program's own malloc and its like).
  *
  *   cc camera.c $(pkg-config --cflags --libs ashlar) -o camera && ./camera mobilenet.ash 1000 */
 #define _GNU_SOURCE
@@ -13,10 +13,22 @@ static _Alignas(64) unsigned char arena[ARENA_BYTES];
 
 /* The C library's own, under the names that it exports for this. */
 extern void* __libc_malloc(size_t size);
-static volatile long heap_calls;
-void* malloc(size_t size) {
+extern void* __libc_calloc(size_t count, size_t size);
+extern void* __libc_realloc(void* block, size_t size);
+extern void* __libc_memalign(size_t alignment, size_t size);
+static long heap_calls;
+static void* counted(void* block) {
   __atomic_add_fetch(&heap_calls, 1, __ATOMIC_RELAXED);
-  return __libc_malloc(size);
+  return block;
+}
+void* malloc(size_t size) { return counted(__libc_malloc(size)); }
+void* calloc(size_t count, size_t size) { return counted(__libc_calloc(count, size)); }
+void* realloc(void* block, size_t size) { return counted(__libc_realloc(block, size)); }
+void* memalign(size_t alignment, size_t size) { return counted(__libc_memalign(alignment, size)); }
+void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+int posix_memalign(void** block, size_t alignment, size_t size) {
+  *block = memalign(alignment, size);
+  return *block == NULL ? 12 : 0; /* ENOMEM */
 }
 
 static void check(ashlar_status status) {
@@ -60,7 +72,7 @@ int main(int argc, char** argv) {
   check(ashlar_bind_output(session, NULL, result, (size_t)memory.output, ASHLAR_HOST));
   check(ashlar_run(session)); /* the first one may start threads */
 
-  const long before = heap_calls;
+  const long before = __atomic_load_n(&heap_calls, __ATOMIC_RELAXED);
   double worst = 0, total = 0;
   for (int i = 0; i < frames; ++i) {
     const size_t pixels = (size_t)memory.input / sizeof(float);
@@ -71,7 +83,7 @@ int main(int argc, char** argv) {
     total += taken;
     if (taken > worst) worst = taken;
   }
-  const long calls = heap_calls - before;
+  const long calls = __atomic_load_n(&heap_calls, __ATOMIC_RELAXED) - before;
   printf("arena %lld of %d bytes, %d frames, %.2f ms a frame, %.2f the worst, %ld heap calls\n",
          (long long)memory.arena, ARENA_BYTES, frames, total / (frames > 0 ? frames : 1), worst,
          calls);
