@@ -3,7 +3,8 @@
 // Multiplication".
 //
 // A constant B is packed into panels once; of a computed one each thread packs the part of a panel
-// that it works on, or reads it where it lies while few rows share it. An element is the same sum
+// that it works on, or reads it where it lies while few rows share it. A is read where it lies, or
+// packed in workspace, where its rows crowd into few sets of the caches. An element is the same sum
 // whichever rows and matrices it is computed with, and on any number of threads.
 #include "opr/matrix_mul.h"
 
@@ -44,6 +45,39 @@ struct Slice {
   int64_t panel, panels, depth, length;
 };
 
+// Panels, at least, that a packed A is worth packing for.
+constexpr int64_t kLeastPanels = 8;
+// The time that is expected where A is read as it lies, and packing it would be worth while.
+constexpr double kUnpackedTime = 1.1;
+
+constexpr int64_t kLine = 64;  // bytes of a cache line
+
+// Lines of memory that are fetched into the second-level cache one by one: some stretches at equal
+// distances.
+class LinesAhead {
+ public:
+  LinesAhead() = default;
+  LinesAhead(const void* first, int64_t stretches, int64_t distance, int64_t bytes)
+      : stretch_(static_cast<const char*>(first)),
+        distance_(distance),
+        bytes_(bytes),
+        left_(stretches * CeilDivide(bytes, kLine)) {}
+  int64_t left() const { return left_; }
+  void Fetch(int64_t lines) {
+    for (; lines > 0 && left_ > 0; --lines, --left_) {
+      __builtin_prefetch(stretch_ + offset_, 0, 2);
+      offset_ += kLine;
+      if (offset_ < bytes_) continue;
+      offset_ = 0;
+      stretch_ += distance_;
+    }
+  }
+
+ private:
+  const char* stretch_ = nullptr;
+  int64_t distance_ = 0, bytes_ = 0, offset_ = 0, left_ = 0;
+};
+
 constexpr int64_t kPage = 4096;
 constexpr int64_t kLeastBlockTiles = 8;  // that share a slice which is packed for them
 // Rows, at least, that share a slice of a computed B: each block packs it anew.
@@ -63,11 +97,18 @@ class MatrixMulKernel final : public Kernel {
  public:
   // With `alpha` the product is added to so many times input MatrixMulUpdate::kDest.
   MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeometry& geometry,
-                  const KernelRequest& request, std::optional<float> alpha = std::nullopt);
+                  const KernelRequest& request, std::optional<float> alpha, bool packs_a);
 
   std::string implementation() const override {
-    return absl::StrCat(alpha_ ? "matrix_mul_update:" : "matrix_mul:", Name(isa_));
+    return absl::StrCat(alpha_ ? "matrix_mul_update:" : "matrix_mul:", Name(isa_),
+                        packs_a_ ? " packed A" : "");
   }
+  int64_t workspace_bytes() const override { return packs_a_ ? threads_ * BlockBytes() : 0; }
+  double relative_time() const override {
+    return packs_a_ || !WorthPackingA() ? 1.0 : kUnpackedTime;
+  }
+  // Whether the other kernel, of which workspace is asked, is likely to be faster.
+  bool WorthPackingA() const;
 
   std::optional<Packing> packing(int input) const override {
     if (input != kB || !packed_) return std::nullopt;
@@ -82,6 +123,7 @@ class MatrixMulKernel final : public Kernel {
     MatrixView a, b;    // of a pair of matrices; where B is packed, it has no strides
     const float* dest;  // what is added to; null: nothing
     float* c;
+    float* packed_a;  // of a block of rows
   };
 
   MatrixView ViewOfB(const float* b) const {
@@ -92,12 +134,19 @@ class MatrixMulKernel final : public Kernel {
     return std::min(tiling_.panel, geometry_.n - panel * tiling_.panel);
   }
   bool FewRows(int64_t rows) const { return rows <= 2 * tiling_.max_rows; }
+  int64_t depth() const { return CeilDivide(geometry_.k, depths_); }  // of the longest slice
+  int64_t BlockBytes() const { return block_rows_ * depth() * kFloat; }
   void RunPiece(const Pointers& matrices, int64_t first_row, int64_t rows, int64_t first_panel,
                 int64_t end_panel) const;
   void Scale(const Pointers& matrices, Range rows, Range panels) const;
+  void PackA(MatrixView a, int64_t rows, int64_t length, float* to) const;
   void RunSlice(const Pointers& matrices, int64_t first_row, int64_t rows,
                 const Slice& slice) const;
-  void RunTiles(MatrixTile tile, int64_t rows, const MatrixTileFunction* tiles) const;
+  template <typename Body>
+  void ForTiles(MatrixTile tile, int64_t rows, const Body& body) const;
+  LinesAhead NextPanel(const MatrixView& b, const Slice& slice) const;
+  void RunTiles(MatrixTile tile, int64_t rows, const MatrixTileFunction* tiles,
+                LinesAhead ahead) const;
   void RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t columns,
                       const MatrixTileFunction* tiles) const;
 
@@ -110,6 +159,7 @@ class MatrixMulKernel final : public Kernel {
                                             half_tiles_[kMostTileRows + 1] = {};  // by rows
   const std::optional<float> alpha_;
   const bool transposed_a_, transposed_b_;
+  const bool packs_a_;
   const bool packed_;         // B, which is constant
   const int64_t matrices_b_;  // of B
   const int64_t depths_;      // slices of a panel
@@ -121,13 +171,15 @@ class MatrixMulKernel final : public Kernel {
 };
 
 MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeometry& geometry,
-                                 const KernelRequest& request, std::optional<float> alpha)
+                                 const KernelRequest& request, std::optional<float> alpha,
+                                 bool packs_a)
     : geometry_(geometry),
       pairs_(geometry.batch.num_elements()),
       isa_(request.processor.isa),
       alpha_(alpha),
       transposed_a_(param.transposeA),
       transposed_b_(param.transposeB),
+      packs_a_(packs_a),
       packed_(request.constant[kB]),
       matrices_b_(request.inputs[kB].shape.num_elements() / (geometry.k * geometry.n)),
       depths_(CeilDivide(geometry.k, kMostDepth)) {
@@ -139,9 +191,10 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
   const int64_t m = geometry_.m, k = geometry_.k, n = geometry_.n;
   const bool in_rows = packed_ || !transposed_b_;
   if (in_rows && m <= tiling_.max_rows) wide_ = WideMatrixTileFor(isa_, m);
-  const int64_t depth_bytes = CeilDivide(k, depths_) * kFloat;
-  block_rows_ = std::max(request.processor.l2_bytes / (2 * depth_bytes * Crowding(k, depth_bytes)),
-                         packed_ ? kLeastBlockTiles * tiling_.max_rows : kLeastSharing);
+  const int64_t depth_bytes = depth() * kFloat;
+  block_rows_ = std::max(
+      request.processor.l2_bytes / (2 * depth_bytes * (packs_a_ ? 1 : Crowding(k, depth_bytes))),
+      packed_ ? kLeastBlockTiles * tiling_.max_rows : kLeastSharing);
   if (!packed_ && !transposed_b_ && k <= kShallow) block_rows_ = 2 * tiling_.max_rows;
   panels_ = CeilDivide(n, tiling_.panel);
   const int64_t worth = pairs_ * m * n / CeilDivide(kProductsPerThread, k);
@@ -149,6 +202,11 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
   const int64_t pieces = threads_ == 1 ? 1 : kRangesPerThread * threads_;
   panel_parts_ = std::min(CeilDivide(panels_, wide_.panels), CeilDivide(pieces, pairs_));
   row_parts_ = std::min(CeilDivide(m, tiling_.max_rows), CeilDivide(pieces, pairs_ * panel_parts_));
+}
+
+bool MatrixMulKernel::WorthPackingA() const {
+  return !transposed_a_ && Crowding(geometry_.k, depth() * kFloat) > 1 && geometry_.k > kShallow &&
+         !FewRows(geometry_.m) && panels_ >= kLeastPanels;
 }
 
 absl::Status MatrixMulKernel::Pack(int /*input*/, const HostTensor& value, void* packed) const {
@@ -173,7 +231,7 @@ absl::Status MatrixMulKernel::Run(const KernelArgs& args, KernelState* /*state*/
       alpha_ ? static_cast<const float*>(args.inputs[MatrixMulUpdate::kDest]) : nullptr;
   const MatrixMulGeometry& g = geometry_;
   const int64_t parts = panel_parts_ * row_parts_;
-  ParallelPieces(threads_, pairs_ * parts, [&](int64_t piece, int /*thread*/) {
+  ParallelPieces(threads_, pairs_ * parts, [&](int64_t piece, int thread) {
     const int64_t matrix = piece / parts, row_part = piece % row_parts_;
     const int64_t panel_part = piece % parts / row_parts_;
     Pointers matrices;
@@ -183,6 +241,7 @@ absl::Status MatrixMulKernel::Run(const KernelArgs& args, KernelState* /*state*/
     matrices.b.data += g.OffsetOfB(matrix);
     matrices.dest = dest == nullptr ? nullptr : dest + matrix * g.m * g.n;
     matrices.c = c + matrix * g.m * g.n;
+    matrices.packed_a = static_cast<float*>(args.workspace) + thread * BlockBytes() / kFloat;
     const int64_t row = Begin(g.m, row_part, row_parts_);
     const int64_t units = CeilDivide(panels_, wide_.panels);
     RunPiece(matrices, row, Begin(g.m, row_part + 1, row_parts_) - row,
@@ -208,6 +267,7 @@ void MatrixMulKernel::RunPiece(const Pointers& matrices, int64_t first_row, int6
       for (int64_t i = 0; i < depths_; ++i) {
         const int64_t depth = Begin(geometry_.k, i, depths_);
         const int64_t length = Begin(geometry_.k, i + 1, depths_) - depth;
+        if (packs_a_) PackA(matrices.a.At(row, depth), end_row - row, length, matrices.packed_a);
         int64_t panels = wide_.panels;
         for (int64_t panel = first; panel < end; panel += panels) {
           if (panel + panels > end || (panel + panels) * tiling_.panel > geometry_.n) panels = 1;
@@ -229,6 +289,33 @@ void MatrixMulKernel::Scale(const Pointers& matrices, Range rows, Range panels) 
   }
 }
 
+// Calls body(tile, rows) for tiles of as many rows, or one more, that together have `rows`. `tile`
+// has the members that they share, its pointers being to the first row.
+template <typename Body>
+void MatrixMulKernel::ForTiles(MatrixTile tile, int64_t rows, const Body& body) const {
+  const int64_t count = CeilDivide(rows, tiling_.max_rows);
+  const int64_t least = rows / count, longer = rows % count;  // how many have one row more
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t tile_rows = least + (i < longer);
+    if (packs_a_) tile.a.row = 1, tile.a.column = tile_rows;
+    body(tile, tile_rows);
+    tile.a.data += tile_rows * (packs_a_ ? tile.depth : tile.a.row);
+    tile.c += tile_rows * tile.c_row;
+  }
+}
+
+// A block of rows, tile by tile: of each, rows of A are columns that lie side by side.
+void MatrixMulKernel::PackA(MatrixView a, int64_t rows, int64_t length, float* to) const {
+  MatrixTile tile;
+  tile.a = {to, 0, 0};
+  tile.depth = length;
+  ForTiles(tile, rows, [&](const MatrixTile& packed, int64_t tile_rows) {
+    float* const columns = to + (packed.a.data - to);
+    pack_({a.data, a.column, a.row}, length, tile_rows, tile_rows, columns);
+    a.data += tile_rows * a.row;
+  });
+}
+
 // The part of rows [first_row, first_row + rows) that a slice gives.
 void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int64_t rows,
                                const Slice& slice) const {
@@ -238,7 +325,7 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
                      ? MatrixView{matrices.b.data + first * k + slice.depth * columns, columns, 1}
                      : matrices.b.At(slice.depth, first);
   MatrixTile tile;
-  tile.a = matrices.a.At(first_row, slice.depth);
+  tile.a = packs_a_ ? MatrixView{matrices.packed_a, 0, 0} : matrices.a.At(first_row, slice.depth);
   tile.b_panel = packed_ ? tiling_.panel * k : tiling_.panel;
   tile.depth = slice.length;
   tile.c = matrices.c + first_row * geometry_.n + first;
@@ -255,7 +342,7 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   const bool packs = !packed_ && (b.column != 1 || !FewRows(rows));
   const bool half = columns <= tiling_.panel / 2;
   const int64_t width = half ? tiling_.panel / 2 : tiling_.panel;
-  if (packs || columns < tiling_.panel) {
+  if (packs || columns < width) {
     pack_(b, slice.length, columns, width, buffer);
     b = {buffer, width, 1};
     tile.b_panel = 0;
@@ -272,61 +359,72 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   } else if (slice.panels > 1) {
     wide_.run(tile);
   } else {
-    RunTiles(tile, rows, tiles);
+    RunTiles(tile, rows, tiles, packs ? NextPanel(matrices.b, slice) : LinesAhead());
   }
 }
 
-// `tile` has the members that the tiles of all rows share, its pointers being to the first row.
-// Together they fetch what is ahead in packed panels, each an equal part of it.
-void MatrixMulKernel::RunTiles(MatrixTile tile, int64_t rows,
-                               const MatrixTileFunction* tiles) const {
-  const int64_t count = CeilDivide(rows, tiling_.max_rows);
-  const int64_t least = rows / count, longer = rows % count;  // how many have one row more
-  if (packed_) tile.prefetch_step = CeilDivide(tile.prefetch_step, count);
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t tile_rows = least + (i < longer);
-    tiles[tile_rows](tile);
-    tile.a.data += tile_rows * tile.a.row;
-    tile.c += tile_rows * tile.c_row;
-    if (packed_) tile.prefetch += tile.prefetch_step * tile.depth;
-  }
+// Of a computed B, the slice of the panel behind this one, which will be packed next.
+LinesAhead MatrixMulKernel::NextPanel(const MatrixView& b, const Slice& slice) const {
+  const int64_t panel = slice.panel + 1;
+  if (panel >= panels_) return {};
+  const MatrixView next = b.At(slice.depth, panel * tiling_.panel);
+  const int64_t columns = ColumnsOf(panel);
+  if (next.column == 1) return {next.data, slice.length, next.row * kFloat, columns * kFloat};
+  return {next.data, columns, next.column * kFloat, slice.length * kFloat};
+}
+
+// Together the tiles fetch what is ahead in packed panels, or `ahead`, each an equal part of it.
+void MatrixMulKernel::RunTiles(MatrixTile tile, int64_t rows, const MatrixTileFunction* tiles,
+                               LinesAhead ahead) const {
+  const int64_t lines = CeilDivide(ahead.left(), CeilDivide(rows, tiling_.max_rows));
+  if (packed_)
+    tile.prefetch_step = CeilDivide(tile.prefetch_step, CeilDivide(rows, tiling_.max_rows));
+  const char* prefetch = tile.prefetch;
+  ForTiles(tile, rows, [&](MatrixTile& one, int64_t tile_rows) {
+    one.prefetch = prefetch;
+    ahead.Fetch(lines);
+    tiles[tile_rows](one);
+    if (packed_) prefetch += tile.prefetch_step * tile.depth;
+  });
 }
 
 // The same for a panel of fewer `columns`.
 void MatrixMulKernel::RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t columns,
                                      const MatrixTileFunction* tiles) const {
   alignas(64) float sums[kMostTileRows * kWidestPanel];
-  float* c = std::exchange(tile.c, sums);
-  const int64_t c_row = std::exchange(tile.c_row, tiling_.panel);
-  const bool add = std::exchange(tile.add, false);
-  for (int64_t left = rows; left > 0;) {
-    const int64_t tile_rows = std::min(left, tiling_.max_rows);
-    tiles[tile_rows](tile);
+  ForTiles(tile, rows, [&](MatrixTile one, int64_t tile_rows) {
+    float* c = std::exchange(one.c, sums);
+    const int64_t c_row = std::exchange(one.c_row, tiling_.panel);
+    const bool add = std::exchange(one.add, false);
+    tiles[tile_rows](one);
     for (int64_t r = 0; r < tile_rows; ++r, c += c_row) {
       const float* const from = sums + r * tiling_.panel;
       for (int64_t j = 0; j < columns; ++j) c[j] = add ? c[j] + from[j] : from[j];
     }
-    tile.a.data += tile_rows * tile.a.row;
-    left -= tile_rows;
+  });
+}
+
+// Without workspace, and the one that packs A before it, where that is likely to be faster.
+absl::StatusOr<KernelList> MakeKernels(const MatrixMulParam& param, const KernelRequest& request,
+                                       std::optional<float> alpha = std::nullopt) {
+  ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry geometry,
+                          InferMatrixMul(param, request.inputs[kA], request.inputs[kB]));
+  KernelList kernels;
+  auto plain = std::make_unique<MatrixMulKernel>(param, geometry, request, alpha, false);
+  if (plain->WorthPackingA() && !request.policy.least_memory) {
+    kernels.push_back(std::make_unique<MatrixMulKernel>(param, geometry, request, alpha, true));
   }
+  kernels.push_back(std::move(plain));
+  return kernels;
 }
 
 absl::StatusOr<KernelList> MakeMatrixMul(const MatrixMul& op, const KernelRequest& request) {
-  ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry geometry,
-                          InferMatrixMul(op.param(), request.inputs[kA], request.inputs[kB]));
-  KernelList kernels;
-  kernels.push_back(std::make_unique<MatrixMulKernel>(op.param(), geometry, request));
-  return kernels;
+  return MakeKernels(op.param(), request);
 }
 
 absl::StatusOr<KernelList> MakeMatrixMulUpdate(const MatrixMulUpdate& op,
                                                const KernelRequest& request) {
-  ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry geometry,
-                          InferMatrixMul(op.param(), request.inputs[kA], request.inputs[kB]));
-  KernelList kernels;
-  kernels.push_back(std::make_unique<MatrixMulKernel>(op.param(), geometry, request,
-                                                      static_cast<float>(op.param().alpha)));
-  return kernels;
+  return MakeKernels(op.param(), request, static_cast<float>(op.param().alpha));
 }
 
 }  // namespace

@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "runtime/cpu/host_processor.h"
 #include "runtime/cpu/kernels.h"
 #include "tests/support/kernel_request.h"
@@ -23,29 +26,44 @@ using testing::Value;
 struct Product {
   HostTensor value;
   int64_t workspace_bytes = 0, packed_bytes = 0;  // 0: not packed
+  std::string implementation;
 };
 
-Product Multiply(const MatrixMul& op, const HostTensor& a, const HostTensor& b, bool constant,
-                 Isa isa, int threads) {
+// By every kernel that there is for the request.
+std::vector<Product> MultiplyByAll(const MatrixMul& op, const HostTensor& a, const HostTensor& b,
+                                   bool constant, Isa isa, int threads) {
   KernelRequest request = Value(testing::RequestOf(op, {a, b}, {}, {false, constant}));
   request.processor.isa = isa;
   request.threads = threads;
   KernelRegistry registry;
   RegisterMatrixMulKernels(registry);
   const KernelList kernels = Value((*registry.Find(op.type()))(request));
-  const Kernel& kernel = *kernels[0];
-  const std::optional<Packing> packing = constant ? kernel.packing(1) : std::nullopt;
-  std::vector<char> packed(packing ? packing->bytes : 0);
-  if (packing) {
-    EXPECT_TRUE(testing::IsOk(kernel.Pack(1, b, packed.data())));
+  std::vector<Product> products;
+  for (const std::unique_ptr<Kernel>& kernel : kernels) {
+    const std::optional<Packing> packing = constant ? kernel->packing(1) : std::nullopt;
+    std::vector<char> packed(packing ? packing->bytes : 0);
+    if (packing) {
+      EXPECT_TRUE(testing::IsOk(kernel->Pack(1, b, packed.data())));
+    }
+    Product product{HostTensor::Zeros(DType::kFloat32, request.outputs[0].shape),
+                    kernel->workspace_bytes(), packing ? packing->bytes : 0,
+                    kernel->implementation()};
+    constexpr int64_t kBehind = 64;
+    std::vector<char> workspace(product.workspace_bytes + kBehind, 0x5a);
+    const void* inputs[] = {a.raw(), packing ? packed.data() : b.raw()};
+    void* outputs[] = {product.value.mutable_raw()};
+    EXPECT_TRUE(testing::IsOk(kernel->Run(
+        {absl::MakeConstSpan(inputs), absl::MakeSpan(outputs), workspace.data()}, nullptr)));
+    EXPECT_TRUE(std::all_of(workspace.end() - kBehind, workspace.end(),
+                            [](char byte) { return byte == 0x5a; }));
+    products.push_back(std::move(product));
   }
-  Product product{HostTensor::Zeros(DType::kFloat32, request.outputs[0].shape),
-                  kernel.workspace_bytes(), packing ? packing->bytes : 0};
-  const void* inputs[] = {a.raw(), packing ? packed.data() : b.raw()};
-  void* outputs[] = {product.value.mutable_raw()};
-  EXPECT_TRUE(testing::IsOk(
-      kernel.Run({absl::MakeConstSpan(inputs), absl::MakeSpan(outputs), nullptr}, nullptr)));
-  return product;
+  return products;
+}
+
+Product Multiply(const MatrixMul& op, const HostTensor& a, const HostTensor& b, bool constant,
+                 Isa isa, int threads) {
+  return MultiplyByAll(op, a, b, constant, isa, threads).back();
 }
 
 class MatrixMulTest : public ::testing::TestWithParam<Isa> {
@@ -119,6 +137,34 @@ TEST_P(MatrixMulTest, NeedsNoWorkspaceAndPacksWeightsIntoAsManyBytes) {
       const Product product = Multiply(MatrixMul(MatrixMulParam()), a, b, constant, GetParam(), 2);
       EXPECT_EQ(product.workspace_bytes, 0);
       EXPECT_EQ(product.packed_bytes, constant ? b.bytes() : 0);
+    }
+  }
+}
+
+// Rows of A at a multiple of 4 KiB crowd into few sets of the caches: they are packed where there
+// is workspace for it.
+TEST_P(MatrixMulTest, APackedAGivesTheSameBits) {
+  std::mt19937_64 random(1);
+  constexpr int64_t kRows = 281, kDepth = 1024, kColumns = 16 * 17 + 5;
+  const HostTensor a = testing::RandomTensor(random, DType::kFloat32, {kRows, kDepth}, -1, 1);
+  for (const bool transposed : {false, true}) {
+    const MatrixMul op(MatrixMulParam{.transposeB = transposed});
+    const HostTensor b = testing::RandomTensor(
+        random, DType::kFloat32, transposed ? Shape{kColumns, kDepth} : Shape{kDepth, kColumns}, -1,
+        1);
+    for (const bool constant : {false, true}) {
+      for (const int threads : {1, 3}) {
+        SCOPED_TRACE(::testing::Message() << "transposed " << transposed << " constant " << constant
+                                          << " threads " << threads);
+        const std::vector<Product> products =
+            MultiplyByAll(op, a, b, constant, GetParam(), threads);
+        ASSERT_EQ(products.size(), 2u);
+        const Product &packed = products[0], &plain = products[1];
+        EXPECT_TRUE(absl::StrContains(packed.implementation, "packed A"));
+        EXPECT_GT(packed.workspace_bytes, 0);
+        EXPECT_EQ(plain.workspace_bytes, 0);
+        EXPECT_EQ(std::memcmp(packed.value.raw(), plain.value.raw(), plain.value.bytes()), 0);
+      }
     }
   }
 }
