@@ -6,8 +6,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/recompute_order.h"
 #include "graph/rewriter.h"
-#include "graph/state.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -71,154 +71,6 @@ bool IsFree(const Graph& graph, int var) {
   return graph.node(graph.var(var).producer).op->role() != Role::kCompute;
 }
 
-// A node in the new order; values are vars of the source, and copies, counted on from there.
-struct Placed {
-  int node = 0;
-  std::vector<int> inputs;
-  int made = -1;  // a copy; else the node's own outputs
-};
-
-class Order {
- public:
-  Order(const Graph& graph, int loss, const MadeAgain& again, int reach)
-      : graph_(graph),
-        again_(again),
-        reach_(reach),
-        towards_(NodesTowards(graph, loss)),
-        use_(FindStateUse(graph)),
-        next_value_(static_cast<int>(graph.vars().size())) {}
-
-  std::vector<Placed> Make();
-
- private:
-  bool IsMadeAgain(int var) const {
-    return again_[var] && towards_[graph_.var(var).producer] && CanMakeAgain(graph_, var);
-  }
-  // Readers behind the loss, by var: places in `rest_`, ascending.
-  void FindUses();
-  // The value that a reader at this place of `rest_` gets in the place of a var.
-  int ValueOf(int var, absl::flat_hash_map<int, int>& passing);
-  void Place(int node, std::vector<int> inputs, int made = -1) {
-    placed_.push_back({node, std::move(inputs), made});
-  }
-  bool IsUpdate(int node) const;
-  void MoveUpdates();
-
-  const Graph& graph_;
-  const MadeAgain& again_;
-  const int reach_;
-  const std::vector<bool> towards_;
-  const StateUse use_;
-  std::vector<int> rest_;
-  std::vector<std::vector<int>> uses_;
-  absl::flat_hash_map<int, int> there_;  // by var: its copy, which serves further readers
-  std::vector<Placed> placed_;
-  int next_value_;
-};
-
-void Order::FindUses() {
-  uses_.resize(graph_.vars().size());
-  for (size_t place = 0; place < rest_.size(); ++place) {
-    const OperatorNode& node = graph_.node(rest_[place]);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (ReadsOnDevice(node, i)) uses_[node.inputs[i]].push_back(static_cast<int>(place));
-    }
-  }
-}
-
-int Order::ValueOf(int var, absl::flat_hash_map<int, int>& passing) {
-  if (!IsMadeAgain(var)) return var;
-  for (const auto* copies : {&there_, &passing}) {
-    if (const auto found = copies->find(var); found != copies->end()) return found->second;
-  }
-  const int index = graph_.var(var).producer;
-  const OperatorNode& node = graph_.node(index);
-  std::vector<int> inputs;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    inputs.push_back(ReadsOnDevice(node, i) ? ValueOf(node.inputs[i], passing) : node.inputs[i]);
-  }
-  const int made = next_value_++;
-  Place(index, std::move(inputs), made);
-  (IsCheap(graph_, var) ? passing : there_).emplace(var, made);
-  return made;
-}
-
-bool Order::IsUpdate(int node) const {
-  const OperatorNode& n = graph_.node(node);
-  return use_.updates[node] && std::all_of(n.outputs.begin(), n.outputs.end(), [&](int output) {
-           return graph_.readers(output).empty();
-         });
-}
-
-// An update frees the gradient that it reads, so it comes as early as the readers of its states let
-// it.
-void Order::MoveUpdates() {
-  absl::flat_hash_map<int, size_t> last_of_value, last_of_state;  // places behind which it is free
-  const auto state_of = [&](int value) {
-    return static_cast<size_t>(value) < use_.state.size() ? use_.state[value] : -1;
-  };
-  std::vector<std::vector<Placed>> behind(placed_.size() + 1);
-  for (size_t p = 0; p < placed_.size(); ++p) {
-    const Placed& placed = placed_[p];
-    if (placed.made >= 0) last_of_value[placed.made] = p + 1;
-    if (placed.made < 0) {
-      for (const int output : graph_.node(placed.node).outputs) last_of_value[output] = p + 1;
-      if (IsUpdate(placed.node)) continue;
-    }
-    for (const int input : placed.inputs) {
-      if (state_of(input) >= 0) last_of_state[state_of(input)] = p + 1;
-    }
-  }
-  std::vector<Placed> order;
-  for (const Placed& placed : placed_) {
-    if (placed.made >= 0 || !IsUpdate(placed.node)) continue;
-    size_t place = 0;
-    for (const int input : placed.inputs) {
-      place = std::max(place, last_of_value[input]);
-      if (state_of(input) >= 0) place = std::max(place, last_of_state[state_of(input)]);
-    }
-    behind[place].push_back(placed);
-  }
-  for (size_t p = 0; p <= placed_.size(); ++p) {
-    order.insert(order.end(), behind[p].begin(), behind[p].end());
-    if (p == placed_.size()) break;
-    if (placed_[p].made >= 0 || !IsUpdate(placed_[p].node)) order.push_back(placed_[p]);
-  }
-  placed_ = std::move(order);
-}
-
-std::vector<Placed> Order::Make() {
-  for (size_t n = 0; n < graph_.nodes().size(); ++n) {
-    const int node = static_cast<int>(n);
-    // States and constants are there throughout.
-    const bool first = towards_[n] || graph_.node(node).inputs.empty();
-    first ? Place(node, graph_.node(node).inputs) : rest_.push_back(node);
-  }
-  FindUses();
-  for (size_t place = 0; place < rest_.size(); ++place) {
-    const OperatorNode& node = graph_.node(rest_[place]);
-    absl::flat_hash_map<int, int> passing;
-    std::vector<int> inputs;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const int var = node.inputs[i];
-      inputs.push_back(ReadsOnDevice(node, i) ? ValueOf(var, passing) : var);
-    }
-    for (const int var : node.inputs) {
-      const std::vector<int>& uses = uses_[var];
-      const auto next = std::upper_bound(uses.begin(), uses.end(), static_cast<int>(place));
-      const bool soon = next != uses.end() && *next <= static_cast<int>(place) + reach_;
-      if (const auto found = passing.find(var); found != passing.end() && soon) {
-        there_.insert(*found);
-      } else if (!soon && IsCheap(graph_, var)) {
-        there_.erase(var);
-      }
-    }
-    Place(rest_[place], std::move(inputs));
-  }
-  MoveUpdates();
-  return std::move(placed_);
-}
-
 }  // namespace
 
 std::vector<bool> NodesTowards(const Graph& graph, int var) {
@@ -279,14 +131,15 @@ MadeAgain CheapToMakeAgain(const Graph& graph, int loss) {
 }
 
 absl::StatusOr<Graph> Recompute(const Graph& graph, int loss, const MadeAgain& again, int reach) {
-  const std::vector<Placed> order = Order(graph, loss, again, reach).Make();
+  const OrderWithCopies order = OrderMaker(graph, loss).MakeWithUpdates(again, reach);
   GraphRewriter rewriter(graph);
   GraphBuilder& builder = rewriter.builder();
   absl::flat_hash_map<int, int> copies;
-  for (const Placed& placed : order) {
+  for (const OrderWithCopies::Placed& placed : order.placed) {
     const OperatorNode& node = graph.node(placed.node);
     std::vector<int> inputs;
-    for (const int value : placed.inputs) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int value = order.inputs[placed.first_input + i];
       const auto copy = copies.find(value);
       inputs.push_back(copy == copies.end() ? rewriter.Map(value) : copy->second);
     }

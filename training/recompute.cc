@@ -12,16 +12,13 @@
 #include "absl/strings/strip.h"
 #include "graph/passes/pass.h"
 #include "graph/recompute.h"
+#include "graph/recompute_order.h"
 #include "graph/status.h"
 #include "opr/batch_norm_training.h"
-#include "runtime/schedule/scheduler.h"
+#include "training/live_bytes.h"
 
 namespace ashlar {
 namespace {
-
-// How many nodes on a cheap copy is kept for another reader; which is best depends on where the
-// peak is.
-constexpr int kReaches[] = {0, 4, 1 << 20};
 
 absl::Status Select(const Graph& graph, int loss, absl::Span<const int> nodes, bool made,
                     MadeAgain& again) {
@@ -37,11 +34,6 @@ absl::Status Select(const Graph& graph, int loss, absl::Span<const int> nodes, b
     again[static_cast<size_t>(node->outputs[0])] = made;
   }
   return absl::OkStatus();
-}
-
-int64_t PeakAsGiven(const Graph& graph) {
-  const StorageModel model = BuildStorageModel(graph, {});
-  return ScheduleAsGiven(graph, model, std::vector<int64_t>(graph.nodes().size(), 0)).peak_bytes;
 }
 
 }  // namespace
@@ -86,16 +78,9 @@ absl::StatusOr<Graph> RecomputeStep(const Graph& step, const RecomputeSpec& spec
   if (spec.cheap) again = CheapToMakeAgain(graph, loss);
   ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.nodes, true, again));
   ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.kept, false, again));
-  Graph best;
-  int64_t least = -1;
-  for (const int reach : kReaches) {
-    ASHLAR_ASSIGN_OR_RETURN(Graph made, Recompute(graph, loss, again, reach));
-    const int64_t peak = PeakAsGiven(made);
-    if (least >= 0 && peak >= least) continue;
-    least = peak;
-    best = std::move(made);
-  }
-  return best;
+  OrderMaker maker(graph, loss);
+  LiveBytes live(graph, maker);
+  return Recompute(graph, loss, again, FindReach(maker, live, again).reach);
 }
 
 }  // namespace ashlar

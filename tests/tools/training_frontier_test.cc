@@ -1,0 +1,107 @@
+// The memory of a step of training against what is computed twice for it: at most what a search in
+// another program found (../shared/data/training/frontiers.json), and 2 %.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/schedule/scheduler.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/status.h"
+#include "tools/zoo/network_builder.h"
+#include "tools/zoo/zoo.h"
+#include "training/recompute_search.h"
+#include "training/training_graph.h"
+
+namespace ashlar {
+namespace {
+
+using testing::kSanitized;
+using testing::Value;
+
+constexpr std::array<double, 6> kExtra = {0, 0.01, 0.02, 0.05, 0.1, 0.15};  // of a step's FLOPs
+
+struct KnownFrontier {
+  const char* model;
+  int64_t batch;
+  std::array<int64_t, kExtra.size()> bytes;  // 0: none is known
+};
+
+// For images of 32 x 32: no pool, and a stem of 3 x 3.
+Graph SmallResNet18(int64_t batch) {
+  NetworkBuilder net({.batch = batch, .image = 32});
+  const ConvolutionShape same = {.channels = 64, .kernel = 3, .padding = 1};
+  Feature x = net.Relu("relu", net.ConvBatchNorm("conv1", "bn1", net.Input(), same));
+  for (int block = 0; block < 8; ++block) {
+    const int64_t channels = int64_t{64} << block / 2, stride = block > 0 && block % 2 == 0 ? 2 : 1;
+    const auto name = [&](const char* layer) { return absl::StrCat("block", block, ".", layer); };
+    Feature y =
+        net.ConvBatchNorm(name("conv1"), name("bn1"), x,
+                          {.channels = channels, .kernel = 3, .stride = stride, .padding = 1});
+    y = net.ConvBatchNorm(name("conv2"), name("bn2"), net.Relu(name("relu1"), y),
+                          {.channels = channels, .kernel = 3, .padding = 1});
+    if (stride > 1) {
+      x = net.ConvBatchNorm(name("conv3"), name("bn3"), x,
+                            {.channels = channels, .stride = stride});
+    }
+    x = net.Relu(name("relu2"), net.Add(name("add"), y, x));
+  }
+  return Value(std::move(net).Finish("prob", net.Classifier("avgpool", "fc", x)));
+}
+
+Graph ModelOf(const KnownFrontier& known) {
+  if (std::string(known.model) == "small_resnet18") return SmallResNet18(known.batch);
+  for (const ZooModel& model : ZooModels()) {
+    if (std::string(model.name) == known.model) return Value(model.build({.batch = known.batch}));
+  }
+  ADD_FAILURE() << known.model;
+  return Graph();
+}
+
+class TrainingFrontierTest : public ::testing::TestWithParam<KnownFrontier> {};
+
+// In the order of the rewritten graph, as it is without workspaces.
+int64_t LiveBytesOf(const Graph& step) {
+  const StorageModel model = BuildStorageModel(step, {});
+  return ScheduleAsGiven(step, model, std::vector<int64_t>(step.nodes().size(), 0)).peak_bytes;
+}
+
+TEST_P(TrainingFrontierTest, IsAtMostTheKnownOne) {
+  if (kSanitized) GTEST_SKIP() << "the same as without, for longer";
+  constexpr double kNear = 1.02;
+  const Graph step = Value(MakeTrainingGraph(ModelOf(GetParam()), {})).step;
+  const std::vector<RecomputePoint> points = Value(RecomputeFrontier(step, kExtra.back()));
+  for (size_t i = 0; i < kExtra.size(); ++i) {
+    if (GetParam().bytes[i] == 0) continue;
+    const RecomputePoint* best = points.data();
+    for (const RecomputePoint& point : points) {
+      if (point.extra_flops <= kExtra[i] && point.peak_bytes < best->peak_bytes) best = &point;
+    }
+    const int64_t live = LiveBytesOf(Value(RecomputeStep(step, best->spec)));
+    SCOPED_TRACE(absl::StrCat(kExtra[i], " more: --recompute ", best->spec.ToString()));
+    EXPECT_LE(static_cast<double>(live), kNear * static_cast<double>(GetParam().bytes[i]));
+    EXPECT_EQ(live, best->peak_bytes) << "simulated without the graph";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Nets, TrainingFrontierTest,
+    ::testing::Values(
+        KnownFrontier{"resnet50", 1, {48891392, 39554560, 38655488, 28218880, 20921856, 18492928}},
+        KnownFrontier{
+            "resnet50", 8, {389643776, 322207232, 307756544, 224263680, 167034368, 147746304}},
+        KnownFrontier{
+            "resnet50", 32, {1557937664, 1288191488, 1230388736, 896417280, 665206272, 590900736}},
+        KnownFrontier{"vgg19", 8, {351633408, 308281344, 0, 0, 0, 0}},
+        KnownFrontier{"vgg19", 1, {43954176, 38535168, 0, 0, 0, 0}},
+        KnownFrontier{
+            "mobilenet_v2", 8, {216166912, 184405504, 153095680, 112395648, 95537280, 89916032}},
+        KnownFrontier{"small_resnet18",
+                      128,
+                      {352622080, 318776832, 302290432, 256153088, 210015744, 201328128}}),
+    [](const auto& info) { return absl::StrCat(info.param.model, "_", info.param.batch); });
+
+}  // namespace
+}  // namespace ashlar

@@ -1,0 +1,224 @@
+#include "training/recompute_stages.h"
+
+#include <algorithm>
+
+namespace ashlar {
+namespace {
+
+constexpr int64_t kHalf = 2;  // of a sum's bytes, at least, are those of what is added up
+
+class StageFinder {
+ public:
+  StageFinder(const Graph& graph, int loss, const OrderMaker& maker)
+      : graph_(graph), loss_(loss), maker_(maker), towards_(NodesTowards(graph, loss)) {
+    found_.cheap = CheapToMakeAgain(graph, loss);
+    found_.stage_of.assign(graph.vars().size(), -1);
+  }
+
+  RecomputeStages Find(size_t most) && {
+    FindData();
+    FindChoices();
+    Cut(most);
+    FindWindows();
+    return std::move(found_);
+  }
+
+ private:
+  bool IsReadBehind(int var) const {
+    const std::vector<int>& readers = graph_.readers(var);
+    return std::any_of(readers.begin(), readers.end(),
+                       [&](int reader) { return !towards_[static_cast<size_t>(reader)]; });
+  }
+  // The vars that a node reads on the device and that depend on the model's input.
+  std::vector<int> DataOf(const OperatorNode& node) const {
+    std::vector<int> data;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto in = static_cast<size_t>(node.inputs[i]);
+      if (node.op->input_use(static_cast<int>(i)) == InputUse::kDeviceValue && data_[in]) {
+        data.push_back(node.inputs[i]);
+      }
+    }
+    return data;
+  }
+
+  void FindData() {
+    data_.assign(graph_.vars().size(), false);
+    for (const OperatorNode& node : graph_.nodes()) {
+      const bool depends = std::any_of(node.inputs.begin(), node.inputs.end(), [&](int input) {
+        const auto in = static_cast<size_t>(input);
+        return data_[in] || graph_.node(graph_.var(input).producer).op->role() == Role::kInput;
+      });
+      for (const int output : node.outputs) data_[static_cast<size_t>(output)] = depends;
+    }
+  }
+
+  // Whether a var is a sum of several that are made on the way, or made of such a one alone.
+  bool IsSum(int var) const {
+    const std::vector<int> data = DataOf(graph_.node(graph_.var(var).producer));
+    std::vector<int> large;
+    for (const int input : data) {
+      if (graph_.var(input).type.bytes() * kHalf >= graph_.var(var).type.bytes()) {
+        large.push_back(input);
+      }
+    }
+    if (large.size() > 1) return true;
+    return large.size() == 1 && found_.cheap[static_cast<size_t>(large[0])] &&
+           !IsReadBehind(large[0]) && IsSum(large[0]);
+  }
+
+  // What a var is made of that nobody keeps.
+  std::vector<int> With(int var) const {
+    std::vector<int> vars = {var};
+    for (size_t i = 0; i < vars.size(); ++i) {
+      for (const int input : DataOf(graph_.node(graph_.var(vars[i]).producer))) {
+        if (IsReadBehind(input) || found_.cheap[static_cast<size_t>(input)] ||
+            !CanMakeAgain(graph_, input)) {
+          continue;
+        }
+        if (std::find(vars.begin(), vars.end(), input) == vars.end()) vars.push_back(input);
+      }
+    }
+    return vars;
+  }
+
+  // A var that what is made again is made of.
+  bool IsReadByCopies(int var) const {
+    const std::vector<int>& readers = graph_.readers(var);
+    return std::any_of(readers.begin(), readers.end(), [&](int reader) {
+      const std::vector<int>& outputs = graph_.node(reader).outputs;
+      return towards_[static_cast<size_t>(reader)] && !outputs.empty() &&
+             found_.cheap[static_cast<size_t>(outputs[0])];
+    });
+  }
+
+  void FindChoices() {
+    for (const OperatorNode& node : graph_.nodes()) {
+      if (node.outputs.size() != 1) continue;
+      const int var = node.outputs[0];
+      const auto v = static_cast<size_t>(var);
+      if (var == loss_ || !towards_[static_cast<size_t>(graph_.var(var).producer)] || !data_[v] ||
+          !CanMakeAgain(graph_, var)) {
+        continue;
+      }
+      if (found_.cheap[v]) {
+        if (IsReadBehind(var) && IsSum(var)) choices_.push_back({var, {var}, true});
+      } else if (IsReadBehind(var) || IsReadByCopies(var)) {
+        choices_.push_back({var, With(var), false});
+      }
+    }
+  }
+
+  // By node, the one var that later nodes of the way read of all that is made so far, or -1.
+  std::vector<int> Ends() const {
+    std::vector<int> readers(graph_.vars().size(), 0);  // still to come
+    std::vector<int> open;
+    std::vector<int> ends(graph_.nodes().size(), -1);
+    for (size_t n = 0; n < graph_.nodes().size(); ++n) {
+      if (!towards_[n]) continue;
+      for (const int input : graph_.node(static_cast<int>(n)).inputs) {
+        ++readers[static_cast<size_t>(input)];
+      }
+    }
+    for (size_t n = 0; n < graph_.nodes().size(); ++n) {
+      if (!towards_[n]) continue;
+      const OperatorNode& node = graph_.node(static_cast<int>(n));
+      for (const int input : node.inputs) --readers[static_cast<size_t>(input)];
+      for (const int output : node.outputs) {
+        if (data_[static_cast<size_t>(output)]) open.push_back(output);
+      }
+      open.erase(std::remove_if(open.begin(), open.end(),
+                                [&](int var) { return readers[static_cast<size_t>(var)] == 0; }),
+                 open.end());
+      if (open.size() == 1) ends[n] = open[0];
+    }
+    return ends;
+  }
+
+  // A stage ends as late as can be in front of the next choice, and behind the sums of its own.
+  void Cut(size_t most) {
+    const std::vector<int> ends = Ends();
+    std::vector<RecomputeStage>& stages = found_.stages;
+    stages.emplace_back();
+    size_t begin = 0;  // the node that the stage begins with
+    int last = -1;     // a node behind the last choice, where the stage may end
+    const auto end_at = [&](size_t node, int var) {
+      for (; begin <= node; ++begin) {
+        for (const int output : graph_.node(static_cast<int>(begin)).outputs) {
+          if (towards_[begin]) SetStage(output);
+        }
+      }
+      stages.back().end = var;
+      stages.emplace_back();
+      last = -1;
+    };
+    for (const RecomputeChoice& choice : choices_) {
+      const int node = graph_.var(choice.var).producer;
+      const size_t taken = stages.back().choices.size();
+      if (taken > 0 && !choice.is_sum && last >= 0) {
+        end_at(static_cast<size_t>(last), ends[static_cast<size_t>(last)]);
+      } else if (taken >= most) {
+        end_at(static_cast<size_t>(node - 1), -1);
+      }
+      stages.back().choices.push_back(choice);
+      last = -1;
+      const size_t index = static_cast<size_t>(&choice - choices_.data());
+      const int next = index + 1 < choices_.size() ? Begin(choices_[index + 1]) : 0;
+      for (int n = node; n < next; ++n) {
+        if (ends[static_cast<size_t>(n)] >= 0) last = n;
+      }
+    }
+    for (; begin < graph_.nodes().size(); ++begin) {
+      for (const int output : graph_.node(static_cast<int>(begin)).outputs) {
+        if (towards_[begin]) SetStage(output);
+      }
+    }
+  }
+
+  // The first node that runs for a choice.
+  int Begin(const RecomputeChoice& choice) const {
+    int node = graph_.var(choice.var).producer;
+    for (const int var : choice.with) node = std::min(node, graph_.var(var).producer);
+    return node;
+  }
+
+  void SetStage(int var) {
+    found_.stage_of[static_cast<size_t>(var)] = static_cast<int>(found_.stages.size()) - 1;
+  }
+
+  // What is read behind of later stages is read before the window of this one begins.
+  void FindWindows() {
+    const std::vector<int>& behind = maker_.nodes_behind();
+    std::vector<RecomputeStage>& stages = found_.stages;
+    std::vector<size_t> begins(stages.size(), 0);
+    for (size_t place = 0; place < behind.size(); ++place) {
+      if (maker_.IsUpdate(behind[place])) continue;
+      int latest = -1;
+      for (const int var : DataOf(graph_.node(behind[place]))) {
+        // What is always kept is read at other places, too: statistics of norms by their updates.
+        if (var == loss_ || !CanMakeAgain(graph_, var)) continue;
+        latest = std::max(latest, found_.stage_of[static_cast<size_t>(var)]);
+      }
+      for (int s = 0; s < latest; ++s) begins[static_cast<size_t>(s)] = place + 1;
+    }
+    for (size_t s = 0; s < stages.size(); ++s) {
+      stages[s].window_begin = begins[s];
+      stages[s].window_end = s == 0 ? behind.size() : begins[s - 1];
+    }
+  }
+
+  const Graph& graph_;
+  const int loss_;
+  const OrderMaker& maker_;
+  const std::vector<bool> towards_;
+  std::vector<bool> data_;  // by var: depends on what the caller gives
+  std::vector<RecomputeChoice> choices_;
+  RecomputeStages found_;
+};
+
+}  // namespace
+
+RecomputeStages FindStages(const Graph& graph, int loss, const OrderMaker& maker, size_t most) {
+  return StageFinder(graph, loss, maker).Find(most);
+}
+
+}  // namespace ashlar
