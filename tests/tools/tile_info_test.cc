@@ -1,6 +1,9 @@
-// The geometry of tiles against that of a training run which was tiled (../shared/data/tiling).
+// The geometry of tiles against that of a training run which was tiled (../shared/data/tiling, and
+// its backward pass in ../shared/data/training).
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -53,6 +56,53 @@ TEST_F(TileInfoTest, EveryTileOfTheLoggedRunComesOutEqual) {
     }
   }
   EXPECT_EQ(compared, 16 * 5 * 9);
+}
+
+// On the way back each tile owns a part of the input's gradient: what of every gradient depends on
+// it, and where that part lies in the gradient of what the first operator read.
+TEST_F(TileInfoTest, EveryTileOfTheLoggedBackwardPassComesOutEqual) {
+  constexpr char kRecord[] = "data/training/seed001_backward.json";
+  if (!HasSharedData(kRecord)) GTEST_SKIP() << "no " << SharedData(kRecord);
+  std::ifstream file(SharedData(kRecord));
+  const json logged = json::parse(file);
+  const json tiles = Tiles("inputgrid4x4")["tiles"];
+  ASSERT_EQ(logged["tiles"].size(), 16u);
+  const auto named = [](const json& list, const std::string& name) {
+    for (const json& entry : list) {
+      if (entry["name"] == name) return entry;
+    }
+    ADD_FAILURE() << "no " << name;
+    return json();
+  };
+  int compared = 0;
+  for (const json& expected : logged["tiles"]) {
+    const auto tile = std::find_if(tiles.begin(), tiles.end(), [&](const json& candidate) {
+      return candidate["coord"] == expected["coord"];
+    });
+    ASSERT_NE(tile, tiles.end());
+    for (const auto& [name, fields] : expected["operators"].items()) {
+      const json entry = named((*tile)["b_info"], name);
+      for (const auto& [field, value] : fields["printed"]["backward"].items()) {
+        if (value.empty()) continue;
+        EXPECT_EQ(entry[field], value) << expected["coord"] << " " << name << " " << field;
+        ++compared;
+      }
+    }
+    // Left, right, top, bottom; both ends belong to a region.
+    const json read = named((*tile)["f_info"], "conv1")["inpslidx"],
+               owned = named((*tile)["b_info"], "fake-bp")["inpslidx"];
+    const auto apart = [&](int side) {
+      return std::abs(owned[side].get<int>() - read[side].get<int>());
+    };
+    EXPECT_EQ(json({apart(0), apart(1), apart(2), apart(3)}), expected["crop_lrtb"]);
+    const json& slice = expected["slice_rows_columns"];
+    EXPECT_EQ(json({apart(2), apart(2) + owned[3].get<int>() - owned[2].get<int>() + 1}),
+              slice["rows"]);
+    EXPECT_EQ(json({apart(0), apart(0) + owned[1].get<int>() - owned[0].get<int>() + 1}),
+              slice["columns"]);
+    compared += 2;
+  }
+  EXPECT_EQ(compared, 288);
 }
 
 TEST_F(TileInfoTest, PartsInsideOfPartsNameTheOneAround) {

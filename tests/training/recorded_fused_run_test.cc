@@ -3,15 +3,26 @@
 // it take, to what was worked out from its tensors.
 #include <gtest/gtest.h>
 
+#include "graph/differentiate.h"
+#include "graph/recompute.h"
 #include "opr/batch_norm.h"
+#include "opr/batch_norm_training.h"
 #include "opr/convolution.h"
 #include "opr/elemwise.h"
 #include "opr/matrix_mul.h"
 #include "opr/pooling.h"
 #include "opr/reshape.h"
+#include "opr/table.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/schedule/arena.h"
+#include "tests/support/gradcheck.h"
 #include "tests/support/graph_maker.h"
+#include "tests/support/operators.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/tensors.h"
+#include "training/kept_for_gradients.h"
 #include "training/training_graph.h"
 
 namespace ashlar::testing {
@@ -40,9 +51,8 @@ Graph RecordedModel(int64_t batch) {
   return std::move(net).Build();
 }
 
-// The arena with what is made again: all that is cheap, besides these nodes, but for those with
-// '-'.
-int64_t ArenaOf(int64_t batch, bool cheap, const std::vector<std::string>& nodes) {
+// The step with what is made again: all that is cheap, besides these nodes, but for those with '-'.
+Graph StepOf(int64_t batch, bool cheap, const std::vector<std::string>& nodes) {
   const Graph plain = Value(MakeTrainingGraph(RecordedModel(batch), {})).step;
   TrainingOptions options;
   options.recompute.cheap = cheap;
@@ -53,10 +63,24 @@ int64_t ArenaOf(int64_t batch, bool cheap, const std::vector<std::string>& nodes
       (kept ? options.recompute.kept : options.recompute.nodes).push_back(node.id);
     }
   }
+  return Value(MakeTrainingGraph(RecordedModel(batch), options)).step;
+}
+
+int64_t ArenaOf(int64_t batch, bool cheap, const std::vector<std::string>& nodes) {
   PlanRequest request;
   request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
-  const Graph step = Value(MakeTrainingGraph(RecordedModel(batch), options)).step;
-  return Value(PlanGraph(step, request))->plan.plan.arena;
+  return Value(PlanGraph(StepOf(batch, cheap, nodes), request))->plan.plan.arena;
+}
+
+// What is live of the arena when all in front of the loss has run.
+int64_t LiveAtTheLoss(const Graph& step) {
+  const StorageModel model = BuildStorageModel(step, {});
+  ArenaSimulator arena(step, model, std::vector<int64_t>(step.nodes().size(), 0));
+  const std::vector<bool> towards = NodesTowards(step, step.outputs()[0].var);
+  for (size_t n = 0; n < step.nodes().size(); ++n) {
+    if (towards[n] && model.scheduled[n]) arena.Run(static_cast<int>(n));
+  }
+  return arena.live();
 }
 
 const std::vector<std::string> kFused = {"conv1", "conv2", "-relu1", "-pool"};
@@ -80,6 +104,90 @@ TEST(RecordedFusedRun, FusedNeverTakesMore) {
   for (const int64_t batch : {512, 1024, 2048, 4096}) {
     EXPECT_LE(ArenaOf(batch, true, kFused), ArenaOf(batch, false, {})) << batch;
   }
+}
+
+// The outputs of both convolutions: what the fused run did not keep.
+TEST(RecordedFusedRun, FusedKeepsOneBufferLessForEachPair) {
+  constexpr int64_t kBatch = 2048, kOutputs = 479199232;
+  EXPECT_EQ(LiveAtTheLoss(StepOf(kBatch, false, {})) - LiveAtTheLoss(StepOf(kBatch, true, kFused)),
+            kOutputs);
+}
+
+TEST(RecordedFusedRun, PlannedMemoryIsActual) {
+  cpu::RegisterDevice();
+  const int64_t batch = kSanitized ? 2 : 32;
+  for (const Graph& step : {StepOf(batch, false, {}), StepOf(batch, true, kFused)}) {
+    InputTensors inputs;
+    for (const Binding& binding : step.inputs()) {
+      inputs[binding.name] = HostTensor::Zeros(step.var(binding.var).type);
+    }
+    const Measurement measured = Value(Measure(Graph(step), {}, inputs));
+    EXPECT_TRUE(measured.ok);
+    EXPECT_EQ(measured.arena.actual_bytes, measured.arena.planned_bytes);
+    EXPECT_EQ(measured.heap.own_calls, 0);
+  }
+}
+
+// The two pairs and the pool in Float64: gradients by differences, and those of the fused order,
+// whose convolutions are made again of what they read.
+TEST(RecordedFusedRun, GradientsAreThoseByDifferencesFusedAndUnfused) {
+  std::mt19937_64 random(11);
+  GraphBuilder builder;
+  std::vector<int> inputs;
+  std::vector<HostTensor> values;
+  const auto input = [&](const Shape& shape, double low) {
+    inputs.push_back(AddInput(builder, shape));
+    values.push_back(RandomTensor(random, DType::kFloat64, shape, low, 1));
+    return inputs.back();
+  };
+  const auto add = [&](OperatorPtr op, std::vector<int> read) {
+    return Value(builder.Add(std::move(op), std::move(read)))[0];
+  };
+  int x = input({2, 1, 8, 8}, -1);
+  for (const int64_t channels : {3, 4}) {
+    const int64_t in = builder.graph().var(x).type.shape[1];
+    const int weight = input({channels, in, 3, 3}, -1);
+    const int scale = input({channels}, 0.5), bias = input({channels}, -1);
+    x = add(std::make_shared<const ConvolutionForward>(ConvolutionParam()), {x, weight});
+    x = add(std::make_shared<const BatchNormTraining>(BatchNormParam{1e-5}), {x, scale, bias});
+    x = add(std::make_shared<const Elemwise>(ElemwiseParam{ScalarFunction::kRelu}), {x});
+  }
+  x = add(std::make_shared<const PoolingForward>(PoolingParam()), {x});
+  const int loss = AddWeighedSum(builder, {x}, random);
+  GradcheckOptions options;
+  options.skip_kinks = true;
+  int64_t checked = 0;
+  options.checked = &checked;
+  EXPECT_TRUE(GradientsAgree(builder, loss, inputs, values, random, options));
+  EXPECT_GT(checked, 200);
+
+  std::vector<int> results = {loss};
+  for (const auto& gradient : Value(Differentiate(builder, loss, inputs, Operators()))) {
+    results.push_back(gradient.value());
+  }
+  for (const int result : results) add(std::make_shared<const OutputCallback>(NoParam()), {result});
+  const Graph unfused =
+      Value(NormsInHalves(Value(KeepPoolingIndices(Value(std::move(builder).Build())))));
+  MadeAgain made(unfused.vars().size(), false);
+  int64_t convolutions = 0, relus = 0;
+  for (const OperatorNode& node : unfused.nodes()) {
+    const bool first_relu = node.op->type() == Elemwise::kType && relus++ == 0;
+    const bool convolves = node.op->type() == ConvolutionForward::kType;
+    convolutions += convolves ? 1 : 0;
+    made[static_cast<size_t>(node.outputs.empty() ? 0 : node.outputs[0])] =
+        convolves || node.op->type() == BatchNormApply::kType ||
+        (node.op->type() == Elemwise::kType && !first_relu);
+  }
+  const Graph fused = Value(Recompute(unfused, unfused.outputs()[0].var, made, 4));
+  const std::vector<std::string> types = ComputingTypes(fused);
+  EXPECT_EQ(std::count(types.begin(), types.end(), std::string(ConvolutionForward::kType)),
+            2 * convolutions);
+  absl::flat_hash_map<std::string, HostTensor> by_name;
+  for (size_t i = 0; i < values.size(); ++i) by_name[unfused.inputs()[i].name] = values[i];
+  const auto whole = Value(EvaluateGraph(unfused, by_name)),
+             again_made = Value(EvaluateGraph(fused, by_name));
+  ASSERT_EQ(whole.size(), again_made.size());
+  for (size_t i = 0; i < whole.size(); ++i) EXPECT_TRUE(Near(again_made[i], whole[i], 0)) << i;
 }
 
 }  // namespace
