@@ -4,6 +4,7 @@
     pip install -r benchmarks/requirements.txt
     mkdir cases
     ASHLAR_ONNX_CASES=cases build/release/serialization_test --gtest_filter='OnnxWriter.*'
+    ASHLAR_ONNX_CASES=cases build/release/training_test --gtest_filter='*LossesAndDigits*'  # trained nets
     scripts/check_onnx.py cases
 """
 import pathlib

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 #include "opr/table.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/host_processor.h"
 #include "runtime/measure/measure.h"
+#include "serialization/onnx/writer.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
@@ -97,6 +99,30 @@ class DigitsTest : public ::testing::TestWithParam<std::string> {
   NamedTensors train_, test_;
 };
 
+// With ASHLAR_ONNX_CASES set to a folder, the trained net stays there as ONNX beside images and the
+// session's own answers, for scripts/check_onnx.py to run it in ONNX Runtime.
+void KeepTrained(TrainingSession& session, const std::string& kind) {
+  const char* const folder = std::getenv("ASHLAR_ONNX_CASES");
+  if (folder == nullptr) return;
+  const std::string base = absl::StrCat(folder, "/trained_", kind);
+  const Shape& shape = session.graph().images_type.shape;
+  ASSERT_TRUE(IsOk(WriteOnnx(Value(session.Trained(shape)), base + ".onnx")));
+  HostTensor images = HostTensor::Zeros(DType::kFloat32, shape);
+  std::copy_n(static_cast<const float*>(session.images()), images.num_elements(),
+              images.mutable_data<float>().data());
+  const HostTensor logits = *Value(session.Evaluate());
+  HostTensor classes = HostTensor::Zeros(DType::kFloat32, logits.shape());
+  for (int64_t n = 0; n < kBatch; ++n) {
+    double sum = 0;
+    for (int64_t k = 0; k < 10; ++k) sum += std::exp(logits.At(n * 10 + k));
+    for (int64_t k = 0; k < 10; ++k) {
+      classes.Set(n * 10 + k, std::exp(logits.At(n * 10 + k)) / sum);
+    }
+  }
+  ASSERT_TRUE(IsOk(WriteNpz({{"data", images}}, base + ".inputs.npz")));
+  ASSERT_TRUE(IsOk(WriteNpz({{"0", classes}}, base + ".outputs.npz")));
+}
+
 TEST_P(DigitsTest, LossesAndDigitsRecognisedAreThoseOfTheReference) {
   const auto session = Open(2, Passes());
   const int64_t steps = kSanitized ? 5 : kStepsPerEpoch * kEpochs;
@@ -120,6 +146,7 @@ TEST_P(DigitsTest, LossesAndDigitsRecognisedAreThoseOfTheReference) {
   if (known) {
     EXPECT_EQ(right, GetParam() == "bn" ? 355 : 354);
   }
+  KeepTrained(*session, GetParam());
 }
 
 TEST_P(DigitsTest, StepsFromEqualStatesAreEqualInBlockedAndRowMajorImages) {
