@@ -16,9 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+import zoo_models
 from kept_answers import KeptAnswers
 
-MODELS = ["tiling_chain", "squeezenet", "mobilenet_v2", "inception_v1", "resnet18", "resnet50", "vgg19"]
 TIMES = ("plan_ms", "memory_plan_ms", "search_ms", "total_ms")
 
 
@@ -68,7 +68,7 @@ def main():
     parser.add_argument("--ashlar", default="build/release/ashlar")
     parser.add_argument("--processes", type=int, default=10)
     parser.add_argument("--budgets", type=int, default=12)
-    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--models", default=",".join(zoo_models.MODELS))
     parser.add_argument("--image", type=int, help="side of the images (default: the model's)")
     parser.add_argument("--plan-time", help="of the command (default: its own)")
     parser.add_argument("--state", help="file that keeps the answers")
@@ -81,8 +81,7 @@ def main():
         os.chdir(folder)
         for name in arguments.models.split(","):
             model = name + ".ash"
-            image = ["--image", str(arguments.image)] if arguments.image else []
-            subprocess.run([ashlar, "zoo", name, "-o", model, "-q", *image], check=True)
+            zoo_models.make(ashlar, name, model, arguments.image)
             budgets = kept.ask(" ".join(["budgets", name, str(arguments.image), str(arguments.budgets), *options]),
                                lambda model=model: budgets_of(ashlar, model, options, arguments.budgets))
             for budget in budgets:

@@ -20,9 +20,9 @@ import subprocess
 import sys
 import tempfile
 
+import zoo_models
 from kept_answers import KeptAnswers
 
-MODELS = ["squeezenet", "mobilenet_v2", "inception_v1", "resnet18", "resnet50", "vgg19"]
 PLANNERS = ["auto", "exact", "dive"]
 PROCESSORS = ["avx512/32K/1M", "avx2/32K/512K", "baseline/32K/256K"]
 PLAN_TIMES = ["250ms", "1s"]
@@ -131,7 +131,7 @@ class Sweep:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ashlar", default="build/release/ashlar")
-    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--models", default=",".join(zoo_models.MODELS))
     parser.add_argument("--image", default="97,224", help="sides of the images, separated by commas")
     parser.add_argument("--processors", default=",".join(PROCESSORS), help="whose smallest plans give specs")
     parser.add_argument("--plan-times", default=",".join(PLAN_TIMES), help="for each spec")
@@ -146,7 +146,7 @@ def main():
         os.chdir(folder)
         for name, side in itertools.product(arguments.models.split(","), arguments.image.split(",")):
             model = f"{name}_{side}.ash"
-            subprocess.run([arguments.ashlar, "zoo", name, "--image", side, "-o", model, "-q"], check=True)
+            zoo_models.make(arguments.ashlar, name, model, side)
             sweep = Sweep(arguments, kept, model, arguments.seconds)
             sweep.run()
             os.remove(model)

@@ -1,0 +1,13 @@
+"""Models of the zoo as files, for sweeps over all of them."""
+import subprocess
+
+MODELS = ["tiling_chain", "squeezenet", "mobilenet_v2", "inception_v1", "resnet18", "resnet50", "vgg19"]
+
+
+def make(ashlar, name, path, side=None):
+    """Writes the model for images of `side` pixels (default: its own); VGG-19 has a classifier for multiples of 224 alone, and
+    is without it for others."""
+    options = ["--image", str(side)] if side else []
+    if name == "vgg19" and side and int(side) % 224:
+        options.append("--headless")
+    subprocess.run([ashlar, "zoo", name, "-o", path, "-q", *options], check=True)
