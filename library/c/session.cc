@@ -82,10 +82,32 @@ absl::StatusOr<std::unique_ptr<ashlar_session>> SessionOf(const ashlar_plan& pla
                                                           const ashlar_session_options& options) {
   SessionOptions own;
   ASHLAR_ASSIGN_OR_RETURN(own.arena, CallersArena(options, plan.memory));
+  own.stream = options.stream;
   auto made = std::make_unique<ashlar_session>();
   ASHLAR_ASSIGN_OR_RETURN(made->executable, plan.loaded->Load());
   ASHLAR_ASSIGN_OR_RETURN(made->session, Session::Create(made->executable, own));
   return made;
+}
+
+ashlar_status OnEvent(ashlar_session* session, void* event,
+                      absl::Status (Session::*what)(void* event)) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(session, "session"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(event, "event"));
+    return (session->session.get()->*what)(event);
+  });
+}
+
+// Calls `what` with the device of that name.
+template <typename What>
+ashlar_status OnMemory(const char* device, const void* data, const What& what) {
+  return Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(device, "device"));
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(data, "data"));
+    ASHLAR_ASSIGN_OR_RETURN(const CompNode comp_node, CompNode::Parse(device));
+    ASHLAR_ASSIGN_OR_RETURN(Device* const opened, OpenDevice(comp_node));
+    return what(*opened);
+  });
 }
 
 }  // namespace
@@ -121,4 +143,21 @@ ashlar_status ashlar_start(ashlar_session* session) {
 
 ashlar_status ashlar_wait(ashlar_session* session) {
   return ashlar::c::Step(session, [](Session& of) { return of.Wait(); });
+}
+
+ashlar_status ashlar_wait_event(ashlar_session* session, void* event) {
+  return ashlar::c::OnEvent(session, event, &Session::WaitForEvent);
+}
+
+ashlar_status ashlar_record_event(ashlar_session* session, void* event) {
+  return ashlar::c::OnEvent(session, event, &Session::RecordEvent);
+}
+
+ashlar_status ashlar_pin(const char* device, void* data, size_t bytes) {
+  return ashlar::c::OnMemory(
+      device, data, [&](ashlar::Device& on) { return on.Pin(data, static_cast<int64_t>(bytes)); });
+}
+
+ashlar_status ashlar_unpin(const char* device, void* data) {
+  return ashlar::c::OnMemory(device, data, [&](ashlar::Device& on) { return on.Unpin(data); });
 }

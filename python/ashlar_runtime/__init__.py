@@ -9,11 +9,12 @@ from ._buckets import Buckets
 from ._library import (DoesNotFit, Error, Internal, InvalidArgument, NotBound, RejectedFile, Unavailable,
                        Unsupported)
 from ._model import Model, Plan, Session, TensorInfo, load, shared_arena
+from ._pinned import Pinned
 from ._planner import Solution, plan_memory
 from ._sizes import parse_size
 from ._training import TrainingSession
 
 __all__ = [
-    "Buckets", "DoesNotFit", "Error", "Internal", "InvalidArgument", "Model", "NotBound", "Plan", "RejectedFile", "Session",
+    "Buckets", "DoesNotFit", "Error", "Internal", "InvalidArgument", "Model", "NotBound", "Pinned", "Plan", "RejectedFile", "Session",
     "Solution", "TensorInfo", "TrainingSession", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory", "shared_arena"
 ]

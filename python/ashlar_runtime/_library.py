@@ -7,7 +7,7 @@ from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_int64
 from typing import Any, Dict, List, Type
 
 MAX_RANK = 8
-HOST = 0
+HOST, DEVICE = 0, 1
 
 
 class Error(Exception):
@@ -96,7 +96,7 @@ class Step(ctypes.Structure):
 
 
 class SessionOptions(Sized):
-    _fields_ = [("size", c_size_t), ("arena", c_void_p), ("arena_bytes", c_size_t)]
+    _fields_ = [("size", c_size_t), ("arena", c_void_p), ("arena_bytes", c_size_t), ("stream", c_void_p)]
 
 
 class Measured(Sized):
@@ -138,6 +138,12 @@ SIGNATURES: Dict[str, List[Any]] = {
     "bind_input": [c_void_p, c_char_p, c_void_p, c_size_t, c_int],
     "bind_output": [c_void_p, c_char_p, c_void_p, c_size_t, c_int],
     "run": [c_void_p],
+    "start": [c_void_p],
+    "wait": [c_void_p],
+    "wait_event": [c_void_p, c_void_p],
+    "record_event": [c_void_p, c_void_p],
+    "pin": [c_char_p, c_void_p, c_size_t],
+    "unpin": [c_char_p, c_void_p],
     "model_train": [c_void_p, POINTER(TrainingOptions), POINTER(c_void_p)],
     "training_memory": [c_void_p, POINTER(Memory)],
     "training_inputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],

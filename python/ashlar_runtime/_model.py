@@ -19,11 +19,12 @@ DTYPES: Dict[int, "np.dtype[Any]"] = {
     0: np.dtype("float32"), 1: np.dtype("float16"), 2: np.dtype("uint16"), 3: np.dtype("int64"), 4: np.dtype("int32"),
     5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool")
 }
+_DEFAULT_STREAM = 1  # cudaStreamLegacy; 0, its other name, is none to the library
 PROOFS = ("gap", "optimal", "optimal by search")
 BUFFER_DTYPE = np.dtype([("id", "i8"), ("lower", "i8"), ("upper", "i8"), ("size", "i8"), ("alignment", "i8"),
                          ("offset", "i8"), ("inside", "i8"), ("inside_offset", "i8"), ("name", "O")])
 
-Array = Any  # a numpy array, or whatever has __dlpack__ on the host
+Array = Any  # a numpy array, what has __dlpack__ on the host, or __cuda_array_interface__ on a device
 
 
 class TensorInfo(NamedTuple):
@@ -74,6 +75,33 @@ def _encoded(value: Optional[str]) -> Optional[bytes]:
     return None if value is None else value.encode()
 
 
+class _OnDevice:
+    """A tensor in a device's memory, as its __cuda_array_interface__ says."""
+    __slots__ = ("source", "dtype", "shape", "address", "contiguous", "writeable")
+
+    def __init__(self, source: Array) -> None:
+        says = source.__cuda_array_interface__
+        self.source = source  # which stays alive
+        self.dtype: "np.dtype[Any]" = np.dtype(says["typestr"])
+        self.shape: Tuple[int, ...] = tuple(says["shape"])
+        self.address, read_only = says["data"]
+        self.writeable = not read_only
+        dense, stride = [], self.dtype.itemsize
+        for extent in reversed(self.shape):
+            dense.append(stride)
+            stride *= extent
+        self.contiguous = says.get("strides") in (None, tuple(reversed(dense)))
+
+
+_Tensor = Union["np.ndarray[Any, Any]", _OnDevice]
+
+
+def _tensor(name: str, array: Array) -> _Tensor:
+    if not isinstance(array, np.ndarray) and hasattr(array, "__cuda_array_interface__"):
+        return _OnDevice(array)
+    return _numpy(name, array)
+
+
 def _numpy(name: str, array: Array) -> "np.ndarray[Any, Any]":
     if isinstance(array, np.ndarray):
         return array
@@ -90,7 +118,7 @@ def _address(array: "np.ndarray[Any, Any]") -> int:
         return array.ctypes.data
 
 
-def _by_name(side: str, infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
+def _by_name(side: str, infos: List[TensorInfo], given: Any) -> Dict[str, Array]:
     if isinstance(given, np.ndarray) and len(infos) == 1:
         return {infos[0].name: given}
     if not isinstance(given, Mapping):
@@ -101,12 +129,12 @@ def _by_name(side: str, infos: List[TensorInfo], given: Any) -> Dict[str, "np.nd
     for name in given:
         if name not in names:
             raise c.InvalidArgument(f"no {side} '{name}'; the model has: " + ", ".join(names))
-    return {name: _numpy(f"{side} '{name}'", array) for name, array in given.items()}
+    return dict(given)
 
 
 def as_inputs(infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
     """One array, or arrays by name, as numpy arrays at the same addresses."""
-    return _by_name("input", infos, given)
+    return {name: _numpy(f"input '{name}'", array) for name, array in _by_name("input", infos, given).items()}
 
 
 def aligned_block(size: int, alignment: int) -> "np.ndarray[Any, Any]":
@@ -188,9 +216,9 @@ class Model:
         from ._training import TrainingSession
         return TrainingSession(self, **options)
 
-    def compile(self, arena: Optional[Array] = None, **plan: Any) -> "Session":
-        """plan(...) and a session of it, in an arena of the caller's if one is given."""
-        return self.plan(**plan).session(arena)
+    def compile(self, arena: Optional[Array] = None, stream: Optional[int] = None, **plan: Any) -> "Session":
+        """plan(...) and a session of it, in an arena and on a stream of the caller's if they are given."""
+        return self.plan(**plan).session(arena, stream)
 
 
 class Plan:
@@ -252,8 +280,8 @@ class Plan:
         c.call("plan_verify", self._handle.pointer, ctypes.byref(measured))
         return Measured(measured.arena, measured.weights, measured.output, measured.heap_calls, bool(measured.ok))
 
-    def session(self, arena: Optional[Array] = None) -> "Session":
-        return Session(self, arena)
+    def session(self, arena: Optional[Array] = None, stream: Optional[int] = None) -> "Session":
+        return Session(self, arena, stream)
 
     def __repr__(self) -> str:
         m = self.memory
@@ -262,16 +290,23 @@ class Plan:
 
 class _Slot:
     """A tensor of a session, and the array that is bound there, which stays alive."""
-    __slots__ = ("array", "_bind", "_bytes", "_info", "_name", "_session", "_side")
+    __slots__ = ("array", "_bind", "_bytes", "_info", "_name", "_on_host", "_session", "_side")
 
-    def __init__(self, side: str, info: TensorInfo, session: ctypes.c_void_p) -> None:
-        self.array: Optional["np.ndarray[Any, Any]"] = None
+    def __init__(self, side: str, info: TensorInfo, session: ctypes.c_void_p, on_host: bool) -> None:
+        self.array: Optional[_Tensor] = None
+        self._on_host = on_host
         self._side, self._info, self._session = side, info, session
         self._name, self._bytes = info.name.encode(), info.bytes
         self._bind = c.LIBRARY.ashlar_bind_input if side == "input" else c.LIBRARY.ashlar_bind_output
 
-    def bind(self, array: "np.ndarray[Any, Any]") -> None:
-        info, flags = self._info, array.flags
+    def bind(self, given: Array) -> None:
+        info = self._info
+        array = _tensor(f"{self._side} '{info.name}'", given)
+        if isinstance(array, _OnDevice):
+            self._bind_on_device(array)
+            self.array = array
+            return
+        flags = array.flags
         if array.dtype != info.dtype or array.shape != info.shape:
             raise c.InvalidArgument(f"{self._side} '{info.name}': got {array.dtype}{list(array.shape)}, expected "
                                     f"{info.dtype}{list(info.shape)}")
@@ -282,11 +317,25 @@ class _Slot:
         c.check(self._bind(self._session, self._name, _address(array), self._bytes, c.HOST))
         self.array = array
 
+    def _bind_on_device(self, tensor: _OnDevice) -> None:
+        info = self._info
+        name = f"{self._side} '{info.name}'"
+        if self._on_host:
+            raise c.InvalidArgument(f"{name} is in a device's memory, and the plan is for the host")
+        if tensor.dtype != info.dtype or tensor.shape != info.shape:
+            raise c.InvalidArgument(f"{name}: got {tensor.dtype}{list(tensor.shape)}, expected {info.dtype}{list(info.shape)}")
+        if not tensor.contiguous:
+            raise c.InvalidArgument(f"{name}: expected a contiguous tensor")
+        if self._side == "output" and not tensor.writeable:
+            raise c.InvalidArgument(f"{name}: the tensor may not be written")
+        c.check(self._bind(self._session, self._name, tensor.address, self._bytes, c.DEVICE))
+
 
 class Session:
-    """Runs a plan; not from two threads at once. One array in, one out, else dicts by name."""
+    """Runs a plan; not from two threads at once. One array in, one out, else dicts by name. `stream` is the caller's, as a number
+    (cudaStream_t; 0 is the default one), which must outlive the session."""
 
-    def __init__(self, plan: Plan, arena: Optional[Array] = None) -> None:
+    def __init__(self, plan: Plan, arena: Optional[Array] = None, stream: Optional[int] = None) -> None:
         self.plan = plan
         self._arena = None if arena is None else _numpy("arena", arena)
         options = c.SessionOptions()
@@ -294,10 +343,14 @@ class Session:
             if not (self._arena.flags.c_contiguous and self._arena.flags.writeable):
                 raise c.InvalidArgument("arena: expected a contiguous array that may be written")
             options.arena, options.arena_bytes = self._arena.ctypes.data, self._arena.nbytes
+        if stream is not None:
+            options.stream = stream or _DEFAULT_STREAM
         self._handle = c.Handle("session", "plan_session", plan._handle.pointer, ctypes.byref(options))
         self._run, self._pointer = c.LIBRARY.ashlar_run, self._handle.pointer
-        self._inputs = [_Slot("input", info, self._pointer) for info in plan.inputs]
-        self._outputs = [_Slot("output", info, self._pointer) for info in plan.outputs]
+        on_host = (plan._options.device or b"cpu").startswith(b"cpu")
+        self._inputs = [_Slot("input", info, self._pointer, on_host) for info in plan.inputs]
+        self._outputs = [_Slot("output", info, self._pointer, on_host) for info in plan.outputs]
+        self._started: Any = None
         self._one_each = len(self._inputs) == len(self._outputs) == 1
 
     def __call__(self, inputs: Any = None, out: Any = None, **named: Any) -> Any:
@@ -309,7 +362,31 @@ class Session:
                 target.bind(out)
             c.check(self._run(self._pointer))
             return out
-        given = as_inputs(self.plan.inputs, named if inputs is None else inputs)
+        results = self._bind_all(named if inputs is None else inputs, out)
+        c.check(self._run(self._pointer))
+        return results
+
+    def start(self, inputs: Any = None, out: Any = None, **named: Any) -> None:
+        """The first half of a call, after which the host may do other things; wait() returns what the call would."""
+        self._started = self._bind_all(named if inputs is None else inputs, out)
+        c.call("start", self._pointer)
+
+    def wait(self) -> Any:
+        c.call("wait", self._pointer)
+        results, self._started = self._started, None
+        return results
+
+    def wait_event(self, event: int) -> None:
+        """Runs started from now on begin after an event of the caller's (cudaEvent_t)."""
+        c.call("wait_event", self._pointer, event)
+
+    def record_event(self, event: int) -> None:
+        """Records an event of the caller's behind the runs that were started."""
+        c.call("record_event", self._pointer, event)
+
+    def _bind_all(self, inputs: Any, out: Any) -> Any:
+        """Binds the tensors of a run, and returns what a call returns."""
+        given = _by_name("input", self.plan.inputs, inputs)
         for info, slot in zip(self.plan.inputs, self._inputs):
             if info.name not in given:
                 raise c.NotBound(f"input '{info.name}' is missing")
@@ -323,7 +400,6 @@ class Session:
                 array = np.empty(info.shape, info.dtype)
             slot.bind(array)
             results[info.name] = array
-        c.check(self._run(self._pointer))
         if out is not None:
             return out
         return next(iter(results.values())) if len(results) == 1 else results

@@ -17,6 +17,16 @@ std::map<CompNode::Type, DeviceOpener>& Openers() {
 
 }  // namespace
 
+absl::Status Stream::WaitForEvent(void* /*event*/) {
+  return absl::UnimplementedError("this device's streams know no events of the caller's");
+}
+
+absl::Status Stream::RecordEvent(void* event) { return WaitForEvent(event); }
+
+absl::Status Device::Pin(void* /*data*/, int64_t /*bytes*/) { return absl::OkStatus(); }
+
+absl::Status Device::Unpin(void* /*data*/) { return absl::OkStatus(); }
+
 absl::Status Device::CopyIn(void* device, const void* host, int64_t bytes) {
   if (bytes > 0) std::memcpy(device, host, static_cast<size_t>(bytes));
   return absl::OkStatus();

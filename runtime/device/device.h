@@ -37,7 +37,7 @@ class Stream {
   // Between the device's memory and staging memory (Device::AllocateStaging).
   virtual absl::Status CopyIn(void* device, const void* staging, int64_t bytes) = 0;
   virtual absl::Status CopyOut(void* staging, const void* device, int64_t bytes) = 0;
-  // Until all that was handed over is done.
+  // Until all that was handed over is done. Of a stream of the caller's: the caller's own, too.
   virtual absl::Status Wait() = 0;
 
   // Work handed over between these two is not executed but recorded; a second recording takes
@@ -55,6 +55,24 @@ class Stream {
   // Work handed over from now on begins after the device has passed mark `index` of `other`, as
   // it was set last; at once where it was not. Both streams are of one device.
   virtual absl::Status WaitForMark(Stream& other, int index) = 0;
+  // Until the device has passed mark `index`, as it was set last.
+  virtual absl::Status WaitUntilPassed(int index) = 0;
+
+  // Events of the caller's, of the device's own kind (cudaEvent_t). Work handed over from now on
+  // begins after the event, as it was recorded last; the event is recorded behind all work up to
+  // now. Unimplemented where the device has none.
+  virtual absl::Status WaitForEvent(void* event);
+  virtual absl::Status RecordEvent(void* event);
+};
+
+// What a stream is for.
+struct StreamUse {
+  // A stream of the caller's, of the device's own kind (cudaStream_t), that takes the work; it must
+  // outlive this one. Null: one of its own.
+  void* callers = nullptr;
+  // Streams with the same arena are never at work at once: they share what libraries keep for
+  // their work. Null: with no other.
+  const void* arena = nullptr;
 };
 
 // Bytes of a device's memory.
@@ -104,12 +122,21 @@ class Device {
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateStaging(int64_t bytes) {
     return Allocate(bytes);
   }
+  // Host memory of the caller's that streams copy from and to, as if it were staging memory, until
+  // it is unpinned; InvalidArgument where it overlaps other such memory, or is none. Nothing has to
+  // be done where memory is the host's.
+  virtual absl::Status Pin(void* data, int64_t bytes);
+  virtual absl::Status Unpin(void* data);
+  // Whether all of it is pinned.
+  virtual bool IsPinned(const void* /*data*/, int64_t /*bytes*/) const { return false; }
   // Copies and fills that are done when they return. No stream may be busy with that memory.
   virtual absl::Status CopyIn(void* device, const void* host, int64_t bytes);
   virtual absl::Status CopyOut(void* host, const void* device, int64_t bytes);
   virtual absl::Status Fill(void* device, uint8_t pattern, int64_t bytes);
   // A queue for one session; null on the host.
-  virtual absl::StatusOr<std::unique_ptr<Stream>> NewStream() { return std::unique_ptr<Stream>(); }
+  virtual absl::StatusOr<std::unique_ptr<Stream>> NewStream(const StreamUse& /*use*/) {
+    return std::unique_ptr<Stream>();
+  }
   // nullopt where it is not known, and where the memory is the host's.
   virtual std::optional<MemoryState> memory() { return std::nullopt; }
   // Names and values for `ashlar doctor`.

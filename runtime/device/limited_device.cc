@@ -64,7 +64,14 @@ class LimitedDevice::Wrapper final : public Device {
   absl::Status Fill(void* device, uint8_t pattern, int64_t bytes) override {
     return behind_.Fill(device, pattern, bytes);
   }
-  absl::StatusOr<std::unique_ptr<Stream>> NewStream() override { return behind_.NewStream(); }
+  absl::Status Pin(void* data, int64_t bytes) override { return behind_.Pin(data, bytes); }
+  absl::Status Unpin(void* data) override { return behind_.Unpin(data); }
+  bool IsPinned(const void* data, int64_t bytes) const override {
+    return behind_.IsPinned(data, bytes);
+  }
+  absl::StatusOr<std::unique_ptr<Stream>> NewStream(const StreamUse& use) override {
+    return behind_.NewStream(use);
+  }
   std::optional<MemoryState> memory() override { return behind_.memory(); }
   std::vector<std::pair<std::string, std::string>> facts() override { return behind_.facts(); }
 

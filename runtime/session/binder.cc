@@ -67,17 +67,21 @@ absl::StatusOr<bool> Binder::Bind(Side side, absl::string_view name, void* data,
   ASHLAR_ASSIGN_OR_RETURN(const int index, Find(bindings, name, bytes));
   Tensor& tensor = bindings.tensors[index];
   void* host = nullptr;
+  bool pinned = false;
   if (memory == Memory::kHost && copies_ != nullptr) {
     host = data;
+    pinned = device_.IsPinned(host, bytes);
     data = copies_ + tensor.offset;
   } else {
     ASHLAR_RETURN_IF_ERROR(CheckAlignment(device_, name, data));
   }
-  const bool changed =
-      !tensor.bound || tensor.data != data || (tensor.host == nullptr) != (host == nullptr);
+  const bool copies_otherwise = (tensor.host == nullptr) != (host == nullptr) ||
+                                tensor.pinned != pinned || (pinned && tensor.host != host);
+  const bool changed = !tensor.bound || tensor.data != data || copies_otherwise;
   tensor.bound = true;
   tensor.data = data;
   tensor.host = host;
+  tensor.pinned = pinned;
   if (!changed) return false;
   for (const Slot& slot : bindings.slots) {
     if (slot.binding != index) continue;

@@ -27,6 +27,7 @@ class Binder {
     // On devices with memory of their own: the caller's tensor on the host (null where the caller
     // bound the device's memory), and its place in the copies of all tensors there and here.
     void* host = nullptr;
+    bool pinned = false;  // that tensor: the device copies from and to it
     int64_t offset = 0;
   };
 

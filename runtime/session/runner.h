@@ -47,6 +47,7 @@ absl::StatusOr<std::unique_ptr<Runner>> MakeHostRunner(const RunnerSite& site);
 struct StreamOptions {
   bool record = true;         // hand a run over as one recording instead of step by step
   bool shares_arena = false;  // with other sessions
+  void* stream = nullptr;     // StreamUse::callers
 };
 
 absl::StatusOr<std::unique_ptr<Runner>> MakeStreamRunner(const RunnerSite& site,

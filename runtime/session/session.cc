@@ -27,10 +27,12 @@ absl::Status Session::Prepare(const SessionOptions& options) {
   ASHLAR_RETURN_IF_ERROR(state_->CheckHolds(planned.state));
   const RunnerSite site{*executable_, binder_, arena_->data(), *state_};
   if (device.is_host()) {
+    if (options.stream != nullptr) return NoStreams();
     ASHLAR_ASSIGN_OR_RETURN(runner_, MakeHostRunner(site));
   } else {
-    ASHLAR_ASSIGN_OR_RETURN(runner_,
-                            MakeStreamRunner(site, {options.record, options.arena != nullptr}));
+    ASHLAR_ASSIGN_OR_RETURN(
+        runner_,
+        MakeStreamRunner(site, {options.record, options.arena != nullptr, options.stream}));
   }
   return absl::OkStatus();
 }
@@ -66,6 +68,22 @@ absl::Status Session::StartAfter(Session& previous) {
 }
 
 absl::Status Session::Wait() { return runner_->Wait(); }
+
+absl::Status Session::WaitForEvent(void* event) {
+  Stream* const stream = runner_->stream();
+  return stream == nullptr ? NoStreams() : stream->WaitForEvent(event);
+}
+
+absl::Status Session::RecordEvent(void* event) {
+  Stream* const stream = runner_->stream();
+  return stream == nullptr ? NoStreams() : stream->RecordEvent(event);
+}
+
+absl::Status Session::NoStreams() const {
+  return absl::UnimplementedError(
+      absl::StrCat("device ", executable_->planned().device->comp_node().ToString(),
+                   " has no streams and no events"));
+}
 
 absl::Status Session::Run() {
   ASHLAR_RETURN_IF_ERROR(Start());

@@ -28,6 +28,9 @@ struct SessionOptions {
   std::shared_ptr<DeviceMemory> arena = nullptr;
   // States that sessions of other plans use, too; null: this plan's own, as they are at first.
   std::shared_ptr<StateMemory> state = nullptr;
+  // A stream of the caller's that takes the work (StreamUse::callers), which must outlive the
+  // session; null: one of the session's own.
+  void* stream = nullptr;
 };
 
 // Not thread-safe itself; sessions of one executable may run side by side.
@@ -37,12 +40,15 @@ class Session {
       std::shared_ptr<const Executable> executable, const SessionOptions& options = {});
 
   // The caller's row-major tensors. They must stay until they are bound anew; `bytes` must be the
-  // tensor's. NotFound names the inputs or outputs that there are.
+  // tensor's. NotFound names the inputs or outputs that there are. On devices with memory of their
+  // own a tensor is copied by the host while a run is started or waited for; one in memory that was
+  // pinned before (Device::Pin) is copied by the device, at any time in between, from its place.
   absl::Status BindInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindOutput(absl::string_view name, void* data, int64_t bytes);
   // The same with tensors in the device's memory, which a run then neither copies in nor out. On
-  // the host there is no difference. They are complete when a run is started. The first run after
-  // a change of address takes longer: what is recorded is changed.
+  // the host there is no difference. They are complete when a run is started, or made by work that
+  // the run's stream was given or told to wait for before. The first run after a change of address
+  // takes longer: what is recorded is changed.
   absl::Status BindDeviceInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindDeviceOutput(absl::string_view name, void* data, int64_t bytes);
 
@@ -62,6 +68,10 @@ class Session {
   // that `previous` was given last. The copies do not wait for them.
   absl::Status StartAfter(Session& previous);
   absl::Status Wait();
+  // Events of the caller's (Stream::WaitForEvent): the runs that are started from now on begin
+  // after it; it is recorded behind those that were. Unimplemented on the host.
+  absl::Status WaitForEvent(void* event);
+  absl::Status RecordEvent(void* event);
 
   // The states that the plan has, between runs: StateMemory::Read and Write.
   absl::StatusOr<HostTensor> ReadState(absl::string_view name) const { return state_->Read(name); }
@@ -89,6 +99,7 @@ class Session {
       : executable_(std::move(executable)),
         binder_(executable_->graph(), *executable_->planned().device) {}
   absl::Status Prepare(const SessionOptions& options);
+  absl::Status NoStreams() const;
   absl::Status Bind(Binder::Side side, absl::string_view name, void* data, int64_t bytes,
                     Binder::Memory memory);
 

@@ -16,9 +16,10 @@ namespace {
 int MarkBefore(size_t position) { return static_cast<int>(2 * position); }
 int MarkAfter(size_t position) { return static_cast<int>(2 * position + 1); }
 
-// Of a session that shares its arena: the arena is free. (Profiling, which sets the marks above,
-// has the device to itself.)
-constexpr int kStepsDone = 0;
+// The arena is free, of a session that shares it; the run is done, of one on a stream of the
+// caller's, who may have handed over more. (Profiling, which sets the marks above, has the device
+// to itself.)
+constexpr int kStepsDone = 0, kRunDone = 1;
 
 class StreamRunner final : public Runner {
  public:
@@ -36,11 +37,21 @@ class StreamRunner final : public Runner {
 
  private:
   bool HasLargeCopies() const;
+  // Where the device finds the caller's tensor in the host's memory.
+  char* HostOf(const Binder::Tensor& tensor) const {
+    return tensor.pinned ? static_cast<char*>(tensor.host)
+                         : static_cast<char*>(staging_->data()) + tensor.offset;
+  }
+  // Whether the host copies it between staging and its place.
+  static bool IsStaged(const Binder::Tensor& tensor) {
+    return tensor.host != nullptr && !tensor.pinned;
+  }
 
   // What the stream has recorded, of the present bindings; kMarkedRun: with marks around each step.
   enum class Recording { kNone, kRun, kMarkedRun };
 
   void StageInputs();
+  void UnstageOutputs();
   absl::Status EnqueueCopiesIn();
   absl::Status EnqueueCopiesOut();
   absl::Status EnqueueSteps(RunListener* listener, bool marked = false);
@@ -67,8 +78,11 @@ absl::Status StreamRunner::Prepare(const RunnerSite& site) {
   Device& device = *planned_.device;
   ASHLAR_ASSIGN_OR_RETURN(tensors_, device.Allocate(binder_.copies_bytes()));
   ASHLAR_ASSIGN_OR_RETURN(staging_, device.AllocateStaging(binder_.copies_bytes()));
-  ASHLAR_ASSIGN_OR_RETURN(stream_, device.NewStream());
-  if (options_.shares_arena) ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(kStepsDone + 1));
+  ASHLAR_ASSIGN_OR_RETURN(
+      stream_, device.NewStream({options_.stream, options_.shares_arena ? site.arena : nullptr}));
+  if (options_.shares_arena || options_.stream != nullptr) {
+    ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(kRunDone + 1));
+  }
   copies_ = std::make_unique<CopyThreads>(HasLargeCopies() ? planned_.wishes.threads : 1);
   binder_.CopyTo(tensors_->data());
   ASHLAR_ASSIGN_OR_RETURN(
@@ -98,22 +112,18 @@ absl::Status StreamRunner::EnqueueStep(size_t position, RunListener* listener, b
 
 absl::Status StreamRunner::EnqueueCopiesIn() {
   char* const device = static_cast<char*>(tensors_->data());
-  const char* const host = static_cast<char*>(staging_->data());
   for (const Binder::Tensor& tensor : binder_.inputs()) {
     if (tensor.host == nullptr) continue;
-    ASHLAR_RETURN_IF_ERROR(
-        stream_->CopyIn(device + tensor.offset, host + tensor.offset, tensor.bytes));
+    ASHLAR_RETURN_IF_ERROR(stream_->CopyIn(device + tensor.offset, HostOf(tensor), tensor.bytes));
   }
   return absl::OkStatus();
 }
 
 absl::Status StreamRunner::EnqueueCopiesOut() {
   const char* const device = static_cast<char*>(tensors_->data());
-  char* const host = static_cast<char*>(staging_->data());
   for (const Binder::Tensor& tensor : binder_.outputs()) {
     if (tensor.host == nullptr) continue;
-    ASHLAR_RETURN_IF_ERROR(
-        stream_->CopyOut(host + tensor.offset, device + tensor.offset, tensor.bytes));
+    ASHLAR_RETURN_IF_ERROR(stream_->CopyOut(HostOf(tensor), device + tensor.offset, tensor.bytes));
   }
   return absl::OkStatus();
 }
@@ -151,8 +161,13 @@ void StreamRunner::Record(Recording what) {
 
 void StreamRunner::StageInputs() {
   for (const Binder::Tensor& tensor : binder_.inputs()) {
-    if (tensor.host == nullptr) continue;
-    copies_->Copy(static_cast<char*>(staging_->data()) + tensor.offset, tensor.host, tensor.bytes);
+    if (IsStaged(tensor)) copies_->Copy(HostOf(tensor), tensor.host, tensor.bytes);
+  }
+}
+
+void StreamRunner::UnstageOutputs() {
+  for (const Binder::Tensor& tensor : binder_.outputs()) {
+    if (IsStaged(tensor)) copies_->Copy(tensor.host, HostOf(tensor), tensor.bytes);
   }
 }
 
@@ -171,6 +186,7 @@ absl::Status StreamRunner::HandOver(Runner* previous) {
   } else {
     ASHLAR_RETURN_IF_ERROR(recorded ? stream_->Replay() : Enqueue(nullptr));
   }
+  if (options_.stream != nullptr) ASHLAR_RETURN_IF_ERROR(stream_->Mark(kRunDone));
   if (recorded || !records || loaded_) return absl::OkStatus();
   ASHLAR_RETURN_IF_ERROR(stream_->Wait());
   loaded_ = true;
@@ -190,12 +206,9 @@ absl::Status StreamRunner::Start(Runner* previous) {
 }
 
 absl::Status StreamRunner::Wait() {
-  ASHLAR_RETURN_IF_ERROR(stream_->Wait());
-  for (const Binder::Tensor& tensor : binder_.outputs()) {
-    if (tensor.host == nullptr) continue;
-    copies_->Copy(tensor.host, static_cast<const char*>(staging_->data()) + tensor.offset,
-                  tensor.bytes);
-  }
+  ASHLAR_RETURN_IF_ERROR(options_.stream == nullptr ? stream_->Wait()
+                                                    : stream_->WaitUntilPassed(kRunDone));
+  UnstageOutputs();
   return absl::OkStatus();
 }
 
@@ -217,7 +230,8 @@ absl::Status StreamRunner::Run(RunListener& listener) {
   const bool marked = !options_.record || listener.reads_memory() || !recording_status_.ok();
   listener.OnRunBegin();
   ASHLAR_RETURN_IF_ERROR(Enqueue(&listener, marked));
-  ASHLAR_RETURN_IF_ERROR(Wait());
+  ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+  UnstageOutputs();
   listener.OnRunEnd();
   if (steps_.empty()) return absl::OkStatus();
   if (!marked) ASHLAR_RETURN_IF_ERROR(ReplayMarked());
@@ -229,7 +243,9 @@ absl::Status StreamRunner::Run(RunListener& listener) {
 absl::Status StreamRunner::ReplayMarked() {
   if (recording_ != Recording::kMarkedRun) Record(Recording::kMarkedRun);
   ASHLAR_RETURN_IF_ERROR(recording_status_.ok() ? stream_->Replay() : Enqueue(nullptr, true));
-  return Wait();
+  ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+  UnstageOutputs();
+  return absl::OkStatus();
 }
 
 }  // namespace

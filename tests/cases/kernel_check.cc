@@ -257,7 +257,7 @@ KernelOutcome CheckKernel(Device& device, const KernelCase& test, const Problem&
   const Guarded* const over =
       test.in_place ? placed.inputs[static_cast<size_t>(*test.in_place)].get() : nullptr;
   Guarded workspace(device, kernel.workspace_bytes(), 0);
-  const std::unique_ptr<Stream> stream = Value(device.NewStream());
+  const std::unique_ptr<Stream> stream = Value(device.NewStream({}));
   const std::unique_ptr<KernelState> state = Value(kernel.NewState());
   const KernelArgs args = {placed.input_data, absl::MakeSpan(placed.output_data), workspace.data(),
                            stream.get()};

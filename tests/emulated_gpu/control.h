@@ -24,6 +24,9 @@ struct Machine {
   // for, and from then on in every call, which tells it or, a library's, only that it failed.
   int64_t dies_of = 0;
   int64_t dead_of = 0;  // the error once it has died
+  // The seed of an order in which the device takes up work of all streams at any time, as far as
+  // events allow: early, while the host goes on, or late. 0: what is waited for, and when it is.
+  int64_t order = 0;
 };
 
 class Control {

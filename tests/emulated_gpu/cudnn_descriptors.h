@@ -34,6 +34,7 @@ struct BackendDescriptor {
   std::map<int, AttributeValue> values;
   std::shared_ptr<const OperationGraph> graph;  // of one that was finalized
   int config = -1;                              // of a configuration and what is made from it
+  mutable bool loaded = false;                  // of a plan: its kernels, by the first execution
   Counted counted;
 
   bool Has(cudnnBackendAttributeName_t name) const { return values.count(name) > 0; }

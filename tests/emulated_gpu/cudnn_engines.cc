@@ -3,6 +3,7 @@
 #include <cudnn.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <set>
 #include <string>
@@ -161,6 +162,14 @@ bool FindTensors(const Call& call, const OperationGraph& graph, const BackendDes
   return tensors == places.size() || refuse("tensors that the graph has not");
 }
 
+// Those that are left when all else fails have sums in the output before they read what is added.
+void SpoilOutput(const OperationGraph& graph, const std::map<int64_t, void*>& places) {
+  const int64_t output = graph.operations.back().y;
+  const GraphTensor& y = graph.At(output);
+  if (!y.IsChannelsLast() && !y.IsRowMajor()) return;  // others' elements may lie in between
+  std::memset(places.at(output), 0xff, static_cast<size_t>(y.Reach() * BytesOf(y.number)));
+}
+
 }  // namespace
 
 cudnnStatus_t FinalizeHeuristics(const Call& call, BackendDescriptor& heuristics) {
@@ -182,6 +191,9 @@ cudnnStatus_t FinalizePlan(const Call& call, BackendDescriptor& plan) {
       !plan.Has(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP)) {
     call.Misuse("neither a handle nor a description of a device");
     return CUDNN_STATUS_BAD_PARAM;
+  }
+  if (plan.Has(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) && IsCapturing(call)) {
+    return CUDNN_STATUS_INTERNAL_ERROR;
   }
   const BackendDescriptor& made = *DescriptorAt(
       call, plan.One<cudnnBackendDescriptor_t>(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG));
@@ -274,6 +286,12 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   if (stream == nullptr || planned == nullptr || packed == nullptr || !IsWhole(call, *planned)) {
     return CUDNN_STATUS_BAD_PARAM;
   }
+  // Kernels are loaded when they are first called, which a capture does not allow.
+  if (!planned->loaded && IsCaptured(*stream)) {
+    call.Misuse("an engine's kernels are loaded while its stream is captured");
+    return CUDNN_STATUS_EXECUTION_FAILED;
+  }
+  planned->loaded = true;
   const Config& config = Configs()[static_cast<size_t>(planned->config)];
   std::map<int64_t, void*> places;
   if (!FindTensors(call, *planned->graph, *packed, config.workspace, places)) {
@@ -284,9 +302,11 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
       config.arithmetic == Arithmetic::kTf32 && !rounds ? Arithmetic::kExact : config.arithmetic;
   void* const workspace = packed->One<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
   const size_t scratch = static_cast<size_t>(config.workspace);
+  const bool unfinished = config.is_fallback;
   const cudaError_t error =
       Enqueue(call, *stream, config.microseconds, [=, graph = planned->graph] {
         if (scratch > 0) std::memset(workspace, 0xff, scratch);
+        if (unfinished) SpoilOutput(*graph, places);
         Interpret(*graph, arithmetic, places);
       });
   return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_EXECUTION_FAILED_CUDART;

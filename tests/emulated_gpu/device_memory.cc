@@ -41,6 +41,7 @@ struct Block {
 
 struct Pinned {
   int64_t bytes = 0;
+  bool registered = false;  // the caller's own
   Counted counted{"pinned memory"};
 };
 
@@ -97,6 +98,18 @@ Place Find(const void* data, int64_t bytes) {
   const auto gone = Containing(freed, address, [](int64_t b) { return b; });
   return gone == freed.end() ? Place::kPageable : Place::kNowhere;
 }
+
+namespace {
+
+// False where no such memory begins there.
+bool Unpin(const void* pointer, bool registered) {
+  const auto it = pinned.find(static_cast<const char*>(pointer));
+  if (it == pinned.end() || it->second.registered != registered) return false;
+  pinned.erase(it);
+  return true;
+}
+
+}  // namespace
 
 int64_t FreeMemory() { return TheMachine().memory - TheMachine().others - held[CurrentDevice()]; }
 
@@ -172,13 +185,62 @@ cudaError_t cudaMallocHost(void** pointer, size_t size) {
 cudaError_t cudaFreeHost(void* pointer) {
   const Call call("cudaFreeHost");
   if (pointer == nullptr) return cudaSuccess;
-  if (pinned.erase(static_cast<char*>(pointer)) == 0) {
+  if (!Unpin(pointer, /*registered=*/false)) {
     call.Misuse("not an address from cudaMallocHost, or freed before");
     return Failed(cudaErrorInvalidValue);
   }
   if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
   std::free(pointer);
   return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void* pointer, size_t size, unsigned flags) {
+  const Call call("cudaHostRegister");
+  if (call.fails()) return Failed(cudaErrorMemoryAllocation);
+  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  const char* const begin = static_cast<const char*>(pointer);
+  const int64_t bytes = static_cast<int64_t>(size);
+  if (begin == nullptr || bytes == 0 || flags != cudaHostRegisterPortable) {
+    call.Misuse("no memory, or other flags than are emulated");
+    return Failed(cudaErrorInvalidValue);
+  }
+  const Place place = Find(begin, bytes);
+  const auto next = pinned.lower_bound(begin);
+  if (place == Place::kPinned || (next != pinned.end() && next->first < begin + bytes)) {
+    return Failed(cudaErrorHostMemoryAlreadyRegistered);
+  }
+  if (place != Place::kPageable) return Failed(cudaErrorInvalidValue);
+  Pinned& entry = pinned[begin];
+  entry.bytes = bytes;
+  entry.registered = true;
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+  const Call call("cudaHostUnregister");
+  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  if (!Unpin(pointer, /*registered=*/true)) {
+    call.Misuse("not an address from cudaHostRegister, or given up before");
+    return Failed(cudaErrorHostMemoryNotRegistered);
+  }
+  return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  const Call call("cudaPointerGetAttributes");
+  *attributes = {};
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  switch (Find(pointer, 1)) {
+    case Place::kDevice:
+      attributes->type = cudaMemoryTypeDevice;
+      break;
+    case Place::kPinned:
+      attributes->type = cudaMemoryTypeHost;
+      break;
+    default:
+      attributes->type = cudaMemoryTypeUnregistered;
+  }
+  return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
@@ -189,8 +251,8 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
-// Copies and fills of the default stream. The streams that are not blocked by it go on as they
-// like: what they were given is not done for this.
+// Copies and fills of the default stream, after what it was given before. The streams that are not
+// blocked by it go on as they like: what they were given is not done for this.
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind) {
   const Call call("cudaMemcpy");
@@ -199,6 +261,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind k
   if (!AreCopied(call, to, from, static_cast<int64_t>(size), kind)) {
     return Failed(cudaErrorInvalidValue);
   }
+  FinishDefaultStream();
   const DeviceWork work;
   std::memcpy(to, from, size);
   return cudaSuccess;
@@ -212,6 +275,7 @@ cudaError_t cudaMemset(void* data, int value, size_t size) {
     call.Misuse("not memory of the device");
     return Failed(cudaErrorInvalidValue);
   }
+  FinishDefaultStream();
   const DeviceWork work;
   std::memset(data, value, size);
   return cudaSuccess;

@@ -90,6 +90,13 @@ cudaError_t cudaSetDevice(int device) {
   return cudaSuccess;
 }
 
+cudaError_t cudaGetDevice(int* device) {
+  const Call call("cudaGetDevice");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  *device = current_device;
+  return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   const Call call("cudaGetDeviceProperties");
   if (call.fails()) return Failed(cudaErrorUnknown);

@@ -65,7 +65,7 @@ class TheControl final : public Control {
         {"capability", &machine_.capability}, {"memory", &machine_.memory},
         {"others", &machine_.others},         {"whole_images", &machine_.whole_images},
         {"unfused", &machine_.unfused},       {"keeps", &machine_.keeps},
-        {"dies_of", &machine_.dies_of}};
+        {"dies_of", &machine_.dies_of},       {"order", &machine_.order}};
     const auto place = places.find(name);
     if (place == places.end()) {
       std::fprintf(stderr, "emulated GPU: no setting '%s'\n", name.c_str());
@@ -97,6 +97,8 @@ bool BeginWork() {
   if (machine.dies_of != 0) machine.dead_of = machine.dies_of;
   return machine.dead_of == 0;
 }
+
+void NoteMisuse(const std::string& what) { Get().AddMisuse(what); }
 
 Call::Call(const char* function)
     : lock_(Get().mutex),

@@ -13,6 +13,9 @@ const Machine& TheMachine();
 // Work on the device begins: it dies of it where it is to. False where it is dead.
 bool BeginWork();
 
+// Notes a misuse by work that a call handed over earlier.
+void NoteMisuse(const std::string& what);
+
 // One call of a library's function: holds the lock, and is counted.
 class Call {
  public:

@@ -21,6 +21,12 @@ int CurrentDevice();  // of this thread
 // then spoilt.
 bool IsCapturing(const Call& call);
 
+// Does what the default stream was given.
+void FinishDefaultStream();
+
+// Whether somebody captures it.
+bool IsCaptured(cudaStream_t stream);
+
 // Whether both addresses are what the kind of the copy says, with so many bytes.
 bool AreCopied(const Call& call, const void* to, const void* from, int64_t bytes,
                cudaMemcpyKind kind);

@@ -1,10 +1,14 @@
-// Streams, captures, graphs and events. Work is done when a stream is waited for, and not before.
+// Streams, captures, graphs and events. Work is done when a stream is waited for, and not before;
+// or, where the machine has an order's seed, at any time between.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <memory>
+#include <optional>
+#include <random>
 #include <set>
 #include <thread>
 #include <utility>
@@ -17,32 +21,44 @@
 namespace ashlar::emulated {
 namespace {
 
+enum class EventState { kNew, kPending, kDone, kCaptured };
+
+// An event as it was recorded once.
+struct Record {
+  EventState state = EventState::kNew;
+  double time = 0;                // microseconds
+  CUstream_st* stream = nullptr;  // while it is pending
+};
+
 struct Work {
   double microseconds;
   std::function<void()> run;
+  std::shared_ptr<Record> after = nullptr;  // not before this; null: at once
+
+  // What a dead device is given is passed over.
+  bool is_ready() const {
+    return after == nullptr || after->state != EventState::kPending || TheMachine().dead_of != 0;
+  }
 };
 using WorkList = std::deque<Work>;
 
-enum class EventState { kNew, kPending, kDone, kCaptured };
+int64_t created = 0;  // streams
 
 }  // namespace
 }  // namespace ashlar::emulated
 
 struct CUstream_st {
+  const int64_t number = ++ashlar::emulated::created;
   const int device = ashlar::emulated::CurrentDevice();
   ashlar::emulated::WorkList pending{}, captured{};
   bool capturing = false, spoilt = false;
   std::thread::id capturer{};
-  ashlar::emulated::Counted counted{"streams"};
+  std::optional<ashlar::emulated::Counted> counted{};  // unless it is the default stream
 };
 
 struct CUevent_st {
-  struct Record {
-    ashlar::emulated::EventState state = ashlar::emulated::EventState::kNew;
-    double time = 0;                // microseconds
-    CUstream_st* stream = nullptr;  // while it is pending
-  };
-  std::shared_ptr<Record> record = std::make_shared<Record>();  // work that is pending keeps it
+  // Work that is pending keeps it.
+  std::shared_ptr<ashlar::emulated::Record> record = std::make_shared<ashlar::emulated::Record>();
   ashlar::emulated::Counted counted{"events"};
 };
 
@@ -72,6 +88,17 @@ bool Exists(const Call& call, const std::set<T*>& all, T* one, const char* kind)
   return false;
 }
 
+// The device's default stream where a call names it, else the stream itself. Null, its other name,
+// is only taken where it is meant: elsewhere somebody has forgotten a stream.
+CUstream_st* Of(cudaStream_t stream) {
+  static auto* const by_default = new std::map<int, CUstream_st*>();
+  if (stream != cudaStreamLegacy) return stream;
+  CUstream_st*& place = (*by_default)[CurrentDevice()];
+  if (place == nullptr) place = new CUstream_st();
+  streams.insert(place);
+  return place;
+}
+
 // It is gone even where the call says that it failed.
 template <typename T>
 cudaError_t Destroy(const Call& call, std::set<T*>& all, T* one) {
@@ -96,13 +123,75 @@ void ExecuteNext(CUstream_st* stream) {
   now += next.microseconds;
 }
 
+// Up to `most` pieces of any streams, by the machine's seed.
+std::mt19937_64& Dice() {
+  static int64_t seed = 0;
+  static std::mt19937_64 dice;
+  if (seed != TheMachine().order) dice.seed(static_cast<uint64_t>(seed = TheMachine().order));
+  return dice;
+}
+bool ExecuteAny() {
+  std::vector<CUstream_st*> ready;
+  for (CUstream_st* stream : streams) {
+    if (!stream->pending.empty() && stream->pending.front().is_ready()) ready.push_back(stream);
+  }
+  if (ready.empty()) return false;
+  std::sort(ready.begin(), ready.end(),
+            [](const auto* a, const auto* b) { return a->number < b->number; });
+  ExecuteNext(ready[Dice()() % ready.size()]);
+  return true;
+}
+
+// One piece of the stream's, or one that has to be done before.
+void Advance(CUstream_st* stream) {
+  if (TheMachine().order != 0) {
+    ExecuteAny();
+  } else if (stream->pending.front().is_ready()) {
+    ExecuteNext(stream);
+  } else {
+    Advance(stream->pending.front().after->stream);
+  }
+}
+
 void Execute(CUstream_st* stream) {
   const DeviceWork work;
-  while (!stream->pending.empty()) ExecuteNext(stream);
+  while (!stream->pending.empty()) Advance(stream);
+}
+
+void ExecuteUntil(const Record& record) {
+  const DeviceWork work;
+  while (record.state == EventState::kPending && TheMachine().dead_of == 0) Advance(record.stream);
+}
+
+// What the device does while the host goes on: by the seed nothing, some or most of it.
+void ExecuteMeanwhile() {
+  if (TheMachine().order == 0) return;
+  const auto speed = static_cast<uint64_t>(TheMachine().order % 3) * 3 + 1;
+  const DeviceWork work;
+  for (uint64_t left = Dice()() % speed; left > 0 && ExecuteAny(); --left) {
+  }
 }
 
 void Append(CUstream_st* stream, Work work) {
-  (stream->capturing ? stream->captured : stream->pending).push_back(std::move(work));
+  if (stream->capturing) {
+    stream->captured.push_back(std::move(work));
+    return;
+  }
+  stream->pending.push_back(std::move(work));
+  ExecuteMeanwhile();
+}
+
+// Enqueue, of work that is not to begin before an event; null: at once.
+cudaError_t EnqueueAfter(const Call& call, CUstream_st* stream, double microseconds,
+                         std::function<void()> work, std::shared_ptr<Record> after) {
+  if (!Exists(call, streams, stream, "stream")) return cudaErrorInvalidResourceHandle;
+  if (stream->device != CurrentDevice()) {
+    call.Misuse("the stream is another device's than the thread's");
+    return cudaErrorInvalidResourceHandle;
+  }
+  if (stream->spoilt) return cudaErrorStreamCaptureInvalidated;
+  Append(stream, {microseconds, std::move(work), std::move(after)});
+  return cudaSuccess;
 }
 
 }  // namespace
@@ -118,16 +207,13 @@ bool IsCapturing(const Call& call) {
   return any;
 }
 
-cudaError_t Enqueue(const Call& call, cudaStream_t stream, double microseconds,
+bool IsCaptured(cudaStream_t stream) { return streams.count(stream) > 0 && stream->capturing; }
+
+void FinishDefaultStream() { Execute(Of(cudaStreamLegacy)); }
+
+cudaError_t Enqueue(const Call& call, cudaStream_t given, double microseconds,
                     std::function<void()> work) {
-  if (!Exists(call, streams, stream, "stream")) return cudaErrorInvalidResourceHandle;
-  if (stream->device != CurrentDevice()) {
-    call.Misuse("the stream is another device's than the thread's");
-    return cudaErrorInvalidResourceHandle;
-  }
-  if (stream->spoilt) return cudaErrorStreamCaptureInvalidated;
-  Append(stream, {microseconds, std::move(work)});
-  return cudaSuccess;
+  return EnqueueAfter(call, Of(given), microseconds, std::move(work), nullptr);
 }
 
 bool AreCopied(const Call& call, const void* to, const void* from, int64_t bytes,
@@ -158,6 +244,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
   if (FreeMemory() < kOwnMemory) return Failed(cudaErrorMemoryAllocation);
   *stream = new CUstream_st();
+  (*stream)->counted.emplace("streams");
   streams.insert(*stream);
   return cudaSuccess;
 }
@@ -172,13 +259,11 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return call.fails() ? Failed(cudaErrorUnknown) : cudaSuccess;
 }
 
-// Null, the default stream, has nothing to do: its copies and fills are done when they return.
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+cudaError_t cudaStreamSynchronize(cudaStream_t given) {
   const Call call("cudaStreamSynchronize");
   if (call.fails()) return Failed(cudaErrorUnknown);
-  if (stream == nullptr) {
-    return IsCapturing(call) ? Failed(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
-  }
+  CUstream_st* const stream = Of(given == nullptr ? cudaStreamLegacy : given);
+  if (given != stream && IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
   if (!Exists(call, streams, stream, "stream")) return Failed(cudaErrorInvalidResourceHandle);
   if (!MayWait(call, stream)) return Failed(cudaErrorStreamCaptureUnsupported);
   Execute(stream);
@@ -197,14 +282,22 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyK
     // Allowed, but the host waits for it, which nothing here is meant to do.
     call.Misuse("host memory that is not pinned");
   }
-  const cudaError_t error = Enqueue(call, stream, 2, [=] { std::memcpy(to, from, size); });
+  const void* const host = kind == cudaMemcpyHostToDevice ? from : to;
+  const Place place = Find(host, 1);
+  const cudaError_t error = Enqueue(call, stream, 2, [=] {
+    // In a graph it may be done when the memory is no longer pinned.
+    if (Find(host, static_cast<int64_t>(size)) != place) {
+      NoteMisuse("cudaMemcpyAsync: the host's memory is not what it was when this was captured");
+    }
+    std::memcpy(to, from, size);
+  });
   return error == cudaSuccess ? error : Failed(error);
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   const Call call("cudaStreamBeginCapture");
   if (call.fails()) return Failed(cudaErrorUnknown);
-  if (stream == nullptr) {
+  if (stream == nullptr || stream == cudaStreamLegacy) {
     call.Misuse("the default stream cannot be captured");
     return Failed(cudaErrorStreamCaptureUnsupported);
   }
@@ -329,8 +422,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 // A captured event stands for a place in the graph, and says nothing to the host; one that is
 // recorded as external is set whenever the graph gets there.
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t given, unsigned flags) {
   const Call call("cudaEventRecordWithFlags");
+  CUstream_st* const stream = Of(given);
   if (call.fails()) return Failed(cudaErrorUnknown);
   if (!Exists(call, events, event, "event")) return Failed(cudaErrorInvalidResourceHandle);
   const bool capturing = streams.count(stream) > 0 && stream->capturing;
@@ -339,7 +433,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     call.Misuse("an external record outside of a capture");
     return Failed(cudaErrorInvalidValue);
   }
-  event->record = std::make_shared<CUevent_st::Record>();
+  event->record = std::make_shared<Record>();
   if (capturing && !external) {
     event->record->state = EventState::kCaptured;
     return cudaSuccess;
@@ -353,9 +447,9 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   return error == cudaSuccess ? error : Failed(error);
 }
 
-// The other stream is then worked on as far as the event.
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+cudaError_t cudaStreamWaitEvent(cudaStream_t given, cudaEvent_t event, unsigned flags) {
   const Call call("cudaStreamWaitEvent");
+  CUstream_st* const stream = Of(given);
   if (call.fails()) return Failed(cudaErrorUnknown);
   if (!Exists(call, events, event, "event") || flags != 0) {
     return Failed(cudaErrorInvalidResourceHandle);
@@ -365,10 +459,21 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     stream->spoilt = true;
     return Failed(cudaErrorStreamCaptureIsolation);
   }
-  const cudaError_t error = Enqueue(call, stream, 0, [record = event->record] {
-    while (record->state == EventState::kPending) ExecuteNext(record->stream);
-  });
+  const cudaError_t error = EnqueueAfter(
+      call, stream, 0, [] {}, event->record);
   return error == cudaSuccess ? error : Failed(error);
+}
+
+// Its stream is worked on as far as the event; one that was never recorded is not waited for.
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const Call call("cudaEventSynchronize");
+  if (call.fails()) return Failed(cudaErrorUnknown);
+  if (!Exists(call, events, event, "event")) return Failed(cudaErrorInvalidResourceHandle);
+  if (IsCapturing(call)) return Failed(cudaErrorStreamCaptureUnsupported);
+  const std::shared_ptr<Record> record = event->record;
+  if (record->state == EventState::kCaptured) return Failed(cudaErrorCapturedEvent);
+  ExecuteUntil(*record);
+  return TheMachine().dead_of == 0 ? cudaSuccess : Failed(cudaErrorUnknown);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {

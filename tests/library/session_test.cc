@@ -235,5 +235,36 @@ TEST_F(SessionLibraryTest, NotesGoToTheCallersLog) {
   EXPECT_NE(lines.find("kernels by the table"), std::string::npos) << lines;
 }
 
+// The host copies nothing and has no streams.
+TEST_F(SessionLibraryTest, OnTheHostThereIsNothingToPinAndNoStream) {
+  std::vector<float> input = InputOf(0);
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  {
+    const Pinned pinned("cpu0:0", input.data(), input.size() * sizeof(float));
+    Session session = plan.NewSession();
+    EXPECT_EQ(RunOnce(session, input).size(), static_cast<size_t>(kOutputs));
+    int event = 0;
+    EXPECT_EQ(ashlar_wait_event(session.get(), &event), ASHLAR_UNSUPPORTED);
+    EXPECT_EQ(ashlar_record_event(session.get(), &event), ASHLAR_UNSUPPORTED);
+    EXPECT_STREQ(ashlar_error_message(), "device cpu0:0 has no streams and no events");
+    EXPECT_EQ(ashlar_record_event(session.get(), nullptr), ASHLAR_INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(StatusOf([&] { plan.NewSession(nullptr, 0, &input); }), ASHLAR_UNSUPPORTED);
+  EXPECT_EQ(ashlar_pin("cpu0:0", nullptr, 8), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_pin(nullptr, input.data(), 8), ASHLAR_INVALID_ARGUMENT);
+  EXPECT_EQ(ashlar_pin("abacus", input.data(), 8), ASHLAR_INVALID_ARGUMENT);
+}
+
+// A program that was compiled when the struct ended with the arena.
+TEST_F(SessionLibraryTest, OptionsOfBeforeHaveNoStream) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  auto options = Sized<ashlar_session_options>();
+  options.size = offsetof(ashlar_session_options, stream);
+  options.stream = &options;
+  ashlar_session* session = nullptr;
+  EXPECT_EQ(ashlar_plan_session(plan.get(), &options, &session), ASHLAR_OK);
+  ashlar_session_release(session);
+}
+
 }  // namespace
 }  // namespace ashlar::testing

@@ -183,6 +183,9 @@ typedef struct ashlar_session_options {
   void* arena; /* the caller's, at a multiple of arena_alignment; NULL: the session's own. Sessions
                   may share */
   size_t arena_bytes; /* one as long as no two run at once: nothing in it is kept between runs. */
+  void* stream; /* of the caller's, on a device that has them (cudaStream_t; cudaStreamLegacy for
+                   the default one), which must outlive the session; NULL: the session's own. Runs
+                   are work of this stream like any other: no one has to wait for what is before */
 } ashlar_session_options;
 
 ASHLAR_API ashlar_status ashlar_plan_session(const ashlar_plan* plan,
@@ -200,9 +203,22 @@ ASHLAR_API ashlar_status ashlar_bind_output(ashlar_session* session, const char*
                                             size_t bytes, ashlar_place place);
 /* From the second run on, no call to the heap or to the system for memory. */
 ASHLAR_API ashlar_status ashlar_run(ashlar_session* session);
-/* A run in two halves; on the CPU all of it is in the first. */
+/* A run in two halves; on the CPU all of it is in the first. Where all tensors are the device's or
+ * pinned, the next may be started before the wait. */
 ASHLAR_API ashlar_status ashlar_start(ashlar_session* session);
 ASHLAR_API ashlar_status ashlar_wait(ashlar_session* session);
+/* Events of the caller's, on a device that has them (cudaEvent_t), else ASHLAR_UNSUPPORTED: runs
+ * that are started from now on begin after it; it is recorded behind those that were. */
+ASHLAR_API ashlar_status ashlar_wait_event(ashlar_session* session, void* event);
+ASHLAR_API ashlar_status ashlar_record_event(ashlar_session* session, void* event);
+
+/* Pins memory of the host's for a device ("gpu0:0"), which then copies tensors that are bound in it
+ * straight from their places and to them, until the wait; others are copied by the host, inputs
+ * while a run is started, outputs in the wait. ASHLAR_INVALID_ARGUMENT where it overlaps memory
+ * that is pinned. To be unpinned, by its first byte, before it is freed and when no session is
+ * bound to it any more. For "cpu0:0" there is nothing to do. */
+ASHLAR_API ashlar_status ashlar_pin(const char* device, void* data, size_t bytes);
+ASHLAR_API ashlar_status ashlar_unpin(const char* device, void* data);
 
 /* Training. A step, forward, backward and update, is one run of one plan; what it changes are the
  * model's float weights, kept in a pool of states beside the arena. One thread at a time. */

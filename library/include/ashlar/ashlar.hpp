@@ -64,6 +64,10 @@ class Session {
   void Run() { Check(ashlar_run(session_.get())); }
   void Start() { Check(ashlar_start(session_.get())); }
   void Wait() { Check(ashlar_wait(session_.get())); }
+  // Of the caller's (cudaEvent_t): runs started from now on begin after it; it is recorded behind
+  // those that were.
+  void WaitForEvent(void* event) { Check(ashlar_wait_event(session_.get(), event)); }
+  void RecordEvent(void* event) { Check(ashlar_record_event(session_.get(), event)); }
   ashlar_session* get() const { return session_.get(); }
 
  private:
@@ -102,11 +106,12 @@ class Plan {
     Check(ashlar_plan_verify(plan_.get(), &measured));
     return measured;
   }
-  // In an arena of the caller's, or, without one, of its own.
-  Session NewSession(void* arena = nullptr, std::size_t bytes = 0) const {
+  // In an arena of the caller's, or, without one, of its own; likewise on a stream.
+  Session NewSession(void* arena = nullptr, std::size_t bytes = 0, void* stream = nullptr) const {
     ashlar_session_options options = Sized<ashlar_session_options>();
     options.arena = arena;
     options.arena_bytes = bytes;
+    options.stream = stream;
     ashlar_session* session = nullptr;
     Check(ashlar_plan_session(plan_.get(), &options, &session));
     return Session(session);
@@ -231,6 +236,25 @@ class Model {
  private:
   explicit Model(ashlar_model* model) : model_(model, ashlar_model_release) {}
   std::shared_ptr<ashlar_model> model_;
+};
+
+// Memory of the host's that a device copies from and to itself, pinned while this lives; it and the
+// sessions that are bound to it go in the order of ashlar_unpin.
+class Pinned {
+ public:
+  Pinned(const std::string& device, void* data, std::size_t bytes) : data_(data, Unpin{device}) {
+    const ashlar_status status = ashlar_pin(device.c_str(), data, bytes);
+    if (status != ASHLAR_OK) data_.release();
+    Check(status);
+  }
+  void* data() const { return data_.get(); }
+
+ private:
+  struct Unpin {
+    std::string device;
+    void operator()(void* data) const { ashlar_unpin(device.c_str(), data); }
+  };
+  std::unique_ptr<void, Unpin> data_;
 };
 
 // The planner alone: sets the offsets of the buffers.

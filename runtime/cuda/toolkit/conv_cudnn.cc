@@ -103,7 +103,7 @@ class CudnnConvolution final : public Kernel {
             engine_, absl::MakeConstSpan(ids.data(), tensors.size()),
             absl::MakeConstSpan(pointers.data(), tensors.size()), workspace + sums_bytes_));
     const auto* stream = static_cast<const DeviceStream*>(args.stream);
-    ASHLAR_RETURN_IF_ERROR(engine_.plan->Execute(stream->cudnn(), pack));
+    ASHLAR_RETURN_IF_ERROR(engine_.plan->Execute(*stream, pack));
     return epilogue_ == nullptr ? absl::OkStatus() : epilogue_->Run(args, nullptr);
   }
 

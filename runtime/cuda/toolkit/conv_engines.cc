@@ -120,9 +120,12 @@ absl::StatusOr<std::vector<Descriptor>> Configs(const ConvGraph& graph, cudnnBac
 // refuses is left out.
 class EngineSearch {
  public:
-  EngineSearch(const ConvProblem& problem, std::shared_ptr<const ConvGraph> graph,
+  EngineSearch(const ConvProblem& problem, GraphTail tail, std::shared_ptr<const ConvGraph> graph,
                const LibraryDevice& device)
-      : problem_(problem), graph_(std::move(graph)), device_(device) {}
+      : problem_(problem),
+        adds_(problem.z.has_value() && tail != GraphTail::kNone),
+        graph_(std::move(graph)),
+        device_(device) {}
 
   std::vector<ConvEngine> Run() {
     for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
@@ -148,6 +151,9 @@ class EngineSearch {
         place += place > 0;
         continue;
       }
+      // z may lie where the output does. That what is left when all else fails reads it before it
+      // writes sums there, if only unfinished ones, is not known.
+      if (adds_ && (fallback || traits->takes_all())) continue;
       takes_all |= traits->takes_all();
       const double slowdown = kPlaceSlowdown * place++ + (takes_all ? kTakesAll : 0) +
                               (tensor_cores_ && !traits->tensor_cores ? kNoTensorCores : 0) +
@@ -178,6 +184,7 @@ class EngineSearch {
   }
 
   const ConvProblem& problem_;
+  const bool adds_;  // z, in the graph
   const std::shared_ptr<const ConvGraph> graph_;
   const LibraryDevice& device_;
   const bool lists_ = problem_.policy.all_candidates;  // and prepares nothing
@@ -236,11 +243,13 @@ int64_t EnginePlan::workspace() const {
   return Prepare().value_or(kRefused);
 }
 
-absl::Status EnginePlan::Execute(cudnnHandle_t handle, cudnnBackendDescriptor_t pack) const {
+absl::Status EnginePlan::Execute(const DeviceStream& stream, cudnnBackendDescriptor_t pack) const {
   if (plan_ == nullptr) return absl::FailedPreconditionError("an engine that was not to be had");
   const std::lock_guard<std::mutex> lock(running_);
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudnnBackendExecute(handle, plan_->get(), pack));
-  return absl::OkStatus();
+  return stream.cudnn().Use(stream.stream(), [&](cudnnHandle_t handle) -> absl::Status {
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudnnBackendExecute(handle, plan_->get(), pack));
+    return absl::OkStatus();
+  });
 }
 
 std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& problem,
@@ -253,7 +262,7 @@ std::shared_ptr<const std::vector<ConvEngine>> ConvEngines(const ConvProblem& pr
   absl::StatusOr<std::shared_ptr<const ConvGraph>> graph =
       MakeConvGraph(problem, tail, device.cudnn);
   if (!graph.ok()) return engines;
-  EngineSearch search(problem, *std::move(graph), device);
+  EngineSearch search(problem, tail, *std::move(graph), device);
   *engines = search.Run();
   // What there was no memory for now may be had the next time.
   if (!engines->empty() && !search.lacked_memory()) device.prepared.Put(key, engines);

@@ -10,6 +10,7 @@
 
 #include "runtime/cuda/toolkit/conv_graph.h"
 #include "runtime/cuda/toolkit/library_device.h"
+#include "runtime/cuda/toolkit/stream.h"
 
 namespace ashlar::cuda {
 
@@ -28,7 +29,7 @@ class EnginePlan {
   // Bytes; kRefused where it cannot be had.
   int64_t workspace() const;
   // On the stream of the handle. Sessions share a plan, and no two threads may execute one.
-  absl::Status Execute(cudnnHandle_t handle, cudnnBackendDescriptor_t pack) const;
+  absl::Status Execute(const DeviceStream& stream, cudnnBackendDescriptor_t pack) const;
 
   // The bytes of workspace, where the caller holds the device's `planning`; Unavailable where there
   // was no memory to prepare it.

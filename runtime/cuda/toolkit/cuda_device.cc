@@ -10,6 +10,7 @@
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/toolkit/conv_libraries.h"
 #include "runtime/cuda/toolkit/matrix_mul_cublas.h"
+#include "runtime/cuda/toolkit/pinned_memory.h"
 #include "runtime/cuda/toolkit/stream.h"
 #include "runtime/device/device_library.h"
 
@@ -149,9 +150,22 @@ class CudaDevice final : public Device {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::unique_ptr<Stream>> NewStream() override {
+  absl::Status Pin(void* data, int64_t bytes) override {
     ASHLAR_RETURN_IF_ERROR(CheckThere());
-    return DeviceStream::Create(comp_node_.device);
+    return Annotate(pinned_.Pin(data, bytes), comp_node_.ToString());
+  }
+  absl::Status Unpin(void* data) override {
+    ASHLAR_RETURN_IF_ERROR(CheckThere());
+    return Annotate(pinned_.Unpin(data), comp_node_.ToString());
+  }
+  bool IsPinned(const void* data, int64_t bytes) const override {
+    return pinned_.Holds(data, bytes);
+  }
+
+  absl::StatusOr<std::unique_ptr<Stream>> NewStream(const StreamUse& use) override {
+    ASHLAR_RETURN_IF_ERROR(CheckThere());
+    ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<CudnnHandle> cudnn, HandleFor(use.arena));
+    return DeviceStream::Create(comp_node_.device, use.callers, std::move(cudnn));
   }
 
   std::optional<MemoryState> memory() override {
@@ -208,6 +222,20 @@ class CudaDevice final : public Device {
     return absl::OkStatus();
   }
 
+  // Each has memory on the device and an event, so streams of one arena have one together.
+  absl::StatusOr<std::shared_ptr<CudnnHandle>> HandleFor(const void* arena) {
+    if (arena == nullptr) return CudnnHandle::Create();
+    const std::lock_guard<std::mutex> lock(handles_mutex_);
+    std::erase_if(handles_, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<CudnnHandle>& place = handles_[arena];
+    std::shared_ptr<CudnnHandle> handle = place.lock();
+    if (handle == nullptr) {
+      ASHLAR_ASSIGN_OR_RETURN(handle, CudnnHandle::Create());
+      place = handle;
+    }
+    return handle;
+  }
+
   absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
     ASHLAR_RETURN_IF_ERROR(CheckThere());
     if (bytes == 0) return absl::OkStatus();
@@ -230,7 +258,10 @@ class CudaDevice final : public Device {
   const CompNode comp_node_;
   const std::string missing_;
   LibraryDevice library_;
-  int major_ = 0;  // of the device's compute capability
+  PinnedMemory pinned_;
+  std::mutex handles_mutex_;
+  std::map<const void*, std::weak_ptr<CudnnHandle>> handles_;  // by arena, while streams have them
+  int major_ = 0;                                              // of the device's compute capability
   KernelRegistry kernels_;
 };
 

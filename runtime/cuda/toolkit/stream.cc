@@ -1,27 +1,29 @@
 #include "runtime/cuda/toolkit/stream.h"
 
+#include <utility>
+
 #include "runtime/device/allocation_origin.h"
 
 namespace ashlar::cuda {
 
-absl::StatusOr<std::unique_ptr<DeviceStream>> DeviceStream::Create(int index) {
+absl::StatusOr<std::unique_ptr<DeviceStream>> DeviceStream::Create(
+    int index, void* callers, std::shared_ptr<CudnnHandle> cudnn) {
   std::unique_ptr<DeviceStream> stream(new DeviceStream());
   stream->device_ = index;
+  stream->callers_ = static_cast<cudaStream_t>(callers);
+  stream->cudnn_ = std::move(cudnn);
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaSetDevice(index));
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamCreateWithFlags(&stream->stream_, cudaStreamNonBlocking));
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudnnCreate(&stream->cudnn_));
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudnnSetStream(stream->cudnn_, stream->stream_));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamCreateWithFlags(&stream->own_, cudaStreamNonBlocking));
   return stream;
 }
 
 // Nothing can be reported from here; what fails leaves nothing to be done.
 DeviceStream::~DeviceStream() {
   static_cast<void>(cudaSetDevice(device_));
-  if (stream_ != nullptr) static_cast<void>(cudaStreamSynchronize(stream_));
+  if (own_ != nullptr) static_cast<void>(cudaStreamSynchronize(stream()));
   DropRecording();
   for (cudaEvent_t mark : marks_) static_cast<void>(cudaEventDestroy(mark));
-  if (cudnn_ != nullptr) static_cast<void>(cudnnDestroy(cudnn_));
-  if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
+  if (own_ != nullptr) static_cast<void>(cudaStreamDestroy(own_));
 }
 
 void DeviceStream::DropGraph() {
@@ -38,7 +40,8 @@ void DeviceStream::DropRecording() {
 absl::Status DeviceStream::Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
   if (bytes == 0) return absl::OkStatus();
   const OriginScope scope(AllocationOrigin::kLibrary);
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream_));
+  ASHLAR_CUDA_RETURN_IF_ERROR(
+      cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream()));
   return absl::OkStatus();
 }
 
@@ -52,14 +55,14 @@ absl::Status DeviceStream::CopyOut(void* staging, const void* device, int64_t by
 
 absl::Status DeviceStream::Wait() {
   const OriginScope scope(AllocationOrigin::kLibrary);
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream_));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamSynchronize(stream()));
   return absl::OkStatus();
 }
 
 absl::Status DeviceStream::BeginRecording() {
   const OriginScope scope(AllocationOrigin::kLibrary);
   DropGraph();
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamBeginCapture(own_, cudaStreamCaptureModeThreadLocal));
   records_ = true;
   return absl::OkStatus();
 }
@@ -67,7 +70,7 @@ absl::Status DeviceStream::BeginRecording() {
 absl::Status DeviceStream::EndRecording() {
   const OriginScope scope(AllocationOrigin::kLibrary);
   records_ = false;
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamEndCapture(stream_, &graph_));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamEndCapture(own_, &graph_));
   // The same work at other addresses becomes part of the recording that there is. What has changed
   // otherwise makes a new one.
   cudaGraphExecUpdateResultInfo info = {};
@@ -80,13 +83,13 @@ absl::Status DeviceStream::EndRecording() {
     recording_ = nullptr;
   }
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphInstantiate(&recording_, graph_, 0));
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphUpload(recording_, stream_));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphUpload(recording_, stream()));
   return absl::OkStatus();
 }
 
 absl::Status DeviceStream::Replay() {
   const OriginScope scope(AllocationOrigin::kLibrary);
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphLaunch(recording_, stream_));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaGraphLaunch(recording_, stream()));
   return absl::OkStatus();
 }
 
@@ -103,7 +106,7 @@ absl::Status DeviceStream::Mark(int index) {
   const OriginScope scope(AllocationOrigin::kLibrary);
   // In a recording that the event is set in each replay, and seen from outside.
   ASHLAR_CUDA_RETURN_IF_ERROR(cudaEventRecordWithFlags(
-      marks_[index], stream_, records_ ? cudaEventRecordExternal : cudaEventRecordDefault));
+      marks_[index], stream(), records_ ? cudaEventRecordExternal : cudaEventRecordDefault));
   return absl::OkStatus();
 }
 
@@ -116,7 +119,27 @@ absl::StatusOr<double> DeviceStream::SecondsBetween(int first, int second) {
 absl::Status DeviceStream::WaitForMark(Stream& other, int index) {
   const OriginScope scope(AllocationOrigin::kLibrary);
   const cudaEvent_t mark = static_cast<DeviceStream&>(other).marks_[index];
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(stream_, mark, 0));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(stream(), mark, 0));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceStream::WaitUntilPassed(int index) {
+  const OriginScope scope(AllocationOrigin::kLibrary);
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaEventSynchronize(marks_[index]));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceStream::WaitForEvent(void* event) {
+  const OriginScope scope(AllocationOrigin::kLibrary);
+  ASHLAR_CUDA_RETURN_IF_ERROR(
+      cudaStreamWaitEvent(stream(), static_cast<cudaEvent_t>(event), cudaEventWaitDefault));
+  return absl::OkStatus();
+}
+
+absl::Status DeviceStream::RecordEvent(void* event) {
+  const OriginScope scope(AllocationOrigin::kLibrary);
+  ASHLAR_CUDA_RETURN_IF_ERROR(
+      cudaEventRecordWithFlags(static_cast<cudaEvent_t>(event), stream(), cudaEventRecordDefault));
   return absl::OkStatus();
 }
 

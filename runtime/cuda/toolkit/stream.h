@@ -1,4 +1,5 @@
-// A session's stream on a CUDA device, with what libraries keep for it.
+// A session's stream on a CUDA device, with what libraries keep for it. Work is captured on a
+// stream of its own, which no one else works on, and goes to that or to one of the caller's.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_STREAM_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_STREAM_H_
 
@@ -6,21 +7,24 @@
 #include <vector>
 
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/toolkit/cudnn_handle.h"
 #include "runtime/cuda/toolkit/errors.h"
 
 namespace ashlar::cuda {
 
 class DeviceStream final : public CudaStream {
  public:
-  // On device `index`.
-  static absl::StatusOr<std::unique_ptr<DeviceStream>> Create(int index);
+  // On device `index`; `callers`: as StreamUse has it.
+  static absl::StatusOr<std::unique_ptr<DeviceStream>> Create(int index, void* callers,
+                                                              std::shared_ptr<CudnnHandle> cudnn);
   ~DeviceStream() override;
   DeviceStream(const DeviceStream&) = delete;
   DeviceStream& operator=(const DeviceStream&) = delete;
 
-  void* handle() const override { return stream_; }
-  cudaStream_t stream() const { return stream_; }
-  cudnnHandle_t cudnn() const { return cudnn_; }
+  void* handle() const override { return stream(); }
+  // What work is handed over to now.
+  cudaStream_t stream() const { return records_ || callers_ == nullptr ? own_ : callers_; }
+  CudnnHandle& cudnn() const { return *cudnn_; }
 
   absl::Status CopyIn(void* device, const void* staging, int64_t bytes) override;
   absl::Status CopyOut(void* staging, const void* device, int64_t bytes) override;
@@ -32,6 +36,9 @@ class DeviceStream final : public CudaStream {
   absl::Status Mark(int index) override;
   absl::StatusOr<double> SecondsBetween(int first, int second) override;
   absl::Status WaitForMark(Stream& other, int index) override;
+  absl::Status WaitUntilPassed(int index) override;
+  absl::Status WaitForEvent(void* event) override;
+  absl::Status RecordEvent(void* event) override;
 
  private:
   DeviceStream() = default;
@@ -40,8 +47,8 @@ class DeviceStream final : public CudaStream {
   absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind);
 
   int device_ = 0;
-  cudaStream_t stream_ = nullptr;
-  cudnnHandle_t cudnn_ = nullptr;
+  cudaStream_t own_ = nullptr, callers_ = nullptr;
+  std::shared_ptr<CudnnHandle> cudnn_;
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t recording_ = nullptr;
   bool records_ = false;

@@ -39,8 +39,10 @@ class Watch final : public ::testing::EmptyTestEventListener {
 
 }  // namespace
 
-emulated::Control& EmulatedGpu() {
-  static emulated::Control* const control = [] {
+namespace {
+
+void* OpenedLibrary() {
+  static void* const opened = [] {
     char program[4096] = {};
     const ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
     std::string path(program, length > 0 ? static_cast<size_t>(length) : 0);
@@ -50,9 +52,23 @@ emulated::Control& EmulatedGpu() {
       std::fprintf(stderr, "%s\n", dlerror());
       std::abort();
     }
-    return reinterpret_cast<emulated::GetControl>(dlsym(library, emulated::kGetControl))();
+    return library;
   }();
+  return opened;
+}
+
+}  // namespace
+
+emulated::Control& EmulatedGpu() {
+  static emulated::Control* const control =
+      reinterpret_cast<emulated::GetControl>(dlsym(OpenedLibrary(), emulated::kGetControl))();
   return *control;
+}
+
+void* EmulatedFunction(const char* name) {
+  void* const function = dlsym(OpenedLibrary(), name);
+  EXPECT_NE(function, nullptr) << name;
+  return function;
 }
 
 Device& OpenEmulated(const CompNode& comp_node) {

@@ -13,6 +13,9 @@ inline constexpr CompNode kEmulatedGpu = {CompNode::Type::kGpu, 0, 0};
 // it misuses the emulated libraries, or leaves anything behind that it has made.
 emulated::Control& EmulatedGpu();
 
+// A function of the emulated CUDA runtime's, for tests that do what a caller of the library does.
+void* EmulatedFunction(const char* name);
+
 // gpu0:0, or another device of the library.
 Device& OpenEmulated(const CompNode& comp_node = kEmulatedGpu);
 

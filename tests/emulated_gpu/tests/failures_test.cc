@@ -176,7 +176,7 @@ TEST(EmulatedFailures, MemoryForStreamsThatOthersHoldCanBeTriedForAgain) {
   gpu.machine().others = before - held - 100;  // the arena and the tensors fit, and no stream
   const absl::Status status = Session::Create(executable).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-  EXPECT_TRUE(FailsWith(status, "cudaStreamCreateWithFlags"));
+  EXPECT_TRUE(FailsWith(status, "cudnnCreate"));
   EXPECT_TRUE(FailsWith(status, "try again"));
   gpu.machine().others = 0;
   EXPECT_TRUE(IsOk(inference.Run(*Value(Session::Create(executable)))));

@@ -50,7 +50,7 @@ class EmulatedDevice final : public Device {
   void UseThreads(int) override {}
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) override;
   absl::StatusOr<std::unique_ptr<DeviceMemory>> AllocateStaging(int64_t bytes) override;
-  absl::StatusOr<std::unique_ptr<Stream>> NewStream() override {
+  absl::StatusOr<std::unique_ptr<Stream>> NewStream(const StreamUse&) override {
     return std::make_unique<EmulatedStream>(*this);
   }
   std::optional<MemoryState> memory() override {

@@ -164,7 +164,7 @@ TEST_F(CudaLibrary, WithoutADeviceARunSaysWhatIsMissing) {
   EXPECT_TRUE(FailsWith(status, "gpu0:0"));
   EXPECT_TRUE(FailsWith(status, "can be planned for it, not run"));
   EXPECT_FALSE(device_->memory().has_value());
-  EXPECT_FALSE(device_->NewStream().ok());
+  EXPECT_FALSE(device_->NewStream({}).ok());
   EXPECT_FALSE(device_->AllocateStaging(64).ok());
 }
 

@@ -1,0 +1,30 @@
+#include "runtime/cuda/toolkit/cudnn_handle.h"
+
+namespace ashlar::cuda {
+
+absl::StatusOr<std::shared_ptr<CudnnHandle>> CudnnHandle::Create() {
+  std::shared_ptr<CudnnHandle> created(new CudnnHandle());
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudaGetDevice(&created->device_));
+  ASHLAR_CUDA_RETURN_IF_ERROR(cudnnCreate(&created->handle_));
+  return created;
+}
+
+// Nothing can be reported from here; what fails leaves nothing to be done.
+CudnnHandle::~CudnnHandle() {
+  if (handle_ == nullptr) return;
+  static_cast<void>(cudaSetDevice(device_));
+  static_cast<void>(cudnnDestroy(handle_));
+}
+
+absl::Status CudnnHandle::Use(cudaStream_t stream,
+                              absl::FunctionRef<absl::Status(cudnnHandle_t)> use) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (stream != stream_) {
+    stream_ = nullptr;
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudnnSetStream(handle_, stream));
+    stream_ = stream;
+  }
+  return use(handle_);
+}
+
+}  // namespace ashlar::cuda
