@@ -55,6 +55,29 @@ Statistics StatisticsOf(const HostTensor& tensor) {
   return s;
 }
 
+// Parts of compositions: what is the same for all elements of a channel is [1, C, 1, ...].
+struct ChannelComposition : Composition {
+  ChannelComposition(GraphBuilder& builder, int x)
+      : Composition(builder), dtype(type(x).dtype), statistic(OnePerChannel(type(x).shape)) {
+    count = static_cast<double>(type(x).shape.num_elements()) /
+            static_cast<double>(statistic.num_elements());
+  }
+  int ByChannel(int var) { return type(var).shape == statistic ? var : Reshaped(var, statistic); }
+  int Sum(int var) { return SummedTo(var, statistic); }
+  int Scaled(int var, double factor) {
+    return Apply(ScalarFunction::kMul, {var, Constant(dtype, factor)});
+  }
+  int Mean(int var) { return Scaled(Sum(var), 1 / count); }
+  int Deviation(int variance, double epsilon) {
+    return Apply(ScalarFunction::kSqrt,
+                 {Apply(ScalarFunction::kAdd, {variance, Constant(dtype, epsilon)})});
+  }
+
+  const DType dtype;
+  const Shape statistic;
+  double count = 1;  // elements of a channel
+};
+
 absl::Status CheckX(const TensorType& x, double epsilon) {
   ASHLAR_RETURN_IF_ERROR(CheckFloat("x", x));
   return CheckNormalised(x, epsilon);
@@ -123,6 +146,15 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormStatistics::Evaluate(
                                  FromDoubles(inputs[0].dtype(), shape, s.variance)};
 }
 
+absl::StatusOr<std::vector<int>> BatchNormStatistics::Compose(GraphBuilder& builder,
+                                                              absl::Span<const int> inputs) const {
+  ChannelComposition c(builder, inputs[0]);
+  const int mean = c.Mean(inputs[0]);
+  const int centred = c.Apply(ScalarFunction::kSub, {inputs[0], mean});
+  const int variance = c.Mean(c.Apply(ScalarFunction::kMul, {centred, centred}));
+  return std::move(c).Finish({mean, variance});
+}
+
 int64_t BatchNormStatistics::Computation(const Site& site) const {
   return SaturatingProduct({site.inputs[0].type.shape.num_elements(), 4});
 }
@@ -150,6 +182,18 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormApply::Evaluate(
     y.Set(at, (x.At(at) - inputs[kMean].At(c)) * factor + inputs[kBias].At(c));
   });
   return std::vector<HostTensor>{std::move(y)};
+}
+
+absl::StatusOr<std::vector<int>> BatchNormApply::Compose(GraphBuilder& builder,
+                                                         absl::Span<const int> inputs) const {
+  using F = ScalarFunction;
+  ChannelComposition c(builder, inputs[kX]);
+  const int factor = c.Apply(
+      F::kTrueDiv,
+      {c.ByChannel(inputs[kScale]), c.Deviation(c.ByChannel(inputs[kVariance]), param().epsilon)});
+  const int scaled =
+      c.Apply(F::kMul, {c.Apply(F::kSub, {inputs[kX], c.ByChannel(inputs[kMean])}), factor});
+  return std::move(c).Finish({c.Apply(F::kAdd, {scaled, c.ByChannel(inputs[kBias])})});
 }
 
 int64_t BatchNormApply::Computation(const Site& site) const {
@@ -215,6 +259,37 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormBackward::Evaluate(
   const Shape& of_scale = inputs[kScale].shape();
   return std::vector<HostTensor>{std::move(dx), FromDoubles(dtype, of_scale, dscale),
                                  FromDoubles(dtype, of_scale, dbias)};
+}
+
+absl::StatusOr<std::vector<int>> BatchNormBackward::Compose(GraphBuilder& builder,
+                                                            absl::Span<const int> inputs) const {
+  using F = ScalarFunction;
+  ChannelComposition c(builder, inputs[kX]);
+  const Shape of_scale = c.type(inputs[kScale]).shape;
+  const int scale = c.ByChannel(inputs[kScale]);
+  const int inverse = c.Apply(
+      F::kTrueDiv,
+      {c.Constant(c.dtype, 1), c.Deviation(c.ByChannel(inputs[kVariance]), param().epsilon)});
+  const int normalised =
+      c.Apply(F::kMul, {c.Apply(F::kSub, {inputs[kX], c.ByChannel(inputs[kMean])}), inverse});
+  int diff = inputs[kDiff];
+  if (inputs.size() > kBias) {
+    const int y =
+        c.Apply(F::kAdd, {c.Apply(F::kMul, {normalised, scale}), c.ByChannel(inputs[kBias])});
+    diff = c.Apply(F::kSwitchGt0, {y, diff});
+    if (param().most > 0) {
+      diff = c.Apply(F::kCondLtMov, {y, c.Constant(c.dtype, param().most), diff});
+    }
+  }
+  const int dscale = c.Sum(c.Apply(F::kMul, {diff, normalised})), dbias = c.Sum(diff);
+  const int along = c.Apply(F::kMul, {normalised, c.Scaled(dscale, 1 / c.count)});
+  const int left =
+      c.Apply(F::kSub, {c.Apply(F::kSub, {diff, c.Scaled(dbias, 1 / c.count)}), along});
+  const int dx = c.Apply(F::kMul, {left, c.Apply(F::kMul, {scale, inverse})});
+  const auto as_scale = [&](int var) {
+    return c.statistic == of_scale ? var : c.Reshaped(var, of_scale);
+  };
+  return std::move(c).Finish({dx, as_scale(dscale), as_scale(dbias)});
 }
 
 int64_t BatchNormBackward::Computation(const Site& site) const {

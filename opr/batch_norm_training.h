@@ -34,6 +34,9 @@ class BatchNormStatistics final : public OperatorWithParam<NoParam> {
   static constexpr int kMean = 0, kVariance = 1;
 
   ASHLAR_OPERATOR("BatchNormStatistics", "batch_norm_statistics")
+  // Sums of x, then of the squares of what is left when the mean is gone.
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.format = FormatRule::kImageInputs};
   }
@@ -46,6 +49,8 @@ class BatchNormApply final : public OperatorWithParam<BatchNormParam> {
   static constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4;
 
   ASHLAR_OPERATOR("BatchNormApply", "batch_norm_apply")
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
   StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
   int64_t Computation(const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;
@@ -75,6 +80,8 @@ class BatchNormBackward final : public OperatorWithParam<BatchNormBackwardParam>
   static constexpr int kDX = 0, kDScale = 1, kDBias = 2;
 
   ASHLAR_OPERATOR("BatchNormBackward", "batch_norm_grad")
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
   StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
   int64_t Computation(const Site& site) const override;
   // dX may overwrite diff or x: the sums are complete before its first element is written.

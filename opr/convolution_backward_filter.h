@@ -21,6 +21,10 @@ class ConvolutionBackwardFilter final : public OperatorWithParam<ConvolutionPara
   static constexpr int kSrc = 0, kDiff = 1, kFilter = 2;
 
   ASHLAR_OPERATOR("ConvolutionBackwardFilter", "conv_filter_grad")
+  // Tap by tap a product of matrices, the gradient's pixels by the image's below that tap; for
+  // windows of single channels, a sum of products of elements.
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
   InputUse input_use(int input) const override {
     return input == kFilter ? InputUse::kShape : InputUse::kDeviceValue;
   }

@@ -18,6 +18,8 @@ class ConvolutionFilterUpdate final : public OperatorWithParam<ConvolutionFilter
   static constexpr int kSrc = 0, kDiff = 1, kDest = 2;
 
   ASHLAR_OPERATOR("ConvolutionFilterUpdate", "conv_filter_update")
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.format = FormatRule::kImageInputs};
   }

@@ -1,6 +1,6 @@
 // Gather, GatherElements and GatherND: elements of a tensor at places that another tensor names.
 // Indices are Int32 or Int64; negative ones count from the end. One that is out of range is an
-// error of the run.
+// error of the run; on a GPU, whose kernels cannot fail, it gives zeros.
 #ifndef ASHLAR_OPR_GATHER_H_
 #define ASHLAR_OPR_GATHER_H_
 

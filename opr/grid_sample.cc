@@ -1,8 +1,4 @@
-// Points and pixels as in ONNX's operator GridSample (version 20), and in PyTorch.
 #include "opr/grid_sample.h"
-
-#include <algorithm>
-#include <cmath>
 
 #include "opr/checks.h"
 #include "opr/host_value.h"
@@ -11,62 +7,6 @@
 namespace ashlar {
 
 ASHLAR_MAKE_FROM_PARAMS(GridSample)
-
-namespace {
-
-// Mirrored at both ends until it lies in [low, high].
-double Reflected(double x, double low, double high) {
-  const double range = high - low;
-  if (range <= 0) return low;
-  const double beyond = std::fmod(std::fabs(x - low), 2 * range);
-  return low + std::min(beyond, 2 * range - beyond);
-}
-
-}  // namespace
-
-GridTaps GridTapsAt(const GridSampleParam& param, double coordinate, int64_t size) {
-  constexpr double kFar = 1e9;  // beyond any image; NaN is there, too
-  const double length = static_cast<double>(size);
-  double x = param.align_corners ? (coordinate + 1) / 2 * (length - 1)
-                                 : ((coordinate + 1) * length - 1) / 2;
-  x = x > -kFar ? std::min(x, kFar) : -kFar;
-  const bool cubic = param.mode == GridSampleMode::kCubic;
-  if (param.mode == GridSampleMode::kNearest) x = std::nearbyint(x);
-  const double low = param.align_corners ? 0 : -0.5, high = length - 1 - low;
-  if (x < low || x > high) {
-    // Cubic weights belong to the point itself, as in PyTorch and ONNX Runtime; onnx's reference
-    // moves it to the border first.
-    const bool moves = param.padding == GridSamplePadding::kBorder && !cubic;
-    if (moves) x = std::clamp(x, 0.0, length - 1);
-    if (param.padding == GridSamplePadding::kReflection) x = Reflected(x, low, high);
-  }
-  const int taps = GridTapCount(param.mode);
-  const double left = std::floor(x), t = x - left;
-  GridTaps result;
-  switch (param.mode) {
-    case GridSampleMode::kNearest:
-      result.weight = {1};
-      break;
-    case GridSampleMode::kLinear:
-      result.weight = {1 - t, t};
-      break;
-    case GridSampleMode::kCubic: {
-      constexpr double kA = -0.75;
-      const auto near = [](double d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };
-      const auto far = [](double d) { return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA; };
-      result.weight = {far(t + 1), near(t), near(1 - t), far(2 - t)};
-      break;
-    }
-  }
-  for (int i = 0; i < taps; ++i) {
-    double pixel = left + i - (taps == 4 ? 1 : 0);
-    if (param.padding == GridSamplePadding::kReflection) pixel = Reflected(pixel, low, high);
-    const bool outside = pixel < 0 || pixel > length - 1;
-    if (outside && param.padding == GridSamplePadding::kZeros) result.weight[i] = 0;
-    result.pixel[i] = std::clamp<int64_t>(static_cast<int64_t>(pixel), 0, size - 1);
-  }
-  return result;
-}
 
 absl::StatusOr<std::vector<TensorType>> GridSample::Infer(
     absl::Span<const InputInfo> inputs) const {

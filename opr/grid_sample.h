@@ -5,24 +5,11 @@
 #include <array>
 
 #include "opr/base.h"
+#include "opr/grid_taps.h"
 
 namespace ashlar {
 
-enum class GridSampleMode { kNearest, kLinear, kCubic };
-
-// The values outside of the image.
-enum class GridSamplePadding {
-  kZeros,
-  kBorder,      // the nearest pixel
-  kReflection,  // the image, mirrored again and again
-};
-
-struct GridSampleParam {
-  GridSampleMode mode = GridSampleMode::kLinear;
-  GridSamplePadding padding = GridSamplePadding::kZeros;
-  bool align_corners =
-      false;  // -1 and 1 are the middles of the first and last pixel, not the edges
-
+struct GridSampleParam : GridSampling {
   template <typename V>
   void Visit(V& v) {
     static constexpr const char* kModes[] = {"NEAREST", "LINEAR", "CUBIC"};
@@ -32,19 +19,6 @@ struct GridSampleParam {
     v("align_corners", align_corners);
   }
 };
-
-// One axis of one point: pixels and their weights; a zero outside of the image weighs nothing.
-struct GridTaps {
-  static constexpr int kMost = 4;
-  std::array<int64_t, kMost> pixel = {};
-  std::array<double, kMost> weight = {};
-};
-// Of nearest 1, of linear 2, of cubic 4.
-constexpr int GridTapCount(GridSampleMode mode) {
-  return mode == GridSampleMode::kNearest ? 1 : mode == GridSampleMode::kLinear ? 2 : 4;
-}
-// `coordinate` is the grid's, `size` the image's along the axis.
-GridTaps GridTapsAt(const GridSampleParam& param, double coordinate, int64_t size);
 
 // Pixels around one point of a plane or a volume, as offsets in it, and their weights, side^axes of
 // them; `point` has the last axis first.

@@ -16,6 +16,8 @@ class MatrixMulUpdate final : public OperatorWithParam<MatrixMulUpdateParam> {
   static constexpr int kA = 0, kB = 1, kDest = 2;
 
   ASHLAR_OPERATOR("MatrixMulUpdate", "matrix_mul_update")
+  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
+                                           absl::Span<const int> inputs) const override;
   int64_t Computation(const Site& site) const override;
   Aliasing aliasing(const Site&) const override;
 };

@@ -1,36 +1,17 @@
 // ScatterElements and ScatterND: a tensor with elements changed at places that another tensor
 // names. Indices are Int32 or Int64; negative ones count from the end. One that is out of range is
-// an error of the run.
+// an error of the run; on a GPU, whose kernels cannot fail, its update is left out.
 #ifndef ASHLAR_OPR_SCATTER_H_
 #define ASHLAR_OPR_SCATTER_H_
 
 #include "absl/functional/function_ref.h"
 #include "opr/base.h"
 #include "opr/indexed_runs.h"
+#include "opr/scatter_reduction.h"
 
 namespace ashlar {
 
-// The value of an element that an update meets. With kNone, of several updates of one element
-// the last stays.
-enum class ScatterReduction { kNone, kAdd, kMul, kMax, kMin };
 inline constexpr const char* kScatterReductionNames[] = {"NONE", "ADD", "MUL", "MAX", "MIN"};
-
-// The element after an update.
-inline double Updated(ScatterReduction reduction, double element, double update) {
-  switch (reduction) {
-    case ScatterReduction::kNone:
-      return update;
-    case ScatterReduction::kAdd:
-      return element + update;
-    case ScatterReduction::kMul:
-      return element * update;
-    case ScatterReduction::kMax:
-      return element < update || update != update ? update : element;
-    case ScatterReduction::kMin:
-      break;
-  }
-  return update < element || update != update ? update : element;
-}
 
 // Inputs: x, indices, and updates of x's dtype. Output: x's type; it may overwrite x.
 class ScatteringOperator : public Operator {

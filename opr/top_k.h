@@ -4,6 +4,7 @@
 
 #include "opr/axis.h"
 #include "opr/base.h"
+#include "opr/comes_before.h"
 
 namespace ashlar {
 
@@ -19,16 +20,6 @@ struct TopKParam {
     v.Optional("largest", largest, true);
   }
 };
-
-// Whether element `a` at index i comes before `b` at j: of equal ones that of the lower index. A
-// NaN is greater than any number.
-template <typename T>
-constexpr bool ComesBefore(bool largest, T a, int64_t i, T b, int64_t j) {
-  const bool nan_a = a != a, nan_b = b != b;
-  if (nan_a != nan_b) return nan_a == largest;
-  if (nan_a || a == b) return i < j;
-  return largest ? a > b : a < b;
-}
 
 // Input: numbers. Outputs: the k elements, the first of them first, of the input's dtype; and their
 // indices along the axis, Int64.

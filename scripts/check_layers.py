@@ -62,7 +62,7 @@ ROOMS = {
     "tests/library/opened": "tests/library",
     "tests/library/triton": "library/triton tests/library",
     "tests/fuzz": "tests/serialization/native tests/serialization/onnx tests/serialization/megengine memory",
-    "tests/emulated_gpu": "tests/runtime/cuda tests/support/command",
+    "tests/emulated_gpu": "training runtime/cpu tests/runtime/cuda tests/support/command",
     "tests/library/device": "tests/emulated_gpu tests/library",
     "tests/tools": "tools tests/runtime tests/support/command",
 }

@@ -15,15 +15,21 @@
   FAMILY(BatchNorm)                  \
   FAMILY(Concat)                     \
   FAMILY(Convolution)                \
+  FAMILY(Dropout)                    \
+  FAMILY(GridSample)                 \
+  FAMILY(Indexing)                   \
   FAMILY(Lrn)                        \
   FAMILY(MatrixMul)                  \
   FAMILY(Movement)                   \
+  FAMILY(Order)                      \
   FAMILY(Pointwise)                  \
   FAMILY(Pooling)                    \
+  FAMILY(PoolingBackward)            \
   FAMILY(Reduce)                     \
   FAMILY(Relayout)                   \
   FAMILY(RowWise)                    \
-  FAMILY(TypeCvt)
+  FAMILY(TypeCvt)                    \
+  FAMILY(Update)
 
 namespace ashlar::cuda {
 

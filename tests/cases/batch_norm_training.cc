@@ -47,7 +47,6 @@ void AddByShapes(Cases& cases, const std::vector<int>& in_place, const InputsOf&
 
 template <>
 void AddCases<BatchNormTraining>(Cases& cases) {
-  if (cases.on_gpu()) return;
   AddByShapes<BatchNormTraining>(
       cases, {BatchNormTraining::kX}, [&](const Shape& shape, const Shape& channels) {
         return std::vector<HostTensor>{cases.Tensor(shape, -3, 5), cases.Tensor(channels),
@@ -83,7 +82,6 @@ void AddCases<BatchNormTraining>(Cases& cases) {
 
 template <>
 void AddCases<BatchNormStatistics>(Cases& cases) {
-  if (cases.on_gpu()) return;
   for (const Shape& shape : kNormalised) {
     AddInPlace(
         cases,
@@ -96,7 +94,6 @@ void AddCases<BatchNormStatistics>(Cases& cases) {
 
 template <>
 void AddCases<BatchNormApply>(Cases& cases) {
-  if (cases.on_gpu()) return;
   for (const Shape& shape : kNormalised) {
     const Shape channels = PerChannelShape(shape, true);
     AddInPlace(cases,
@@ -116,7 +113,6 @@ void AddCases<BatchNormApply>(Cases& cases) {
 
 template <>
 void AddCases<BatchNormBackward>(Cases& cases) {
-  if (cases.on_gpu()) return;
   // x normalised is -1, 0, 1, 0 and y -1, 1, 3, 1, of which a ReLU lets the last three through, and
   // a clamp at 2 the second and the last.
   for (const double most : {0.0, 2.0}) {

@@ -69,7 +69,6 @@ void ForEachFilter(const Add& add) {
 
 template <>
 void AddCases<ConvolutionBackwardFilter>(Cases& cases) {
-  if (cases.on_gpu()) return;
   ForEachFilter([&](const ConvolutionParam& param, const Shape& src, const Shape& filter) {
     const KernelCase test = FilterCase(cases, param, src, filter);
     cases.AddImages(test, {true, true});
@@ -97,7 +96,6 @@ void AddCases<ConvolutionBackwardFilter>(Cases& cases) {
 
 template <>
 void AddCases<ConvolutionFilterUpdate>(Cases& cases) {
-  if (cases.on_gpu()) return;
   ForEachFilter([&](const ConvolutionParam& param, const Shape& src, const Shape& filter) {
     KernelCase test = FilterCase(cases, param, src, filter);
     const auto& own = static_cast<const ConvolutionBackwardFilter&>(*test.op).param();

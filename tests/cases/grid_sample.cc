@@ -6,21 +6,21 @@
 
 namespace ashlar::testing {
 
-// GPUs have neither a kernel nor a composition.
 template <>
 void AddCases<GridSample>(Cases& cases) {
-  if (cases.on_gpu()) return;
   for (const GridSampleMode mode :
        {GridSampleMode::kNearest, GridSampleMode::kLinear, GridSampleMode::kCubic}) {
     for (const GridSamplePadding padding :
          {GridSamplePadding::kZeros, GridSamplePadding::kBorder, GridSamplePadding::kReflection}) {
       for (const bool align : {false, true}) {
         const auto add = [&](const Shape& x, const Shape& grid, double reach) {
-          KernelCase test{"grid_sample",
-                          Make<GridSample>({mode, padding, align}),
-                          {cases.Tensor(x), cases.Tensor(grid, -reach, reach)}};
-          test.tolerance = 1e-5;
-          cases.Add(test);
+          for (const DType dtype : cases.scope().floats) {
+            KernelCase test{"grid_sample",
+                            Make<GridSample>({mode, padding, align}),
+                            {cases.Tensor(dtype, x), cases.Tensor(dtype, grid, -reach, reach)}};
+            test.tolerance = 1e-5;
+            cases.Add(test);
+          }
         };
         add({2, 3, 7, 9}, {2, 5, 6, 2}, 1.1);
         add({1, 17, 6, 4}, {1, 20, 11, 2}, 1.1);

@@ -105,8 +105,8 @@ void AddCases<MatrixMulBias>(Cases& cases) {
 
 template <>
 void AddCases<MatrixMulUpdate>(Cases& cases) {
-  if (cases.on_gpu()) return;
   ForEachProduct(cases, [&](const Product& product) {
+    if (product.a.dtype() != DType::kFloat32) return;  // states are Float32
     const Shape to = InferMatrixMul(product.param, {DType::kFloat32, product.a.shape()},
                                     {DType::kFloat32, product.b.shape()})
                          ->output();

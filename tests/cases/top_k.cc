@@ -4,21 +4,20 @@
 
 namespace ashlar::testing {
 
-// GPUs have neither a kernel nor a composition.
 template <>
 void AddCases<TopK>(Cases& cases) {
-  if (cases.on_gpu()) return;
   for (const Shape& shape : {Shape{10, 300}, Shape{7}, Shape{2, 5, 70, 3}, Shape{3, 0}}) {
     for (int64_t axis = 0; axis < shape.rank(); ++axis) {
       for (const int64_t k : {int64_t{0}, int64_t{1}, int64_t{5}, shape[static_cast<int>(axis)]}) {
         if (k > shape[static_cast<int>(axis)]) continue;
         for (const bool largest : {false, true}) {
-          for (const DType dtype :
-               {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kInt8, DType::kUint8}) {
+          std::vector<DType> dtypes = cases.scope().floats;
+          dtypes.insert(dtypes.end(), {DType::kInt64, DType::kInt32, DType::kInt8, DType::kUint8});
+          for (const DType dtype : dtypes) {
             KernelCase test{"top_k",
                             Make<TopK>({axis, k, largest}),
                             {cases.Tensor(dtype, shape, -9, 9)}};  // integers are often equal
-            test.tolerance = 0;
+            test.tolerance = test.gpu_tolerance = 0;
             cases.Add(test);
           }
         }

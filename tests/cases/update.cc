@@ -28,7 +28,6 @@ void AddEach(Cases& cases, KernelCase test) {
 
 template <>
 void AddCases<SgdUpdate>(Cases& cases) {
-  if (cases.on_gpu()) return;
   for (const Shape& shape : kStateShapes) {
     for (const SgdUpdateParam& param :
          {SgdUpdateParam{0, 0, false}, SgdUpdateParam{0, 0.01, false},
@@ -47,7 +46,6 @@ void AddCases<SgdUpdate>(Cases& cases) {
 
 template <>
 void AddCases<AdamUpdate>(Cases& cases) {
-  if (cases.on_gpu()) return;
   for (const Shape& shape : kStateShapes) {
     for (const AdamUpdateParam& param :
          {AdamUpdateParam{}, AdamUpdateParam{.weight_decay = 0.02},
@@ -68,7 +66,6 @@ void AddCases<AdamUpdate>(Cases& cases) {
 
 template <>
 void AddCases<AddUpdate>(Cases& cases) {
-  if (cases.on_gpu()) return;
   for (const Shape& shape : kStateShapes) {
     AddEach(cases, {"running mean",
                     Make<AddUpdate>({0.9, 0.1, 0.5}),

@@ -11,6 +11,8 @@
 #include "absl/strings/match.h"
 #include "graph/status.h"
 #include "opr/conv_bias.h"
+#include "opr/pooling.h"
+#include "opr/type_cvt.h"
 #include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/bind_tensors.h"
@@ -60,6 +62,31 @@ Graph Convolutions(const std::vector<int64_t>& channels) {
   }
   make.Output(x);
   return std::move(make).Build();
+}
+
+// Whatever operator meets them: what only moves bytes would seem to do.
+TEST(Planning, QuantisedTensorsAreRefusedByName) {
+  OpenEmulated();
+  for (const bool pools : {false, true}) {
+    GraphMaker make;
+    int x = make.Input("data", {1, 4, 6, 6});
+    if (pools) {
+      const HostTensor bytes = HostTensor::Zeros(DType::kInt8, {1, 4, 6, 6});
+      x = make.Constant(
+          bytes.As(DType::kQuantizedS8, Value(Quantization::Make(DType::kQuantizedS8, {0.5F}, 0))));
+      x = make.Add<PoolingForward>({}, {x}, "pool");
+    } else {
+      x = make.Add<TypeCvt>({DType::kQuantizedS8, 0.5}, {x}, "quantize");
+    }
+    make.Output(make.Add<TypeCvt>({DType::kFloat32}, {x}, "dequantize"));
+    PlanRequest request = Options(DType::kFloat32);
+    request.means.passes = "none";  // a constant stays one
+    const absl::Status status = PlanGraph(std::move(make).Build(), request).status();
+    EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+    for (const char* part : {"QuantizedS8", "gpu0:0", pools ? "pool" : "quantize"}) {
+      EXPECT_TRUE(absl::StrContains(status.message(), part)) << status;
+    }
+  }
 }
 
 TEST(Planning, EnginesArePreparedOnce) {

@@ -1,0 +1,23 @@
+// The order of elements in TopK, on every device.
+#ifndef ASHLAR_OPR_COMES_BEFORE_H_
+#define ASHLAR_OPR_COMES_BEFORE_H_
+
+#include <cstdint>
+
+#include "opr/anywhere.h"
+
+namespace ashlar {
+
+// Whether element `a` at index i comes before `b` at j: of equal ones that of the lower index. A
+// NaN is greater than any number.
+template <typename T>
+ASHLAR_ANYWHERE_CONSTEXPR bool ComesBefore(bool largest, T a, int64_t i, T b, int64_t j) {
+  const bool nan_a = a != a, nan_b = b != b;
+  if (nan_a != nan_b) return nan_a == largest;
+  if (nan_a || a == b) return i < j;
+  return largest ? a > b : a < b;
+}
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_OPR_COMES_BEFORE_H_

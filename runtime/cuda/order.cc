@@ -1,0 +1,38 @@
+// TopK.
+#include "graph/status.h"
+#include "opr/top_k.h"
+#include "runtime/cuda/kernels.h"
+#include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/order_code.h"
+#include "runtime/cuda/walk.h"
+
+namespace ashlar::cuda {
+namespace {
+
+absl::StatusOr<KernelList> MakeTopK(const TopK& op, const KernelRequest& request) {
+  const TensorType& x = request.inputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, x.shape.rank()));
+  if (request.outputs[0].shape.num_elements() == 0) return NoLaunch();
+  const AxisView view = AroundAxis(x.shape, axis);
+  TopKParams params;
+  params.extents = ExtentsOf({view.outer, view.length, view.inner});
+  params.dtype = ScalarOf(x.dtype);
+  params.k = op.param().k;
+  params.largest = op.param().largest;
+  return OnlyLaunch("top_k", [params](const KernelArgs& args, void* stream) {
+    TopKParams bound = params;
+    bound.in = args.inputs[0];
+    bound.values = args.outputs[0];
+    bound.indices = static_cast<int64_t*>(args.outputs[1]);
+    return Launch(bound, stream);
+  });
+}
+
+}  // namespace
+
+void RegisterOrderKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<TopK>(MakeTopK, {DType::kFloat32, DType::kFloat16, DType::kBFloat16,
+                                     DType::kInt64, DType::kInt32, DType::kInt8, DType::kUint8});
+}
+
+}  // namespace ashlar::cuda

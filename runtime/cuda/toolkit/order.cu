@@ -1,0 +1,35 @@
+// Launches of TopK.
+#include "runtime/cuda/order_code.h"
+#include "runtime/cuda/toolkit/grid.h"
+
+namespace ashlar::cuda {
+namespace {
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) TopKKernel(const __grid_constant__ TopKParams p) {
+  ASHLAR_GRID_LOOP(i, p.extents.elements) TopKAt<T>(p, i);
+}
+
+template <typename T>
+LaunchError StartTopK(const TopKParams& p, void* stream) {
+  return Start(TopKKernel<T>, Blocks(p.extents.elements), kThreads, stream, p);
+}
+
+}  // namespace
+
+LaunchError Launch(const TopKParams& p, void* stream) {
+  switch (p.dtype) {
+    case Scalar::kInt64:
+      return StartTopK<int64_t>(p, stream);
+    case Scalar::kInt32:
+      return StartTopK<int32_t>(p, stream);
+    case Scalar::kInt8:
+      return StartTopK<int8_t>(p, stream);
+    case Scalar::kUint8:
+      return StartTopK<uint8_t>(p, stream);
+    default:
+      return WithReal(p.dtype, [&](auto type) { return StartTopK<decltype(type)>(p, stream); });
+  }
+}
+
+}  // namespace ashlar::cuda
