@@ -87,7 +87,7 @@ struct TensorType {
 };
 
 // Whether a tensor of this type may lie in `format`, that of a device's images: blocks of channels
-// hold Float32 of rank 4, NHWC any floats and quantised bytes of rank 4.
+// hold Float32 and Float16 of rank 4, NHWC any floats and quantised bytes of rank 4.
 bool MayBeImage(const TensorType& type, Format format);
 // The format of such images on a device that has its others in `format`: NHWC where quantised.
 Format FormatOfImages(const TensorType& type, Format format);

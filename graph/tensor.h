@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/types/span.h"
+#include "graph/half.h"
 #include "graph/shape.h"
 
 namespace ashlar {
@@ -93,12 +94,6 @@ class HostTensor {
   void* mutable_ = nullptr;
   std::shared_ptr<Deferral> deferred_;
 };
-
-// Conversions of the 16-bit floats (round to nearest even).
-float HalfToFloat(uint16_t half);
-uint16_t FloatToHalf(float value);
-float BFloat16ToFloat(uint16_t bits);
-uint16_t FloatToBFloat16(float value);
 
 }  // namespace ashlar
 

@@ -160,7 +160,7 @@ void AddExecutionFlags(CLI::App& app, ExecutionFlags& flags) {
             "of random inputs (default 0)")
       ->group("Execution");
   AddParsed(app, "--precision", flags.precision, ParsePrecision, "fp32|fp16|bf16",
-            "on a GPU fp16 or bf16, with sums in fp32 (default fp32)")
+            "tensors of 16 bits, with sums in fp32; bf16 on a GPU (default fp32)")
       ->group("Execution");
   app.add_flag("--allow-tf32", flags.allow_tf32,
                "on a GPU: products of fp32 numbers rounded to 10 bits of fraction")
@@ -252,10 +252,9 @@ void AddPlanFileFlag(CLI::App& app, PlanningFlags& flags) {
 }
 
 absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags& planning) {
-  if (execution.precision != DType::kFloat32 && execution.device.type == CompNode::Type::kCpu) {
+  if (execution.precision == DType::kBFloat16 && execution.device.type == CompNode::Type::kCpu) {
     return UsageError(absl::StrCat("--precision: ", execution.device.ToString(),
-                                   " computes in fp32 only; leave it out, or give a GPU with "
-                                   "--device gpu0:0"));
+                                   " has fp32 and fp16; bf16 needs a GPU, --device gpu0:0"));
   }
   if (execution.precision != DType::kFloat32 && planning.passes != "all" &&
       !absl::StrContains(planning.passes, "precision")) {

@@ -34,22 +34,29 @@ void ParallelPieces(int threads, int64_t count, const Body& body) noexcept {
       &body);
 }
 
+// As ParallelFor, with the thread, as ParallelPieces has it: body(begin, end, thread).
+template <typename Body>
+void ParallelRanges(int threads, int64_t count, int64_t grain, const Body& body) noexcept {
+  const int64_t grains = (count + grain - 1) / grain;
+  if (threads <= 1 || grains <= 1) {
+    if (count > 0) body(int64_t{0}, count, 0);
+    return;
+  }
+  const int64_t ranges = std::min(grains, kRangesPerThread * threads);
+  ParallelPieces(threads, ranges, [&](int64_t range, int thread) {
+    const int64_t begin = grains * range / ranges * grain;
+    const int64_t end = std::min(grains * (range + 1) / ranges * grain, count);
+    body(begin, end, thread);
+  });
+}
+
 // Calls body(begin, end) for ranges that cover [0, count). Ranges begin at multiples of `grain`,
 // and none but the last is smaller. There are a few for each thread, so that one which the system
 // holds up leaves its share to the others.
 template <typename Body>
 void ParallelFor(int threads, int64_t count, int64_t grain, const Body& body) noexcept {
-  const int64_t grains = (count + grain - 1) / grain;
-  if (threads <= 1 || grains <= 1) {
-    if (count > 0) body(int64_t{0}, count);
-    return;
-  }
-  const int64_t ranges = std::min(grains, kRangesPerThread * threads);
-  ParallelPieces(threads, ranges, [&](int64_t range, int /*thread*/) {
-    const int64_t begin = grains * range / ranges * grain;
-    const int64_t end = std::min(grains * (range + 1) / ranges * grain, count);
-    body(begin, end);
-  });
+  ParallelRanges(threads, count, grain,
+                 [&](int64_t begin, int64_t end, int /*thread*/) { body(begin, end); });
 }
 
 }  // namespace ashlar::cpu

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/status.h"
+#include "runtime/cpu/float16.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
@@ -15,6 +16,88 @@
 namespace ashlar::cpu {
 namespace {
 
+// Images of Float16: the rows that some rows of the output need are widened, and these narrowed.
+class Float16Pooling final : public Kernel {
+ public:
+  Float16Pooling(const PoolingGeometry& geometry, PoolingMode mode, const KernelRequest& request)
+      : geometry_(geometry),
+        mode_(mode),
+        blocked_(IsBlocked(request.inputs[0].format)),
+        from_(StridesOf(request.inputs[0])),
+        to_(StridesOf(request.outputs[0])),
+        isa_(request.processor.isa),
+        threads_(request.threads) {
+    // As many rows as the first-level cache holds, but few rows of the output need at least so
+    // many.
+    const int64_t most = request.processor.l1_bytes / 2;
+    while (rows_ < geometry.h.output && (InputFloats(2 * rows_) + RowFloats()) * kFloat <= most) {
+      rows_ *= 2;
+    }
+    rows_ = std::min(rows_, geometry.h.output);
+    steps_ = CeilDivide(geometry.h.output, rows_);
+  }
+
+  std::string implementation() const override { return absl::StrCat("pooling:", Name(isa_)); }
+  int64_t workspace_bytes() const override { return threads_ * ThreadBytes(); }
+
+  absl::Status Run(const KernelArgs& args, KernelState* /*state*/) const override {
+    const auto* const input = static_cast<const uint16_t*>(args.inputs[0]);
+    auto* const output = static_cast<uint16_t*>(args.outputs[0]);
+    const int64_t planes = blocked_ ? ChannelBlocks(geometry_.channels) : geometry_.channels;
+    const auto run = [&](int64_t begin, int64_t end, int thread) {
+      char* const own = static_cast<char*>(args.workspace) + thread * ThreadBytes();
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t n = i / steps_ / planes, c = i / steps_ % planes;
+        PoolRows(input + n * from_.n + c * from_.c, output + n * to_.n + c * to_.c,
+                 PartOf({0, geometry_.h.output}, i % steps_, steps_),
+                 reinterpret_cast<float*>(own));
+      }
+    };
+    ParallelRanges(threads_, geometry_.batch * planes * steps_, 1, run);
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int64_t kFloat = sizeof(float), kLine = 64;
+
+  int64_t lanes() const { return blocked_ ? kChannelBlock : 1; }
+  int64_t RowFloats() const { return geometry_.w.output * lanes(); }
+  int64_t InputFloats(int64_t rows) const {
+    const WindowAxis& h = geometry_.h;
+    return std::min(h.input, (rows - 1) * h.stride + h.extent()) * geometry_.w.input * lanes();
+  }
+  int64_t ThreadBytes() const {
+    return CeilDivide((InputFloats(rows_) + RowFloats()) * kFloat, kLine) * kLine;
+  }
+
+  void PoolRows(const uint16_t* from, uint16_t* to, const Range& rows, float* own) const {
+    const int64_t pitch = geometry_.w.input * lanes();
+    float* const row = own + InputFloats(rows_);
+    const Range needed = Intersection(geometry_.h.Read(rows), {0, geometry_.h.input});
+    for (int64_t y = needed.begin; y < needed.end; ++y) {
+      widen_(from + y * from_.h, own + (y - needed.begin) * pitch, pitch);
+    }
+    PoolingGeometry part = geometry_;  // of the rows that are there
+    part.h.input = needed.size();
+    part.h.pad_begin += needed.begin;
+    for (int64_t y = rows.begin; y < rows.end; ++y) {
+      pool_(own, pitch, row, lanes(), part, y, mode_);
+      narrow_(row, to + y * to_.h, RowFloats());
+    }
+  }
+
+  const PoolingGeometry geometry_;
+  const PoolingMode mode_;
+  const bool blocked_;
+  const ImageStrides from_, to_;
+  const Isa isa_;
+  const int threads_;
+  const PoolRowFunction pool_ = PoolRowFor(isa_, blocked_, geometry_, mode_);
+  const WidenFunction widen_ = WidenFor(isa_);
+  const NarrowFunction narrow_ = NarrowFor(isa_);
+  int64_t rows_ = 1, steps_ = 1;  // rows of the output at a time, and how often
+};
+
 absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelRequest& request) {
   if (IsQuantized(request.inputs[0].dtype)) return QuantizedPoolingKernels(op, request);
   const PoolingMode mode = op.param().mode;
@@ -24,6 +107,14 @@ absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelReq
   const bool blocked = IsBlocked(input_type.format);
   // An image of few channels may be row-major, and its result in blocks.
   const bool scattered = !blocked && IsBlocked(output_type.format);
+  if (input_type.dtype == DType::kFloat16) {
+    if (scattered || blocked != IsBlocked(output_type.format)) {
+      return absl::UnimplementedError(absl::StrCat(input_type.ToString(), ": in floats"));
+    }
+    KernelList kernels;
+    kernels.push_back(std::make_unique<Float16Pooling>(geometry, mode, request));
+    return kernels;
+  }
   const PoolRowFunction pool_row = PoolRowFor(request.processor.isa, blocked, geometry, mode);
   const int64_t planes = blocked ? ChannelBlocks(geometry.channels) : geometry.channels;
   const int64_t rows = geometry.h.output;
@@ -54,8 +145,8 @@ absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelReq
 }  // namespace
 
 void RegisterPoolingKernels(KernelRegistry& registry) {
-  registry.Register<PoolingForward>(
-      MakePooling, {DType::kFloat32, DType::kQuantized8Asymm, DType::kQuantizedS8});
+  registry.Register<PoolingForward>(MakePooling, {DType::kFloat32, DType::kFloat16,
+                                                  DType::kQuantized8Asymm, DType::kQuantizedS8});
 }
 
 }  // namespace ashlar::cpu

@@ -1,7 +1,11 @@
 // TypeCvt, between any two dtypes.
 #include "opr/type_cvt.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/cpu/element.h"
+#include "runtime/cpu/float16.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
@@ -28,10 +32,43 @@ void DequantizeRow(double* row, int64_t n, float scale, int32_t zero_point, int3
   for (int64_t i = 0; i < n; ++i) row[i] = static_cast<float>(row[i] - zero_point) * scale;
 }
 
+// Between floats and Float16 that lie in rows.
+KernelList Float16Conversion(std::vector<RowLoop<2>> loops, const KernelRequest& request) {
+  const TensorType output = request.outputs[0];
+  const int threads = request.threads;
+  const bool widens = output.dtype == DType::kFloat32;
+  const WidenFunction widen = WidenFor(request.processor.isa);
+  const NarrowFunction narrow = NarrowFor(request.processor.isa);
+  return OnlyKernel("convert", [=, loops = std::move(loops)](const KernelArgs& args) {
+    for (const RowLoop<2>& loop : loops) {
+      ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
+        if (widens) {
+          widen(static_cast<const uint16_t*>(args.inputs[0]) + at[1],
+                static_cast<float*>(args.outputs[0]) + at[0], n);
+        } else {
+          narrow(static_cast<const float*>(args.inputs[0]) + at[1],
+                 static_cast<uint16_t*>(args.outputs[0]) + at[0], n);
+        }
+      });
+    }
+    ZeroChannelPadding(output, args.outputs[0]);
+  });
+}
+
 absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   const TensorType output = request.outputs[0];
   if (IsQuantizedConversion(request.inputs[0], output)) return QuantizedConversionKernels(request);
-  const auto loops = LoopsOver<2>(output, request.inputs, request.threads);
+  auto loops = LoopsOver<2>(output, request.inputs, request.threads);
+  const auto between = [&](DType from, DType to) {
+    return request.inputs[0].dtype == from && output.dtype == to;
+  };
+  const auto in_rows = [](const RowLoop<2>& loop) {
+    return loop.strides[0].back() == 1 && loop.strides[1].back() == 1;
+  };
+  if ((between(DType::kFloat16, DType::kFloat32) || between(DType::kFloat32, DType::kFloat16)) &&
+      std::all_of(loops.begin(), loops.end(), in_rows)) {
+    return Float16Conversion(std::move(loops), request);
+  }
   const LoadRowFunction load = RowLoader(request.inputs[0].dtype, request.processor.isa);
   const StoreRowFunction store = RowStorer(output.dtype, request.processor.isa);
   const int threads = request.threads;

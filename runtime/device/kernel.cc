@@ -12,6 +12,10 @@ void KernelRegistry::Register(absl::string_view type, KernelFactory factory) {
   factories_[std::string(type)] = std::move(factory);
 }
 
+void KernelRegistry::ChangeEach(const std::function<KernelFactory(KernelFactory)>& change) {
+  for (auto& [type, factory] : factories_) factory = change(std::move(factory));
+}
+
 const KernelFactory* KernelRegistry::Find(absl::string_view type) const {
   const auto it = factories_.find(std::string(type));
   return it == factories_.end() ? nullptr : &it->second;

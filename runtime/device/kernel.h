@@ -126,6 +126,8 @@ class KernelRegistry {
                }
              });
   }
+  // Each factory becomes what `change` makes of it.
+  void ChangeEach(const std::function<KernelFactory(KernelFactory)>& change);
   // Null where the device has no kernel for the type.
   const KernelFactory* Find(absl::string_view type) const;
 

@@ -33,7 +33,9 @@ double ToleranceOf(DType dtype) {
   return dtype == DType::kFloat16 ? 2e-3 : dtype == DType::kBFloat16 ? 1.6e-2 : 2e-5;
 }
 
-CaseScope CpuScope() { return {{Format::kNCHW16c, Format::kNHCW16c}, {DType::kFloat32}}; }
+CaseScope CpuScope() {
+  return {{Format::kNCHW16c, Format::kNHCW16c}, {DType::kFloat32, DType::kFloat16}};
+}
 
 CaseScope GpuScope(bool emulated) {
   return {{Format::kNHWC}, {DType::kFloat32, DType::kFloat16, DType::kBFloat16}, !emulated};

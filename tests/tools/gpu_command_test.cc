@@ -93,7 +93,7 @@ TEST_F(GpuCommandTest, RunsOnADevice) {
 TEST_F(GpuCommandTest, OtherPrecisionsAreTheGpus) {
   const ProcessResult result = Ashlar("run model.ash --precision bf16");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("cpu0:0 computes in fp32 only"));
+  EXPECT_THAT(result.err, HasSubstr("cpu0:0 has fp32 and fp16"));
   EXPECT_EQ(Ashlar("run model.ash --precision fp8").exit_code, 2);
 }
 

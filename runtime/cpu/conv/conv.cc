@@ -19,6 +19,11 @@ constexpr double kWorthwhile =
     0.95;  // of the direct kernel's time, to give up precision and memory
 // Keeps the variants of a kernel in their order, without another kernel between them.
 constexpr double kNextVariant = 1e-6;
+// Of images of Float16: bytes of the least input of a run, and the time that is lost where a run's
+// input takes more than its part of the cache.
+constexpr int64_t kLeastFloat16Input = 4096;
+constexpr double kLargerRuns = 0.02;
+constexpr double kAcceptable = 1.25;  // time for the least workspace
 
 const ConvBiasParam& ParamOf(const ConvBiasForward& op) { return op.param(); }
 ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
@@ -42,6 +47,38 @@ void AddPanelConvolutions(const ConvProblem& problem, KernelList& kernels) {
                                          kWholeInput, FilterPacking::kChunks));
 }
 
+// The same for images of Float16: the longer the runs, the less is widened twice, and the more
+// workspace it takes.
+void AddFloat16Convolutions(const ConvProblem& problem, bool least_memory, KernelList& kernels) {
+  const ConvStrides strides(problem);
+  struct Candidate {
+    int64_t input_bytes;
+    double time;
+  };
+  const bool depthwise = problem.geometry.in_channels * problem.geometry.out_channels == 1;
+  const int64_t likely =
+      depthwise ? 3 * problem.processor.l1_bytes / 4 : PanelInputBytes(problem.processor);
+  std::vector<Candidate> candidates;
+  double best = std::numeric_limits<double>::infinity();
+  for (int64_t bytes = 2 * likely; bytes >= kLeastFloat16Input; bytes /= 2) {
+    double time = 1 + WideningTime(problem, strides, bytes);
+    if (bytes > likely) time *= 1 + kNextVariant + kLargerRuns;
+    candidates.push_back({bytes, time});
+    best = std::min(best, time);
+  }
+  KernelList made;
+  for (const Candidate& candidate : candidates) {
+    if (least_memory && !made.empty() && candidate.time > kAcceptable * best) continue;
+    auto kernel =
+        MakePanelConvolution(problem, strides, candidate.time / best, candidate.input_bytes);
+    const bool more = !made.empty() && kernel->workspace_bytes() >= made.back()->workspace_bytes();
+    if (!more) made.push_back(std::move(kernel));
+  }
+  for (auto& kernel : made) {
+    if (!least_memory || kernel == made.back()) kernels.push_back(std::move(kernel));
+  }
+}
+
 // Winograd's convolution where it is expected to take no more than `worthwhile` of the direct
 // kernel's time.
 void AddWinogradConvolutions(const ConvProblem& problem, double worthwhile, KernelList& kernels) {
@@ -62,12 +99,18 @@ absl::StatusOr<KernelList> ConvolutionKernels(const Op& op, const KernelRequest&
   ASHLAR_ASSIGN_OR_RETURN(ConvProblem problem, ReadConvolution(request, ParamOf(op)));
   KernelList kernels;
   if (PanelConvolutionFits(problem)) {
-    AddPanelConvolutions(problem, kernels);
+    if (problem.src.dtype == DType::kFloat16) {
+      AddFloat16Convolutions(problem, request.policy.least_memory, kernels);
+    } else {
+      AddPanelConvolutions(problem, kernels);
+    }
     const bool exact = request.policy.exact || problem.param.compute_mode == ComputeMode::kFloat32;
     if (!exact && !request.policy.least_memory) {
       constexpr double kAny = std::numeric_limits<double>::infinity();
       AddWinogradConvolutions(problem, request.policy.packed_before ? kAny : kWorthwhile, kernels);
     }
+  } else if (problem.src.dtype == DType::kFloat16) {
+    return absl::UnimplementedError(absl::StrCat(problem.src.ToString(), ": by kernels of floats"));
   } else {
     kernels.push_back(MakeDirectConvolution(problem));
   }
@@ -103,9 +146,11 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
 }
 
 void RegisterConvolutionKernels(KernelRegistry& registry) {
-  registry.Register<ConvolutionForward>(ConvolutionKernels<ConvolutionForward>, {DType::kFloat32});
-  registry.Register<ConvBiasForward>(MakeConvBias, {DType::kFloat32, DType::kQuantized8Asymm,
-                                                    DType::kQuantizedS8, DType::kQuantizedS32});
+  registry.Register<ConvolutionForward>(ConvolutionKernels<ConvolutionForward>,
+                                        {DType::kFloat32, DType::kFloat16});
+  registry.Register<ConvBiasForward>(
+      MakeConvBias, {DType::kFloat32, DType::kFloat16, DType::kQuantized8Asymm, DType::kQuantizedS8,
+                     DType::kQuantizedS32});
 }
 
 }  // namespace ashlar::cpu

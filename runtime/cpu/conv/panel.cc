@@ -12,13 +12,15 @@
 #include "runtime/cpu/conv/activation.h"
 #include "runtime/cpu/conv/code_of_isa.h"
 #include "runtime/cpu/conv/tensors.h"
+#include "runtime/cpu/conv/widened_input.h"
+#include "runtime/cpu/float16.h"
 #include "runtime/cpu/matrix_tile.h"
 #include "runtime/cpu/parallel.h"
 
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kFloat = sizeof(float);
+constexpr int64_t kFloat = sizeof(float), kLine = 64;
 constexpr int64_t kMostPlanarChannels = 8;  // whose lines a set of the first-level cache can hold
 constexpr int64_t kLeastTiles = 3;          // of a run, where threads want more runs
 
@@ -41,7 +43,7 @@ bool AreHalfBlocks(const ConvProblem& problem) {
          geometry.out_channels == kChannelBlock / 2;
 }
 
-// The problem as loops. Strides are in bytes.
+// The problem as loops. Strides are in bytes; those of an input of Float16 are of its floats.
 struct PanelPlan {
   PanelPlan(const ConvProblem& problem, const ConvStrides& strides, const ConvTileCode& code,
             int64_t run_bytes);
@@ -64,6 +66,12 @@ struct PanelPlan {
   int64_t chunk_blocks;               // input blocks of a chunk
   bool fetch_input;                   // the last panel of a run fetches the input of the next
 
+  bool float16;  // images and bias
+  // Where they are: runs are of so many images, or so many are an image.
+  int64_t images_per_run = 1, runs_per_image = 1;
+  WideningPlan widening;   // of the input of a group
+  int64_t run_pixels = 0;  // of the longest run, where its sums are floats in workspace
+
   int64_t TapBytes(int64_t blocks) const { return lanes * blocks * kChannelBlock * kFloat; }
   int64_t BlockBytes(int64_t blocks) const { return h.window * w.window * TapBytes(blocks); }
   int64_t ChunkBytes() const { return chunk_blocks * BlockBytes(panel_blocks); }
@@ -71,10 +79,36 @@ struct PanelPlan {
   int64_t BlocksOf(int64_t panel) const {
     return std::min(panel_blocks, out_blocks - panel % panels * panel_blocks);
   }
+  // The tiles of a run.
+  Range TilesOf(int64_t run) const {
+    if (!float16) return {run * tiles / runs, (run + 1) * tiles / runs};
+    const int64_t of_image = tiles / images;
+    if (images_per_run > 1) {
+      return {run * images_per_run * of_image,
+              std::min((run + 1) * images_per_run, images) * of_image};
+    }
+    const int64_t first = run / runs_per_image * of_image, part = run % runs_per_image;
+    return {first + part * of_image / runs_per_image,
+            first + (part + 1) * of_image / runs_per_image};
+  }
+  InputBox InputOf(const Range& of_run) const;
+  // Where tile `index` of a row begins. The first tiles are longer than the others by a pixel,
+  // where the row's length wants it.
+  int64_t ColumnOf(int64_t index) const {
+    return index * tile_pixels + std::min(index, longer_tiles);
+  }
+  // Workspace of a thread, for images of Float16.
+  int64_t InputBytes() const { return float16 ? widening.bytes() : 0; }
+  int64_t SumsBytes() const { return run_pixels * panel_blocks * kChannelBlock * kFloat; }
+
   // Where the weights of a panel, counted over all groups, begin.
   int64_t PanelOffset(int64_t panel) const {
     return panel / panels * GroupBytes() + panel % panels * in_blocks * BlockBytes(panel_blocks);
   }
+
+ private:
+  void PlanRuns(const ConvProblem& problem, int64_t run_bytes);
+  void PlanWidening(bool planar);
 };
 
 PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
@@ -84,9 +118,10 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
       images(problem.geometry.batch),
       groups(problem.geometry.groups),
       out_channels(problem.dst.shape[1]),
-      src(InBytes(strides.src)),
-      z(InBytes(strides.z)),
-      dst(InBytes(strides.dst)) {
+      src(InBytes(strides.src, SizeOf(problem.src.dtype))),
+      z(InBytes(strides.z, SizeOf(problem.dst.dtype))),
+      dst(InBytes(strides.dst, SizeOf(problem.dst.dtype))),
+      float16(problem.src.dtype == DType::kFloat16) {
   const bool planar = !IsBlocked(problem.src.format);
   this->code = &code;
   depthwise = IsDepthwise(problem);
@@ -100,6 +135,17 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   out_blocks = CeilDivide(problem.geometry.out_channels, kChannelBlock);
   panel_blocks = depthwise ? 1 : code.blocks;
   panels = CeilDivide(out_blocks, panel_blocks);
+
+  // Pixels that no window sees are not widened.
+  const auto skips = [](const WindowAxis& axis) {
+    return axis.window == 1 && axis.pad_begin == 0 && axis.pad_end <= 0 && axis.stride > 1;
+  };
+  const auto skip = [](WindowAxis& axis, int64_t& step) {
+    step *= axis.stride;
+    axis.stride = 1, axis.input = axis.output, axis.pad_end = 0;
+  };
+  if (float16 && skips(h)) skip(h, src.h);
+  if (float16 && skips(w) && !planar) skip(w, src.w);
 
   // One long row instead of many short ones, where the pixels of an image lie evenly.
   const auto untouched = [](const WindowAxis& axis) {
@@ -121,15 +167,13 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   tile_pixels = w.output / tiles_per_row;
   longer_tiles = w.output % tiles_per_row;
   tiles = images * h.output * tiles_per_row;
-  const int64_t input_bytes = images * h.input * w.input * in_blocks * groups * lanes * kFloat;
-  runs = std::clamp<int64_t>(CeilDivide(input_bytes, run_bytes), 1, tiles);
-  // Tasks that the threads can share evenly, however many ranges they are handed out in.
-  const int64_t even = problem.threads > 1 ? kRangesPerThread * problem.threads : 1;
-  for (int64_t more = runs; more < runs + even && tiles / more >= kLeastTiles; ++more) {
-    if (more * panels * groups % even != 0) continue;
-    runs = more;
-    break;
+  if (float16) {
+    widening.from = src;
+    widening.blocks = planar ? lanes : in_blocks;
+    widening.block_floats = planar ? 1 : kChannelBlock;
+    widening.widen = WidenFor(problem.processor.isa);
   }
+  PlanRuns(problem, run_bytes);
   chunk_blocks = std::clamp<int64_t>(
       ChunkWeightsBytes(problem.processor) / BlockBytes(panel_blocks), 1, in_blocks);
   chunk_blocks = CeilDivide(in_blocks, CeilDivide(in_blocks, chunk_blocks));
@@ -137,7 +181,72 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   // it, a line a pixel, for each of which there is a lane.
   fetch_input = runs > 1 && groups * GroupBytes() <= CachedWeightsBytes(problem.processor) &&
                 h.output == 1 && h.window == 1 && w.window == 1 && w.stride == 1 &&
-                lanes == kChannelBlock;
+                lanes == kChannelBlock && !float16;
+  if (float16) PlanWidening(planar);
+}
+
+void PanelPlan::PlanRuns(const ConvProblem& problem, int64_t run_bytes) {
+  const int64_t lane_bytes = h.input * w.input * kFloat;  // of an image
+  const int64_t input_bytes = images * in_blocks * groups * lanes * lane_bytes;
+  runs = std::clamp<int64_t>(CeilDivide(input_bytes, run_bytes), 1, tiles);
+  // Tasks that the threads can share evenly, however many ranges they are handed out in.
+  const int64_t even = problem.threads > 1 ? kRangesPerThread * problem.threads : 1;
+  if (float16) {  // runs are of whole images, or of a part of one; they widen one group's channels
+    const int64_t image_bytes = widening.blocks * widening.block_floats * lane_bytes;
+    images_per_run = std::clamp<int64_t>(run_bytes / image_bytes, 1, images);
+    if (images_per_run > 1) {
+      runs = CeilDivide(images, images_per_run);
+      return;
+    }
+    runs_per_image = std::clamp<int64_t>(CeilDivide(image_bytes, run_bytes), 1, tiles / images);
+    for (int64_t more = runs_per_image;
+         more < runs_per_image + even && tiles / images / more >= kLeastTiles; ++more) {
+      if (images * more * panels * groups % even != 0) continue;
+      runs_per_image = more;
+      break;
+    }
+    runs = images * runs_per_image;
+    return;
+  }
+  for (int64_t more = runs; more < runs + even && tiles / more >= kLeastTiles; ++more) {
+    if (more * panels * groups % even != 0) continue;
+    runs = more;
+    break;
+  }
+}
+
+// The input and the partial sums of the longest run.
+void PanelPlan::PlanWidening(bool planar) {
+  int64_t most_tiles = 0;
+  for (int64_t run = 0; run < runs; ++run) {
+    const Range of_run = TilesOf(run);
+    widening.Include(InputOf(of_run));
+    most_tiles = std::max(most_tiles, of_run.size());
+  }
+  src = widening.strides();
+  if (planar) src_lane = src.c;
+  if (chunk_blocks < in_blocks) run_pixels = most_tiles * CeilDivide(w.output, tiles_per_row);
+}
+
+// The input of a run of tiles: the columns of a part of a row, or whole rows.
+InputBox PanelPlan::InputOf(const Range& of_run) const {
+  const int64_t of_image = h.output * tiles_per_row, last = of_run.end - 1;
+  const auto inside = [](const WindowAxis& axis, const Range& outputs) {
+    const Range range = Intersection(axis.Read(outputs), {0, axis.input});
+    return range.empty() ? Range{0, 1} : range;  // windows wholly in the padding
+  };
+  InputBox box{{of_run.begin / of_image, last / of_image + 1}, {}, {}};
+  if (box.images.size() > 1) {
+    box.rows = inside(h, {0, h.output}), box.columns = inside(w, {0, w.output});
+    return box;
+  }
+  const int64_t row = of_run.begin / tiles_per_row, last_row = last / tiles_per_row;
+  box.rows = inside(h, {row % h.output, last_row % h.output + 1});
+  box.columns =
+      row < last_row
+          ? inside(w, {0, w.output})
+          : inside(w, {ColumnOf(of_run.begin % tiles_per_row), ColumnOf(last % tiles_per_row + 1)});
+  return box;
 }
 
 // The taps of a window that lie inside the image.
@@ -176,6 +285,7 @@ class PanelConvolution final : public PanelKernel {
                         plan_.runs == 1 ? " run" : " runs", by_chunks_ ? " by chunks" : "");
   }
   int64_t workspace_bytes() const override {
+    if (plan_.float16) return threads_ * ThreadBytes();
     return constant_ ? 0 : by_chunks_ ? threads_ * plan_.ChunkBytes() : packed_bytes();
   }
   double relative_time() const override { return relative_time_; }
@@ -188,12 +298,18 @@ class PanelConvolution final : public PanelKernel {
         packed_bytes()};
   }
   absl::Status Pack(int /*input*/, const HostTensor& value, void* packed) const override {
-    PackFilter(value.data<float>().data(), packed);
+    if (value.dtype() != DType::kFloat16) {
+      PackFilter(value.data<float>().data(), packed);
+      return absl::OkStatus();
+    }
+    std::vector<float> wide(value.num_elements());
+    WidenFor(isa_)(value.data<uint16_t>().data(), wide.data(), value.num_elements());
+    PackFilter(wide.data(), packed);
     return absl::OkStatus();
   }
   int64_t packed_bytes() const override { return plan_.groups * plan_.GroupBytes(); }
   void PackFilter(const float* filter, void* packed) const override;
-  void RunPacked(const ConvTensors& tensors) const override;
+  void RunPacked(const ConvTensors& tensors, void* workspace) const override;
   void RunFilter(const ConvTensors& tensors, void* workspace) const override;
   absl::Status Run(const KernelArgs& args, KernelState* state) const override;
 
@@ -203,10 +319,20 @@ class PanelConvolution final : public PanelKernel {
   void PackBlocks(const float* filter, int64_t panel, const Range& blocks, float* packed) const;
   void PackRows(const float* from, int64_t lanes, int64_t outs, int64_t width, float* packed) const;
   void PackTaps(const float* from, int64_t lanes, int64_t outs, int64_t width, float* packed) const;
-  void RunTask(const ConvTensors& tensors, int64_t task, float* chunk_weights) const;
+  // What a thread has in its workspace.
+  struct Own {
+    float* chunk_weights = nullptr;
+    float *input = nullptr, *sums = nullptr;  // where images are of Float16
+    int64_t run = -1, group = -1;             // that `input` is of
+  };
+  int64_t ThreadBytes() const {
+    return CeilDivide(plan_.InputBytes() + plan_.SumsBytes(), kLine) * kLine;
+  }
+  void RunTask(const ConvTensors& tensors, int64_t task, Own& own) const;
   const char* InputOf(const char* src, int64_t index) const;
-  void RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks, int64_t prefetch_part,
-                bool last) const;
+  void RunTiles(ConvTile tile, int64_t origin, const Range& tiles, int64_t blocks,
+                int64_t prefetch_part, bool last) const;
+  void RunTile(ConvTileFunction run, const ConvTile& tile, int64_t blocks, int64_t pixels) const;
   void Activate(const ConvTile& tile, int64_t blocks, int64_t pixels) const;
 
   const PanelPlan plan_;
@@ -221,6 +347,7 @@ class PanelConvolution final : public PanelKernel {
   const int threads_;
   const Isa isa_;
   const PackPanelFunction pack_ = PackPanelFor(isa_);
+  const NarrowFunction narrow_ = NarrowFor(isa_);
   const double relative_time_;
 };
 
@@ -341,14 +468,14 @@ void PanelConvolution::PackFilter(const float* filter, void* packed) const {
 const char* PanelConvolution::InputOf(const char* src, int64_t index) const {
   const PanelPlan& plan = plan_;
   const int64_t image = index / plan.tiles_per_row, in_row = index % plan.tiles_per_row;
-  const int64_t x = in_row * plan.tile_pixels + std::min(in_row, plan.longer_tiles);
-  return src + image * plan.src.n + x * plan.src.w;
+  return src + image * plan.src.n + plan.ColumnOf(in_row) * plan.src.w;
 }
 
 // All tiles of a run by one chunk of weights. `tile` has the members that they share, its pointers
-// being to the first pixel of the tensors and the first row of the window. What is fetched ahead
-// moves on by `prefetch_part` from tile to tile; where that is 0, it is the input of the next run.
-void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int64_t blocks,
+// being to the first pixel of the tensors and the first row of the window; that of the input is
+// `origin` behind tile.src. What is fetched ahead moves on by `prefetch_part` from tile to tile;
+// where that is 0, it is the input of the next run. `last`: the chunk is the last.
+void PanelConvolution::RunTiles(ConvTile tile, int64_t origin, const Range& tiles, int64_t blocks,
                                 int64_t prefetch_part, bool last) const {
   const PanelPlan& plan = plan_;
   const ConvTileCode& code = *plan.code;
@@ -360,18 +487,22 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int
                                                      : code.run[blocks];
   const char *const src = tile.src, *const weights = tile.weights, *const z = tile.z;
   char* const dst = tile.dst;
-  int64_t row = first / plan.tiles_per_row, in_row = first % plan.tiles_per_row;
-  for (int64_t left = count; left > 0; ++row, in_row = 0) {
+  const bool add = tile.sums != nullptr;
+  // Sums in workspace are of the tiles of the run, one behind the other.
+  const bool sums_apart = plan.run_pixels > 0;
+  int64_t row = tiles.begin / plan.tiles_per_row, in_row = tiles.begin % plan.tiles_per_row;
+  for (int64_t left = tiles.size(); left > 0; ++row, in_row = 0) {
     const int64_t image = row / plan.h.output, y = row % plan.h.output;
-    // The first tiles of a row are longer than the others by a pixel, where its length wants it.
-    const int64_t x = in_row * plan.tile_pixels + std::min(in_row, plan.longer_tiles);
+    const int64_t x = plan.ColumnOf(in_row);
     const Range taps = TapsInside(plan.h, y);
     int64_t column = plan.w.Origin(x);
     tile.rows = static_cast<int>(taps.end - taps.begin);
     tile.weights = weights + taps.begin * plan.w.window * plan.TapBytes(blocks);
-    tile.src = src + image * plan.src.n +
-               (plan.h.Origin(y) + taps.begin * plan.h.dilation) * plan.src.h + column * plan.src.w;
-    tile.dst = dst + image * plan.dst.n + y * plan.dst.h + x * plan.dst.w;
+    tile.src = src + (origin + image * plan.src.n +
+                      (plan.h.Origin(y) + taps.begin * plan.h.dilation) * plan.src.h +
+                      column * plan.src.w);
+    if (last || !sums_apart) tile.dst = dst + image * plan.dst.n + y * plan.dst.h + x * plan.dst.w;
+    if (add && !sums_apart) tile.sums = tile.dst;
     if (z != nullptr) tile.z = z + image * plan.z.n + y * plan.z.h + x * plan.z.w;
     while (in_row < plan.tiles_per_row && left > 0) {
       int64_t pixels = 0;
@@ -382,15 +513,45 @@ void PanelConvolution::RunTiles(ConvTile tile, int64_t first, int64_t count, int
       tile.trim =
           column < 0 || column + (pixels - 1) * plan.w.stride + plan.w.extent() > plan.w.input;
       if (prefetch_part == 0) {
-        tile.prefetch = InputOf(src, std::min(first + 2 * count - left - 1, plan.tiles - 1));
+        tile.prefetch = InputOf(src, std::min(tiles.end + tiles.size() - left - 1, plan.tiles - 1));
       }
-      run[pixels](tile);
-      if (last && behind_finish_) Activate(tile, blocks, pixels);
+      if (last && behind_finish_) {
+        RunTile(run[pixels], tile, blocks, pixels);
+      } else {
+        run[pixels](tile);
+      }
       column += pixels * plan.w.stride;
       tile.src += pixels * tile.pixel_step;
       tile.dst += pixels * tile.dst_pixel_step;
+      if (add) tile.sums += pixels * tile.sums_pixel_step;
       if (z != nullptr) tile.z += pixels * tile.z_pixel_step;
       tile.prefetch += prefetch_part;
+    }
+  }
+}
+
+// A tile with an activation behind it, which is of floats.
+void PanelConvolution::RunTile(ConvTileFunction run, const ConvTile& tile, int64_t blocks,
+                               int64_t pixels) const {
+  if (!tile.float16_dst) {
+    run(tile);
+    return Activate(tile, blocks, pixels);
+  }
+  constexpr int64_t kMost = ConvTileCode::kMostPixels * ConvTileCode::kMostBlocks * kChannelBlock;
+  alignas(64) float values[kMost];
+  ConvTile wide = tile;
+  wide.dst = reinterpret_cast<char*>(values);
+  wide.dst_pixel_step = kChannelBlock * kFloat;
+  wide.dst_block_step = pixels * wide.dst_pixel_step;
+  wide.float16_dst = false;
+  run(wide);
+  Activate(wide, blocks, pixels);
+  for (int64_t block = 0; block < blocks; ++block) {
+    for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+      narrow_(values + (block * pixels + pixel) * kChannelBlock,
+              reinterpret_cast<uint16_t*>(tile.dst + block * tile.dst_block_step +
+                                          pixel * tile.dst_pixel_step),
+              kChannelBlock);
     }
   }
 }
@@ -402,22 +563,21 @@ void PanelConvolution::Activate(const ConvTile& tile, int64_t blocks, int64_t pi
   }
 }
 
-// One panel for one run of tiles. Where the weights are not packed, their chunks are, into
-// `chunk_weights`.
-void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task,
-                               float* chunk_weights) const {
+// One panel for one run of tiles. Where the weights are not packed, their chunks are; where the
+// input is not of floats, that of the run is widened.
+void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& own) const {
   const PanelPlan& plan = plan_;
   const int64_t all_panels = plan.groups * plan.panels;
   const int64_t panel = task % all_panels, run = task / all_panels;
-  const int64_t first = run * plan.tiles / plan.runs;
-  const int64_t tiles = (run + 1) * plan.tiles / plan.runs - first;
+  const Range tiles = plan.TilesOf(run);
   const int64_t blocks = plan.BlocksOf(panel), group = panel / plan.panels;
   const int64_t out_block = group * plan.out_blocks + panel % plan.panels * plan.panel_blocks;
   const int64_t channels =
       std::min(blocks * kChannelBlock, plan.out_channels - out_block * kChannelBlock);
   alignas(64) float bias[ConvTileCode::kMostBlocks * kChannelBlock] = {};
   if (tensors.bias != nullptr) {
-    std::copy_n(tensors.bias + out_block * kChannelBlock, channels, bias);
+    CopyBias(tensors.bias, plan.float16 ? DType::kFloat16 : DType::kFloat32,
+             out_block * kChannelBlock, channels, bias);
   }
 
   ConvTile tile;
@@ -433,9 +593,22 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task,
   tile.width = static_cast<int>(plan.w.input);
   tile.weights_block_step = plan.BlockBytes(blocks);
   tile.z_pixel_step = plan.z.w, tile.z_block_step = plan.z.c;
-  tile.dst = tensors.dst + out_block * plan.dst.c;
-  tile.dst_pixel_step = plan.dst.w, tile.dst_block_step = plan.dst.c;
+  tile.float16_z = plan.float16;
   tile.last_channels = static_cast<int>(channels - (blocks - 1) * kChannelBlock);
+
+  // Where the input of the group begins, and the pixel (0, 0) of its first image from there.
+  const char* src = tensors.src + group * plan.in_blocks * plan.src.c;
+  int64_t origin = 0;
+  if (plan.float16) {
+    const InputBox box = plan.InputOf(tiles);
+    if (own.run != run || own.group != group) {
+      plan.widening.Widen(tensors.src + group * plan.in_blocks * plan.widening.from.c, box,
+                          own.input);
+      own.run = run, own.group = group;
+    }
+    src = reinterpret_cast<const char*>(own.input);
+    origin = plan.widening.Origin(box);
+  }
 
   const char* const weights = tensors.weights + plan.PanelOffset(panel);
   const char* const next_panel =
@@ -443,63 +616,79 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task,
   for (int64_t begin = 0; begin < plan.in_blocks; begin += plan.chunk_blocks) {
     const int64_t count = std::min(plan.chunk_blocks, plan.in_blocks - begin);
     const bool last = begin + count == plan.in_blocks;
-    tile.src = tensors.src + (group * plan.in_blocks + begin) * plan.src.c;
+    tile.src = src + begin * plan.src.c;
     tile.weights = weights + begin * tile.weights_block_step;
     tile.blocks = static_cast<int>(count);
     tile.last_lanes = static_cast<int>(last ? plan.last_lanes : plan.lanes);
     tile.bias = begin == 0 ? bias : nullptr;
-    tile.add = begin > 0;
+    const bool apart = plan.run_pixels > 0;  // sums
+    char* const dst = tensors.dst + out_block * plan.dst.c;
+    char* const sums = apart ? reinterpret_cast<char*>(own.sums) : dst;
+    tile.sums = begin > 0 ? sums : nullptr;
+    tile.sums_pixel_step = apart ? kChannelBlock * kFloat : plan.dst.w;
+    tile.sums_block_step = apart ? plan.run_pixels * tile.sums_pixel_step : plan.dst.c;
+    tile.dst = last ? dst : sums;
+    tile.dst_pixel_step = last ? plan.dst.w : tile.sums_pixel_step;
+    tile.dst_block_step = last ? plan.dst.c : tile.sums_block_step;
+    tile.float16_dst = plan.float16 && last;
     tile.z = begin == 0 && tensors.z != nullptr ? tensors.z + out_block * plan.z.c : nullptr;
     tile.finish = last ? finish_ : ConvFinish{};
     if (by_chunks_) {
       PackBlocks(reinterpret_cast<const float*>(tensors.weights), panel, {begin, begin + count},
-                 chunk_weights);
-      tile.weights = tile.prefetch = reinterpret_cast<const char*>(chunk_weights);
+                 own.chunk_weights);
+      tile.weights = tile.prefetch = reinterpret_cast<const char*>(own.chunk_weights);
       tile.prefetch_step = tile.prefetch_block_step = 0;
-      RunTiles(tile, first, tiles, blocks, /*prefetch_part=*/1, last);
+      RunTiles(tile, origin, tiles, blocks, /*prefetch_part=*/1, last);
       continue;
     }
     if (plan.fetch_input && panel + 1 == all_panels) {
       tile.prefetch_step = plan.src.w, tile.prefetch_block_step = plan.src.c;
-      RunTiles(tile, first, tiles, blocks, /*prefetch_part=*/0, last);
+      RunTiles(tile, origin, tiles, blocks, /*prefetch_part=*/0, last);
       continue;
     }
     // All tiles together fetch the next chunk, each an equal part of it.
     const int64_t bytes = count * tile.weights_block_step;
     const char* const next = last ? next_panel : tile.weights + bytes;
     tile.prefetch_step =
-        CeilDivide(CeilDivide(bytes, tiles), bytes / plan.TapBytes(blocks) * plan.lanes);
+        CeilDivide(CeilDivide(bytes, tiles.size()), bytes / plan.TapBytes(blocks) * plan.lanes);
     tile.prefetch_block_step = plan.h.window * plan.w.window * plan.lanes * tile.prefetch_step;
     tile.prefetch = next;
-    RunTiles(tile, first, tiles, blocks, std::max<int64_t>(bytes / tiles, 1), last);
+    RunTiles(tile, origin, tiles, blocks, std::max<int64_t>(bytes / tiles.size(), 1), last);
   }
 }
 
-void PanelConvolution::RunPacked(const ConvTensors& tensors) const {
-  ParallelFor(threads_, plan_.runs * plan_.groups * plan_.panels, 1,
-              [&](int64_t begin, int64_t end) {
-                for (int64_t task = begin; task < end; ++task) RunTask(tensors, task, nullptr);
-              });
+void PanelConvolution::RunPacked(const ConvTensors& tensors, void* workspace) const {
+  ParallelRanges(threads_, plan_.runs * plan_.groups * plan_.panels, 1,
+                 [&](int64_t begin, int64_t end, int thread) {
+                   Own own;
+                   if (plan_.float16) {
+                     char* const at = static_cast<char*>(workspace) + thread * ThreadBytes();
+                     own.input = reinterpret_cast<float*>(at);
+                     own.sums = reinterpret_cast<float*>(at + plan_.InputBytes());
+                   }
+                   for (int64_t task = begin; task < end; ++task) RunTask(tensors, task, own);
+                 });
 }
 
 void PanelConvolution::RunFilter(const ConvTensors& tensors, void* workspace) const {
   if (by_chunks_) {
     const auto run = [&](int64_t task, int thread) {
-      char* const own = static_cast<char*>(workspace) + thread * plan_.ChunkBytes();
-      RunTask(tensors, task, reinterpret_cast<float*>(own));
+      char* const at = static_cast<char*>(workspace) + thread * plan_.ChunkBytes();
+      Own own{.chunk_weights = reinterpret_cast<float*>(at)};
+      RunTask(tensors, task, own);
     };
     return ParallelPieces(threads_, plan_.runs * plan_.groups * plan_.panels, run);
   }
   PackFilter(reinterpret_cast<const float*>(tensors.weights), workspace);
   ConvTensors packed = tensors;
   packed.weights = static_cast<const char*>(workspace);
-  RunPacked(packed);
+  RunPacked(packed, nullptr);
 }
 
 absl::Status PanelConvolution::Run(const KernelArgs& args, KernelState* /*state*/) const {
   const ConvTensors tensors = ConvTensorsOf(args, has_bias_, has_z_);
   if (constant_) {
-    RunPacked(tensors);
+    RunPacked(tensors, args.workspace);
   } else {
     RunFilter(tensors, args.workspace);
   }
@@ -523,7 +712,31 @@ bool PanelConvolutionFits(const ConvProblem& problem) {
          (geometry.groups == 1 ||
           (!planar && (IsDepthwise(problem) || AreHalfBlocks(problem) ||
                        (whole(geometry.in_channels) && whole(geometry.out_channels))))) &&
-         (!planar || geometry.in_channels <= kMostPlanarChannels);
+         (!planar || geometry.in_channels <= kMostPlanarChannels) &&
+         (problem.src.dtype != DType::kFloat16 || problem.constant_filter);
+}
+
+double WideningTime(const ConvProblem& problem, const ConvStrides& strides, int64_t input_bytes) {
+  // In steps of the innermost loop, as those of time.h.
+  constexpr double kWidenedBlock = 3;         // 16 elements of the input,
+  constexpr double kDepthwise = 1.5;          // where a step reads both of its operands
+  constexpr double kWeightBytesPerStep = 28;  // that come from farther than the second-level cache
+  const PanelPlan plan(problem, strides, ConvTileCodeFor(problem.processor.isa), input_bytes);
+  double widened = 0;
+  for (int64_t run = 0; run < plan.runs; ++run) {
+    const InputBox box = plan.InputOf(plan.TilesOf(run));
+    widened += static_cast<double>(box.images.size() * box.rows.size() * box.columns.size() *
+                                   plan.groups * plan.widening.blocks * plan.widening.block_floats);
+  }
+  const int64_t weights = plan.groups * plan.GroupBytes();
+  const double steps = static_cast<double>(plan.images * plan.h.output * plan.w.output) *
+                       static_cast<double>(weights) / (kChannelBlock * kFloat);
+  const double fetched =
+      weights > CachedWeightsBytes(problem.processor)
+          ? static_cast<double>(plan.runs - 1) * static_cast<double>(weights) / kWeightBytesPerStep
+          : 0;
+  const double block = plan.depthwise ? kDepthwise : kWidenedBlock;
+  return (widened / kChannelBlock * block + fetched) / steps;
 }
 
 std::unique_ptr<PanelKernel> MakePanelConvolution(const ConvProblem& problem,

@@ -19,14 +19,14 @@ struct ConvStrides {
   ImageStrides src, z, dst;
 };
 
-inline ImageStrides InBytes(const ImageStrides& strides) {
-  constexpr int64_t kFloat = sizeof(float);
-  return {strides.n * kFloat, strides.c * kFloat, strides.h * kFloat, strides.w * kFloat};
+inline ImageStrides InBytes(const ImageStrides& strides, int64_t element = sizeof(float)) {
+  return {strides.n * element, strides.c * element, strides.h * element, strides.w * element};
 }
 
 // Whether the kernel below takes the problem: NEON, AVX2 or AVX-512, a row-major filter, blocked
 // output and z, groups of whole blocks, of half a block or of one channel each (depthwise), and as
-// input a blocked image, or a row-major one of few channels.
+// input a blocked image, or a row-major one of few channels. All may be of Float16, where the
+// filter is constant.
 bool PanelConvolutionFits(const ConvProblem& problem);
 
 // Bytes of input over which all panels pass before the next are read.
@@ -44,17 +44,24 @@ class PanelKernel : public Kernel {
   virtual int64_t packed_bytes() const = 0;
   // Packs the weights that ConvProblem::weights names.
   virtual void PackFilter(const float* filter, void* packed) const = 0;
-  // `tensors.weights` are packed.
-  virtual void RunPacked(const ConvTensors& tensors) const = 0;
+  // `tensors.weights` are packed; `workspace` has workspace_bytes(), which are 0 where the filter
+  // is constant and the images are of floats.
+  virtual void RunPacked(const ConvTensors& tensors, void* workspace = nullptr) const = 0;
   // `tensors.weights` are the filter as it is given, which is not constant; `workspace` has
   // workspace_bytes().
   virtual void RunFilter(const ConvTensors& tensors, void* workspace) const = 0;
 };
 
 // Sums are added in one order, whatever the number of threads, `input_bytes` and `filter_packing`.
+// What a run reads of an image of Float16 is widened to floats in workspace, once a thread and run:
+// results are those of the floats, rounded.
 std::unique_ptr<PanelKernel> MakePanelConvolution(
     const ConvProblem& problem, const ConvStrides& strides, double relative_time,
     int64_t input_bytes, FilterPacking filter_packing = FilterPacking::kWhole);
+
+// The work of a convolution of images of Float16 beside that of its sums, over the latter: less
+// where runs are longer.
+double WideningTime(const ConvProblem& problem, const ConvStrides& strides, int64_t input_bytes);
 
 // The input of FilterPacking::kChunks, where panels pass over all of it: their weights are then
 // packed once. Nothing is gained where PackedWhole() is true: the filter is small.

@@ -2,26 +2,38 @@
 #ifndef ASHLAR_RUNTIME_CPU_CONV_TENSORS_H_
 #define ASHLAR_RUNTIME_CPU_CONV_TENSORS_H_
 
+#include <algorithm>
+
+#include "graph/half.h"
 #include "opr/conv_bias.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cpu {
 
-// `weights` as they are given or packed; `bias` and `z` are null where there are none.
+// `weights` as they are given or packed; `bias` and `z` are null where there are none. `bias` is of
+// the dtype of the images.
 struct ConvTensors {
-  const char *src, *weights, *z;
-  const float* bias;
+  const char *src, *weights, *z, *bias;
   char* dst;
 };
 
+// Some values of the bias as floats.
+inline void CopyBias(const char* bias, DType dtype, int64_t first, int64_t count, float* to) {
+  if (dtype == DType::kFloat16) {
+    const auto* const from = reinterpret_cast<const uint16_t*>(bias) + first;
+    for (int64_t i = 0; i < count; ++i) to[i] = HalfToFloat(from[i]);
+  } else {
+    std::copy_n(reinterpret_cast<const float*>(bias) + first, count, to);
+  }
+}
+
 inline ConvTensors ConvTensorsOf(const KernelArgs& args, bool has_bias, bool has_z) {
   const auto input = [&](int i) { return static_cast<const char*>(args.inputs[i]); };
-  return {
-      .src = input(ConvBiasForward::kSrc),
-      .weights = input(ConvBiasForward::kFilter),
-      .z = has_z ? input(ConvBiasForward::kZ) : nullptr,
-      .bias = has_bias ? static_cast<const float*>(args.inputs[ConvBiasForward::kBias]) : nullptr,
-      .dst = static_cast<char*>(args.outputs[0])};
+  return {.src = input(ConvBiasForward::kSrc),
+          .weights = input(ConvBiasForward::kFilter),
+          .z = has_z ? input(ConvBiasForward::kZ) : nullptr,
+          .bias = has_bias ? input(ConvBiasForward::kBias) : nullptr,
+          .dst = static_cast<char*>(args.outputs[0])};
 }
 
 }  // namespace ashlar::cpu

@@ -47,13 +47,15 @@ struct ConvTile {
   int64_t prefetch_step, prefetch_block_step;
 
   // The sums begin with the bias, which may be null. At the end z, which may be null or `dst`, is
-  // added to them, and where `add`, the elements of `dst`: partial sums are more exact.
+  // added to them, and `sums`, which may be too, always of floats: partial sums are more exact.
   const float* bias;  // of all output channels of the tile
   const char* z;
   int64_t z_pixel_step, z_block_step;
+  const char* sums;
+  int64_t sums_pixel_step, sums_block_step;
   char* dst;
   int64_t dst_pixel_step, dst_block_step;
-  bool add;
+  bool float16_z, float16_dst;  // of Float16 instead of floats
 
   ConvFinish finish;
   // Output channels of the last block that exist; the others are made zero where it is below 16.

@@ -16,6 +16,7 @@ namespace {
 template <int kWidth, int kPixels, int kBlocks, int kVectors = kBlocks* kBlock / kWidth>
 struct ConvTileRunner {
   using Base = Vectors<kWidth>;
+  using Float16 = Float16Vectors<kWidth>;
   using Vector = typename Base::Vector;
   static constexpr int kOfBlock = kBlock / kWidth;
   using Sums = Vector[kPixels * kVectors];
@@ -101,8 +102,9 @@ struct ConvTileRunner {
   static int CeilDiv(int a, int b) { return a <= 0 ? 0 : (a + b - 1) / b; }
 
   // Where vector `v` of a pixel lies in an image.
+  template <typename Format>
   [[gnu::always_inline]] static int64_t Offset(int v, int64_t block_step) {
-    return v / kOfBlock * block_step + v % kOfBlock * Base::kBytes;
+    return v / kOfBlock * block_step + v % kOfBlock * Format::kBytes;
   }
 
   static void Begin(const ConvTile& tile, Sums& sums) {
@@ -116,21 +118,22 @@ struct ConvTileRunner {
     }
   }
 
+  template <typename Format>
   [[gnu::always_inline]] static void Add(const char* image, int64_t pixel_step, int64_t block_step,
                                          Sums& sums) {
 #pragma GCC unroll 14
     for (int p = 0; p < kPixels; ++p) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
-        sums[p * kVectors + v] += Base::Load(image + p * pixel_step + Offset(v, block_step));
+        sums[p * kVectors + v] +=
+            Format::Load(image + p * pixel_step + Offset<Format>(v, block_step));
       }
     }
   }
 
-  [[gnu::always_inline]] static void End(const ConvTile& tile, Sums& sums) {
-    if (tile.z != nullptr) Add(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
-    if (tile.add) Add(tile.dst, tile.dst_pixel_step, tile.dst_block_step, sums);
-    Base::Finish(tile.finish, sums);
+  // The sums, and zeros in the channels of the last block that do not exist.
+  template <typename Format>
+  [[gnu::always_inline]] static void Store(const ConvTile& tile, const Sums& sums) {
     // Copied, as a store could change the tile for all that the compiler knows.
     char* const dst = tile.dst;
     const int64_t pixel_step = tile.dst_pixel_step, block_step = tile.dst_block_step;
@@ -139,14 +142,32 @@ struct ConvTileRunner {
     for (int p = 0; p < kPixels; ++p) {
 #pragma GCC unroll 4
       for (int v = 0; v < kBlocks * kOfBlock; ++v) {
-        Base::Store(v < kVectors ? sums[p * kVectors + v] : Vector{},
-                    dst + p * pixel_step + Offset(v, block_step));
+        Format::Store(v < kVectors ? sums[p * kVectors + v] : Vector{},
+                      dst + p * pixel_step + Offset<Format>(v, block_step));
       }
     }
     if (last_channels < kBlock - (kBlocks * kOfBlock - kVectors) * kWidth) {
       for (int p = 0; p < kPixels; ++p) {
-        Base::ClearPadding(last_channels, dst + p * pixel_step + (kBlocks - 1) * block_step);
+        Format::ClearPadding(last_channels, dst + p * pixel_step + (kBlocks - 1) * block_step);
       }
+    }
+  }
+
+  [[gnu::always_inline]] static void End(const ConvTile& tile, Sums& sums) {
+    if (tile.z != nullptr) {
+      if (tile.float16_z) {
+        Add<Float16>(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
+      } else {
+        Add<Base>(tile.z, tile.z_pixel_step, tile.z_block_step, sums);
+      }
+    }
+    if (tile.sums != nullptr)
+      Add<Base>(tile.sums, tile.sums_pixel_step, tile.sums_block_step, sums);
+    Base::Finish(tile.finish, sums);
+    if (tile.float16_dst) {
+      Store<Float16>(tile, sums);
+    } else {
+      Store<Base>(tile, sums);
     }
   }
 

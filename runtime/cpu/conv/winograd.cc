@@ -14,6 +14,7 @@
 #include "runtime/cpu/conv/activation.h"
 #include "runtime/cpu/conv/code_of_isa.h"
 #include "runtime/cpu/conv/tensors.h"
+#include "runtime/cpu/float16.h"
 #include "runtime/cpu/parallel.h"
 
 namespace ashlar::cpu {
@@ -90,8 +91,10 @@ class WinogradConvolution final : public Kernel {
                 const char* v, char* product) const;
   void TransformOutput(const ConvTensors& tensors, Range patches, Range blocks,
                        const char* product) const;
+  void ActivateFloat16(const WinogradOutput& output) const;
 
   const ConvProblem problem_;
+  const bool float16_ = problem_.src.dtype == DType::kFloat16;  // images and bias
   const WindowAxis h_, w_;
   const int m_;
   const int64_t places_;  // in a patch
@@ -101,6 +104,7 @@ class WinogradConvolution final : public Kernel {
   const WinogradCode& code_;
   const ConvFinish finish_;
   const BlockActivation behind_finish_;
+  const NarrowFunction narrow_ = NarrowFor(isa_);
   const int64_t in_blocks_, last_lanes_, out_blocks_, panel_blocks_, panels_;
   const ImageStrides src_, z_, dst_;  // bytes
   const int64_t patches_h_, patches_w_, patches_;
@@ -131,9 +135,9 @@ WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvS
       out_blocks_(ChannelBlocks(problem.geometry.out_channels)),
       panel_blocks_(tile_code_.blocks),
       panels_(CeilDivide(out_blocks_, panel_blocks_)),
-      src_(InBytes(strides.src)),
-      z_(InBytes(strides.z)),
-      dst_(InBytes(strides.dst)),
+      src_(InBytes(strides.src, SizeOf(problem.src.dtype))),
+      z_(InBytes(strides.z, SizeOf(problem.dst.dtype))),
+      dst_(InBytes(strides.dst, SizeOf(problem.dst.dtype))),
       patches_h_(CeilDivide(h_.output, m)),
       patches_w_(CeilDivide(w_.output, m)),
       patches_(problem.geometry.batch * patches_h_ * patches_w_),
@@ -149,7 +153,12 @@ WinogradConvolution::WinogradConvolution(const ConvProblem& problem, const ConvS
 
 // The weights of each place, by panel, input channel and output channel of the panel.
 absl::Status WinogradConvolution::Pack(int /*input*/, const HostTensor& value, void* packed) const {
-  const float* const filter = value.data<float>().data();
+  std::vector<float> wide;
+  if (value.dtype() == DType::kFloat16) {
+    wide.resize(value.num_elements());
+    WidenFor(isa_)(value.data<uint16_t>().data(), wide.data(), value.num_elements());
+  }
+  const float* const filter = wide.empty() ? value.data<float>().data() : wide.data();
   const std::vector<std::array<double, 3>> transform = WeightTransform(m_);
   const int64_t in_channels = problem_.geometry.in_channels, n = m_ + 2;
   const int64_t out_channels = problem_.geometry.out_channels;
@@ -206,6 +215,7 @@ void WinogradConvolution::TransformInput(const ConvTensors& tensors, Range patch
   const int64_t count = patches.size();
   WinogradInput input;
   input.row_step = src_.h, input.column_step = src_.w, input.to_step = v_step_;
+  input.float16 = float16_;
   for (int64_t i = 0; i < count; ++i) {
     const Patch patch = PatchAt(patches.begin + i);
     const int64_t y = h_.Origin(patch.y), x = w_.Origin(patch.x);
@@ -233,7 +243,8 @@ void WinogradConvolution::Multiply(const ConvTensors& tensors, int64_t patches, 
   tile.weights_block_step = kChannelBlock * lane_bytes;
   tile.prefetch_step = CeilDivide(lane_bytes, runs);
   tile.prefetch_block_step = kChannelBlock * tile.prefetch_step;
-  tile.dst_pixel_step = kBlockBytes, tile.dst_block_step = patches * kBlockBytes;
+  tile.dst_pixel_step = tile.sums_pixel_step = kBlockBytes;
+  tile.dst_block_step = tile.sums_block_step = patches * kBlockBytes;
   tile.last_channels = kChannelBlock;
   const char* const weights = tensors.weights + place * place_bytes +
                               panel * panel_blocks_ * kBlockBytes * in_blocks_ * kChannelBlock;
@@ -242,7 +253,6 @@ void WinogradConvolution::Multiply(const ConvTensors& tensors, int64_t patches, 
     const int64_t count = std::min(part_blocks_, in_blocks_ - begin);
     tile.blocks = static_cast<int>(count);
     tile.last_lanes = static_cast<int>(begin + count == in_blocks_ ? last_lanes_ : kChannelBlock);
-    tile.add = begin > 0;
     tile.weights = weights + begin * tile.weights_block_step;
     // The same part of the next panel, or of the next place's first: it lies behind this panel.
     tile.prefetch = tile.weights + in_blocks_ * tile.weights_block_step;
@@ -251,6 +261,7 @@ void WinogradConvolution::Multiply(const ConvTensors& tensors, int64_t patches, 
       const Range range = Part(run, runs, patches);
       tile.src = src + range.begin * kBlockBytes;
       tile.dst = dst + range.begin * kBlockBytes;
+      tile.sums = begin > 0 ? tile.dst : nullptr;
       tile_code_.run[blocks][range.size()](tile);
       tile.prefetch += count * tile.weights_block_step / runs;
     }
@@ -265,11 +276,14 @@ void WinogradConvolution::TransformOutput(const ConvTensors& tensors, Range patc
   output.z_row_step = z_.h, output.z_column_step = z_.w;
   output.dst_row_step = dst_.h, output.dst_column_step = dst_.w;
   output.finish = finish_;
+  output.float16_z = output.float16_dst = float16_;
   for (int64_t block = blocks.begin; block < blocks.end; ++block) {
     const int64_t channel = block * kChannelBlock;
     output.channels = static_cast<int>(std::min(kChannelBlock, channels - channel));
     alignas(64) float bias[kChannelBlock] = {};
-    if (tensors.bias != nullptr) std::copy_n(tensors.bias + channel, output.channels, bias);
+    if (tensors.bias != nullptr) {
+      CopyBias(tensors.bias, problem_.src.dtype, channel, output.channels, bias);
+    }
     output.bias = bias;
     for (int64_t i = 0; i < count; ++i) {
       const Patch patch = PatchAt(patches.begin + i);
@@ -281,10 +295,35 @@ void WinogradConvolution::TransformOutput(const ConvTensors& tensors, Range patc
       output.dst = tensors.dst + offset(dst_);
       output.rows = static_cast<int>(std::min<int64_t>(m_, h_.output - patch.y));
       output.columns = static_cast<int>(std::min<int64_t>(m_, w_.output - patch.x));
+      if (float16_ && behind_finish_) {
+        ActivateFloat16(output);
+        continue;
+      }
       code_.output(output);
       for (int row = 0; row < output.rows && behind_finish_; ++row) {
         behind_finish_(output.dst + row * dst_.h, output.columns, dst_.w, output.channels);
       }
+    }
+  }
+}
+
+// A patch with an activation behind it, which is of floats.
+void WinogradConvolution::ActivateFloat16(const WinogradOutput& output) const {
+  constexpr int64_t kMost = 4;
+  alignas(64) float values[kMost * kMost * kChannelBlock];
+  WinogradOutput wide = output;
+  wide.dst = reinterpret_cast<char*>(values);
+  wide.dst_column_step = kBlockBytes, wide.dst_row_step = m_ * kBlockBytes;
+  wide.float16_dst = false;
+  code_.output(wide);
+  for (int row = 0; row < output.rows; ++row) {
+    behind_finish_(wide.dst + row * wide.dst_row_step, output.columns, kBlockBytes,
+                   output.channels);
+    for (int column = 0; column < output.columns; ++column) {
+      narrow_(values + (row * m_ + column) * kChannelBlock,
+              reinterpret_cast<uint16_t*>(output.dst + row * output.dst_row_step +
+                                          column * output.dst_column_step),
+              kChannelBlock);
     }
   }
 }

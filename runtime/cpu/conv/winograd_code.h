@@ -80,15 +80,18 @@ struct Winograd1d<Vector, 4> : WinogradPowers<4> {
 template <int kWidth, int kOutputs>
 struct WinogradRunner {
   using Base = Vectors<kWidth>;
+  using Float16 = Float16Vectors<kWidth>;
   using Vector = typename Base::Vector;
   using OneDimension = Winograd1d<Vector, kOutputs>;
   static constexpr int kInputs = kOutputs + 2;
 
-  template <bool kInside>
-  [[gnu::always_inline]] static void TransformInput(const WinogradInput& patch, int offset) {
+  // Vector `index` of the block.
+  template <typename Format, bool kInside>
+  [[gnu::always_inline]] static void TransformInput(const WinogradInput& patch, int index) {
+    const int offset = index * Base::kBytes;
     Vector half[kInputs][kInputs];  // [column][row]
     for (int column = 0; column < kInputs; ++column) {
-      const char* const from = patch.src + column * patch.column_step + offset;
+      const char* const from = patch.src + column * patch.column_step + index * Format::kBytes;
       const bool column_inside =
           kInside || (column >= patch.column_begin && column < patch.column_end);
       Vector d[kInputs];
@@ -96,7 +99,7 @@ struct WinogradRunner {
       for (int row = 0; row < kInputs; ++row) {
         const bool inside =
             kInside || (column_inside && row >= patch.row_begin && row < patch.row_end);
-        d[row] = inside ? Base::Load(from + row * patch.row_step) : Vector{};
+        d[row] = inside ? Format::Load(from + row * patch.row_step) : Vector{};
       }
       OneDimension::Input(d, half[column]);
     }
@@ -113,23 +116,35 @@ struct WinogradRunner {
     }
   }
 
+  template <typename Format>
+  static void InputFrom(const WinogradInput& patch) {
+    const bool inside = patch.row_begin == 0 && patch.row_end == kInputs &&
+                        patch.column_begin == 0 && patch.column_end == kInputs;
+    for (int index = 0; index < kBlock / kWidth; ++index) {
+      if (inside) {
+        TransformInput<Format, true>(patch, index);
+      } else {
+        TransformInput<Format, false>(patch, index);
+      }
+    }
+  }
+
   // Patches are copied: nothing that is stored can then be taken for a part of them.
   static void Input(const WinogradInput& original) {
     const WinogradInput patch = original;
-    const bool inside = patch.row_begin == 0 && patch.row_end == kInputs &&
-                        patch.column_begin == 0 && patch.column_end == kInputs;
-    for (int offset = 0; offset < kBlock * 4; offset += Base::kBytes) {
-      if (inside) {
-        TransformInput<true>(patch, offset);
-      } else {
-        TransformInput<false>(patch, offset);
-      }
+    if (patch.float16) {
+      InputFrom<Float16>(patch);
+    } else {
+      InputFrom<Base>(patch);
     }
   }
 
   static void Output(const WinogradOutput& original) {
     const WinogradOutput patch = original;
-    for (int offset = 0; offset < kBlock * 4; offset += Base::kBytes) {
+    const int z_bytes = patch.float16_z ? Float16::kBytes : Base::kBytes;
+    const int dst_bytes = patch.float16_dst ? Float16::kBytes : Base::kBytes;
+    for (int index = 0; index < kBlock / kWidth; ++index) {
+      const int offset = index * Base::kBytes;
       Vector half[kInputs][kOutputs];  // [column][row]
       for (int column = 0; column < kInputs; ++column) {
         const char* const from = patch.from + column * patch.from_step + offset;
@@ -146,27 +161,38 @@ struct WinogradRunner {
 #pragma GCC unroll 6
         for (int column = 0; column < kInputs; ++column) m[column] = half[column][row];
         OneDimension::Output(m, y);
-        const char* const z = patch.z + row * patch.z_row_step + offset;
+        const char* const z = patch.z + row * patch.z_row_step + index * z_bytes;
 #pragma GCC unroll 4
         for (int column = 0; column < kOutputs; ++column) {
           y[column] += bias;
           if (patch.z != nullptr && column < patch.columns) {
-            y[column] += Base::Load(z + column * patch.z_column_step);
+            const char* const from = z + column * patch.z_column_step;
+            y[column] += patch.float16_z ? Float16::Load(from) : Base::Load(from);
           }
         }
         Base::Finish(patch.finish, y);
-        char* const dst = patch.dst + row * patch.dst_row_step + offset;
+        char* const dst = patch.dst + row * patch.dst_row_step + index * dst_bytes;
 #pragma GCC unroll 4
         for (int column = 0; column < kOutputs; ++column) {
-          if (column < patch.columns) Base::Store(y[column], dst + column * patch.dst_column_step);
+          if (column >= patch.columns) continue;
+          char* const to = dst + column * patch.dst_column_step;
+          if (patch.float16_dst) {
+            Float16::Store(y[column], to);
+          } else {
+            Base::Store(y[column], to);
+          }
         }
       }
     }
     if (patch.channels == kBlock) return;
     for (int row = 0; row < patch.rows; ++row) {
       for (int column = 0; column < patch.columns; ++column) {
-        Base::ClearPadding(patch.channels,
-                           patch.dst + row * patch.dst_row_step + column * patch.dst_column_step);
+        char* const block = patch.dst + row * patch.dst_row_step + column * patch.dst_column_step;
+        if (patch.float16_dst) {
+          Float16::ClearPadding(patch.channels, block);
+        } else {
+          Base::ClearPadding(patch.channels, block);
+        }
       }
     }
   }

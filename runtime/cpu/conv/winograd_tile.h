@@ -26,6 +26,7 @@ struct WinogradInput {
   int row_begin, row_end, column_begin, column_end;
   char* to;  // the (m + 2)^2 transformed values, row by row
   int64_t to_step;
+  bool float16;  // src is of Float16 instead of floats
 };
 
 struct WinogradOutput {
@@ -38,7 +39,8 @@ struct WinogradOutput {
   int64_t dst_row_step, dst_column_step;
   int rows, columns;  // of the m x m outputs, as many as exist
   ConvFinish finish;
-  int channels;  // of the block that exist
+  int channels;                 // of the block that exist
+  bool float16_z, float16_dst;  // of Float16 instead of floats
 };
 
 struct WinogradCode {

@@ -1,0 +1,84 @@
+// By the conversions that processors have: F16C of x86, which every one with AVX2 has, and those of
+// AArch64.
+#include "runtime/cpu/float16.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "graph/half.h"
+
+namespace ashlar::cpu {
+namespace {
+
+void Widen(const uint16_t* from, float* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = HalfToFloat(from[i]);
+}
+
+void Narrow(const float* from, uint16_t* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = FloatToHalf(from[i]);
+}
+
+#if defined(__x86_64__)
+
+constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+
+[[gnu::target("avx2,f16c")]] void WidenF16c(const uint16_t* from, float* to, int64_t n) {
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const __m128i* const at = reinterpret_cast<const __m128i*>(from + i);
+    const __m256 low = _mm256_cvtph_ps(_mm_loadu_si128(at));
+    const __m256 high = _mm256_cvtph_ps(_mm_loadu_si128(at + 1));
+    _mm256_storeu_ps(to + i, low);
+    _mm256_storeu_ps(to + i + 8, high);
+  }
+  for (; i < n; ++i) to[i] = _cvtsh_ss(from[i]);
+}
+
+[[gnu::target("avx2,f16c")]] void NarrowF16c(const float* from, uint16_t* to, int64_t n) {
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    __m128i* const at = reinterpret_cast<__m128i*>(to + i);
+    const __m128i low = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), kNearest);
+    const __m128i high = _mm256_cvtps_ph(_mm256_loadu_ps(from + i + 8), kNearest);
+    _mm_storeu_si128(at, low);
+    _mm_storeu_si128(at + 1, high);
+  }
+  for (; i < n; ++i) to[i] = _cvtss_sh(from[i], kNearest);
+}
+
+#elif defined(__aarch64__)
+
+void WidenNeon(const uint16_t* from, float* to, int64_t n) {
+  const auto* const halves = reinterpret_cast<const __fp16*>(from);
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(halves[i]);
+}
+
+void NarrowNeon(const float* from, uint16_t* to, int64_t n) {
+  auto* const halves = reinterpret_cast<__fp16*>(to);
+  for (int64_t i = 0; i < n; ++i) halves[i] = static_cast<__fp16>(from[i]);
+}
+
+#endif
+
+}  // namespace
+
+WidenFunction WidenFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::kAvx2 || isa == Isa::kAvx512) return WidenF16c;
+#elif defined(__aarch64__)
+  if (isa == Isa::kNeon) return WidenNeon;
+#endif
+  return Widen;
+}
+
+NarrowFunction NarrowFor([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::kAvx2 || isa == Isa::kAvx512) return NarrowF16c;
+#elif defined(__aarch64__)
+  if (isa == Isa::kNeon) return NarrowNeon;
+#endif
+  return Narrow;
+}
+
+}  // namespace ashlar::cpu

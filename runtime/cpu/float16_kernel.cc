@@ -1,0 +1,172 @@
+#include "runtime/cpu/float16_kernel.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/region.h"
+#include "graph/status.h"
+#include "runtime/cpu/float16.h"
+#include "runtime/cpu/parallel.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int64_t kLine = 64;  // bytes; where each copy begins
+constexpr int64_t kHalf = sizeof(uint16_t), kFloat = sizeof(float);
+
+int64_t Aligned(int64_t bytes) { return CeilDivide(bytes, kLine) * kLine; }
+
+// A tensor in workspace. Not of Float16: it stays where it is.
+struct Copy {
+  int64_t offset = 0, elements = 0;
+  bool used = false;
+};
+
+class InFloats final : public Kernel {
+ public:
+  InFloats(std::unique_ptr<Kernel> kernel, const KernelRequest& request)
+      : kernel_(std::move(kernel)),
+        widen_(WidenFor(request.processor.isa)),
+        narrow_(NarrowFor(request.processor.isa)),
+        threads_(request.threads) {
+    workspace_bytes_ = Aligned(kernel_->workspace_bytes());
+    const auto place = [&](const TensorType& type, bool used) {
+      Copy copy{workspace_bytes_, type.bytes() / kHalf, used};
+      if (used) workspace_bytes_ += Aligned(copy.elements * kFloat);
+      return copy;
+    };
+    for (size_t i = 0; i < request.inputs.size(); ++i) {
+      const TensorType& type = request.inputs[i];
+      const int index = static_cast<int>(i);
+      const bool is_half =
+          type.dtype == DType::kFloat16 && request.op->input_use(index) == InputUse::kDeviceValue;
+      const bool constant = is_half && request.constant[i] &&
+                            (type.format == Format::kDefault || kernel_->packing(index));
+      inputs_.push_back(place(type, is_half && !constant));
+      constants_.push_back({0, type.bytes() / kHalf, constant});
+    }
+    for (const TensorType& type : request.outputs) {
+      outputs_.push_back(place(type, type.dtype == DType::kFloat16));
+    }
+    pointers_ = workspace_bytes_;
+    workspace_bytes_ +=
+        static_cast<int64_t>((inputs_.size() + outputs_.size()) * sizeof(const void*));
+  }
+
+  std::string implementation() const override { return kernel_->implementation(); }
+  int64_t workspace_bytes() const override { return workspace_bytes_; }
+  double relative_time() const override { return kernel_->relative_time(); }
+
+  std::optional<Packing> packing(int input) const override {
+    std::optional<Packing> packing = kernel_->packing(input);
+    const Copy& constant = constants_[static_cast<size_t>(input)];
+    if (!packing && constant.used) packing = Packing{"floats", constant.elements * kFloat};
+    return packing;
+  }
+  absl::Status Pack(int input, const HostTensor& value, void* packed) const override {
+    if (!constants_[static_cast<size_t>(input)].used) return kernel_->Pack(input, value, packed);
+    const uint16_t* const halves = value.data<uint16_t>().data();
+    if (!kernel_->packing(input)) {
+      widen_(halves, static_cast<float*>(packed), value.num_elements());
+      return absl::OkStatus();
+    }
+    HostTensor wide = HostTensor::Zeros(DType::kFloat32, value.shape());
+    widen_(halves, wide.mutable_data<float>().data(), value.num_elements());
+    return kernel_->Pack(input, wide, packed);
+  }
+
+  absl::StatusOr<std::unique_ptr<KernelState>> NewState() const override {
+    return kernel_->NewState();
+  }
+
+  absl::Status Run(const KernelArgs& args, KernelState* state) const override {
+    char* const workspace = static_cast<char*>(args.workspace);
+    const void** const inputs = reinterpret_cast<const void**>(workspace + pointers_);
+    void** const outputs = reinterpret_cast<void**>(workspace + pointers_) + inputs_.size();
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const Copy& copy = inputs_[i];
+      inputs[i] = args.inputs[i];
+      if (!copy.used || args.inputs[i] == nullptr) continue;
+      float* const to = reinterpret_cast<float*>(workspace + copy.offset);
+      const auto* const from = static_cast<const uint16_t*>(args.inputs[i]);
+      ParallelFor(threads_, copy.elements, kElementsPerThread, [&](int64_t begin, int64_t end) {
+        widen_(from + begin, to + begin, end - begin);
+      });
+      inputs[i] = to;
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const bool copied = outputs_[i].used && args.outputs[i] != nullptr;
+      outputs[i] = copied ? workspace + outputs_[i].offset : args.outputs[i];
+    }
+    ASHLAR_RETURN_IF_ERROR(kernel_->Run({.inputs = {inputs, inputs_.size()},
+                                         .outputs = {outputs, outputs_.size()},
+                                         .workspace = workspace,
+                                         .stream = args.stream},
+                                        state));
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (outputs[i] == args.outputs[i]) continue;
+      const auto* const from = static_cast<const float*>(outputs[i]);
+      auto* const to = static_cast<uint16_t*>(args.outputs[i]);
+      ParallelFor(
+          threads_, outputs_[i].elements, kElementsPerThread,
+          [&](int64_t begin, int64_t end) { narrow_(from + begin, to + begin, end - begin); });
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::unique_ptr<Kernel> kernel_;
+  const WidenFunction widen_;
+  const NarrowFunction narrow_;
+  const int threads_;
+  std::vector<Copy> inputs_, outputs_;
+  std::vector<Copy> constants_;  // by input: kept as floats, or packed of them
+  int64_t workspace_bytes_ = 0;
+  int64_t pointers_ = 0;  // where those of the tensors are in workspace
+};
+
+// The request in floats; nullopt where it has nothing of Float16, or where the operator makes
+// something else of floats.
+std::optional<KernelRequest> InFloat32(const KernelRequest& request) {
+  KernelRequest wide = request;
+  bool any = false;
+  const auto widen = [&](TensorType& type) {
+    any |= type.dtype == DType::kFloat16;
+    if (type.dtype == DType::kFloat16) type.dtype = DType::kFloat32;
+  };
+  std::vector<InputInfo> infos;
+  for (size_t i = 0; i < wide.inputs.size(); ++i) {
+    if (request.op->input_use(static_cast<int>(i)) == InputUse::kDeviceValue) {
+      widen(wide.inputs[i]);
+    }
+    infos.push_back({wide.inputs[i], wide.host_values[i]});
+  }
+  for (TensorType& type : wide.outputs) widen(type);
+  if (!any) return std::nullopt;
+  const absl::StatusOr<std::vector<TensorType>> outputs = request.op->Infer(infos);
+  if (!outputs.ok() || outputs->size() != wide.outputs.size()) return std::nullopt;
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    if ((*outputs)[i].dtype != wide.outputs[i].dtype) return std::nullopt;
+  }
+  return wide;
+}
+
+}  // namespace
+
+KernelFactory WithFloat16(KernelFactory factory) {
+  return
+      [factory = std::move(factory)](const KernelRequest& request) -> absl::StatusOr<KernelList> {
+        absl::StatusOr<KernelList> kernels = factory(request);
+        if (kernels.ok() || !absl::IsUnimplemented(kernels.status())) return kernels;
+        const std::optional<KernelRequest> wide = InFloat32(request);
+        if (!wide) return kernels;
+        ASHLAR_ASSIGN_OR_RETURN(KernelList of_floats, factory(*wide));
+        KernelList list;
+        for (std::unique_ptr<Kernel>& kernel : of_floats) {
+          list.push_back(std::make_unique<InFloats>(std::move(kernel), request));
+        }
+        return list;
+      };
+}
+
+}  // namespace ashlar::cpu
