@@ -15,6 +15,7 @@
 #          freeze:P       the same beside torch.compile with normalisation folded into the filters
 #          sanitize       compute-sanitizer's tools
 #          flight         ResNet-50 in fp16 with several runs on the way, at batch 1 and 64
+#          scratch        ResNet-50 in fp16, tuned with and without room for the scratch of faster kernels
 #          models         every model of the zoo against the CPU, in all precisions; verify and profile
 #          `doctor` always comes first, and where it finds no device nothing else is run.
 # $LIMIT seconds (570) are shared by the stages that are left. Where a call may take ten minutes, three do
@@ -234,6 +235,23 @@ flight() {
   return $status
 }
 
+scratch() {
+  local batch extra status=0 model output
+  for batch in 1 64; do
+    model=$work/resnet50-$batch.ash
+    [ -f "$model" ] || ashlar zoo resnet50 --batch "$batch" -o "$model" --quiet || return 1
+    for extra in 0 64M; do
+      local options=("$model" --device gpu0:0 --precision fp16 --extra-scratch "$extra" --quiet)
+      output=$(export ASHLAR_KERNELS="$out/kernels-scratch-$extra.json"
+        ashlar tune "${options[@]}" --seconds 20 2>&1 && ashlar bench "${options[@]}" --duration 2s 2>&1) || status=1
+      echo "$output"
+      say "  batch $batch --extra-scratch $extra:" \
+        "$(grep -E '^(median|p90|images/s|arena)|error' <<<"$output" | tr -s ' ' | paste -sd ';')"
+    done
+  done
+  return $status
+}
+
 speed() {
   local precision=$1 left=$2
   shift 2
@@ -297,7 +315,7 @@ for name in "$@"; do
   precision=${name#*:}
   case "$name" in
     doctor) ;;
-    tests | models | sanitize | flight) stage "$name" "$name" ;;
+    tests | models | sanitize | flight | scratch) stage "$name" "$name" ;;
     speed:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) eager graph folded jax ;;
     compile:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph compile ;;
     freeze:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph freeze ;;

@@ -2,7 +2,7 @@
 # What benchmarks/cuda_device_run.sh does where a machine lacks something, and with programs that do not end: its functions, by themselves.
 # Usage: cuda_device_run_test.sh SCRIPT
 set -uo pipefail
-for name in unpack sanitizer bounded; do
+for name in unpack sanitizer bounded scratch; do
   eval "$(sed -n "/^$name() {/,/^}/p" "$1")"
   declare -F $name >/dev/null || { echo "no function $name in $1"; exit 1; }
 done
@@ -27,6 +27,20 @@ expect "unpacked without xz" "$(cat "$folder/without/pack/file")" packed
 printf '#!/bin/sh\n' >"$folder/tools/compute-sanitizer"
 chmod +x "$folder/tools/compute-sanitizer"
 expect "the sanitizer" "$(PATH=$folder/tools:$PATH; sanitizer)" "$folder/tools/compute-sanitizer"
+
+# Each tune with a record of its own, which the runs behind it read.
+(
+  work=$folder out=$folder
+  say() { echo "$@" >>"$folder/said"; }
+  ashlar() { echo "${ASHLAR_KERNELS:-} $*" >>"$folder/calls"; echo "median  1.0 ms"; }
+  scratch >/dev/null
+  expect "scratch" $? 0
+  exit $failed
+) || failed=1
+for extra in 0 64M; do
+  expect "calls with $extra" "$(grep -c "kernels-scratch-$extra.json .*--extra-scratch $extra" "$folder/calls")" 4
+done
+expect "what scratch says" "$(grep -c 'median 1.0 ms' "$folder/said")" 4
 
 # Children of what is killed hold a pipe open: it closes when the last one is gone.
 left() { timeout 60 cat "$folder/pipe" >/dev/null; echo $?; }
