@@ -1,12 +1,12 @@
 #include "memory/planner.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "memory/fixed_offsets.h"
 #include "memory/instance.h"
 #include "memory/lower_bound.h"
@@ -105,8 +105,10 @@ absl::Status CheckFixedOffsets(const Problem& problem, const Instance& instance)
       "fixed offsets contradict: ", name(conflict->first), " overlaps ", name(conflict->second)));
 }
 
-double MillisecondsSince(absl::Time start) {
-  return absl::ToDoubleMilliseconds(absl::Now() - start);
+using Clock = std::chrono::steady_clock;
+
+double MillisecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
 }  // namespace
@@ -165,7 +167,7 @@ absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const PlanOptions&
 
 absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const Planner& planner,
                                       const SearchLimits& limits) {
-  const absl::Time start = absl::Now();
+  const Clock::time_point start = Clock::now();
   const absl::StatusOr<Instance> instance = Instance::Create(problem);
   if (!instance.ok()) return instance.status();
   if (instance->groups() > planner.max_groups()) {
@@ -176,7 +178,7 @@ absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const Planner& pla
   if (absl::Status status = CheckFixedOffsets(problem, *instance); !status.ok()) return status;
   const LowerBound bound = ComputeLowerBound(*instance);
 
-  const absl::Time search_start = absl::Now();
+  const Clock::time_point search_start = Clock::now();
   const Solution solution = planner.Solve(*instance, bound.bytes, limits);
   PlanResult result;
   result.search_ms = MillisecondsSince(search_start);

@@ -34,7 +34,7 @@ constexpr int64_t kMostDepth = 256;
 constexpr int64_t kAheadOfOne = 512, kAheadOfTwo = 2048;
 // Panels of a computed B that few rows share, taken side by side: what is read of a row of B, and
 // how far ahead.
-constexpr int64_t kPanelsOfRow = 16, kPanelsAhead = 8;
+constexpr int64_t kPanelsOfRow = 16, kPanelsAhead = 2;
 // Rows of B, at most, which are so few that the time is that of writing the output: row by row.
 constexpr int64_t kShallow = 32;
 // Products of elements below which another thread is not worth waking.
