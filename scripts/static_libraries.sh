@@ -26,7 +26,7 @@ flags=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON 
        -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 cmake -S abseil-*/ -B abseil "${flags[@]}" >abseil.log
 cmake -S protobuf-*/ -B protobuf "${flags[@]}" -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_BUILD_PROTOC_BINARIES=OFF >protobuf.log
-cmake --build abseil
+cmake --build abseil --target statusor str_format_internal raw_hash_set hash cord # and the parts that these need
 cmake --build protobuf --target libprotobuf-lite
 find abseil protobuf -name '*.a' -exec cp {} . \;
 echo "$wanted" >built
