@@ -3,6 +3,7 @@
 
 Exit 77 where Ray is missing. `ray[data,serve]` brings what is needed."""
 import collections
+import functools
 import os
 import signal
 import stat
@@ -18,12 +19,18 @@ if __name__ == "__main__":
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_DEDUP_LOGS"] = "0"
 os.environ["RAY_DATA_DISABLE_PROGRESS_BARS"] = "1"
-PATIENCE = 300  # seconds that a part of Ray may take to start, busy as the machine may be
-for name in ("gcs_server_port_wait_time_s", "worker_register_timeout_seconds", "SERVE_PROXY_READY_CHECK_TIMEOUT_S",
-             "SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S"):
+PATIENCE = 300  # seconds that a part of Ray may take to start or to answer, busy as the machine may be
+for name in ("gcs_server_port_wait_time_s", "raylet_start_wait_time_s", "worker_register_timeout_seconds",
+             "gcs_server_request_timeout_seconds", "SERVE_PROXY_READY_CHECK_TIMEOUT_S", "SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S"):
     os.environ["RAY_" + name] = str(PATIENCE)
+for name in ("agent_register_timeout_ms", "health_check_timeout_ms"):
+    os.environ["RAY_" + name] = str(1000 * PATIENCE)
+# Two cores are busy with one interpreter that starts; many at once wait for each other longer than their limits are.
+os.environ["RAY_enable_worker_prestart"] = "0"
+os.environ["RAY_worker_maximum_startup_concurrency"] = "1"
 import numpy as np
 import ray
+from ray.cluster_utils import Cluster
 
 import ashlar_runtime as ashlar
 from ashlar_runtime.ray import Predictor, actor_options, app, idle_worker, map_batches
@@ -40,7 +47,7 @@ def patient(get_node):
     changes. So the question is answered late."""
 
     def ask(*arguments):
-        end = time.monotonic() + 90
+        end = time.monotonic() + PATIENCE
         while True:
             try:
                 return get_node(*arguments)
@@ -94,14 +101,16 @@ class RayTest(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         os.makedirs("/tmp/ray", exist_ok=True)  # Cluster expects it
         services = ray._private.services
-        cls.patience = unittest.mock.patch.object(services, "get_node", patient(services.get_node))
-        cls.patience.start()
+        waits = functools.partialmethod(Cluster._wait_for_node, timeout=PATIENCE)
+        for place, name, instead in ((services, "get_node", patient(services.get_node)), (Cluster, "_wait_for_node", waits)):
+            patience = unittest.mock.patch.object(place, name, instead)
+            patience.start()
+            cls.addClassCleanup(patience.stop)
         cls.chain = support.zoo(COMMAND, "tiling_chain", cls.folder.name)
         cls.mobilenet = support.zoo(COMMAND, "mobilenet_v2", cls.folder.name)
 
     @classmethod
     def tearDownClass(cls):
-        cls.patience.stop()
         cls.folder.cleanup()
 
     def tearDown(self):
@@ -151,10 +160,9 @@ class RayTest(unittest.TestCase):
         self.assertGreaterEqual(len(os.listdir(pids)), 3, "the actor was started again")
 
     def test_rows_come_once_where_a_node_is_lost(self):
-        from ray.cluster_utils import Cluster
         cluster = started(Cluster, initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         try:
-            nodes = [cluster.add_node(num_cpus=1, resources={"worker": 1}) for _ in range(2)]
+            nodes = [started(cluster.add_node, num_cpus=1, resources={"worker": 1}) for _ in range(2)]
             started(ray.init, address=cluster.address, configure_logging=False)
             removed = []
 
