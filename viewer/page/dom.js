@@ -13,6 +13,9 @@ const byId = id => document.getElementById(id);
 
 const button = (text, click, title) => element("button", {class: "link", type: "button", title, click}, text);
 
+// As much of the end of a name as has room: the end tells names of a network apart (.tail cuts it).
+const nameButton = (name, click) => element("button", {class: "link tail", type: "button", click}, element("bdi", {}, name));
+
 // Pairs of a term and what it is: text, an element, or a list of them.
 function definitions(pairs) {
   const list = element("dl");

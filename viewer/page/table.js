@@ -1,5 +1,5 @@
 // Tables of buffers: sorted by a click on a column's head, as long as one asks for.
-const ROWS = 100, NAME = 17;  // rows, and letters of a name
+const ROWS = 100;
 
 // `columns`: {name, text(i), value(i), number}; `choose`: what a click on a row's first cell does.
 class BufferTable {
@@ -36,7 +36,7 @@ class BufferTable {
       element("tr", {class: i === this.chosen ? "chosen" : undefined},
               ...this.columns.map(({text, number}, k) =>
                 element("td", {class: number ? "number" : undefined, title: text(i)},
-                        k === 0 ? button(tailOf(text(i), NAME), () => this.choose(i)) : text(i))))));
+                        k === 0 ? nameButton(text(i), () => this.choose(i)) : text(i))))));
     const left = this.buffers.length - this.shown;
     this.more.hidden = left <= 0;
     this.more.textContent = `${formatCount(Math.max(0, left))} more`;
