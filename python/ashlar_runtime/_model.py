@@ -191,6 +191,8 @@ class Model:
     def then(self, following: "Model") -> "Model":
         """This model and behind it another, as one: inputs of the other read the outputs that have their names, or the
         only one reads the only one."""
+        if not isinstance(following, Model):
+            raise c.InvalidArgument(f"{type(following).__name__} follows a model; expected a Model")
         joined = Model.__new__(Model)
         joined.path = f"{self.path} then {following.path}"
         joined._handle = c.Handle("model", "model_join", self._handle.pointer, following._handle.pointer)
@@ -407,6 +409,9 @@ class Session:
 
 def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":
     """One arena for sessions of these plans, no two of which may run at once: as large as the largest of theirs."""
+    if not plans or not all(isinstance(plan, Plan) for plan in plans):
+        got = ", ".join(type(plan).__name__ for plan in plans) or "none"
+        raise c.InvalidArgument(f"an arena is shared by plans; got {got}")
     memories = [plan.memory for plan in plans]
     return aligned_block(max(m.arena for m in memories), max(m.arena_alignment for m in memories))
 

@@ -123,6 +123,10 @@ class RuntimeTest(support.ModelTest):
     def test_a_pipeline_says_what_does_not_fit(self):
         with self.assertRaisesRegex(ashlar.InvalidArgument, "of the next model"):
             self.model.then(self.model)
+        plan = self.model.plan(threads=1)
+        for wrong in (lambda: self.model.then(plan), lambda: ashlar.shared_arena(), lambda: ashlar.shared_arena(plan, self.model)):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, "expected a Model|got none|got Plan, Model"):
+                wrong()
 
     def test_batch_sizes_share_their_weights_and_an_arena(self):
         buckets = ashlar.Buckets(self.model, batch=[4, 1, 2], threads=1, prefer="memory")
