@@ -197,10 +197,17 @@ TEST_F(LayoutTest, AfterGlobalPoolingTheRelayoutIsAView) {
 
 TEST_F(LayoutTest, OtherDTypesStayRowMajor) {
   const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
-  const int half = make_.Add<TypeCvt>({DType::kFloat16}, {image}, "half");
+  const int half = make_.Add<TypeCvt>({DType::kBFloat16}, {image}, "half");
   make_.Output(Elem(ScalarFunction::kRelu, {half}, "relu"));
   const Graph graph = Assign();
   ExpectFormats(graph, {{"half", "r=r"}, {"relu", "r=r"}});
+}
+
+TEST_F(LayoutTest, Float16LiesInBlocksToo) {
+  const int image = Conv(make_.Input("x", {1, 3, 4, 4}), 16);
+  const int half = make_.Add<TypeCvt>({DType::kFloat16}, {image}, "half");
+  make_.Output(Elem(ScalarFunction::kRelu, {half}, "relu"));
+  ExpectFormats(Assign(), {{"half", "b=b"}, {"relu", "b=b"}});
 }
 
 // "b" is here what is in NHWC.
