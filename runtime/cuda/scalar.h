@@ -8,9 +8,11 @@
 #if defined(__CUDACC__)
 #include <cuda_fp16.h>
 #define ASHLAR_HD __host__ __device__ inline
+#define ASHLAR_HD_CALL __host__ __device__ __noinline__ inline  // one copy, whoever calls it
 #define ASHLAR_UNROLL _Pragma("unroll")
 #else
 #define ASHLAR_HD inline
+#define ASHLAR_HD_CALL inline
 #define ASHLAR_UNROLL
 #endif
 

@@ -71,6 +71,23 @@ class DepthwiseConvolution final : public Kernel {
   const double relative_time_;
 };
 
+void SetActivation(const ConvBiasParam& param, DepthwiseParams& params) {
+  params.activation = CallOf(ActivationParam(param));
+  switch (params.activation.function) {
+    case ScalarFunction::kIdentity:
+      return;
+    case ScalarFunction::kRelu:
+      params.low = 0;
+      return;
+    case ScalarFunction::kClamp:
+      params.low = params.activation.parameters[0];
+      params.high = params.activation.parameters[1];
+      return;
+    default:
+      params.called = true;
+  }
+}
+
 }  // namespace
 
 KernelList DepthwiseConvolutions(const ConvProblem& problem) {
@@ -95,7 +112,7 @@ KernelList DepthwiseConvolutions(const ConvProblem& problem) {
   params.in_steps = {in.n, in.c, in.h, in.w};
   params.out_steps = StepsOf(problem.dst);
   if (problem.z.has_value()) params.z_steps = StepsOf(*problem.z);
-  params.activation = CallOf(ActivationParam(problem.param));
+  SetActivation(problem.param, params);
   const int64_t threads = out.num_elements() / params.pack;
   const bool long_runs = threads / kDepthwiseRun >= kBusyThreads;
   const auto add = [&](int run) {

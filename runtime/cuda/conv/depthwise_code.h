@@ -11,6 +11,8 @@ namespace ashlar::cuda {
 
 // Outputs in a row that a thread computes where images are large: it reads the filter once for all.
 inline constexpr int kDepthwiseRun = 4;
+// Widths of windows that have kernels of their own, where threads take packs.
+inline constexpr int kDepthwiseWindows[] = {3, 5};
 
 // activation(convolution + bias + z) with as many outputs as inputs. Sums are Float32. The index
 // space is that of the outputs, with runs of `run` columns as one and packs of `pack` channels as
@@ -24,6 +26,8 @@ struct DepthwiseParams {
   int64_t channels = 0, out_w = 0;
   WindowSteps h, w;
   ImageSteps in_steps, z_steps, out_steps;
+  float low = -INFINITY, high = INFINITY;  // the activation's bounds
+  bool called = false;                     // it is another function
   ScalarCall activation;
   const void *in = nullptr, *bias = nullptr, *z = nullptr;  // bias, z: or null
   const void* filter = nullptr;                             // [R, S, C]
@@ -38,7 +42,71 @@ ASHLAR_HD void AddTo(float (&sums)[kPack], const T* data) {
   for (int i = 0; i < kPack; ++i) sums[i] += ToFloat(elements.values[i]);
 }
 
-template <typename T, int kPack, int kRun>
+// The activations that stand behind depthwise convolutions are bounds from below and above; the
+// others are called, once an element, and not made part of the kernel over and over.
+ASHLAR_HD_CALL float ActivateByCall(const ScalarCall& call, float x) { return Activate(call, x); }
+ASHLAR_HD float DepthwiseActivate(const DepthwiseParams& p, float x) {
+  if (p.called) return ActivateByCall(p.activation, x);
+  x = x < p.low ? p.low : x;  // hands a NaN on
+  return x > p.high ? p.high : x;
+}
+
+// Adds a tap of kRun outputs.
+template <typename T, int kPack, int kRun, int kStep>
+ASHLAR_HD void DepthwiseTap(const Pack<T, kPack>& tap, const Pack<T, kPack>* pixels,
+                            const bool* inside, float (&sums)[kRun][kPack]) {
+  float factors[kPack];
+  ASHLAR_UNROLL
+  for (int i = 0; i < kPack; ++i) factors[i] = ToFloat(tap.values[i]);
+  ASHLAR_UNROLL
+  for (int k = 0; k < kRun; ++k) {
+    if (!inside[k * kStep]) continue;
+    ASHLAR_UNROLL
+    for (int i = 0; i < kPack; ++i) sums[k][i] += ToFloat(pixels[k * kStep].values[i]) * factors[i];
+  }
+}
+
+// The window's row `r` of a thread's outputs; `row` is the image's and `filter` the filter's.
+// kWindow 0: of any width. Else the taps are unrolled, and where outputs are kStride pixels apart,
+// kStride > 0, each pixel is loaded once for all outputs that it is part of.
+template <typename T, int kPack, int kRun, int kWindow, int kStride>
+ASHLAR_HD void DepthwiseRow(const DepthwiseParams& p, const T* row, const T* filter, int64_t w,
+                            float (&sums)[kRun][kPack]) {
+  using Elements = Pack<T, kPack>;
+  const int64_t first = w * p.w.stride - p.w.pad;
+  const auto load = [&](int64_t x, Elements& pixel) {
+    const bool inside = x >= 0 && x < p.w.input;
+    if (inside) pixel = *reinterpret_cast<const Elements*>(row + x * p.in_steps.w);
+    return inside;
+  };
+  const auto tap_at = [&](int64_t s) {
+    return *reinterpret_cast<const Elements*>(filter + s * p.channels);
+  };
+  if constexpr (kStride > 0) {
+    constexpr int kPixels = (kRun - 1) * kStride + kWindow;
+    Elements pixels[kPixels] = {};
+    bool inside[kPixels];
+    ASHLAR_UNROLL
+    for (int k = 0; k < kPixels; ++k) inside[k] = load(first + k, pixels[k]);
+    ASHLAR_UNROLL
+    for (int s = 0; s < kWindow; ++s) {
+      DepthwiseTap<T, kPack, kRun, kStride>(tap_at(s), pixels + s, inside + s, sums);
+    }
+  } else {
+    const int64_t window = kWindow > 0 ? kWindow : p.w.window;
+    for (int64_t s = 0; s < window; ++s) {
+      Elements pixels[kRun] = {};
+      bool inside[kRun];
+      ASHLAR_UNROLL
+      for (int k = 0; k < kRun; ++k) {
+        inside[k] = load(first + k * p.w.stride + s * p.w.dilation, pixels[k]);
+      }
+      DepthwiseTap<T, kPack, kRun, 1>(tap_at(s), pixels, inside, sums);
+    }
+  }
+}
+
+template <typename T, int kPack, int kRun, int kWindow, int kStride>
 ASHLAR_HD void DepthwiseAt(const DepthwiseParams& p, int64_t number) {
   using Elements = Pack<T, kPack>;
   ImagePoint point = PointOf(p.extents, p.channels_last, kPack, number);
@@ -47,24 +115,12 @@ ASHLAR_HD void DepthwiseAt(const DepthwiseParams& p, int64_t number) {
   const T* const image =
       static_cast<const T*>(p.in) + point.n * p.in_steps.n + point.c * p.in_steps.c;
   const T* const filter = static_cast<const T*>(p.filter) + point.c;
+  const int64_t columns = kWindow > 0 ? kWindow : p.w.window;
   float sums[kRun][kPack] = {};
   for (int64_t r = rows.begin; r < rows.end; ++r) {
-    const T* const row = image + (point.h * p.h.stride - p.h.pad + r * p.h.dilation) * p.in_steps.h;
-    for (int64_t s = 0; s < p.w.window; ++s) {
-      const Elements tap =
-          *reinterpret_cast<const Elements*>(filter + (r * p.w.window + s) * p.channels);
-      float factors[kPack];
-      ASHLAR_UNROLL
-      for (int i = 0; i < kPack; ++i) factors[i] = ToFloat(tap.values[i]);
-      ASHLAR_UNROLL
-      for (int k = 0; k < kRun; ++k) {
-        const int64_t x = (point.w + k) * p.w.stride - p.w.pad + s * p.w.dilation;
-        if (x < 0 || x >= p.w.input) continue;
-        const Elements pixel = *reinterpret_cast<const Elements*>(row + x * p.in_steps.w);
-        ASHLAR_UNROLL
-        for (int i = 0; i < kPack; ++i) sums[k][i] += ToFloat(pixel.values[i]) * factors[i];
-      }
-    }
+    const int64_t y = point.h * p.h.stride - p.h.pad + r * p.h.dilation;
+    DepthwiseRow<T, kPack, kRun, kWindow, kStride>(
+        p, image + y * p.in_steps.h, filter + r * columns * p.channels, point.w, sums);
   }
   ASHLAR_UNROLL
   for (int k = 0; k < kRun; ++k) {
@@ -78,7 +134,7 @@ ASHLAR_HD void DepthwiseAt(const DepthwiseParams& p, int64_t number) {
     Elements result;
     ASHLAR_UNROLL
     for (int i = 0; i < kPack; ++i) {
-      FromFloat(Activate(p.activation, sums[k][i]), result.values[i]);
+      FromFloat(DepthwiseActivate(p, sums[k][i]), result.values[i]);
     }
     *reinterpret_cast<Elements*>(static_cast<T*>(p.out) + point.n * p.out_steps.n +
                                  point.c * p.out_steps.c + point.h * p.out_steps.h +
