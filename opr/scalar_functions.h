@@ -36,110 +36,52 @@ ASHLAR_FORMULA T Clamp(T a, U lo, U hi) {
   return raised > hi ? hi : raised;
 }
 
+#if !defined(__CUDACC__)
 // e^a in arithmetic alone, of a float or a vector of them, Bits being as many 32-bit integers:
 // a = n ln 2 + r with |r| <= ln 2 / 2, where the part of ln 2 that has few bits is taken off
-// exactly (Cody and Waite 1980), and e^r by its series to r^7 / 7!, which is 6e-9 off.
+// exactly (Cody and Waite 1980), and e^r by its series to r^7 / 7!, which is 6e-9 off. Within 2
+// units in the last place from -87.3 to 88.3; below it is 0, and above infinite.
 template <typename Real, typename Bits>
-struct ExpInSingle {
-  Real power;  // e^r
-  Bits bits;   // whose last nine are those of n
-  ASHLAR_FORMULA explicit ExpInSingle(Real a) {
-    constexpr float kRounder = 12582912.0f;  // 1.5 2^23: an addend loses its fraction
-    const Real rounded = a * 1.44269504f + kRounder;
-    const Real n = rounded - kRounder;
-    const Real r = a - n * 0.693359375f - n * -2.12194440e-4f;
-    power = r * (1.0f / 5040) + 1.0f / 720;
-    power = power * r + 1.0f / 120;
-    power = power * r + 1.0f / 24;
-    power = power * r + 1.0f / 6;
-    power = power * r + 0.5f;
-    power = power * r + 1.0f;
-    power = power * r + 1.0f;
-    __builtin_memcpy(&bits, &rounded, sizeof bits);
-  }
-  // A power of two by its biased exponent, the bits above it being shifted out.
-  ASHLAR_FORMULA static Real TwoTo(Bits exponent) {
-    const Bits shifted = exponent << 23;
-    Real two_to_n;
-    __builtin_memcpy(&two_to_n, &shifted, sizeof shifted);
-    return two_to_n;
-  }
-  // Within 2 units in the last place, everywhere: by a power of two in two halves, as it may be
-  // none of the normal numbers, though the product is.
-  ASHLAR_FORMULA static Real Of(Real a) {
-    const ExpInSingle parts(a);
-    const Bits exponents = (parts.bits + 254) & 511, half = exponents >> 1;
-    const Real finite = parts.power * TwoTo(half) * TwoTo(exponents - half);
-    const Real large = a > 89.0f ? Real{} + __builtin_inff() : finite;
-    return a < -104.0f ? Real{} : large;
-  }
-  // The same from -87.3 to 88.3; below it is 0, and above infinite.
-  ASHLAR_FORMULA static Real OfUsual(Real a) {
-    const ExpInSingle parts(a);
-    const Real large =
-        a > 88.3f ? Real{} + __builtin_inff() : parts.power * TwoTo(parts.bits + 127);
-    return a < -87.3f ? Real{} : large;
-  }
-};
-
-template <typename T>
-struct ExpInSingleOf {
-  using Type = ExpInSingle<T, decltype(T{} < T{})>;
-};
-template <>
-struct ExpInSingleOf<float> {
-  using Type = ExpInSingle<float, uint32_t>;
-};
-
-// Devices, and all in double precision, have the library's functions.
-template <typename T>
-inline constexpr bool kByLibrary =
-#if defined(__CUDACC__)
-    true;
-#else
-    std::is_same_v<T, double>;
+ASHLAR_FORMULA Real ExpInSingle(Real a) {
+  constexpr float kRounder = 12582912.0f;  // 1.5 2^23: an addend loses its fraction
+  const Real rounded = a * 1.44269504f + kRounder;
+  const Real n = rounded - kRounder;
+  const Real r = a - n * 0.693359375f - n * -2.12194440e-4f;
+  Real power = r * (1.0f / 5040) + 1.0f / 720;
+  power = power * r + 1.0f / 120;
+  power = power * r + 1.0f / 24;
+  power = power * r + 1.0f / 6;
+  power = power * r + 0.5f;
+  power = power * r + 1.0f;
+  power = power * r + 1.0f;
+  Bits bits;
+  __builtin_memcpy(&bits, &rounded, sizeof bits);
+  bits = (bits + 127) << 23;  // the last bits are n, the others are shifted out
+  Real two_to_n;
+  __builtin_memcpy(&two_to_n, &bits, sizeof bits);
+  const Real large = a > 88.3f ? Real{} + __builtin_inff() : power * two_to_n;
+  return a < -87.3f ? Real{} : large;
+}
 #endif
 
 template <typename T>
 ASHLAR_FORMULA T Exp(T a) {
-  if constexpr (kByLibrary<T>) {
+#if defined(__CUDACC__)
+  return std::exp(a);
+#else
+  if constexpr (std::is_same_v<T, float>) {
+    return ExpInSingle<float, uint32_t>(a);
+  } else if constexpr (std::is_arithmetic_v<T>) {
     return std::exp(a);
   } else {
-    return ExpInSingleOf<T>::Type::Of(a);
+    return ExpInSingle<T, decltype(a < a)>(a);
   }
-}
-
-// Where what is nearly 0 may be 0.
-template <typename T>
-ASHLAR_FORMULA T UsualExp(T a) {
-  if constexpr (kByLibrary<T>) {
-    return std::exp(a);
-  } else {
-    return ExpInSingleOf<T>::Type::OfUsual(a);
-  }
-}
-
-// Near 0 a polynomial of a^2, the one of its degree whose largest relative error is least (by
-// Remez's algorithm: 4.4e-9); else by the exponential. Within 2 units in the last place.
-template <typename T>
-ASHLAR_FORMULA T Tanh(T a) {
-  if constexpr (kByLibrary<T>) {
-    return std::tanh(a);
-  } else {
-    const T square = a * a;
-    T sum = square * -0.00570498701f + 0.0206390873f;
-    sum = sum * square - 0.0537397151f;
-    sum = sum * square + 0.133314422f;
-    sum = sum * square - 0.333332819f;
-    const T size = a < 0 ? -a : a;
-    const T far = 1 - 2 / (UsualExp(size + size) + 1);
-    return size < 0.625f ? a * (square * sum + 1) : a < 0 ? -far : far;
-  }
+#endif
 }
 
 template <typename T>
 ASHLAR_FORMULA T Sigmoid(T a) {
-  return 1 / (1 + UsualExp(-a));
+  return 1 / (1 + Exp(-a));
 }
 
 template <typename U, typename T>
@@ -154,7 +96,7 @@ ASHLAR_FORMULA T Sign(T a) {
 
 template <typename T>
 ASHLAR_FORMULA T Softplus(T a) {
-  return Relu(a) + std::log1p(UsualExp(-std::fabs(a)));
+  return Relu(a) + std::log1p(std::exp(-std::fabs(a)));
 }
 
 template <typename T>
@@ -164,7 +106,7 @@ ASHLAR_FORMULA T Gelu(T a) {
 
 template <typename T>
 ASHLAR_FORMULA T GeluTanh(T a) {
-  return T(0.5) * a * (1 + Tanh(T(0.79788456080286536) * (a + T(0.044715) * a * a * a)));
+  return T(0.5) * a * (1 + std::tanh(T(0.79788456080286536) * (a + T(0.044715) * a * a * a)));
 }
 
 // The quotient without its fraction, which a rounded quotient may have lost.
@@ -200,20 +142,20 @@ ASHLAR_FORMULA T SiluGrad(T a) {
 
 template <typename T>
 ASHLAR_FORMULA T GeluGrad(T a) {
-  const T density = T(0.39894228040143268) * UsualExp(T(-0.5) * a * a);
+  const T density = T(0.39894228040143268) * std::exp(T(-0.5) * a * a);
   return T(0.5) * (1 + std::erf(a * T(0.70710678118654752))) + a * density;
 }
 
 template <typename T>
 ASHLAR_FORMULA T GeluTanhGrad(T a) {
-  const T t = Tanh(T(0.79788456080286536) * (a + T(0.044715) * a * a * a));
+  const T t = std::tanh(T(0.79788456080286536) * (a + T(0.044715) * a * a * a));
   const T slope = T(0.79788456080286536) * (1 + T(0.134145) * a * a);
   return T(0.5) * (1 + t + a * (1 - t * t) * slope);
 }
 
 template <typename T>
 ASHLAR_FORMULA T MishGrad(T a) {
-  const T t = Tanh(Softplus(a));
+  const T t = std::tanh(Softplus(a));
   return t + a * (1 - t * t) * Sigmoid(a);
 }
 
@@ -229,14 +171,14 @@ ASHLAR_FORMULA T MishGrad(T a) {
 #define ASHLAR_SCALAR_FUNCTIONS(ROW)                                                               \
   ROW(Relu, Row("RELU", 1).Integers().Activation().Arithmetic().Onnx("Relu")                       \
       .Gradient("SWITCH_GT0(y, g)"), Relu(a))                                                      \
-  ROW(Exp, Row("EXP", 1).InFloat32().Arithmetic().Onnx("Exp").Gradient("MUL(y, g)"), Exp(a))       \
+  ROW(Exp, Row("EXP", 1).InFloat32().Onnx("Exp").Gradient("MUL(y, g)"), std::exp(a))               \
   ROW(Log, Row("LOG", 1).InFloat32().Onnx("Log").Gradient("TRUE_DIV(g, a)"), std::log(a))          \
   ROW(Sqrt, Row("SQRT", 1).Onnx("Sqrt").Gradient("TRUE_DIV(g, ADD(y, y))"), std::sqrt(a))          \
   ROW(Abs, Row("ABS", 1).Integers().Onnx("Abs").Gradient("ABS_GRAD(a, g)"), std::fabs(a))          \
   ROW(Negate, Row("NEGATE", 1).Integers().Arithmetic().Onnx("Neg").Gradient("NEGATE(g)"), -a)      \
   ROW(Sigmoid, Row("SIGMOID", 1).Activation().Arithmetic().Onnx("Sigmoid")                         \
       .Gradient("SIGMOID_GRAD(y, g)"), Sigmoid(a))                                                 \
-  ROW(Tanh, Row("TANH", 1).Arithmetic().Onnx("Tanh").Gradient("TANH_GRAD(y, g)"), Tanh(a))         \
+  ROW(Tanh, Row("TANH", 1).Onnx("Tanh").Gradient("TANH_GRAD(y, g)"), std::tanh(a))                 \
   ROW(Clamp, Row("CLAMP", 1).Parameter("lo", 0).Parameter("hi", 6).Integers().Activation()         \
       .Arithmetic()                                                                                \
       .Gradient("COND_LT_MOV(p, y, COND_LT_MOV(y, q, g))"), Clamp(a, b, c))                        \
@@ -259,8 +201,8 @@ ASHLAR_FORMULA T MishGrad(T a) {
       .Gradient("SWITCH_GT0(y, g)", "SWITCH_GT0(y, g)"), Relu(a + b))                              \
   ROW(FuseAddSigmoid, Row("FUSE_ADD_SIGMOID", 2).Commutative().OfSum(F::kSigmoid)                  \
       .Gradient("SIGMOID_GRAD(y, g)", "SIGMOID_GRAD(y, g)"), Sigmoid(a + b))                       \
-  ROW(FuseAddTanh, Row("FUSE_ADD_TANH", 2).Commutative().Arithmetic().OfSum(F::kTanh)              \
-      .Gradient("TANH_GRAD(y, g)", "TANH_GRAD(y, g)"), Tanh(a + b))                                \
+  ROW(FuseAddTanh, Row("FUSE_ADD_TANH", 2).Commutative().OfSum(F::kTanh)                           \
+      .Gradient("TANH_GRAD(y, g)", "TANH_GRAD(y, g)"), std::tanh(a + b))                           \
   ROW(FuseMulAdd3, Row("FUSE_MUL_ADD3", 3).Commutative().Integers()                                \
       .Gradient("MUL(b, g)", "MUL(a, g)", "g"), a * b + c)                                         \
   ROW(Identity, Row("IDENTITY", 1).Integers().Activation().Arithmetic().Onnx("Identity")           \
@@ -290,7 +232,7 @@ ASHLAR_FORMULA T MishGrad(T a) {
   ROW(GeluTanh, Row("GELU_TANH", 1).InFloat32().Gradient("GELU_TANH_GRAD(a, g)"), GeluTanh(a))     \
   ROW(Softplus, Row("SOFTPLUS", 1).InFloat32().Onnx("Softplus")                                    \
       .Gradient("MUL(SIGMOID(a), g)"), Softplus(a))                                                \
-  ROW(Mish, Row("MISH", 1).InFloat32().Gradient("MISH_GRAD(a, g)"), a * Tanh(Softplus(a)))         \
+  ROW(Mish, Row("MISH", 1).InFloat32().Gradient("MISH_GRAD(a, g)"), a * std::tanh(Softplus(a)))    \
   ROW(HardSigmoid, Row("HARD_SIGMOID", 1).Parameter("alpha", 0.2).Parameter("beta", 0.5)           \
       .Activation().Arithmetic().Onnx("HardSigmoid")                                               \
       .Gradient("MUL(COND_LT_MOV(0, y, COND_LT_MOV(y, 1, g)), p)"), Clamp(a * b + c, U(0), U(1)))  \
@@ -316,7 +258,7 @@ ASHLAR_FORMULA T MishGrad(T a) {
   ROW(MishGrad, Row("MISH_GRAD", 2).InFloat32(), MishGrad(a) * b)                                  \
   ROW(EluGrad, Row("ELU_GRAD", 2).Parameter("alpha", 1)                                            \
       .Gradient("COND_LT_MOV(a, 0, MUL(ELU_GRAD(a, b), g))", "ELU_GRAD(a, g)"),                    \
-      a < 0 ? c * UsualExp(a) * b : b)                                                             \
+      a < 0 ? c * std::exp(a) * b : b)                                                             \
   ROW(CondLtMov, Row("COND_LT_MOV", 3).Gradient("0", "0", "COND_LT_MOV(a, b, g)"), a < b ? c : 0)  \
   ROW(CondLeqMov, Row("COND_LEQ_MOV", 3)                                                           \
       .Gradient("0", "0", "COND_LEQ_MOV(a, b, g)"), a <= b ? c : 0)                                \

@@ -7,13 +7,13 @@
 #include <limits>
 
 #include "graph/status.h"
-#include "opr/scalar_functions.h"
 #include "opr/strided.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/matrix_tile.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
+#include "runtime/cpu/vector_math.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -74,12 +74,12 @@ void WeighRow(float* scores, int64_t seen, int64_t padded, float scale, const fl
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t j = 0; j < seen; ++j) {
-    scores[j] = formulas::UsualExp(scores[j] - base);
+    scores[j] = expf(scores[j] - base);
     sum += scores[j];
   }
   std::fill(scores + seen, scores + padded, 0.0f);
   if (greatest != *most) {
-    const float factor = formulas::UsualExp(*most - base);
+    const float factor = expf(*most - base);
     *total *= factor;
     for (int64_t d = 0; d < width; ++d) sums[d] *= factor;
     *most = greatest;

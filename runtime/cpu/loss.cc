@@ -5,10 +5,10 @@
 
 #include "graph/status.h"
 #include "opr/cross_entropy.h"
-#include "opr/scalar_functions.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/parallel.h"
+#include "runtime/cpu/vector_math.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -23,11 +23,11 @@ void ExponentialsOfRow(const float* x, int64_t classes, float* exponentials, flo
   double total = 0;
   if (exponentials == nullptr) {
 #pragma omp simd reduction(+ : total)
-    for (int64_t k = 0; k < classes; ++k) total += formulas::UsualExp(x[k] - most);
+    for (int64_t k = 0; k < classes; ++k) total += expf(x[k] - most);
   } else {
 #pragma omp simd reduction(+ : total)
     for (int64_t k = 0; k < classes; ++k) {
-      exponentials[k] = formulas::UsualExp(x[k] - most);
+      exponentials[k] = expf(x[k] - most);
       total += exponentials[k];
     }
   }

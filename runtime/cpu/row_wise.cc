@@ -11,13 +11,13 @@
 #include "opr/axis.h"
 #include "opr/layer_norm.h"
 #include "opr/log_softmax.h"
-#include "opr/scalar_functions.h"
 #include "opr/softmax.h"
 #include "opr/softmax_backward.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
+#include "runtime/cpu/vector_math.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -53,7 +53,7 @@ void SoftmaxRows(const float* x, const float* /*diff*/, float* y, int64_t rows, 
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < length; ++i) {
-      y[i] = formulas::UsualExp(x[i] - largest);
+      y[i] = expf(x[i] - largest);
       sum += y[i];
     }
     const float scale = static_cast<float>(1 / sum);
@@ -69,7 +69,7 @@ void SoftmaxColumns(const float* x, const float* /*diff*/, float* y, int64_t lan
   for (int64_t i = 0; i < length; ++i) {
 #pragma omp simd
     for (int64_t l = 0; l < lanes; ++l) {
-      y[i * step + l] = formulas::UsualExp(x[i * step + l] - largest[l]);
+      y[i * step + l] = expf(x[i * step + l] - largest[l]);
       sum[l] += y[i * step + l];
     }
   }
@@ -84,7 +84,7 @@ void LogSoftmaxRows(const float* x, const float* /*diff*/, float* y, int64_t row
     const float largest = LargestOf(x, length);
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < length; ++i) sum += formulas::UsualExp(x[i] - largest);
+    for (int64_t i = 0; i < length; ++i) sum += expf(x[i] - largest);
     const float log = static_cast<float>(std::log(sum));
     for (int64_t i = 0; i < length; ++i) y[i] = x[i] - largest - log;
   }
@@ -97,7 +97,7 @@ void LogSoftmaxColumns(const float* x, const float* /*diff*/, float* y, int64_t 
   LargestOfColumns(x, lanes, length, step, largest);
   for (int64_t i = 0; i < length; ++i) {
 #pragma omp simd
-    for (int64_t l = 0; l < lanes; ++l) sum[l] += formulas::UsualExp(x[i * step + l] - largest[l]);
+    for (int64_t l = 0; l < lanes; ++l) sum[l] += expf(x[i * step + l] - largest[l]);
   }
   for (int64_t l = 0; l < lanes; ++l) sum[l] = std::log(sum[l]);
   for (int64_t i = 0; i < length; ++i) {
