@@ -15,8 +15,11 @@ int64_t RowsOf(const TensorType& type) { return type.shape.rank() == 4 ? type.sh
 std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const GraphCut> cuts,
                                        size_t i, size_t j, int64_t images) {
   std::vector<TilingTrial> trials;
+  // Of what is made, and of what is read: a mean has one row, however many it takes in.
   const int64_t rows = RowsOf(graph.var(cuts[j].var).type);
-  for (const int64_t strips : {rows / 4, rows / 2, rows, 2 * rows, 4 * rows, 8 * rows}) {
+  const int64_t read = RowsOf(graph.var(cuts[i].var).type);
+  for (const int64_t strips : std::set<int64_t>{rows / 4, rows / 2, rows, 2 * rows, 4 * rows,
+                                                8 * rows, read / 4, read / 2, read}) {
     trials.push_back({i, j, TileKind::kLines, strips, 1, images});
   }
   for (const int64_t strips : {2, 3, 4}) {
