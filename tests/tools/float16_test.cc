@@ -1,0 +1,155 @@
+// Models on the CPU with tensors of Float16: half the memory, the same answers.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/session/bind_tensors.h"
+#include "runtime/session/executable.h"
+#include "serialization/npz.h"
+#include "serialization/onnx/reader.h"
+#include "tests/support/command/command_process.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+#include "tools/zoo/zoo.h"
+
+namespace ashlar::testing {
+namespace {
+
+PlanRequest InFloat16(int threads = 1, const char* tiles = nullptr) {
+  PlanRequest request;
+  request.wishes.precision = DType::kFloat16;
+  request.wishes.threads = threads;
+  if (tiles != nullptr) request.wishes.tiles = Value(TileSpec::Parse(tiles));
+  return request;
+}
+
+Graph ModelOf(const std::string& name, const ZooOptions& options) {
+  for (const ZooModel& model : ZooModels()) {
+    if (model.name == name) return Value(model.build(options));
+  }
+  ADD_FAILURE() << "no model " << name;
+  return Graph();
+}
+
+struct Golden {
+  const char* model;
+  ZooOptions options;
+  int64_t floats;   // bytes of arena
+  int64_t float16;  // of Float16, at most: half, and what a run of tiles has widened
+};
+
+const Golden kGoldens[] = {
+    {"resnet50", {.batch = 10}, 52183040, 26234880},
+    {"resnet50", {.batch = 1}, 5218304, 2752512},
+    {"mobilenet_v2", {.batch = 1}, 6021120, 3060736},
+};
+
+class Float16Golden : public ::testing::TestWithParam<Golden> {};
+INSTANTIATE_TEST_SUITE_P(Zoo, Float16Golden, ::testing::ValuesIn(kGoldens),
+                         [](const ::testing::TestParamInfo<Golden>& test) {
+                           return absl::StrCat(test.param.model, "_", test.param.options.batch);
+                         });
+
+TEST_P(Float16Golden, TheArenaIsHalfOfThatOfFloats) {
+  cpu::RegisterDevice();
+  const Golden& golden = GetParam();
+  const Graph graph = ModelOf(golden.model, golden.options);
+  for (const char* processor : {"avx512/48K/2M", "avx2/32K/512K", "neon/64K/512K"}) {
+    SCOPED_TRACE(processor);
+    PlanRequest request = InFloat16();
+    request.wishes.processor = Value(Processor::Parse(processor));
+    const int64_t arena = Value(PlanGraph(graph, request))->plan.plan.arena;
+    EXPECT_GE(arena, golden.floats / 2);
+    EXPECT_LE(arena, golden.float16);
+  }
+}
+
+class LoadedModel {
+ public:
+  LoadedModel(const Graph& graph, const PlanRequest& request) {
+    cpu::RegisterDevice();
+    executable_ = Value(Executable::Compile(graph, request));
+    session_ = Value(Session::Create(executable_));
+  }
+  std::vector<HostTensor> Run(const InputTensors& inputs) {
+    std::vector<HostTensor> outputs = Value(BindTensors(*session_, inputs));
+    EXPECT_TRUE(IsOk(session_->Run()));
+    return outputs;
+  }
+
+ private:
+  std::shared_ptr<const Executable> executable_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST(Float16Models, DigitsAreTheSame) {
+  if (!HasSharedData("data/int8/digits")) GTEST_SKIP() << "no ../shared/data/int8";
+  const Graph graph = Value(ReadOnnx(SharedData("data/int8/digits/digits.onnx"), {}));
+  const NamedTensors named = Value(ReadNpz(SharedData("data/int8/digits/digits.npz")));
+  const std::map<std::string, HostTensor> arrays(named.begin(), named.end());
+  const HostTensor& images = arrays.at("test_images");
+  const float mean = arrays.at("mean").data<float>()[0], std = arrays.at("std").data<float>()[0];
+  LoadedModel floats(graph, PlanRequest()), float16(graph, InFloat16());
+  const auto digit = [](const HostTensor& logits) {
+    int best = 0;
+    for (int i = 1; i < 10; ++i) best = logits.At(i) > logits.At(best) ? i : best;
+    return best;
+  };
+  int same = 0;
+  const int64_t count = kSanitized ? 20 : images.shape()[0];
+  for (int64_t i = 0; i < count; ++i) {
+    HostTensor image = HostTensor::Zeros(DType::kFloat32, {1, 1, 8, 8});
+    for (int64_t j = 0; j < 64; ++j) {
+      const float pixel = static_cast<float>(images.At(i * 64 + j));
+      image.mutable_data<float>()[j] = (pixel / 255 - mean) / std;
+    }
+    same += digit(floats.Run({{"x", image}})[0]) == digit(float16.Run({{"x", image}})[0]);
+  }
+  EXPECT_EQ(same, count);
+  EXPECT_TRUE(kSanitized || count == 450);
+}
+
+// The bits do not depend on tiles and threads.
+TEST(Float16Models, TilesAndThreadsGiveTheSameBits) {
+  const Graph graph = ModelOf("mobilenet_v2", {.batch = 2, .image = 64});
+  std::mt19937_64 random(3);
+  const HostTensor image = RandomTensor(random, DType::kFloat32, {2, 3, 64, 64});
+  const auto run = [&](const PlanRequest& request) {
+    return LoadedModel(graph, request).Run({{graph.inputs()[0].name, image}})[0];
+  };
+  const HostTensor whole = run(InFloat16());
+  const auto same = [&](const HostTensor& other) {
+    return std::memcmp(whole.raw(), other.raw(), static_cast<size_t>(whole.bytes())) == 0;
+  };
+  EXPECT_TRUE(same(run(InFloat16(3))));
+  EXPECT_TRUE(same(run(InFloat16(1, "0-188:batch2"))));
+  const HostTensor floats = run(PlanRequest());
+  EXPECT_LE(LargestDifference(whole, floats), 0.1);  // of probabilities of random weights
+  EXPECT_GT(LargestDifference(whole, floats), 1e-6) << "nothing was rounded";
+}
+
+class Float16CommandTest : public CommandTest {};
+
+TEST_F(Float16CommandTest, UsesWhatWasPlanned) {
+  ASSERT_EQ(Ashlar("zoo mobilenet_v2 --image 96 -o model.ash --quiet").exit_code, 0);
+  for (const char* options : {"", " --threads 2"}) {
+    const ProcessResult result =
+        Ashlar(absl::StrCat("verify model.ash --precision fp16 --json --quiet", options));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(result.Json()["ok"]);
+    // The last bytes of a workspace are of the longest run of tiles.
+    EXPECT_LE(result.Json()["pools"]["arena"]["actual_bytes"],
+              result.Json()["pools"]["arena"]["planned_bytes"]);
+  }
+  EXPECT_EQ(Ashlar("compare model.ash --precision fp16 --rtol 0.1").exit_code, 0);
+}
+
+}  // namespace
+}  // namespace ashlar::testing
