@@ -61,6 +61,8 @@ std::vector<Layer> Layers() {
       {"depthwise", 2, 32, 32, 9, 8, 3, 3, 32, Window(1, 1)},
       {"depthwise, odd", 2, 23, 23, 9, 8, 3, 3, 23, Window(2, 1)},
       {"depthwise 5x5, dilated", 1, 16, 16, 13, 14, 5, 5, 16, Window(1, 4, 2)},
+      {"depthwise 5x5 of packs", 1, 16, 16, 9, 10, 5, 5, 16, Window(1, 2)},
+      {"depthwise of packs, strided", 1, 16, 16, 9, 11, 3, 3, 16, Window(2, 1)},
       {"depthwise, doubling", 1, 16, 32, 9, 8, 3, 3, 16, Window(1, 1)},
       {"groups of whole blocks", 1, 64, 32, 9, 8, 3, 3, 2, Window(1, 1)},
       {"groups of part blocks", 1, 64, 64, 9, 8, 3, 3, 16, Window(1, 1)},

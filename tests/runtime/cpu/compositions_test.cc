@@ -38,10 +38,30 @@ TEST(Compose, MeansTheSame) {
           << i;
     }
   });
-  for (const char* type :
-       {"ArgReduce", "Attention", "Convolution3DForward", "ConvolutionBackwardData", "CrossEntropy",
-        "CrossEntropyBackward", "CumSum", "Expand", "Gather", "LRNBackward", "LSTM", "LayerNorm",
-        "LogSoftmax", "Pad", "Resize", "SoftmaxBackward", "Split"}) {
+  for (const char* type : {"ArgReduce",
+                           "Attention",
+                           "BatchNormApply",
+                           "BatchNormBackward",
+                           "BatchNormStatistics",
+                           "BatchNormTraining",
+                           "ConvolutionBackwardFilter",
+                           "ConvolutionFilterUpdate",
+                           "MatrixMulUpdate",
+                           "Convolution3DForward",
+                           "ConvolutionBackwardData",
+                           "CrossEntropy",
+                           "CrossEntropyBackward",
+                           "CumSum",
+                           "Expand",
+                           "Gather",
+                           "LRNBackward",
+                           "LSTM",
+                           "LayerNorm",
+                           "LogSoftmax",
+                           "Pad",
+                           "Resize",
+                           "SoftmaxBackward",
+                           "Split"}) {
     EXPECT_TRUE(composed.contains(type)) << type;
   }
 }
