@@ -196,7 +196,11 @@ std::string TileLines(const PlannedGraph& planned) {
   if (!planned.wishes.tiles.empty()) {
     absl::StrAppend(&text, "\ntiles: --tile '", planned.wishes.tiles.ToString(), "'",
                     planned.means.kernels.least_memory ? " --prefer memory" : "", ", ",
-                    FormatPercent(planned.extra_flops_ratio), " extra FLOPs\n");
+                    FormatPercent(planned.extra_flops_ratio), " extra FLOPs");
+    if (planned.predicted_ms > 0) {
+      absl::StrAppend(&text, ", ", FormatMilliseconds(planned.predicted_ms), " expected");
+    }
+    absl::StrAppend(&text, "\n");
   }
   if (planned.wishes.budget && planned.wishes.budget->bytes > 0) {
     absl::StrAppend(&text, "budget ", Counted(planned.wishes.budget->bytes, "byte"));

@@ -11,6 +11,7 @@
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
 #include "tests/support/tiled_graphs.h"
+#include "tools/format.h"
 #include "tools/zoo/zoo.h"
 
 namespace ashlar {
@@ -127,6 +128,12 @@ TEST_F(BudgetCommandTest, ABudgetIsMetOrRefusedWithTheSmallestThatWouldDo) {
   EXPECT_EQ(least.Json()["smallest_budget_bytes"], smallest);
   const auto roomy = Ashlar(absl::StrCat("plan model.ash --json --memory-budget ", arena, kQuick));
   EXPECT_FALSE(roomy.Json().contains("smallest_budget_bytes"));
+
+  // The text said nothing of the time by which tiles are chosen.
+  EXPECT_THAT(Ashlar(absl::StrCat("plan model.ash --memory-budget ", fits, kQuick)).out,
+              HasSubstr(absl::StrCat(" extra FLOPs, ",
+                                     FormatMilliseconds(met.Json()["predicted_ms"].get<double>()),
+                                     " expected\n")));
 
   // Guard bytes, with which `verify` runs a second time, come on top.
   const auto verified = Ashlar("verify model.ash --json --quiet --memory-budget " + fits + kQuick);
