@@ -7,6 +7,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/plan_graph.h"
 #include "runtime/schedule/scheduler.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
@@ -70,9 +72,12 @@ int64_t LiveBytesOf(const Graph& step) {
 
 TEST_P(TrainingFrontierTest, IsAtMostTheKnownOne) {
   if (kSanitized) GTEST_SKIP() << "the same as without, for longer";
+  cpu::RegisterDevice();
   constexpr double kNear = 1.02;
   const Graph step = Value(MakeTrainingGraph(ModelOf(GetParam()), {})).step;
   const std::vector<RecomputePoint> points = Value(RecomputeFrontier(step, kExtra.back()));
+  const RecomputePoint* planned = nullptr;
+  int64_t known = 0;
   for (size_t i = 0; i < kExtra.size(); ++i) {
     if (GetParam().bytes[i] == 0) continue;
     const RecomputePoint* best = points.data();
@@ -83,7 +88,15 @@ TEST_P(TrainingFrontierTest, IsAtMostTheKnownOne) {
     SCOPED_TRACE(absl::StrCat(kExtra[i], " more: --recompute ", best->spec.ToString()));
     EXPECT_LE(static_cast<double>(live), kNear * static_cast<double>(GetParam().bytes[i]));
     EXPECT_EQ(live, best->peak_bytes) << "simulated without the graph";
+    planned = best;
+    known = GetParam().bytes[i];
   }
+  // The last of these as it is planned, with workspaces.
+  PlanRequest request;
+  request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
+  const auto plan = Value(PlanGraph(Value(RecomputeStep(step, planned->spec)), request));
+  EXPECT_EQ(plan->plan.plan.arena, plan->plan.lower_bound);
+  EXPECT_LE(static_cast<double>(plan->plan.plan.arena), kNear * static_cast<double>(known));
 }
 
 INSTANTIATE_TEST_SUITE_P(
