@@ -51,7 +51,7 @@ TEST_P(TrainingMemoryTest, LiveBytesAreAtMostTheKnownOnes) {
             kWorkspaces * static_cast<double>(GetParam().bytes));
 }
 
-// ResNet-50 in the order as it is takes 3 % more than is known; plans find others, of 373.5 MB
+// ResNet-50 in the order as it is takes 3 % more than is known; plans find others, of 370.5 MB
 // for 8.
 INSTANTIATE_TEST_SUITE_P(Zoo, TrainingMemoryTest,
                          ::testing::Values(KnownStep{"resnet50", 1, "cheap", 49600000},
