@@ -56,7 +56,8 @@ ROOMS = {
     "tests/serialization/megengine":
         "serialization/megengine serialization/native runtime/cpu tests/serialization",
     "tests/viewer": "viewer tests/support",
-    "tests/training": "training serialization/onnx runtime/cpu runtime/measure tests/runtime tests/support/command",
+    "tests/training":
+        "training serialization/onnx runtime/cpu runtime/measure tests/runtime tests/support/command",
     "tests/quantization": "quantization serialization/native serialization/onnx runtime/cpu tests/serialization",
     "tests/library": "library/include serialization/native tests/support/command",
     "tests/library/opened": "tests/library",
