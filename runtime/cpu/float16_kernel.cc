@@ -136,9 +136,7 @@ std::optional<KernelRequest> InFloat32(const KernelRequest& request) {
   };
   std::vector<InputInfo> infos;
   for (size_t i = 0; i < wide.inputs.size(); ++i) {
-    if (request.op->input_use(static_cast<int>(i)) == InputUse::kDeviceValue) {
-      widen(wide.inputs[i]);
-    }
+    if (request.op->input_use(static_cast<int>(i)) != InputUse::kHostValue) widen(wide.inputs[i]);
     infos.push_back({wide.inputs[i], wide.host_values[i]});
   }
   for (TensorType& type : wide.outputs) widen(type);
