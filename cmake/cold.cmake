@@ -5,3 +5,10 @@ function(ashlar_cold)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endforeach()
 endfunction()
+
+# Code that loading and planning run, and no run of a model: a tenth smaller than at -O3.
+function(ashlar_compact)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+  endforeach()
+endfunction()
