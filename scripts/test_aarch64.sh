@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds for 64-bit Arm on x86 (preset aarch64), and runs under qemu: the planner's tests, the kernels' cases, a model
 # whole and in 512 KiB, whose plan is the same to the byte as that made here. Says nothing of speed: that needs a board.
-# Usage: scripts/test_aarch64.sh [least]    least, as CI has it: a part of the planner's tests, and the model; code is
+# Usage: scripts/test_aarch64.sh [least]    least: a part of the planner's tests, and the model; code is
 # compiled at -O1, but for the tiles of convolutions, as nothing is timed here: half of the time or less
 # (ASHLAR_JOBS: of the build, default: all processors)
 set -euo pipefail
