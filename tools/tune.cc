@@ -1,6 +1,7 @@
 // ashlar tune: which kernels are the fastest here.
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -21,8 +22,6 @@
 
 namespace ashlar {
 namespace {
-
-bool IsTimed(const TunedProblem& problem) { return problem.IsTimed(); }
 
 Json RatioOf(const MedianInterval& ratio) {
   return {{"median", ratio.median}, {"low", ratio.low}, {"high", ratio.high}};
@@ -92,7 +91,8 @@ class TuneCommand final : public Command {
     ASHLAR_RETURN_IF_ERROR(MergeKernelRecord(planning_.record, processor, fresh));
     ASHLAR_RETURN_IF_ERROR(Show(tuning, seconds, watch.interrupted(), console));
     if (!watch.interrupted()) return absl::OkStatus();
-    const auto timed = std::count_if(problems.begin(), problems.end(), IsTimed);
+    const auto timed =
+        std::count_if(problems.begin(), problems.end(), std::mem_fn(&TunedProblem::IsTimed));
     return WithExitCode(absl::CancelledError(absl::StrCat(
                             "interrupted: ", timed, " of ", problems.size(),
                             " problems are timed and on record in ", planning_.record)),
@@ -128,7 +128,7 @@ class TuneCommand final : public Command {
                                       {"chosen", problem.chosen},
                                       {"trials", std::move(trials)}});
       if (problem.ratio.has_value()) document["problems"].back()["ratio"] = RatioOf(*problem.ratio);
-      if (!IsTimed(problem)) continue;
+      if (!problem.IsTimed()) continue;
       const TunedProblem::Trial& chosen = problem.trials[problem.chosen];
       table.AddRow({FormatName(problem.node, 40), absl::StrCat(problem.nodes),
                     chosen.implementation, FormatMilliseconds(chosen.seconds * 1e3),

@@ -141,12 +141,15 @@ class StageFinder {
     stages.emplace_back();
     size_t begin = 0;  // the node that the stage begins with
     int last = -1;     // a node behind the last choice, where the stage may end
-    const auto end_at = [&](size_t node, int var) {
-      for (; begin <= node; ++begin) {
+    const auto take_before = [&](size_t end) {
+      for (; begin < end; ++begin) {
         for (const int output : graph_.node(static_cast<int>(begin)).outputs) {
           if (towards_[begin]) SetStage(output);
         }
       }
+    };
+    const auto end_at = [&](size_t node, int var) {
+      take_before(node + 1);
       stages.back().end = var;
       stages.emplace_back();
       last = -1;
@@ -167,11 +170,7 @@ class StageFinder {
         if (ends[static_cast<size_t>(n)] >= 0) last = n;
       }
     }
-    for (; begin < graph_.nodes().size(); ++begin) {
-      for (const int output : graph_.node(static_cast<int>(begin)).outputs) {
-        if (towards_[begin]) SetStage(output);
-      }
-    }
+    take_before(graph_.nodes().size());
   }
 
   // The first node that runs for a choice.

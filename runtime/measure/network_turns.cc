@@ -25,15 +25,9 @@ std::vector<double> NetworkTurns::Ratios(absl::Span<const int> nodes) const {
   return ratios;
 }
 
-double NetworkTurns::PresentSeconds(absl::Span<const int> nodes) const {
+double NetworkTurns::Seconds(std::vector<double> Pair::*plan, absl::Span<const int> nodes) const {
   std::vector<double> sums;
-  for (const Pair& pair : pairs) sums.push_back(Sum(pair.present, nodes));
-  return MedianOf(std::move(sums));
-}
-
-double NetworkTurns::OtherSeconds(absl::Span<const int> nodes) const {
-  std::vector<double> sums;
-  for (const Pair& pair : pairs) sums.push_back(Sum(pair.other, nodes));
+  for (const Pair& pair : pairs) sums.push_back(Sum(pair.*plan, nodes));
   return MedianOf(std::move(sums));
 }
 

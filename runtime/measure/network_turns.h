@@ -21,9 +21,8 @@ struct NetworkTurns {
 
   // By pair, what these nodes took in the other plan over what they took in the present one.
   std::vector<double> Ratios(absl::Span<const int> nodes) const;
-  // The medians of their seconds.
-  double PresentSeconds(absl::Span<const int> nodes) const;
-  double OtherSeconds(absl::Span<const int> nodes) const;
+  // The median of their seconds in a plan, &Pair::present or &Pair::other.
+  double Seconds(std::vector<double> Pair::*plan, absl::Span<const int> nodes) const;
 };
 
 struct TurnLimits {

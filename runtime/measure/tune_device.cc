@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -135,7 +136,7 @@ absl::Status TuneOnDevice(const Graph& graph, PlanRequest request, const TuneOpt
   }
   for (TunedProblem& problem : found.problems) Choose(threads, problem, record);
   const bool any = std::any_of(found.problems.begin(), found.problems.end(),
-                               [](const TunedProblem& problem) { return problem.IsTimed(); });
+                               std::mem_fn(&TunedProblem::IsTimed));
   if (found.problems.empty() || any || tune.stopped()) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat("nothing was timed: none of the kernels for ", found.problems.size(),

@@ -106,7 +106,7 @@ class HostTuning {
     for (const int node : steps_) nodes[found_.by_node[node]].push_back(node);
     for (const auto& [problem, its_nodes] : nodes) {
       TrialOf(found_.problems[problem], present_[problem]).seconds =
-          turns.PresentSeconds(its_nodes);
+          turns.Seconds(&NetworkTurns::Pair::present, its_nodes);
     }
   }
 
@@ -115,8 +115,9 @@ class HostTuning {
             const std::vector<int>& nodes) {
     TunedProblem& problem = found_.problems[index];
     const double scale = static_cast<double>(problem.nodes) / static_cast<double>(nodes.size());
-    TrialOf(problem, other).seconds = turns.OtherSeconds(nodes) * scale;
-    TrialOf(problem, present_[index]).seconds = turns.PresentSeconds(nodes) * scale;
+    TrialOf(problem, other).seconds = turns.Seconds(&NetworkTurns::Pair::other, nodes) * scale;
+    TrialOf(problem, present_[index]).seconds =
+        turns.Seconds(&NetworkTurns::Pair::present, nodes) * scale;
   }
 
   // The most promising kernels.
