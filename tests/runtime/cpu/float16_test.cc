@@ -104,7 +104,7 @@ TEST_P(Float16Kernels, GiveWhatThoseOfFloatsGive) {
   int count = 0, compared = 0;
   Cases cases(CpuScope(), kSeed, [&](const KernelCase& test) {
     if (HasFailure() || test.inputs[0].dtype() != DType::kFloat16) return;
-    if (++count % (kSanitized ? 24 : 3) != 0) return;
+    if (count++ % (kSanitized ? 24 : 3) != 0) return;
     KernelCase floats = test;
     for (HostTensor& input : floats.inputs) {
       if (input.dtype() == DType::kFloat16) input = As(DType::kFloat32, input);
@@ -126,7 +126,8 @@ TEST_P(Float16Kernels, GiveWhatThoseOfFloatsGive) {
     }
   });
   file->add(cases);
-  EXPECT_GT(compared, 5);
+  // The first case is always one of them, on one thread and on three.
+  EXPECT_GE(compared, 2);
 }
 
 }  // namespace
