@@ -65,6 +65,9 @@ inline int64_t FloorDivide(int64_t value, int64_t divisor) {
 }
 inline int64_t CeilDivide(int64_t value, int64_t divisor) { return -FloorDivide(-value, divisor); }
 
+// The first multiple of `unit` from `value` on.
+inline int64_t RoundUp(int64_t value, int64_t unit) { return CeilDivide(value, unit) * unit; }
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_GRAPH_REGION_H_

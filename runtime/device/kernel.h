@@ -61,6 +61,15 @@ struct KernelArgs {
   absl::Span<void* const> outputs;
   void* workspace = nullptr;  // workspace_bytes() bytes
   Stream* stream = nullptr;   // that the kernel's work goes to, on devices that have streams
+
+  template <typename T>
+  const T* Input(int input) const {
+    return static_cast<const T*>(inputs[static_cast<size_t>(input)]);
+  }
+  template <typename T>
+  T* Output(int output) const {
+    return static_cast<T*>(outputs[static_cast<size_t>(output)]);
+  }
 };
 
 // How a kernel wants a constant input stored. Equal keys for one constant mean equal bytes: they

@@ -1,5 +1,5 @@
 // 8-bit convolution in three ways: by tiles of registers over packed weights, channel by channel
-// where each has a filter of its own, and element by element where neither fits.
+// where each has a filter of its own (depthwise.cc), and element by element where neither fits.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 #include "runtime/cpu/own_kernel.h"
 #include "runtime/cpu/parallel.h"
 #include "runtime/cpu/quantized.h"
-#include "runtime/cpu/quantized/tile.h"
+#include "runtime/cpu/quantized/conv_problem.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -19,32 +19,11 @@ constexpr int64_t kMostWindow = 2048;  // bytes of one that is gathered
 constexpr int64_t kCopied = 32;        // bytes that are copied of a row of it, if it is shorter
 // Room on the stack for a part of the work.
 constexpr int64_t kChunkPixels = 1024;
-constexpr int64_t kChunkTaps = 2048;
 constexpr int64_t kChunkWindows = TileCode::kMostPixels * kMostWindow;
-static_assert(kChunkTaps >= kMostTaps * TileCode::kMostPixels);
-
-int64_t RoundUp(int64_t value, int64_t multiple) { return CeilDivide(value, multiple) * multiple; }
-
-struct Problem {
-  ConvolutionGeometry geometry;
-  Requantization to;
-  ImageStrides src, dst;  // in bytes
-  bool flipped, is_signed;
-  int threads;
-
-  int64_t taps() const { return geometry.h.window * geometry.w.window; }
-  int64_t row_products() const {
-    return geometry.w.output * taps() * geometry.in_channels * geometry.groups *
-           geometry.out_channels;
-  }
-  RoundingSteps rounding() const { return RoundingBetween(to.least, to.most, to.zero_point); }
-  // The place of a weight of row-major filters that the tap is multiplied with.
-  int64_t FilterTap(int64_t tap) const { return flipped ? taps() - 1 - tap : tap; }
-};
 
 // Calls row(image, row) for all rows of the output, from several threads.
 template <typename Row>
-void ForEachOutputRow(const Problem& problem, const Row& row) {
+void ForEachOutputRow(const QuantizedConvProblem& problem, const Row& row) {
   const int64_t rows = problem.geometry.h.output;
   const int64_t grain =
       std::max<int64_t>(1, 16 * kElementsPerThread / std::max<int64_t>(problem.row_products(), 1));
@@ -54,91 +33,12 @@ void ForEachOutputRow(const Problem& problem, const Row& row) {
               });
 }
 
-// The source of each tap of pixel (oh, ow), at channel 0; `outside` where it is in the padding.
-void SourcesOf(const Problem& problem, const uint8_t* image, int64_t oh, int64_t ow,
-               const uint8_t* outside, const uint8_t** sources, int64_t step) {
-  const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
-  const int64_t top = h.Origin(oh), left = w.Origin(ow);
-  const bool whole =
-      top >= 0 && top + h.extent() <= h.input && left >= 0 && left + w.extent() <= w.input;
-  for (int64_t kh = 0; kh < h.window; ++kh) {
-    const int64_t y = top + kh * h.dilation;
-    const uint8_t* const row = image + y * problem.src.h + left * problem.src.w;
-    const int64_t column = w.dilation * problem.src.w;
-    for (int64_t kw = 0; kw < w.window; ++kw, sources += step) {
-      const int64_t x = left + kw * w.dilation;
-      const bool inside = whole || (y >= 0 && y < h.input && x >= 0 && x < w.input);
-      *sources = inside ? row + kw * column : outside;
-    }
-  }
-}
-
-// The outputs from number `begin` on, one after the other, and the sources of their taps.
-class PixelCursor {
- public:
-  int64_t ow, oh, n;
-
-  PixelCursor(const Problem& problem, int64_t begin)
-      : ow(begin % problem.geometry.w.output),
-        oh(begin / problem.geometry.w.output % problem.geometry.h.output),
-        n(begin / problem.geometry.w.output / problem.geometry.h.output),
-        problem_(problem) {}
-
-  void Advance() {
-    ++ow;
-    if (ow < problem_.geometry.w.output) return;
-    ow = 0, known_ = nullptr;
-    if (++oh < problem_.geometry.h.output) return;
-    oh = 0;
-    ++n;
-  }
-  int64_t DstOffset() const {
-    return n * problem_.dst.n + oh * problem_.dst.h + ow * problem_.dst.w;
-  }
-  // Those of the image, a step apart; `outside` where they are in the padding. Where both this
-  // pixel's window and that before lie inside, each is a stride on.
-  void FindSources(const uint8_t* image, const uint8_t* outside, const uint8_t** sources,
-                   int64_t step) {
-    const WindowAxis &h = problem_.geometry.h, &w = problem_.geometry.w;
-    const int64_t top = h.Origin(oh), left = w.Origin(ow);
-    const bool whole =
-        top >= 0 && top + h.extent() <= h.input && left >= 0 && left + w.extent() <= w.input;
-    if (whole && known_ != nullptr) {
-      const int64_t taps = problem_.taps(), stride = w.stride * problem_.src.w;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        sources[tap * step] = known_[tap * known_step_] + stride;
-      }
-    } else {
-      SourcesOf(problem_, image, oh, ow, outside, sources, step);
-    }
-    known_ = whole ? sources : nullptr;
-    known_step_ = step;
-  }
-
- private:
-  const Problem& problem_;
-  const uint8_t** known_ = nullptr;  // of the pixel before in the row, whose window lies inside
-  int64_t known_step_ = 0;
-};
-
-// What sums begin with, by channel: the bias, less what the zero point adds to products. In front
-// of a panel's weights are their sums.
-void StartOf(const int8_t* panel, int64_t panel_step, const int32_t* bias, int64_t channels,
-             int32_t zero_point, int32_t* start) {
-  for (int64_t c = 0; c < channels; ++c) {
-    int32_t sum;
-    const int64_t lane = c % kPanel * static_cast<int64_t>(sizeof(sum));
-    std::memcpy(&sum, panel + c / kPanel * panel_step + lane, sizeof(sum));
-    start[c] = bias[c] - zero_point * sum;
-  }
-}
-
 // Weights in panels of kPanel output channels: their sums, then the weights as a tile reads them;
 // in front a pixel of the zero point. Work is cut into chunks of pixels, which may be of several
 // rows and images, and blocks of channels, as many as a tile has.
 class TiledConvolution final : public Kernel {
  public:
-  TiledConvolution(Problem problem, const Processor& processor)
+  TiledConvolution(QuantizedConvProblem problem, const Processor& processor)
       : problem_(std::move(problem)),
         set_(processor.instruction_set()),
         code_(*TileCodeFor(processor)),
@@ -155,7 +55,7 @@ class TiledConvolution final : public Kernel {
   }
 
   // Planes are read by gathered windows alone.
-  static bool Fits(const Problem& problem) {
+  static bool Fits(const QuantizedConvProblem& problem) {
     return problem.dst.c == 1 && problem.taps() <= kMostTaps &&
            (problem.src.c == 1 || Gathers(problem));
   }
@@ -182,11 +82,11 @@ class TiledConvolution final : public Kernel {
 
   // Whether the bytes of a window are gathered before tiles read them: of planes, and where a step
   // would have channels left over.
-  static bool Gathers(const Problem& problem) {
+  static bool Gathers(const QuantizedConvProblem& problem) {
     const bool whole = problem.src.c == 1 && problem.geometry.in_channels % kDepth == 0;
     return !whole && WindowBytes(problem) <= kMostWindow;
   }
-  static int64_t WindowBytes(const Problem& problem) {
+  static int64_t WindowBytes(const QuantizedConvProblem& problem) {
     return RoundUp(problem.taps() * problem.geometry.in_channels, kDepth);
   }
 
@@ -209,7 +109,7 @@ class TiledConvolution final : public Kernel {
   void Gather(const uint8_t* image, const uint8_t* end, int64_t y, int64_t x, uint8_t* to) const;
   void RunBlock(const Chunk& chunk, int64_t group, int64_t block, const KernelArgs& args) const;
 
-  Problem problem_;
+  QuantizedConvProblem problem_;
   InstructionSet set_;
   const TileCode& code_;
   bool gathers_;
@@ -310,8 +210,8 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
                                  Chunk& to) const {
   const ConvolutionGeometry& g = problem_.geometry;
   const ImageStrides& src = problem_.src;
-  const auto* const outside = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kFilter]);
-  const auto* const first = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kSrc]);
+  const auto* const outside = args.Input<uint8_t>(ConvBiasForward::kFilter);
+  const auto* const first = args.Input<uint8_t>(ConvBiasForward::kSrc);
   const uint8_t* const end = first + (g.batch - 1) * src.n + (g.h.input - 1) * src.h +
                              (g.w.input - 1) * src.w + (g.groups * g.in_channels - 1) * src.c + 1;
   const int64_t begin = chunk * chunk_tiles_ * code_.pixels;
@@ -328,7 +228,7 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
       } else {
         at.FindSources(image, outside, taps, count);
       }
-      to.dst[tile + p] = static_cast<uint8_t*>(args.outputs[0]) + at.DstOffset();
+      to.dst[tile + p] = args.Output<uint8_t>(0) + at.DstOffset();
     }
   }
 }
@@ -339,9 +239,9 @@ void TiledConvolution::RunBlock(const Chunk& chunk, int64_t group, int64_t block
   const int64_t panel = group * panels() + block * code_.panels;
   const int64_t first = block * code_.panels * kPanel, channel = group * g.out_channels + first;
   const int64_t channels = std::min(code_.panels * kPanel, g.out_channels - first);
-  const auto* const bias = static_cast<const int32_t*>(args.inputs[ConvBiasForward::kBias]);
-  const auto* const packed = static_cast<const int8_t*>(args.inputs[ConvBiasForward::kFilter]) +
-                             outside_bytes() + panel * panel_bytes();
+  const auto* const bias = args.Input<int32_t>(ConvBiasForward::kBias);
+  const auto* const packed =
+      args.Input<int8_t>(ConvBiasForward::kFilter) + outside_bytes() + panel * panel_bytes();
   const int32_t zero_point =
       problem_.to.source_zero_point + (problem_.is_signed ? TileCode::kSignedOffset : 0);
   int32_t start[TileCode::kMostPanels * kPanel] = {};
@@ -383,158 +283,14 @@ absl::Status TiledConvolution::Run(const KernelArgs& args, KernelState*) const {
   return absl::OkStatus();
 }
 
-// Without an instruction set's own code.
-template <typename Element>
-void DepthwisePixels(const DepthwiseCall& call) {
-  for (int64_t p = 0; p < call.pixels; ++p) {
-    const uint8_t* const* const taps = call.taps + p * call.groups * kDepth;
-    int32_t sums[kPanel];
-    std::copy_n(call.start, kPanel, sums);
-    for (int64_t tap = 0; tap < call.groups * kDepth; ++tap) {
-      const auto* const x = reinterpret_cast<const Element*>(taps[tap]) + call.channel;
-      const int8_t* const w = call.weights + tap / kDepth * kPanel * kDepth + tap % kDepth;
-      const auto add = [&](int64_t n) {
-        for (int64_t c = 0; c < n; ++c) sums[c] += x[c] * w[c * kDepth];
-      };
-      call.channels == kPanel ? add(kPanel) : add(call.channels);
-    }
-    uint8_t* const dst = call.dst[p] + call.channel;
-    for (int64_t c = 0; c < call.channels; ++c) {
-      const float steps = static_cast<float>(sums[c]) * call.factors[c];
-      dst[c] = static_cast<uint8_t>(Rounded(steps, call.rounding));
-    }
-  }
-}
-
-// Weights in panels of kPanel channels, as TiledConvolution's, with groups of kDepth taps for input
-// channels. Work is cut into chunks of pixels.
-class DepthwiseConvolution final : public Kernel {
- public:
-  DepthwiseConvolution(Problem problem, const Processor& processor)
-      : problem_(std::move(problem)), set_(processor.instruction_set()) {
-    const TileCode* const code = TileCodeFor(processor);
-    if (code != nullptr) {
-      run_ = code->depthwise[problem_.is_signed];
-      block_ = code->depthwise_channels;
-      signed_offset_ = TileCode::kSignedOffset;
-    } else {
-      run_ = problem_.is_signed ? Versions<DepthwisePixels<int8_t>>::For(processor.isa)
-                                : Versions<DepthwisePixels<uint8_t>>::For(processor.isa);
-    }
-    factors_ = problem_.to.factors;
-    factors_.resize(static_cast<size_t>(RoundUp(channels(), TileCode::kMostDepthwiseChannels)));
-  }
-
-  static bool Fits(const Problem& problem) {
-    const ConvolutionGeometry& g = problem.geometry;
-    return g.in_channels == 1 && g.out_channels == 1 && problem.src.c == 1 && problem.dst.c == 1 &&
-           problem.taps() <= kMostTaps;
-  }
-
-  std::string implementation() const override {
-    return absl::StrCat("int8:depthwise:", set_.ToString());
-  }
-  std::optional<Packing> packing(int input) const override {
-    if (input != ConvBiasForward::kFilter) return std::nullopt;
-    return Packing{absl::StrCat("int8 depthwise ", problem_.to.source_zero_point,
-                                problem_.flipped ? " flipped" : ""),
-                   outside_bytes() + CeilDivide(channels(), kPanel) * panel_bytes()};
-  }
-  absl::Status Pack(int, const HostTensor& value, void* packed) const override {
-    const int8_t* const filter = value.data<int8_t>().data();
-    auto* const bytes = static_cast<int8_t*>(packed);
-    std::memset(bytes, problem_.to.source_zero_point & 0xff, static_cast<size_t>(outside_bytes()));
-    int8_t* panel = bytes + outside_bytes();
-    for (int64_t first = 0; first < channels(); first += kPanel, panel += panel_bytes()) {
-      std::memset(panel, 0, static_cast<size_t>(panel_bytes()));
-      for (int64_t lane = 0; lane < std::min(kPanel, channels() - first); ++lane) {
-        const int8_t* const own = filter + (first + lane) * problem_.taps();
-        int32_t sum = 0;
-        for (int64_t tap = 0; tap < problem_.taps(); ++tap) {
-          const int8_t weight = own[problem_.FilterTap(tap)];
-          sum += weight;
-          panel[kSumBytes + (tap / kDepth * kPanel + lane) * kDepth + tap % kDepth] = weight;
-        }
-        std::memcpy(panel + lane * static_cast<int64_t>(sizeof(sum)), &sum, sizeof(sum));
-      }
-    }
-    return absl::OkStatus();
-  }
-  absl::Status Run(const KernelArgs& args, KernelState*) const override {
-    const ConvolutionGeometry& g = problem_.geometry;
-    const int64_t most = kChunkTaps / (groups() * kDepth);
-    const int64_t pixels = g.batch * g.h.output * g.w.output;
-    const int64_t products = std::max<int64_t>(1, channels() * problem_.taps());
-    const int64_t grain = std::max<int64_t>(1, 16 * kElementsPerThread / products);
-    ParallelFor(problem_.threads, pixels, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i += most) {
-        RunPixels(args, i, std::min(most, end - i));
-      }
-    });
-    return absl::OkStatus();
-  }
-
- private:
-  static constexpr int64_t kSumBytes = kPanel * sizeof(int32_t);
-
-  int64_t channels() const { return problem_.geometry.groups; }
-  int64_t groups() const { return CeilDivide(problem_.taps(), kDepth); }
-  int64_t outside_bytes() const { return RoundUp(channels(), 64); }
-  int64_t panel_bytes() const { return kSumBytes + groups() * kPanel * kDepth; }
-
-  void RunPixels(const KernelArgs& args, int64_t begin, int64_t count) const;
-
-  Problem problem_;
-  InstructionSet set_;
-  DepthwiseFunction run_;
-  int64_t block_ = kPanel;
-  int32_t signed_offset_ = 0;
-  std::vector<float> factors_;
-};
-
-void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int64_t count) const {
-  const auto* const src = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kSrc]);
-  const auto* const bias = static_cast<const int32_t*>(args.inputs[ConvBiasForward::kBias]);
-  const auto* const outside = static_cast<const uint8_t*>(args.inputs[ConvBiasForward::kFilter]);
-  const auto* const panels = reinterpret_cast<const int8_t*>(outside) + outside_bytes();
-  const uint8_t* taps[kChunkTaps];
-  uint8_t* dst[kChunkTaps / kDepth];
-  PixelCursor at(problem_, begin);
-  for (int64_t i = 0; i < count; ++i, at.Advance()) {
-    const uint8_t** const own = taps + i * groups() * kDepth;
-    at.FindSources(src + at.n * problem_.src.n, outside, own, 1);
-    std::fill(own + problem_.taps(), own + groups() * kDepth, outside);
-    dst[i] = static_cast<uint8_t*>(args.outputs[0]) + at.DstOffset();
-  }
-  const int32_t zero_point =
-      problem_.to.source_zero_point + (problem_.is_signed ? signed_offset_ : 0);
-  for (int64_t first = 0; first < channels(); first += block_) {
-    const int8_t* const panel = panels + first / kPanel * panel_bytes();
-    const int64_t channels = std::min(block_, this->channels() - first);
-    int32_t start[TileCode::kMostDepthwiseChannels] = {};
-    StartOf(panel, panel_bytes(), bias + first, channels, zero_point, start);
-    run_({.taps = taps,
-          .pixels = count,
-          .groups = groups(),
-          .weights = panel + kSumBytes,
-          .panel_step = panel_bytes(),
-          .start = start,
-          .factors = factors_.data() + first,
-          .rounding = problem_.rounding(),
-          .dst = dst,
-          .channel = first,
-          .channels = channels});
-  }
-}
-
 // Any strides, and a row-major filter that need not be constant.
 template <typename Element>
-void RunElements(const Problem& problem, const KernelArgs& args) {
+void RunElements(const QuantizedConvProblem& problem, const KernelArgs& args) {
   const ConvolutionGeometry& g = problem.geometry;
-  const auto* const src = static_cast<const Element*>(args.inputs[ConvBiasForward::kSrc]);
-  const auto* const filter = static_cast<const int8_t*>(args.inputs[ConvBiasForward::kFilter]);
-  const auto* const bias = static_cast<const int32_t*>(args.inputs[ConvBiasForward::kBias]);
-  auto* const dst = static_cast<uint8_t*>(args.outputs[0]);
+  const auto* const src = args.Input<Element>(ConvBiasForward::kSrc);
+  const auto* const filter = args.Input<int8_t>(ConvBiasForward::kFilter);
+  const auto* const bias = args.Input<int32_t>(ConvBiasForward::kBias);
+  auto* const dst = args.Output<uint8_t>(0);
   const int64_t taps = problem.taps();
   ForEachOutputRow(problem, [&](int64_t n, int64_t oh) {
     for (int64_t channel = 0; channel < g.groups * g.out_channels; ++channel) {
@@ -570,7 +326,7 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
   const TensorType &src = request.inputs[ConvBiasForward::kSrc],
                    &filter = request.inputs[ConvBiasForward::kFilter];
   const TensorType& dst = request.outputs[0];
-  Problem problem;
+  QuantizedConvProblem problem;
   ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferConvolution(op.param(), src, filter));
   const ConvolutionGeometry& g = problem.geometry;
   problem.to = RequantizationOf(op.param(), src.quantization, filter.quantization, dst,
@@ -580,20 +336,21 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
   problem.flipped = op.param().mode == ConvolutionMode::kConvolution;
   problem.is_signed = src.dtype == DType::kQuantizedS8;
   problem.threads = request.threads;
-  const bool constant = request.constant[ConvBiasForward::kFilter];
   KernelList kernels;
-  if (constant && DepthwiseConvolution::Fits(problem)) {
-    kernels.push_back(
-        std::make_unique<DepthwiseConvolution>(std::move(problem), request.processor));
-  } else if (constant && TiledConvolution::Fits(problem) && TileCodeFor(request.processor)) {
-    kernels.push_back(std::make_unique<TiledConvolution>(std::move(problem), request.processor));
-  } else {
-    const bool is_signed = problem.is_signed;
-    return OnlyKernel("int8:elements", [=](const KernelArgs& args) {
-      is_signed ? RunElements<int8_t>(problem, args) : RunElements<uint8_t>(problem, args);
-    });
+  if (request.constant[ConvBiasForward::kFilter]) {
+    std::unique_ptr<Kernel> kernel = QuantizedDepthwise(problem, request.processor);
+    if (kernel == nullptr && TiledConvolution::Fits(problem) && TileCodeFor(request.processor)) {
+      kernel = std::make_unique<TiledConvolution>(problem, request.processor);
+    }
+    if (kernel != nullptr) {
+      kernels.push_back(std::move(kernel));
+      return kernels;
+    }
   }
-  return kernels;
+  const bool is_signed = problem.is_signed;
+  return OnlyKernel("int8:elements", [=](const KernelArgs& args) {
+    is_signed ? RunElements<int8_t>(problem, args) : RunElements<uint8_t>(problem, args);
+  });
 }
 
 }  // namespace ashlar::cpu

@@ -118,9 +118,9 @@ KernelList SumKernel(const ElemwiseMultiType& op, const KernelRequest& request) 
                         ParallelRows(loop, threads, kRow,
                                      [&](const std::array<int64_t, 3>& at, int64_t n) {
                                        SumCall each = call;
-                                       each.y = static_cast<uint8_t*>(args.outputs[0]) + at[0];
-                                       each.a = static_cast<const uint8_t*>(args.inputs[0]) + at[1];
-                                       each.b = static_cast<const uint8_t*>(args.inputs[1]) + at[2];
+                                       each.y = args.Output<uint8_t>(0) + at[0];
+                                       each.a = args.Input<uint8_t>(0) + at[1];
+                                       each.b = args.Input<uint8_t>(1) + at[2];
                                        each.n = n;
                                        each.step_y = loop.strides[0].back();
                                        each.step_a = loop.strides[1].back();
@@ -143,8 +143,8 @@ KernelList TableKernel(const ElemwiseMultiType& op, const KernelRequest& request
     for (const RowLoop<2>& loop : loops) {
       const int64_t to = loop.strides[0].back(), from = loop.strides[1].back();
       ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
-        auto* const y = static_cast<uint8_t*>(args.outputs[0]) + at[0];
-        const auto* const x = static_cast<const uint8_t*>(args.inputs[0]) + at[1];
+        auto* const y = args.Output<uint8_t>(0) + at[0];
+        const auto* const x = args.Input<uint8_t>(0) + at[1];
         for (int64_t i = 0; i < n; ++i) y[i * to] = table[x[i * from]];
       });
     }

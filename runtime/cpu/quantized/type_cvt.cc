@@ -90,8 +90,8 @@ KernelList QuantizedConversionKernels(const KernelRequest& request) {
     for (const RowLoop<2>& loop : loops) {
       ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
         ConversionCall each = call;
-        each.to = static_cast<uint8_t*>(args.outputs[0]) + at[0] * size_to;
-        each.from = static_cast<const uint8_t*>(args.inputs[0]) + at[1] * size_from;
+        each.to = args.Output<uint8_t>(0) + at[0] * size_to;
+        each.from = args.Input<uint8_t>(0) + at[1] * size_from;
         each.n = n;
         each.step_to = loop.strides[0].back();
         each.step_from = loop.strides[1].back();

@@ -1,0 +1,124 @@
+// What the ways of an 8-bit convolution share: the request as they see it, and the walk over its
+// outputs.
+#ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_CONV_PROBLEM_H_
+#define ASHLAR_RUNTIME_CPU_QUANTIZED_CONV_PROBLEM_H_
+
+#include <cstring>
+#include <memory>
+
+#include "opr/quantized_conv.h"
+#include "runtime/cpu/quantized.h"
+#include "runtime/cpu/quantized/tile.h"
+#include "runtime/device/kernel.h"
+
+namespace ashlar::cpu {
+
+// Room on the stack for the sources of a part of the work.
+inline constexpr int64_t kChunkTaps = 2048;
+static_assert(kChunkTaps >= kMostTaps * TileCode::kMostPixels);
+
+struct QuantizedConvProblem {
+  ConvolutionGeometry geometry;
+  Requantization to;
+  ImageStrides src, dst;  // in bytes
+  bool flipped, is_signed;
+  int threads;
+
+  int64_t taps() const { return geometry.h.window * geometry.w.window; }
+  int64_t row_products() const {
+    return geometry.w.output * taps() * geometry.in_channels * geometry.groups *
+           geometry.out_channels;
+  }
+  RoundingSteps rounding() const { return RoundingBetween(to.least, to.most, to.zero_point); }
+  // The place of a weight of row-major filters that the tap is multiplied with.
+  int64_t FilterTap(int64_t tap) const { return flipped ? taps() - 1 - tap : tap; }
+};
+
+// The source of each tap of pixel (oh, ow), at channel 0; `outside` where it is in the padding.
+inline void SourcesOf(const QuantizedConvProblem& problem, const uint8_t* image, int64_t oh,
+                      int64_t ow, const uint8_t* outside, const uint8_t** sources, int64_t step) {
+  const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
+  const int64_t top = h.Origin(oh), left = w.Origin(ow);
+  const bool whole =
+      top >= 0 && top + h.extent() <= h.input && left >= 0 && left + w.extent() <= w.input;
+  for (int64_t kh = 0; kh < h.window; ++kh) {
+    const int64_t y = top + kh * h.dilation;
+    const uint8_t* const row = image + y * problem.src.h + left * problem.src.w;
+    const int64_t column = w.dilation * problem.src.w;
+    for (int64_t kw = 0; kw < w.window; ++kw, sources += step) {
+      const int64_t x = left + kw * w.dilation;
+      const bool inside = whole || (y >= 0 && y < h.input && x >= 0 && x < w.input);
+      *sources = inside ? row + kw * column : outside;
+    }
+  }
+}
+
+// The outputs from number `begin` on, one after the other, and the sources of their taps.
+class PixelCursor {
+ public:
+  int64_t ow, oh, n;
+
+  PixelCursor(const QuantizedConvProblem& problem, int64_t begin)
+      : ow(begin % problem.geometry.w.output),
+        oh(begin / problem.geometry.w.output % problem.geometry.h.output),
+        n(begin / problem.geometry.w.output / problem.geometry.h.output),
+        problem_(problem) {}
+
+  void Advance() {
+    ++ow;
+    if (ow < problem_.geometry.w.output) return;
+    ow = 0, known_ = nullptr;
+    if (++oh < problem_.geometry.h.output) return;
+    oh = 0;
+    ++n;
+  }
+  int64_t DstOffset() const {
+    return n * problem_.dst.n + oh * problem_.dst.h + ow * problem_.dst.w;
+  }
+  // Those of the image, a step apart; `outside` where they are in the padding. Where both this
+  // pixel's window and that before lie inside, each is a stride on.
+  void FindSources(const uint8_t* image, const uint8_t* outside, const uint8_t** sources,
+                   int64_t step) {
+    const WindowAxis &h = problem_.geometry.h, &w = problem_.geometry.w;
+    const int64_t top = h.Origin(oh), left = w.Origin(ow);
+    const bool whole =
+        top >= 0 && top + h.extent() <= h.input && left >= 0 && left + w.extent() <= w.input;
+    if (whole && known_ != nullptr) {
+      const int64_t taps = problem_.taps(), stride = w.stride * problem_.src.w;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        sources[tap * step] = known_[tap * known_step_] + stride;
+      }
+    } else {
+      SourcesOf(problem_, image, oh, ow, outside, sources, step);
+    }
+    known_ = whole ? sources : nullptr;
+    known_step_ = step;
+  }
+
+ private:
+  const QuantizedConvProblem& problem_;
+  const uint8_t** known_ = nullptr;  // of the pixel before in the row, whose window lies inside
+  int64_t known_step_ = 0;
+};
+
+// What sums begin with, by channel: the bias, less what the zero point adds to products. In front
+// of a panel's weights are their sums.
+inline void StartOf(const int8_t* panel, int64_t panel_step, const int32_t* bias, int64_t channels,
+                    int32_t zero_point, int32_t* start) {
+  for (int64_t c = 0; c < channels; ++c) {
+    int32_t sum;
+    const int64_t lane = c % kPanel * static_cast<int64_t>(sizeof(sum));
+    std::memcpy(&sum, panel + c / kPanel * panel_step + lane, sizeof(sum));
+    start[c] = bias[c] - zero_point * sum;
+  }
+}
+
+// The kernel of a problem in which each channel has a filter of its own, known now; null for
+// others. Its weights are in panels of kPanel channels, as the tiles', with groups of kDepth taps
+// for input channels. Work is cut into chunks of pixels.
+std::unique_ptr<Kernel> QuantizedDepthwise(const QuantizedConvProblem& problem,
+                                           const Processor& processor);
+
+}  // namespace ashlar::cpu
+
+#endif  // ASHLAR_RUNTIME_CPU_QUANTIZED_CONV_PROBLEM_H_

@@ -1,0 +1,160 @@
+// 8-bit convolution channel by channel, where each has a filter of its own.
+#include <algorithm>
+#include <cstring>
+
+#include "graph/region.h"
+#include "runtime/cpu/isa.h"
+#include "runtime/cpu/own_kernel.h"
+#include "runtime/cpu/parallel.h"
+#include "runtime/cpu/quantized/conv_problem.h"
+
+namespace ashlar::cpu {
+namespace {
+
+// Without an instruction set's own code.
+template <typename Element>
+void DepthwisePixels(const DepthwiseCall& call) {
+  for (int64_t p = 0; p < call.pixels; ++p) {
+    const uint8_t* const* const taps = call.taps + p * call.groups * kDepth;
+    int32_t sums[kPanel];
+    std::copy_n(call.start, kPanel, sums);
+    for (int64_t tap = 0; tap < call.groups * kDepth; ++tap) {
+      const auto* const x = reinterpret_cast<const Element*>(taps[tap]) + call.channel;
+      const int8_t* const w = call.weights + tap / kDepth * kPanel * kDepth + tap % kDepth;
+      const auto add = [&](int64_t n) {
+        for (int64_t c = 0; c < n; ++c) sums[c] += x[c] * w[c * kDepth];
+      };
+      call.channels == kPanel ? add(kPanel) : add(call.channels);
+    }
+    uint8_t* const dst = call.dst[p] + call.channel;
+    for (int64_t c = 0; c < call.channels; ++c) {
+      const float steps = static_cast<float>(sums[c]) * call.factors[c];
+      dst[c] = static_cast<uint8_t>(Rounded(steps, call.rounding));
+    }
+  }
+}
+
+class DepthwiseConvolution final : public Kernel {
+ public:
+  DepthwiseConvolution(QuantizedConvProblem problem, const Processor& processor)
+      : problem_(std::move(problem)), set_(processor.instruction_set()) {
+    const TileCode* const code = TileCodeFor(processor);
+    if (code != nullptr) {
+      run_ = code->depthwise[problem_.is_signed];
+      block_ = code->depthwise_channels;
+      signed_offset_ = TileCode::kSignedOffset;
+    } else {
+      run_ = problem_.is_signed ? Versions<DepthwisePixels<int8_t>>::For(processor.isa)
+                                : Versions<DepthwisePixels<uint8_t>>::For(processor.isa);
+    }
+    factors_ = problem_.to.factors;
+    factors_.resize(static_cast<size_t>(RoundUp(channels(), TileCode::kMostDepthwiseChannels)));
+  }
+
+  std::string implementation() const override {
+    return absl::StrCat("int8:depthwise:", set_.ToString());
+  }
+  std::optional<Packing> packing(int input) const override {
+    if (input != ConvBiasForward::kFilter) return std::nullopt;
+    return Packing{absl::StrCat("int8 depthwise ", problem_.to.source_zero_point,
+                                problem_.flipped ? " flipped" : ""),
+                   outside_bytes() + CeilDivide(channels(), kPanel) * panel_bytes()};
+  }
+  absl::Status Pack(int, const HostTensor& value, void* packed) const override {
+    const int8_t* const filter = value.data<int8_t>().data();
+    auto* const bytes = static_cast<int8_t*>(packed);
+    std::memset(bytes, problem_.to.source_zero_point & 0xff, static_cast<size_t>(outside_bytes()));
+    int8_t* panel = bytes + outside_bytes();
+    for (int64_t first = 0; first < channels(); first += kPanel, panel += panel_bytes()) {
+      std::memset(panel, 0, static_cast<size_t>(panel_bytes()));
+      for (int64_t lane = 0; lane < std::min(kPanel, channels() - first); ++lane) {
+        const int8_t* const own = filter + (first + lane) * problem_.taps();
+        int32_t sum = 0;
+        for (int64_t tap = 0; tap < problem_.taps(); ++tap) {
+          const int8_t weight = own[problem_.FilterTap(tap)];
+          sum += weight;
+          panel[kSumBytes + (tap / kDepth * kPanel + lane) * kDepth + tap % kDepth] = weight;
+        }
+        std::memcpy(panel + lane * static_cast<int64_t>(sizeof(sum)), &sum, sizeof(sum));
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Run(const KernelArgs& args, KernelState*) const override {
+    const ConvolutionGeometry& g = problem_.geometry;
+    const int64_t most = kChunkTaps / (groups() * kDepth);
+    const int64_t pixels = g.batch * g.h.output * g.w.output;
+    const int64_t products = std::max<int64_t>(1, channels() * problem_.taps());
+    const int64_t grain = std::max<int64_t>(1, 16 * kElementsPerThread / products);
+    ParallelFor(problem_.threads, pixels, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i += most) {
+        RunPixels(args, i, std::min(most, end - i));
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int64_t kSumBytes = kPanel * sizeof(int32_t);
+
+  int64_t channels() const { return problem_.geometry.groups; }
+  int64_t groups() const { return CeilDivide(problem_.taps(), kDepth); }
+  int64_t outside_bytes() const { return RoundUp(channels(), 64); }
+  int64_t panel_bytes() const { return kSumBytes + groups() * kPanel * kDepth; }
+
+  void RunPixels(const KernelArgs& args, int64_t begin, int64_t count) const;
+
+  QuantizedConvProblem problem_;
+  InstructionSet set_;
+  DepthwiseFunction run_;
+  int64_t block_ = kPanel;
+  int32_t signed_offset_ = 0;
+  std::vector<float> factors_;
+};
+
+void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int64_t count) const {
+  const auto* const src = args.Input<uint8_t>(ConvBiasForward::kSrc);
+  const auto* const bias = args.Input<int32_t>(ConvBiasForward::kBias);
+  const auto* const outside = args.Input<uint8_t>(ConvBiasForward::kFilter);
+  const auto* const panels = reinterpret_cast<const int8_t*>(outside) + outside_bytes();
+  const uint8_t* taps[kChunkTaps];
+  uint8_t* dst[kChunkTaps / kDepth];
+  PixelCursor at(problem_, begin);
+  for (int64_t i = 0; i < count; ++i, at.Advance()) {
+    const uint8_t** const own = taps + i * groups() * kDepth;
+    at.FindSources(src + at.n * problem_.src.n, outside, own, 1);
+    std::fill(own + problem_.taps(), own + groups() * kDepth, outside);
+    dst[i] = args.Output<uint8_t>(0) + at.DstOffset();
+  }
+  const int32_t zero_point =
+      problem_.to.source_zero_point + (problem_.is_signed ? signed_offset_ : 0);
+  for (int64_t first = 0; first < channels(); first += block_) {
+    const int8_t* const panel = panels + first / kPanel * panel_bytes();
+    const int64_t channels = std::min(block_, this->channels() - first);
+    int32_t start[TileCode::kMostDepthwiseChannels] = {};
+    StartOf(panel, panel_bytes(), bias + first, channels, zero_point, start);
+    run_({.taps = taps,
+          .pixels = count,
+          .groups = groups(),
+          .weights = panel + kSumBytes,
+          .panel_step = panel_bytes(),
+          .start = start,
+          .factors = factors_.data() + first,
+          .rounding = problem_.rounding(),
+          .dst = dst,
+          .channel = first,
+          .channels = channels});
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> QuantizedDepthwise(const QuantizedConvProblem& problem,
+                                           const Processor& processor) {
+  const ConvolutionGeometry& g = problem.geometry;
+  const bool fits = g.in_channels == 1 && g.out_channels == 1 && problem.src.c == 1 &&
+                    problem.dst.c == 1 && problem.taps() <= kMostTaps;
+  return fits ? std::make_unique<DepthwiseConvolution>(problem, processor) : nullptr;
+}
+
+}  // namespace ashlar::cpu
