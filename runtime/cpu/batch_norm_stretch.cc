@@ -1,0 +1,247 @@
+// Stretches of a plane are summed in Float32 and joined in double. Mean and variance of a stretch
+// are found around its own mean, and joined by (count, mean, sum of squared differences) (Chan,
+// Golub and LeVeque 1983, "Algorithms for Computing the Sample Variance").
+#include "runtime/cpu/batch_norm_stretch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "runtime/cpu/half_block.h"
+#include "runtime/cpu/isa.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int kWays = 4;  // the halves of two pixels, for the latency of an addition
+
+// Calls add(way, pixel, lane) for the halves of each pixel, sums of a way being added in one order;
+// `way` is a constant in each call.
+template <typename Add>
+[[gnu::always_inline]] inline void ForEachHalf(int64_t pixels, const Add& add) {
+  int64_t i = 0;
+  for (; i + 1 < pixels; i += 2) {
+#pragma GCC unroll 4
+    for (int way = 0; way < kWays; ++way) add(way, i + way / 2, way % 2 * kHalf);
+  }
+  if (i < pixels) {
+#pragma GCC unroll 2
+    for (int way = 0; way < 2; ++way) add(way, i, way * kHalf);
+  }
+}
+
+[[gnu::always_inline]] inline void StoreSums(const Half (&sums)[kWays], float* to) {
+  At(to) = sums[0] + sums[2];
+  At(to + kHalf) = sums[1] + sums[3];
+}
+
+// By lane, the sum over pixels of x.
+void SumBlocks(const float* x, int64_t step, int64_t pixels, float* sums) {
+  Half ways[kWays] = {};
+  ForEachHalf(
+      pixels, [&](int way, int64_t i, int lane)
+                  __attribute__((always_inline)) { ways[way] += At(x + i * step + lane); });
+  StoreSums(ways, sums);
+}
+
+// By lane, the sums of x's differences to `centre`, and of their squares.
+void SumSquares(const float* x, int64_t step, int64_t pixels, const float* centre, float* sums,
+                float* squares) {
+  Half of_differences[kWays] = {}, of_squares[kWays] = {};
+  const Half centres[2] = {At(centre), At(centre + kHalf)};
+  ForEachHalf(
+      pixels, [&](int way, int64_t i, int lane) __attribute__((always_inline)) {
+        const Half difference = At(x + i * step + lane) - centres[way % 2];
+        of_differences[way] += difference;
+        of_squares[way] += difference * difference;
+      });
+  StoreSums(of_differences, sums);
+  StoreSums(of_squares, squares);
+}
+
+// The coefficients of a block's halves.
+struct HalfCoefficients {
+  [[gnu::always_inline]] explicit HalfCoefficients(const float* c) {
+#pragma GCC unroll 16
+    for (int i = 0; i < 2 * kCoefficients; ++i) of[i / 2][i % 2] = At(c + i * kHalf);
+  }
+  // Zeroes diff where an activation lets nothing through of y, which the norm makes of x.
+  [[gnu::always_inline]] void Mask(const Half& x, int half, Half& diff) const {
+    const Half y = (x - of[kMean][half]) * of[kFactor][half] + of[kBias][half];
+    diff = (y > Half{}) & (y < of[kMost][half]) ? diff : Half{};
+  }
+  Half of[kCoefficients][2];
+};
+
+// The same of one channel, whose coefficients are kLanes apart.
+template <int kLanes>
+float Masked(const float* c, float x, float diff) {
+  const float y = (x - c[kMean * kLanes]) * c[kFactor * kLanes] + c[kBias * kLanes];
+  return y > 0 && y < c[kMost * kLanes] ? diff : 0;
+}
+
+// By lane, the sums of diff, and of diff times x's difference to the mean.
+template <bool kMasked>
+void SumProducts(const float* x, int64_t x_step, const float* diff, int64_t diff_step,
+                 int64_t pixels, const float* coefficients, float* sums, float* products) {
+  Half of_diff[kWays] = {}, of_products[kWays] = {};
+  const HalfCoefficients c(coefficients);
+  ForEachHalf(
+      pixels, [&](int way, int64_t i, int lane) __attribute__((always_inline)) {
+        const Half value = At(x + i * x_step + lane);
+        Half g = At(diff + i * diff_step + lane);
+        if constexpr (kMasked) c.Mask(value, way % 2, g);
+        of_diff[way] += g;
+        of_products[way] += g * (value - c.of[kMean][way % 2]);
+      });
+  StoreSums(of_diff, sums);
+  StoreSums(of_products, products);
+}
+
+// The sum of 16 lanes.
+float SumOf(const float* lanes) {
+  float sum = 0;
+  for (int l = 0; l < kNormBlock; ++l) sum += lanes[l];
+  return sum;
+}
+
+// How many pixels of single channels stand where those of blocks would: groups of 16, if they lie
+// side by side.
+int64_t GroupsOf(const NormStretch& s, int tensors) {
+  for (int i = 0; i < tensors; ++i) {
+    if (s.step[i] != 1) return 0;
+  }
+  return s.pixels / kNormBlock;
+}
+
+// Joins a stretch to the moments of the `count` elements before it: mean[l] and squares[l], the sum
+// of squared differences to it.
+template <int kLanes>
+void AddMoments(const NormStretch& s, double count, double* mean, double* squares) {
+  const float* const x = s.from[0];
+  const int64_t step = s.step[0];
+  float centre[kNormBlock], differences[kNormBlock], of_squares[kNormBlock];
+  const float share = 1 / static_cast<float>(s.pixels);
+  if constexpr (kLanes == 1) {
+    const int64_t groups = GroupsOf(s, 1);
+    SumBlocks(x, kNormBlock, groups, centre);
+    float sum = SumOf(centre);
+    for (int64_t i = groups * kNormBlock; i < s.pixels; ++i) sum += x[i * step];
+    std::fill_n(centre, kNormBlock, sum * share);
+    SumSquares(x, kNormBlock, groups, centre, differences, of_squares);
+    differences[0] = SumOf(differences);
+    of_squares[0] = SumOf(of_squares);
+    for (int64_t i = groups * kNormBlock; i < s.pixels; ++i) {
+      const float difference = x[i * step] - centre[0];
+      differences[0] += difference;
+      of_squares[0] += difference * difference;
+    }
+  } else {
+    SumBlocks(x, step, s.pixels, centre);
+    for (float& c : centre) c *= share;
+    SumSquares(x, step, s.pixels, centre, differences, of_squares);
+  }
+  const double pixels = static_cast<double>(s.pixels), part = pixels / (count + pixels);
+  for (int l = 0; l < kLanes; ++l) {
+    const double rest = differences[l] / pixels;  // of the mean, which was rounded
+    const double apart = centre[l] + rest - mean[l];
+    squares[l] += of_squares[l] - rest * differences[l] + apart * apart * count * part;
+    mean[l] += apart * part;
+  }
+}
+
+// The coefficients of one channel, for blocks of its pixels.
+void RepeatCoefficients(const float* c, float* of_lanes) {
+  for (int i = 0; i < kCoefficients; ++i) std::fill_n(of_lanes + i * kNormBlock, kNormBlock, c[i]);
+}
+
+// Adds a stretch's sums of diff, and of diff times x's difference to the mean.
+template <int kLanes, bool kMasked>
+void AddProducts(const NormStretch& s, const float* c, double* sums, double* products) {
+  const float *const x = s.from[0], *const diff = s.from[1];
+  float of_diff[kNormBlock], of_products[kNormBlock];
+  if constexpr (kLanes == 1) {
+    const int64_t groups = GroupsOf(s, 2);
+    float of_lanes[kCoefficients * kNormBlock];
+    RepeatCoefficients(c, of_lanes);
+    SumProducts<kMasked>(x, kNormBlock, diff, kNormBlock, groups, of_lanes, of_diff, of_products);
+    of_diff[0] = SumOf(of_diff);
+    of_products[0] = SumOf(of_products);
+    for (int64_t i = groups * kNormBlock; i < s.pixels; ++i) {
+      const float value = x[i * s.step[0]];
+      float g = diff[i * s.step[1]];
+      if constexpr (kMasked) g = Masked<1>(c, value, g);
+      of_diff[0] += g;
+      of_products[0] += g * (value - c[kMean]);
+    }
+  } else {
+    SumProducts<kMasked>(x, s.step[0], diff, s.step[1], s.pixels, c, of_diff, of_products);
+  }
+  for (int l = 0; l < kLanes; ++l) sums[l] += of_diff[l], products[l] += of_products[l];
+}
+
+// The results made of x and diff: y of x alone, or the gradient by x, of diff as it is or masked.
+enum class Made { kY, kGradient, kMaskedGradient };
+
+// to = (x - mean) * of_x + diff * of_diff + plus, where coefficients have one number a lane. `to`
+// may be x or diff.
+template <Made kMade>
+void MakeBlocks(const NormStretch& s, const int64_t (&step)[kNormTensors], int64_t pixels,
+                const float* coefficients) {
+  const float *x = s.from[0], *diff = s.from[1];
+  float* to = s.to;
+  const HalfCoefficients c(coefficients);
+  for (int64_t i = 0; i < pixels; ++i, x += step[0], to += step[2]) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const Half from = At(x + half * kHalf);
+      Half value = (from - c.of[kMean][half]) * c.of[kOfX][half] + c.of[kPlus][half];
+      if constexpr (kMade != Made::kY) {
+        Half g = At(diff + half * kHalf);
+        if constexpr (kMade == Made::kMaskedGradient) c.Mask(from, half, g);
+        value += g * c.of[kOfDiff][half];
+      }
+      At(to + half * kHalf) = value;
+    }
+    if constexpr (kMade != Made::kY) diff += step[1];
+  }
+}
+
+template <int kLanes, Made kMade>
+void MakeElements(const NormStretch& s, const float* c) {
+  if constexpr (kLanes == 1) {
+    const int64_t groups = GroupsOf(s, kNormTensors);
+    float of_lanes[kCoefficients * kNormBlock];
+    RepeatCoefficients(c, of_lanes);
+    MakeBlocks<kMade>(s, {kNormBlock, kNormBlock, kNormBlock}, groups, of_lanes);
+    for (int64_t i = groups * kNormBlock; i < s.pixels; ++i) {
+      const float from = s.from[0][i * s.step[0]];
+      float value = (from - c[kMean]) * c[kOfX] + c[kPlus];
+      if constexpr (kMade != Made::kY) {
+        float g = s.from[1][i * s.step[1]];
+        if constexpr (kMade == Made::kMaskedGradient) g = Masked<1>(c, from, g);
+        value += g * c[kOfDiff];
+      }
+      s.to[i * s.step[2]] = value;
+    }
+  } else {
+    MakeBlocks<kMade>(s, s.step, s.pixels, c);
+  }
+}
+
+}  // namespace
+
+template <int kLanes>
+NormCode<kLanes> NormCode<kLanes>::For(Isa isa, bool masked) {
+  return {Versions<AddMoments<kLanes>>::For(isa),
+          masked ? Versions<AddProducts<kLanes, true>>::For(isa)
+                 : Versions<AddProducts<kLanes, false>>::For(isa),
+          Versions<MakeElements<kLanes, Made::kY>>::For(isa),
+          masked ? Versions<MakeElements<kLanes, Made::kMaskedGradient>>::For(isa)
+                 : Versions<MakeElements<kLanes, Made::kGradient>>::For(isa)};
+}
+
+template struct NormCode<1>;
+template struct NormCode<kNormBlock>;
+
+}  // namespace ashlar::cpu
