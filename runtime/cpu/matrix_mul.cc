@@ -37,8 +37,9 @@ constexpr int64_t kAheadOfOne = 512, kAheadOfTwo = 2048;
 constexpr int64_t kPanelsOfRow = 16, kPanelsAhead = 2;
 // Rows of B, at most, which are so few that the time is that of writing the output: row by row.
 constexpr int64_t kShallow = 32;
-// Products of elements below which another thread is not worth waking.
-constexpr int64_t kProductsPerThread = 64 * 1024;
+// Products of elements below which another thread is not worth waking, and below which a piece of
+// work is not worth handing out by itself.
+constexpr int64_t kProductsPerThread = 64 * 1024, kProductsPerPiece = 256 * 1024;
 
 // Rows [depth, depth + length) of some panels beside each other.
 struct Slice {
@@ -133,6 +134,7 @@ class MatrixMulKernel final : public Kernel {
   int64_t ColumnsOf(int64_t panel) const {
     return std::min(tiling_.panel, geometry_.n - panel * tiling_.panel);
   }
+  void CutIntoPieces(int64_t pieces);
   bool FewRows(int64_t rows) const { return rows <= 2 * tiling_.max_rows; }
   int64_t depth() const { return CeilDivide(geometry_.k, depths_); }  // of the longest slice
   int64_t BlockBytes() const { return block_rows_ * depth() * kFloat; }
@@ -199,9 +201,33 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
   panels_ = CeilDivide(n, tiling_.panel);
   const int64_t worth = pairs_ * m * n / CeilDivide(kProductsPerThread, k);
   threads_ = static_cast<int>(std::clamp<int64_t>(worth, 1, request.threads));
-  const int64_t pieces = threads_ == 1 ? 1 : kRangesPerThread * threads_;
-  panel_parts_ = std::min(CeilDivide(panels_, wide_.panels), CeilDivide(pieces, pairs_));
-  row_parts_ = std::min(CeilDivide(m, tiling_.max_rows), CeilDivide(pieces, pairs_ * panel_parts_));
+  const int64_t pieces = threads_ == 1
+                             ? 1
+                             : std::clamp<int64_t>(worth * kProductsPerThread / kProductsPerPiece,
+                                                   threads_, kRangesPerThread * threads_);
+  CutIntoPieces(CeilDivide(pieces, pairs_));
+}
+
+// Of a pair of matrices, by panels as far as there are enough. Where A is packed each part of the
+// panels packs it anew, as each block of rows does B: then so that the least is packed.
+void MatrixMulKernel::CutIntoPieces(int64_t pieces) {
+  const int64_t m = geometry_.m, units = CeilDivide(panels_, wide_.panels);
+  const auto row_parts = [&](int64_t panel_parts) {
+    return std::min(CeilDivide(m, tiling_.max_rows), CeilDivide(pieces, panel_parts));
+  };
+  const auto packed_elements = [&](int64_t panel_parts) {
+    const int64_t parts = row_parts(panel_parts);
+    const int64_t blocks = parts * CeilDivide(CeilDivide(m, parts), block_rows_);
+    return geometry_.k * (m * panel_parts + (packed_ ? 0 : geometry_.n * blocks));
+  };
+  panel_parts_ = std::min(units, pieces);
+  if (packs_a_) {
+    for (int64_t parts = panel_parts_ - 1; parts >= 1; --parts) {
+      const bool enough = parts * row_parts(parts) >= pieces;
+      if (enough && packed_elements(parts) < packed_elements(panel_parts_)) panel_parts_ = parts;
+    }
+  }
+  row_parts_ = row_parts(panel_parts_);
 }
 
 bool MatrixMulKernel::WorthPackingA() const {
@@ -224,11 +250,10 @@ absl::Status MatrixMulKernel::Pack(int /*input*/, const HostTensor& value, void*
 }
 
 absl::Status MatrixMulKernel::Run(const KernelArgs& args, KernelState* /*state*/) const {
-  const float* const a = static_cast<const float*>(args.inputs[kA]);
-  const float* const b = static_cast<const float*>(args.inputs[kB]);
-  float* const c = static_cast<float*>(args.outputs[0]);
-  const float* const dest =
-      alpha_ ? static_cast<const float*>(args.inputs[MatrixMulUpdate::kDest]) : nullptr;
+  const float* const a = args.Input<float>(kA);
+  const float* const b = args.Input<float>(kB);
+  float* const c = args.Output<float>(0);
+  const float* const dest = alpha_ ? args.Input<float>(MatrixMulUpdate::kDest) : nullptr;
   const MatrixMulGeometry& g = geometry_;
   const int64_t parts = panel_parts_ * row_parts_;
   ParallelPieces(threads_, pairs_ * parts, [&](int64_t piece, int thread) {
