@@ -218,12 +218,17 @@ sanitize() {
   return $status
 }
 
+# Sets `model` to a file of ResNet-50 at a batch.
+resnet50_of() {
+  model=$work/resnet50-$1.ash
+  [ -f "$model" ] || ashlar zoo resnet50 --batch "$1" -o "$model" --quiet
+}
+
 # One run at a time, then with the copies of two overlapping, then with their work overlapping too.
 flight() {
   local batch options status=0 model output
   for batch in 1 64; do
-    model=$work/resnet50-$batch.ash
-    [ -f "$model" ] || ashlar zoo resnet50 --batch "$batch" -o "$model" --quiet || return 1
+    resnet50_of "$batch" || return 1
     for options in "" "--in-flight 2" "--in-flight 2 --arena-each"; do
       # shellcheck disable=SC2086
       output=$(ashlar bench "$model" --device gpu0:0 --precision fp16 --duration 2s --quiet $options 2>&1) || status=1
@@ -238,8 +243,7 @@ flight() {
 scratch() {
   local batch extra status=0 model output
   for batch in 1 64; do
-    model=$work/resnet50-$batch.ash
-    [ -f "$model" ] || ashlar zoo resnet50 --batch "$batch" -o "$model" --quiet || return 1
+    resnet50_of "$batch" || return 1
     for extra in 0 64M; do
       local options=("$model" --device gpu0:0 --precision fp16 --extra-scratch "$extra" --quiet)
       output=$(export ASHLAR_KERNELS="$out/kernels-scratch-$extra.json"

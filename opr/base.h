@@ -26,13 +26,17 @@ class OperatorWithParam : public Base {
   P param_;
 };
 
-// The members of every operator with parameters: its names here (graph/operator.h), inference and
-// evaluation in its .cc file.
+// The names of an operator (graph/operator.h).
+#define ASHLAR_OPERATOR_NAMES(type_name, automatic_name)    \
+  static constexpr absl::string_view kType = type_name;     \
+  absl::string_view type() const override { return kType; } \
+  std::string base_name() const override { return automatic_name; }
+
+// The members of every operator with parameters: its names here, inference and evaluation in its
+// .cc file.
 #define ASHLAR_OPERATOR(type_name, automatic_name)                                      \
   using OperatorWithParam::OperatorWithParam;                                           \
-  static constexpr absl::string_view kType = type_name;                                 \
-  absl::string_view type() const override { return kType; }                             \
-  std::string base_name() const override { return automatic_name; }                     \
+  ASHLAR_OPERATOR_NAMES(type_name, automatic_name)                                      \
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs)     \
       const override;                                                                   \
   absl::StatusOr<std::vector<HostTensor>> Evaluate(absl::Span<const HostTensor> inputs) \

@@ -31,9 +31,7 @@ class InputOperator : public OperatorWithParam<InputParam> {
 class Host2DeviceCopy final : public InputOperator {
  public:
   using InputOperator::InputOperator;
-  static constexpr absl::string_view kType = "Host2DeviceCopy";
-  absl::string_view type() const override { return kType; }
-  std::string base_name() const override { return "h2d"; }
+  ASHLAR_OPERATOR_NAMES("Host2DeviceCopy", "h2d")
   int64_t Computation(const Site& site) const override;
 };
 
@@ -41,9 +39,7 @@ class Host2DeviceCopy final : public InputOperator {
 class InputCallback final : public InputOperator {
  public:
   using InputOperator::InputOperator;
-  static constexpr absl::string_view kType = "InputCallback";
-  absl::string_view type() const override { return kType; }
-  std::string base_name() const override { return "input_callback"; }
+  ASHLAR_OPERATOR_NAMES("InputCallback", "input_callback")
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
 };
 
@@ -51,9 +47,7 @@ class InputCallback final : public InputOperator {
 class OutputCallback final : public OperatorWithParam<NoParam> {
  public:
   using OperatorWithParam::OperatorWithParam;
-  static constexpr absl::string_view kType = "OutputCallback";
-  absl::string_view type() const override { return kType; }
-  std::string base_name() const override { return "output_callback"; }
+  ASHLAR_OPERATOR_NAMES("OutputCallback", "output_callback")
   Role role() const override { return Role::kOutput; }
   absl::StatusOr<std::vector<TensorType>> Infer(absl::Span<const InputInfo> inputs) const override;
   absl::StatusOr<std::vector<HostTensor>> Evaluate(

@@ -9,9 +9,7 @@ namespace ashlar {
 class ImmutableTensor final : public HeldTensor {
  public:
   using HeldTensor::HeldTensor;
-  static constexpr absl::string_view kType = "ImmutableTensor";
-  absl::string_view type() const override { return kType; }
-  std::string base_name() const override { return "const"; }
+  ASHLAR_OPERATOR_NAMES("ImmutableTensor", "const")
   Role role() const override { return Role::kConstant; }
 };
 

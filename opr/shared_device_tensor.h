@@ -10,9 +10,7 @@ namespace ashlar {
 class SharedDeviceTensor final : public HeldTensor {
  public:
   using HeldTensor::HeldTensor;
-  static constexpr absl::string_view kType = "SharedDeviceTensor";
-  absl::string_view type() const override { return kType; }
-  std::string base_name() const override { return "shared"; }
+  ASHLAR_OPERATOR_NAMES("SharedDeviceTensor", "shared")
   Role role() const override { return Role::kState; }
 };
 

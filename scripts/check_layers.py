@@ -40,6 +40,7 @@ ROOMS = {
     "examples": "",
     "tests/support": "opr memory runtime/device graph/tiling",
     "benchmarks": "runtime/cpu serialization/native tests/support",
+    "tests/support/model": "runtime/session runtime/cpu tests/support",
     "tests/support/command": "tests/support tools/zoo serialization/native",
     "tests/cases": "runtime/measure/heap graph/passes tests/support",
     "tests/graph": "graph/passes graph/tiling tests/cases",
@@ -52,7 +53,7 @@ ROOMS = {
     "tests/runtime/cuda": "runtime/cuda/toolkit runtime/measure tests/runtime",
     "tests/serialization": "serialization tests/cases",
     "tests/serialization/native": "serialization/native tests/serialization",
-    "tests/serialization/onnx": "serialization/onnx runtime/cpu runtime/measure tools/zoo tests/serialization",
+    "tests/serialization/onnx": "serialization/onnx runtime/measure tools/zoo tests/support/model tests/serialization",
     "tests/serialization/megengine":
         "serialization/megengine serialization/native runtime/cpu tests/serialization",
     "tests/viewer": "viewer tests/support",
@@ -65,7 +66,7 @@ ROOMS = {
     "tests/fuzz": "tests/serialization/native tests/serialization/onnx tests/serialization/megengine memory",
     "tests/emulated_gpu": "training runtime/cpu tests/runtime/cuda tests/support/command",
     "tests/library/device": "tests/emulated_gpu tests/library",
-    "tests/tools": "tools tests/runtime tests/support/command",
+    "tests/tools": "tools tests/runtime tests/support/model tests/support/command",
 }
 DEVICE = re.compile(r"\b(cpu|gpu|cuda|cudnn|cublas|onednn|avx2|avx512)\b|Cpu|Gpu|Cuda|Cudnn|Onednn")
 NAMES_DEVICES = {"graph/comp_node.h", "graph/comp_node.cc"}  # their subject

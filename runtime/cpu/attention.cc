@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "opr/strided.h"
 #include "runtime/cpu/isa.h"
@@ -40,7 +41,7 @@ struct Problem {
   int64_t sums_at() const { return scores_at() + rows() * block(); }
   int64_t most_at() const { return sums_at() + rows() * pitch(); }
   int64_t totals_at() const { return most_at() + rows(); }
-  int64_t floats() const { return (totals_at() + rows() + 15) / 16 * 16; }
+  int64_t floats() const { return RoundUp(totals_at() + rows(), 16); }
 };
 
 // Keys as the columns of panels, values as rows of panels; `count` of them, and zeros up to
@@ -125,7 +126,7 @@ void AttendBlock(const Problem& p, const Functions& f, const KernelArgs& args, i
   const int64_t panel = p.tiling.panel, last = g.Seen(p.param, first + rows - 1);
   for (int64_t key = 0; key < last; key += p.block()) {
     const int64_t count = std::min(p.block(), last - key);
-    const int64_t padded = (count + panel - 1) / panel * panel;
+    const int64_t padded = RoundUp(count, panel);
     PackBlock(f.pack, input(Attention::kKeys) + (key_head * g.keys + key) * g.depth,
               input(Attention::kValues) + (key_head * g.keys + key) * g.width, count, padded,
               g.depth, g.width, panel, workspace + p.keys_at(), workspace + p.values_at());
@@ -148,7 +149,7 @@ void AttendBlock(const Problem& p, const Functions& f, const KernelArgs& args, i
                padded, sums + i * panel, p.pitch(), /*add=*/true);
     }
   }
-  float* out = static_cast<float*>(args.outputs[0]) + (head_index * g.queries + first) * g.width;
+  float* out = args.Output<float>(0) + (head_index * g.queries + first) * g.width;
   for (int64_t r = 0; r < rows; ++r, out += g.width) {
     const float factor = totals[r] == 0 ? 0.0f : 1 / totals[r];
     for (int64_t d = 0; d < g.width; ++d) out[d] = sums[r * p.pitch() + d] * factor;

@@ -49,7 +49,7 @@ struct Problem {
 
 void Run(const Problem& problem, const KernelArgs& args) {
   const auto input = [&](int i) { return static_cast<const float*>(args.inputs[i]); };
-  float* const output = static_cast<float*>(args.outputs[0]);
+  float* const output = args.Output<float>(0);
   const int lanes = problem.lanes;
   const auto apply = lanes == 1 ? Versions<ScaleAndShift<1>>::For(problem.isa)
                                 : Versions<ScaleAndShift<kBlock>>::For(problem.isa);

@@ -59,7 +59,7 @@ absl::StatusOr<KernelList> MakeConcat(const Concat& op, const KernelRequest& req
   const int threads = request.threads;
   return OnlyKernel("copy", [=](const KernelArgs& args) {
     for (size_t i = 0; i < parts.size(); ++i) {
-      CopyPart(parts[i], count, pitch, threads, static_cast<char*>(args.outputs[0]),
+      CopyPart(parts[i], count, pitch, threads, args.Output<char>(0),
                static_cast<const char*>(args.inputs[i]));
     }
   });

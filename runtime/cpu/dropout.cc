@@ -28,8 +28,8 @@ absl::StatusOr<KernelList> MakeDropout(const Dropout& op, const KernelRequest& r
         wide ? *static_cast<const int64_t*>(step) : *static_cast<const int32_t*>(step);
     const uint64_t key = DropoutKey(param.seed, number);
     ParallelFor(threads, count, kElementsPerThread, [&](int64_t begin, int64_t end) {
-      drop(static_cast<const float*>(args.inputs[Dropout::kX]),
-           static_cast<float*>(args.outputs[0]), begin, end, key, threshold, scale);
+      drop(args.Input<float>(Dropout::kX), args.Output<float>(0), begin, end, key, threshold,
+           scale);
     });
   });
 }

@@ -23,7 +23,7 @@ void Narrow(const float* from, uint16_t* to, int64_t n) {
 
 constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
-[[gnu::target("avx2,f16c")]] void WidenF16c(const uint16_t* from, float* to, int64_t n) {
+[[gnu::target("avx2,f16c")]] void WidenVectors(const uint16_t* from, float* to, int64_t n) {
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
     const __m128i* const at = reinterpret_cast<const __m128i*>(from + i);
@@ -35,7 +35,7 @@ constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   for (; i < n; ++i) to[i] = _cvtsh_ss(from[i]);
 }
 
-[[gnu::target("avx2,f16c")]] void NarrowF16c(const float* from, uint16_t* to, int64_t n) {
+[[gnu::target("avx2,f16c")]] void NarrowVectors(const float* from, uint16_t* to, int64_t n) {
   int64_t i = 0;
   for (; i + 16 <= n; i += 16) {
     __m128i* const at = reinterpret_cast<__m128i*>(to + i);
@@ -49,36 +49,38 @@ constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
 #elif defined(__aarch64__)
 
-void WidenNeon(const uint16_t* from, float* to, int64_t n) {
+void WidenVectors(const uint16_t* from, float* to, int64_t n) {
   const auto* const halves = reinterpret_cast<const __fp16*>(from);
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(halves[i]);
 }
 
-void NarrowNeon(const float* from, uint16_t* to, int64_t n) {
+void NarrowVectors(const float* from, uint16_t* to, int64_t n) {
   auto* const halves = reinterpret_cast<__fp16*>(to);
   for (int64_t i = 0; i < n; ++i) halves[i] = static_cast<__fp16>(from[i]);
 }
 
+#else
+
+constexpr WidenFunction WidenVectors = Widen;
+constexpr NarrowFunction NarrowVectors = Narrow;
+
 #endif
+
+// One of the versions of a row's conversion, by the instruction set.
+template <typename Function>
+Function Chosen([[maybe_unused]] Isa isa, Function any, [[maybe_unused]] Function vectors) {
+#if defined(__x86_64__)
+  if (isa == Isa::kAvx2 || isa == Isa::kAvx512) return vectors;
+#elif defined(__aarch64__)
+  if (isa == Isa::kNeon) return vectors;
+#endif
+  return any;
+}
 
 }  // namespace
 
-WidenFunction WidenFor([[maybe_unused]] Isa isa) {
-#if defined(__x86_64__)
-  if (isa == Isa::kAvx2 || isa == Isa::kAvx512) return WidenF16c;
-#elif defined(__aarch64__)
-  if (isa == Isa::kNeon) return WidenNeon;
-#endif
-  return Widen;
-}
+WidenFunction WidenFor(Isa isa) { return Chosen(isa, Widen, WidenVectors); }
 
-NarrowFunction NarrowFor([[maybe_unused]] Isa isa) {
-#if defined(__x86_64__)
-  if (isa == Isa::kAvx2 || isa == Isa::kAvx512) return NarrowF16c;
-#elif defined(__aarch64__)
-  if (isa == Isa::kNeon) return NarrowNeon;
-#endif
-  return Narrow;
-}
+NarrowFunction NarrowFor(Isa isa) { return Chosen(isa, Narrow, NarrowVectors); }
 
 }  // namespace ashlar::cpu

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kLine = 64;  // bytes; where each copy begins
 constexpr int64_t kHalf = sizeof(uint16_t), kFloat = sizeof(float);
 
-int64_t Aligned(int64_t bytes) { return CeilDivide(bytes, kLine) * kLine; }
+int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kLine); }
 
 // A tensor in workspace. Not of Float16: it stays where it is.
 struct Copy {

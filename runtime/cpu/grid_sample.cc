@@ -67,9 +67,9 @@ absl::StatusOr<KernelList> MakeGridSample(const GridSample& op, const KernelRequ
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / 4 / (kPoints * x[1]));
   return OnlyKernel(
       absl::StrCat("grid_sample:", Name(request.processor.isa)), [=](const KernelArgs& args) {
-        const float* const images = static_cast<const float*>(args.inputs[0]);
-        const float* const grids = static_cast<const float*>(args.inputs[1]);
-        float* const to = static_cast<float*>(args.outputs[0]);
+        const float* const images = args.Input<float>(0);
+        const float* const grids = args.Input<float>(1);
+        float* const to = args.Output<float>(0);
         ParallelFor(threads, x[0] * groups, grain, [&](int64_t begin, int64_t end) {
           Taps taps;
           for (int64_t i = begin; i < end; ++i) {

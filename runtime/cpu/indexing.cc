@@ -26,11 +26,9 @@ class IndexingKernel : public Kernel {
       ASHLAR_RETURN_IF_ERROR(runs_.CheckIndices(args.inputs[1], indices_));
     }
     if (indices_ == DType::kInt64) {
-      Move(args,
-           [&](int64_t r) { return runs_.Begin(static_cast<const int64_t*>(args.inputs[1]), r); });
+      Move(args, [&](int64_t r) { return runs_.Begin(args.Input<int64_t>(1), r); });
     } else {
-      Move(args,
-           [&](int64_t r) { return runs_.Begin(static_cast<const int32_t*>(args.inputs[1]), r); });
+      Move(args, [&](int64_t r) { return runs_.Begin(args.Input<int32_t>(1), r); });
     }
     return absl::OkStatus();
   }
@@ -55,8 +53,8 @@ class GatherKernel final : public IndexingKernel {
 
  protected:
   void Move(const KernelArgs& args, Begin begin) const override {
-    const char* const x = static_cast<const char*>(args.inputs[0]);
-    char* const y = static_cast<char*>(args.outputs[0]);
+    const char* const x = args.Input<char>(0);
+    char* const y = args.Output<char>(0);
     const int64_t bytes = runs().length * element_;
     ParallelFor(threads_, runs().count,
                 std::max<int64_t>(1, kElementsPerThread / std::max<int64_t>(runs().length, 1)),
@@ -90,8 +88,7 @@ class ScatterKernel final : public IndexingKernel {
     for (int64_t r = 0; r < runs().count; ++r) {
       const int64_t to = begin(r), from = r * length;
       if (reduction_ == ScatterReduction::kNone) {
-        std::memcpy(static_cast<char*>(args.outputs[0]) + to * element,
-                    static_cast<const char*>(args.inputs[2]) + from * element,
+        std::memcpy(args.Output<char>(0) + to * element, args.Input<char>(2) + from * element,
                     static_cast<size_t>(length * element));
       } else {
         Reduce(args, to, from, length);

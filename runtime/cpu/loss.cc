@@ -61,7 +61,7 @@ class CrossEntropyKernel : public Kernel {
   // Calls each(row, its logits) for all rows.
   template <typename Each>
   void ForRows(const KernelArgs& args, const Each& each) const {
-    const float* const logits = static_cast<const float*>(args.inputs[CrossEntropy::kLogits]);
+    const float* const logits = args.Input<float>(CrossEntropy::kLogits);
     ParallelFor(threads_, rows_, std::max<int64_t>(1, kElementsPerThread / classes_),
                 [&](int64_t begin, int64_t end) {
                   for (int64_t row = begin; row < end; ++row) each(row, logits + row * classes_);
@@ -92,7 +92,7 @@ class MeanLossKernel final : public CrossEntropyKernel {
     });
     double total = 0;
     for (int64_t row = 0; row < rows_; ++row) total += losses[row];
-    *static_cast<float*>(args.outputs[0]) = static_cast<float>(total / static_cast<double>(rows_));
+    *args.Output<float>(0) = static_cast<float>(total / static_cast<double>(rows_));
   }
 };
 
@@ -103,9 +103,9 @@ class CrossEntropyGradientKernel final : public CrossEntropyKernel {
 
  protected:
   void Compute(const KernelArgs& args) const override {
-    float* const dx = static_cast<float*>(args.outputs[0]);
-    const double share = *static_cast<const float*>(args.inputs[CrossEntropyBackward::kDiff]) /
-                         static_cast<double>(rows_);
+    float* const dx = args.Output<float>(0);
+    const double share =
+        *args.Input<float>(CrossEntropyBackward::kDiff) / static_cast<double>(rows_);
     ForRows(args, [&](int64_t row, const float* x) {
       float* const y = dx + row * classes_;
       float largest = 0;

@@ -182,8 +182,8 @@ absl::StatusOr<KernelList> MakeLrn(const LRN& op, const KernelRequest& request) 
         const auto offset = [&](const Side& side) {
           return i / pieces / problem.rows * side.strides.n + row * side.strides.h;
         };
-        apply(problem, static_cast<const float*>(args.inputs[0]) + offset(problem.from),
-              static_cast<float*>(args.outputs[0]) + offset(problem.to), first,
+        apply(problem, args.Input<float>(0) + offset(problem.from),
+              args.Output<float>(0) + offset(problem.to), first,
               std::min(step, problem.pixels - first));
       }
     });
@@ -257,9 +257,8 @@ absl::StatusOr<KernelList> MakeLrnBackward(const LRNBackward& op, const KernelRe
           const int64_t first = i % groups * kBackwardLanes;
           const int64_t offset = i / groups * problem.channels * problem.plane + first;
           float* const own = static_cast<float*>(args.workspace) + 2 * each * thread;
-          backward(problem, static_cast<const float*>(args.inputs[LRNBackward::kX]) + offset,
-                   static_cast<const float*>(args.inputs[LRNBackward::kDiff]) + offset,
-                   static_cast<float*>(args.outputs[0]) + offset,
+          backward(problem, args.Input<float>(LRNBackward::kX) + offset,
+                   args.Input<float>(LRNBackward::kDiff) + offset, args.Output<float>(0) + offset,
                    std::min(kBackwardLanes, problem.plane - first), own, own + each);
         });
       },

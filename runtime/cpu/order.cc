@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "opr/arg_reduce.h"
 #include "opr/top_k.h"
@@ -70,11 +71,10 @@ absl::StatusOr<KernelList> MakeArgReduce(const ArgReduce& op, const KernelReques
           [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
               const int64_t outer = i / groups, first = i % groups * kLanes;
-              columns(
-                  static_cast<const T*>(args.inputs[0]) + outer * view.length * view.inner + first,
-                  static_cast<int64_t*>(args.outputs[0]) + outer * view.inner + first,
-                  std::min(kLanes, view.inner - first), view.length, view.inner, param.mode,
-                  param.last);
+              columns(args.Input<T>(0) + outer * view.length * view.inner + first,
+                      args.Output<int64_t>(0) + outer * view.inner + first,
+                      std::min(kLanes, view.inner - first), view.length, view.inner, param.mode,
+                      param.last);
             }
           });
     });
@@ -103,7 +103,7 @@ absl::StatusOr<KernelList> MakeTopK(const TopK& op, const KernelRequest& request
   const AxisView view = AroundAxis(x.shape, axis);
   const int threads = request.threads;
   // By thread the indices and the elements of a column, from a cache line on.
-  const int64_t bytes = (view.length * (8 + SizeOf(x.dtype)) + 63) / 64 * 64;
+  const int64_t bytes = RoundUp(view.length * (8 + SizeOf(x.dtype)), 64);
   return WithOrdered(x.dtype, [&]<typename T>(T) {
     return OnlyKernel(
         "top_k",
@@ -118,11 +118,9 @@ absl::StatusOr<KernelList> MakeTopK(const TopK& op, const KernelRequest& request
             for (int64_t i = piece * grain; i < std::min((piece + 1) * grain, columns); ++i) {
               const int64_t outer = i / view.inner, inner = i % view.inner;
               const int64_t to = outer * param.k * view.inner + inner;
-              TopOfColumn(
-                  param,
-                  static_cast<const T*>(args.inputs[0]) + outer * view.length * view.inner + inner,
-                  view.length, view.inner, static_cast<T*>(args.outputs[0]) + to,
-                  static_cast<int64_t*>(args.outputs[1]) + to, row, order);
+              TopOfColumn(param, args.Input<T>(0) + outer * view.length * view.inner + inner,
+                          view.length, view.inner, args.Output<T>(0) + to,
+                          args.Output<int64_t>(1) + to, row, order);
             }
           });
         },

@@ -99,8 +99,7 @@ absl::StatusOr<KernelList> MakePad(const Pad& op, const KernelRequest& request) 
   return OnlyKernel("pad", [=](const KernelArgs& args) {
     ParallelFor(threads, length == 0 ? 0 : p.rows, grain, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        PadRow(p, static_cast<const char*>(args.inputs[0]), row,
-               static_cast<char*>(args.outputs[0]) + row * length * p.unit);
+        PadRow(p, args.Input<char>(0), row, args.Output<char>(0) + row * length * p.unit);
       }
     });
     ZeroChannelPadding(output, args.outputs[0]);

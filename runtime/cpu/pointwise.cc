@@ -95,7 +95,7 @@ const float* ContiguousRow(const float* data, int64_t stride, int64_t n, int64_t
 void RunFloat32(const LongRows& rows_of, int arity, int threads, RowFunction function,
                 Parameters parameters, const KernelArgs& args) {
   const RowLoop<kOperands>& loop = rows_of.loop;
-  float* const output = static_cast<float*>(args.outputs[0]);
+  float* const output = args.Output<float>(0);
   const int64_t output_stride = loop.strides[0].back();
   ParallelRows(loop, threads, rows_of.longest(), [&](const auto& at, int64_t n) {
     float buffers[kOperands][kRow];

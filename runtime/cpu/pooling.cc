@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "runtime/cpu/float16.h"
 #include "runtime/cpu/isa.h"
@@ -41,8 +42,8 @@ class Float16Pooling final : public Kernel {
   int64_t workspace_bytes() const override { return threads_ * ThreadBytes(); }
 
   absl::Status Run(const KernelArgs& args, KernelState* /*state*/) const override {
-    const auto* const input = static_cast<const uint16_t*>(args.inputs[0]);
-    auto* const output = static_cast<uint16_t*>(args.outputs[0]);
+    const auto* const input = args.Input<uint16_t>(0);
+    auto* const output = args.Output<uint16_t>(0);
     const int64_t planes = blocked_ ? ChannelBlocks(geometry_.channels) : geometry_.channels;
     const auto run = [&](int64_t begin, int64_t end, int thread) {
       char* const own = static_cast<char*>(args.workspace) + thread * ThreadBytes();
@@ -67,7 +68,7 @@ class Float16Pooling final : public Kernel {
     return std::min(h.input, (rows - 1) * h.stride + h.extent()) * geometry_.w.input * lanes();
   }
   int64_t ThreadBytes() const {
-    return CeilDivide((InputFloats(rows_) + RowFloats()) * kFloat, kLine) * kLine;
+    return RoundUp((InputFloats(rows_) + RowFloats()) * kFloat, kLine);
   }
 
   void PoolRows(const uint16_t* from, uint16_t* to, const Range& rows, float* own) const {
@@ -125,8 +126,8 @@ absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelReq
   const int threads = request.threads;
   return OnlyKernel(
       absl::StrCat("pooling:", Name(request.processor.isa)), [=](const KernelArgs& args) {
-        const float* const input = static_cast<const float*>(args.inputs[0]);
-        float* const output = static_cast<float*>(args.outputs[0]);
+        const float* const input = args.Input<float>(0);
+        float* const output = args.Output<float>(0);
         ParallelFor(threads, geometry.batch * planes * rows,
                     std::max<int64_t>(1, kElementsPerThread / taps),
                     [&](int64_t begin, int64_t end) {

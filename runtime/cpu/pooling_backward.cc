@@ -219,8 +219,8 @@ absl::StatusOr<KernelList> MakePoolingIndex(const PoolingIndex& op, const Kernel
       blocks ? Versions<IndexPlane<kBlock>>::For(isa) : Versions<IndexPlane<1>>::For(isa);
   const int threads = request.threads;
   return OnlyKernel(absl::StrCat("pooling_index:", Name(isa)), [=](const KernelArgs& args) {
-    const float* const x = static_cast<const float*>(args.inputs[0]);
-    uint8_t* const index = static_cast<uint8_t*>(args.outputs[0]);
+    const float* const x = args.Input<float>(0);
+    uint8_t* const index = args.Output<uint8_t>(0);
     const PoolingGeometry& g = problem.geometry;
     ForEachPlane(g, blocks ? kBlock : 1, threads, [&](int64_t n, int64_t c, int64_t channels) {
       run(problem, {x + problem.src.Offset(n, c), index + (n * g.channels + c) * problem.windows(),
@@ -248,11 +248,11 @@ absl::StatusOr<KernelList> MakeBackward(const PoolingParam& param, bool indexed,
   const int threads = request.threads;
   const char* const name = indexed ? "pooling_index_grad:" : "pooling_grad:";
   return OnlyKernel(absl::StrCat(name, Name(isa)), [=](const KernelArgs& args) {
-    const float* const x = static_cast<const float*>(args.inputs[PoolingBackward::kSrc]);
-    const float* const g = static_cast<const float*>(args.inputs[PoolingBackward::kDiff]);
+    const float* const x = args.Input<float>(PoolingBackward::kSrc);
+    const float* const g = args.Input<float>(PoolingBackward::kDiff);
     const uint8_t* const index =
-        indexed ? static_cast<const uint8_t*>(args.inputs[PoolingIndexBackward::kIndex]) : nullptr;
-    float* const y = static_cast<float*>(args.outputs[0]);
+        indexed ? args.Input<uint8_t>(PoolingIndexBackward::kIndex) : nullptr;
+    float* const y = args.Output<float>(0);
     const PoolingGeometry& geometry = problem.geometry;
     ForEachPlane(
         geometry, blocks ? kBlock : 1, threads, [&](int64_t n, int64_t c, int64_t channels) {

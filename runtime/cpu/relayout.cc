@@ -52,8 +52,8 @@ KernelList Transposition(const TensorType& input, const TensorType& output, int 
   const int64_t blocks = ChannelBlocks(channels);
   const auto move = into ? Versions<IntoBlock>::For(isa) : Versions<OutOfBlock>::For(isa);
   return OnlyKernel("transpose", [=](const KernelArgs& args) {
-    const float* const from = static_cast<const float*>(args.inputs[0]);
-    float* const to = static_cast<float*>(args.outputs[0]);
+    const float* const from = args.Input<float>(0);
+    float* const to = args.Output<float>(0);
     const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (pixels * kBlock));
     ParallelFor(threads, images * blocks * rows, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

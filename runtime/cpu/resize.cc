@@ -168,8 +168,7 @@ KernelList NearestKernel(const Planes& p, int threads, Isa isa) {
   const auto copy = Versions<CopyRow<T>>::For(isa);
   return OnlyKernel("resize:copy", [=](const KernelArgs& args) {
     ForEachRowOf(p, threads, [&](int64_t plane, int64_t row, int64_t to, int /*thread*/) {
-      copy(p, static_cast<const T*>(args.inputs[0]) + plane, row,
-           static_cast<T*>(args.outputs[0]) + to);
+      copy(p, args.Input<T>(0) + plane, row, args.Output<T>(0) + to);
     });
   });
 }
@@ -277,8 +276,8 @@ KernelList AnywhereKernel(const ResizeParam& param, const std::vector<ResizeAxis
   const int64_t count = to.num_elements();
   const int threads = request.threads;
   return OnlyKernel("resize:elements", [=](const KernelArgs& args) {
-    const float* const x = static_cast<const float*>(args.inputs[0]);
-    float* const y = static_cast<float*>(args.outputs[0]);
+    const float* const x = args.Input<float>(0);
+    float* const y = args.Output<float>(0);
     ParallelFor(threads, count, kElementsPerThread / 64, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         y[i] = IsOutside(problem, i) ? problem.extrapolation : ValueAt(problem, x, 0, i);
@@ -311,9 +310,8 @@ absl::StatusOr<KernelList> MakeResize(const Resize& op, const KernelRequest& req
       absl::StrCat("resize:", Name(isa)),
       [=, p = *planes](const KernelArgs& args) {
         ForEachRowOf(p, threads, [&](int64_t plane, int64_t row, int64_t to, int thread) {
-          blend(p, static_cast<const float*>(args.inputs[0]) + plane, row,
-                static_cast<float*>(args.workspace) + thread * pitch,
-                static_cast<float*>(args.outputs[0]) + to);
+          blend(p, args.Input<float>(0) + plane, row,
+                static_cast<float*>(args.workspace) + thread * pitch, args.Output<float>(0) + to);
         });
       },
       threads * pitch * static_cast<int64_t>(sizeof(float)));

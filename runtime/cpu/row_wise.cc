@@ -150,9 +150,9 @@ absl::StatusOr<KernelList> AlongAxisKernel(absl::string_view family, int64_t alo
   };
   if (step == 1) {
     return OnlyKernel(name, [=](const KernelArgs& args) {
-      const float* const x = static_cast<const float*>(args.inputs[0]);
+      const float* const x = args.Input<float>(0);
       const float* const diff = diff_of(args);
-      float* const y = static_cast<float*>(args.outputs[0]);
+      float* const y = args.Output<float>(0);
       ParallelFor(threads, outer, std::max<int64_t>(1, kElementsPerThread / length),
                   [&](int64_t begin, int64_t end) {
                     const int64_t offset = begin * length;
@@ -162,9 +162,9 @@ absl::StatusOr<KernelList> AlongAxisKernel(absl::string_view family, int64_t alo
   }
   const int64_t groups = (step + kLanes - 1) / kLanes;
   return OnlyKernel(name, [=](const KernelArgs& args) {
-    const float* const x = static_cast<const float*>(args.inputs[0]);
+    const float* const x = args.Input<float>(0);
     const float* const diff = diff_of(args);
-    float* const y = static_cast<float*>(args.outputs[0]);
+    float* const y = args.Output<float>(0);
     ParallelFor(threads, outer * groups,
                 std::max<int64_t>(1, kElementsPerThread / (length * kLanes)),
                 [&](int64_t begin, int64_t end) {
@@ -239,7 +239,7 @@ absl::StatusOr<KernelList> MakeLayerNorm(const LayerNorm& op, const KernelReques
       return static_cast<const float*>(i < args.inputs.size() ? args.inputs[i] : nullptr);
     };
     const float* const x = input(LayerNorm::kX);
-    float* const y = static_cast<float*>(args.outputs[0]);
+    float* const y = args.Output<float>(0);
     ParallelFor(threads, rows, std::max<int64_t>(1, kElementsPerThread / length),
                 [&](int64_t begin, int64_t end) {
                   normalized(x + begin * length, y + begin * length, end - begin, length,

@@ -43,11 +43,9 @@ KernelList Float16Conversion(std::vector<RowLoop<2>> loops, const KernelRequest&
     for (const RowLoop<2>& loop : loops) {
       ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
         if (widens) {
-          widen(static_cast<const uint16_t*>(args.inputs[0]) + at[1],
-                static_cast<float*>(args.outputs[0]) + at[0], n);
+          widen(args.Input<uint16_t>(0) + at[1], args.Output<float>(0) + at[0], n);
         } else {
-          narrow(static_cast<const float*>(args.inputs[0]) + at[1],
-                 static_cast<uint16_t*>(args.outputs[0]) + at[0], n);
+          narrow(args.Input<float>(0) + at[1], args.Output<uint16_t>(0) + at[0], n);
         }
       });
     }

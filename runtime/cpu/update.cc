@@ -11,14 +11,6 @@
 namespace ashlar::cpu {
 namespace {
 
-const float* In(const KernelArgs& args, int input) {
-  return static_cast<const float*>(args.inputs[static_cast<size_t>(input)]);
-}
-
-float* Out(const KernelArgs& args, int output) {
-  return static_cast<float*>(args.outputs[static_cast<size_t>(output)]);
-}
-
 // Elements [begin, end) of states that may be their inputs. All are of one length.
 struct SgdStep {
   const float *weight, *gradient, *velocity;
@@ -96,12 +88,12 @@ absl::StatusOr<KernelList> MakeSgdUpdate(const SgdUpdate& op, const KernelReques
   const SgdUpdateParam p = op.param();
   const bool moves = op.has_velocity();
   return Updating<StepSgd>(request, "sgd_update", [=](const KernelArgs& args) {
-    return SgdStep{In(args, SgdUpdate::kWeight),
-                   In(args, SgdUpdate::kGradient),
-                   moves ? In(args, SgdUpdate::kVelocity) : nullptr,
-                   Out(args, 0),
-                   moves ? Out(args, 1) : nullptr,
-                   *In(args, SgdUpdate::kRate),
+    return SgdStep{args.Input<float>(SgdUpdate::kWeight),
+                   args.Input<float>(SgdUpdate::kGradient),
+                   moves ? args.Input<float>(SgdUpdate::kVelocity) : nullptr,
+                   args.Output<float>(0),
+                   moves ? args.Output<float>(1) : nullptr,
+                   *args.Input<float>(SgdUpdate::kRate),
                    static_cast<float>(p.momentum),
                    static_cast<float>(p.weight_decay),
                    p.nesterov};
@@ -111,16 +103,15 @@ absl::StatusOr<KernelList> MakeSgdUpdate(const SgdUpdate& op, const KernelReques
 absl::StatusOr<KernelList> MakeAdamUpdate(const AdamUpdate& op, const KernelRequest& request) {
   const AdamUpdateParam p = op.param();
   return Updating<StepAdam>(request, "adam_update", [=](const KernelArgs& args) {
-    const AdamFactors factors =
-        FactorsOf(p, *In(args, AdamUpdate::kRate),
-                  *static_cast<const int64_t*>(args.inputs[AdamUpdate::kStep]));
-    return AdamStep{In(args, AdamUpdate::kWeight),
-                    In(args, AdamUpdate::kGradient),
-                    In(args, AdamUpdate::kMean),
-                    In(args, AdamUpdate::kSquare),
-                    Out(args, 0),
-                    Out(args, 1),
-                    Out(args, 2),
+    const AdamFactors factors = FactorsOf(p, *args.Input<float>(AdamUpdate::kRate),
+                                          *args.Input<int64_t>(AdamUpdate::kStep));
+    return AdamStep{args.Input<float>(AdamUpdate::kWeight),
+                    args.Input<float>(AdamUpdate::kGradient),
+                    args.Input<float>(AdamUpdate::kMean),
+                    args.Input<float>(AdamUpdate::kSquare),
+                    args.Output<float>(0),
+                    args.Output<float>(1),
+                    args.Output<float>(2),
                     static_cast<float>(p.beta1),
                     static_cast<float>(p.beta2),
                     static_cast<float>(p.epsilon),
@@ -134,9 +125,12 @@ absl::StatusOr<KernelList> MakeAdamUpdate(const AdamUpdate& op, const KernelRequ
 absl::StatusOr<KernelList> MakeAddUpdate(const AddUpdate& op, const KernelRequest& request) {
   const AddUpdateParam p = op.param();
   return Updating<StepAdd>(request, "add_update", [=](const KernelArgs& args) {
-    return AddStep{
-        In(args, AddUpdate::kDest),  In(args, AddUpdate::kDelta), Out(args, 0),
-        static_cast<float>(p.alpha), static_cast<float>(p.beta),  static_cast<float>(p.bias)};
+    return AddStep{args.Input<float>(AddUpdate::kDest),
+                   args.Input<float>(AddUpdate::kDelta),
+                   args.Output<float>(0),
+                   static_cast<float>(p.alpha),
+                   static_cast<float>(p.beta),
+                   static_cast<float>(p.bias)};
   });
 }
 

@@ -27,7 +27,7 @@ absl::StatusOr<KernelList> MakeBatchNorm(const BatchNorm& op, const KernelReques
     bound.bias = input(BatchNorm::kBias);
     bound.mean = input(BatchNorm::kMean);
     bound.variance = input(BatchNorm::kVariance);
-    bound.out = static_cast<float*>(args.outputs[0]);
+    bound.out = args.Output<float>(0);
     return Launch(bound, stream);
   });
 }

@@ -18,12 +18,10 @@ absl::StatusOr<KernelList> MakeDropout(const Dropout& op, const KernelRequest& r
   params.seed = op.param().seed;
   params.threshold = DropoutThreshold(op.param().probability);
   params.scale = static_cast<float>(1 / (1 - op.param().probability));
-  return OnlyLaunch("dropout", [params](const KernelArgs& args, void* stream) {
-    DropoutParams bound = params;
+  return OnlyLaunch("dropout", params, [](DropoutParams& bound, const KernelArgs& args) {
     bound.in = args.inputs[Dropout::kX];
     bound.step = args.inputs[Dropout::kStep];
     bound.out = args.outputs[0];
-    return Launch(bound, stream);
   });
 }
 

@@ -27,12 +27,10 @@ absl::StatusOr<KernelList> MakeGridSample(const GridSample& op, const KernelRequ
   }
   if (request.outputs[0].shape.num_elements() == 0) return NoLaunch();
   params.extents = ExtentsOf({x[0], CeilDivide(x[1], kGridSampleChannels), points});
-  return OnlyLaunch("grid_sample", [params](const KernelArgs& args, void* stream) {
-    GridSampleParams bound = params;
+  return OnlyLaunch("grid_sample", params, [](GridSampleParams& bound, const KernelArgs& args) {
     bound.in = args.inputs[0];
     bound.grid = args.inputs[1];
     bound.out = args.outputs[0];
-    return Launch(bound, stream);
   });
 }
 

@@ -59,12 +59,10 @@ absl::StatusOr<KernelList> MakeGather(const GatheringOperator& op, const KernelR
   params.bytes = JoinElements(runs, SizeOf(request.inputs[0].dtype));
   params.extents = ExtentsOf({runs.count, runs.length});
   ASHLAR_ASSIGN_OR_RETURN(params.runs, RunsOnDevice(runs, request.inputs[1].dtype));
-  return OnlyLaunch("gather", [params](const KernelArgs& args, void* stream) {
-    GatherParams bound = params;
+  return OnlyLaunch("gather", params, [](GatherParams& bound, const KernelArgs& args) {
     bound.in = args.inputs[GatheringOperator::kX];
     bound.runs.indices = args.inputs[GatheringOperator::kIndices];
     bound.out = args.outputs[0];
-    return Launch(bound, stream);
   });
 }
 

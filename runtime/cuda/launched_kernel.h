@@ -52,14 +52,23 @@ inline KernelList OnlyLaunch(std::string implementation, LaunchedKernel::Functio
   return kernels;
 }
 
-// The same for a launch that reads input 0 and writes output 0, without pointers in `params`.
+// The same for a launch whose pointers are not in `params`: `bind` sets them in a copy.
+template <typename Params, typename Bind>
+KernelList OnlyLaunch(std::string implementation, const Params& params, Bind bind) {
+  return OnlyLaunch(std::move(implementation),
+                    [params, bind = std::move(bind)](const KernelArgs& args, void* stream) {
+                      Params bound = params;
+                      bind(bound, args);
+                      return Launch(bound, stream);
+                    });
+}
+
+// The same for a launch that reads input 0 and writes output 0.
 template <typename Params>
 KernelList OnlyLaunchOnFirst(std::string implementation, const Params& params) {
-  return OnlyLaunch(std::move(implementation), [params](const KernelArgs& args, void* stream) {
-    Params bound = params;
+  return OnlyLaunch(std::move(implementation), params, [](Params& bound, const KernelArgs& args) {
     bound.in = args.inputs[0];
     bound.out = static_cast<decltype(bound.out)>(args.outputs[0]);
-    return Launch(bound, stream);
   });
 }
 

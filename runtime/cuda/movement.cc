@@ -41,10 +41,8 @@ absl::StatusOr<KernelList> MakeGetVarShape(const KernelRequest& request) {
   params.count = static_cast<int>(values[0].num_elements());
   if (params.count == 0) return NoLaunch();
   std::memcpy(params.values, values[0].raw(), static_cast<size_t>(values[0].bytes()));
-  return OnlyLaunch("write", [params](const KernelArgs& args, void* stream) {
-    WriteParams bound = params;
-    bound.out = static_cast<int32_t*>(args.outputs[0]);
-    return Launch(bound, stream);
+  return OnlyLaunch("write", params, [](WriteParams& bound, const KernelArgs& args) {
+    bound.out = args.Output<int32_t>(0);
   });
 }
 

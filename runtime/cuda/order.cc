@@ -19,12 +19,10 @@ absl::StatusOr<KernelList> MakeTopK(const TopK& op, const KernelRequest& request
   params.dtype = ScalarOf(x.dtype);
   params.k = op.param().k;
   params.largest = op.param().largest;
-  return OnlyLaunch("top_k", [params](const KernelArgs& args, void* stream) {
-    TopKParams bound = params;
+  return OnlyLaunch("top_k", params, [](TopKParams& bound, const KernelArgs& args) {
     bound.in = args.inputs[0];
     bound.values = args.outputs[0];
-    bound.indices = static_cast<int64_t*>(args.outputs[1]);
-    return Launch(bound, stream);
+    bound.indices = args.Output<int64_t>(1);
   });
 }
 

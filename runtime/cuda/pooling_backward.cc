@@ -35,26 +35,24 @@ absl::StatusOr<PoolBackwardParams> BackwardParams(const PoolingParam& param,
 
 absl::StatusOr<KernelList> MakeBackward(const PoolingBackward& op, const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const PoolBackwardParams params, BackwardParams(op.param(), request));
-  return OnlyLaunch("pooling_backward", [params](const KernelArgs& args, void* stream) {
-    PoolBackwardParams bound = params;
-    bound.src = args.inputs[PoolingBackward::kSrc];
-    bound.diff = args.inputs[PoolingBackward::kDiff];
-    bound.dst = args.outputs[0];
-    return Launch(bound, stream);
-  });
+  return OnlyLaunch("pooling_backward", params,
+                    [](PoolBackwardParams& bound, const KernelArgs& args) {
+                      bound.src = args.inputs[PoolingBackward::kSrc];
+                      bound.diff = args.inputs[PoolingBackward::kDiff];
+                      bound.dst = args.outputs[0];
+                    });
 }
 
 absl::StatusOr<KernelList> MakeIndexBackward(const PoolingIndexBackward& op,
                                              const KernelRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(PoolBackwardParams params, BackwardParams(op.param(), request));
   params.index_steps = StepsOf(request.inputs[PoolingIndexBackward::kIndex]);
-  return OnlyLaunch("pooling_index_backward", [params](const KernelArgs& args, void* stream) {
-    PoolBackwardParams bound = params;
-    bound.diff = args.inputs[PoolingIndexBackward::kDiff];
-    bound.index = static_cast<const uint8_t*>(args.inputs[PoolingIndexBackward::kIndex]);
-    bound.dst = args.outputs[0];
-    return Launch(bound, stream);
-  });
+  return OnlyLaunch("pooling_index_backward", params,
+                    [](PoolBackwardParams& bound, const KernelArgs& args) {
+                      bound.diff = args.inputs[PoolingIndexBackward::kDiff];
+                      bound.index = args.Input<uint8_t>(PoolingIndexBackward::kIndex);
+                      bound.dst = args.outputs[0];
+                    });
 }
 
 absl::StatusOr<KernelList> MakeIndex(const PoolingIndex& op, const KernelRequest& request) {
@@ -65,11 +63,9 @@ absl::StatusOr<KernelList> MakeIndex(const PoolingIndex& op, const KernelRequest
   params.extents = ExtentsOf(request.outputs[0].shape);
   params.dtype = ScalarOf(src.dtype);
   params.src_steps = StepsOf(src);
-  return OnlyLaunch("pooling_index", [params](const KernelArgs& args, void* stream) {
-    PoolIndexParams bound = params;
+  return OnlyLaunch("pooling_index", params, [](PoolIndexParams& bound, const KernelArgs& args) {
     bound.src = args.inputs[0];
-    bound.index = static_cast<uint8_t*>(args.outputs[0]);
-    return Launch(bound, stream);
+    bound.index = args.Output<uint8_t>(0);
   });
 }
 

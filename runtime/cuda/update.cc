@@ -8,14 +8,6 @@
 namespace ashlar::cuda {
 namespace {
 
-const float* In(const KernelArgs& args, int input) {
-  return static_cast<const float*>(args.inputs[static_cast<size_t>(input)]);
-}
-
-float* Out(const KernelArgs& args, int output) {
-  return static_cast<float*>(args.outputs[static_cast<size_t>(output)]);
-}
-
 absl::StatusOr<KernelList> MakeSgd(const SgdUpdate& op, const KernelRequest& request) {
   SgdParams params;
   params.elements = request.inputs[0].shape.num_elements();
@@ -23,17 +15,15 @@ absl::StatusOr<KernelList> MakeSgd(const SgdUpdate& op, const KernelRequest& req
   params.decay = static_cast<float>(op.param().weight_decay);
   params.nesterov = op.param().nesterov;
   const bool moves = op.has_velocity();
-  return OnlyLaunch("sgd_update", [params, moves](const KernelArgs& args, void* stream) {
-    SgdParams bound = params;
-    bound.weight = In(args, SgdUpdate::kWeight);
-    bound.gradient = In(args, SgdUpdate::kGradient);
-    bound.rate = In(args, SgdUpdate::kRate);
-    bound.new_weight = Out(args, 0);
+  return OnlyLaunch("sgd_update", params, [moves](SgdParams& bound, const KernelArgs& args) {
+    bound.weight = args.Input<float>(SgdUpdate::kWeight);
+    bound.gradient = args.Input<float>(SgdUpdate::kGradient);
+    bound.rate = args.Input<float>(SgdUpdate::kRate);
+    bound.new_weight = args.Output<float>(0);
     if (moves) {
-      bound.velocity = In(args, SgdUpdate::kVelocity);
-      bound.new_velocity = Out(args, 1);
+      bound.velocity = args.Input<float>(SgdUpdate::kVelocity);
+      bound.new_velocity = args.Output<float>(1);
     }
-    return Launch(bound, stream);
   });
 }
 
@@ -46,18 +36,16 @@ absl::StatusOr<KernelList> MakeAdam(const AdamUpdate& op, const KernelRequest& r
   params.epsilon = p.epsilon;
   params.decay = p.weight_decay;
   params.decoupled = p.decoupled;
-  return OnlyLaunch("adam_update", [params](const KernelArgs& args, void* stream) {
-    AdamParams bound = params;
-    bound.weight = In(args, AdamUpdate::kWeight);
-    bound.gradient = In(args, AdamUpdate::kGradient);
-    bound.rate = In(args, AdamUpdate::kRate);
-    bound.step = static_cast<const int64_t*>(args.inputs[AdamUpdate::kStep]);
-    bound.mean = In(args, AdamUpdate::kMean);
-    bound.square = In(args, AdamUpdate::kSquare);
-    bound.new_weight = Out(args, 0);
-    bound.new_mean = Out(args, 1);
-    bound.new_square = Out(args, 2);
-    return Launch(bound, stream);
+  return OnlyLaunch("adam_update", params, [](AdamParams& bound, const KernelArgs& args) {
+    bound.weight = args.Input<float>(AdamUpdate::kWeight);
+    bound.gradient = args.Input<float>(AdamUpdate::kGradient);
+    bound.rate = args.Input<float>(AdamUpdate::kRate);
+    bound.step = args.Input<int64_t>(AdamUpdate::kStep);
+    bound.mean = args.Input<float>(AdamUpdate::kMean);
+    bound.square = args.Input<float>(AdamUpdate::kSquare);
+    bound.new_weight = args.Output<float>(0);
+    bound.new_mean = args.Output<float>(1);
+    bound.new_square = args.Output<float>(2);
   });
 }
 
@@ -67,12 +55,10 @@ absl::StatusOr<KernelList> MakeAdd(const AddUpdate& op, const KernelRequest& req
   params.alpha = static_cast<float>(op.param().alpha);
   params.beta = static_cast<float>(op.param().beta);
   params.bias = static_cast<float>(op.param().bias);
-  return OnlyLaunch("add_update", [params](const KernelArgs& args, void* stream) {
-    AddParams bound = params;
-    bound.dest = In(args, AddUpdate::kDest);
-    bound.delta = In(args, AddUpdate::kDelta);
-    bound.sum = Out(args, 0);
-    return Launch(bound, stream);
+  return OnlyLaunch("add_update", params, [](AddParams& bound, const KernelArgs& args) {
+    bound.dest = args.Input<float>(AddUpdate::kDest);
+    bound.delta = args.Input<float>(AddUpdate::kDelta);
+    bound.sum = args.Output<float>(0);
   });
 }
 

@@ -82,7 +82,7 @@ class LimitedDevice::Wrapper final : public Device {
  private:
   template <typename Allocate>
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Counted(int64_t bytes, const Allocate& allocate) {
-    const int64_t counted = CeilDivide(bytes, granularity) * granularity;
+    const int64_t counted = RoundUp(bytes, granularity);
     if (counted > limit - used) {
       return absl::ResourceExhaustedError(absl::StrCat("device ", comp_node().ToString(), ": ",
                                                        counted, " bytes asked for; of ", limit,

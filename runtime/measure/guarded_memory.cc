@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include "graph/host_memory.h"
+#include "graph/region.h"
 #include "graph/status.h"
 
 namespace ashlar {
 
 absl::StatusOr<std::unique_ptr<GuardedMemory>> GuardedMemory::Allocate(int64_t bytes) {
   const int64_t page = sysconf(_SC_PAGESIZE);
-  const int64_t usable = (bytes + page - 1) / page * page;
+  const int64_t usable = RoundUp(bytes, page);
   std::unique_ptr<GuardedMemory> memory(new GuardedMemory());
   void* mapping = mmap(nullptr, static_cast<size_t>(usable + page), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,6 +1,7 @@
 #include "runtime/plan/shared_pool.h"
 
 #include "absl/strings/str_cat.h"
+#include "graph/region.h"
 
 namespace ashlar {
 
@@ -14,7 +15,7 @@ void SharedPool::Add(const WeightsUser& user) {
                                       " ", entry.bytes)];
     const auto [place, is_new] = same.try_emplace(bytes, 0);
     if (is_new) {
-      place->second = (bytes_ + alignment_ - 1) / alignment_ * alignment_;
+      place->second = RoundUp(bytes_, alignment_);
       bytes_ = place->second + entry.bytes;
     }
     entry.offset = place->second;

@@ -1,5 +1,7 @@
 #include "runtime/plan/state_pool.h"
 
+#include "graph/region.h"
+
 namespace ashlar {
 
 const StateEntry* StatePool::Find(absl::string_view name) const {
@@ -24,7 +26,7 @@ StatePool PlanStates(const Graph& graph, const StorageModel& model, int64_t alig
     entry.name = graph.node(storage.producer).name;
     entry.var = storage.owner;
     entry.type = graph.var(storage.owner).type;
-    entry.offset = (pool.bytes + alignment - 1) / alignment * alignment;
+    entry.offset = RoundUp(pool.bytes, alignment);
     pool.bytes = entry.offset + storage.bytes;
     pool.entries.push_back(std::move(entry));
   }

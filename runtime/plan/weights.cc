@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "runtime/plan/shared_pool.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 // Behind the `bytes` that a pool has so far.
 void Place(WeightEntry& entry, int64_t alignment, int64_t& bytes) {
-  entry.offset = (bytes + alignment - 1) / alignment * alignment;
+  entry.offset = RoundUp(bytes, alignment);
   bytes = entry.offset + entry.bytes;
 }
 

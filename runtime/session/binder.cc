@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_join.h"
+#include "graph/region.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -32,7 +33,7 @@ Binder::Binder(const Graph& graph, const Device& device)
       Tensor tensor;
       tensor.bytes = graph.var(binding.var).type.bytes();
       tensor.offset = copies_bytes_;
-      copies_bytes_ = (copies_bytes_ + tensor.bytes + alignment - 1) / alignment * alignment;
+      copies_bytes_ = RoundUp(copies_bytes_ + tensor.bytes, alignment);
       side.tensors.push_back(tensor);
     }
   }

@@ -13,6 +13,7 @@
 #include "serialization/npz.h"
 #include "serialization/onnx/reader.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/model/loaded_model.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/status.h"
@@ -70,24 +71,6 @@ TEST_P(Float16Golden, TheArenaIsHalfOfThatOfFloats) {
     EXPECT_LE(arena, golden.float16);
   }
 }
-
-class LoadedModel {
- public:
-  LoadedModel(const Graph& graph, const PlanRequest& request) {
-    cpu::RegisterDevice();
-    executable_ = Value(Executable::Compile(graph, request));
-    session_ = Value(Session::Create(executable_));
-  }
-  std::vector<HostTensor> Run(const InputTensors& inputs) {
-    std::vector<HostTensor> outputs = Value(BindTensors(*session_, inputs));
-    EXPECT_TRUE(IsOk(session_->Run()));
-    return outputs;
-  }
-
- private:
-  std::shared_ptr<const Executable> executable_;
-  std::unique_ptr<Session> session_;
-};
 
 TEST(Float16Models, DigitsAreTheSame) {
   if (!HasSharedData("data/int8/digits")) GTEST_SKIP() << "no ../shared/data/int8";

@@ -33,6 +33,15 @@ T Sized() {
   return t;
 }
 
+// Gives an object back by its function of ashlar.h.
+template <auto kRelease>
+struct Releaser {
+  template <typename T>
+  void operator()(T* object) const {
+    kRelease(object);
+  }
+};
+
 // Belongs to the object that was asked.
 template <typename T>
 struct List {
@@ -73,10 +82,7 @@ class Session {
  private:
   friend class Plan;
   explicit Session(ashlar_session* session) : session_(session) {}
-  struct Release {
-    void operator()(ashlar_session* session) const { ashlar_session_release(session); }
-  };
-  std::unique_ptr<ashlar_session, Release> session_;
+  std::unique_ptr<ashlar_session, Releaser<ashlar_session_release>> session_;
 };
 
 class Plan {
@@ -184,16 +190,13 @@ class TrainingSession {
  private:
   friend class Model;
   explicit TrainingSession(ashlar_training* training) : training_(training) {}
-  struct Release {
-    void operator()(ashlar_training* training) const { ashlar_training_release(training); }
-  };
   template <typename F>
   List<ashlar_tensor> Get(F get) const {
     List<ashlar_tensor> list;
     Check(get(training_.get(), &list.first, &list.count));
     return list;
   }
-  std::unique_ptr<ashlar_training, Release> training_;
+  std::unique_ptr<ashlar_training, Releaser<ashlar_training_release>> training_;
 };
 
 class Model {

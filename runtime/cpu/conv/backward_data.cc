@@ -181,7 +181,7 @@ class BackwardDataKernel final : public Kernel {
   absl::Status Run(const KernelArgs& args, KernelState*) const override {
     const Problem& p = problem_;
     const BackwardDataGeometry& g = p.geometry;
-    const float* packed = static_cast<const float*>(args.inputs[ConvolutionBackwardData::kFilter]);
+    const float* packed = args.Input<float>(ConvolutionBackwardData::kFilter);
     if (!constant_) {
       PackFilter(p, packed, static_cast<float*>(args.workspace));
       packed = static_cast<const float*>(args.workspace);
@@ -192,10 +192,9 @@ class BackwardDataKernel final : public Kernel {
         const int64_t n = i / rows / blocks, block = i / rows % blocks, oh = i % rows;
         const int64_t first = block * kLanes;
         const int64_t channels = std::min<int64_t>(kLanes, p.all_out_channels() - first);
-        const float* const image =
-            static_cast<const float*>(args.inputs[ConvolutionBackwardData::kSrc]) + n * p.from.n;
+        const float* const image = args.Input<float>(ConvolutionBackwardData::kSrc) + n * p.from.n;
         const float* const weights = packed + block * g.h.window * g.w.window * p.weights_of_tap();
-        float* const to = static_cast<float*>(args.outputs[0]) + n * p.to.n + oh * p.to.h +
+        float* const to = args.Output<float>(0) + n * p.to.n + oh * p.to.h +
                           (p.to_lanes == kLanes ? block : first) * p.to.c;
         if (p.alone) {
           spread_(p, image + p.Channel(first / g.out_channels * g.in_channels), weights, oh,

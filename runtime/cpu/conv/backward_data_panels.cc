@@ -89,14 +89,14 @@ class PanelBackwardData final : public Kernel {
     return absl::OkStatus();
   }
   absl::Status Run(const KernelArgs& args, KernelState*) const override {
-    const char* const weights = static_cast<const char*>(args.inputs[Op::kFilter]);
+    const char* const weights = args.Input<char>(Op::kFilter);
     for (const Part& part : parts_) {
       if (part.rows * part.columns == 0) continue;
-      char* const dst = static_cast<char*>(args.outputs[0]) + part.dst;
+      char* const dst = args.Output<char>(0) + part.dst;
       if (part.kernel == nullptr) {
         ZeroPart(part, dst);
       } else {
-        const ConvTensors tensors = {.src = static_cast<const char*>(args.inputs[Op::kSrc]),
+        const ConvTensors tensors = {.src = args.Input<char>(Op::kSrc),
                                      .weights = weights + (constant_ ? part.packed : 0),
                                      .z = nullptr,
                                      .bias = nullptr,

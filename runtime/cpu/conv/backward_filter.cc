@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "opr/convolution_filter_update.h"
 #include "runtime/cpu/conv/filter_tile.h"
@@ -67,7 +68,7 @@ struct Plan {
   }
   int64_t RowsOfSums(const Task& task) const {
     if (depthwise) return taps;
-    return taps * (planar ? task.in_channels : CeilDivide(task.in_channels, kLanes) * kLanes);
+    return taps * (planar ? task.in_channels : RoundUp(task.in_channels, kLanes));
   }
   // Where a sum lies in its block of output channels: rows of 16.
   int64_t RowOf(int64_t channel, int64_t tap) const {
@@ -238,14 +239,12 @@ class BackwardFilterKernel final : public Kernel {
 };
 
 absl::Status BackwardFilterKernel::Run(const KernelArgs& args, KernelState*) const {
-  const float* const dest =
-      alpha_ ? static_cast<const float*>(args.inputs[ConvolutionFilterUpdate::kDest]) : nullptr;
+  const float* const dest = alpha_ ? args.Input<float>(ConvolutionFilterUpdate::kDest) : nullptr;
   ParallelPieces(threads_, static_cast<int64_t>(plan_.tasks.size()), [&](int64_t i, int thread) {
     float* const own = static_cast<float*>(args.workspace) + thread * plan_.workspace_floats();
-    RunTask({static_cast<const float*>(args.inputs[ConvolutionBackwardFilter::kSrc]),
-             static_cast<const float*>(args.inputs[ConvolutionBackwardFilter::kDiff]), dest,
-             static_cast<float*>(args.outputs[0]), own, own + plan_.sums_floats,
-             own + plan_.sums_floats + plan_.src_floats},
+    RunTask({args.Input<float>(ConvolutionBackwardFilter::kSrc),
+             args.Input<float>(ConvolutionBackwardFilter::kDiff), dest, args.Output<float>(0), own,
+             own + plan_.sums_floats, own + plan_.sums_floats + plan_.src_floats},
             plan_.tasks[static_cast<size_t>(i)]);
   });
   return absl::OkStatus();

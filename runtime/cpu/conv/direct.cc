@@ -269,7 +269,7 @@ class DirectConvolution final : public Kernel {
     tensors.filter = input(ConvBiasForward::kFilter);
     tensors.bias = problem.has_bias ? input(ConvBiasForward::kBias) : nullptr;
     tensors.z = problem.z.has_value() ? input(ConvBiasForward::kZ) : nullptr;
-    tensors.dst = static_cast<float*>(args.outputs[0]);
+    tensors.dst = args.Output<float>(0);
     if (!problem.constant_filter) {
       float* const packed = static_cast<float*>(args.workspace);
       PackFilter(tensors.filter, packed);

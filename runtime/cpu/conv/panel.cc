@@ -98,9 +98,7 @@ class PanelConvolution final : public PanelKernel {
     float *input = nullptr, *sums = nullptr;  // where images are of Float16
     int64_t run = -1, group = -1;             // that `input` is of
   };
-  int64_t ThreadBytes() const {
-    return CeilDivide(plan_.InputBytes() + plan_.SumsBytes(), kLine) * kLine;
-  }
+  int64_t ThreadBytes() const { return RoundUp(plan_.InputBytes() + plan_.SumsBytes(), kLine); }
   void RunTask(const ConvTensors& tensors, int64_t task, Own& own) const;
   const char* InputOf(const char* src, int64_t index) const;
   void RunTiles(ConvTile tile, int64_t origin, const Range& tiles, int64_t blocks,

@@ -77,7 +77,7 @@ std::vector<WinogradBlocking> WinogradBlockings(const ConvProblem& problem, int 
   const int threads = problem.threads;
   if (threads == 1) return {{wanted, false}, {least, false}};
   if (steps < 4 * threads) return {{std::min(kMostPatches, patches), true}, {least, true}};
-  const int64_t even_steps = CeilDivide(steps, threads) * threads;
+  const int64_t even_steps = RoundUp(steps, threads);
   return {{CeilDivide(patches, even_steps), false}, {least, false}, {least, true}};
 }
 

@@ -57,7 +57,7 @@ class DepthwiseConvolution final : public Kernel {
 
   absl::Status Run(const KernelArgs& args, KernelState*) const override {
     DepthwiseParams bound = params_;
-    bound.in = static_cast<const char*>(args.inputs[kSrc]) + problem_.src_offset_bytes();
+    bound.in = args.Input<char>(kSrc) + problem_.src_offset_bytes();
     bound.filter = args.inputs[kFilter];
     bound.bias = problem_.has_bias ? args.inputs[kBias] : nullptr;
     bound.z = problem_.z.has_value() ? args.inputs[kZ] : nullptr;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "runtime/cuda/conv/conv.h"
 #include "runtime/cuda/copy.h"
@@ -19,8 +20,7 @@ constexpr int kSrc = ConvBiasForward::kSrc, kZ = ConvBiasForward::kZ;
 class GatheredConvolution final : public Kernel {
  public:
   GatheredConvolution(const ConvProblem& problem, std::unique_ptr<Kernel> inner)
-      : bytes_((problem.src.bytes() + kAlignment - 1) / kAlignment * kAlignment),
-        inner_(std::move(inner)) {
+      : bytes_(RoundUp(problem.src.bytes(), kAlignment)), inner_(std::move(inner)) {
     const ImageStrides to = StridesOf(problem.src), &from = problem.src_strides;
     copy_ = MakeCopies({{problem.src.shape,
                          {Strides{to.n, to.c, to.h, to.w}, Strides{from.n, from.c, from.h, from.w}},

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "runtime/cuda/toolkit/conv_engines.h"
 #include "runtime/cuda/toolkit/conv_libraries.h"
@@ -20,8 +21,6 @@ constexpr int64_t kAlignment = 256;  // of parts of the workspace, bytes
 
 // The loss of a convolution whose tail is a launch of its own, over its time.
 constexpr double kEpilogueSlowdown = 0.15;
-
-int64_t AlignUp(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // The data pointers of one session, bound once.
 class BoundPointers final : public KernelState {
@@ -65,7 +64,7 @@ class CudnnConvolution final : public Kernel {
     rest_ = tail == GraphTail::kSums ? "+activation" : "+epilogue";
     epilogue_ = MakeConvEpilogue(rest);
     // z may lie where the output does: the sums then need a place of their own.
-    if (rest.z.has_value()) sums_bytes_ = AlignUp(problem.dst.bytes());
+    if (rest.z.has_value()) sums_bytes_ = RoundUp(problem.dst.bytes(), kAlignment);
   }
 
   std::string implementation() const override {
@@ -111,8 +110,7 @@ class CudnnConvolution final : public Kernel {
   void* PointerTo(ConvTensor tensor, const KernelArgs& args) const {
     switch (tensor) {
       case kX:
-        return const_cast<char*>(static_cast<const char*>(args.inputs[kSrc])) +
-               problem_.src_offset_bytes();
+        return const_cast<char*>(args.Input<char>(kSrc)) + problem_.src_offset_bytes();
       case kW:
         return const_cast<void*>(args.inputs[kFilter]);
       case kBiasTensor:

@@ -42,6 +42,18 @@ __device__ Index FirstIndex() {
   for (int64_t i = FirstIndex<int64_t>(), grid_step = int64_t{1} * gridDim.x * blockDim.x; \
        i < (count); i += grid_step)
 
+// A kernel with parameters that say their elements, each of which a function makes by itself.
+#define ASHLAR_ELEMENT_KERNEL(Kernel, Params, At)                                        \
+  template <typename T>                                                                  \
+  __global__ void __launch_bounds__(kThreads) Kernel(const __grid_constant__ Params p) { \
+    ASHLAR_GRID_LOOP(i, p.extents.elements) At<T>(p, i);                                 \
+  }
+
+template <typename Params>
+LaunchError StartElements(void (*kernel)(Params), const Params& p, void* stream) {
+  return Start(kernel, Blocks(p.extents.elements), kThreads, stream, p);
+}
+
 // The threads of a block. `shared` has a place for each warp; All is called by all threads.
 template <typename Real>
 struct Block {

@@ -5,15 +5,9 @@
 namespace ashlar::cuda {
 namespace {
 
-template <typename Element>
-__global__ void __launch_bounds__(kThreads) GatherKernel(const __grid_constant__ GatherParams p) {
-  ASHLAR_GRID_LOOP(i, p.extents.elements) GatherAt<Element>(p, i);
-}
+ASHLAR_ELEMENT_KERNEL(GatherKernel, GatherParams, GatherAt)
 
-template <typename Element>
-__global__ void __launch_bounds__(kThreads) ScatterKernel(const __grid_constant__ ScatterParams p) {
-  ASHLAR_GRID_LOOP(i, p.extents.elements) ScatterAt<Element>(p, i);
-}
+ASHLAR_ELEMENT_KERNEL(ScatterKernel, ScatterParams, ScatterAt)
 
 // The call's result for a value of a type of so many bytes.
 template <typename Call>
@@ -36,13 +30,13 @@ LaunchError WithBytes(int bytes, const Call& call) {
 
 LaunchError Launch(const GatherParams& p, void* stream) {
   return WithBytes(p.bytes, [&](auto element) {
-    return Start(GatherKernel<decltype(element)>, Blocks(p.extents.elements), kThreads, stream, p);
+    return StartElements(GatherKernel<decltype(element)>, p, stream);
   });
 }
 
 LaunchError Launch(const ScatterParams& p, void* stream) {
   return WithBytes(p.bytes, [&](auto element) {
-    return Start(ScatterKernel<decltype(element)>, Blocks(p.extents.elements), kThreads, stream, p);
+    return StartElements(ScatterKernel<decltype(element)>, p, stream);
   });
 }
 

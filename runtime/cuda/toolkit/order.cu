@@ -5,14 +5,11 @@
 namespace ashlar::cuda {
 namespace {
 
-template <typename T>
-__global__ void __launch_bounds__(kThreads) TopKKernel(const __grid_constant__ TopKParams p) {
-  ASHLAR_GRID_LOOP(i, p.extents.elements) TopKAt<T>(p, i);
-}
+ASHLAR_ELEMENT_KERNEL(TopKKernel, TopKParams, TopKAt)
 
 template <typename T>
 LaunchError StartTopK(const TopKParams& p, void* stream) {
-  return Start(TopKKernel<T>, Blocks(p.extents.elements), kThreads, stream, p);
+  return StartElements(TopKKernel<T>, p, stream);
 }
 
 }  // namespace

@@ -328,35 +328,30 @@ TEST_F(Callers, TheDefaultStreamMayBeTheirs) {
   EXPECT_TRUE(IsOk(session->recording_status()));
 }
 
-// Their stream makes the input and takes the output, and the session's own waits for events alone,
-// in whatever order the device takes up the work.
-TEST_F(Callers, EventsOrderTheirWorkAndRuns) {
-  for (int64_t order = 0; order < 12; ++order) {
-    EXPECT_LE(ErrorByEvents(order, /*waits=*/true), 1e-4) << "order " << order;
-  }
+// The largest error over the orders from `first` on in which a device may take up the work.
+template <typename ErrorOf>
+double WorstError(int64_t first, const ErrorOf& error_of) {
+  double worst = 0;
+  for (int64_t order = first; order < 12; ++order) worst = std::max(worst, error_of(order));
+  return worst;
 }
 
-TEST_F(Callers, WithoutTheEventsSomeOrderShowsIt) {
-  double worst = 0;
-  for (int64_t order = 1; order < 12; ++order) {
-    worst = std::max(worst, ErrorByEvents(order, /*waits=*/false));
-  }
-  EXPECT_GT(worst, 1e-2);
+// Their stream makes the input and takes the output, and the session's own waits for events alone.
+TEST_F(Callers, EventsOrderTheirWorkAndRuns) {
+  const auto error = [&](bool waits) {
+    return [this, waits](int64_t order) { return ErrorByEvents(order, waits); };
+  };
+  EXPECT_LE(WorstError(0, error(true)), 1e-4);
+  EXPECT_GT(WorstError(1, error(false)), 1e-2) << "no order shows that events are missing";
 }
 
 // Sessions of one arena, handed over one behind the other.
 TEST_F(Callers, RunsOfOneArenaWaitForEachOther) {
-  for (int64_t order = 0; order < 12; ++order) {
-    EXPECT_LE(ErrorInOneArena(order, /*waits=*/true), 1e-4) << "order " << order;
-  }
-}
-
-TEST_F(Callers, WithoutTheWaitInOneArenaSomeOrderShowsIt) {
-  double worst = 0;
-  for (int64_t order = 1; order < 12; ++order) {
-    worst = std::max(worst, ErrorInOneArena(order, /*waits=*/false));
-  }
-  EXPECT_GT(worst, 1e-2);
+  const auto error = [&](bool waits) {
+    return [this, waits](int64_t order) { return ErrorInOneArena(order, waits); };
+  };
+  EXPECT_LE(WorstError(0, error(true)), 1e-4);
+  EXPECT_GT(WorstError(1, error(false)), 1e-2) << "no order shows that the wait is missing";
 }
 
 // Each handle has memory on the device; the device itself has one.

@@ -22,6 +22,7 @@
 #include "serialization/onnx/writer.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
+#include "tests/support/model/loaded_model.h"
 #include "tests/support/operators.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shared_data.h"
@@ -70,28 +71,6 @@ HostTensor RandomBytes(const TensorType& type) {
   return tensor;
 }
 
-// A model planned for the CPU.
-class LoadedModel {
- public:
-  explicit LoadedModel(const std::string& path, const OnnxReadOptions& options = {},
-                       const PlanRequest& request = {}) {
-    cpu::RegisterDevice();
-    executable_ = Value(Executable::Compile(Value(ReadOnnx(path, options)), request));
-    session_ = Value(Session::Create(executable_));
-  }
-
-  const Graph& graph() const { return executable_->graph(); }
-  std::vector<HostTensor> Run(const InputTensors& inputs) {
-    std::vector<HostTensor> outputs = Value(BindTensors(*session_, inputs));
-    EXPECT_TRUE(IsOk(session_->Run()));
-    return outputs;
-  }
-
- private:
-  std::shared_ptr<const Executable> executable_;
-  std::unique_ptr<Session> session_;
-};
-
 TEST(QuantizedOnnx, NodesGiveTheBitsOfTheReference) {
   if (!HasSharedData("data/int8/nodes")) GTEST_SKIP() << "no ../shared/data/int8";
   int cases = 0;
@@ -110,7 +89,8 @@ TEST(QuantizedOnnx, NodesGiveTheBitsOfTheReference) {
     const std::vector<HostTensor> on_host =
         Value(EvaluateGraph(graph, {inputs.begin(), inputs.end()}));
     EXPECT_EQ(Differing(on_host[0], want), 0) << "on the host";
-    EXPECT_EQ(Differing(LoadedModel(entry.path()).Run(inputs)[0], want), 0) << "on the CPU";
+    EXPECT_EQ(Differing(LoadedModel(Value(ReadOnnx(entry.path()))).Run(inputs)[0], want), 0)
+        << "on the CPU";
     // All known: the same values are folded.
     OnnxReadOptions known;
     known.values.insert(inputs.begin(), inputs.end());
@@ -127,7 +107,7 @@ TEST(QuantizedOnnx, DigitsGiveTheLogitsOfTheReference) {
   const float mean = arrays.at("mean").data<float>()[0], std = arrays.at("std").data<float>()[0];
   for (const std::string type : {"u8", "s8"}) {
     SCOPED_TRACE(type);
-    LoadedModel model(SharedData("data/int8/digits/digits." + type + ".onnx"));
+    LoadedModel model(Value(ReadOnnx(SharedData("data/int8/digits/digits." + type + ".onnx"))));
     int64_t differing = 0;
     for (int64_t i = 0; i < (kSanitized ? 10 : images.shape()[0]); ++i) {
       HostTensor image = HostTensor::Zeros(DType::kFloat32, {1, 1, 8, 8});
@@ -152,7 +132,7 @@ TEST(QuantizedOnnx, TinyModelsGiveTheBitsOfTheReference) {
     const Tensors arrays = ReadArrays(SharedData("data/int8/tiny/" + name + ".npz"));
     const HostTensor& x = arrays.at("x");
     const Shape shape(x.shape().dims().subspan(1));
-    LoadedModel model(path);
+    LoadedModel model(Value(ReadOnnx(path)));
     for (int64_t i = 0; i < (kSanitized ? 1 : x.shape()[0]); ++i) {
       const HostTensor got = model.Run({{"x", Slice(x, i, shape)}})[0];
       for (const char* const reference : {"y_reference", "y_litert"}) {
@@ -164,7 +144,7 @@ TEST(QuantizedOnnx, TinyModelsGiveTheBitsOfTheReference) {
     for (const auto& [tensor, about] : layers[name].items()) {
       if (tensor != "x") inner.outputs.push_back(tensor);
     }
-    LoadedModel all(path, inner);
+    LoadedModel all(Value(ReadOnnx(path, inner)));
     const std::vector<HostTensor> tensors = all.Run({{"x", Slice(x, 0, shape)}});
     for (size_t i = 0; i < tensors.size(); ++i) {
       const std::string& tensor = all.graph().outputs()[i].name;
@@ -200,7 +180,7 @@ TEST(QuantizedOnnx, TilesAndThreadsGiveTheSameBits) {
     const PlanRequest strips = InStrips(path + ".onnx");
     EXPECT_TRUE(strips.wishes.tiled()) << name;
     for (const PlanRequest& request : {threads, strips}) {
-      LoadedModel model(path + ".onnx", {}, request);
+      LoadedModel model(Value(ReadOnnx(path + ".onnx")), request);
       EXPECT_EQ(Differing(model.Run({{"x", arrays.at("in_x")}})[0], arrays.at("reference")), 0)
           << name;
     }
@@ -349,7 +329,8 @@ TEST(QuantizedOnnx, ARangeOfZerosHasScaleOne) {
                                       "output: ['y', 's', 'z'] } output { name: 's' } "
                                       "output { name: 'z' }")));
   const std::vector<HostTensor> outputs =
-      LoadedModel(dir / "m.onnx").Run({{"x", HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4})}});
+      LoadedModel(Value(ReadOnnx(dir / "m.onnx")))
+          .Run({{"x", HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4})}});
   std::vector<double> values;
   for (const HostTensor& output : outputs) values.push_back(output.At(0));
   EXPECT_THAT(values, UnorderedElementsAre(0, 1, 0));
