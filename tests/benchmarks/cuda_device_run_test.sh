@@ -2,7 +2,7 @@
 # What benchmarks/cuda_device_run.sh does where a machine lacks something, and with programs that do not end: its functions, by themselves.
 # Usage: cuda_device_run_test.sh SCRIPT
 set -uo pipefail
-for name in unpack sanitizer bounded scratch; do
+for name in unpack sanitizer bounded resnet50_of scratch; do
   eval "$(sed -n "/^$name() {/,/^}/p" "$1")"
   declare -F $name >/dev/null || { echo "no function $name in $1"; exit 1; }
 done
