@@ -1,6 +1,7 @@
 # How test programs are registered. In most builds each test is a process of its own, so that none depends on another.
 # A sanitized program takes 0.2 to 0.4 s to start, longer than most tests, so its tests run together there, in shards
 # (every fourth test in one process, as GoogleTest deals them out), which also shows what tests leave behind.
+# -DASHLAR_SHARDS_OF_<program>=N registers the first N shards of a program alone.
 include(GoogleTest)
 set(ASHLAR_SHARDS 4)
 
@@ -12,6 +13,9 @@ function(ashlar_register_tests program)
     return()
   endif()
   foreach(shard RANGE 1 ${ASHLAR_SHARDS})
+    if(DEFINED ASHLAR_SHARDS_OF_${program} AND shard GREATER ASHLAR_SHARDS_OF_${program})
+      break()
+    endif()
     set(test ${program}_${shard}_of_${ASHLAR_SHARDS})
     add_test(NAME ${test} COMMAND ${program})
     math(EXPR index "${shard} - 1")
