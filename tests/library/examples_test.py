@@ -59,7 +59,7 @@ def main(build, sources):
             run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O2", examples / "c" / name / f"{name}.c", *flags, "-lm",
                 "-o", folder / name)
         example(folder / "minimal", model)
-        example(folder / "camera", model, "1000")
+        example(folder / "camera", model, "100")  # 1,000: scripts/test_packages.sh
         example(folder / "train", folder / "small.ash", folder / "trained.ash")
         run(root / "usr/bin/ashlar", "run", folder / "trained.ash", "-q", env=environment)
         run("cmake", "-S", examples / "cpp/find_package", "-B", folder / "cpp", f"-DCMAKE_PREFIX_PATH={root}/usr")
