@@ -223,8 +223,8 @@ void MatrixMulKernel::CutIntoPieces(int64_t pieces) {
   panel_parts_ = std::min(units, pieces);
   if (packs_a_) {
     for (int64_t parts = panel_parts_ - 1; parts >= 1; --parts) {
-      const bool enough = parts * row_parts(parts) >= pieces;
-      if (enough && packed_elements(parts) < packed_elements(panel_parts_)) panel_parts_ = parts;
+      const bool even = parts * row_parts(parts) == pieces;
+      if (even && packed_elements(parts) < packed_elements(panel_parts_)) panel_parts_ = parts;
     }
   }
   row_parts_ = row_parts(panel_parts_);
