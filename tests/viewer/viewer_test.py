@@ -235,14 +235,15 @@ class ViewerTest(unittest.TestCase):
         sums = self.browser.run("return ashlar.app.comparison.sums()")
         of_b = {}
         for row in rows(b):
-            of_b.setdefault(row["name"], row)
+            of_b.setdefault(row["name"], []).append(row)
         expected = {"same": [], "moved": [], "resized": [], "onlyA": [], "onlyB": []}
         seen = set()
         for row in rows(a):
-            other = of_b.get(row["name"])
-            if other is None or other["index"] in seen:
+            others = of_b.get(row["name"])
+            if not others:
                 expected["onlyA"].append(row["index"])
                 continue
+            other = others.pop(0)
             seen.add(other["index"])
             kind = "resized" if row["size_bytes"] != other["size_bytes"] else \
                    "moved" if row["offset_bytes"] != other["offset_bytes"] else "same"
@@ -260,6 +261,34 @@ class ViewerTest(unittest.TestCase):
         self.assertLess(spans[0], 0.9)
         self.browser.keys("x")
         self.assertEqual(self.browser.run("return ashlar.app.plan.arena"), b["arena_bytes"])
+
+    def test_a_plan_beside_itself_has_all_at_the_same_place(self):
+        plan = plans_in(self.page)[0]
+        plan["buffers"]["name"] = [name if i % 3 else "one of many" for i, name in enumerate(plan["buffers"]["name"])]
+        self.open(page_with(self.page, [plan, plan], self.folder / "itself.html"))
+        sums, partners = self.browser.run("const {comparison} = ashlar.app; return [comparison.sums(), [...comparison.partners]]")
+        everything = [row["index"] for row in rows(plan)]
+        self.assertEqual(sums, {"same": everything, "moved": [], "resized": [], "onlyA": [], "onlyB": []})
+        self.assertEqual(partners, everything)
+
+    def test_numbers_of_a_table_are_whole(self):
+        plan = plans_in(self.page)[0]
+        columns = plan["buffers"]
+        columns["name"] = [name * 9 for name in columns["name"]]
+        for name, unit in (("size_bytes", 123456789), ("offset_bytes", 12345678901)):
+            columns[name] = [value * unit // 1000 for value in columns[name]]
+        columns["first_step"] = [step + 1_000_000 for step in columns["first_step"]]
+        columns["end_step"] = [step + 1_001_000 for step in columns["end_step"]]
+        plan["arena_bytes"] = max(map(sum, zip(columns["offset_bytes"], columns["size_bytes"])))
+        self.open(page_with(self.page, [plan], self.folder / "large.html"))
+        cells, cut, names, wide = self.browser.run("""
+            const cells = [...document.querySelectorAll('td.number')], root = document.getElementById('details');
+            return [cells.length, cells.filter(cell => cell.scrollWidth > cell.clientWidth).map(cell => cell.title),
+                    Math.min(...[...document.querySelectorAll('td:first-child')].map(cell => cell.clientWidth)),
+                    root.scrollWidth - root.clientWidth]""")
+        self.assertGreater(cells, 30)
+        self.assertEqual((cut, wide), ([], 0))
+        self.assertGreater(names, 60)
 
     def test_a_recorded_run_is_beside_our_plan(self):
         dump = SHARED / "data/megengine-resnet50-b10.profile.json"

@@ -1,5 +1,6 @@
-// Two plans: which buffers and steps of one are those of the other, by name. Those of a tile
-// ("conv1/3:halo") are also linked with what they are a part of ("conv1").
+// Two plans: which buffers and steps of one are those of the other, by name; of several buffers of one
+// name the n-th is the other's n-th. Those of a tile ("conv1/3:halo") are also linked with what they
+// are a part of ("conv1").
 const wholeName = name => name.replace(/(\/[\d,]+)+(:[a-z]+)?$/, "");
 
 function indexOf(names) {
@@ -10,6 +11,19 @@ function indexOf(names) {
   return index;
 }
 
+// By name of `names` its partner in `others`, or -1.
+function partnersOf(names, others) {
+  const left = new Map(), partners = new Int32Array(names.length).fill(-1);
+  for (let i = others.length - 1; i >= 0; --i) left.set(others[i], [i, left.get(others[i])]);
+  names.forEach((name, i) => {
+    const next = left.get(name);
+    if (!next) return;
+    partners[i] = next[0];
+    left.set(name, next[1]);
+  });
+  return partners;
+}
+
 const linked = (index, wholes, name) => index.get(name) ?? index.get(wholeName(name)) ?? wholes.get(name) ?? -1;
 
 class Comparison {
@@ -18,6 +32,7 @@ class Comparison {
     this.b = b;
     this.stepsOfB = indexOf(b.steps.name);
     this.wholeStepsOfB = indexOf(b.steps.name.map(wholeName));
+    this.partners = partnersOf(a.names, b.names);
     this.buffersOfB = indexOf(b.names);
     this.wholeBuffersOfB = indexOf(b.names.map(wholeName));
   }
@@ -29,16 +44,18 @@ class Comparison {
     const {a, b} = this;
     return Math.floor(b.begin + (step - a.begin) / (a.last - a.begin) * (b.last - b.begin));
   }
-  buffer(i) { return i < 0 ? -1 : linked(this.buffersOfB, this.wholeBuffersOfB, this.a.names[i]); }
+  buffer(i) {
+    if (i < 0 || this.partners[i] >= 0) return i < 0 ? -1 : this.partners[i];
+    return linked(this.buffersOfB, this.wholeBuffersOfB, this.a.names[i]);
+  }
 
-  // Buffers of the same name: {moved: of a, at another offset, resized, same}, and those that only
-  // one has.
+  // Partners: {moved: of a, at another offset, resized, same}, and buffers that only one has.
   sums() {
     if (this.summed) return this.summed;
     const {a, b} = this, seen = new Set(), sums = {same: [], moved: [], resized: [], onlyA: [], onlyB: []};
     for (let i = 0; i < a.count; ++i) {
-      const other = this.buffersOfB.get(a.names[i]);
-      if (other === undefined || seen.has(other)) {
+      const other = this.partners[i];
+      if (other < 0) {
         sums.onlyA.push(i);
         continue;
       }

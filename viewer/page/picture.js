@@ -135,7 +135,8 @@ class Picture {
     const stepTick = tickOf(Math.max(1, 70 / camera.stepWidth));
     for (let at = Math.ceil(camera.x0 / stepTick) * stepTick; at <= camera.x1; at += stepTick) {
       const x = Math.round(camera.toX(at)) + .5;
-      if (x < right - 44) context.fillText(formatCount(at), x, bottom + 5);
+      const text = formatCount(at);
+      if (x + text.length * LETTER / 2 < right - 30) context.fillText(text, x, bottom + 5);
       line(context, x, bottom, x, bottom + 4);
     }
     context.textAlign = "right";

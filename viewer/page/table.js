@@ -47,5 +47,5 @@ const columnsOf = plan => [
   {name: "name", text: i => plan.names[i], value: i => plan.names[i]},
   {name: "size", text: i => formatBytes(plan.size[i]), value: i => plan.size[i], number: true},
   {name: "offset", text: i => formatCount(plan.offset[i]), value: i => plan.offset[i], number: true},
-  {name: "steps", text: i => `${plan.first[i]}\u2013${plan.end[i]}`, value: i => plan.first[i], number: true},
+  {name: "steps", text: i => plan.first[i] + (plan.end[i] - plan.first[i] > 1 ? `\u2013${plan.end[i] - 1}` : ""), value: i => plan.first[i], number: true},
 ];
