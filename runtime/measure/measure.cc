@@ -11,7 +11,7 @@
 
 #include "graph/status.h"
 #include "runtime/device/changed_bytes.h"
-#include "runtime/measure/guarded_memory.h"
+#include "runtime/device/guarded_memory.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/session.h"
 

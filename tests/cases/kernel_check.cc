@@ -1,22 +1,27 @@
 #include "tests/cases/kernel_check.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 #include "graph/passes/pass.h"
 #include "graph/status.h"
 #include "runtime/device/allocation_origin.h"
+#include "runtime/device/guarded_memory.h"
 #include "runtime/measure/heap/heap_counter.h"
 #include "tests/cases/case_graph.h"
 #include "tests/support/kernel_request.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/status.h"
 
 namespace ashlar::testing {
 namespace {
 
 constexpr int64_t kGuard = 512;  // bytes on both sides of every tensor
+constexpr int64_t kLine = 64;    // of a cache
 constexpr uint8_t kCanary = 0xa5;
 constexpr uint8_t kGarbage = 0xff;  // NaN in every floating-point dtype
 
@@ -83,18 +88,26 @@ bool IsCanaries(const char* bytes, int64_t count) {
                      [](char byte) { return static_cast<uint8_t>(byte) == kCanary; });
 }
 
-// Device memory between canaries, `shift` bytes behind a cache line.
+// Device memory between canaries; on the host a page follows that nobody may touch. It begins at a
+// cache line, or, with `element` bytes, at an odd element: on the host it then ends at that page,
+// but for tensors of whole cache lines, which do when they begin at one.
 class Guarded {
  public:
-  Guarded(Device& device, int64_t bytes, int64_t shift)
-      : device_(device),
-        bytes_(bytes),
-        shift_(shift),
-        memory_(Value(device.Allocate(bytes + 2 * kGuard + shift))) {
-    EXPECT_TRUE(IsOk(device.Fill(memory_->data(), kCanary, memory_->bytes())));
+  Guarded(Device& device, int64_t bytes, int64_t element) : device_(device), bytes_(bytes) {
+    if (device.is_host()) {
+      const int64_t rest = (kLine - bytes % kLine) % kLine;
+      behind_ = element == 0 ? rest : rest == 0 ? kLine - element : 0;
+      on_host_ = Value(GuardedMemory::Allocate(before_ + bytes + behind_));
+      all_ = static_cast<char*>(on_host_->data());
+    } else {
+      before_ += element;
+      on_device_ = Value(device.Allocate(before_ + bytes + behind_));
+      all_ = static_cast<char*>(on_device_->data());
+    }
+    EXPECT_TRUE(IsOk(device.Fill(all_, kCanary, before_ + bytes + behind_)));
     Clear();
   }
-  void* data() const { return static_cast<char*>(memory_->data()) + kGuard + shift_; }
+  void* data() const { return all_ + before_; }
   void Clear() { EXPECT_TRUE(IsOk(device_.Fill(data(), kGarbage, bytes_))); }
   void Write(const std::vector<char>& bytes) {
     EXPECT_TRUE(IsOk(device_.CopyIn(data(), bytes.data(), bytes_)));
@@ -105,16 +118,39 @@ class Guarded {
     return bytes;
   }
   bool Intact() const {
-    std::vector<char> all(static_cast<size_t>(memory_->bytes()));
-    EXPECT_TRUE(IsOk(device_.CopyOut(all.data(), memory_->data(), memory_->bytes())));
-    return IsCanaries(all.data(), kGuard + shift_) &&
-           IsCanaries(all.data() + all.size() - kGuard, kGuard);
+    std::vector<char> all(static_cast<size_t>(before_ + bytes_ + behind_));
+    EXPECT_TRUE(IsOk(device_.CopyOut(all.data(), all_, static_cast<int64_t>(all.size()))));
+    return IsCanaries(all.data(), before_) && IsCanaries(all.data() + before_ + bytes_, behind_);
   }
 
  private:
   Device& device_;
-  const int64_t bytes_, shift_;
-  std::unique_ptr<DeviceMemory> memory_;
+  const int64_t bytes_;
+  int64_t before_ = kGuard, behind_ = kGuard;  // canaries
+  std::unique_ptr<GuardedMemory> on_host_;
+  std::unique_ptr<DeviceMemory> on_device_;
+  char* all_ = nullptr;
+};
+
+// While it lives, a fault on the host says whose kernel it was. Sanitizers have reports of their
+// own.
+class FaultReport {
+ public:
+  explicit FaultReport(const std::string& text) {
+    text_ = text + " accessed memory outside of its tensors\n";
+    if (!kSanitized) previous_ = std::signal(SIGSEGV, Write);
+  }
+  ~FaultReport() {
+    if (!kSanitized) std::signal(SIGSEGV, previous_);
+  }
+
+ private:
+  static void Write(int) {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text_.data(), text_.size());
+    std::signal(SIGSEGV, SIG_DFL);  // the access is made again
+  }
+  static inline std::string text_;
+  void (*previous_)(int) = SIG_DFL;
 };
 
 // The request of a case, and the types of what its kernels must give: of OutputCallback its tensor,
@@ -202,7 +238,7 @@ struct Placed {
 
 Placed Place(Device& device, const KernelCase& test, const Problem& problem, const Kernel& kernel) {
   const std::vector<TensorType>& types = problem.request.inputs;
-  const auto shift = [&](const TensorType& type) {
+  const auto element = [&](const TensorType& type) {
     return test.unaligned ? SizeOf(type.dtype) : 0;
   };
   Placed placed;
@@ -228,13 +264,13 @@ Placed Place(Device& device, const KernelCase& test, const Problem& problem, con
       stored = Stored(test.inputs[i], types[i]);
     }
     placed.inputs[i] = std::make_unique<Guarded>(device, static_cast<int64_t>(stored.size()),
-                                                 packing ? 0 : shift(types[i]));
+                                                 packing ? 0 : element(types[i]));
     placed.input_data[i] = placed.inputs[i]->data();
   }
   for (const TensorType& type : problem.outputs) {
     const bool in_place = placed.outputs.empty() && test.in_place.has_value();
     placed.outputs.push_back(
-        in_place ? nullptr : std::make_unique<Guarded>(device, type.bytes(), shift(type)));
+        in_place ? nullptr : std::make_unique<Guarded>(device, type.bytes(), element(type)));
     placed.output_data.push_back(in_place
                                      ? placed.inputs[static_cast<size_t>(*test.in_place)]->data()
                                      : placed.outputs.back()->data());
@@ -260,7 +296,9 @@ double ToleranceOn(const Device& device, const KernelCase& test, const Problem& 
 
 KernelOutcome CheckKernel(Device& device, const KernelCase& test, const Problem& problem,
                           const Kernel& kernel) {
-  SCOPED_TRACE(Describe(test, problem, kernel));
+  const std::string described = Describe(test, problem, kernel);
+  SCOPED_TRACE(described);
+  const FaultReport report(described);
   KernelOutcome outcome{kernel.implementation(), kernel.workspace_bytes()};
   Placed placed = Place(device, test, problem, kernel);
   const Guarded* const over =

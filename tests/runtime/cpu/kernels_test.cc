@@ -80,6 +80,7 @@ TEST_P(CpuKernels, OfEightBitsGiveTheSameBitsOnEveryInstructionSet) {
     for (const Processor& processor : processors) {
       KernelCase each = test;
       for (each.threads = 1; each.threads <= 3; each.threads += 2) {
+        each.unaligned = each.threads == 3;
         for (const KernelOutcome& outcome : CheckKernels(CpuDevice(), each, processor)) {
           implementations.insert(outcome.implementation);
           if (first.empty()) first = outcome.outputs;

@@ -1,6 +1,6 @@
 // Host memory whose reads and writes are measured.
-#ifndef ASHLAR_RUNTIME_MEASURE_GUARDED_MEMORY_H_
-#define ASHLAR_RUNTIME_MEASURE_GUARDED_MEMORY_H_
+#ifndef ASHLAR_RUNTIME_DEVICE_GUARDED_MEMORY_H_
+#define ASHLAR_RUNTIME_DEVICE_GUARDED_MEMORY_H_
 
 #include <cstdint>
 #include <memory>
@@ -32,4 +32,4 @@ class GuardedMemory {
 
 }  // namespace ashlar
 
-#endif  // ASHLAR_RUNTIME_MEASURE_GUARDED_MEMORY_H_
+#endif  // ASHLAR_RUNTIME_DEVICE_GUARDED_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "runtime/measure/guarded_memory.h"
+#include "runtime/device/guarded_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
