@@ -33,6 +33,7 @@ struct ResizeParam {
   bool exclude_outside = false;  // pixels outside weigh nothing; else the border repeats
   bool antialias = false;        // where it gets smaller, filters as wide as the step
   double extrapolation = 0;      // outside of the region of kTfCropAndResize
+  bool rounds_sizes = false;     // by scales: to the nearest size, a half up; else down
   // Where this is a part of a larger Resize, by axis four numbers of that one: the first output
   // that is wanted, how many, the first input that is given, and how many it has.
   std::vector<int64_t> part = {};
@@ -53,15 +54,16 @@ struct ResizeParam {
     v.Optional("exclude_outside", exclude_outside, false);
     v.Optional("antialias", antialias, false);
     v.Optional("extrapolation", extrapolation, 0.0);
+    v.Optional("rounds_sizes", rounds_sizes, false);
     v.Optional("part", part, std::vector<int64_t>());
   }
 };
 
 // Inputs: x, not empty; the target by axis of `axes`, a vector of new sizes (Int32, Int64) or of
-// scales (Float32), for which a size is floor(size * scale); with kTfCropAndResize the region of x
-// that is resized, a Float32 vector of its beginnings by axis, then its ends, in [0, 1]. Target and
-// region are known before the run. Linear and cubic take floats, kNearest anything. Output: x's
-// dtype.
+// scales (Float32), for which a size is floor(size * scale), or with rounds_sizes the nearest to
+// that product; with kTfCropAndResize the region of x that is resized, a Float32 vector of its
+// beginnings by axis, then its ends, in [0, 1]. Target and region are known before the run. Linear
+// and cubic take floats, kNearest anything. Output: x's dtype.
 class Resize final : public OperatorWithParam<ResizeParam> {
  public:
   ASHLAR_OPERATOR("Resize", "resize")

@@ -18,11 +18,10 @@ constexpr int kPartNumbers = 4;  // of ResizeParam::part, by axis
 // Indices of inputs are 32 bits wide.
 constexpr int64_t kLongestAxis = std::numeric_limits<int32_t>::max();
 
-// A quotient of coordinates. Which input is the nearest is decided as by exporters and their
-// runtimes, in single precision: at scale 1.7 output 17 is input 10, not one just below.
-double Quotient(const ResizeParam& param, double a, double b) {
-  return param.mode == ResizeMode::kNearest ? static_cast<double>(static_cast<float>(a / b))
-                                            : a / b;
+// A coordinate. Which input is the nearest is decided as by exporters and their runtimes, in single
+// precision: at scale 1.7 output 17 is input 10, not one just below.
+double Rounded(const ResizeParam& param, double x) {
+  return param.mode == ResizeMode::kNearest ? static_cast<double>(static_cast<float>(x)) : x;
 }
 
 double CoordinateOf(const ResizeParam& param, const ResizeAxis& axis, int64_t output) {
@@ -30,24 +29,25 @@ double CoordinateOf(const ResizeParam& param, const ResizeAxis& axis, int64_t ou
   const double length = axis.scale * in;  // may be fractional where a scale was given
   switch (param.coordinates) {
     case ResizeCoordinates::kHalfPixel:
-      return Quotient(param, o + 0.5, axis.scale) - 0.5;
+      return Rounded(param, (o + 0.5) / axis.scale) - 0.5;
     case ResizeCoordinates::kHalfPixelSymmetric:
-      return in / 2 * (1 - static_cast<double>(axis.whole_output) / length) +
-             Quotient(param, o + 0.5, axis.scale) - 0.5;
+      return Rounded(param, in / 2 * (1 - static_cast<double>(axis.whole_output) / length) +
+                                (o + 0.5) / axis.scale) -
+             0.5;
     case ResizeCoordinates::kPytorchHalfPixel:
-      return axis.whole_output == 1 ? 0 : Quotient(param, o + 0.5, axis.scale) - 0.5;
+      return axis.whole_output == 1 ? 0 : Rounded(param, (o + 0.5) / axis.scale) - 0.5;
     case ResizeCoordinates::kAlignCorners:
-      return axis.whole_output == 1 ? 0 : Quotient(param, o * (in - 1), length - 1);
+      return axis.whole_output == 1 ? 0 : Rounded(param, o * (in - 1) / (length - 1));
     case ResizeCoordinates::kAsymmetric:
-      return Quotient(param, o, axis.scale);
+      return Rounded(param, o / axis.scale);
     case ResizeCoordinates::kTfHalfPixelForNn:
-      return Quotient(param, o + 0.5, axis.scale);
+      return Rounded(param, (o + 0.5) / axis.scale);
     case ResizeCoordinates::kTfCropAndResize:
       break;
   }
   const double extent = (axis.roi_end - axis.roi_begin) * (in - 1);
-  return axis.roi_begin * (in - 1) +
-         (axis.whole_output == 1 ? extent / 2 : o * extent / (length - 1));
+  return Rounded(param, axis.roi_begin * (in - 1) +
+                            (axis.whole_output == 1 ? extent / 2 : o * extent / (length - 1)));
 }
 
 int64_t Nearest(ResizeRounding rounding, double x) {
@@ -97,7 +97,8 @@ int64_t FirstOf(const ResizeParam& param, const Filter& filter, double coordinat
   return static_cast<int64_t>(std::floor(coordinate)) + filter.first;
 }
 
-absl::Status SetTarget(absl::Span<const InputInfo> inputs, std::vector<ResizeAxis>& axes) {
+absl::Status SetTarget(const ResizeParam& param, absl::Span<const InputInfo> inputs,
+                       std::vector<ResizeAxis>& axes) {
   if (inputs[1].type.dtype != DType::kFloat32) {
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, IntegerVector(inputs[1], "sizes"));
     if (sizes.size() != axes.size()) {
@@ -120,7 +121,8 @@ absl::Status SetTarget(absl::Span<const InputInfo> inputs, std::vector<ResizeAxi
         absl::StrCat(scales.size(), " scales for ", axes.size(), " axes"));
   }
   for (size_t i = 0; i < axes.size(); ++i) {
-    const float size = std::floor(static_cast<float>(axes[i].whole_input) * scales[i]);
+    const float exact = static_cast<float>(axes[i].whole_input) * scales[i];
+    const float size = std::floor(param.rounds_sizes ? exact + 0.5f : exact);
     if (!(size >= 1 && size <= static_cast<float>(Shape::kMaxBytes))) {
       return absl::InvalidArgumentError(absl::StrCat("scale ", scales[i], " of axis ", axes[i].axis,
                                                      " makes ", axes[i].whole_input, " elements ",
@@ -210,7 +212,7 @@ absl::StatusOr<std::vector<ResizeAxis>> ResizeAxesOf(const ResizeParam& param,
     }
     axes.push_back(axis);
   }
-  ASHLAR_RETURN_IF_ERROR(SetTarget(inputs, axes));
+  ASHLAR_RETURN_IF_ERROR(SetTarget(param, inputs, axes));
   for (ResizeAxis& axis : axes) axis.output = axis.whole_output;
   ASHLAR_RETURN_IF_ERROR(SetRoi(param, inputs, axes));
   ASHLAR_RETURN_IF_ERROR(SetPart(param, axes));

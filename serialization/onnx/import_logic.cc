@@ -138,7 +138,10 @@ OnnxVars RunIsInf(OnnxNode& node) {
   const bool positive = node.Int("detect_positive", 1) != 0;
   const bool negative = node.Int("detect_negative", 1) != 0;
   const double infinity = std::numeric_limits<double>::infinity();
-  if (!positive && !negative) return node.Unsupported("of neither sign");
+  if (!positive && !negative) {
+    std::optional<HostTensor> none = node.NewTensor(DType::kBool, node.shape(x).dims());
+    return none ? node.Constant(*std::move(none)) : kNoOnnxVar;
+  }
   const OnnxVar size = positive && negative ? node.Function(ScalarFunction::kAbs, {x}) : x;
   const OnnxVar wanted = node.Scalar(positive ? infinity : -infinity, node.dtype(x));
   return AsBool(node, node.Function(ScalarFunction::kEqual, {size, wanted}));

@@ -127,7 +127,7 @@ OnnxVars Resize(OnnxNode& node) {
   if (policy != "not_larger" && policy != "not_smaller") {
     return node.Invalid(absl::StrCat("keep_aspect_ratio_policy is '", policy.substr(0, 64), "'"));
   }
-  // One scale for all axes, and sizes that are rounded half up.
+  // One scale for all axes.
   double scale = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
     const double each = static_cast<double>(sizes[i]) /
@@ -135,11 +135,8 @@ OnnxVars Resize(OnnxNode& node) {
     const bool takes = i == 0 || (policy == "not_larger" ? each < scale : each > scale);
     if (takes) scale = each;
   }
-  for (size_t i = 0; i < axes.size(); ++i) {
-    sizes[i] = static_cast<int64_t>(
-        std::floor(scale * static_cast<double>(node.shape(x)[static_cast<int>(axes[i])]) + 0.5));
-  }
-  return BySizes(node, x, param, axes, sizes, region);
+  param.rounds_sizes = true;
+  return ByScales(node, x, param, axes, std::vector<double>(axes.size(), scale), region);
 }
 
 // Operator set 10, and Upsample before it.

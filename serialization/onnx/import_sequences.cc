@@ -1,5 +1,6 @@
-// Operators of ONNX whose order or choice of slices is known before the run: Compress,
-// ReverseSequence; and MaxUnpool, which puts back what a pooling took.
+// Operators of ONNX that choose slices or order them anew: Compress, ReverseSequence; and
+// MaxUnpool, which puts back what a pooling took.
+#include <numeric>
 
 #include "opr/gather.h"
 #include "opr/pad.h"
@@ -33,33 +34,40 @@ OnnxVars Compress(OnnxNode& node) {
 // The first slices of each image in reverse, as many as `sequence_lens` says: slices of all images
 // in one row, picked by index.
 OnnxVars ReverseSequence(OnnxNode& node) {
-  const OnnxVar x = node.input(0);
-  const std::vector<int64_t> lengths = node.KnownInts(1, "sequence_lens");
+  const OnnxVar x = node.input(0), lengths = node.input(1);
   const int batch = node.Axis(node.Int("batch_axis", 1), node.rank(x));
   const int time = node.Axis(node.Int("time_axis", 0), node.rank(x));
   if (!node.ok()) return kNoOnnxVar;
   const Shape shape = node.shape(x);
-  if (batch > 1 || time > 1 || batch == time ||
-      static_cast<int64_t>(lengths.size()) != shape[batch]) {
+  if (batch > 1 || time > 1 || batch == time || node.shape(lengths) != Shape{shape[batch]}) {
     return node.Invalid("expected batch and time as the first two axes, and a length each image");
   }
-  const int64_t steps = shape[time];
-  std::vector<int64_t> order(static_cast<size_t>(shape[0] * shape[1]));
-  for (size_t i = 0; i < order.size(); ++i) {
-    const int64_t place = static_cast<int64_t>(i);
-    const int64_t image = batch == 0 ? place / shape[1] : place % shape[1];
-    const int64_t step = batch == 0 ? place % shape[1] : place / shape[1];
-    const int64_t length = lengths[static_cast<size_t>(image)];
-    if (length < 0 || length > steps) {
+  const int64_t images = shape[batch], steps = shape[time];
+  if (node.constant(lengths) != nullptr) {
+    for (const int64_t length : node.KnownInts(1, "sequence_lens")) {
+      if (length >= 0 && length <= steps) continue;
       return node.Invalid(absl::StrCat("length ", length, " of ", steps));
     }
-    const int64_t from = step < length ? length - 1 - step : step;
-    order[i] = batch == 0 ? image * shape[1] + from : from * shape[1] + image;
   }
+  const auto along = [&](int axis) {
+    std::vector<int64_t> places(static_cast<size_t>(shape[axis]));
+    std::iota(places.begin(), places.end(), 0);
+    return node.Reshaped(node.IntVector(places), axis == 0 ? Shape{shape[0], 1} : Shape{shape[1]});
+  };
+  const OnnxVar step = along(time);
+  const OnnxVar length = node.Reshaped(node.Converted(lengths, DType::kInt64),
+                                       batch == 0 ? Shape{images, 1} : Shape{images});
+  const OnnxVar reversed = node.Difference(node.Sum(length, -1), step);
+  const OnnxVar within = node.Function(ScalarFunction::kLess, {step, length});
+  const OnnxVar from = node.Function(ScalarFunction::kSelect, {within, reversed, step});
+  const OnnxVar order = batch == 0
+                            ? node.Sum(node.Product(along(0), static_cast<double>(steps)), from)
+                            : node.Sum(node.Product(from, static_cast<double>(images)), along(1));
   std::vector<int64_t> dims = {shape[0] * shape[1]};
   dims.insert(dims.end(), shape.dims().begin() + 2, shape.dims().end());
   const OnnxVar slices = node.Reshaped(x, Shape(dims));
-  return node.Reshaped(node.Add<Gather>({0}, {slices, node.IntVector(order)}), shape);
+  return node.Reshaped(node.Add<Gather>({0}, {slices, node.Reshaped(order, {shape[0] * shape[1]})}),
+                       shape);
 }
 
 // Each element where its index says, among zeros. Indices count in the whole tensor that windows
@@ -104,7 +112,7 @@ OnnxVars MaxUnpool(OnnxNode& node) {
 constexpr OnnxRow kSequenceRows[] = {
     OnnxRow("Compress", 2, 2, Compress).Limits("a condition known before the run"),
     OnnxRow("MaxUnpool", 2, 3, MaxUnpool),
-    OnnxRow("ReverseSequence", 2, 2, ReverseSequence).Limits("lengths known before the run"),
+    OnnxRow("ReverseSequence", 2, 2, ReverseSequence),
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 // Resize and GridSample.
 #include "opr/resize.h"
 
+#include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "graph/status.h"
 #include "opr/axis.h"
@@ -25,6 +28,21 @@ std::vector<float> ByAxis(const std::vector<int>& axes, absl::Span<const float> 
   return all;
 }
 
+// The sizes by axis that keep_aspect_ratio_policy makes this one scale of, which is where it came
+// from; nothing where there are none.
+std::optional<std::vector<int64_t>> LimitsOf(const std::vector<float>& scales,
+                                             const std::vector<int>& axes, const Shape& shape) {
+  std::vector<int64_t> limits;
+  float least = std::numeric_limits<float>::infinity();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const double size = static_cast<double>(shape[axes[i]]);
+    limits.push_back(static_cast<int64_t>(std::ceil(static_cast<double>(scales[i]) * size - 1e-4)));
+    least = std::min(least, static_cast<float>(static_cast<double>(limits.back()) / size));
+  }
+  const bool one = std::all_of(scales.begin(), scales.end(), [&](float s) { return s == least; });
+  return one ? std::make_optional(limits) : std::nullopt;
+}
+
 // By ResizeCoordinates; null where there is none since operator set 13.
 constexpr const char* kCoordinates[] = {
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
@@ -40,7 +58,8 @@ absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
                                                "ceil"};
   const ResizeParam& param = emitter.op<Resize>().param();
   const char* const coordinates = kCoordinates[static_cast<size_t>(param.coordinates)];
-  const bool newer = param.antialias || param.coordinates == ResizeCoordinates::kHalfPixelSymmetric;
+  const bool newer = param.antialias || param.rounds_sizes ||
+                     param.coordinates == ResizeCoordinates::kHalfPixelSymmetric;
   if (coordinates == nullptr || (newer && !emitter.rich()) || !param.part.empty()) {
     return absl::UnimplementedError("coordinates, antialiasing or parts");
   }
@@ -60,7 +79,16 @@ absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
     all.insert(all.end(), ends.begin(), ends.end());
     inputs[1] = emitter.Tensor(FloatsOf(all));
   }
-  if (infos[1].type.dtype == DType::kFloat32) {
+  std::optional<std::vector<int64_t>> limits;
+  if (param.rounds_sizes && infos[1].type.dtype == DType::kFloat32) {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<float> scales, FloatVector(infos[1], "scales"));
+    limits = LimitsOf(scales, axes, emitter.input_type(0).shape);
+    if (!limits || infos.size() > 2) return absl::UnimplementedError("sizes rounded by scales");
+  }
+  if (limits) {
+    inputs.push_back("");
+    inputs.push_back(emitter.Ints(*limits));
+  } else if (infos[1].type.dtype == DType::kFloat32) {
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<float> scales, FloatVector(infos[1], "scales"));
     inputs.push_back(emitter.Tensor(FloatsOf(ByAxis(axes, scales, rank, 1))));
   } else {
@@ -76,6 +104,10 @@ absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
       {"exclude_outside", int64_t{param.exclude_outside}},
       {"extrapolation_value", static_cast<float>(param.extrapolation)}};
   if (param.antialias) attributes.push_back({"antialias", int64_t{1}});
+  if (limits) {
+    attributes.push_back({"keep_aspect_ratio_policy", "not_larger"});
+    attributes.push_back({"axes", std::vector<int64_t>(axes.begin(), axes.end())});
+  }
   return emitter.Add("Resize", inputs, attributes);
 }
 

@@ -94,9 +94,14 @@ void AddAxes(Cases& cases) {
   }
 }
 
-// Parts as tiling makes them: outputs, and where the given inputs begin in the whole.
+// Sizes that are rounded, and parts as tiling makes them: outputs, and where the given inputs begin
+// in the whole.
 void AddParts(Cases& cases) {
   for (const ResizeMode mode : kResizeModes) {
+    ResizeParam rounded = Param({2, 3}, mode);
+    rounded.rounds_sizes = true;
+    cases.AddImages(
+        {"rounded", Make<Resize>(rounded), {cases.Tensor({1, 18, 6, 7}), Scales({0.75f, 0.75f})}});
     ResizeParam param = Param({2, 3}, mode);
     param.part = {4, 4, 1, 8, 2, 6, 0, 9};
     cases.AddImages(
