@@ -56,6 +56,7 @@ ROOMS = {
     "tests/serialization/onnx": "serialization/onnx runtime/measure tools/zoo tests/support/model tests/serialization",
     "tests/serialization/megengine":
         "serialization/megengine serialization/native runtime/cpu tests/serialization",
+    "tests/cross": "runtime/cpu runtime/measure tools/zoo tests/memory",
     "tests/viewer": "viewer tests/support",
     "tests/training":
         "training serialization/onnx runtime/cpu runtime/measure tests/runtime tests/support/command",
