@@ -290,10 +290,13 @@ class PlanCommand final : public PlanOptions {
                               RequestFor(model, execution_, planning_, console));
       request.means.planner.limits = limits();
       console.Progress(absl::StrCat("planning ", path));
-      ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made,
-                              ashlar::PlanModel(std::move(model), request, console));
-      ASHLAR_RETURN_IF_ERROR(CheckBudget(made.plan(), path));
-      shares.push_back(ShareOf(path, made.plan()));
+      const absl::StatusOr<PlannedModel> made =
+          ashlar::PlanModel(std::move(model), request, console);
+      if (!made.ok()) {
+        return WithExitCode(Annotate(made.status(), path), ExitCodeOf(made.status()));
+      }
+      ASHLAR_RETURN_IF_ERROR(CheckBudget(made->plan(), path));
+      shares.push_back(ShareOf(path, made->plan()));
     }
     console.Print(SharedArenaTable(shares));
     Json document = console.Document(execution_.device, execution_.threads);

@@ -68,6 +68,10 @@ TEST_F(SeveralModelsTest, WhatDoesNotGoTogetherIsSaid) {
   EXPECT_EQ(Ashlar("plan model.ash --share-arena").exit_code, 2);
   EXPECT_EQ(Ashlar("plan model.ash tail.ash --share-arena -o x.svg").exit_code, 2);
   EXPECT_EQ(Ashlar("plan model.ash missing.ash --share-arena").exit_code, 6);
+  // The tail needs no arena.
+  const ProcessResult small = Ashlar("plan tail.ash model.ash --share-arena --memory-budget 1");
+  EXPECT_EQ(small.exit_code, 3);
+  EXPECT_THAT(small.err, HasSubstr("model.ash: no plan fits"));
 }
 
 }  // namespace
