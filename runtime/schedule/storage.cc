@@ -43,6 +43,8 @@ class Builder {
   }
 
   StorageModel Build() && {
+    FindAliasing();
+    if (options_.inplace) FindContinued();
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
       if (model_.scheduled[i]) AddNode(static_cast<int>(i));
     }
@@ -61,6 +63,76 @@ class Builder {
   }
 
  private:
+  void FindAliasing() {
+    for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+      const OperatorNode& node = graph_.node(static_cast<int>(i));
+      if (model_.scheduled[i] && node.op->role() == Role::kCompute) {
+        aliasing_[i] = node.op->aliasing(graph_.SiteOf(node));
+      }
+    }
+  }
+
+  // A var that will be placed inside another has its address by that, and overwrites nothing when
+  // its time has come. So where it may overwrite a var that nobody else reads, which dies in every
+  // order, both are one storage from the start: sums of taps, one added after the other, that end
+  // inside a concatenation. What would wait for something else keeps memory of its own, as it would
+  // hold a part of the whole's place free for long.
+  void FindContinued() {
+    std::vector<bool> placed(graph_.vars().size(), false);
+    for (int i = static_cast<int>(graph_.nodes().size()) - 1; i >= 0; --i) {
+      const OperatorNode& node = graph_.node(i);
+      for (const Aliasing::Placement& placement : aliasing_[i].placements) {
+        const bool is_callers = IsOutput(node.outputs[placement.output]);
+        if (!is_callers) placed[node.inputs[placement.input]] = true;
+      }
+      for (const Aliasing::Overwrite& overwrite : aliasing_[i].overwrites) {
+        const int made = node.outputs[overwrite.output], given = node.inputs[overwrite.input];
+        if (!placed[made] || continued_[made] >= 0) continue;
+        if (!IsReadOnceBy(i, given) || !MayFollow(i, graph_.var(given).producer)) continue;
+        continued_[made] = given;
+        placed[given] = true;
+      }
+    }
+  }
+
+  bool IsOutput(int var) const {
+    return std::any_of(graph_.outputs().begin(), graph_.outputs().end(),
+                       [&](const Binding& output) { return output.var == var; });
+  }
+
+  // Whether a var has memory of its own, of which nothing was made before, and is an input of this
+  // node, once, and of no other.
+  bool IsReadOnceBy(int index, int var) const {
+    const std::vector<int>& inputs = graph_.node(index).inputs;
+    const int producer = graph_.var(var).producer;
+    return graph_.readers(var).size() == 1 && std::count(inputs.begin(), inputs.end(), var) == 1 &&
+           !IsOutput(var) && graph_.node(producer).op->role() == Role::kCompute &&
+           aliasing_[producer].placements.empty();
+  }
+
+  // The var that this one is a view of, if any, and so on.
+  int RootOf(int var) const {
+    const int producer = graph_.var(var).producer;
+    for (const Aliasing::View& view : aliasing_[producer].views) {
+      if (graph_.node(producer).outputs[view.output] == var) {
+        return RootOf(graph_.node(producer).inputs[view.input]);
+      }
+    }
+    return var;
+  }
+
+  // Whether all that a node reads and that is computed is made or read by the node before it.
+  bool MayFollow(int index, int before) const {
+    const std::vector<int>& inputs = graph_.node(index).inputs;
+    const std::vector<int>& earlier = graph_.node(before).inputs;
+    return std::all_of(inputs.begin(), inputs.end(), [&](int input) {
+      const int root = RootOf(input), producer = graph_.var(root).producer;
+      return producer == before || graph_.node(producer).op->role() != Role::kCompute ||
+             std::any_of(earlier.begin(), earlier.end(),
+                         [&](int other) { return RootOf(other) == root; });
+    });
+  }
+
   void AddNode(int index) {
     const OperatorNode& node = graph_.node(index);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -70,9 +142,9 @@ class Builder {
       AddUnique(model_.storages[storage].readers, index);
     }
     if (node.op->role() == Role::kCompute) {
-      aliasing_[index] = node.op->aliasing(graph_.SiteOf(node));
       if (options_.views) AddViews(node, aliasing_[index].views);
       AddUpdates(node, aliasing_[index].updates);
+      ContinueStorages(node);
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const int output = node.outputs[i];
@@ -106,6 +178,23 @@ class Builder {
     }
   }
 
+  // Outputs that are made in the storage of an input that nobody else reads.
+  void ContinueStorages(const OperatorNode& node) {
+    for (const int output : node.outputs) {
+      const int given = continued_[output];
+      if (given < 0 || model_.views[output].storage >= 0 || !CoversStorage(given)) continue;
+      const VarView source = model_.views[given];
+      const Storage& storage = model_.storages[source.storage];
+      const bool is_own = storage.producer == graph_.var(given).producer || model_.updated[given];
+      if (storage.pool != Pool::kArena || !is_own ||
+          graph_.var(output).type.bytes() != storage.bytes) {
+        continue;
+      }
+      model_.views[output] = source;
+      model_.updated[output] = true;
+    }
+  }
+
   // Readers of a version of a state run before the node that makes the next one.
   void OrderUpdates() {
     if (std::find(model_.updated.begin(), model_.updated.end(), true) == model_.updated.end()) {
@@ -118,7 +207,7 @@ class Builder {
       const int index = static_cast<int>(i);
       const OperatorNode& node = graph_.node(index);
       for (const int output : node.outputs) {
-        if (!model_.updated[output]) continue;
+        if (!model_.updated[output] || use.state[output] < 0) continue;
         for (const int input : node.inputs) {
           if (use.state[input] != use.state[output]) continue;
           for (const int reader : readers[{use.state[input], use.version[input]}]) {
@@ -200,7 +289,9 @@ class Builder {
   const PartEnds ends_;
   StorageModel model_;
   std::vector<Aliasing> aliasing_ = std::vector<Aliasing>(graph_.nodes().size());  // by node
-  std::vector<bool> placed_ = std::vector<bool>(graph_.vars().size(), false);      // by storage
+  // By var: the input of its node whose storage it is made in, or -1.
+  std::vector<int> continued_ = std::vector<int>(graph_.vars().size(), -1);
+  std::vector<bool> placed_ = std::vector<bool>(graph_.vars().size(), false);  // by storage
 };
 
 }  // namespace

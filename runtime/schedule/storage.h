@@ -64,11 +64,13 @@ struct RunsBefore {
 
 struct StorageModel {
   std::vector<Storage> storages;
-  std::vector<VarView> views;            // by var
-  std::vector<bool> updated;             // by var: made by its node in the storage of a state
-  std::vector<bool> scheduled;           // by node: runs, or stands in comp_seq
-  std::vector<std::vector<int>> reads;   // by node: storages, without repeats
-  std::vector<std::vector<int>> writes;  // by node: storages that begin here
+  std::vector<VarView> views;  // by var
+  // By var: made by its node in the storage of an input, which is a state, or which nobody else
+  // reads and which has to have the address of this var as the latter is placed inside another.
+  std::vector<bool> updated;
+  std::vector<bool> scheduled;                     // by node: runs, or stands in comp_seq
+  std::vector<std::vector<int>> reads;             // by node: storages, without repeats
+  std::vector<std::vector<int>> writes;            // by node: storages that begin here
   std::vector<std::vector<Overwrite>> overwrites;  // by node: of each storage the best first
   std::vector<std::vector<Placement>> placements;  // by node
   // Edges that every scheduler obeys besides the edges of inputs: readers of a state run before its

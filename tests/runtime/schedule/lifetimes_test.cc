@@ -118,6 +118,38 @@ TEST_F(LifetimesTest, PartsOfAConcatenationAreMadeInPlace) {
   EXPECT_EQ(Arena(), 2 * 64 * 16);
 }
 
+// Sums of taps, as 3-D convolutions have them: each is made over the one before it, and the last at
+// its place in the concatenation, which so is the place of all.
+TEST_F(LifetimesTest, SumsThatEndInAConcatenationAreMadeInPlace) {
+  const int x = Input("x", 4);
+  std::vector<int> parts;
+  for (int part = 0; part < 2; ++part) {
+    int sum = Unary(ScalarFunction::kExp, x);
+    for (int tap = 0; tap < 2; ++tap) sum = Unary(ScalarFunction::kTanh, sum);
+    parts.push_back(sum);
+  }
+  Output(
+      Unary(ScalarFunction::kRelu, Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), parts)));
+  Finish();
+  EXPECT_EQ(Arena(), 2 * 64 * 16);
+  EXPECT_EQ(lifetimes_.num_overwrites, 0);
+  EXPECT_EQ(lifetimes_.problem.buffers.size(), 3u);
+}
+
+// What somebody else still reads, or the caller is given, keeps its own memory.
+TEST_F(LifetimesTest, APlacedSumIsNotMadeOverWhatIsReadBesides) {
+  const int x = Input("x", 4);
+  const int read_twice = Unary(ScalarFunction::kExp, x), given = Unary(ScalarFunction::kTanh, x);
+  Output(given);
+  const int a = Unary(ScalarFunction::kTanh, read_twice), b = Unary(ScalarFunction::kRelu, given);
+  const int joined = Add(std::make_shared<Concat>(ConcatParam{.axis = 1}), {a, b});
+  Output(Unary(ScalarFunction::kRelu, joined));
+  Output(Unary(ScalarFunction::kExp, read_twice));
+  Finish();
+  for (const int var : {a, b}) EXPECT_EQ(model_.storages[model_.views[var].storage].owner, var);
+  EXPECT_EQ(Arena(), 3 * 64 * 16);
+}
+
 TEST_F(LifetimesTest, PartsOfAConcatenationNeedNotBeAlignedThemselves) {
   const int x = Input("x", 3);
   const int a =

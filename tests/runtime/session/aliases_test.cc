@@ -62,5 +62,41 @@ TEST(Aliases, APartIsNotOverwrittenWhileItsWholeIsRead) {
   }
 }
 
+// Chains of functions and sums that end in concatenations, of which some are parts of others, are
+// read twice, in part, or handed out.
+TEST(Aliases, RandomGraphsOfChainsInConcatenations) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+    GraphMaker make;
+    std::vector<std::pair<int, int64_t>> vars = {{make.Input("x", {2, 50}), 2}};  // with their rows
+    const auto add = [&](int var, int64_t rows) {
+      if (below(8) == 0) make.Output(var);
+      vars.emplace_back(var, rows);
+    };
+    for (int i = 0; i < 25; ++i) {
+      // Most often the latest: chains.
+      const auto [x, rows] = vars[below(3) == 0 ? below(vars.size()) : vars.size() - 1];
+      const auto [y, more] = vars[below(vars.size())];
+      const size_t kind = below(5);
+      if (kind == 0 && rows + more <= 12) {
+        add(make.Add<Concat>({0}, {x, y}), rows + more);
+      } else if (kind == 1 && rows == more) {
+        add(make.Add<Elemwise>({ScalarFunction::kMax}, {x, y}), rows);
+      } else if (kind == 2 && rows > 1) {
+        const auto begin = static_cast<int64_t>(below(static_cast<size_t>(rows) - 1));
+        add(Rows(make, x, begin, rows), rows - begin);
+      } else {
+        const bool negates = below(2) == 0;
+        add(make.Add<Elemwise>({negates ? ScalarFunction::kNegate : ScalarFunction::kTanh}, {x}),
+            rows);
+      }
+    }
+    make.Output(make.Add<Elemwise>({ScalarFunction::kNegate}, {vars.back().first}, "y"));
+    ExpectSame(std::move(make).Build());
+  }
+}
+
 }  // namespace
 }  // namespace ashlar::testing
