@@ -51,12 +51,23 @@ OnnxVars Gemm(OnnxNode& node) {
   return node.Sum(y, node.Product(c, beta));
 }
 
+// With the first dimension behind those of the batch: [M, batch, K] becomes [batch, M, K].
+OnnxVar BatchFirst(OnnxNode& node, OnnxVar var) {
+  const int rank = node.rank(var);
+  if (rank < 3) return var;
+  std::vector<int64_t> pattern;
+  for (int axis = 1; axis < rank - 1; ++axis) pattern.push_back(axis);
+  pattern.push_back(0);
+  pattern.push_back(rank - 1);
+  return node.Permuted(var, std::move(pattern));
+}
+
 OnnxVars FusedMatMul(OnnxNode& node) {
-  const OnnxVar a = node.input(0), b = node.input(1);
+  OnnxVar a = node.input(0), b = node.input(1);
   const bool transpose_a = node.Int("transA", 0) != 0, transpose_b = node.Int("transB", 0) != 0;
-  if (node.Int("transBatchA", 0) != 0 || node.Int("transBatchB", 0) != 0) {
-    return node.Unsupported("transposed batches");
-  }
+  if (node.Int("transBatchA", 0) != 0) a = BatchFirst(node, a);
+  if (node.Int("transBatchB", 0) != 0) b = BatchFirst(node, b);
+  if (!node.ok()) return kNoOnnxVar;
   return node.Product(MatMulOf(node, a, b, transpose_a, transpose_b), node.Float("alpha", 1));
 }
 

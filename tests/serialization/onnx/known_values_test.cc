@@ -30,7 +30,9 @@ HostTensor Ints(const std::vector<int64_t>& values) {
 std::string ModelOf(const std::string& nodes, const Tensors& inputs, const Tensors& known,
                     int version) {
   std::string text = absl::StrCat("ir_version: 8 opset_import { version: ", version,
-                                  " } graph { name: 'g' ", nodes);
+                                  " } opset_import { domain: 'com.microsoft' version: 1 } graph { "
+                                  "name: 'g' ",
+                                  nodes);
   for (const auto& [name, tensor] : inputs) {
     const int type = IsFloat(tensor.dtype()) ? 1 : tensor.dtype() == DType::kBool ? 9 : 7;
     absl::StrAppend(&text, " input ", ValueText(name, tensor.shape(), type));
@@ -242,6 +244,30 @@ TEST(OnnxKnownValues, OfCompositions) {
        {{"x", rows}, {"n", Ints({2, 3})}},
        {},
        {1, 3, 2, 5, 5, 1}},
+      // As ONNX Runtime saves them: A is [M, batch, K], and [M, batch, 1] with the last two turned.
+      {"FusedMatMul of batches that come second",
+       NodeText("FusedMatMul", "'x', 'b'",
+                "domain: 'com.microsoft' " + IntAttribute("transBatchA", 1) +
+                    "attribute { name: 'alpha' type: FLOAT f: 2 } "),
+       {{"x", Floats({2, 2, 1}, {1, 2, 3, 4})}, {"b", Floats({2, 1, 1}, {10, 100})}},
+       {},
+       {20, 60, 400, 800}},
+      {"FusedMatMul of such batches, turned",
+       NodeText(
+           "FusedMatMul", "'x', 'b'",
+           "domain: 'com.microsoft' " + IntAttribute("transBatchA", 1) + IntAttribute("transA", 1)),
+       {{"x", Floats({2, 2, 1}, {1, 2, 3, 4})}, {"b", Floats({2, 2, 1}, {1, 10, 1, 10})}},
+       {},
+       {1 + 30, 2 + 40}},
+      {"SkipLayerNormalization, and its sum",
+       NodeText("SkipLayerNormalization", "'x', 'more', 'scale', 'shift', 'bias'",
+                "domain: 'com.microsoft' ", "'normal', '', '', 'sum'") +
+           NodeText("Add", "'normal', 'sum'"),
+       {{"x", Floats({1, 1, 2}, {1, 2})}, {"more", Floats({1, 1, 2}, {1, 2})}},
+       {{"scale", Floats({2}, {1, 2})},
+        {"shift", Floats({2}, {0, 1})},
+        {"bias", Floats({2}, {0, 1})}},
+       {-1 + 2, 2 + 1 + 5}},
       {"SwiGLU",
        NodeText("SwiGLU", "'x', 'x'"),
        {{"x", Floats({2}, {1, -2})}},
