@@ -78,7 +78,7 @@ class Builder {
   // inside a concatenation. What would wait for something else keeps memory of its own, as it would
   // hold a part of the whole's place free for long.
   void FindContinued() {
-    std::vector<bool> placed(graph_.vars().size(), false);
+    std::vector<bool> placed(graph_.vars().size(), false), taken = placed;
     for (int i = static_cast<int>(graph_.nodes().size()) - 1; i >= 0; --i) {
       const OperatorNode& node = graph_.node(i);
       for (const Aliasing::Placement& placement : aliasing_[i].placements) {
@@ -87,10 +87,10 @@ class Builder {
       }
       for (const Aliasing::Overwrite& overwrite : aliasing_[i].overwrites) {
         const int made = node.outputs[overwrite.output], given = node.inputs[overwrite.input];
-        if (!placed[made] || continued_[made] >= 0) continue;
+        if (!placed[made] || continued_[made] >= 0 || taken[given]) continue;
         if (!IsReadOnceBy(i, given) || !MayFollow(i, graph_.var(given).producer)) continue;
         continued_[made] = given;
-        placed[given] = true;
+        placed[given] = taken[given] = true;
       }
     }
   }
@@ -112,10 +112,13 @@ class Builder {
 
   // The var that this one is a view of, if any, and so on.
   int RootOf(int var) const {
-    const int producer = graph_.var(var).producer;
-    for (const Aliasing::View& view : aliasing_[producer].views) {
-      if (graph_.node(producer).outputs[view.output] == var) {
-        return RootOf(graph_.node(producer).inputs[view.input]);
+    for (bool is_view = true; is_view;) {
+      const OperatorNode& node = graph_.node(graph_.var(var).producer);
+      is_view = false;
+      for (const Aliasing::View& view : aliasing_[graph_.var(var).producer].views) {
+        if (is_view || node.outputs[view.output] != var) continue;
+        var = node.inputs[view.input];
+        is_view = true;
       }
     }
     return var;
