@@ -122,6 +122,9 @@ class Problem:
     batch: int = 1
     dtype: str = "HALF"
     last: bool = True  # channels; else NCHW
+    sums: str = "FLOAT"  # the convolution's, and of its virtual output
+    y: str = ""  # the output's dtype; "": dtype
+    scaled: bool = False  # a factor by channel in front of the bias
 
     def text(self):
         words = [f"{self.window}x{self.window}/{self.stride}" if self.stride > 1 else f"{self.window}x{self.window}",
@@ -129,6 +132,8 @@ class Problem:
         words += [f"groups {self.groups}"] * (self.groups > 1) + ["z"] * self.z + [self.tail] * (self.tail != "relu")
         if self.before != self.behind:
             words.append(f"rows {self.before}, {self.behind} before, behind")
+        if self.sums != "FLOAT":
+            words += ["scale"] * self.scaled
         if self.channels_of_y:
             words.append(f"y in {self.channels_of_y} channels")
         return " ".join(words)
@@ -148,17 +153,20 @@ def engines(library, problem):
     rows = (p.size + before + behind - p.window) // p.stride + 1
     numbers = iter(range(1, 100))
 
-    def tensor(dims, virtual=False, channels=0):
-        return library.make("BACKEND_TENSOR", TENSOR_DATA_TYPE=("DATA_TYPE", ["DATA_FLOAT" if virtual else "DATA_" + p.dtype]),
+    def tensor(dims, virtual=False, channels=0, dtype=None):
+        dtype = dtype or ("FLOAT" if virtual else p.dtype)
+        return library.make("BACKEND_TENSOR", TENSOR_DATA_TYPE=("DATA_TYPE", ["DATA_" + dtype]),
                             TENSOR_DIMENSIONS=("INT64", dims), TENSOR_STRIDES=("INT64", strides(dims, p.last, channels)),
                             TENSOR_UNIQUE_ID=("INT64", next(numbers)), TENSOR_BYTE_ALIGNMENT=("INT64", 16),
                             TENSOR_IS_VIRTUAL=("BOOLEAN", virtual))
 
     y_dims = [p.batch, p.k, rows, columns]
-    steps = ["z"] * p.z + ["bias"] * (p.tail != "alone") + ["activation"] * (p.tail.startswith("relu"))
-    outputs = [tensor(y_dims, virtual=True) for _ in steps] + [tensor(y_dims, channels=p.channels_of_y)]
+    whole = p.sums != "FLOAT"
+    steps = ["scale"] * p.scaled + ["z"] * p.z + ["bias"] * (p.tail != "alone") + ["activation"] * (p.tail.startswith("relu"))
+    outputs = [tensor(y_dims, virtual=True, dtype=p.sums if i == 0 else None) for i in range(len(steps))]
+    outputs.append(tensor(y_dims, channels=p.channels_of_y, dtype=p.y or None))
     convolution = library.make(
-        "BACKEND_CONVOLUTION", CONVOLUTION_SPATIAL_DIMS=("INT64", 2), CONVOLUTION_COMP_TYPE=("DATA_TYPE", ["DATA_FLOAT"]),
+        "BACKEND_CONVOLUTION", CONVOLUTION_SPATIAL_DIMS=("INT64", 2), CONVOLUTION_COMP_TYPE=("DATA_TYPE", ["DATA_" + p.sums]),
         CONVOLUTION_CONV_MODE=("CONVOLUTION_MODE", ["CROSS_CORRELATION"]),
         CONVOLUTION_FILTER_STRIDES=("INT64", [p.stride] * 2), CONVOLUTION_DILATIONS=("INT64", [1, 1]),
         CONVOLUTION_PRE_PADDINGS=("INT64", [before, half]), CONVOLUTION_POST_PADDINGS=("INT64", [behind, half]))
@@ -166,17 +174,19 @@ def engines(library, problem):
     operations = [library.make("BACKEND_OPERATION_CONVOLUTION_FORWARD", **{
         prefix + "CONV_DESC": ("BACKEND_DESCRIPTOR", convolution),
         prefix + "X": ("BACKEND_DESCRIPTOR", tensor([p.batch, p.c, p.size, p.size])),
-        prefix + "W": ("BACKEND_DESCRIPTOR", tensor([p.k, p.c // p.groups, p.window, p.window])),
+        prefix + "W": ("BACKEND_DESCRIPTOR", tensor([p.k, p.c // p.groups, p.window, p.window],
+                                                    dtype="INT8" if whole else None)),
         prefix + "Y": ("BACKEND_DESCRIPTOR", outputs[0]),
         prefix + "ALPHA": ("FLOAT", 1.0), prefix + "BETA": ("FLOAT", 0.0)})]
     for i, step in enumerate(steps):
-        mode = "POINTWISE_ADD" if step != "activation" else "POINTWISE_RELU_FWD"
+        mode = {"activation": "POINTWISE_RELU_FWD", "scale": "POINTWISE_MUL"}.get(step, "POINTWISE_ADD")
         clips = {"POINTWISE_RELU_LOWER_CLIP": ("DOUBLE", 0.0), "POINTWISE_RELU_UPPER_CLIP": ("DOUBLE", 6.0)}
         pointwise = library.make("BACKEND_POINTWISE", POINTWISE_MODE=("POINTWISE_MODE", [mode]),
                                  POINTWISE_MATH_PREC=("DATA_TYPE", ["DATA_FLOAT"]),
                                  **(clips if step == "activation" and p.tail == "relu6" else {}))
         added = {} if step == "activation" else {"OPERATION_POINTWISE_BDESC": (
-            "BACKEND_DESCRIPTOR", tensor(y_dims if step == "z" else [1, p.k, 1, 1]))}
+            "BACKEND_DESCRIPTOR", tensor(
+                y_dims if step == "z" else [1, p.k, 1, 1], dtype="FLOAT" if whole and step != "z" else None))}
         operations.append(library.make("BACKEND_OPERATION_POINTWISE",
                                        OPERATION_POINTWISE_PW_DESCRIPTOR=("BACKEND_DESCRIPTOR", pointwise),
                                        OPERATION_POINTWISE_XDESC=("BACKEND_DESCRIPTOR", outputs[i]), **added,
@@ -278,6 +288,27 @@ def questions(batch):
     }
 
 
+def eight_bits(found):
+    """The problems of a model in 8 bits: images with 4 channels for 3, as rows of words; by dtype of the image and what follows."""
+    change = dataclasses.replace
+
+    def of(dtype, y, scaled, tail):
+        made = {}
+        for problem, count in found.items():
+            rest = {"tail": tail} if tail else {}
+            one = change(problem, c=4 if problem.c == 3 else problem.c, dtype=dtype, sums="INT32", y=y, scaled=scaled,
+                         z=problem.z and scaled, **rest)
+            made[one] = made.get(one, 0) + count
+        return made
+
+    return {"int8 to int32, sums alone": of("INT8", "INT32", False, "alone"),
+            "int8 to float, sums alone": of("INT8", "FLOAT", False, "alone"),
+            "int8 to int8, bias, activation": of("INT8", "INT8", False, ""),
+            "int8 to int8, scale, bias, activation": of("INT8", "INT8", True, ""),
+            "uint8 to int32, sums alone": of("UINT8", "INT32", False, "alone"),
+            "uint8 to uint8, scale, bias, activation": of("UINT8", "UINT8", True, "")}
+
+
 def head(rows):
     """What a list says in a few words: how many there are, of them compiled, which come first."""
     if isinstance(rows, str):
@@ -322,6 +353,16 @@ def main():
             for problem, count in problems.items():
                 rows = engines(library, problem)
                 document.append({"model": model, "problem": dataclasses.asdict(problem), "count": count, "engines": rows})
+                lines.append([f"{count} x {problem.text()}", *head(rows)])
+            table(lines, ["convolutions", *COLUMNS])
+    for model, found in (("ResNet-50", resnet50(args.batch[0])), ("MobileNetV2", mobilenet_v2(args.batch[0]))):
+        for kind, problems in eight_bits(found).items():
+            print(f"## {model} in 8 bits, batch {args.batch[0]}: {kind}\n")
+            lines = []
+            for problem, count in problems.items():
+                rows = engines(library, problem)
+                document.append({"model": model + " in 8 bits", "problem": dataclasses.asdict(problem), "count": count,
+                                 "engines": rows})
                 lines.append([f"{count} x {problem.text()}", *head(rows)])
             table(lines, ["convolutions", *COLUMNS])
     for question, problems in questions(args.batch[-1]).items():
