@@ -140,7 +140,7 @@ absl::Status PlanOptions::CheckFrontierOptions() const {
 absl::Status PlanOptions::CheckTwinOptions() const {
   if (!int8_twin_) return absl::OkStatus();
   if (execution_.device.type != CompNode::Type::kCpu) {
-    return UsageError("--int8-twin: operators of 8 bits run on the CPU alone");
+    return UsageError("--int8-twin: a twin is planned on the CPU alone");
   }
   return CheckNone({"--train", "--frontier", "--diff", "--share-arena", "--workspace"},
                    " is not for --int8-twin, which plans one model of floats and its twin");

@@ -25,6 +25,7 @@
   FAMILY(Pointwise)                  \
   FAMILY(Pooling)                    \
   FAMILY(PoolingBackward)            \
+  FAMILY(Quantized)                  \
   FAMILY(Reduce)                     \
   FAMILY(Relayout)                   \
   FAMILY(RowWise)                    \

@@ -5,6 +5,7 @@
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/pooling_code.h"
+#include "runtime/cuda/quantized.h"
 #include "runtime/cuda/walk.h"
 
 namespace ashlar::cuda {
@@ -43,6 +44,7 @@ void ShareWork(const TensorType& src, const TensorType& dst, const PoolingGeomet
 }
 
 absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelRequest& request) {
+  if (IsByteType(request.inputs[0])) return QuantizedPoolingKernels(op, request);
   const PoolingParam& param = op.param();
   const TensorType &src = request.inputs[0], &dst = request.outputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(param, src));
@@ -65,7 +67,7 @@ absl::StatusOr<KernelList> MakePooling(const PoolingForward& op, const KernelReq
 }  // namespace
 
 void RegisterPoolingKernels(KernelRegistry& registry, const LibraryKernels&) {
-  registry.Register<PoolingForward>(MakePooling, kFloats);
+  registry.Register<PoolingForward>(MakePooling, WithBytes(kFloats));
 }
 
 }  // namespace ashlar::cuda

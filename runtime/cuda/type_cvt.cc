@@ -7,6 +7,7 @@
 #include "graph/status.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/quantized.h"
 #include "runtime/cuda/transpose.h"
 #include "runtime/cuda/type_cvt_code.h"
 #include "runtime/cuda/walk.h"
@@ -17,19 +18,20 @@ namespace {
 absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   const TensorType &from = request.inputs[0], &to = request.outputs[0];
   if (to.shape.num_elements() == 0) return NoLaunch();
-  Shape shape = to.shape;
-  if (IsQuantized(from.dtype) || IsQuantized(to.dtype)) {
-    return absl::UnimplementedError(absl::StrCat("from ", from.ToString(), " to ", to.ToString(),
-                                                 ": quantised tensors run on the CPU alone"));
+  const bool quantised = IsQuantized(from.dtype) || IsQuantized(to.dtype);
+  // The integers themselves are of the type that they are stored as.
+  if (quantised && StoredAs(from.dtype) != StoredAs(to.dtype)) {
+    return QuantizedConversionKernels(request);
   }
+  Shape shape = to.shape;
   std::array<Strides, 2> strides = {StridesOver(to, shape), StridesOver(from, shape)};
   OrderByMemory(shape, strides);
   const bool alike = shape.rank() == 1 && strides[0][0] == strides[1][0];
   const std::optional<TransposeParams> transpose = TransposeOf(from, to);
   if (transpose && !alike) return TransposeKernel("convert", *transpose);
   ConvertParams params;
-  params.from = ScalarOf(from.dtype);
-  params.to = ScalarOf(to.dtype);
+  params.from = ScalarOf(StoredAs(from.dtype));
+  params.to = ScalarOf(StoredAs(to.dtype));
   const bool wide = from.dtype == DType::kFloat32 || to.dtype == DType::kFloat32;
   if (alike && wide && from.dtype != to.dtype && IsFloat(from.dtype) && IsFloat(to.dtype) &&
       to.shape.num_elements() % 4 == 0) {

@@ -65,16 +65,10 @@ bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
   return false;
 }
 
-// Unimplemented where a tensor is in a format of another kind of device, or quantised where only
-// the host has kernels for that.
+// Unimplemented where a tensor is in a format of another kind of device.
 absl::Status CheckFormats(const KernelRequest& request, const Device& device) {
   for (const std::vector<TensorType>* types : {&request.inputs, &request.outputs}) {
     for (const TensorType& type : *types) {
-      if (IsQuantized(type.dtype) && !device.is_host()) {
-        return absl::UnimplementedError(
-            absl::StrCat(type.ToString(), ": ", device.comp_node().ToString(),
-                         " has no kernels for quantised tensors, which run on the CPU"));
-      }
       const bool fits = type.format == Format::kDefault || IsQuantized(type.dtype) ||
                         IsBlocked(type.format) == IsBlocked(device.image_format());
       if (fits) continue;

@@ -22,7 +22,6 @@ inline HostTensor QuantizedTensor(Cases& cases, DType dtype, const Shape& shape,
 
 // Row-major and with channels last, to the bit. Inputs that `images` names are images.
 inline void AddQuantized(Cases& cases, KernelCase test, const std::vector<bool>& images) {
-  if (cases.on_gpu()) return;  // quantised tensors run on the CPU alone
   test.tolerance = 0;
   cases.Add(test);
   test.output_format = Format::kNHWC;

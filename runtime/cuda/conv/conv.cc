@@ -7,6 +7,7 @@
 
 #include "graph/status.h"
 #include "runtime/cuda/kernels.h"
+#include "runtime/cuda/quantized.h"
 
 namespace ashlar::cuda {
 namespace {
@@ -72,6 +73,7 @@ void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& 
                         const auto& op,
                         const KernelRequest& request) -> absl::StatusOr<KernelList> {
     ASHLAR_ASSIGN_OR_RETURN(const ConvProblem problem, ReadConvolution(request, ParamOf(op)));
+    if (IsByteType(problem.src)) return QuantizedConvolutionKernels(problem);
     KernelList kernels;
     if (library) {
       ASHLAR_ASSIGN_OR_RETURN(kernels, LibraryConvolutions(problem, library));
@@ -82,7 +84,9 @@ void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& 
     kernels.push_back(MakeDirectConvolution(problem, kernels.empty() ? 1.0 : kDirectSlowdown));
     return kernels;
   };
-  registry.Register<ConvBiasForward>(make, kFloats);
+  std::vector<DType> dtypes = WithBytes(kFloats);
+  dtypes.push_back(DType::kQuantizedS32);  // a bias
+  registry.Register<ConvBiasForward>(make, std::move(dtypes));
   registry.Register<ConvolutionForward>(make, kFloats);
 }
 

@@ -19,14 +19,15 @@ const std::map<std::string, std::set<std::string>>& Implementations() {
   static const auto* const names = new std::map<std::string, std::set<std::string>>{
       {"Elemwise", {"elementwise", "elementwise:packs", "nothing"}},
       {"ElemwiseChain", {"chain", "chain:packs", "nothing"}},
-      {"TypeCvt", {"convert", "convert:packs", "convert:strips", "convert:tiles"}},
+      {"TypeCvt", {"convert", "convert:packs", "convert:strips", "convert:tiles", "int8:convert"}},
       {"RelayoutFormat", {"copy", "copy:strided", "transpose:strips", "transpose:tiles"}},
       {"ConvBiasForward",
        {"depthwise", "depthwise/runs of 4", "depthwise:packs", "depthwise:packs/runs of 4",
-        "direct"}},
+        "direct", "int8:direct", "int8:direct:fours"}},
+      {"ElemwiseMultiType", {"int8:sum", "int8:table"}},
       {"PoolingForward",
-       {"pooling", "pooling:packs2", "pooling:packs4", "pooling:packs8", "pooling:teams",
-        "pooling:teams:packs2", "pooling:teams:packs4", "pooling:teams:packs8"}},
+       {"int8:pooling", "pooling", "pooling:packs2", "pooling:packs4", "pooling:packs8",
+        "pooling:teams", "pooling:teams:packs2", "pooling:teams:packs4", "pooling:teams:packs8"}},
       {"Reduce", {"nothing", "reduce", "reduce:teams"}},
   };
   return *names;

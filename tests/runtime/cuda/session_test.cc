@@ -4,20 +4,24 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <utility>
 
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
+#include "opr/elemwise_multi_type.h"
 #include "opr/matrix_mul.h"
 #include "opr/pooling.h"
 #include "opr/reshape.h"
 #include "opr/softmax.h"
 #include "opr/subtensor.h"
+#include "opr/type_cvt.h"
 #include "runtime/measure/measure.h"
 #include "runtime/plan/plan_graph.h"
 #include "runtime/session/profiler.h"
 #include "tests/runtime/cuda/emulated_device.h"
 #include "tests/support/graph_maker.h"
+#include "tests/support/kernel_request.h"
 #include "tests/support/operators.h"
 #include "tests/support/shapes.h"
 #include "tests/support/tensors.h"
@@ -348,6 +352,91 @@ TEST_F(CudaSession, WhatIsNotHeldCanBeTriedAgainAndNothingLeaks) {
     EXPECT_TRUE(IsOk(Session::Create(executable).status()));
   }
   EXPECT_EQ(device_.allocated, before);
+}
+
+// A quantised constant of any integers.
+HostTensor Bytes(std::mt19937_64& random, DType dtype, const Shape& shape,
+                 std::vector<float> scales) {
+  return RandomTensor(random, StoredAs(dtype), shape, -100, 100)
+      .As(dtype, Value(Quantization::Make(dtype, std::move(scales))));
+}
+
+// A network in 8 bits between Float32: convolutions of three channels, by fours, of one channel
+// each; a sum, a table, both kinds of pooling.
+Graph NetworkOfBytes() {
+  std::mt19937_64 random(5);
+  GraphMaker make;
+  const DType u8 = DType::kQuantized8Asymm, s8 = DType::kQuantizedS8;
+  const auto convolve = [&](int x, float scale, const Shape& filter, int64_t outputs,
+                            ConvBiasParam param, const std::string& name) {
+    std::vector<float> of_filter;
+    for (int64_t c = 0; c < outputs; ++c) {
+      of_filter.push_back(0.001f * static_cast<float>(1 + c % 7));
+    }
+    std::vector<float> of_bias = of_filter;
+    for (float& one : of_bias) one *= scale;
+    return make.Add<ConvBiasForward>(
+        param,
+        {x, make.Constant(Bytes(random, s8, filter, of_filter)),
+         make.Constant(Bytes(random, DType::kQuantizedS32, {1, outputs, 1, 1}, of_bias))},
+        name);
+  };
+  ConvBiasParam padded;
+  padded.pad_h = padded.pad_w = 1;
+  padded.nonlineMode = ScalarFunction::kRelu;
+  padded.output = {u8, 0.0625f, 9};
+  int x = make.Add<TypeCvt>({u8, 0.0078125f, 128}, {make.Input("data", {kBatch, 3, 12, 12})}, "q");
+  x = convolve(x, 0.0078125f, {16, 3, 3, 3}, 16, padded, "stem");
+  ConvBiasParam grouped = padded;
+  grouped.sparse = SparseMode::kGroup;
+  const int y = convolve(x, 0.0625f, {16, 1, 1, 3, 3}, 16, grouped, "depthwise");
+  int z = convolve(y, 0.0625f, {16, 16, 3, 3}, 16, padded, "conv");
+  z = make.Add<ElemwiseMultiType>({{ScalarFunction::kFuseAddRelu}, {u8, 0.125f, 3}}, {z, y}, "sum");
+  z = make.Add<PoolingForward>({.mode = PoolingMode::kMax}, {z}, "max");
+  z = make.Add<ElemwiseMultiType>({{ScalarFunction::kSigmoid}, {s8, 0.00390625f, -128}}, {z}, "f");
+  PoolingParam mean = {.mode = PoolingMode::kAverage, .window_h = 6, .window_w = 6};
+  mean.output = {s8, 0.00390625f, -128};
+  z = make.Add<PoolingForward>(mean, {z}, "mean");
+  make.Output(make.Add<TypeCvt>({DType::kFloat32}, {z}, "dequantise"));
+  return std::move(make).Build();
+}
+
+TEST_F(CudaSession, NetworksOf8BitsGiveTheBitsOfTheReference) {
+  const std::unique_ptr<Session> session =
+      Value(Session::Create(Value(Executable::Compile(NetworkOfBytes(), OnGpu()))));
+  const std::vector<HostTensor> outputs = BindOutputs(*session);
+  std::set<float> different;
+  for (uint64_t seed = 30; seed < 34; ++seed) {
+    const HostTensor image = Image(seed);
+    BindImage(*session, image);
+    ASSERT_TRUE(IsOk(session->Run()));
+    const auto expected = Value(EvaluateGraph(NetworkOfBytes(), {{"data", image}}));
+    ASSERT_EQ(outputs.size(), expected.size());
+    EXPECT_TRUE(Near(outputs[0], expected[0], 0)) << "seed " << seed;
+    for (const float value : expected[0].data<float>()) different.insert(value);
+  }
+  EXPECT_GT(different.size(), 4u) << "nearly all results saturate";
+}
+
+TEST_F(CudaSession, ConvolutionsOf8BitsWithoutKernelAreNamed) {
+  std::mt19937_64 random(6);
+  for (const int64_t channels : {256, 257}) {
+    const HostTensor filter = Bytes(random, DType::kQuantizedS8, {channels, 4, 1, 1}, {0.5f});
+    ConvBiasParam param;
+    param.output = {DType::kQuantizedS8, 1, 0};
+    KernelRequest request =
+        Value(RequestOf(ConvBiasForward(param),
+                        {Bytes(random, DType::kQuantizedS8, {1, 4, 2, 2}, {0.5f}), filter,
+                         Bytes(random, DType::kQuantizedS32, {1, channels, 1, 1}, {0.25f})},
+                        {}, {false, false, false}));
+    const absl::Status status = (*device_.kernels().Find("ConvBiasForward"))(request).status();
+    if (channels == 256) {
+      EXPECT_TRUE(IsOk(status));
+    } else {
+      EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+      EXPECT_TRUE(FailsWith(status, "257 output channels, expected at most 256"));
+    }
+  }
 }
 
 }  // namespace

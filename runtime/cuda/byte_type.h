@@ -1,0 +1,19 @@
+// Types of 8 bits as kernels see them.
+#ifndef ASHLAR_RUNTIME_CUDA_BYTE_TYPE_H_
+#define ASHLAR_RUNTIME_CUDA_BYTE_TYPE_H_
+
+#include "graph/shape.h"
+#include "opr/output_type.h"
+#include "runtime/cuda/quantized_code.h"
+
+namespace ashlar::cuda {
+
+// `type` is of 8 bits and has one scale.
+inline ByteType ByteTypeOf(const TensorType& type) {
+  return {type.dtype == DType::kQuantizedS8, type.quantization.zero_point(),
+          type.quantization.scale(), LeastOf(type.dtype), MostOf(type.dtype)};
+}
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_BYTE_TYPE_H_

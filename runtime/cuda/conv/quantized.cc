@@ -1,0 +1,114 @@
+// Convolutions of 8 bits, one thread an element of the output: four products at a time where
+// channels lie side by side.
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/base/casts.h"
+#include "absl/strings/str_cat.h"
+#include "opr/quantized_conv.h"
+#include "runtime/cuda/byte_type.h"
+#include "runtime/cuda/conv/conv.h"
+#include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/walk.h"
+
+namespace ashlar::cuda {
+namespace {
+
+constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
+              kBias = ConvBiasForward::kBias;
+
+class QuantizedConvolution final : public Kernel {
+ public:
+  QuantizedConvolution(const ConvProblem& problem, Requantization to)
+      : to_(std::move(to)),
+        offset_(problem.src_offset_bytes()),
+        packs_(problem.constant_filter),
+        scales_(absl::StrCat(
+            absl::Hex(absl::bit_cast<uint32_t>(problem.src.quantization.scale())), " to ",
+            absl::Hex(absl::bit_cast<uint32_t>(problem.dst.quantization.scale())))),
+        taps_(problem.geometry.h.window * problem.geometry.w.window) {
+    const ConvolutionGeometry& g = problem.geometry;
+    ByteConvParams& p = params_;
+    const Shape& out = problem.dst.shape;
+    p.channels_last = problem.dst.format == Format::kNHWC;
+    p.extents = ExtentsOf(p.channels_last ? Shape{out[0], out[2], out[3], out[1]} : out);
+    p.flipped = problem.flipped();
+    p.h = StepsOf(g.h);
+    p.w = StepsOf(g.w);
+    p.in_channels = g.in_channels;
+    p.out_channels = g.out_channels;
+    const ImageStrides& in = problem.src_strides;
+    p.in_steps = {in.n, in.c, in.h, in.w};
+    p.out_steps = StepsOf(problem.dst);
+    p.filter_k = g.in_channels * taps_;
+    p.filter_c = packs_ ? 1 : taps_;
+    p.filter_tap = packs_ ? g.in_channels : 1;
+    p.of_in = ByteTypeOf(problem.src);
+    p.of_out = {false, to_.zero_point, 1, to_.least, to_.most};
+    p.by_fours = packs_ && in.c == 1 && g.in_channels % 4 == 0 && in.n % 4 == 0 && in.h % 4 == 0 &&
+                 in.w % 4 == 0;
+    if (!packs_) std::copy(to_.factors.begin(), to_.factors.end(), p.own_factors);
+  }
+
+  std::string implementation() const override {
+    return params_.by_fours ? "int8:direct:fours" : "int8:direct";
+  }
+  // The factors of output channels, then the filter with its input channels innermost.
+  std::optional<Packing> packing(int input) const override {
+    if (input != kFilter || !packs_) return std::nullopt;
+    return Packing{absl::StrCat("int8 KRSC ", scales_),
+                   factor_bytes() + static_cast<int64_t>(to_.factors.size()) * params_.filter_k};
+  }
+  absl::Status Pack(int, const HostTensor& value, void* packed) const override {
+    std::memcpy(packed, to_.factors.data(), static_cast<size_t>(factor_bytes()));
+    const int8_t* from = value.data<int8_t>().data();
+    int8_t* to = static_cast<int8_t*>(packed) + factor_bytes();
+    for (size_t k = 0; k < to_.factors.size(); ++k, to += params_.filter_k) {
+      for (int64_t c = 0; c < params_.in_channels; ++c) {
+        for (int64_t tap = 0; tap < taps_; ++tap) to[tap * params_.in_channels + c] = *from++;
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Run(const KernelArgs& args, KernelState*) const override {
+    ByteConvParams bound = params_;
+    bound.in = args.Input<char>(kSrc) + offset_;
+    bound.by_fours = bound.by_fours && reinterpret_cast<uintptr_t>(bound.in) % 4 == 0;
+    bound.filter = args.Input<char>(kFilter) + (packs_ ? factor_bytes() : 0);
+    if (packs_) bound.factors = args.Input<float>(kFilter);
+    bound.bias = args.inputs[kBias];
+    bound.out = args.outputs[0];
+    return ToStatus(Launch(bound, static_cast<CudaStream*>(args.stream)->handle()));
+  }
+
+ private:
+  int64_t factor_bytes() const { return static_cast<int64_t>(to_.factors.size() * sizeof(float)); }
+
+  const Requantization to_;
+  const int64_t offset_;
+  const bool packs_;
+  const std::string scales_;  // factors are of these and the filter's
+  const int64_t taps_;
+  ByteConvParams params_;
+};
+
+}  // namespace
+
+absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvProblem& problem) {
+  const int64_t channels = problem.geometry.groups * problem.geometry.out_channels;
+  if (!problem.constant_filter && channels > kMostOwnFactors) {
+    return absl::UnimplementedError(absl::StrCat("filter of 8 bits is not constant and has ",
+                                                 channels, " output channels, expected at most ",
+                                                 kMostOwnFactors));
+  }
+  if (problem.dst.shape.num_elements() == 0) return NoLaunch();
+  KernelList kernels;
+  kernels.push_back(std::make_unique<QuantizedConvolution>(
+      problem, RequantizationOf(problem.param, problem.src.quantization,
+                                problem.filter.quantization, problem.dst, channels)));
+  return kernels;
+}
+
+}  // namespace ashlar::cuda

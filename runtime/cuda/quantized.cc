@@ -1,0 +1,106 @@
+// Conversions, pooling, sums and tables of 8 bits.
+#include "runtime/cuda/quantized.h"
+
+#include <array>
+
+#include "graph/status.h"
+#include "opr/elemwise_multi_type.h"
+#include "opr/quantized_pooling.h"
+#include "runtime/cuda/byte_type.h"
+#include "runtime/cuda/kernels.h"
+#include "runtime/cuda/launched_kernel.h"
+#include "runtime/cuda/walk.h"
+
+namespace ashlar::cuda {
+namespace {
+
+// The walk of the output, operand 0, and the inputs, which are of its shape or broadcast to it.
+template <int kOperands>
+Walk<kOperands> WalkOf(const KernelRequest& request) {
+  Shape shape = request.outputs[0].shape;
+  std::array<Strides, kOperands> strides;
+  strides[0] = StridesOver(request.outputs[0], shape);
+  for (size_t k = 1; k < strides.size(); ++k) {
+    strides[k] = StridesOver(request.inputs[k - 1], shape);
+  }
+  OrderByMemory(shape, strides);
+  return MakeWalk<kOperands>(shape, strides);
+}
+
+absl::StatusOr<KernelList> MakeElemwiseMultiType(const ElemwiseMultiType& op,
+                                                 const KernelRequest& request) {
+  const TensorType &input = request.inputs[0], &output = request.outputs[0];
+  if (output.shape.num_elements() == 0) return NoLaunch();
+  const ScalarFunction mode = op.param().mode;
+  if (Arity(mode) == 1) {
+    ByteTableParams params;
+    params.walk = WalkOf<2>(request);
+    int32_t integer = LeastOf(input.dtype);
+    for (const int32_t value : op.Table(input, output)) {
+      params.table[static_cast<uint8_t>(integer++)] = static_cast<uint8_t>(value);
+    }
+    return OnlyLaunchOnFirst("int8:table", params);
+  }
+  if (mode != ScalarFunction::kAdd && mode != ScalarFunction::kFuseAddRelu) {
+    return absl::UnimplementedError(
+        absl::StrCat("mode ", RowOf(mode).name, " of two quantised tensors"));
+  }
+  ByteSumParams params;
+  params.walk = WalkOf<3>(request);
+  params.of_a = ByteTypeOf(request.inputs[0]);
+  params.of_b = ByteTypeOf(request.inputs[1]);
+  params.of_out = ByteTypeOf(output);
+  if (mode == ScalarFunction::kFuseAddRelu) params.of_out.least = params.of_out.zero_point;
+  return OnlyLaunch("int8:sum", params, [](ByteSumParams& bound, const KernelArgs& args) {
+    bound.a = args.inputs[0];
+    bound.b = args.inputs[1];
+    bound.out = args.outputs[0];
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<KernelList> QuantizedConversionKernels(const KernelRequest& request) {
+  const TensorType &from = request.inputs[0], &to = request.outputs[0];
+  const bool quantizes = from.dtype == DType::kFloat32;
+  const TensorType &floats = quantizes ? from : to, &integers = quantizes ? to : from;
+  if (floats.dtype != DType::kFloat32 || !IsByteType(integers) ||
+      integers.quantization.scales().size() != 1) {
+    return absl::UnimplementedError(absl::StrCat("from ", from.ToString(), " to ", to.ToString(),
+                                                 ": expected Float32 and 8 bits of one scale"));
+  }
+  ByteConvertParams params;
+  params.walk = WalkOf<2>(request);
+  params.quantizes = quantizes;
+  params.type = ByteTypeOf(integers);
+  return OnlyLaunchOnFirst("int8:convert", params);
+}
+
+absl::StatusOr<KernelList> QuantizedPoolingKernels(const PoolingForward& op,
+                                                   const KernelRequest& request) {
+  const TensorType &src = request.inputs[0], &dst = request.outputs[0];
+  if (dst.shape.num_elements() == 0) return NoLaunch();
+  ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry, InferPooling(op.param(), src));
+  BytePoolParams params;
+  params.channels_last = dst.format == Format::kNHWC;
+  params.extents = ImageExtents(dst, 1);
+  const PoolingMode mode = op.param().mode;
+  params.kind = mode == PoolingMode::kMax       ? BytePoolKind::kMax
+                : mode == PoolingMode::kAverage ? BytePoolKind::kExactMean
+                                                : BytePoolKind::kMean;
+  params.h = StepsOf(geometry.h);
+  params.w = StepsOf(geometry.w);
+  params.in_steps = StepsOf(src);
+  params.out_steps = StepsOf(dst);
+  params.of_in = ByteTypeOf(src);
+  params.of_out = ByteTypeOf(dst);
+  params.factor = PooledTypes(op.param(), src.quantization, dst).factor;
+  return OnlyLaunchOnFirst("int8:pooling", params);
+}
+
+void RegisterQuantizedKernels(KernelRegistry& registry, const LibraryKernels&) {
+  registry.Register<ElemwiseMultiType>(MakeElemwiseMultiType,
+                                       {DType::kQuantized8Asymm, DType::kQuantizedS8});
+}
+
+}  // namespace ashlar::cuda
