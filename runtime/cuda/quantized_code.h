@@ -58,7 +58,6 @@ struct ByteConvertParams {
   const void* in = nullptr;
   void* out = nullptr;
 };
-LaunchError Launch(const ByteConvertParams& params, void* stream);
 
 ASHLAR_HD void ByteConvertAt(const ByteConvertParams& p, int64_t number) {
   int64_t at[2];
@@ -78,7 +77,6 @@ struct ByteTableParams {
   const void* in = nullptr;
   void* out = nullptr;
 };
-LaunchError Launch(const ByteTableParams& params, void* stream);
 
 ASHLAR_HD void ByteTableAt(const ByteTableParams& p, int64_t number) {
   int64_t at[2];
@@ -93,7 +91,6 @@ struct ByteSumParams {
   const void *a = nullptr, *b = nullptr;
   void* out = nullptr;
 };
-LaunchError Launch(const ByteSumParams& params, void* stream);
 
 ASHLAR_HD void ByteSumAt(const ByteSumParams& p, int64_t number) {
   int64_t at[3];
@@ -116,7 +113,6 @@ struct BytePoolParams {
   const void* in = nullptr;
   void* out = nullptr;
 };
-LaunchError Launch(const BytePoolParams& params, void* stream);
 
 ASHLAR_HD int64_t ElementAt(const ImageSteps& steps, const ImagePoint& point) {
   return point.n * steps.n + point.c * steps.c + point.h * steps.h + point.w * steps.w;
@@ -166,7 +162,6 @@ struct ByteConvParams {
   const void *in = nullptr, *filter = nullptr, *bias = nullptr;
   void* out = nullptr;
 };
-LaunchError Launch(const ByteConvParams& params, void* stream);
 
 // sum + the four products of signed bytes.
 ASHLAR_HD int32_t AddProducts(uint32_t a, uint32_t b, int32_t sum) {
@@ -225,6 +220,13 @@ ASHLAR_HD void ByteConvAt(const ByteConvParams& p, int64_t number) {
   static_cast<uint8_t*>(p.out)[ElementAt(p.out_steps, point)] =
       ByteOf(p.of_out, RoundedProduct(static_cast<float>(sum), factor));
 }
+
+// A thread makes an element by its function above.
+LaunchError Launch(const ByteConvertParams& params, void* stream);
+LaunchError Launch(const ByteTableParams& params, void* stream);
+LaunchError Launch(const ByteSumParams& params, void* stream);
+LaunchError Launch(const BytePoolParams& params, void* stream);
+LaunchError Launch(const ByteConvParams& params, void* stream);
 
 }  // namespace ashlar::cuda
 

@@ -58,20 +58,15 @@ TEST_F(SeveralModelsTest, APipelineIsOneModel) {
 
 TEST_F(SeveralModelsTest, WhatDoesNotGoTogetherIsSaid) {
   WriteTail({2, 11});
-  const ProcessResult pipeline = Ashlar("plan model.ash --then tail.ash");
-  EXPECT_EQ(pipeline.exit_code, 2);
-  EXPECT_THAT(pipeline.err, HasSubstr("--then tail.ash: output"));
-  EXPECT_THAT(pipeline.err, HasSubstr("Float32{2,11}"));
-  const ProcessResult plain = Ashlar("plan model.ash tail.ash");
-  EXPECT_EQ(plain.exit_code, 2);
-  EXPECT_THAT(plain.err, HasSubstr("--share-arena"));
-  EXPECT_EQ(Ashlar("plan model.ash --share-arena").exit_code, 2);
-  EXPECT_EQ(Ashlar("plan model.ash tail.ash --share-arena -o x.svg").exit_code, 2);
-  EXPECT_EQ(Ashlar("plan model.ash missing.ash --share-arena").exit_code, 6);
-  // The tail needs no arena.
-  const ProcessResult small = Ashlar("plan tail.ash model.ash --share-arena --memory-budget 1");
-  EXPECT_EQ(small.exit_code, 3);
-  EXPECT_THAT(small.err, HasSubstr("model.ash: no plan fits"));
+  ExpectEndings("plan ", {{"model.ash --then tail.ash", 2, "--then tail.ash: output"},
+                          {"model.ash --then tail.ash", 2, "Float32{2,11}"},
+                          {"model.ash tail.ash", 2, "--share-arena"},
+                          {"model.ash --share-arena", 2, "--share-arena"},
+                          {"model.ash tail.ash --share-arena -o x.svg", 2, "--share-arena"},
+                          {"model.ash missing.ash --share-arena", 6, "missing.ash"},
+                          // The tail needs no arena.
+                          {"tail.ash model.ash --share-arena --memory-budget 1", 3,
+                           "model.ash: no plan fits"}});
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "runtime/cpu/conv/winograd.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/quantized.h"
+#include "runtime/device/convolution_request.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -129,15 +130,7 @@ absl::StatusOr<KernelList> MakeConvBias(const ConvBiasForward& op, const KernelR
 
 absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
                                             const ConvBiasParam& param) {
-  const std::vector<TensorType>& inputs = request.inputs;
-  ConvProblem problem;
-  problem.param = param;
-  problem.src = inputs[ConvBiasForward::kSrc];
-  problem.filter = inputs[ConvBiasForward::kFilter];
-  problem.dst = request.outputs[0];
-  problem.constant_filter = request.constant[ConvBiasForward::kFilter];
-  problem.has_bias = inputs.size() > ConvBiasForward::kBias;
-  if (inputs.size() > ConvBiasForward::kZ) problem.z = inputs[ConvBiasForward::kZ];
+  auto problem = ReadConvolutionRequest<ConvProblem>(request, param);
   problem.processor = request.processor;
   problem.threads = request.threads;
   ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferConvolution(param, problem.src, problem.filter));

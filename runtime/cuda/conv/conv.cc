@@ -8,6 +8,7 @@
 #include "graph/status.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/quantized.h"
+#include "runtime/device/convolution_request.h"
 
 namespace ashlar::cuda {
 namespace {
@@ -44,15 +45,7 @@ ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
 
 absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
                                             const ConvBiasParam& param) {
-  const std::vector<TensorType>& inputs = request.inputs;
-  ConvProblem problem;
-  problem.param = param;
-  problem.src = inputs[kSrc];
-  problem.filter = inputs[kFilter];
-  problem.dst = request.outputs[0];
-  problem.constant_filter = request.constant[kFilter];
-  problem.has_bias = inputs.size() > kBias;
-  if (inputs.size() > kZ) problem.z = inputs[kZ];
+  auto problem = ReadConvolutionRequest<ConvProblem>(request, param);
   problem.policy = request.policy;
   if (param.compute_mode == ComputeMode::kFloat32) {
     problem.policy.exact = true;
