@@ -1,5 +1,5 @@
-// First what the search expects to be small is planned, then local search (first improvement): from
-// the smallest plan to tilings near it, as long as one of them is smaller and work is left.
+// First what the search expects to be small is planned, then local search (first improvement):
+// from the smallest plan to tilings near it, as long as one of them is smaller and work is left.
 #include "runtime/plan/smallest_plan.h"
 
 #include <algorithm>
@@ -24,6 +24,8 @@ constexpr size_t kTogether = 2;
 // Plans made of what the search expects to be small. What they need at least is known before, so
 // few are enough.
 constexpr size_t kMostSmall = 24;
+// The same of what it found between other cuts.
+constexpr size_t kMostMoved = 8;
 // Of these, and of what is near, plans made once more with more work: the smallest, and that of the
 // tiling that is expected to be, of which a plan made with little work can be far.
 constexpr size_t kThorough = 2;
@@ -36,11 +38,13 @@ class Smallest {
   explicit Smallest(TiledPlans& plans) : plans_(plans) {}
 
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Find() {
-    const FoundTilings& tilings = plans_.tilings();
-    const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings.smallest);
+    ASHLAR_ASSIGN_OR_RETURN(const FoundTilings* const tilings, plans_.smaller_tilings());
+    const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings->smallest);
+    const absl::Span<const Tiling> moved = absl::MakeConstSpan(tilings->moved);
     ASHLAR_RETURN_IF_ERROR(Try(Sparing(small.subspan(0, kMostSmall))));
+    ASHLAR_RETURN_IF_ERROR(Try(Sparing(moved.subspan(0, kMostMoved))));
     Questions others;  // with what budgets are met
-    for (const Tiling& tiling : tilings.best) {
+    for (const Tiling& tiling : tilings->best) {
       for (const bool sparing : plans_.kinds()) others.push_back({&tiling, sparing});
     }
     ASHLAR_RETURN_IF_ERROR(Try(others));
@@ -130,7 +134,8 @@ class Smallest {
     for (const size_t most = made_ + std::min(kMostNear, kNearOperators / operators);
          made_ < most;) {
       const int64_t before = least();
-      near_.push_back(TilingsNear(plans_.tilings(), *tiling_, before, plans_.max_extra_flops()));
+      ASHLAR_ASSIGN_OR_RETURN(const FoundTilings* const found, plans_.smaller_tilings());
+      near_.push_back(TilingsNear(*found, *tiling_, before, plans_.max_extra_flops()));
       const absl::Span<const Tiling> near = absl::MakeConstSpan(near_.back());
       ASHLAR_RETURN_IF_ERROR(Try(Sparing(near.subspan(0, most - made_)), /*first=*/true));
       if (least() == before) break;

@@ -93,14 +93,28 @@ absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGr
                                                                const PlanRequest& request) {
   std::unique_ptr<TiledPlans> plans(new TiledPlans(rewritten, request));
   const Wishes& wishes = request.wishes;
+  plans->for_smallest_ = wishes.budget && wishes.budget->bytes == 0;
   ASHLAR_ASSIGN_OR_RETURN(plans->order_, OrderOf(rewritten.graph, wishes, request.means));
   ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(wishes.comp_node));
   plans->on_host_ = device->is_host();
-  const ProcessorSpeed speed = SpeedOf(*device, wishes.processor, wishes.threads);
-  ASHLAR_ASSIGN_OR_RETURN(
-      plans->tilings_, SearchTilings(rewritten.graph, plans->order_.order,
-                                     {plans->max_extra_flops()}, speed, ArenaOn(*device, request)));
+  ASHLAR_ASSIGN_OR_RETURN(plans->tilings_, plans->Search(plans->for_smallest_));
   return plans;
+}
+
+absl::StatusOr<FoundTilings> TiledPlans::Search(bool for_smallest) const {
+  const Wishes& wishes = request_.wishes;
+  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(wishes.comp_node));
+  return SearchTilings(rewritten_.graph, order_.order, {max_extra_flops(), for_smallest},
+                       SpeedOf(*device, wishes.processor, wishes.threads),
+                       ArenaOn(*device, request_));
+}
+
+absl::StatusOr<const FoundTilings*> TiledPlans::smaller_tilings() {
+  if (for_smallest_) return &tilings_;
+  if (!smaller_) {
+    ASHLAR_ASSIGN_OR_RETURN(smaller_, Search(/*for_smallest=*/true));
+  }
+  return &*smaller_;
 }
 
 void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {

@@ -3,6 +3,7 @@
 #define ASHLAR_RUNTIME_PLAN_TILED_PLANS_H_
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -50,6 +51,9 @@ class TiledPlans {
                                                             const PlanRequest& request);
 
   const FoundTilings& tilings() const { return tilings_; }
+  // The same, and what is found between all cuts for the smallest plan alone (FoundTilings::moved).
+  // Searched for by the first call where that is not what the request asks for.
+  absl::StatusOr<const FoundTilings*> smaller_tilings();
   // No plan of the graph as it is needs less, bytes; 0 where nothing is known.
   int64_t untiled_bound() const { return order_.bound_bytes; }
   // Of a tiling: what it may compute again at most, as a ratio.
@@ -87,12 +91,14 @@ class TiledPlans {
   // Keeps the graphs in these tiles, where they can be had, and no others: they are large.
   absl::Status TileAs(const std::vector<const Tiling*>& tilings);
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Answer(const Question& question) const;
+  absl::StatusOr<FoundTilings> Search(bool for_smallest) const;
 
   const RewrittenGraph& rewritten_;
   const PlanRequest& request_;
-  bool on_host_ = false;
+  bool on_host_ = false, for_smallest_ = false;
   Schedule order_;
   FoundTilings tilings_;
+  std::optional<FoundTilings> smaller_;
   absl::flat_hash_map<const Tiling*, TiledGraph> tiled_;  // by tilings of the last questions
 };
 

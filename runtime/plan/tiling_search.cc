@@ -1,6 +1,9 @@
 // The search for tilings, by the estimates of time_estimate.h and without planning: for each split
 // of the batch, dynamic programming over the cuts of the graph, which keeps for each cut the
-// tilings none of which is both larger and slower than another (the Pareto front).
+// tilings none of which is both larger and slower than another (the Pareto front). Segments are
+// first tried between a few of the cuts; then, by local search, the step that needs most in the
+// smallest tiling is tried with its borders moved, split, and merged with its neighbours, at any
+// cut.
 #include "runtime/plan/tiling_search.h"
 
 #include <algorithm>
@@ -28,11 +31,14 @@
 namespace ashlar {
 namespace {
 
-constexpr size_t kMaxCuts = 16;       // between which segments are tried
+constexpr size_t kMaxCuts = 16;       // between which segments are tried first
 constexpr int kFewOperators = 24;     // of graphs between whose cuts all kinds of tiles are tried
 constexpr int64_t kMaxStrips = 128;   // of one segment
 constexpr int64_t kFirstStrips = 32;  // at most, when it is tried for the first time
 constexpr int kRefinements = 2;
+// Of local search over borders: rounds, and operators of the tiled graphs that it looks at.
+constexpr int kBorderRounds = 24;
+constexpr int64_t kBorderOperators = 20000;
 constexpr double kNormOrders[] = {8, 2};
 constexpr double kLittle = 1e-6;
 constexpr size_t kExtended = 24;  // tilings of a small graph to which a second segment is added
@@ -46,6 +52,7 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 2;  // bytes
 
 // One way to execute the nodes between two cuts.
 struct Option {
+  size_t begin = 0, end = 0;           // of Search::cuts_
   std::optional<TileSegment> segment;  // none: as it is
   int64_t bytes = 0;                   // peak of one part; kNever where it cannot be
   double ms = 0;
@@ -98,7 +105,7 @@ class Search {
         speed_(speed),
         arena_(arena),
         model_(BuildStorageModel(graph, arena.storage)),
-        all_cuts_(FindCuts(graph, order)),
+        cuts_(FindCuts(graph, order)),
         flops_(WeightFlops(graph)) {}
 
   absl::StatusOr<FoundTilings> Run() {
@@ -106,12 +113,11 @@ class Search {
     whole.arena_bytes = SimulatePeak(graph_, model_, order_, arena_.workspace(graph_, model_));
     whole.ms = EstimateTime(graph_, model_, speed_);
     found_.push_back(whole);
-    if (all_cuts_.size() >= 2) {
-      images_ = graph_.var(all_cuts_[0].var).type.shape.rank() > 0
-                    ? graph_.var(all_cuts_[0].var).type.shape[0]
-                    : 1;
-      few_ = CountOperators(graph_) <= kFewOperators && all_cuts_.size() <= kMaxCuts;
-      ChooseCuts();
+    if (cuts_.size() >= 2) {
+      const Shape& shape = graph_.var(cuts_[0].var).type.shape;
+      images_ = shape.rank() > 0 ? shape[0] : 1;
+      few_ = CountOperators(graph_) <= kFewOperators && cuts_.size() <= kMaxCuts;
+      ChooseFirst();
       TrySegments();
       if (few_) Try(TrialsOfAllKinds(graph_, cuts_, images_));
       if (few_ && graph_.outputs().size() > 1) Try(TrialsOfBranches(graph_, cuts_, images_));
@@ -125,13 +131,20 @@ class Search {
       }
     }
     if (few_) TryExactly();
-    FoundTilings found{BestOf(found_), Smallest(), {}, {}};
+    FoundTilings found{BestOf(found_), Smallest(), {}, {}, {}};
+    if (cuts_.size() >= 2 && !few_ && limits_.move_borders) {
+      found_.resize(1);
+      if (MoveBorders(found.smallest[0])) TryAllParts();
+      if (found_.size() > 1) found.moved = Smallest();
+    }
     for (const GraphCut& cut : cuts_) found.cuts.push_back(IdOf(cut));
     found.ways = Ways();
     return found;
   }
 
  private:
+  using Path = std::vector<const Option*>;
+
   int64_t BytesOf(const GraphCut& cut) const { return graph_.var(cut.var).type.bytes(); }
   int IdOf(const GraphCut& cut) const { return ashlar::IdOf(graph_, cut); }
   bool IsInput(const GraphCut& cut) const {
@@ -148,19 +161,19 @@ class Search {
 
   // Cuts that are no larger than their neighbours: what lies whole between segments should be
   // small.
-  void ChooseCuts() {
-    std::vector<GraphCut> small;
-    for (size_t i = 0; i < all_cuts_.size(); ++i) {
-      const bool end = i == 0 || i + 1 == all_cuts_.size();
+  void ChooseFirst() {
+    std::vector<size_t> small;
+    for (size_t i = 0; i < cuts_.size(); ++i) {
+      const bool end = i == 0 || i + 1 == cuts_.size();
       if (end || few_ ||
-          (BytesOf(all_cuts_[i]) <= BytesOf(all_cuts_[i - 1]) &&
-           BytesOf(all_cuts_[i]) <= BytesOf(all_cuts_[i + 1]))) {
-        small.push_back(all_cuts_[i]);
+          (BytesOf(cuts_[i]) <= BytesOf(cuts_[i - 1]) &&
+           BytesOf(cuts_[i]) <= BytesOf(cuts_[i + 1]))) {
+        small.push_back(i);
       }
     }
     const size_t count = std::min(small.size(), kMaxCuts);
     for (size_t i = 0; i < count; ++i) {
-      cuts_.push_back(small[i * (small.size() - 1) / std::max<size_t>(count - 1, 1)]);
+      first_.push_back(small[i * (small.size() - 1) / std::max<size_t>(count - 1, 1)]);
     }
   }
 
@@ -192,20 +205,87 @@ class Search {
     Try(trials);
   }
 
-  // Each segment between two cuts in strips, for a first look.
+  TilingTrial FirstTrial(size_t i, size_t j, int64_t images) const {
+    const int64_t strips = std::min({2 * RowsOf(graph_.var(cuts_[j].var).type),
+                                     RowsOf(graph_.var(cuts_[i].var).type), kFirstStrips});
+    return {i, j, TileKind::kLines, strips, 1, images};
+  }
+
+  // Each segment between two of the first cuts in strips, for a first look.
   void TrySegments() {
     std::vector<TilingTrial> trials;
-    for (size_t j = 1; j < cuts_.size(); ++j) {
-      for (size_t i = 0; i < j; ++i) {
+    for (const size_t j : first_) {
+      for (const size_t i : first_) {
+        if (i >= j) break;
         // Nothing is gained where the ends alone are as large as all that happens between them.
         const int64_t ends = (ArenaBytesOf(cuts_[i]) + BytesOf(cuts_[j])) / images_;
         if (ends >= AsItIsPeak(i, j)) continue;
-        const int64_t strips = std::min({2 * RowsOf(graph_.var(cuts_[j].var).type),
-                                         RowsOf(graph_.var(cuts_[i].var).type), kFirstStrips});
-        trials.push_back({i, j, TileKind::kLines, strips, 1});
+        trials.push_back(FirstTrial(i, j, 1));
       }
     }
     Try(trials);
+  }
+
+  // Around the step that needs most in the smallest tiling of this kind, segments between other
+  // cuts; as long as there are new ones and few were looked at. Whether there were any.
+  bool MoveBorders(const Tiling& smallest) {
+    const auto& segments = smallest.spec.segments;
+    const bool batch = !segments.empty() && segments[0].kind == TileKind::kBatch;
+    const int64_t images = batch ? images_ / segments[0].count : images_;
+    size_t last = cuts_.size() - 1;
+    while (batch && last > 1 && IdOf(cuts_[last]) != segments[0].to) --last;
+    int64_t operators = 0;
+    bool any = false;
+    for (int round = 0; round < kBorderRounds && operators < kBorderOperators; ++round) {
+      const Path path = SmallestPath(last, images);
+      const size_t worst = static_cast<size_t>(
+          std::max_element(path.begin(), path.end(),
+                           [](const Option* a, const Option* b) { return a->bytes < b->bytes; }) -
+          path.begin());
+      if (worst == path.size()) break;
+      std::vector<TilingTrial> trials;
+      for (const auto& [i, j] : BordersNear(path, worst, last)) {
+        if (!refined_.insert({i, j, images}).second) continue;
+        if (!options_.contains({i, j, images})) trials.push_back(FirstTrial(i, j, images));
+        for (TilingTrial& trial : RefinedTrials(graph_, cuts_, i, j, images)) {
+          trials.push_back(std::move(trial));
+        }
+      }
+      if (trials.empty()) break;
+      for (const TilingTrial& trial : trials) {
+        operators +=
+            trial.count * trial.count_width * (cuts_[trial.j].position - cuts_[trial.i].position);
+      }
+      Try(trials);
+      any = true;
+    }
+    return any;
+  }
+
+  // Ends of segments in the place of a step of `path` and of its neighbours: with their border at
+  // the cut before or behind, or split at any, or merged.
+  std::set<std::pair<size_t, size_t>> BordersNear(const Path& path, size_t step,
+                                                  size_t last) const {
+    const size_t i = path[step]->begin, j = path[step]->end;
+    const size_t h = step > 0 ? path[step - 1]->begin : i;
+    const size_t k = step + 1 < path.size() ? path[step + 1]->end : j;
+    std::set<std::pair<size_t, size_t>> ends;
+    const auto add = [&](size_t begin, size_t end) {
+      if (begin < end && end <= last) ends.insert({begin, end});
+    };
+    for (const size_t begin : {i - std::min<size_t>(i, 1), i, i + 1}) {
+      add(h, begin);
+      for (const size_t end : {j - 1, j, j + 1}) add(begin, end);
+    }
+    for (const size_t begin : {j - 1, j, j + 1}) add(begin, k);
+    add(h, j);
+    add(i, k);
+    add(h, k);
+    for (size_t m = i + 1; m < j; ++m) {
+      add(i, m);
+      add(m, j);
+    }
+    return ends;
   }
 
   // Adds the worth of the trials to options_.
@@ -222,6 +302,8 @@ class Search {
     });
     for (size_t k = 0; k < trials.size(); ++k) {
       if (!options[k] || options[k]->flops > limits_.max_extra_flops * flops_) continue;
+      options[k]->begin = trials[k].i;
+      options[k]->end = trials[k].j;
       options_[{trials[k].i, trials[k].j, trials[k].images}].push_back(*std::move(options[k]));
     }
   }
@@ -270,11 +352,19 @@ class Search {
     return option;
   }
 
-  // Ways between cuts `i` and `j` of cuts_ for so many images.
-  const std::vector<Option>& Between(size_t i, size_t j, int64_t images) const {
-    static const std::vector<Option> none;
-    const auto entry = options_.find({i, j, images});
-    return entry == options_.end() ? none : entry->second;
+  // Ways between two of cuts_ from `first` to `last` for so many images, by their ends.
+  std::vector<const Option*> Between(size_t first, size_t last, int64_t images) {
+    std::vector<const Option*> ways;
+    for (size_t i = first; i < last; ++i) ways.push_back(&Whole(i, images));
+    for (const auto& [ends, options] : options_) {
+      const auto& [i, j, some] = ends;
+      if (i < first || j > last || some != images) continue;
+      for (const Option& option : options) ways.push_back(&option);
+    }
+    std::stable_sort(ways.begin(), ways.end(), [](const Option* a, const Option* b) {
+      return std::pair(a->end, a->begin) < std::pair(b->end, b->begin);
+    });
+    return ways;
   }
 
   // Of one image.
@@ -291,37 +381,47 @@ class Search {
     bool reached = false;
   };
 
-  // The way from cut `first` of cuts_ to `last` for `images` images whose steps cost least in all,
-  // each of them no more than `budget` bytes; empty where there is none.
-  std::vector<const Option*> Cheapest(size_t first, size_t last, int64_t images, int64_t budget,
-                                      absl::FunctionRef<double(const Option&)> cost) {
+  // Of `ways` (Between) from cut `first` of cuts_ to `last` those whose steps cost least in all,
+  // each of them no more than `budget` bytes; empty where there is no way.
+  Path Cheapest(size_t first, size_t last, int64_t images, absl::Span<const Option* const> ways,
+                int64_t budget, absl::FunctionRef<double(const Option&)> cost) const {
     std::vector<Step> steps(last + 1);
     steps[first].reached = true;
-    for (size_t j = first + 1; j <= last; ++j) {
-      for (size_t i = first; i < j; ++i) {
-        if (!steps[i].reached) continue;
-        const auto take = [&](const Option& option) {
-          const double sum = steps[i].cost + cost(option), flops = steps[i].flops + option.flops;
-          if (option.bytes > budget || (steps[j].reached && steps[j].cost <= sum)) return;
-          if (flops * static_cast<double>(images_ / images) > limits_.max_extra_flops * flops_) {
-            return;
-          }
-          steps[j] = {i, &option, sum, flops, true};
-        };
-        if (j == i + 1) take(Whole(i, images));
-        for (const Option& option : Between(i, j, images)) take(option);
+    for (const Option* const option : ways) {
+      const Step& before = steps[option->begin];
+      Step& step = steps[option->end];
+      if (option->bytes > budget || !before.reached) continue;
+      const double sum = before.cost + cost(*option), flops = before.flops + option->flops;
+      if (step.reached && step.cost <= sum) continue;
+      if (flops * static_cast<double>(images_ / images) > limits_.max_extra_flops * flops_) {
+        continue;
       }
+      step = {option->begin, option, sum, flops, true};
     }
-    std::vector<const Option*> path;
+    Path path;
     if (!steps[last].reached) return path;
     for (size_t j = last; j > first; j = steps[j].from) path.push_back(steps[j].option);
     std::reverse(path.begin(), path.end());
     return path;
   }
 
+  // The way to a cut with the smallest peak, the fastest of these.
+  Path SmallestPath(size_t last, int64_t images) {
+    const std::vector<const Option*> ways = Between(0, last, images);
+    for (const int64_t budget : Budgets(ways)) {
+      Path path = Cheapest(0, last, images, ways, budget, [](const Option& o) { return o.ms; });
+      if (!path.empty()) return path;
+    }
+    return {};
+  }
+
   const Option& Whole(size_t i, int64_t images) {
     const auto [entry, is_new] = whole_.try_emplace({i, images});
-    if (is_new) entry->second = AsItIs(cuts_[i], cuts_[i + 1], images);
+    if (is_new) {
+      entry->second = AsItIs(cuts_[i], cuts_[i + 1], images);
+      entry->second.begin = i;
+      entry->second.end = i + 1;
+    }
     return entry->second;
   }
 
@@ -336,22 +436,17 @@ class Search {
     return entry->second;
   }
 
-  using Path = std::vector<const Option*>;
-
   static int64_t PeakOf(const Path& path) {
     int64_t bytes = 0;
     for (const Option* option : path) bytes = std::max(bytes, option->bytes);
     return bytes;
   }
 
-  // Every peak that some step between two of cuts_ can have.
-  std::set<int64_t> Budgets(size_t first, size_t last, int64_t images) {
+  // Every peak that some step can have.
+  static std::set<int64_t> Budgets(absl::Span<const Option* const> ways) {
     std::set<int64_t> budgets;
-    for (size_t j = first + 1; j <= last; ++j) {
-      budgets.insert(Whole(j - 1, images).bytes);
-      for (size_t i = first; i < j; ++i) {
-        for (const Option& option : Between(i, j, images)) budgets.insert(option.bytes);
-      }
+    for (const Option* const option : ways) {
+      if (option->bytes < kNever) budgets.insert(option->bytes);
     }
     return budgets;
   }
@@ -359,8 +454,8 @@ class Search {
   // Splits the batch into `parts` up to each cut in turn.
   void TryParts(int64_t parts) {
     const size_t end = cuts_.size() - 1;
-    for (size_t last = 1; last <= end; ++last) {
-      if (parts == 1 && last < end) continue;
+    for (const size_t last : first_) {
+      if (last == 0 || (parts == 1 && last < end)) continue;
       if (parts > 1 && !SplitsBatch(last)) break;
       // The nodes behind the cut, for all images.
       std::vector<Path> rests = {{}};
@@ -385,9 +480,10 @@ class Search {
   // The fastest between two of cuts_ within each budget, the smallest first.
   std::vector<Path> PathsWithin(size_t first, size_t last, int64_t images) {
     std::vector<Path> paths;
-    for (const int64_t budget : Budgets(first, last, images)) {
-      if (budget >= kNever || (!paths.empty() && budget <= PeakOf(paths.back()))) continue;
-      Path path = Cheapest(first, last, images, budget, [](const Option& o) { return o.ms; });
+    const std::vector<const Option*> ways = Between(first, last, images);
+    for (const int64_t budget : Budgets(ways)) {
+      if (!paths.empty() && budget <= PeakOf(paths.back())) continue;
+      Path path = Cheapest(first, last, images, ways, budget, [](const Option& o) { return o.ms; });
       if (!path.empty()) paths.push_back(std::move(path));
     }
     return paths;
@@ -402,15 +498,16 @@ class Search {
       return static_cast<double>(option.bytes) / static_cast<double>(std::max<int64_t>(1, peak));
     };
     const double slowest = 1e3 * (1 + found_[0].ms);
-    std::vector<Path> paths = {Cheapest(0, last, images, peak, [&](const Option& o) {
+    const std::vector<const Option*> ways = Between(0, last, images);
+    std::vector<Path> paths = {Cheapest(0, last, images, ways, peak, [&](const Option& o) {
       return o.ms + (share(o) > kNearPeak ? slowest : 0);
     })};
     for (const double order : kNormOrders) {
-      paths.push_back(Cheapest(0, last, images, peak,
+      paths.push_back(Cheapest(0, last, images, ways, peak,
                                [&](const Option& o) { return std::pow(share(o), order); }));
     }
     const double all = std::max(1.0, flops_);
-    paths.push_back(Cheapest(0, last, images, peak,
+    paths.push_back(Cheapest(0, last, images, ways, peak,
                              [&](const Option& o) { return o.flops / all + kLittle * share(o); }));
     return paths;
   }
@@ -538,11 +635,11 @@ class Search {
   const ProcessorSpeed speed_;
   const ArenaModel& arena_;
   const StorageModel model_;
-  const std::vector<GraphCut> all_cuts_;
+  const std::vector<GraphCut> cuts_;
   const double flops_;
   int64_t images_ = 1;
-  bool few_ = false;  // kFewOperators
-  std::vector<GraphCut> cuts_;
+  bool few_ = false;           // kFewOperators
+  std::vector<size_t> first_;  // of cuts_: between which segments are tried first
   // By two cuts and images.
   std::map<std::tuple<size_t, size_t, int64_t>, std::vector<Option>> options_;
   std::set<std::tuple<size_t, size_t, int64_t>> refined_;

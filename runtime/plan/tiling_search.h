@@ -27,6 +27,8 @@ struct Tiling {
 
 struct TilingLimits {
   double max_extra_flops = std::numeric_limits<double>::infinity();  // a ratio
+  // Whether segments of the smallest tiling are tried between other cuts: for who wants the least.
+  bool move_borders = false;
 };
 
 // How tiled operators share memory, and the workspace that they need at least: bytes by node. Asked
@@ -53,6 +55,8 @@ struct FoundTilings {
   // All that are nearly as small as the smallest, the smallest first: which of them has the
   // smallest plan only plans tell.
   std::vector<Tiling> smallest;
+  // With TilingLimits::move_borders the smallest that this found, the smallest first.
+  std::vector<Tiling> moved;
   // What they are made of, and what else was tried: the ids of operators that make the tensors
   // between segments, in their order, and ways between them.
   std::vector<int> cuts;

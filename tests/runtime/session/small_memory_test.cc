@@ -225,6 +225,19 @@ TEST_P(TiledSmallMemory, FitsIntoTheBytesAskedFor) {
   EXPECT_EQ(planned->extra_flops_ratio, 0);
 }
 
+// Segments were tried between 16 of the cuts alone: mcunet-in0 took 16,400.
+TEST_P(TiledSmallMemory, TheSmallestIsFoundAsWell) {
+  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
+  const TiledNet& net = GetParam();
+  if (testing::kSanitized || net.bytes > 20000) GTEST_SKIP() << "takes long";
+  cpu::RegisterDevice();
+  const json nets = Nets();
+  PlanRequest request = InTiles("");
+  request.wishes.budget = MemoryBudget{0, /*max_extra_flops=*/0};
+  const auto planned = Value(PlanGraph(NetMaker(nets[net.name]).Make(), request));
+  EXPECT_LE(planned->plan.plan.arena, ArenaOf(nets[net.name], net.tiles));
+}
+
 HostTensor Outputs(const json& net, const std::string& tiles) {
   const auto executable = Value(Executable::Compile(NetMaker(net, true).Make(), InTiles(tiles)));
   const auto session = Value(Session::Create(executable));
