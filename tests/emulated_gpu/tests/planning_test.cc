@@ -64,27 +64,33 @@ Graph Convolutions(const std::vector<int64_t>& channels) {
   return std::move(make).Build();
 }
 
-// Whatever operator meets them: what only moves bytes would seem to do.
-TEST(Planning, QuantisedTensorsAreRefusedByName) {
+// Bytes of one scale have kernels; a conversion of several scales has none.
+TEST(Planning, QuantisedTensorsHaveKernelsOrAreRefusedByName) {
   OpenEmulated();
-  for (const bool pools : {false, true}) {
+  for (const bool several : {false, true}) {
     GraphMaker make;
-    int x = make.Input("data", {1, 4, 6, 6});
-    if (pools) {
-      const HostTensor bytes = HostTensor::Zeros(DType::kInt8, {1, 4, 6, 6});
-      x = make.Constant(
-          bytes.As(DType::kQuantizedS8, Value(Quantization::Make(DType::kQuantizedS8, {0.5F}, 0))));
-      x = make.Add<PoolingForward>({}, {x}, "pool");
-    } else {
-      x = make.Add<TypeCvt>({DType::kQuantizedS8, 0.5}, {x}, "quantize");
-    }
+    const std::vector<float> scales =
+        several ? std::vector<float>{0.5F, 1, 2, 4} : std::vector<float>{0.5F};
+    const HostTensor bytes = HostTensor::Zeros(DType::kInt8, {4, 1, 6, 6});
+    int x = make.Constant(
+        bytes.As(DType::kQuantizedS8, Value(Quantization::Make(DType::kQuantizedS8, scales))));
+    if (!several) x = make.Add<PoolingForward>({}, {x}, "pool");
     make.Output(make.Add<TypeCvt>({DType::kFloat32}, {x}, "dequantize"));
     PlanRequest request = Options(DType::kFloat32);
     request.means.passes = "none";  // a constant stays one
-    const absl::Status status = PlanGraph(std::move(make).Build(), request).status();
-    EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-    for (const char* part : {"QuantizedS8", "gpu0:0", pools ? "pool" : "quantize"}) {
-      EXPECT_TRUE(absl::StrContains(status.message(), part)) << status;
+    const auto planned = PlanGraph(std::move(make).Build(), request);
+    if (!several) {
+      ASSERT_TRUE(planned.ok()) << planned.status();
+      int own = 0;
+      for (const auto& kernel : (*planned)->kernels) {
+        own += kernel != nullptr && absl::StartsWith(kernel->implementation(), "int8:");
+      }
+      EXPECT_EQ(own, 2);
+      continue;
+    }
+    EXPECT_TRUE(absl::IsUnimplemented(planned.status())) << planned.status();
+    for (const char* part : {"QuantizedS8", "dequantize", "of one scale"}) {
+      EXPECT_TRUE(absl::StrContains(planned.status().message(), part)) << planned.status();
     }
   }
 }
