@@ -424,8 +424,9 @@ TEST_F(CudaSession, ConvolutionsOf8BitsWithoutKernelAreNamed) {
     const HostTensor filter = Bytes(random, DType::kQuantizedS8, {channels, 4, 1, 1}, {0.5f});
     ConvBiasParam param;
     param.output = {DType::kQuantizedS8, 1, 0};
-    KernelRequest request =
-        Value(RequestOf(ConvBiasForward(param),
+    const ConvBiasForward op(param);  // of which the request keeps the address
+    const KernelRequest request =
+        Value(RequestOf(op,
                         {Bytes(random, DType::kQuantizedS8, {1, 4, 2, 2}, {0.5f}), filter,
                          Bytes(random, DType::kQuantizedS32, {1, channels, 1, 1}, {0.25f})},
                         {}, {false, false, false}));
