@@ -19,16 +19,13 @@ absl::StatusOr<KernelList> MakeBatchNorm(const BatchNorm& op, const KernelReques
       ExtentsOf(x.format == Format::kDefault ? Shape{x.shape[0], channels, pixels / x.shape[0]}
                                              : Shape{pixels, channels, 1});
   params.epsilon = static_cast<float>(op.param().epsilon);
-  return OnlyLaunch("batch_norm", [params](const KernelArgs& args, void* stream) {
-    const auto input = [&](int i) { return static_cast<const float*>(args.inputs[i]); };
-    BatchNormParams bound = params;
-    bound.in = input(BatchNorm::kX);
-    bound.scale = input(BatchNorm::kScale);
-    bound.bias = input(BatchNorm::kBias);
-    bound.mean = input(BatchNorm::kMean);
-    bound.variance = input(BatchNorm::kVariance);
+  return OnlyLaunch("batch_norm", params, [](BatchNormParams& bound, const KernelArgs& args) {
+    bound.in = args.Input<float>(BatchNorm::kX);
+    bound.scale = args.Input<float>(BatchNorm::kScale);
+    bound.bias = args.Input<float>(BatchNorm::kBias);
+    bound.mean = args.Input<float>(BatchNorm::kMean);
+    bound.variance = args.Input<float>(BatchNorm::kVariance);
     bound.out = args.Output<float>(0);
-    return Launch(bound, stream);
   });
 }
 

@@ -1,5 +1,5 @@
-// First what the search expects to be small is planned, then local search (first improvement):
-// from the smallest plan to tilings near it, as long as one of them is smaller and work is left.
+// First what the search expects to be small is planned, then local search (first improvement): from
+// the smallest plan to tilings near it, as long as one of them is smaller and work is left.
 #include "runtime/plan/smallest_plan.h"
 
 #include <algorithm>
@@ -38,13 +38,13 @@ class Smallest {
   explicit Smallest(TiledPlans& plans) : plans_(plans) {}
 
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Find() {
-    ASHLAR_ASSIGN_OR_RETURN(const FoundTilings* const tilings, plans_.smaller_tilings());
-    const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings->smallest);
-    const absl::Span<const Tiling> moved = absl::MakeConstSpan(tilings->moved);
+    ASHLAR_ASSIGN_OR_RETURN(tilings_, plans_.smaller_tilings());
+    const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings_->smallest);
+    const absl::Span<const Tiling> moved = absl::MakeConstSpan(tilings_->moved);
     ASHLAR_RETURN_IF_ERROR(Try(Sparing(small.subspan(0, kMostSmall))));
     ASHLAR_RETURN_IF_ERROR(Try(Sparing(moved.subspan(0, kMostMoved))));
     Questions others;  // with what budgets are met
-    for (const Tiling& tiling : tilings->best) {
+    for (const Tiling& tiling : tilings_->best) {
       for (const bool sparing : plans_.kinds()) others.push_back({&tiling, sparing});
     }
     ASHLAR_RETURN_IF_ERROR(Try(others));
@@ -134,8 +134,7 @@ class Smallest {
     for (const size_t most = made_ + std::min(kMostNear, kNearOperators / operators);
          made_ < most;) {
       const int64_t before = least();
-      ASHLAR_ASSIGN_OR_RETURN(const FoundTilings* const found, plans_.smaller_tilings());
-      near_.push_back(TilingsNear(*found, *tiling_, before, plans_.max_extra_flops()));
+      near_.push_back(TilingsNear(*tilings_, *tiling_, before, plans_.max_extra_flops()));
       const absl::Span<const Tiling> near = absl::MakeConstSpan(near_.back());
       ASHLAR_RETURN_IF_ERROR(Try(Sparing(near.subspan(0, most - made_)), /*first=*/true));
       if (least() == before) break;
@@ -152,6 +151,7 @@ class Smallest {
   }
 
   TiledPlans& plans_;
+  const FoundTilings* tilings_ = nullptr;
   std::deque<std::vector<Tiling>> near_;
   std::set<std::tuple<std::string, bool, Thoroughness>> asked_;
   size_t made_ = 0;                                                 // plans

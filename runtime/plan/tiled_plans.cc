@@ -95,18 +95,16 @@ absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGr
   const Wishes& wishes = request.wishes;
   plans->for_smallest_ = wishes.budget && wishes.budget->bytes == 0;
   ASHLAR_ASSIGN_OR_RETURN(plans->order_, OrderOf(rewritten.graph, wishes, request.means));
-  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(wishes.comp_node));
-  plans->on_host_ = device->is_host();
+  ASHLAR_ASSIGN_OR_RETURN(plans->device_, OpenDevice(wishes.comp_node));
   ASHLAR_ASSIGN_OR_RETURN(plans->tilings_, plans->Search(plans->for_smallest_));
   return plans;
 }
 
 absl::StatusOr<FoundTilings> TiledPlans::Search(bool for_smallest) const {
   const Wishes& wishes = request_.wishes;
-  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(wishes.comp_node));
   return SearchTilings(rewritten_.graph, order_.order, {max_extra_flops(), for_smallest},
-                       SpeedOf(*device, wishes.processor, wishes.threads),
-                       ArenaOn(*device, request_));
+                       SpeedOf(*device_, wishes.processor, wishes.threads),
+                       ArenaOn(*device_, request_));
 }
 
 absl::StatusOr<const FoundTilings*> TiledPlans::smaller_tilings() {
@@ -118,7 +116,7 @@ absl::StatusOr<const FoundTilings*> TiledPlans::smaller_tilings() {
 }
 
 void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {
-  if (on_host_) {
+  if (device_->is_host()) {
     ParallelFor(count, function);
   } else {
     for (size_t i = 0; i < count; ++i) function(i);

@@ -95,7 +95,8 @@ class TiledPlans {
 
   const RewrittenGraph& rewritten_;
   const PlanRequest& request_;
-  bool on_host_ = false, for_smallest_ = false;
+  Device* device_ = nullptr;
+  bool for_smallest_ = false;
   Schedule order_;
   FoundTilings tilings_;
   std::optional<FoundTilings> smaller_;

@@ -31,9 +31,8 @@ class QuantizedConvolution final : public Kernel {
         taps_(problem.geometry.h.window * problem.geometry.w.window) {
     const ConvolutionGeometry& g = problem.geometry;
     ByteConvParams& p = params_;
-    const Shape& out = problem.dst.shape;
     p.channels_last = problem.dst.format == Format::kNHWC;
-    p.extents = ExtentsOf(p.channels_last ? Shape{out[0], out[2], out[3], out[1]} : out);
+    p.extents = ImageExtents(problem.dst, 1);
     p.flipped = problem.flipped();
     p.h = StepsOf(g.h);
     p.w = StepsOf(g.w);

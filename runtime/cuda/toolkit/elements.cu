@@ -1,13 +1,15 @@
-// Launches of kernels whose threads make an element each, of whichever real type the tensors have.
+// Launches of kernels whose threads make an element each.
+#include "runtime/cuda/batch_norm_code.h"
 #include "runtime/cuda/conv/direct_code.h"
 #include "runtime/cuda/grid_sample_code.h"
 #include "runtime/cuda/lrn_code.h"
 #include "runtime/cuda/pooling_backward_code.h"
+#include "runtime/cuda/quantized_code.h"
 #include "runtime/cuda/toolkit/grid.h"
 
 namespace ashlar::cuda {
 
-// Launch(<Name>Params): <Name>At makes an element.
+// Launch(<Name>Params): <Name>At makes an element, of whichever real type the tensors have.
 #define ASHLAR_REAL_ELEMENTS(Name)                                   \
   namespace {                                                        \
   ASHLAR_ELEMENT_KERNEL(Name##Kernel, Name##Params, Name##At)        \
@@ -25,5 +27,26 @@ ASHLAR_REAL_ELEMENTS(PoolBackward)
 ASHLAR_REAL_ELEMENTS(PoolIndex)
 
 #undef ASHLAR_REAL_ELEMENTS
+
+// The same without a choice of types; `extents` is a member of the parameters.
+#define ASHLAR_ELEMENTS(Name, extents)                                           \
+  namespace {                                                                    \
+  __global__ void __launch_bounds__(kThreads) Name                               \
+      ##Kernel(const __grid_constant__ Name##Params p) {                         \
+    ASHLAR_GRID_LOOP(i, p.extents.elements) Name##At(p, i);                      \
+  }                                                                              \
+  }                                                                              \
+  LaunchError Launch(const Name##Params& p, void* stream) {                      \
+    return Start(Name##Kernel, Blocks(p.extents.elements), kThreads, stream, p); \
+  }
+
+ASHLAR_ELEMENTS(BatchNorm, extents)
+ASHLAR_ELEMENTS(ByteConv, extents)
+ASHLAR_ELEMENTS(ByteConvert, walk.extents)
+ASHLAR_ELEMENTS(BytePool, extents)
+ASHLAR_ELEMENTS(ByteSum, walk.extents)
+ASHLAR_ELEMENTS(ByteTable, walk.extents)
+
+#undef ASHLAR_ELEMENTS
 
 }  // namespace ashlar::cuda
