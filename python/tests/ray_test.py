@@ -39,7 +39,7 @@ from memory_group import MemoryGroup
 from protocol_cases import Server
 
 MIB = 1 << 20
-START = {"include_dashboard": False, "configure_logging": False, "_node_ip_address": "127.0.0.1"}
+START = {"address": "local", "include_dashboard": False, "configure_logging": False, "_node_ip_address": "127.0.0.1"}
 
 
 def patient(get_node):
