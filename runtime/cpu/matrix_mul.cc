@@ -201,11 +201,10 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
   panels_ = CeilDivide(n, tiling_.panel);
   const int64_t worth = pairs_ * m * n / CeilDivide(kProductsPerThread, k);
   threads_ = static_cast<int>(std::clamp<int64_t>(worth, 1, request.threads));
-  const int64_t pieces = threads_ == 1
-                             ? 1
-                             : std::clamp<int64_t>(worth * kProductsPerThread / kProductsPerPiece,
-                                                   threads_, kRangesPerThread * threads_);
-  CutIntoPieces(CeilDivide(pieces, pairs_));
+  // As many for each thread: one more would be waited for.
+  const int64_t each = std::clamp<int64_t>(
+      CeilDivide(worth * kProductsPerThread, kProductsPerPiece * threads_), 1, kRangesPerThread);
+  CutIntoPieces(threads_ == 1 ? 1 : CeilDivide(each * threads_, pairs_));
 }
 
 // Of a pair of matrices, by panels as far as there are enough. Where A is packed each part of the
