@@ -18,8 +18,7 @@ namespace ashlar::memory {
 namespace {
 
 // Planners of quadratic cost are left out above this many groups.
-constexpr int kFewGroups = 3000;
-constexpr int kVeryFewGroups = 300;
+constexpr int kFewGroups = 3000, kVeryFewGroups = 300;
 // Above it pushdown takes seconds, for which there must be work left.
 constexpr int kQuickPushdown = 100000;
 // Dives where nothing else follows, and the least where exact search does.

@@ -12,12 +12,8 @@ namespace ashlar::memory {
 namespace {
 
 // The picture in its own units; it scales to any size.
-constexpr double kWidth = 1200;
-constexpr double kHeight = 720;
-constexpr double kLeft = 90;
-constexpr double kRight = 1180;
-constexpr double kTop = 50;
-constexpr double kBottom = 660;
+constexpr double kWidth = 1200, kHeight = 720;
+constexpr double kLeft = 90, kRight = 1180, kTop = 50, kBottom = 660;  // of the plot
 constexpr char kRasterColor[] = "#2a6";
 constexpr size_t kMostEdges = 600;                   // boxes that are all drawn with edges
 constexpr double kLargeWidth = 8, kLargeHeight = 4;  // a box that always has edges

@@ -344,25 +344,24 @@ WorstOrder WorstOf(int64_t first, const ErrorOf& error_of) {
   return worst;
 }
 
+// `error_of(order, waits)` is small in every order with waits, and in one without them is not.
+template <typename ErrorOf>
+void ExpectWaitsToCount(const ErrorOf& error_of) {
+  const WorstOrder with = WorstOf(0, [&](int64_t order) { return error_of(order, true); });
+  EXPECT_LE(with.error, 1e-4) << "order " << with.order;
+  const WorstOrder without = WorstOf(1, [&](int64_t order) { return error_of(order, false); });
+  EXPECT_GT(without.error, 1e-2) << "no order shows that a wait is missing";
+}
+
 // Their stream makes the input and takes the output, and the session's own waits for events alone,
 // in whatever order the device takes up the work.
 TEST_F(Callers, EventsOrderTheirWorkAndRuns) {
-  const auto error = [&](bool waits) {
-    return [this, waits](int64_t order) { return ErrorByEvents(order, waits); };
-  };
-  const WorstOrder with = WorstOf(0, error(true));
-  EXPECT_LE(with.error, 1e-4) << "order " << with.order;
-  EXPECT_GT(WorstOf(1, error(false)).error, 1e-2) << "no order shows that events are missing";
+  ExpectWaitsToCount([&](int64_t order, bool waits) { return ErrorByEvents(order, waits); });
 }
 
 // Sessions of one arena, handed over one behind the other.
 TEST_F(Callers, RunsOfOneArenaWaitForEachOther) {
-  const auto error = [&](bool waits) {
-    return [this, waits](int64_t order) { return ErrorInOneArena(order, waits); };
-  };
-  const WorstOrder with = WorstOf(0, error(true));
-  EXPECT_LE(with.error, 1e-4) << "order " << with.order;
-  EXPECT_GT(WorstOf(1, error(false)).error, 1e-2) << "no order shows that the wait is missing";
+  ExpectWaitsToCount([&](int64_t order, bool waits) { return ErrorInOneArena(order, waits); });
 }
 
 // Each handle has memory on the device; the device itself has one.
