@@ -7,7 +7,9 @@
 #include "opr/checks.h"
 #include "opr/composition.h"
 #include "opr/doubles.h"
+#include "opr/elemwise.h"
 #include "opr/gradient.h"
+#include "opr/operands.h"
 #include "opr/saturating_product.h"
 
 namespace ashlar {
@@ -83,6 +85,28 @@ absl::Status CheckX(const TensorType& x, double epsilon) {
   return CheckNormalised(x, epsilon);
 }
 
+absl::Status CheckAs(absl::string_view name, const TensorType& type, const TensorType& x) {
+  if (type.dtype == x.dtype && type.shape == x.shape) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " is ", type.ToString(), ", expected x's type, ", x.ToString()));
+}
+
+absl::Status CheckMost(double most) {
+  if (most >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("most is ", most, ", expected 0 or more"));
+}
+
+// The upper bound of an activation.
+double MostOf(double most) { return most > 0 ? most : std::numeric_limits<double>::infinity(); }
+
+Aliasing OverwritesEither(int first, int second, const Site& site) {
+  Aliasing aliasing = OverwritesInput(first, site);
+  const Aliasing other = OverwritesInput(second, site);
+  aliasing.overwrites.insert(aliasing.overwrites.end(), other.overwrites.begin(),
+                             other.overwrites.end());
+  return aliasing;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<TensorType>> BatchNormTraining::Infer(
@@ -125,8 +149,8 @@ absl::StatusOr<std::vector<int>> BatchNormTraining::Compose(GraphBuilder& builde
   const std::vector<int> made = c.AddAll<BatchNormStatistics>({}, {inputs[kX]});
   const int mean = made[BatchNormStatistics::kMean],
             variance = made[BatchNormStatistics::kVariance];
-  const int y =
-      c.Add<BatchNormApply>(param(), {inputs[kX], inputs[kScale], inputs[kBias], mean, variance});
+  const int y = c.Add<BatchNormApply>({param().epsilon},
+                                      {inputs[kX], inputs[kScale], inputs[kBias], mean, variance});
   return std::move(c).Finish({y, mean, variance});
 }
 
@@ -162,12 +186,15 @@ int64_t BatchNormStatistics::Computation(const Site& site) const {
 absl::StatusOr<std::vector<TensorType>> BatchNormApply::Infer(
     absl::Span<const InputInfo> inputs) const {
   static constexpr const char* kNames[] = {"x", "scale", "bias", "mean", "variance"};
-  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, std::size(kNames)));
+  ASHLAR_RETURN_IF_ERROR(
+      CheckInputCount(inputs, inputs.size() > kAddend ? kAddend + 1 : std::size(kNames)));
   const TensorType& x = inputs[kX].type;
   ASHLAR_RETURN_IF_ERROR(CheckX(x, param().epsilon));
   for (int i = kScale; i <= kVariance; ++i) {
     ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel(kNames[i], inputs[i].type, x));
   }
+  if (inputs.size() > kAddend) ASHLAR_RETURN_IF_ERROR(CheckAs("addend", inputs[kAddend].type, x));
+  ASHLAR_RETURN_IF_ERROR(CheckMost(param().most));
   return std::vector<TensorType>{{x.dtype, x.shape}};
 }
 
@@ -179,7 +206,10 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormApply::Evaluate(
     const double factor =
         inputs[kScale].At(c) / std::sqrt(inputs[kVariance].At(c) + param().epsilon);
     const auto at = static_cast<int64_t>(i);
-    y.Set(at, (x.At(at) - inputs[kMean].At(c)) * factor + inputs[kBias].At(c));
+    double value = (x.At(at) - inputs[kMean].At(c)) * factor + inputs[kBias].At(c);
+    if (inputs.size() > kAddend) value += inputs[kAddend].At(at);
+    if (param().rectified) value = formulas::Clamp(value, 0.0, MostOf(param().most));
+    y.Set(at, value);
   });
   return std::vector<HostTensor>{std::move(y)};
 }
@@ -193,34 +223,61 @@ absl::StatusOr<std::vector<int>> BatchNormApply::Compose(GraphBuilder& builder,
       {c.ByChannel(inputs[kScale]), c.Deviation(c.ByChannel(inputs[kVariance]), param().epsilon)});
   const int scaled =
       c.Apply(F::kMul, {c.Apply(F::kSub, {inputs[kX], c.ByChannel(inputs[kMean])}), factor});
-  return std::move(c).Finish({c.Apply(F::kAdd, {scaled, c.ByChannel(inputs[kBias])})});
+  int y = c.Apply(F::kAdd, {scaled, c.ByChannel(inputs[kBias])});
+  if (inputs.size() > kAddend) y = c.Apply(F::kAdd, {y, inputs[kAddend]});
+  if (param().rectified) {
+    y = param().most > 0 ? c.Add<Elemwise>({F::kClamp, {0, param().most}}, {y})
+                         : c.Apply(F::kRelu, {y});
+  }
+  return std::move(c).Finish({y});
+}
+
+std::optional<Replacement> BatchNormApply::Absorb(absl::Span<const InputInfo> inputs,
+                                                  const Consumer& consumer) const {
+  using F = ScalarFunction;
+  const std::optional<ActivationTail> tail = AsActivationTail(consumer.op);
+  if (!tail || param().rectified) return std::nullopt;
+  BatchNormApplyParam fused = param();
+  const ElemwiseParam& activation = tail->activation;
+  fused.rectified = activation.mode != F::kIdentity;
+  if (activation.mode == F::kClamp) {
+    if (activation.parameters[0] != 0 || !(activation.parameters[1] > 0)) return std::nullopt;
+    fused.most = activation.parameters[1];
+  } else if (fused.rectified && activation.mode != F::kRelu) {
+    return std::nullopt;
+  }
+  std::vector<Operand> operands = OwnOperands(inputs.size());
+  if (tail->adds) {
+    const int index = 1 - consumer.via;
+    const TensorType &x = inputs[kX].type, &addend = consumer.inputs[index].type;
+    if (inputs.size() > kAddend || !CheckAs("addend", addend, x).ok()) return std::nullopt;
+    operands.push_back(FromConsumer(index));
+  }
+  return Replacement{std::make_shared<const BatchNormApply>(fused), std::move(operands)};
 }
 
 int64_t BatchNormApply::Computation(const Site& site) const {
-  return SaturatingProduct({site.outputs[0].shape.num_elements(), 3});
+  const int64_t of_element = 3 + (site.inputs.size() > kAddend) + param().rectified;
+  return SaturatingProduct({site.outputs[0].shape.num_elements(), of_element});
 }
 
-Aliasing BatchNormApply::aliasing(const Site& site) const { return OverwritesInput(kX, site); }
+Aliasing BatchNormApply::aliasing(const Site& site) const {
+  return OverwritesEither(kX, kAddend, site);
+}
 
 absl::StatusOr<std::vector<TensorType>> BatchNormBackward::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, inputs.size() > kBias ? kBias + 1 : kBias));
   const TensorType &x = inputs[kX].type, &diff = inputs[kDiff].type, &scale = inputs[kScale].type;
   ASHLAR_RETURN_IF_ERROR(CheckX(x, param().epsilon));
-  if (diff.dtype != x.dtype || diff.shape != x.shape) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("diff is ", diff.ToString(), ", expected x's type, ", x.ToString()));
-  }
+  ASHLAR_RETURN_IF_ERROR(CheckAs("diff", diff, x));
   ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("mean", inputs[kMean].type, x));
   ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("variance", inputs[kVariance].type, x));
   ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("scale", scale, x));
   if (inputs.size() > kBias) {
     ASHLAR_RETURN_IF_ERROR(CheckOnePerChannel("bias", inputs[kBias].type, x));
   }
-  if (!(param().most >= 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("most is ", param().most, ", expected 0 or more"));
-  }
+  ASHLAR_RETURN_IF_ERROR(CheckMost(param().most));
   const TensorType of_scale{x.dtype, scale.shape};
   return std::vector<TensorType>{{x.dtype, x.shape}, of_scale, of_scale};
 }
@@ -240,7 +297,7 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormBackward::Evaluate(
     normalised[i] = (normalised[i] - inputs[kMean].At(c)) * inverse[c];
   });
   if (inputs.size() > kBias) {
-    const double most = param().most > 0 ? param().most : std::numeric_limits<double>::infinity();
+    const double most = MostOf(param().most);
     channels.ForEach([&](size_t i, int64_t c) {
       const double y = normalised[i] * inputs[kScale].At(c) + inputs[kBias].At(c);
       if (!(y > 0 && y < most)) diff[i] = 0;
@@ -298,11 +355,7 @@ int64_t BatchNormBackward::Computation(const Site& site) const {
 }
 
 Aliasing BatchNormBackward::aliasing(const Site& site) const {
-  Aliasing aliasing = OverwritesInput(kDiff, site);
-  const Aliasing over_x = OverwritesInput(kX, site);
-  aliasing.overwrites.insert(aliasing.overwrites.end(), over_x.overwrites.begin(),
-                             over_x.overwrites.end());
-  return aliasing;
+  return OverwritesEither(kDiff, kX, site);
 }
 
 // Mean and variance rise with each element by 1 / n and by 2 (x - mean) / n.

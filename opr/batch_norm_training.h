@@ -43,16 +43,35 @@ class BatchNormStatistics final : public OperatorWithParam<NoParam> {
   int64_t Computation(const Site& site) const override;
 };
 
-// BatchNormTraining's y. Inputs: its x, scale and bias; mean and variance as it gives them.
-class BatchNormApply final : public OperatorWithParam<BatchNormParam> {
+struct BatchNormApplyParam {
+  double epsilon = 1e-5;
+  bool rectified = false;  // nothing below 0 is left
+  double most = 0;         // nor above this; 0: it has no bound
+
+  template <typename V>
+  void Visit(V& v) {
+    v("epsilon", epsilon);
+    v("rectified", rectified);
+    v("most", most);
+  }
+};
+
+// BatchNormTraining's y, perhaps with a tensor of its type added, then behind a ReLU or a clamp at
+// 0. Inputs: its x, scale and bias; mean and variance as it gives them; the addend, if any.
+class BatchNormApply final : public OperatorWithParam<BatchNormApplyParam> {
  public:
-  static constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4;
+  static constexpr int kX = 0, kScale = 1, kBias = 2, kMean = 3, kVariance = 4, kAddend = 5;
 
   ASHLAR_OPERATOR("BatchNormApply", "batch_norm_apply")
+  // An addition or an activation behind it, or both: where y is made again, each of them would
+  // read and write it once more.
+  std::optional<Replacement> Absorb(absl::Span<const InputInfo> inputs,
+                                    const Consumer& consumer) const override;
   absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
                                            absl::Span<const int> inputs) const override;
   StorageRules storage_rules(const Site&) const override { return {.format = FormatRule::kFollow}; }
   int64_t Computation(const Site& site) const override;
+  // y may overwrite x or the addend.
   Aliasing aliasing(const Site& site) const override;
 };
 

@@ -14,22 +14,6 @@ constexpr int kFilter = ConvBiasForward::kFilter;
 constexpr int kBias = ConvBiasForward::kBias;
 constexpr int kZ = ConvBiasForward::kZ;
 
-// An Elemwise taken apart: perhaps an addition, then an activation with its parameters.
-struct Tail {
-  bool adds;
-  ElemwiseParam activation;
-};
-
-std::optional<Tail> AsTail(const Operator& op) {
-  const auto* elemwise = dynamic_cast<const Elemwise*>(&op);
-  if (elemwise == nullptr) return std::nullopt;
-  ElemwiseParam activation = elemwise->param();
-  const ScalarRow& row = RowOf(activation.mode);
-  if (row.adds) activation = {row.of_sum};
-  if (!RowOf(activation.mode).activation) return std::nullopt;
-  return Tail{row.adds, activation};
-}
-
 // Each output channel's weights, which lie together, dense or in groups, times its scale.
 HostTensor ScaledFilter(const HostTensor& filter, absl::Span<const double> scales) {
   HostTensor scaled = HostTensor::Zeros(DType::kFloat32, filter.shape());
@@ -84,7 +68,7 @@ std::optional<std::vector<Operand>> AddendsWith(absl::Span<const InputInfo> inpu
 std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,
                                         absl::Span<const InputInfo> inputs,
                                         const Consumer& consumer) {
-  const std::optional<Tail> tail = AsTail(consumer.op);
+  const std::optional<ActivationTail> tail = AsActivationTail(consumer.op);
   if (!tail || !param.output.absent() || param.nonlineMode != ScalarFunction::kIdentity ||
       inputs[kFilter].type.dtype != DType::kFloat32) {
     return std::nullopt;

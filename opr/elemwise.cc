@@ -38,6 +38,16 @@ StorageRules Elemwise::storage_rules(const Site& site) const {
           .precision = PrecisionOf(param().mode)};
 }
 
+std::optional<ActivationTail> AsActivationTail(const Operator& op) {
+  const auto* elemwise = dynamic_cast<const Elemwise*>(&op);
+  if (elemwise == nullptr) return std::nullopt;
+  ElemwiseParam activation = elemwise->param();
+  const ScalarRow& row = RowOf(activation.mode);
+  if (row.adds) activation = {row.of_sum};
+  if (!RowOf(activation.mode).activation) return std::nullopt;
+  return ActivationTail{row.adds, activation};
+}
+
 absl::StatusOr<TensorType> BroadcastInputs(absl::Span<const InputInfo> inputs) {
   const DType dtype = inputs[0].type.dtype;
   Shape shape = inputs[0].type.shape;

@@ -44,6 +44,14 @@ class Elemwise final : public OperatorWithParam<ElemwiseParam, PointwiseOperator
   bool KeepsChannelScales(const Site& site) const override;
 };
 
+// An Elemwise taken apart: perhaps an addition of two inputs, then an activation.
+struct ActivationTail {
+  bool adds;
+  ElemwiseParam activation;
+};
+// nullopt where it is not of this kind, or no Elemwise.
+std::optional<ActivationTail> AsActivationTail(const Operator& op);
+
 // The type that inputs of one dtype broadcast to; InvalidArgument, naming the input, where they do
 // not.
 absl::StatusOr<TensorType> BroadcastInputs(absl::Span<const InputInfo> inputs);

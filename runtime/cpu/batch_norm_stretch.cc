@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "opr/scalar_functions.h"
 #include "runtime/cpu/half_block.h"
 #include "runtime/cpu/isa.h"
 
@@ -180,8 +181,11 @@ void AddProducts(const NormStretch& s, const float* c, double* sums, double* pro
   for (int l = 0; l < kLanes; ++l) sums[l] += of_diff[l], products[l] += of_products[l];
 }
 
-// The results made of x and diff: y of x alone, or the gradient by x, of diff as it is or masked.
-enum class Made { kY, kGradient, kMaskedGradient };
+// The results made of x and a second tensor, `diff`: y of x alone, or with diff added, each perhaps
+// bounded; or the gradient by x, of diff as it is, which is a sum too, or masked.
+enum class Made { kY, kBoundedY, kSum, kBoundedSum, kMaskedGradient };
+constexpr bool HasDiff(Made made) { return made != Made::kY && made != Made::kBoundedY; }
+constexpr bool IsBounded(Made made) { return made == Made::kBoundedY || made == Made::kBoundedSum; }
 
 // to = (x - mean) * of_x + diff * of_diff + plus, where coefficients have one number a lane. `to`
 // may be x or diff.
@@ -196,14 +200,18 @@ void MakeBlocks(const NormStretch& s, const int64_t (&step)[kNormTensors], int64
     for (int half = 0; half < 2; ++half) {
       const Half from = At(x + half * kHalf);
       Half value = (from - c.of[kMean][half]) * c.of[kOfX][half] + c.of[kPlus][half];
-      if constexpr (kMade != Made::kY) {
+      if constexpr (HasDiff(kMade)) {
         Half g = At(diff + half * kHalf);
         if constexpr (kMade == Made::kMaskedGradient) c.Mask(from, half, g);
         value += g * c.of[kOfDiff][half];
       }
+      if constexpr (IsBounded(kMade)) {  // formulas::Clamp
+        const Half raised = value < Half{} ? Half{} : value;
+        value = raised > c.of[kMost][half] ? c.of[kMost][half] : raised;
+      }
       At(to + half * kHalf) = value;
     }
-    if constexpr (kMade != Made::kY) diff += step[1];
+    if constexpr (HasDiff(kMade)) diff += step[1];
   }
 }
 
@@ -217,11 +225,12 @@ void MakeElements(const NormStretch& s, const float* c) {
     for (int64_t i = groups * kNormBlock; i < s.pixels; ++i) {
       const float from = s.from[0][i * s.step[0]];
       float value = (from - c[kMean]) * c[kOfX] + c[kPlus];
-      if constexpr (kMade != Made::kY) {
+      if constexpr (HasDiff(kMade)) {
         float g = s.from[1][i * s.step[1]];
         if constexpr (kMade == Made::kMaskedGradient) g = Masked<1>(c, from, g);
         value += g * c[kOfDiff];
       }
+      if constexpr (IsBounded(kMade)) value = formulas::Clamp(value, 0.0f, c[kMost]);
       s.to[i * s.step[2]] = value;
     }
   } else {
@@ -232,13 +241,16 @@ void MakeElements(const NormStretch& s, const float* c) {
 }  // namespace
 
 template <int kLanes>
-NormCode<kLanes> NormCode<kLanes>::For(Isa isa, bool masked) {
+NormCode<kLanes> NormCode<kLanes>::For(Isa isa, const NormForm& form) {
+  const auto y = Versions<MakeElements<kLanes, Made::kY>>::For(isa);
+  const auto bounded = Versions<MakeElements<kLanes, Made::kBoundedY>>::For(isa);
+  const auto sum = Versions<MakeElements<kLanes, Made::kSum>>::For(isa);
+  const auto bounded_sum = Versions<MakeElements<kLanes, Made::kBoundedSum>>::For(isa);
   return {Versions<AddMoments<kLanes>>::For(isa),
-          masked ? Versions<AddProducts<kLanes, true>>::For(isa)
-                 : Versions<AddProducts<kLanes, false>>::For(isa),
-          Versions<MakeElements<kLanes, Made::kY>>::For(isa),
-          masked ? Versions<MakeElements<kLanes, Made::kMaskedGradient>>::For(isa)
-                 : Versions<MakeElements<kLanes, Made::kGradient>>::For(isa)};
+          form.masked ? Versions<AddProducts<kLanes, true>>::For(isa)
+                      : Versions<AddProducts<kLanes, false>>::For(isa),
+          form.adds ? (form.bounded ? bounded_sum : sum) : (form.bounded ? bounded : y),
+          form.masked ? Versions<MakeElements<kLanes, Made::kMaskedGradient>>::For(isa) : sum};
 }
 
 template struct NormCode<1>;

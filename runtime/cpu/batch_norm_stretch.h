@@ -25,6 +25,14 @@ struct NormStretch {
   int64_t pixels;
 };
 
+// What is beside the norm: an activation behind it, which lets through more than 0 and less than
+// kMost, before which a second tensor may be added.
+struct NormForm {
+  bool masked = false;   // the gradient counts where y is within the bounds
+  bool bounded = false;  // y is made so
+  bool adds = false;
+};
+
 // Functions of a stretch, for the code of an instruction set; kLanes is 1 or kNormBlock. Sums are
 // by lane.
 template <int kLanes>
@@ -34,12 +42,11 @@ struct NormCode {
   void (*moments)(const NormStretch&, double count, double* mean, double* squares);
   // Adds its sums of diff, and of diff times x's difference to the mean.
   void (*products)(const NormStretch&, const float* coefficients, double* sums, double* products);
-  // Makes y of x, and the gradient by x.
+  // Makes y of x and the addend, and the gradient by x of x and diff.
   void (*normalise)(const NormStretch&, const float* coefficients);
   void (*go_back)(const NormStretch&, const float* coefficients);
 
-  // `masked`: behind an activation, whose gradient counts where y is within its bounds.
-  static NormCode For(Isa isa, bool masked);
+  static NormCode For(Isa isa, const NormForm& form);
 };
 
 }  // namespace ashlar::cpu

@@ -28,8 +28,8 @@ struct Problem {
   int64_t rows = 1, pixels = 0;  // of a plane; one row, where planes are contiguous
   ImageLayout at[kNormTensors];  // x and the tensor made of it; then the third
   double epsilon = 0;
-  bool masked = false;  // by an activation, which lets through more than 0 and less than `most`
-  float most = 0;
+  NormForm form;
+  float most = 0;  // upper bound of the activation
   int threads = 1;
   Isa isa = Isa::kBaseline;
   TensorType types[kNormTensors];  // of the outputs
@@ -124,8 +124,11 @@ void MakeY(const Problem& p, const NormCode<kLanes>& code, const float* mean, co
     of_channel[kMean * kLanes] = mean[c];
     of_channel[kOfX * kLanes] = FactorOf(p, args.Input<float>(Op::kScale)[c], variance[c]);
     of_channel[kPlus * kLanes] = args.Input<float>(Op::kBias)[c];
+    of_channel[kOfDiff * kLanes] = 1;  // of the addend
+    of_channel[kMost * kLanes] = p.most;
   }
-  const float* const from[2] = {args.Input<float>(Op::kX), nullptr};
+  const float* const from[2] = {args.Input<float>(Op::kX),
+                                p.form.adds ? args.Input<float>(BatchNormApply::kAddend) : nullptr};
   ForEachPlane(p, [&](int64_t n, int64_t block) {
     const float* const c = coefficients + block * kLanes * kCoefficients;
     ForEachStretch(p, from, args.Output<float>(Op::kY), n, block,
@@ -186,7 +189,7 @@ void GoBack(const Problem& p, const NormCode<kLanes>& code, const KernelArgs& ar
   for (int64_t c = 0; c < p.channels; ++c) {
     float* const of_channel = CoefficientsOf(p, args.workspace, c);
     of_channel[kMean * kLanes] = means[c];
-    if (!p.masked) continue;
+    if (!p.form.masked) continue;
     of_channel[kFactor * kLanes] =
         FactorOf(p, args.Input<float>(Op::kScale)[c], args.Input<float>(Op::kVariance)[c]);
     of_channel[kBias * kLanes] = args.Input<float>(Op::kBias)[c];
@@ -263,10 +266,15 @@ KernelList KernelOf(absl::string_view name, const Problem& p, const Run& run) {
   return OnlyKernel(
       absl::StrCat(name, ":", Name(p.isa)),
       [p, run](const KernelArgs& args) {
-        p.lanes == 1 ? run(NormCode<1>::For(p.isa, p.masked), args)
-                     : run(NormCode<kNormBlock>::For(p.isa, p.masked), args);
+        p.lanes == 1 ? run(NormCode<1>::For(p.isa, p.form), args)
+                     : run(NormCode<kNormBlock>::For(p.isa, p.form), args);
       },
       p.workspace_bytes());
+}
+
+// The upper bound of an activation: 0 stands for none.
+float MostOf(double most) {
+  return most > 0 ? static_cast<float>(most) : std::numeric_limits<float>::infinity();
 }
 
 absl::StatusOr<KernelList> MakeTraining(const BatchNormTraining& op, const KernelRequest& request) {
@@ -291,7 +299,11 @@ absl::StatusOr<KernelList> MakeStatistics(const BatchNormStatistics&,
 
 absl::StatusOr<KernelList> MakeApply(const BatchNormApply& op, const KernelRequest& request) {
   const TensorType& x = request.inputs[BatchNormApply::kX];
-  const Problem p = ReadProblem(request, x, x, request.outputs[0], op.param().epsilon);
+  const bool adds = request.inputs.size() > BatchNormApply::kAddend;
+  Problem p = ReadProblem(request, x, adds ? request.inputs[BatchNormApply::kAddend] : x,
+                          request.outputs[0], op.param().epsilon);
+  p.form = {.bounded = op.param().rectified, .adds = adds};
+  p.most = MostOf(op.param().most);
   return KernelOf("batch_norm_apply", p, [p](const auto& code, const KernelArgs& args) {
     MakeY(p, code, args.Input<float>(BatchNormApply::kMean),
           args.Input<float>(BatchNormApply::kVariance), args);
@@ -303,9 +315,8 @@ absl::StatusOr<KernelList> MakeBackward(const BatchNormBackward& op, const Kerne
   Problem p =
       ReadProblem(request, request.inputs[BatchNormBackward::kX],
                   request.inputs[BatchNormBackward::kDiff], request.outputs[0], op.param().epsilon);
-  p.masked = request.inputs.size() > BatchNormBackward::kBias;
-  p.most = op.param().most > 0 ? static_cast<float>(op.param().most)
-                               : std::numeric_limits<float>::infinity();
+  p.form.masked = request.inputs.size() > BatchNormBackward::kBias;
+  p.most = MostOf(op.param().most);
   return KernelOf("batch_norm_grad", p,
                   [p](const auto& code, const KernelArgs& args) { GoBack(p, code, args); });
 }

@@ -102,11 +102,35 @@ void AddCases<BatchNormApply>(Cases& cases) {
                 {cases.Tensor(shape, -3, 5), cases.Tensor(channels), cases.Tensor(channels),
                  cases.Tensor(channels), cases.Tensor(channels, 0.5, 3)}},
                {BatchNormApply::kX});
+    for (const auto& [adds, rectified, most] :
+         {std::tuple(true, false, 0.0), {false, true, 0.0}, {true, true, 0.0}, {true, true, 0.4}}) {
+      KernelCase tail{absl::StrCat("adds ", adds, " rectified ", rectified, " most ", most),
+                      Make<BatchNormApply>({1e-3, rectified, most}),
+                      {cases.Tensor(shape, -3, 5), cases.Tensor(channels), cases.Tensor(channels),
+                       cases.Tensor(channels), cases.Tensor(channels, 0.5, 3)}};
+      if (adds) tail.inputs.push_back(cases.Tensor(shape));
+      std::vector<int> in_place = {BatchNormApply::kX};
+      if (adds) in_place.push_back(BatchNormApply::kAddend);
+      AddInPlace(cases, tail, in_place);
+    }
   }
+  // x normalised is -1, 0, 1, 0; then 1 + 2 xhat + the addend, of which a ReLU takes what is below
+  // 0.
+  const auto values = [](const Shape& shape, const std::vector<float>& v) {
+    return HostTensor::FromValues<float>(DType::kFloat32, shape, v);
+  };
+  KernelCase known{"known",
+                   Make<BatchNormApply>({0.5, true, 2.5}),
+                   {values({2, 1, 1, 2}, {1, 2, 3, 2}), values({1}, {2}), values({1}, {1}),
+                    values({1}, {2}), values({1}, {0.5}), values({2, 1, 1, 2}, {-4, 1, 1, -3})}};
+  known.expected = {values({2, 1, 1, 2}, {0, 2, 2.5, 0})};
+  cases.AddKnown(known);
   const OperatorPtr op = Make<BatchNormApply>({});
   cases.Reject({
       {op, {{2, 3}, {3}, {3}, {3}}, "4 inputs"},
       {op, {{2, 3}, {3}, {3}, {2}, {3}}, "mean"},
+      {op, {{2, 3}, {3}, {3}, {3}, {3}, {3}}, "addend"},
+      {Make<BatchNormApply>({1e-5, true, -1}), {{2, 3}, {3}, {3}, {3}, {3}}, "most"},
       {Make<BatchNormApply>({-1}), {{2, 3}, {3}, {3}, {3}, {3}}, "epsilon"},
   });
 }

@@ -1,3 +1,6 @@
+#include <functional>
+
+#include "opr/batch_norm_training.h"
 #include "opr/conv_bias.h"
 #include "opr/pad.h"
 #include "opr/pooling.h"
@@ -107,6 +110,47 @@ TEST_F(FuseTest, OfTwoConvolutionsTheLaterTakesTheOther) {
     const OperatorNode& node = Producer(after, after.outputs()[0].var);
     EXPECT_EQ(node.name, "second");
     EXPECT_EQ(Producer(after, node.inputs[ConvBiasForward::kZ]).name, "first");
+  }
+}
+
+TEST_F(FuseTest, ABatchNormWithKnownStatisticsTakesASumAndAnActivation) {
+  using F = ScalarFunction;
+  const auto norm = [&] {
+    const int positive = Elem(F::kAbs, {Random({1, 3, 1, 1})});
+    return make_.Add<BatchNormApply>({}, {x_, Bias(3), Bias(3), Bias(3), positive});
+  };
+  const auto clamp = [&](double lo, double hi, int of) {
+    return make_.Add<Elemwise>({F::kClamp, {lo, hi}}, {of});
+  };
+  const Graph after = FuseTo(clamp(0, 0.5, Elem(F::kAdd, {Elem(F::kNegate, {x_}), norm()})));
+  const OperatorNode& node = Producer(after, after.outputs()[0].var);
+  ASSERT_EQ(node.op->type(), BatchNormApply::kType);
+  EXPECT_EQ(node.inputs.size(), 6u);
+  const auto& param = dynamic_cast<const BatchNormApply&>(*node.op).param();
+  EXPECT_TRUE(param.rectified);
+  EXPECT_EQ(param.most, 0.5);
+
+  const struct {
+    const char* name;
+    std::function<int()> output;
+  } left[] = {
+      {"what lets something below 0 through", [&] { return Elem(F::kTanh, {norm()}); }},
+      {"another lower bound", [&] { return clamp(-1, 1, norm()); }},
+      {"a sum behind the activation",
+       [&] {
+         return Elem(F::kAdd, {Elem(F::kRelu, {norm()}), Elem(F::kAbs, {x_})});
+       }},
+      {"an addend that is broadcast",
+       [&] {
+         return Elem(F::kAdd, {norm(), Bias(3)});
+       }},
+  };
+  for (const auto& c : left) {
+    SCOPED_TRACE(c.name);
+    make_ = GraphMaker();
+    x_ = make_.Input("x", {2, 3, 5, 6});
+    const Graph kept = FuseTo(c.output());
+    EXPECT_EQ(Producer(kept, kept.outputs()[0].var).op->type(), Elemwise::kType);
   }
 }
 
