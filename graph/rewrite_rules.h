@@ -45,6 +45,12 @@ struct Movement {
   bool of_any_shape = false;  // makes the same of the same elements under another shape
 };
 
+// An operator without the bounds between which it brings its output last.
+struct Unclamped {
+  std::shared_ptr<const Operator> op;
+  double low = 0, high = 0;
+};
+
 // An operator that alone reads the one output of another, as its input `via`.
 struct Consumer {
   const Operator& op;
@@ -90,6 +96,17 @@ class RewriteRules {
   virtual std::optional<Replacement> AbsorbAffine(absl::Span<const InputInfo> /*inputs*/,
                                                   const ChannelAffine& /*affine*/) const {
     return std::nullopt;
+  }
+  // This operator where it brings its output between bounds last, and another could as it reads.
+  virtual std::optional<Unclamped> WithoutClamp(absl::Span<const InputInfo> /*inputs*/) const {
+    return std::nullopt;
+  }
+  // This operator on an input `input` that it brings between bounds as it reads it, where that
+  // costs devices with PassContext::chains next to nothing; null where not.
+  virtual std::shared_ptr<const Operator> ClampingInput(absl::Span<const InputInfo> /*inputs*/,
+                                                        int /*input*/, double /*low*/,
+                                                        double /*high*/) const {
+    return nullptr;
   }
 
  protected:

@@ -15,11 +15,37 @@ namespace ashlar {
 
 ASHLAR_MAKE_FROM_PARAMS(ConvBiasForward)
 
+namespace {
+
+// The image with the bounds that the convolution has for it.
+HostTensor ClampedSource(const ConvBiasParam& param, const HostTensor& src) {
+  if (!param.clamps_src()) return src;
+  const ElemwiseParam clamp = {ScalarFunction::kClamp, {param.src_low, param.src_high}};
+  HostTensor clamped = HostTensor::Zeros(src.dtype(), src.shape());
+  for (int64_t i = 0; i < src.num_elements(); ++i) clamped.Set(i, Apply(clamp, src.At(i)));
+  return clamped;
+}
+
+// Whether the convolution has a window for each channel.
+bool HasWindowForEachChannel(const ConvBiasParam& param, absl::Span<const InputInfo> inputs) {
+  const absl::StatusOr<ConvolutionGeometry> geometry = InferConvolution(
+      param, inputs[ConvBiasForward::kSrc].type, inputs[ConvBiasForward::kFilter].type);
+  return geometry.ok() && geometry->in_channels == 1 && geometry->out_channels == 1;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<TensorType>> ConvBiasForward::Infer(
     absl::Span<const InputInfo> inputs) const {
   if (inputs.size() != 4) ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 3));
   ASHLAR_ASSIGN_OR_RETURN(ConvolutionGeometry geometry,
                           InferConvolution(param(), inputs[kSrc].type, inputs[kFilter].type));
+  const bool bounds = param().src_low != 0 || param().src_high != 0;
+  if (bounds && (!param().clamps_src() || IsQuantized(inputs[kSrc].type.dtype))) {
+    return absl::InvalidArgumentError(absl::StrCat("src_low is ", param().src_low,
+                                                   ", expected less than src_high (",
+                                                   param().src_high, "), and floats"));
+  }
   if (IsQuantized(inputs[kSrc].type.dtype)) return InferQuantizedConv(param(), geometry, inputs);
   if (!param().output.absent()) return absl::InvalidArgumentError("scale is for quantised images");
   const Shape output = geometry.output();
@@ -58,7 +84,7 @@ absl::StatusOr<std::vector<HostTensor>> ConvBiasForward::Evaluate(
   const ElemwiseParam activation = ActivationParam(param());
   int64_t done = 0;
   std::vector<double> row;
-  ConvolvePlanes(param(), geometry, inputs[kSrc], inputs[kFilter],
+  ConvolvePlanes(param(), geometry, ClampedSource(param(), inputs[kSrc]), inputs[kFilter],
                  [&](int64_t channel, absl::Span<const double> plane) {
                    const double bias = inputs[kBias].At(channel);
                    row.assign(plane.begin(), plane.end());
@@ -94,6 +120,31 @@ std::optional<Replacement> ConvBiasForward::Absorb(absl::Span<const InputInfo> i
 std::optional<Replacement> ConvBiasForward::AbsorbAffine(absl::Span<const InputInfo> inputs,
                                                          const ChannelAffine& affine) const {
   return FoldAffine(param(), inputs, affine);
+}
+
+std::optional<Unclamped> ConvBiasForward::WithoutClamp(absl::Span<const InputInfo> inputs) const {
+  const auto [low, high] = param().parameters;
+  if (param().nonlineMode != ScalarFunction::kClamp || !(low < high) ||
+      IsQuantized(inputs[kSrc].type.dtype) || HasWindowForEachChannel(param(), inputs)) {
+    return std::nullopt;
+  }
+  ConvBiasParam without = param();
+  without.nonlineMode = ScalarFunction::kIdentity;
+  without.parameters = {};
+  return Unclamped{std::make_shared<const ConvBiasForward>(std::move(without)), low, high};
+}
+
+std::shared_ptr<const Operator> ConvBiasForward::ClampingInput(absl::Span<const InputInfo> inputs,
+                                                               int input, double low,
+                                                               double high) const {
+  if (input != kSrc || param().clamps_src() || IsQuantized(inputs[kSrc].type.dtype) ||
+      inputs[kFilter].value == nullptr || !HasWindowForEachChannel(param(), inputs)) {
+    return nullptr;
+  }
+  ConvBiasParam clamping = param();
+  clamping.src_low = low;
+  clamping.src_high = high;
+  return std::make_shared<const ConvBiasForward>(std::move(clamping));
 }
 
 QuantizationRule ConvBiasForward::quantization_rule(const Site& site) const {
@@ -134,6 +185,7 @@ absl::StatusOr<WindowAxes> ConvBiasForward::WindowsOf(absl::Span<const InputInfo
 
 // Where an activation's gradient is a function of its input, the input is made again.
 absl::Status ConvBiasForward::Gradient(GradientContext& context) const {
+  if (param().clamps_src()) return absl::OkStatus();  // made for a run, not for a step
   Gradients g(context);
   std::optional<int> sums;
   const auto var = [&](char name) {

@@ -12,6 +12,9 @@ struct ConvBiasParam : ConvolutionParam {
   ScalarFunction nonlineMode = ScalarFunction::kIdentity;  // one that the table calls an activation
   ScalarParameters parameters = {};                        // its own
   OutputType output = {};                                  // of integers
+  double src_low = 0, src_high = 0;  // bounds of src, where the first is less; padding stays 0
+
+  bool clamps_src() const { return src_low < src_high; }
 
   template <typename V>
   void Visit(V& v) {
@@ -20,12 +23,14 @@ struct ConvBiasParam : ConvolutionParam {
     const ScalarRow& row = RowOf(nonlineMode);
     for (int i = 0; i < row.num_parameters; ++i) v.Optional(row.parameters[i], parameters[i], 0.0);
     output.Visit(v);
+    v.Optional("src_low", src_low, 0.0);
+    v.Optional("src_high", src_high, 0.0);
   }
 };
 
 // nonlineMode(convolution(src, filter) + bias + z). Inputs: src, filter, bias [1, oc, 1, 1] and
 // optionally z, of the output's shape. Output: [N, oc, oh, ow]. Quantised images:
-// opr/quantized_conv.h.
+// opr/quantized_conv.h. Bounds of src are for passes to make, on devices that run chains.
 class ConvBiasForward final
     : public OperatorWithParam<ConvBiasParam, PaddedWindowOperator<ConvBiasForward>> {
  public:
@@ -39,6 +44,9 @@ class ConvBiasForward final
                                     const Consumer& consumer) const override;
   std::optional<Replacement> AbsorbAffine(absl::Span<const InputInfo> inputs,
                                           const ChannelAffine& affine) const override;
+  std::optional<Unclamped> WithoutClamp(absl::Span<const InputInfo> inputs) const override;
+  std::shared_ptr<const Operator> ClampingInput(absl::Span<const InputInfo> inputs, int input,
+                                                double low, double high) const override;
   QuantizationRule quantization_rule(const Site& site) const override;
   absl::StatusOr<int> MakeQuantized(GraphBuilder& builder, absl::Span<const int> inputs,
                                     const QuantizationChoice& choice) const override;

@@ -45,6 +45,8 @@ constexpr Pass kPasses[] = {
      nullptr},
     {"fold_scale", "batch norm and other channel-wise scales into weights", RunFoldScale, nullptr},
     {"fuse", "convolution + bias + residual + activation as one operator", Run<Fuse>, nullptr},
+    {"clamp", "bounds behind convolutions as a depthwise one loads them, on a GPU", Run<MoveClamps>,
+     RunsChains},
     {"chain", "scalar functions, products and biases in one kernel, on a GPU", Run<Chain>,
      RunsChains},
     {"precision", "16-bit floats where asked for, casts at the borders", RunPrecision,

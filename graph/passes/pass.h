@@ -38,6 +38,7 @@ struct Pass {
 //   recognise       operators that exporters take apart: layer norm, attention, activations
 //   fold_scale      channel-wise affine operators (batch norm, scale) into the weights before them
 //   fuse            convolution + bias + residual + activation into one operator
+//   clamp           bounds behind convolutions into depthwise ones that read them (on some devices)
 //   chain           scalar functions one behind the other, products and biases (on some devices)
 //   precision       16-bit floats where PrecisionRule allows, casts between (if asked for)
 //   layout          images in the device's format, with RelayoutFormat at the borders
@@ -61,6 +62,7 @@ absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);
 // The merges of Fuse and Chain that leave no operator without 8 bits that had them
 // (QuantizationRules): what is made of it is for a quantiser, no device may run it.
 absl::StatusOr<Graph> FuseForQuantization(const Graph& graph, const OperatorTable& operators);
+absl::StatusOr<Graph> MoveClamps(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators);
 // `precision` is Float16 or BFloat16. The caller's tensors keep their dtype.
 absl::StatusOr<Graph> AssignPrecision(const Graph& graph, const OperatorTable& operators,

@@ -78,6 +78,7 @@ absl::StatusOr<OnnxValues> OnnxConvolution(OnnxEmitter& emitter) {
 
 absl::StatusOr<OnnxValues> OnnxConvBias(OnnxEmitter& emitter) {
   const ConvBiasParam& param = emitter.op<ConvBiasForward>().param();
+  if (param.clamps_src()) return absl::UnimplementedError("bounds of src");
   const std::string bias = emitter.input(ConvBiasForward::kBias, {emitter.output_type().shape[1]});
   ASHLAR_ASSIGN_OR_RETURN(std::string value, Conv(emitter, param, bias));
   if (emitter.num_inputs() > ConvBiasForward::kZ) {

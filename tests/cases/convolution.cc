@@ -202,6 +202,21 @@ void AddInfinityInAGroup(Cases& cases) {
   cases.AddImages(test);
 }
 
+// Convolutions that bring their source between bounds as they load it, which GPUs have: every
+// depthwise one, and a dense one.
+void AddBoundedSources(Cases& cases) {
+  if (!cases.on_gpu()) return;
+  for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {
+    for (Layer layer : layers) {
+      const bool depthwise = layer.groups > 1 && layer.groups == layer.in && layer.in == layer.out;
+      if (!depthwise && layer.name != absl::string_view("few channels")) continue;
+      layer.param.src_low = 0.1;  // no number of 16 bits, and not what padding is
+      layer.param.src_high = 0.7;
+      for (const DType dtype : cases.scope().floats) Add(cases, layer, {.dtype = dtype});
+    }
+  }
+}
+
 }  // namespace
 
 template <>
@@ -299,6 +314,7 @@ void AddCases<ConvBiasForward>(Cases& cases) {
   AddOperandsInOtherFormats(cases);
   AddInfinityInAGroup(cases);
   for (int random = 0; random < 60; ++random) AddRandomLayer(cases, random >= 10);
+  AddBoundedSources(cases);
 }
 
 }  // namespace ashlar::testing

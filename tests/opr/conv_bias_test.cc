@@ -62,9 +62,35 @@ TEST(ConvBias, OverwritesZ) {
       OverwrittenBy(*MakeConvBias(), {{{src}, {filter}, {bias}, {blocked}}, {src}}).empty());
 }
 
+// Bounds of the source are those of a clamp in front; zeros of the padding stay.
+TEST(ConvBias, BoundsOfTheSourceAreAClampInFront) {
+  for (int seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    const ConvolutionCase c = RandomConvolution(random);
+    const Shape output = InferConvolution(c.param, {DType::kFloat32, c.src.shape()},
+                                          {DType::kFloat32, c.filter.shape()})
+                             ->output();
+    const HostTensor bias = RandomTensor(random, Shape{1, output[1], 1, 1});
+    ConvBiasParam param{c.param};
+    param.src_low = 0.25;
+    param.src_high = 0.75;
+    HostTensor clamped = c.src;
+    for (int64_t i = 0; i < clamped.num_elements(); ++i) {
+      clamped.Set(i, std::fmin(std::fmax(c.src.At(i), 0.25), 0.75));
+    }
+    const HostTensor want = Evaluate(*MakeConvBias({c.param}), {clamped, c.filter, bias});
+    EXPECT_TRUE(Near(Evaluate(*MakeConvBias(param), {c.src, c.filter, bias}), want, 0));
+  }
+}
+
 TEST(ConvBias, RefusesWhatItCannotCompute) {
   const Shape src{1, 3, 8, 8}, filter{4, 3, 3, 3}, bias{1, 4, 1, 1};
+  ConvBiasParam bounds;
+  bounds.src_low = 2;
+  bounds.src_high = 1;
   ExpectRejected({
+      {MakeConvBias(bounds), {src, filter, bias}, "src_low is 2, expected less than src_high (1)"},
       {MakeConvBias(), {src, filter}, "2 inputs, expected 3"},
       {MakeConvBias(), {src, filter, {4}}, "bias is Float32{4}, expected {1,4,1,1}"},
       {MakeConvBias(), {src, filter, {1, 3, 1, 1}}, "bias is Float32{1,3,1,1}, expected {1,4,1,1}"},

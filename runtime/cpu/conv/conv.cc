@@ -130,6 +130,9 @@ absl::StatusOr<KernelList> MakeConvBias(const ConvBiasForward& op, const KernelR
 
 absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
                                             const ConvBiasParam& param) {
+  if (param.clamps_src()) {
+    return absl::UnimplementedError("src_low and src_high are for kernels of GPUs");
+  }
   auto problem = ReadConvolutionRequest<ConvProblem>(request, param);
   problem.processor = request.processor;
   problem.threads = request.threads;

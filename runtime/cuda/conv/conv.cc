@@ -43,6 +43,18 @@ ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
 
 }  // namespace
 
+SourceBounds ConvProblem::source_bounds() const {
+  SourceBounds bounds;
+  if (!param.clamps_src()) return bounds;
+  HostTensor both = HostTensor::Zeros(src.dtype, {2});  // rounded
+  both.Set(0, param.src_low);
+  both.Set(1, param.src_high);
+  bounds.any = true;
+  bounds.low = static_cast<float>(both.At(0));
+  bounds.high = static_cast<float>(both.At(1));
+  return bounds;
+}
+
 absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
                                             const ConvBiasParam& param) {
   auto problem = ReadConvolutionRequest<ConvProblem>(request, param);
@@ -68,7 +80,7 @@ void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& 
     ASHLAR_ASSIGN_OR_RETURN(const ConvProblem problem, ReadConvolution(request, ParamOf(op)));
     if (IsByteType(problem.src)) return QuantizedConvolutionKernels(problem);
     KernelList kernels;
-    if (library) {
+    if (library && !problem.param.clamps_src()) {
       ASHLAR_ASSIGN_OR_RETURN(kernels, LibraryConvolutions(problem, library));
     }
     KernelList depthwise = DepthwiseConvolutions(problem);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "opr/conv_bias.h"
+#include "runtime/cuda/conv/source_bounds.h"
 #include "runtime/device/kernel.h"
 
 namespace ashlar::cuda {
@@ -30,6 +31,8 @@ struct ConvProblem {
   bool flipped() const { return param.mode == ConvolutionMode::kConvolution; }
   // Whether src lies as an image of its own.
   bool is_packed() const { return src_strides == StridesOf(src); }
+  // The bounds of src's elements, as its dtype has them; all numbers where there are none.
+  SourceBounds source_bounds() const;
   // Where src begins, from the image's first byte on.
   int64_t src_offset_bytes() const { return src_offset * SizeOf(src.dtype); }
 };

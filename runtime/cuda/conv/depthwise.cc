@@ -112,6 +112,7 @@ KernelList DepthwiseConvolutions(const ConvProblem& problem) {
   params.in_steps = {in.n, in.c, in.h, in.w};
   params.out_steps = StepsOf(problem.dst);
   if (problem.z.has_value()) params.z_steps = StepsOf(*problem.z);
+  params.source = problem.source_bounds();
   SetActivation(problem.param, params);
   const int64_t threads = out.num_elements() / params.pack;
   const bool long_runs = threads / kDepthwiseRun >= kBusyThreads;

@@ -3,6 +3,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_DEPTHWISE_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_DEPTHWISE_CODE_H_
 
+#include "runtime/cuda/conv/source_bounds.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/pointwise.h"
 #include "runtime/cuda/window.h"
@@ -26,6 +27,7 @@ struct DepthwiseParams {
   int64_t channels = 0, out_w = 0;
   WindowSteps h, w;
   ImageSteps in_steps, z_steps, out_steps;
+  SourceBounds source;
   float low = -INFINITY, high = INFINITY;  // the activation's bounds
   bool called = false;                     // it is another function
   ScalarCall activation;
@@ -77,6 +79,12 @@ ASHLAR_HD void DepthwiseRow(const DepthwiseParams& p, const T* row, const T* fil
   const auto load = [&](int64_t x, Elements& pixel) {
     const bool inside = x >= 0 && x < p.w.input;
     if (inside) pixel = *reinterpret_cast<const Elements*>(row + x * p.in_steps.w);
+    if (p.source.any && inside) {
+      ASHLAR_UNROLL
+      for (int i = 0; i < kPack; ++i) {
+        FromFloat(Bounded(p.source, ToFloat(pixel.values[i])), pixel.values[i]);
+      }
+    }
     return inside;
   };
   const auto tap_at = [&](int64_t s) {

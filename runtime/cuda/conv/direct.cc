@@ -39,6 +39,7 @@ std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double
   params.filter_h = g.w.window;
   params.filter_c = g.h.window * g.w.window;
   params.filter_k = g.in_channels * params.filter_c;
+  params.source = problem.source_bounds();
   params.activation = CallOf(ActivationParam(problem.param));
   const bool has_bias = problem.has_bias, has_z = problem.z.has_value();
   return std::make_unique<LaunchedKernel>(

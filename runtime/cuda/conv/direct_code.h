@@ -3,6 +3,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_DIRECT_CODE_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_DIRECT_CODE_H_
 
+#include "runtime/cuda/conv/source_bounds.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/pointwise.h"
 #include "runtime/cuda/window.h"
@@ -19,6 +20,7 @@ struct DirectConvParams {
   bool flipped = false;
   ImageSteps in_steps, z_steps, out_steps;
   int64_t filter_k = 0, filter_c = 0, filter_h = 0, filter_w = 0;  // element strides
+  SourceBounds source;
   ScalarCall activation;
   const void *in = nullptr, *filter = nullptr, *bias = nullptr, *z = nullptr;  // bias, z: or null
   void* out = nullptr;
@@ -43,7 +45,8 @@ ASHLAR_HD void DirectConvAt(const DirectConvParams& p, int64_t number) {
       const T* const pixel = image + y * p.in_steps.h + x * p.in_steps.w;
       const T* const tap = filter + filter_row * p.filter_h + filter_column * p.filter_w;
       for (int64_t c = 0; c < p.in_channels; ++c) {
-        sum += ToFloat(pixel[c * p.in_steps.c]) * ToFloat(tap[c * p.filter_c]);
+        const float x = ToFloat(pixel[c * p.in_steps.c]);
+        sum += (p.source.any ? Bounded(p.source, x) : x) * ToFloat(tap[c * p.filter_c]);
       }
     }
   }

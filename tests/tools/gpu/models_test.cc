@@ -102,7 +102,8 @@ TEST_F(CudaLibrary, ConvolutionsRunOnTensorCores) {
 }
 
 // What the library has for a ReLU6 in the same graph is slow; so is what it has for a window for
-// each channel.
+// each channel. The depthwise kernel takes the ReLU6 in front of it: but for one, which stands in
+// front of the mean, none is a launch.
 TEST_F(CudaLibrary, MobileNetRunsOnGoodEngines) {
   if (device_->ready().ok()) GTEST_SKIP() << "a device answers, which has its own kernels";
   const std::unique_ptr<PlannedGraph> planned =
@@ -119,8 +120,8 @@ TEST_F(CudaLibrary, MobileNetRunsOnGoodEngines) {
     }
   }
   EXPECT_EQ(depthwise, 17);
-  EXPECT_EQ(activations, 18);
-  EXPECT_EQ(others, 17);
+  EXPECT_EQ(activations, 1);
+  EXPECT_EQ(others, 34);
 }
 
 TEST_F(CudaLibrary, PartsOfImagesRunOnTheLibraryToo) {

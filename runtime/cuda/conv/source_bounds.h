@@ -1,0 +1,26 @@
+// Bounds between which a convolution brings what it loads of its image. Compiles for the host and
+// for devices.
+#ifndef ASHLAR_RUNTIME_CUDA_CONV_SOURCE_BOUNDS_H_
+#define ASHLAR_RUNTIME_CUDA_CONV_SOURCE_BOUNDS_H_
+
+#include <cmath>
+
+#include "runtime/cuda/scalar.h"
+
+namespace ashlar::cuda {
+
+// Numbers of the image's dtype.
+struct SourceBounds {
+  bool any = false;
+  float low = -INFINITY, high = INFINITY;
+};
+
+// Hands a NaN on.
+ASHLAR_HD float Bounded(const SourceBounds& bounds, float x) {
+  x = x < bounds.low ? bounds.low : x;
+  return x > bounds.high ? bounds.high : x;
+}
+
+}  // namespace ashlar::cuda
+
+#endif  // ASHLAR_RUNTIME_CUDA_CONV_SOURCE_BOUNDS_H_
