@@ -17,8 +17,8 @@ namespace ashlar {
 
 struct Tuning {
   std::vector<TunedProblem> problems;
-  // On the host, where something changes: the time of the network with what was chosen over its
-  // time before.
+  // Where something changes: the time of the network with what was chosen over its time before, on
+  // a device over that with what was expected to be best.
   std::optional<MedianInterval> ratio;
 };
 

@@ -23,6 +23,11 @@ class TimedNetwork {
   // step.
   absl::StatusOr<std::vector<double>> Run();
 
+  // Session::SecondsOfSteps.
+  absl::StatusOr<double> SecondsOfSteps(int repetitions) {
+    return session_->SecondsOfSteps(repetitions);
+  }
+
   const PlannedGraph& planned() const { return executable_->planned(); }
   // Of the kernel that a node runs on; empty: it has no step.
   std::string Implementation(int node) const;

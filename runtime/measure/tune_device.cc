@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 // be off for a kernel, and by the spread of either.
 constexpr double kConvincing = 0.98;
 constexpr double kClockSeconds = 3e-7;
+// Of repetitions of a network that are timed as one, and how many there are at most.
+constexpr double kSampleSeconds = 0.01, kMostRuns = 50;
 // From the second turn on, only what was no slower than this over the best is timed again.
 constexpr double kFinalist = 1.25;
 
@@ -106,10 +108,72 @@ void Choose(int threads, TunedProblem& problem, KernelRecord& record) {
   Record(problem, problem.trials[best].implementation, threads, record);
 }
 
+// The network on the choices, or on what was expected to be best.
+absl::StatusOr<TimedNetwork> PrepareAll(const Graph& graph, PlanRequest request,
+                                        const std::vector<TunedProblem>& problems, bool chosen) {
+  KernelRecord record;
+  for (const TunedProblem& problem : problems) {
+    const int trial = chosen ? problem.chosen : 0;
+    Record(problem, problem.trials[trial].implementation, request.wishes.threads, record);
+  }
+  request.means.record = std::make_shared<const KernelRecord>(std::move(record));
+  return TimedNetwork::Prepare(graph, request);
+}
+
+// So many runs that they take as long as a clock is sure of.
+absl::StatusOr<int> RepetitionsOf(TimedNetwork& network) {
+  ASHLAR_ASSIGN_OR_RETURN(const double once, network.SecondsOfSteps(1));
+  return static_cast<int>(std::clamp(kSampleSeconds / std::max(once, 1e-9), 1.0, kMostRuns));
+}
+
+// The time of the network with the choices over that without, pairs that take turns.
+absl::StatusOr<std::optional<MedianInterval>> RatioOfChoices(const Graph& graph,
+                                                             const PlanRequest& request,
+                                                             const TuneOptions& tune,
+                                                             const TunedProblems& found) {
+  ASHLAR_ASSIGN_OR_RETURN(TimedNetwork expected,
+                          PrepareAll(graph, request, found.problems, /*chosen=*/false));
+  ASHLAR_ASSIGN_OR_RETURN(TimedNetwork chosen,
+                          PrepareAll(graph, request, found.problems, /*chosen=*/true));
+  ASHLAR_ASSIGN_OR_RETURN(const int repetitions, RepetitionsOf(expected));
+  std::vector<double> ratios;
+  for (int pair = 0; pair < tune.confirming_pairs && !tune.stopped(); ++pair) {
+    double seconds[2];  // of the expected, and of the choices
+    for (const bool second : {false, true}) {
+      const bool of_choices = second == (pair % 2 == 0);
+      ASHLAR_ASSIGN_OR_RETURN(seconds[of_choices ? 1 : 0],
+                              (of_choices ? chosen : expected).SecondsOfSteps(repetitions));
+    }
+    if (seconds[0] > 0) ratios.push_back(seconds[1] / seconds[0]);
+  }
+  return MedianIntervalOf(std::move(ratios));
+}
+
+// Leaves the choices where the network is faster with them beyond doubt.
+absl::StatusOr<std::optional<MedianInterval>> Confirm(const Graph& graph,
+                                                      const PlanRequest& request,
+                                                      const TuneOptions& tune, TunedProblems& found,
+                                                      KernelRecord& record) {
+  const bool changes = std::any_of(found.problems.begin(), found.problems.end(),
+                                   [](const TunedProblem& problem) { return problem.chosen > 0; });
+  if (!changes || tune.stopped()) return std::nullopt;
+  ASHLAR_ASSIGN_OR_RETURN(const std::optional<MedianInterval> ratio,
+                          RatioOfChoices(graph, request, tune, found));
+  if (tune.stopped() || (ratio.has_value() && ratio->high < 1)) return ratio;
+  for (TunedProblem& problem : found.problems) {
+    if (problem.chosen == 0) continue;
+    problem.chosen = 0;
+    Record(problem, problem.trials[0].implementation, request.wishes.threads, record);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-absl::Status TuneOnDevice(const Graph& graph, PlanRequest request, const TuneOptions& tune,
-                          TunedProblems& found, KernelRecord& record) {
+absl::StatusOr<std::optional<MedianInterval>> TuneOnDevice(const Graph& graph, PlanRequest request,
+                                                           const TuneOptions& tune,
+                                                           TunedProblems& found,
+                                                           KernelRecord& record) {
   const int threads = request.wishes.threads;
   Clock::time_point start;
   for (int turn = 0; turn < tune.device_rounds; ++turn) {
@@ -137,7 +201,8 @@ absl::Status TuneOnDevice(const Graph& graph, PlanRequest request, const TuneOpt
   for (TunedProblem& problem : found.problems) Choose(threads, problem, record);
   const bool any = std::any_of(found.problems.begin(), found.problems.end(),
                                std::mem_fn(&TunedProblem::IsTimed));
-  if (found.problems.empty() || any || tune.stopped()) return absl::OkStatus();
+  if (any) return Confirm(graph, request, tune, found, record);
+  if (found.problems.empty() || tune.stopped()) return std::nullopt;
   return absl::DeadlineExceededError(
       absl::StrCat("nothing was timed: none of the kernels for ", found.problems.size(),
                    " problems ran as it was asked to; the record stays as it is"));

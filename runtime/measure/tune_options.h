@@ -11,8 +11,8 @@ struct TuneOptions {
   // another kernel than the expected, without which there is nothing to compare. The expected best
   // come first.
   double seconds = 5;
-  // On the host: pairs of runs, of the network as it is and with other kernels, of a trial, and at
-  // most to confirm what trials found.
+  // Pairs of runs, of the network as it is and with other kernels: on the host those of a trial,
+  // and at most to confirm what trials found, on devices as well, of many repetitions each.
   int trial_pairs = 3;
   int confirming_pairs = 12;
   // On devices with clocks of their own, where kernels take microseconds: passes take turns, so

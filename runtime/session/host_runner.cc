@@ -28,6 +28,9 @@ class HostRunner final : public Runner {
   }
   absl::Status Wait() override { return absl::OkStatus(); }
   absl::Status Run(RunListener& listener) override { return Loop(listener); }
+  absl::StatusOr<double> SecondsOfSteps(int /*repetitions*/) override {
+    return absl::UnimplementedError("the host has no clock of a device's");
+  }
 
  private:
   template <typename Listener>

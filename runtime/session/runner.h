@@ -24,6 +24,9 @@ class Runner {
   virtual absl::Status Wait() = 0;
   virtual absl::Status Run(RunListener& listener) = 0;
 
+  // As Session has it.
+  virtual absl::StatusOr<double> SecondsOfSteps(int repetitions) = 0;
+
   // The binder has bound other addresses.
   virtual void OnRebound() {}
   // Null on the host.

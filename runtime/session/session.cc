@@ -90,6 +90,10 @@ absl::Status Session::Run() {
   return Wait();
 }
 
+absl::StatusOr<double> Session::SecondsOfSteps(int repetitions) {
+  return runner_->SecondsOfSteps(repetitions);
+}
+
 absl::Status Session::Run(RunListener& listener) { return runner_->Run(listener); }
 
 }  // namespace ashlar

@@ -60,6 +60,11 @@ class Session {
   // own.
   absl::Status Run(RunListener& listener);
 
+  // On a device with streams, seconds that the steps of one run take on its clock: the mean of so
+  // many repetitions, recorded without the caller's tensors' copies and handed over back to back.
+  // Unimplemented on the host.
+  absl::StatusOr<double> SecondsOfSteps(int repetitions);
+
   // Run in two halves, so that the host can do other things in between: Start hands a run over and
   // may not be called again before Wait, which returns when the outputs are there. On the host
   // Start does it all.

@@ -30,6 +30,7 @@ class StreamRunner final : public Runner {
   absl::Status Start(Runner* previous) override;
   absl::Status Wait() override;
   absl::Status Run(RunListener& listener) override;
+  absl::StatusOr<double> SecondsOfSteps(int repetitions) override;
   void OnRebound() override { recording_ = Recording::kNone; }
   Stream* stream() override { return stream_.get(); }
   int64_t tensor_bytes() const override { return tensors_->bytes(); }
@@ -246,6 +247,24 @@ absl::Status StreamRunner::ReplayMarked() {
   ASHLAR_RETURN_IF_ERROR(stream_->Wait());
   UnstageOutputs();
   return absl::OkStatus();
+}
+
+// A kernel of microseconds is no more than a clock's error; many runs of all are.
+absl::StatusOr<double> StreamRunner::SecondsOfSteps(int repetitions) {
+  ASHLAR_RETURN_IF_ERROR(Start(nullptr));  // the inputs are there, and libraries are loaded
+  ASHLAR_RETURN_IF_ERROR(Wait());
+  ASHLAR_RETURN_IF_ERROR(stream_->MakeMarks(2));
+  recording_ = Recording::kNone;
+  ASHLAR_RETURN_IF_ERROR(stream_->BeginRecording());
+  const absl::Status recorded = EnqueueSteps(nullptr);
+  ASHLAR_RETURN_IF_ERROR(stream_->EndRecording());  // in any case: the stream stays usable
+  ASHLAR_RETURN_IF_ERROR(recorded);
+  ASHLAR_RETURN_IF_ERROR(stream_->Mark(0));
+  for (int i = 0; i < repetitions; ++i) ASHLAR_RETURN_IF_ERROR(stream_->Replay());
+  ASHLAR_RETURN_IF_ERROR(stream_->Mark(1));
+  ASHLAR_RETURN_IF_ERROR(stream_->Wait());
+  ASHLAR_ASSIGN_OR_RETURN(const double seconds, stream_->SecondsBetween(0, 1));
+  return seconds / repetitions;
 }
 
 }  // namespace

@@ -63,6 +63,28 @@ class UnsteadyConvolution final : public Kernel {
   std::unique_ptr<Kernel> inner_;
 };
 
+// Without more launches in the sessions of the four turns, and with many from then on.
+class LateConvolution final : public Kernel {
+ public:
+  explicit LateConvolution(const cuda::ConvProblem& problem)
+      : inner_(cuda::MakeDirectConvolution(problem, 1)) {}
+  std::string implementation() const override { return "late"; }
+  absl::StatusOr<std::unique_ptr<KernelState>> NewState() const override {
+    ++sessions;
+    return std::unique_ptr<KernelState>();
+  }
+  absl::Status Run(const KernelArgs& args, KernelState* state) const override {
+    for (int i = 0; sessions > 4 && i < 5; ++i) {
+      static_cast<EmulatedStream*>(args.stream)->Enqueue([] {});
+    }
+    return inner_->Run(args, state);
+  }
+
+ private:
+  static inline int sessions = 0;
+  std::unique_ptr<Kernel> inner_;
+};
+
 // All turns, however busy the machine is.
 const TuneOptions kUnhurried = {.seconds = 1e9};
 
@@ -127,6 +149,33 @@ TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
   // Products of rounded operands are other problems, of which nothing is on record.
   tuned.means.kernels.allow_tf32 = true;
   EXPECT_EQ(Chosen(tuned), "first");
+}
+
+TEST_F(CudaTune, TheWholeNetworkIsTimedWithTheChoicesAndWithout) {
+  KernelRecord record;
+  const Tuning tuning = Value(Autotune(Network(), OnGpu(), kUnhurried, record));
+  ASSERT_TRUE(tuning.ratio.has_value());
+  EXPECT_LT(tuning.ratio->median, 1);
+  EXPECT_DOUBLE_EQ(tuning.ratio->low, tuning.ratio->high) << "the emulated clock is exact";
+}
+
+// A kernel that is fast between two marks, and makes the network no faster.
+TEST_F(CudaTune, WhatMakesTheNetworkNoFasterIsNotTaken) {
+  device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
+    KernelList kernels;
+    kernels.push_back(std::make_unique<SlowedConvolution>(problem, "first", 2));
+    if (problem.policy.all_candidates) {
+      kernels.push_back(std::make_unique<LateConvolution>(problem));
+    }
+    return kernels;
+  };
+  KernelRecord record;
+  const Tuning tuning = Value(Autotune(Network(), OnGpu(), kUnhurried, record));
+  ASSERT_EQ(tuning.problems.size(), 1u);
+  ASSERT_EQ(tuning.problems[0].trials.size(), 2u);
+  EXPECT_LT(tuning.problems[0].trials[1].seconds, tuning.problems[0].trials[0].seconds);
+  EXPECT_EQ(tuning.problems[0].chosen, 0);
+  EXPECT_FALSE(tuning.ratio.has_value());
 }
 
 // Two layers of one kind, at one of which the peak has no room for the workspace of a kernel: what
