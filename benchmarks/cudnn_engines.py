@@ -346,33 +346,29 @@ def main():
     library = Library(args.library, args.headers)
     print(f"cuDNN {library.calls.cudnnGetVersion()}; engines by their numbers: `t` on tensor cores, `c` compiled at run time.\n")
     document = []
+
+    def show(title, about, problems):
+        """A table of problems with their counts, or one line where nothing is listed for any of them."""
+        print(f"## {title}\n")
+        lines = []
+        for problem, count in problems:
+            rows = engines(library, problem)
+            document.append({**about, "problem": dataclasses.asdict(problem), "count": count, "engines": rows})
+            text = f"{count} x {problem.text()}" if "model" in about else f"{problem.text()}, {problem.dtype.lower()}"
+            lines.append((rows, [text, *head(rows)]))
+        if any(rows for rows, _ in lines):
+            table([line for _, line in lines], ["convolutions", *COLUMNS])
+        else:
+            print(f"Nothing is listed for any of these {len(lines)} problems.\n")
+
     for batch in args.batch:
         for model, problems in (("ResNet-50", resnet50(batch)), ("MobileNetV2", mobilenet_v2(batch))):
-            print(f"## {model}, batch {batch}, fp16\n")
-            lines = []
-            for problem, count in problems.items():
-                rows = engines(library, problem)
-                document.append({"model": model, "problem": dataclasses.asdict(problem), "count": count, "engines": rows})
-                lines.append([f"{count} x {problem.text()}", *head(rows)])
-            table(lines, ["convolutions", *COLUMNS])
+            show(f"{model}, batch {batch}, fp16", {"model": model}, problems.items())
+    for question, problems in questions(args.batch[-1]).items():
+        show(f"{question}, batch {args.batch[-1]}", {"question": question}, [(problem, 1) for problem in problems])
     for model, found in (("ResNet-50", resnet50(args.batch[0])), ("MobileNetV2", mobilenet_v2(args.batch[0]))):
         for kind, problems in eight_bits(found).items():
-            print(f"## {model} in 8 bits, batch {args.batch[0]}: {kind}\n")
-            lines = []
-            for problem, count in problems.items():
-                rows = engines(library, problem)
-                document.append({"model": model + " in 8 bits", "problem": dataclasses.asdict(problem), "count": count,
-                                 "engines": rows})
-                lines.append([f"{count} x {problem.text()}", *head(rows)])
-            table(lines, ["convolutions", *COLUMNS])
-    for question, problems in questions(args.batch[-1]).items():
-        print(f"## {question}, batch {args.batch[-1]}\n")
-        lines = []
-        for problem in problems:
-            rows = engines(library, problem)
-            document.append({"question": question, "problem": dataclasses.asdict(problem), "engines": rows})
-            lines.append([f"{problem.text()}, {problem.dtype.lower()}", *head(rows)])
-        table(lines, ["convolution", *COLUMNS])
+            show(f"{model} in 8 bits, batch {args.batch[0]}: {kind}", {"model": model + " in 8 bits"}, problems.items())
     if args.json:
         args.json.write_text(json.dumps(document, indent=1) + "\n")
     # What plans of ResNet-50 rest upon.
