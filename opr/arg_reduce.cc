@@ -2,6 +2,7 @@
 
 #include "opr/composition.h"
 #include "opr/reduce.h"
+#include "opr/top_k.h"
 #include "opr/type_cvt.h"
 
 namespace ashlar {
@@ -49,10 +50,18 @@ absl::StatusOr<std::vector<int>> ArgReduce::Compose(GraphBuilder& builder,
   const TensorType x = c.type(inputs[0]);
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, x.shape.rank()));
   constexpr int64_t kExactInFloat = int64_t{1} << 24;
-  if (!IsFloat(x.dtype) || x.shape[axis] > kExactInFloat || x.shape.num_elements() == 0) {
-    return std::vector<int>();
-  }
+  if (x.shape.num_elements() == 0) return std::vector<int>();
   const int64_t length = x.shape[axis];
+  if (!IsFloat(x.dtype)) {
+    // The first of what comes first; of the elements in reverse where it is to be the last.
+    const int from = param().last ? c.Slice(inputs[0], axis, length - 1, -1, -1) : inputs[0];
+    const bool largest = param().mode == ArgReduceMode::kMax;
+    const int found = c.AddAll<TopK>({axis, 1, largest}, {from})[1];
+    if (!param().last) return std::move(c).Finish({found});
+    return std::move(c).Finish(
+        {c.Apply(F::kSub, {c.Constant(DType::kInt64, static_cast<double>(length - 1)), found})});
+  }
+  if (length > kExactInFloat) return std::vector<int>();
   const ReduceMode mode = param().mode == ArgReduceMode::kMax ? ReduceMode::kMax : ReduceMode::kMin;
   const int extreme = c.Add<Reduce>({mode, axis}, {inputs[0]});
   // A NaN, which equals nothing, is one, too.

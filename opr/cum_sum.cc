@@ -1,8 +1,6 @@
 #include "opr/cum_sum.h"
 
-#include "opr/composition.h"
 #include "opr/gradient.h"
-#include "opr/matrix_mul.h"
 
 namespace ashlar {
 
@@ -38,30 +36,6 @@ absl::StatusOr<std::vector<HostTensor>> CumSum::Evaluate(
 }
 
 int64_t CumSum::Computation(const Site& site) const { return site.outputs[0].shape.num_elements(); }
-
-absl::StatusOr<std::vector<int>> CumSum::Compose(GraphBuilder& builder,
-                                                 absl::Span<const int> inputs) const {
-  Composition c(builder);
-  const TensorType x = c.type(inputs[0]);
-  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, x.shape.rank()));
-  const AxisView view = AroundAxis(x.shape, axis);
-  constexpr int64_t kLargestTriangle = 4096;
-  if (!IsFloat(x.dtype) || x.shape.num_elements() == 0 || view.length > kLargestTriangle) {
-    return std::vector<int>();
-  }
-  HostTensor triangle = HostTensor::Zeros(x.dtype, {view.length, view.length});
-  for (int64_t to = 0; to < view.length; ++to) {
-    for (int64_t from = 0; from < view.length; ++from) {
-      const int64_t before = param().reverse ? from - to : to - from;
-      if (before > 0 || (before == 0 && !param().exclusive)) {
-        triangle.Set(to * view.length + from, 1);
-      }
-    }
-  }
-  const int rows = c.Reshaped(inputs[0], {view.outer, view.length, view.inner});
-  const int sums = c.Add<MatrixMul>({}, {c.Constant(std::move(triangle)), rows});
-  return std::move(c).Finish({c.Reshaped(sums, x.shape)});
-}
 
 absl::Status CumSum::Gradient(GradientContext& context) const {
   Gradients g(context);

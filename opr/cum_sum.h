@@ -26,9 +26,6 @@ class CumSum final : public OperatorWithParam<CumSumParam, AlongAxis<CumSum, Row
   ASHLAR_OPERATOR("CumSum", "cum_sum")
   absl::Status Gradient(GradientContext& context) const override;
   int64_t Computation(const Site& site) const override;
-  // Of floats: the product with a triangle of ones.
-  absl::StatusOr<std::vector<int>> Compose(GraphBuilder& builder,
-                                           absl::Span<const int> inputs) const override;
 };
 
 }  // namespace ashlar

@@ -2,6 +2,7 @@
 
 #include "opr/aliasing.h"
 #include "opr/composition.h"
+#include "opr/gather.h"
 #include "opr/gradient.h"
 #include "opr/host_value.h"
 #include "opr/shape_operand.h"
@@ -63,12 +64,25 @@ absl::StatusOr<std::vector<int>> Expand::Compose(GraphBuilder& builder,
                                                  absl::Span<const int> inputs) const {
   Composition c(builder);
   const TensorType x = c.type(inputs[0]);
-  if (x.dtype == DType::kInt64 || x.dtype == DType::kByte) return std::vector<int>();
   const HostTensor* const target = builder.StaticValue(inputs[1]);
   if (target == nullptr) return std::vector<int>();
   const HostTensor shape_value = *target;
   const std::vector<InputInfo> infos = {{x}, InfoOf(shape_value)};
   ASHLAR_ASSIGN_OR_RETURN(const Shape output, OutputOf(infos));
+  if (x.dtype == DType::kInt64 || x.dtype == DType::kByte) {  // whose products are not exact
+    Shape aligned = output;
+    for (int axis = 0; axis < output.rank(); ++axis) {
+      const int own = axis - (output.rank() - x.shape.rank());
+      aligned[axis] = own < 0 ? 1 : x.shape[own];
+    }
+    int y = c.Reshaped(inputs[0], aligned);
+    for (int axis = 0; axis < output.rank(); ++axis) {
+      if (aligned[axis] == output[axis]) continue;
+      const HostTensor first = HostTensor::Zeros(DType::kInt32, {output[axis]});
+      y = c.Add<Gather>({axis}, {y, c.Constant(first)});
+    }
+    return std::move(c).Finish({y});
+  }
   Shape ones = output;
   for (int i = 1; i <= x.shape.rank(); ++i) {
     if (x.shape[x.shape.rank() - i] != 1) ones[output.rank() - i] = 1;

@@ -13,45 +13,9 @@ bool IsInteger(DType dtype) {
          dtype == DType::kUint8;
 }
 
-// By squares; a product wraps around.
-int64_t Power(int64_t base, int64_t exponent) {
-  if (exponent < 0) return base == 1 || (base == -1 && exponent % 2 == 0) ? 1 : base == -1 ? -1 : 0;
-  uint64_t power = 1;
-  for (uint64_t square = static_cast<uint64_t>(base); exponent > 0; exponent /= 2) {
-    if (exponent % 2 == 1) power *= square;
-    square *= square;
-  }
-  return static_cast<int64_t>(power);
-}
-
 }  // namespace
 
 ASHLAR_MAKE_FROM_PARAMS(IntegerElemwise)
-
-int64_t Apply(IntegerFunction function, int64_t a, int64_t b, int bits) {
-  const bool shifts_all = b < 0 || b >= bits;
-  switch (function) {
-    case IntegerFunction::kAnd:
-      return a & b;
-    case IntegerFunction::kOr:
-      return a | b;
-    case IntegerFunction::kXor:
-      return a ^ b;
-    case IntegerFunction::kShiftLeft:
-      return shifts_all ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << b);
-    case IntegerFunction::kShiftRight:
-      return shifts_all ? (a < 0 ? -1 : 0) : a >> b;
-    case IntegerFunction::kPow:
-      return Power(a, b);
-    case IntegerFunction::kAdd:
-      return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-    case IntegerFunction::kSub:
-      return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-    case IntegerFunction::kMul:
-      break;
-  }
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
 
 absl::StatusOr<std::vector<TensorType>> IntegerElemwise::Infer(
     absl::Span<const InputInfo> inputs) const {

@@ -3,13 +3,11 @@
 #ifndef ASHLAR_OPR_INTEGER_ELEMWISE_H_
 #define ASHLAR_OPR_INTEGER_ELEMWISE_H_
 
-#include <cstdint>
-
+#include "opr/integer_functions.h"
 #include "opr/pointwise.h"
 
 namespace ashlar {
 
-enum class IntegerFunction { kAnd, kOr, kXor, kShiftLeft, kShiftRight, kPow, kAdd, kSub, kMul };
 inline constexpr const char* kIntegerFunctionNames[] = {
     "AND", "OR", "XOR", "SHIFT_LEFT", "SHIFT_RIGHT", "POW", "ADD", "SUB", "MUL"};
 
@@ -31,9 +29,6 @@ class IntegerElemwise final : public OperatorWithParam<IntegerElemwiseParam, Poi
   StorageRules storage_rules(const Site&) const override { return {}; }
   int64_t Computation(const Site& site) const override;
 };
-
-// What a function makes of two numbers, the first of a dtype of so many bits.
-int64_t Apply(IntegerFunction function, int64_t a, int64_t b, int bits);
 
 // calls visit.template operator()<T>() with the C++ type of a dtype of integers.
 template <typename Visit>

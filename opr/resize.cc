@@ -6,6 +6,7 @@
 #include "opr/axis.h"
 #include "opr/checks.h"
 #include "opr/composition.h"
+#include "opr/gather.h"
 #include "opr/host_value.h"
 #include "opr/matrix_mul.h"
 #include "opr/operands.h"
@@ -82,6 +83,7 @@ HostTensor MatrixOf(const ResizeAxis& axis, const ResizeTaps& taps, DType dtype)
     std::fill(row.begin(), row.end(), 0.0);
     for (int64_t t = 0; t < taps.taps; ++t) {
       const auto at = static_cast<size_t>(t * axis.output + o);
+      if (taps.index[at] < 0) continue;
       row[static_cast<size_t>(taps.index[at])] += taps.weight[at];
     }
     for (int64_t i = 0; i < axis.input; ++i) {
@@ -89,6 +91,17 @@ HostTensor MatrixOf(const ResizeAxis& axis, const ResizeTaps& taps, DType dtype)
     }
   }
   return matrix;
+}
+
+// By output whether it lies outside: 1 or 0, along the axis of a tensor of that rank.
+HostTensor OutsideOf(const ResizeAxis& axis, const ResizeTaps& taps, DType dtype, int rank) {
+  Shape shape = {axis.output};
+  for (int i = axis.axis + 1; i < rank; ++i) shape.push_back(1);
+  HostTensor outside = HostTensor::Zeros(dtype, shape);
+  for (int64_t o = 0; o < axis.output; ++o) {
+    outside.Set(o, taps.index[static_cast<size_t>(o)] < 0 ? 1 : 0);
+  }
+  return outside;
 }
 
 }  // namespace
@@ -207,7 +220,6 @@ absl::StatusOr<std::vector<int>> Resize::Compose(GraphBuilder& builder,
                                                  absl::Span<const int> inputs) const {
   Composition c(builder);
   TensorType type = c.type(inputs[0]);
-  if (!IsFloat(type.dtype)) return std::vector<int>();
   std::vector<HostTensor> targets;  // the values live until the next operator is added
   for (size_t i = 1; i < inputs.size(); ++i) {
     const HostTensor* const value = builder.StaticValue(inputs[i]);
@@ -217,15 +229,34 @@ absl::StatusOr<std::vector<int>> Resize::Compose(GraphBuilder& builder,
   std::vector<InputInfo> infos = {{type}};
   for (const HostTensor& target : targets) infos.push_back(InfoOf(target));
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, ResizeAxesOf(param(), infos));
-  int y = inputs[0];
+  std::vector<ResizeTaps> taps;
   for (const ResizeAxis& axis : axes) {
-    const ResizeTaps taps = TapsOf(param(), axis);
-    if (Extrapolates(taps, axis.output)) return std::vector<int>();
+    taps.push_back(TapsOf(param(), axis));
+    const bool chosen = type.dtype != DType::kInt64 && type.dtype != DType::kByte;  // by Elemwise
+    if (!chosen && Extrapolates(taps.back(), axis.output)) return std::vector<int>();
+  }
+  int y = inputs[0];
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const ResizeAxis& axis = axes[i];
     const AxisView around = AroundAxis(type.shape, axis.axis);
-    y = c.Reshaped(y, {around.outer, around.length, around.inner});
-    y = c.Add<MatrixMul>({}, {c.Constant(MatrixOf(axis, taps, type.dtype)), y});
     type.shape[axis.axis] = axis.output;
+    if (param().mode == ResizeMode::kNearest) {  // any dtype, and no product of what is not finite
+      HostTensor indices = HostTensor::Zeros(DType::kInt32, {axis.output});
+      for (int64_t o = 0; o < axis.output; ++o) {
+        indices.Set(o, std::max(taps[i].index[static_cast<size_t>(o)], 0));
+      }
+      y = c.Add<Gather>({axis.axis}, {y, c.Constant(std::move(indices))});
+      continue;
+    }
+    y = c.Reshaped(y, {around.outer, around.length, around.inner});
+    y = c.Add<MatrixMul>({}, {c.Constant(MatrixOf(axis, taps[i], type.dtype)), y});
     y = c.Reshaped(y, type.shape);
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (!Extrapolates(taps[i], axes[i].output)) continue;
+    const int outside = c.Constant(OutsideOf(axes[i], taps[i], type.dtype, type.shape.rank()));
+    const int value = c.Constant(type.dtype, param().extrapolation);
+    y = c.Apply(ScalarFunction::kSelect, {outside, value, y});
   }
   return std::move(c).Finish({y});
 }

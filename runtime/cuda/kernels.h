@@ -15,6 +15,7 @@
   FAMILY(BatchNorm)                  \
   FAMILY(Concat)                     \
   FAMILY(Convolution)                \
+  FAMILY(CumSum)                     \
   FAMILY(Dropout)                    \
   FAMILY(GridSample)                 \
   FAMILY(Indexing)                   \

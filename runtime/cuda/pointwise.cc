@@ -1,10 +1,13 @@
-// Elemwise and ElemwiseChain, with every scalar function, dtype and storage format.
+// Elemwise and ElemwiseChain, with every scalar function, dtype and storage format, and
+// IntegerElemwise.
 #include "runtime/cuda/pointwise.h"
 
 #include <utility>
 #include <vector>
 
 #include "opr/elemwise_chain.h"
+#include "opr/integer_elemwise.h"
+#include "runtime/cuda/integer_elemwise_code.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/pointwise_chain.h"
@@ -102,11 +105,35 @@ absl::StatusOr<KernelList> MakeElemwiseChain(const ElemwiseChain& op,
       [params](const KernelArgs& args, void* stream) { return LaunchChain(params, args, stream); });
 }
 
+absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
+                                               const KernelRequest& request) {
+  const TensorType& output = request.outputs[0];
+  if (output.shape.num_elements() == 0) return NoLaunch();
+  Shape shape = output.shape;
+  std::array<Strides, 3> strides = {StridesOver(output, shape),
+                                    StridesOver(request.inputs[0], shape),
+                                    StridesOver(request.inputs[1], shape)};
+  OrderByMemory(shape, strides);
+  IntegerElemwiseParams params;
+  params.walk = MakeWalk<3>(shape, strides);
+  params.function = op.param().mode;
+  params.dtype_a = ScalarOf(request.inputs[0].dtype);
+  params.dtype_b = ScalarOf(request.inputs[1].dtype);
+  params.bits = static_cast<int>(8 * SizeOf(output.dtype));
+  return OnlyLaunch("elementwise:integers", params,
+                    [](IntegerElemwiseParams& bound, const KernelArgs& args) {
+                      bound.a = args.inputs[0];
+                      bound.b = args.inputs[1];
+                      bound.out = args.outputs[0];
+                    });
+}
+
 }  // namespace
 
 void RegisterPointwiseKernels(KernelRegistry& registry, const LibraryKernels&) {
   registry.Register<Elemwise>(MakeElemwise);
   registry.Register<ElemwiseChain>(MakeElemwiseChain);
+  registry.Register<IntegerElemwise>(MakeIntegerElemwise);
 }
 
 }  // namespace ashlar::cuda

@@ -18,8 +18,8 @@ std::optional<TransposeParams> TransposeOf(const TensorType& from, const TensorT
   params.batch = to.shape[0];
   params.rows = to_last ? channels : pixels;
   params.columns = to_last ? pixels : channels;
-  params.from = ScalarOf(from.dtype);
-  params.to = ScalarOf(to.dtype);
+  params.from = ScalarOf(StoredAs(from.dtype));
+  params.to = ScalarOf(StoredAs(to.dtype));
   return params;
 }
 

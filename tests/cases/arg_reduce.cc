@@ -15,7 +15,6 @@ void AddCases<ArgReduce>(Cases& cases) {
         for (const bool last : {false, true}) {
           for (const DType dtype :
                {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kInt8, DType::kUint8}) {
-            if (cases.on_gpu() && !IsFloat(dtype)) continue;  // composed for floats only
             KernelCase test{
                 "arg_reduce", Make<ArgReduce>({mode, axis, last}), {cases.Tensor(dtype, shape)}};
             test.tolerance = test.gpu_tolerance = 0;

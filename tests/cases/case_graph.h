@@ -7,8 +7,8 @@
 
 namespace ashlar::testing {
 
-// The operator of a case in a graph of its own: input 0 is the graph's, "x", the others are
-// constants; its outputs are the graph's.
+// The operator of a case in a graph of its own: input 0 is the graph's, "x", as the integers that
+// it is stored as where it is quantised; the others are constants; its outputs are the graph's.
 struct CaseGraph {
   Graph graph;
   int input = 0, op = 0;  // ids of the operators

@@ -1,6 +1,6 @@
 #include "opr/concat.h"
 
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 
 namespace ashlar::testing {
 
@@ -39,6 +39,15 @@ void AddCases<Concat>(Cases& cases) {
         shapes.back()[static_cast<int>(axis)] = i % 3 == 0 ? 4 : i % 5;  // one of them is empty
       }
       add(shapes, axis, !cases.blocked());
+    }
+  }
+  for (const DType dtype : kBytes) {
+    for (const auto& row : kRows) {
+      KernelCase test{"concat", Make<Concat>({row.axis}), {}};
+      for (const Shape& shape : row.inputs) {
+        test.inputs.push_back(QuantizedTensor(cases, dtype, shape, {0.25f}, 5));
+      }
+      AddMoved(cases, std::move(test), row.image);
     }
   }
 }

@@ -1,6 +1,6 @@
 #include "opr/dimshuffle.h"
 
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 
 namespace ashlar::testing {
 
@@ -23,6 +23,15 @@ void AddCases<Dimshuffle>(Cases& cases) {
           "dimshuffle", Make<Dimshuffle>({pattern}), {cases.Tensor(dtype, input, -100, 100)}};
       test.tolerance = test.gpu_tolerance = 0;
       cases.Add(test);
+    }
+  }
+  for (const auto& [input, pattern] : kRows) {
+    for (const DType dtype : kBytes) {
+      AddMoved(cases,
+               {"dimshuffle",
+                Make<Dimshuffle>({pattern}),
+                {QuantizedTensor(cases, dtype, input, {0.25f}, 5)}},
+               false);
     }
   }
 }

@@ -47,7 +47,6 @@ void AddKnownCase(Cases& cases, IntegerFunction function, DType a, std::vector<A
 
 template <>
 void AddCases<IntegerElemwise>(Cases& cases) {
-  if (cases.on_gpu()) return;  // GPUs have no kernel for it
   AddRandomCases(cases);
   using F = IntegerFunction;
   const auto i64 = DType::kInt64;

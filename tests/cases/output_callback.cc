@@ -1,5 +1,5 @@
 #include "opr/host_io.h"
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 
 namespace ashlar::testing {
 
@@ -11,6 +11,10 @@ void AddCases<OutputCallback>(Cases& cases) {
       test.tolerance = test.gpu_tolerance = 0;
       cases.Add(test);
     }
+  }
+  for (const DType dtype : kBytes) {
+    const HostTensor x = QuantizedTensor(cases, dtype, {3, 5, 7}, {0.25f}, 5);
+    AddMoved(cases, {"output", Make<OutputCallback>({}), {x}}, false);
   }
 }
 

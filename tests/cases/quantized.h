@@ -20,6 +20,8 @@ inline HostTensor QuantizedTensor(Cases& cases, DType dtype, const Shape& shape,
   return tensor.As(dtype, Value(Quantization::Make(dtype, std::move(scales), zero_point)));
 }
 
+inline constexpr DType kBytes[] = {DType::kQuantized8Asymm, DType::kQuantizedS8};
+
 // Row-major and with channels last, to the bit. Inputs that `images` names are images.
 inline void AddQuantized(Cases& cases, KernelCase test, const std::vector<bool>& images) {
   test.tolerance = 0;
@@ -30,6 +32,17 @@ inline void AddQuantized(Cases& cases, KernelCase test, const std::vector<bool>&
   }
   cases.Add(test);
   test.formats[0] = Format::kDefault;  // planes in, channels last out
+  cases.Add(std::move(test));
+}
+
+// Bytes that are only moved: row-major, and where inputs and output may be images, with channels
+// last.
+inline void AddMoved(Cases& cases, KernelCase test, bool images) {
+  test.tolerance = 0;
+  cases.Add(test);
+  if (!images) return;
+  test.formats.assign(test.inputs.size(), Format::kNHWC);
+  test.output_format = Format::kNHWC;
   cases.Add(std::move(test));
 }
 

@@ -1,6 +1,6 @@
 #include "opr/relayout_format.h"
 
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 
 namespace ashlar::testing {
 
@@ -24,6 +24,17 @@ void AddCases<RelayoutFormat>(Cases& cases) {
           test.tolerance = test.gpu_tolerance = 0;
           cases.Add(test);
         }
+      }
+    }
+    for (const DType dtype : kBytes) {
+      for (const auto& [from, to] : {std::pair(Format::kDefault, Format::kNHWC),
+                                     std::pair(Format::kNHWC, Format::kDefault)}) {
+        KernelCase test{"relayout",
+                        Make<RelayoutFormat>({to}),
+                        {QuantizedTensor(cases, dtype, shape, {0.25f}, 5)}};
+        test.formats = {from};
+        test.output_format = to;
+        AddMoved(cases, std::move(test), false);
       }
     }
   }

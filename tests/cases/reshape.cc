@@ -1,6 +1,6 @@
 #include "opr/reshape.h"
 
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 #include "tests/support/shapes.h"
 
 namespace ashlar::testing {
@@ -17,6 +17,10 @@ void AddCases<Reshape>(Cases& cases) {
     };
     add({4, 50, 300}, {2, -1});
     add({4, 6}, {3, 8});
+  }
+  for (const DType dtype : kBytes) {
+    const HostTensor x = QuantizedTensor(cases, dtype, {5, 6, 7}, {0.25f}, 5);
+    AddMoved(cases, {"reshape", Make<Reshape>({}), {x, Int32Vector({3, -1})}}, false);
   }
 }
 

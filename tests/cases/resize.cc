@@ -109,8 +109,8 @@ void AddParts(Cases& cases) {
   }
 }
 
-// Cases that GPUs are not given: they compose Resize of products of floats.
-void AddHostOnly(Cases& cases) {
+// Other dtypes than Float32, and points outside of the input.
+void AddOthers(Cases& cases) {
   for (const DType dtype : {DType::kInt8, DType::kBool, DType::kFloat16, DType::kInt64}) {
     KernelCase test{"nearest",
                     Make<Resize>(Param({2, 3}, ResizeMode::kNearest)),
@@ -140,7 +140,7 @@ void AddCases<Resize>(Cases& cases) {
   AddFilters(cases);
   AddAxes(cases);
   AddParts(cases);
-  if (!cases.on_gpu()) AddHostOnly(cases);
+  AddOthers(cases);
 }
 
 }  // namespace ashlar::testing

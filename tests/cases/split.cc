@@ -1,6 +1,6 @@
 #include "opr/split.h"
 
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 
 namespace ashlar::testing {
 
@@ -33,6 +33,15 @@ void AddCases<Split>(Cases& cases) {
           "split", Make<Split>({row.axis, row.sizes}), {cases.Tensor(dtype, row.input, -50, 50)}};
       test.tolerance = test.gpu_tolerance = 0;
       cases.Add(test);
+    }
+  }
+  for (const DType dtype : kBytes) {
+    for (const auto& row : kRows) {
+      AddMoved(cases,
+               {"split",
+                Make<Split>({row.axis, row.sizes}),
+                {QuantizedTensor(cases, dtype, row.input, {0.25f}, 5)}},
+               false);
     }
   }
   cases.Reject({

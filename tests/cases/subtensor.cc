@@ -1,6 +1,6 @@
 #include "opr/subtensor.h"
 
-#include "tests/cases/cases.h"
+#include "tests/cases/quantized.h"
 #include "tests/support/shapes.h"
 
 namespace ashlar::testing {
@@ -28,6 +28,22 @@ void AddCases<Subtensor>(Cases& cases) {
       test.tolerance = test.gpu_tolerance = 0;
       cases.Add(test);
     }
+  }
+  for (const DType dtype : kBytes) {
+    for (const auto& row : kRows) {
+      KernelCase test{"subtensor",
+                      Make<Subtensor>(row.param),
+                      {QuantizedTensor(cases, dtype, {2, 11, 7, 9}, {0.25f}, 5)}};
+      for (const int32_t bound : row.bounds) test.inputs.push_back(Int32Vector({bound}));
+      AddMoved(cases, std::move(test), false);
+    }
+    // Whole images.
+    AddMoved(cases,
+             {"subtensor",
+              Make<Subtensor>({{0}, {1}, {1}, {0}, {0}}),
+              {QuantizedTensor(cases, dtype, {5, 11, 3, 2}, {0.25f}, 5), Int32Vector({1}),
+               Int32Vector({4})}},
+             true);
   }
 }
 

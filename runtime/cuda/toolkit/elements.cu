@@ -2,6 +2,7 @@
 #include "runtime/cuda/batch_norm_code.h"
 #include "runtime/cuda/conv/direct_code.h"
 #include "runtime/cuda/grid_sample_code.h"
+#include "runtime/cuda/integer_elemwise_code.h"
 #include "runtime/cuda/lrn_code.h"
 #include "runtime/cuda/pooling_backward_code.h"
 #include "runtime/cuda/quantized_code.h"
@@ -46,6 +47,7 @@ ASHLAR_ELEMENTS(ByteConvert, walk.extents)
 ASHLAR_ELEMENTS(BytePool, extents)
 ASHLAR_ELEMENTS(ByteSum, walk.extents)
 ASHLAR_ELEMENTS(ByteTable, walk.extents)
+ASHLAR_ELEMENTS(IntegerElemwise, walk.extents)
 
 #undef ASHLAR_ELEMENTS
 

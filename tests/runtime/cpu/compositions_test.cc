@@ -21,10 +21,17 @@ HasKernel AllBut(absl::string_view type) {
   return [type](const Operator& op) { return op.type() != type; };
 }
 
-// Every case of every operator that is made of others, which round what lies between them.
+// Every case of Float32 or integers of every operator that is made of others, which round what lies
+// between them.
 TEST(Compose, MeansTheSame) {
   std::set<std::string> composed;
-  ForEachCaseGraph(41, [&](const KernelCase& test, const CaseGraph& whole) {
+  ForEachCase(CpuScope(), 41, [&](const KernelCase& test) {
+    const HostTensor& x = test.inputs[0];
+    const bool again = !test.formats.empty() || test.in_place.has_value();
+    const bool taken =
+        x.dtype() == DType::kFloat32 || !(IsFloat(x.dtype()) || IsQuantized(x.dtype()));
+    if (again || !taken || x.num_elements() == 0 || test.op->role() != Role::kCompute) return;
+    const CaseGraph whole = GraphOf(test);
     const Graph made = Value(Compose(whole.graph, AllBut(test.op->type())));
     const auto types = ComputingTypes(made);
     if (std::find(types.begin(), types.end(), test.op->type()) != types.end()) return;
@@ -51,7 +58,6 @@ TEST(Compose, MeansTheSame) {
                            "ConvolutionBackwardData",
                            "CrossEntropy",
                            "CrossEntropyBackward",
-                           "CumSum",
                            "Expand",
                            "Gather",
                            "LRNBackward",

@@ -17,6 +17,7 @@ namespace {
 // Where more than one implementation is to be met, all of them.
 const std::map<std::string, std::set<std::string>>& Implementations() {
   static const auto* const names = new std::map<std::string, std::set<std::string>>{
+      {"CumSum", {"cum_sum", "cum_sum:teams"}},
       {"Elemwise", {"elementwise", "elementwise:packs", "nothing"}},
       {"ElemwiseChain", {"chain", "chain:packs", "nothing"}},
       {"TypeCvt", {"convert", "convert:packs", "convert:strips", "convert:tiles", "int8:convert"}},

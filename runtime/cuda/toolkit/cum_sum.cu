@@ -1,0 +1,36 @@
+// Launches of CumSum.
+#include "runtime/cuda/cum_sum_code.h"
+#include "runtime/cuda/toolkit/grid.h"
+
+namespace ashlar::cuda {
+namespace {
+
+__global__ void __launch_bounds__(kThreads) CumSumKernel(const __grid_constant__ CumSumParams p) {
+  ASHLAR_GRID_LOOP(line, p.extents.elements) CumSumAt(p, line);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    CumSumTeamKernel(const __grid_constant__ CumSumParams p) {
+  __shared__ double sums[kThreads];
+  const int64_t thread = threadIdx.x;
+  for (int64_t line = blockIdx.x; line < p.extents.elements; line += gridDim.x) {
+    __syncthreads();  // the last line's sums are read
+    const int64_t begin = StretchBegin(p, thread, kThreads);
+    const int64_t end = StretchBegin(p, thread + 1, kThreads);
+    sums[thread] = SumStretch<false>(p, line, begin, end, 0);
+    __syncthreads();
+    double before = 0;
+    for (int64_t i = 0; i < thread; ++i) before += sums[i];
+    SumStretch<true>(p, line, begin, end, before);
+  }
+}
+
+}  // namespace
+
+LaunchError Launch(const CumSumParams& p, void* stream) {
+  if (!p.teams) return Start(CumSumKernel, Blocks(p.extents.elements), kThreads, stream, p);
+  const auto blocks = static_cast<unsigned>(std::min(p.extents.elements, kMaxBlocks));
+  return Start(CumSumTeamKernel, blocks, kThreads, stream, p);
+}
+
+}  // namespace ashlar::cuda

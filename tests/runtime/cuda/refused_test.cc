@@ -1,0 +1,45 @@
+// What the CPU runs and a GPU refuses: every case of the CPU's, planned for a GPU. docs/gpu.md says
+// the same in words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "runtime/plan/plan_graph.h"
+#include "tests/cases/case_graph.h"
+#include "tests/runtime/cuda/emulated_device.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+// By operator, the dtypes of input 0.
+using DTypesByOperator = std::map<std::string, std::set<std::string>>;
+
+TEST(CudaRefusals, AreOfTheseOperatorsAndDTypes) {
+  EmulatedDevice::Install();
+  PlanRequest request;
+  request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
+  DTypesByOperator refused, planned;
+  ForEachCase(CpuScope(), 51, [&](const KernelCase& test) {
+    const bool again = !test.formats.empty() || test.in_place.has_value();
+    if (again || test.op->role() != Role::kCompute) return;
+    const std::string type(test.op->type());
+    const std::string dtype(Name(test.inputs[0].dtype()));
+    const absl::Status status = PlanGraph(GraphOf(test).graph, request).status();
+    if (status.ok()) {
+      planned[type].insert(dtype);
+      return;
+    }
+    EXPECT_TRUE(absl::IsUnimplemented(status)) << test.name << ": " << status;
+    EXPECT_TRUE(FailsWith(status, type)) << "the operator is named";
+    refused[type].insert(dtype);
+  });
+  EXPECT_EQ(refused, DTypesByOperator());
+  EXPECT_GT(planned.size(), 40u);
+}
+
+}  // namespace
+}  // namespace ashlar::testing
