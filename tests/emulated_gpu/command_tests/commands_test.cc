@@ -2,41 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "absl/strings/str_cat.h"
-#include "graph/random.h"
-#include "serialization/npz.h"
-#include "tests/support/command/command_process.h"
+#include "tests/emulated_gpu/command_tests/emulated_command.h"
 #include "tests/support/sanitized.h"
-#include "tests/support/status.h"
 
 namespace ashlar::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
-
-// A machine for one test, with the settings of tests/emulated_gpu/control.h.
-class EmulatedCommandTest : public CommandTest {
- protected:
-  static void SetMachine(const std::string& settings) {
-    setenv("EMULATED_GPU", settings.c_str(), /*overwrite=*/1);
-  }
-  void TearDown() override { unsetenv("EMULATED_GPU"); }
-
-  // Expects it to succeed, and to use the libraries as they are to be used.
-  static ProcessResult Succeed(const std::string& arguments) {
-    SCOPED_TRACE(arguments);
-    const ProcessResult result = Ashlar(arguments);
-    EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
-    EXPECT_THAT(result.err, Not(HasSubstr("misuse")));
-    return result;
-  }
-  static std::string State() {
-    return Ashlar("doctor --json --quiet").Json()["facts"]["gpu0:0"].get<std::string>();
-  }
-};
 
 TEST_F(EmulatedCommandTest, DoctorShowsDeviceDriverAndLibraries) {
   SetMachine("memory=123456789,others=456789");
@@ -137,18 +110,6 @@ TEST_F(EmulatedCommandTest, WhatLibrariesRefuseIsDoneInOtherWays) {
     Succeed("compare model.ash --device gpu0:0");
     Succeed("compare model.ash --device gpu0:0 --precision fp16 --rtol 3e-2 --memory-budget min");
   }
-}
-
-// Its bytes are those of the CPU; what is left in Float32 (Softmax) is close.
-TEST_F(EmulatedCommandTest, AQuantizedModelRuns) {
-  HostTensor images = HostTensor::Zeros(DType::kFloat32, {4, 3, 16, 16});
-  Random random(1);
-  for (float& x : images.mutable_data<float>()) x = static_cast<float>(random.Normal());
-  ASSERT_TRUE(IsOk(WriteNpz({{"data", images}}, Path("data.npz"))));
-  Succeed("quantize model.ash --calibrate data.npz -o int8.ash");
-  Succeed("compare int8.ash --device gpu0:0 --rtol 1e-5");
-  Succeed("compare int8.ash --device gpu0:0 --rtol 1e-5 --memory-budget min");
-  EXPECT_EQ(Succeed("verify int8.ash --device gpu0:0 --json --quiet").Json()["ok"], true);
 }
 
 TEST_F(EmulatedCommandTest, TunesAndRemembers) {
