@@ -47,7 +47,7 @@ ROOMS = {
     "tests/opr": "tests/cases",
     "tests/memory": "memory tests/support",
     "tests/runtime": "runtime/session tests/cases",
-    "tests/runtime/session": "runtime/cpu runtime/measure tests/runtime",
+    "tests/runtime/session": "runtime/cpu runtime/measure quantization tests/runtime",
     "tests/runtime/cpu": "runtime/cpu tests/runtime",
     "tests/runtime/measure": "runtime/measure tests/runtime",
     "tests/runtime/cuda": "runtime/cuda/toolkit runtime/measure tests/runtime",

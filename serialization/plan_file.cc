@@ -37,19 +37,21 @@ std::string Text(absl::string_view text) { return std::string(text); }
 
 OrderedJson OptionsJson(const RecordedPlan& plan) {
   const Means& means = plan.means;
-  return {{"precision", Text(Name(plan.wishes.precision))},
-          {"passes", means.passes},
-          {"scheduler", Text(Name(means.order))},
-          {"inplace", means.inplace},
-          {"planner", means.planner.planner},
-          {"planner_work", means.planner.limits.work},
-          {"exact", means.kernels.exact},
-          {"prefer", means.kernels.least_memory ? "memory" : "speed"},
-          {"allow_tf32", means.kernels.allow_tf32},
-          {"extra_scratch_bytes", means.extra_workspace},
-          {"alignment", plan.alignment},
-          {"tile", plan.wishes.tiles.ToString()},
-          {"rewritten_for_tiles", plan.rewritten_for_tiles}};
+  OrderedJson json = {{"precision", Text(Name(plan.wishes.precision))},
+                      {"passes", means.passes},
+                      {"scheduler", Text(Name(means.order))},
+                      {"inplace", means.inplace},
+                      {"planner", means.planner.planner},
+                      {"planner_work", means.planner.limits.work},
+                      {"exact", means.kernels.exact},
+                      {"prefer", means.kernels.least_memory ? "memory" : "speed"},
+                      {"allow_tf32", means.kernels.allow_tf32},
+                      {"extra_scratch_bytes", means.extra_workspace},
+                      {"alignment", plan.alignment},
+                      {"tile", plan.wishes.tiles.ToString()},
+                      {"rewritten_for_tiles", plan.rewritten_for_tiles}};
+  if (plan.wishes.release_input) json["release_input"] = true;
+  return json;
 }
 
 OrderedJson StepJson(const RecordedStep& step) {
@@ -203,9 +205,11 @@ absl::StatusOr<ChunkKind> ParseKind(absl::string_view text) {
 absl::Status ReadOptions(const JsonPlace& place, RecordedPlan& plan) {
   ASHLAR_ASSIGN_OR_RETURN(
       const Fields fields,
-      Fields::Of(place, {"precision", "passes", "scheduler", "inplace", "planner", "planner_work",
-                         "exact", "prefer", "allow_tf32", "extra_scratch_bytes", "alignment",
-                         "tile", "rewritten_for_tiles"}));
+      Fields::Of(place,
+                 {"precision", "passes", "scheduler", "inplace", "planner", "planner_work", "exact",
+                  "prefer", "allow_tf32", "extra_scratch_bytes", "alignment", "tile",
+                  "rewritten_for_tiles"},
+                 {"release_input"}));
   Means& means = plan.means;
   ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("precision", ParsePrecision, plan.wishes.precision));
   ASHLAR_RETURN_IF_ERROR(fields.Read("passes", means.passes));
@@ -228,6 +232,9 @@ absl::Status ReadOptions(const JsonPlace& place, RecordedPlan& plan) {
     return fields["alignment"].Error("is neither 0 nor a power of two");
   }
   ASHLAR_RETURN_IF_ERROR(fields.ReadParsed("tile", TileSpec::Parse, plan.wishes.tiles));
+  if (fields.Has("release_input")) {
+    ASHLAR_RETURN_IF_ERROR(fields.Read("release_input", plan.wishes.release_input));
+  }
   return fields.Read("rewritten_for_tiles", plan.rewritten_for_tiles);
 }
 

@@ -16,6 +16,7 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
                        {"weights", pool(planned.weights.bytes)},
                        {"input", pool(planned.input_bytes())},
                        {"output", pool(planned.output_bytes())}};
+  if (planned.wishes.release_input) document["released_input_bytes"] = planned.released_bytes();
   if (planned.state.bytes > 0) document["pools"]["state"] = pool(planned.state.bytes);
   const bool runs = peak.bottleneck_node >= 0;
   document["arena"] = {

@@ -194,6 +194,11 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
       ->group(group);
   parsed("--inplace", flags.inplace, ParseSwitch, "on|off",
          "views instead of copies, and outputs over dying inputs (default on)");
+  app.add_flag(
+         "--release-input" + suffix, flags.release_input,
+         "the inputs are given up: they lie in the arena, where rows that were read make room")
+      ->option_text(" ")
+      ->group(group);
   parsed("--prefer", flags.prefer_memory, ParsePreference, "speed|memory",
          "faster kernels (default), or small weights and least scratch");
   app.add_flag("--exact" + suffix, flags.exact, "direct convolutions only, no Winograd")
@@ -217,7 +222,7 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
          "four times as much)");
   parsed("--tile", flags.tiles, TileSpec::Parse, "SPEC",
          "execute in parts, as `plan --memory-budget` prints it: FROM-TO:KIND[;...], ids of "
-         "operators and batchN, rowsN, linesN, gridNxM or inputgridNxM (`inspect --nodes`)");
+         "operators and batchN, rowsN, linesN, ebbN, gridNxM or inputgridNxM (`inspect --nodes`)");
   parsed("--memory-budget", flags.memory_budget, ParseBudget, "SIZE|min",
          "execute in parts, the fastest that fit the arena into so many bytes; else exit 3")
       ->excludes(app.get_option("--tile" + suffix));
@@ -265,6 +270,11 @@ absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags&
     return UsageError(absl::StrCat("--allow-tf32 has no effect: ", execution.device.ToString(),
                                    " computes in fp32 only"));
   }
+  if (planning.release_input && execution.device.type != CompNode::Type::kCpu) {
+    return UsageError(
+        absl::StrCat("--release-input: ", execution.device.ToString(),
+                     " copies inputs into memory of its own, which nobody can give up"));
+  }
   const bool total = planning.total_budget >= 0;
   if ((planning.memory_budget >= 0 || total) && planning.planner == "naive") {
     return UsageError(absl::StrCat("--planner naive with ",
@@ -309,6 +319,7 @@ PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& 
   wishes.processor = planning.processor;
   wishes.threads = execution.threads;
   wishes.precision = execution.precision;
+  wishes.release_input = planning.release_input;
   means.passes = planning.passes;
   means.order = planning.order;
   means.planner.planner = planning.planner;

@@ -84,6 +84,7 @@ struct PlanningFlags {
   Order order = Order::kLeastPeak;
   std::string passes = "all";
   bool inplace = true;
+  bool release_input = false;
   bool prefer_memory = false;
   bool exact = false;
   std::string record;  // file of measured kernels, from DefaultKernelRecordPath; empty: none

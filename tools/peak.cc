@@ -79,7 +79,8 @@ PeakReport ExaminePeak(const PlannedGraph& planned, int first_added_id) {
     }
     const Var& var = planned.graph.var(owners[buffer]);
     if (planned.graph.node(var.producer).id < first_added_id) continue;
-    report.copies_bytes += CopiedBytes(planned, owners[buffer]);
+    const int64_t copied = CopiedBytes(planned, owners[buffer]);
+    report.copies_bytes += std::min(copied, planned.lifetimes.problem.buffers[buffer].size);
   }
   return report;
 }

@@ -97,7 +97,8 @@ std::string PoolTable(const std::string& path, const PlannedModel& made) {
   row("arena", planned.plan.plan.arena);
   row("weights", planned.weights.bytes);
   if (planned.state.bytes > 0) row("state", planned.state.bytes);
-  row("input", planned.input_bytes());
+  row(planned.wishes.release_input ? "input (in the arena)" : "input",
+      planned.wishes.release_input ? planned.released_bytes() : planned.input_bytes());
   row("output", planned.output_bytes());
   std::string below;
   if (planned.device->is_host()) {

@@ -1,5 +1,6 @@
 #include "graph/tiling/line_strips.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -7,6 +8,18 @@
 #include "graph/tiling/tile_lines.h"
 
 namespace ashlar {
+namespace {
+
+// Whether an operator may make an output in the memory of that input.
+bool MayOverwrite(RegionBuilder& regions, int index, int input) {
+  const OperatorNode& node = regions.source().node(index);
+  const std::vector<Aliasing::Overwrite> overwrites =
+      node.op->aliasing(regions.site(index)).overwrites;
+  return std::any_of(overwrites.begin(), overwrites.end(),
+                     [&](const Aliasing::Overwrite& o) { return node.inputs[o.input] == input; });
+}
+
+}  // namespace
 
 absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
                            const Regions& outputs, Scope& scope, const PartStyle& style) {
@@ -27,6 +40,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
   std::map<int, std::vector<Piece>> columns;
   Scope strips(&scope);
   absl::flat_hash_map<int, Piece> kept;  // by var: rows of the strip before
+  const bool ebbs = segment.spec.kind == TileKind::kEbb;
   for (size_t t = 0; t < lines.steps.size(); ++t) {
     const LineStep& step = lines.steps[t];
     const int around = builder.record().Begin(segment, static_cast<int64_t>(t), 0, {});
@@ -55,11 +69,19 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
       const auto rows = step.made.find(var);
       if (rows == step.made.end()) continue;
       // Rows that this node is the last to read are kept before it, so that it may overwrite the
-      // rest.
-      for (int input : step.last_read[i]) ASHLAR_RETURN_IF_ERROR(keep(input));
+      // rest; behind it where the rest then is gone.
+      std::vector<int> behind;
+      for (int input : step.last_read[i]) {
+        if (ebbs && !MayOverwrite(regions, node, input)) {
+          behind.push_back(input);
+        } else {
+          ASHLAR_RETURN_IF_ERROR(keep(input));
+        }
+      }
       Region region = total.at(var);
       region[kAxisH] = rows->second;
       ASHLAR_ASSIGN_OR_RETURN(const Piece made, builder.AddPart(node, region, strips, part));
+      for (int input : behind) ASHLAR_RETURN_IF_ERROR(keep(input));
       if (outputs.contains(var)) columns[var].push_back(made);
       Piece strip = made;
       if (const auto before = kept.find(var); before != kept.end()) {

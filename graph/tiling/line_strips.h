@@ -1,6 +1,8 @@
 // Segments executed in strips of rows, each row computed once: rows that the next strip reads again
 // are kept from one strip to the next (line buffers: Alwani et al. 2016, "Fused-Layer CNN
-// Accelerators"; the schedule is tile_lines.h).
+// Accelerators"; the schedule is tile_lines.h). They are copied to the place of the next strip:
+// before the last that reads their strip or, where rows ebb (TileKind::kEbb) and it would not
+// overwrite them, behind it, when the rest of the strip is gone.
 #ifndef ASHLAR_GRAPH_TILING_LINE_STRIPS_H_
 #define ASHLAR_GRAPH_TILING_LINE_STRIPS_H_
 

@@ -73,7 +73,7 @@ class Tiler {
     for (const auto& [var, region] : outputs) {
       ASHLAR_RETURN_IF_ERROR(CheckParts(segment, var, region));
     }
-    if (segment.spec.kind == TileKind::kLines) {
+    if (segment.spec.kind == TileKind::kLines || segment.spec.kind == TileKind::kEbb) {
       return AddLineStrips(parts_, segment, outputs, scope, style);
     }
     return EmitTiles(segment, outputs, scope, style);
@@ -88,7 +88,8 @@ class Tiler {
       return absl::OkStatus();
     }
     if (region.size() != 4) return TooManyParts(parts_.source(), spec, spec.count, 0, "rows", var);
-    if (spec.kind == TileKind::kInputGrid || spec.kind == TileKind::kLines) {
+    if (spec.kind == TileKind::kInputGrid || spec.kind == TileKind::kLines ||
+        spec.kind == TileKind::kEbb) {
       return absl::OkStatus();
     }
     if (spec.count > region[kAxisH].size()) {

@@ -21,7 +21,7 @@ struct KindRow {
 constexpr KindRow kKinds[] = {
     {TileKind::kBatch, "batch", false},        {TileKind::kRows, "rows", false},
     {TileKind::kLines, "lines", false},        {TileKind::kGrid, "grid", true},
-    {TileKind::kInputGrid, "inputgrid", true},
+    {TileKind::kInputGrid, "inputgrid", true}, {TileKind::kEbb, "ebb", false},
 };
 
 class Parser {
@@ -41,7 +41,7 @@ class Parser {
     return absl::InvalidArgumentError(
         absl::StrCat("tile spec '", text_.substr(0, 200), "': ", what, " at character ",
                      text_.size() - rest_.size() + 1, "; expected FROM-TO:KIND[(...)][;...] with ",
-                     "KIND batchN, rowsN, linesN, gridNxM or inputgridNxM"));
+                     "KIND batchN, rowsN, linesN, ebbN, gridNxM or inputgridNxM"));
   }
 
   bool Take(absl::string_view token) {
@@ -84,7 +84,8 @@ class Parser {
       ASHLAR_ASSIGN_OR_RETURN(segment.count_width, Number(1, "expected a number of parts"));
     }
     if (Take("(")) {
-      if (segment.kind == TileKind::kLines) return Error("lines have no segments inside");
+      if (segment.kind == TileKind::kLines || segment.kind == TileKind::kEbb)
+        return Error("lines have no segments inside");
       ASHLAR_ASSIGN_OR_RETURN(segment.inner, List(depth + 1));
       if (!Take(")")) return Error("expected ')'");
     }
@@ -103,7 +104,15 @@ std::string Print(const std::vector<TileSegment>& segments) {
   });
 }
 
+bool HasKind(const std::vector<TileSegment>& segments, TileKind kind) {
+  return std::any_of(segments.begin(), segments.end(), [&](const TileSegment& segment) {
+    return segment.kind == kind || HasKind(segment.inner, kind);
+  });
+}
+
 }  // namespace
+
+bool TileSpec::Has(TileKind kind) const { return HasKind(segments, kind); }
 
 absl::StatusOr<TileSpec> TileSpec::Parse(absl::string_view text) { return Parser(text).Run(); }
 

@@ -17,6 +17,7 @@ enum class TileKind {
   kLines,      // rows; overlaps are kept from one strip to the next
   kGrid,       // rows and columns; overlaps are computed twice
   kInputGrid,  // a grid over the input: each tile makes all outputs that depend on its part of it
+  kEbb,        // as kLines, but rows die one by one, those of the input, too
 };
 
 // A part of a graph: the operators on the ways from `from`, whose output 0 they read, to `to`,
@@ -34,8 +35,8 @@ struct TileSegment {
 
 // Segments that have no operator in common.
 //
-// In text: "FROM-TO:KIND" with KIND batchN, rowsN, linesN, gridNxM or inputgridNxM (N rows of M
-// tiles), joined by ';', segments inside of another in parentheses behind it:
+// In text: "FROM-TO:KIND" with KIND batchN, rowsN, linesN, ebbN, gridNxM or inputgridNxM (N rows
+// of M tiles), joined by ';', segments inside of another in parentheses behind it:
 // "2-180:batch10(2-96:lines14;96-117:rows2)". The empty text is no segment.
 struct TileSpec {
   std::vector<TileSegment> segments;
@@ -43,6 +44,8 @@ struct TileSpec {
   static absl::StatusOr<TileSpec> Parse(absl::string_view text);
   std::string ToString() const;
   bool empty() const { return segments.empty(); }
+  // Whether a segment, or one inside of another, is of that kind.
+  bool Has(TileKind kind) const;
   friend bool operator==(const TileSpec&, const TileSpec&) = default;
 };
 

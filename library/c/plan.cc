@@ -43,6 +43,7 @@ ashlar_memory MemoryOf(const PlannedGraph& planned) {
   memory.bottleneck_step = static_cast<int32_t>(planned.plan.bottleneck_step);
   memory.predicted_ms = planned.predicted_ms;
   memory.state = planned.state.bytes;
+  memory.released_input = planned.released_bytes();
   return memory;
 }
 

@@ -109,6 +109,7 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
   }
   means.kernels.exact = options.exact != 0;
   means.kernels.least_memory = options.prefer_memory != 0;
+  wishes.release_input = options.release_input != 0;
   if (options.kernel_record != nullptr && *options.kernel_record != '\0') {
     means.record = RecordFor(options.kernel_record, wishes, Log);
   }

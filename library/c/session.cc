@@ -128,6 +128,18 @@ ashlar_status ashlar_bind_input(ashlar_session* session, const char* name, const
   return ashlar::c::Bind(session, name, data, bytes, place, /*input=*/true);
 }
 
+ashlar_status ashlar_released_input(ashlar_session* session, const char* name, void** data) {
+  return ashlar::c::Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(ashlar::c::CheckGiven(session, "session"));
+    ASHLAR_RETURN_IF_ERROR(ashlar::c::CheckGiven(data, "data"));
+    ASHLAR_ASSIGN_OR_RETURN(
+        const absl::string_view input,
+        ashlar::c::NameOf(name, session->executable->graph().inputs(), "inputs"));
+    ASHLAR_ASSIGN_OR_RETURN(*data, session->session->PlaceOfInput(input));
+    return absl::OkStatus();
+  });
+}
+
 ashlar_status ashlar_bind_output(ashlar_session* session, const char* name, void* data,
                                  size_t bytes, ashlar_place place) {
   return ashlar::c::Bind(session, name, data, bytes, place, /*input=*/false);

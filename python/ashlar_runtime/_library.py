@@ -75,14 +75,14 @@ class PlanOptions(Sized):
     _fields_ = [("size", c_size_t), ("threads", c_int32), ("prefer_memory", c_int32), ("exact", c_int32),
                 ("memory_budget", c_int64), ("max_extra_flops", c_double), ("device", c_char_p), ("tile", c_char_p),
                 ("precision", c_char_p), ("kernel_record", c_char_p), ("shapes", POINTER(Shape)),
-                ("num_shapes", c_size_t), ("share", c_void_p)]
+                ("num_shapes", c_size_t), ("share", c_void_p), ("release_input", c_int32)]
 
 
 class Memory(Sized):
     _fields_ = [("size", c_size_t), ("arena", c_int64), ("arena_alignment", c_int64), ("input", c_int64),
                 ("output", c_int64), ("weights", c_int64), ("weights_in_file", c_int64), ("lower_bound", c_int64),
                 ("proof", c_int32), ("bottleneck_step", c_int32), ("predicted_ms", c_double),
-                ("weights_shared", c_int64), ("state", c_int64)]
+                ("weights_shared", c_int64), ("state", c_int64), ("released_input", c_int64)]
 
 
 class Buffer(ctypes.Structure):
@@ -137,6 +137,7 @@ SIGNATURES: Dict[str, List[Any]] = {
     "plan_verify": [c_void_p, POINTER(Measured)],
     "bind_input": [c_void_p, c_char_p, c_void_p, c_size_t, c_int],
     "bind_output": [c_void_p, c_char_p, c_void_p, c_size_t, c_int],
+    "released_input": [c_void_p, c_char_p, POINTER(c_void_p)],
     "run": [c_void_p],
     "start": [c_void_p],
     "wait": [c_void_p],

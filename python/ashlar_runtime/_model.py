@@ -48,6 +48,7 @@ class Memory(NamedTuple):
     predicted_ms: float
     weights_shared: int  # of the weights: held by plans that this one shares with
     state: int  # of a training
+    released_input: int  # of the arena: taken, before a run, by inputs that are given up
 
 
 class Measured(NamedTuple):
@@ -157,13 +158,14 @@ def _info(tensor: Any) -> TensorInfo:
 def _memory(memory: c.Memory) -> Memory:
     return Memory(memory.arena, memory.arena_alignment, memory.input, memory.output, memory.weights, memory.weights_in_file,
                   memory.lower_bound, PROOFS[memory.proof], memory.bottleneck_step, memory.predicted_ms,
-                  memory.weights_shared, memory.state)
+                  memory.weights_shared, memory.state, memory.released_input)
 
 
 def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
                   shapes: Optional[Mapping[str, Sequence[int]]] = None, prefer: str = "speed", exact: bool = False,
                   max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
-                  precision: Optional[str] = None, kernel_record: Optional[str] = None) -> c.PlanOptions:
+                  precision: Optional[str] = None, kernel_record: Optional[str] = None,
+                  release_input: bool = False) -> c.PlanOptions:
     if prefer not in ("speed", "memory"):
         raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
     given = shapes or {}
@@ -178,7 +180,7 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
         memory_budget=0 if budget is None else parse_size(budget),
         max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
         tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
-        num_shapes=len(given))
+        num_shapes=len(given), release_input=int(release_input))
 
 
 class Model:
@@ -201,10 +203,13 @@ class Model:
     def plan(self, budget: Union[int, str, None] = None, threads: int = 0,
              shapes: Optional[Mapping[str, Sequence[int]]] = None, prefer: str = "speed", exact: bool = False,
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
-             precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None) -> "Plan":
+             precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None,
+             release_input: bool = False) -> "Plan":
         """What a run will take, to the byte; takes no memory for it. `budget` is of the arena: bytes, "3.3MB" or "min".
-        `share` is a plan without sessions yet: weights that both want alike are held once."""
-        options = _plan_options(budget, threads, shapes, prefer, exact, max_extra_flops, tile, device, precision, kernel_record)
+        `share` is a plan without sessions yet: weights that both want alike are held once. With `release_input` the inputs
+        are given up: they lie in the arena (Session.released_input), and rows that were read make room there."""
+        options = _plan_options(budget, threads, shapes, prefer, exact, max_extra_flops, tile, device, precision, kernel_record,
+                                release_input)
         options.share = None if share is None else share._handle.pointer
         return Plan(self._handle, options)
 
@@ -292,10 +297,11 @@ class Plan:
 
 class _Slot:
     """A tensor of a session, and the array that is bound there, which stays alive."""
-    __slots__ = ("array", "_bind", "_bytes", "_info", "_name", "_on_host", "_session", "_side")
+    __slots__ = ("array", "place", "_bind", "_bytes", "_info", "_name", "_on_host", "_session", "_side")
 
     def __init__(self, side: str, info: TensorInfo, session: ctypes.c_void_p, on_host: bool) -> None:
         self.array: Optional[_Tensor] = None
+        self.place: "Optional[np.ndarray[Any, Any]]" = None  # of an input that is given up
         self._on_host = on_host
         self._side, self._info, self._session = side, info, session
         self._name, self._bytes = info.name.encode(), info.bytes
@@ -377,6 +383,21 @@ class Session:
         c.call("wait", self._pointer)
         results, self._started = self._started, None
         return results
+
+    def released_input(self, name: Optional[str] = None) -> "np.ndarray[Any, Any]":
+        """Of a plan with `release_input`: the array in the arena where an input is to be written. A run leaves nothing of it, so
+        this is to be called before every run; arrays that are given to a run instead are copied there."""
+        place = ctypes.c_void_p()
+        c.call("released_input", self._pointer, _encoded(name), ctypes.byref(place))
+        infos = self.plan.inputs
+        at = next(i for i, info in enumerate(infos) if name in (None, info.name))
+        info, slot = infos[at], self._inputs[at]
+        if slot.place is None:
+            block: Any = (ctypes.c_uint8 * info.bytes).from_address(place.value or 0)
+            block.session = self._handle  # which stays alive as long as the array
+            slot.place = np.frombuffer(block, info.dtype).reshape(info.shape)
+        slot.array = slot.place
+        return slot.place
 
     def wait_event(self, event: int) -> None:
         """Runs started from now on begin after an event of the caller's (cudaEvent_t)."""

@@ -21,7 +21,7 @@ std::vector<Tiling> ExactTilings(const Graph& graph, absl::Span<const int> order
   ParallelFor(specs.size(), [&](size_t i) {
     const absl::StatusOr<Graph> tiled = Tile(graph, specs[i], order, Operators());
     if (!tiled.ok()) return;
-    const StorageModel model = BuildStorageModel(*tiled, arena.storage);
+    const StorageModel model = BuildStorageModel(*tiled, StorageFor(specs[i], arena.storage));
     Tiling tiling;
     tiling.spec = specs[i];
     tiling.arena_bytes = ScheduleAsGiven(*tiled, model, arena.workspace(*tiled, model)).peak_bytes;

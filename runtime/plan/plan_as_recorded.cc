@@ -72,7 +72,7 @@ absl::StatusOr<RewrittenGraph> TileAsRecorded(RewrittenGraph rewritten, const Re
   if (plan.wishes.tiles.empty()) return rewritten;
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(plan.wishes.comp_node));
   const StorageModel model =
-      BuildStorageModel(rewritten.graph, StorageOn(*device, plan.means.inplace));
+      BuildStorageModel(rewritten.graph, StorageOn(*device, plan.wishes, plan.means));
   absl::StatusOr<std::vector<int>> order =
       NodesInOrder(rewritten.graph, model, plan.order_before_tiles);
   if (!order.ok()) return Annotate(order.status(), "before the tiles");

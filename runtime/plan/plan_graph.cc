@@ -34,6 +34,16 @@ absl::Status CheckDeviceHolds(const PlannedGraph& planned) {
           : ""));
 }
 
+// Unimplemented where inputs are to be given up on a device that copies them into its own memory.
+absl::Status CheckReleases(const Wishes& wishes) {
+  if (!wishes.release_input) return absl::OkStatus();
+  ASHLAR_ASSIGN_OR_RETURN(const Device* const device, OpenDevice(wishes.comp_node));
+  if (device->is_host()) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("inputs cannot be given up to the arena of ", device->comp_node().ToString(),
+                   ", which copies them into memory of its own: only on the CPU"));
+}
+
 // Common to all plans: the device must hold a session, and the time of planning is noted.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned, Clock::time_point start) {
@@ -59,6 +69,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(const Graph& graph, Pl
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request) {
   const Clock::time_point start = Clock::now();
   const auto& [wishes, means, checks] = request;
+  ASHLAR_RETURN_IF_ERROR(CheckReleases(wishes));
   if (means.recorded != nullptr) {
     return Checked(PlanAsRecorded(std::move(graph), request), start);
   }
@@ -80,6 +91,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
                                                               absl::Span<const std::string> kernels,
                                                               const PlanRequest& request) {
   const Clock::time_point start = Clock::now();
+  ASHLAR_RETURN_IF_ERROR(CheckReleases(request.wishes));
   if (request.means.recorded != nullptr) {
     return Checked(PlaceAsRecorded({std::move(rewritten), {}}, request), start);
   }

@@ -96,7 +96,22 @@ std::optional<Location> PlannedGraph::LocateWorkspace(int node) const {
   return Location{Pool::kArena, -1, plan.plan.offsets[buffer], workspace[node]};
 }
 
-int64_t PlannedGraph::input_bytes() const { return SumOf(graph, graph.inputs()); }
+bool PlannedGraph::is_released(int input) const {
+  const int storage = model.views[graph.inputs()[input].var].storage;
+  return storage >= 0 && model.storages[storage].pool == Pool::kArena;
+}
+
+int64_t PlannedGraph::released_bytes() const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    if (is_released(static_cast<int>(i))) bytes += graph.var(graph.inputs()[i].var).type.bytes();
+  }
+  return bytes;
+}
+
+int64_t PlannedGraph::input_bytes() const {
+  return SumOf(graph, graph.inputs()) - released_bytes();
+}
 
 int64_t PlannedGraph::output_bytes() const { return SumOf(graph, graph.outputs()); }
 

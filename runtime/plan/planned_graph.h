@@ -87,8 +87,12 @@ struct PlannedGraph {
   // Nothing where the node's kernel needs none.
   std::optional<Location> LocateWorkspace(int node) const;
 
-  // Sum over the caller's tensors, bytes.
+  // Whether an input of the graph (index into Graph::inputs()) lies in the arena: the caller gives
+  // it up.
+  bool is_released(int input) const;
+  // Sum over the caller's tensors, bytes; inputs that are released are not among them.
   int64_t input_bytes() const;
+  int64_t released_bytes() const;  // sum over inputs in the arena, before the first step
   int64_t output_bytes() const;
 };
 

@@ -47,6 +47,7 @@ std::vector<RecordedChunk> ChunksOf(const PlannedGraph& planned, int first_added
     if (buffer < 0) continue;
     const int var = planned.model.storages[s].owner;
     chunks[buffer].name = planned.graph.var(var).name;
+    if (planned.model.storages[s].whole >= 0) absl::StrAppend(&chunks[buffer].name, ":part");
     if (IsCopy(planned, var, first_added_id)) chunks[buffer].kind = ChunkKind::kCopy;
   }
   for (size_t n = 0; n < planned.graph.nodes().size(); ++n) {

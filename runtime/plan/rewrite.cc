@@ -9,17 +9,21 @@ namespace ashlar {
 namespace {
 
 // The bytes that the activations of a graph need at least, in the order of `means`.
-int64_t ActivationBytes(const Graph& graph, const Device& device, const Means& means) {
-  const StorageModel model = BuildStorageModel(graph, StorageOn(device, means.inplace));
+int64_t ActivationBytes(const Graph& graph, const Device& device, const Wishes& wishes,
+                        const Means& means) {
+  const StorageModel model = BuildStorageModel(graph, StorageOn(device, wishes, means));
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
   return ScheduleNodes(means.order, graph, model, no_workspace).peak_bytes;
 }
 
 }  // namespace
 
-StorageOptions StorageOn(const Device& device, bool inplace) {
-  return StorageOptions{
-      .inplace = inplace, .views = inplace, .view_alignment = device.tensor_alignment()};
+StorageOptions StorageOn(const Device& device, const Wishes& wishes, const Means& means) {
+  return StorageOptions{.inplace = means.inplace,
+                        .views = means.inplace,
+                        .release_inputs = wishes.release_input,
+                        .parts = wishes.tiles.Has(TileKind::kEbb),
+                        .view_alignment = device.tensor_alignment()};
 }
 
 int CountOperators(const Graph& graph) {
@@ -60,14 +64,15 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const Wishes& wishes, c
     report.operators_before = CountOperators(graph);
     if (options.measure_passes) {
       // The graph before a pass is the graph after the one before it.
-      report.arena_bytes_before = reports.empty() ? ActivationBytes(graph, *device, means)
+      report.arena_bytes_before = reports.empty() ? ActivationBytes(graph, *device, wishes, means)
                                                   : reports.back().arena_bytes_after;
     }
     absl::StatusOr<Graph> rewritten = pass.run(graph, context);
     if (!rewritten.ok()) return Annotate(rewritten.status(), absl::StrCat("pass ", pass.name));
     graph = *std::move(rewritten);
     report.operators_after = CountOperators(graph);
-    if (options.measure_passes) report.arena_bytes_after = ActivationBytes(graph, *device, means);
+    if (options.measure_passes)
+      report.arena_bytes_after = ActivationBytes(graph, *device, wishes, means);
     reports.push_back(std::move(report));
   }
   return RewrittenGraph{std::move(graph), std::move(reports)};

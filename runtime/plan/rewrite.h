@@ -24,8 +24,8 @@ struct RewriteOptions {
 absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const Wishes& wishes, const Means& means,
                                             const RewriteOptions& options = {});
 
-// How tensors share memory on a device. `inplace`: Means.
-StorageOptions StorageOn(const Device& device, bool inplace);
+// How tensors share memory on a device.
+StorageOptions StorageOn(const Device& device, const Wishes& wishes, const Means& means);
 
 // Scheduled operators, without constants.
 int CountOperators(const Graph& graph);

@@ -26,6 +26,9 @@ constexpr size_t kTogether = 2;
 constexpr size_t kMostSmall = 24;
 // The same of what it found between other cuts.
 constexpr size_t kMostMoved = 8;
+// The same of both with lines that ebb. What these need at least a plan often has not: rows that
+// stay hold others in their places.
+constexpr size_t kMostEbbing = 16;
 // Of these, and of what is near, plans made once more with more work: the smallest, and that of the
 // tiling that is expected to be, of which a plan made with little work can be far.
 constexpr size_t kThorough = 2;
@@ -49,6 +52,7 @@ class Smallest {
     }
     ASHLAR_RETURN_IF_ERROR(Try(others));
     ASHLAR_RETURN_IF_ERROR(Descend());
+    ASHLAR_RETURN_IF_ERROR(TryEbbing());
     ASHLAR_RETURN_IF_ERROR(TryThoroughly());
     // None may have the tiles that were expected of it.
     if (smallest_ == nullptr) return plans_.PlanUntiled(plans_.kinds().back());
@@ -102,6 +106,20 @@ class Smallest {
     smallest_ = std::move(planned);
     tiling_ = question.tiling;
     sparing_ = question.sparing;
+  }
+
+  // With lines that ebb, besides all others: what is found without is tried as it would be.
+  absl::Status TryEbbing() {
+    ASHLAR_ASSIGN_OR_RETURN(tilings_, plans_.ebbing_tilings());
+    for (const std::vector<Tiling>* const list : {&tilings_->smallest, &tilings_->moved}) {
+      Questions ebbing;
+      for (const Tiling& tiling : *list) {
+        if (ebbing.size() == kMostEbbing) break;
+        if (tiling.spec.Has(TileKind::kEbb)) ebbing.push_back({&tiling, /*sparing=*/true});
+      }
+      ASHLAR_RETURN_IF_ERROR(Try(ebbing));
+    }
+    return tiling_ != nullptr && tiling_->spec.Has(TileKind::kEbb) ? Descend() : absl::OkStatus();
   }
 
   // The smallest of those that were not proven to be the smallest of their tilings, and what is

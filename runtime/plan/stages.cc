@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten
   // 4. Storage.
   ASHLAR_RETURN_IF_ERROR(CheckStateUse(planned->graph));
   planned->model =
-      BuildStorageModel(planned->graph, StorageOn(*planned->device, request.means.inplace));
+      BuildStorageModel(planned->graph, StorageOn(*planned->device, request.wishes, request.means));
   return planned;
 }
 

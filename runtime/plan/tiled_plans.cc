@@ -24,7 +24,7 @@ constexpr int64_t kChosenWork = 4;
 // How tilings share the device's memory, with kernels that need little workspace; without
 // workspaces where they are not known on several threads at once.
 ArenaModel ArenaOn(Device& device, const PlanRequest& request) {
-  ArenaModel arena{StorageOn(device, request.means.inplace), {}};
+  ArenaModel arena{StorageOn(device, request.wishes, request.means), {}};
   arena.workspace = [&](const Graph& graph, const StorageModel& model) {
     KernelPolicy policy = request.means.kernels;
     policy.least_memory = true;
@@ -42,7 +42,7 @@ ArenaModel ArenaOn(Device& device, const PlanRequest& request) {
 
 absl::StatusOr<Schedule> OrderOf(const Graph& graph, const Wishes& wishes, const Means& means) {
   ASHLAR_ASSIGN_OR_RETURN(const Device* device, OpenDevice(wishes.comp_node));
-  const StorageModel model = BuildStorageModel(graph, StorageOn(*device, means.inplace));
+  const StorageModel model = BuildStorageModel(graph, StorageOn(*device, wishes, means));
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
   return ScheduleNodes(means.order, graph, model, no_workspace);
 }
@@ -100,9 +100,9 @@ absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGr
   return plans;
 }
 
-absl::StatusOr<FoundTilings> TiledPlans::Search(bool for_smallest) const {
+absl::StatusOr<FoundTilings> TiledPlans::Search(bool for_smallest, bool ebb) const {
   const Wishes& wishes = request_.wishes;
-  return SearchTilings(rewritten_.graph, order_.order, {max_extra_flops(), for_smallest},
+  return SearchTilings(rewritten_.graph, order_.order, {max_extra_flops(), for_smallest, ebb},
                        SpeedOf(*device_, wishes.processor, wishes.threads),
                        ArenaOn(*device_, request_));
 }
@@ -113,6 +113,13 @@ absl::StatusOr<const FoundTilings*> TiledPlans::smaller_tilings() {
     ASHLAR_ASSIGN_OR_RETURN(smaller_, Search(/*for_smallest=*/true));
   }
   return &*smaller_;
+}
+
+absl::StatusOr<const FoundTilings*> TiledPlans::ebbing_tilings() {
+  if (!ebbing_) {
+    ASHLAR_ASSIGN_OR_RETURN(ebbing_, Search(/*for_smallest=*/true, /*ebb=*/true));
+  }
+  return &*ebbing_;
 }
 
 void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {

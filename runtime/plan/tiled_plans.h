@@ -54,6 +54,9 @@ class TiledPlans {
   // The same, and what is found between all cuts for the smallest plan alone (FoundTilings::moved).
   // Searched for by the first call where that is not what the request asks for.
   absl::StatusOr<const FoundTilings*> smaller_tilings();
+  // Those of a search for the smallest plan alone, in which lines may ebb. Searched for by the
+  // first call.
+  absl::StatusOr<const FoundTilings*> ebbing_tilings();
   // No plan of the graph as it is needs less, bytes; 0 where nothing is known.
   int64_t untiled_bound() const { return order_.bound_bytes; }
   // Of a tiling: what it may compute again at most, as a ratio.
@@ -91,7 +94,7 @@ class TiledPlans {
   // Keeps the graphs in these tiles, where they can be had, and no others: they are large.
   absl::Status TileAs(const std::vector<const Tiling*>& tilings);
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Answer(const Question& question) const;
-  absl::StatusOr<FoundTilings> Search(bool for_smallest) const;
+  absl::StatusOr<FoundTilings> Search(bool for_smallest, bool ebb = false) const;
 
   const RewrittenGraph& rewritten_;
   const PlanRequest& request_;
@@ -99,7 +102,7 @@ class TiledPlans {
   bool for_smallest_ = false;
   Schedule order_;
   FoundTilings tilings_;
-  std::optional<FoundTilings> smaller_;
+  std::optional<FoundTilings> smaller_, ebbing_;
   absl::flat_hash_map<const Tiling*, TiledGraph> tiled_;  // by tilings of the last questions
 };
 

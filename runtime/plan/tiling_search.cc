@@ -119,7 +119,7 @@ class Search {
       few_ = CountOperators(graph_) <= kFewOperators && cuts_.size() <= kMaxCuts;
       ChooseFirst();
       TrySegments();
-      if (few_) Try(TrialsOfAllKinds(graph_, cuts_, images_));
+      if (few_) Try(TrialsOfAllKinds(graph_, cuts_, images_, limits_.ebb));
       if (few_ && graph_.outputs().size() > 1) Try(TrialsOfBranches(graph_, cuts_, images_));
       TryAllParts();
       // Segments that turned out to be of use are tried in other numbers of strips.
@@ -188,7 +188,8 @@ class Search {
     std::set<std::pair<int, int>> used;  // ids of the ends
     for (const Tiling& tiling : tilings) {
       for (const TileSegment& segment : tiling.spec.segments) {
-        if (segment.kind == TileKind::kLines) used.insert({segment.from, segment.to});
+        const bool lines = segment.kind == TileKind::kLines || segment.kind == TileKind::kEbb;
+        if (lines) used.insert({segment.from, segment.to});
         for (const TileSegment& inner : segment.inner) used.insert({inner.from, inner.to});
       }
     }
@@ -198,7 +199,7 @@ class Search {
       if (!used.contains({IdOf(cuts_[i]), IdOf(cuts_[j])}) || !refined_.insert(ends).second) {
         continue;
       }
-      for (TilingTrial& trial : RefinedTrials(graph_, cuts_, i, j, images)) {
+      for (TilingTrial& trial : RefinedTrials(graph_, cuts_, i, j, images, limits_.ebb)) {
         trials.push_back(std::move(trial));
       }
     }
@@ -247,12 +248,13 @@ class Search {
       for (const auto& [i, j] : BordersNear(path, worst, last)) {
         if (!refined_.insert({i, j, images}).second) continue;
         if (!options_.contains({i, j, images})) trials.push_back(FirstTrial(i, j, images));
-        for (TilingTrial& trial : RefinedTrials(graph_, cuts_, i, j, images)) {
+        for (TilingTrial& trial : RefinedTrials(graph_, cuts_, i, j, images, limits_.ebb)) {
           trials.push_back(std::move(trial));
         }
       }
       if (trials.empty()) break;
       for (const TilingTrial& trial : trials) {
+        if (trial.kind == TileKind::kEbb) continue;  // the same operators as in lines
         operators +=
             trial.count * trial.count_width * (cuts_[trial.j].position - cuts_[trial.i].position);
       }
@@ -294,7 +296,7 @@ class Search {
     ParallelFor(trials.size(), [&](size_t k) {
       const TilingTrial& trial = trials[k];
       const GraphCut &from = cuts_[trial.i], &to = cuts_[trial.j];
-      const bool lines = trial.kind == TileKind::kLines;
+      const bool lines = trial.kind == TileKind::kLines || trial.kind == TileKind::kEbb;
       const int64_t rows = RowsOf(graph_.var((lines ? from : to).var).type);
       const bool fits = trial.count >= 2 && trial.count <= std::min(rows, kMaxStrips);
       if (!fits && !trial.segment) return;
@@ -310,10 +312,12 @@ class Search {
 
   // The peak of a graph between two cuts (GraphBetween) for so many images, in its order. In a part
   // of the batch the caller's output is a tensor of the arena, from which it is copied.
-  int64_t PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to,
-                 int64_t images) const {
+  int64_t PeakOf(const Graph& part, const GraphCut& from, const GraphCut& to, int64_t images,
+                 const TileSpec& tiles) const {
+    const bool released = IsInput(from) && arena_.storage.release_inputs;
     const StorageModel model = BuildPartStorageModel(
-        part, arena_.storage, {!IsInput(from), !IsOutput(to) || images < images_});
+        part, StorageFor(tiles, arena_.storage),
+        {!IsInput(from) || released, !IsOutput(to) || images < images_, released});
     return ScheduleAsGiven(part, model, arena_.workspace(part, model)).peak_bytes;
   }
 
@@ -321,7 +325,7 @@ class Search {
   Option AsItIs(const GraphCut& from, const GraphCut& to, int64_t images) {
     Option option;
     if (const auto part = GraphBetween(graph_, order_, from, to, images); part.ok()) {
-      option.bytes = PeakOf(*part, from, to, images);
+      option.bytes = PeakOf(*part, from, to, images, {});
     } else if (images < images_) {
       // It names the number of images; tiles rewrite that.
       option.bytes = AsItIs(from, to, images_).bytes / images_ * images;
@@ -346,8 +350,10 @@ class Search {
     const absl::StatusOr<Graph> tiled =
         Tile(*part, {{*option.segment}}, AllNodes(*part), Operators());
     if (!tiled.ok()) return std::nullopt;
-    option.bytes = PeakOf(*tiled, from, to, trial.images);
-    option.ms = EstimateTime(*tiled, BuildStorageModel(*tiled, arena_.storage), speed_);
+    const TileSpec tiles = {{*option.segment}};
+    option.bytes = PeakOf(*tiled, from, to, trial.images, tiles);
+    option.ms =
+        EstimateTime(*tiled, BuildStorageModel(*tiled, StorageFor(tiles, arena_.storage)), speed_);
     option.flops = std::max(0.0, WeightFlops(*tiled) - WeightFlops(*part));
     return option;
   }
@@ -451,6 +457,13 @@ class Search {
     return budgets;
   }
 
+  // With the batch in `parts` up to a cut: what was made waits for the last of them and, of an
+  // input that was given up, what is still to be read for the first.
+  int64_t WaitingBytes(int64_t parts, const GraphCut& last) const {
+    const int64_t read = arena_.storage.release_inputs ? BytesOf(cuts_[0]) : 0;
+    return std::max(BytesOf(last), read) / parts * (parts - 1);
+  }
+
   // Splits the batch into `parts` up to each cut in turn.
   void TryParts(int64_t parts) {
     const size_t end = cuts_.size() - 1;
@@ -461,7 +474,7 @@ class Search {
       std::vector<Path> rests = {{}};
       if (last < end) rests = PathsWithin(last, end, images_);
       if (rests.empty() || PeakOf(rests[0]) > found_[0].arena_bytes) continue;
-      const int64_t waiting = parts == 1 ? 0 : BytesOf(cuts_[last]) / parts * (parts - 1);
+      const int64_t waiting = WaitingBytes(parts, cuts_[last]);
       const std::vector<Path> paths = PathsWithin(0, last, images_ / parts);
       for (const Path& path : paths) {
         // The last that is no larger, or the smallest.
@@ -649,6 +662,12 @@ class Search {
 };
 
 }  // namespace
+
+StorageOptions StorageFor(const TileSpec& spec, const StorageOptions& whole) {
+  StorageOptions options = whole;
+  options.parts = options.parts || spec.Has(TileKind::kEbb);
+  return options;
+}
 
 absl::StatusOr<FoundTilings> SearchTilings(const Graph& graph, absl::Span<const int> order,
                                            const TilingLimits& limits, const ProcessorSpeed& speed,

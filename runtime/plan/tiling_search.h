@@ -29,14 +29,18 @@ struct TilingLimits {
   double max_extra_flops = std::numeric_limits<double>::infinity();  // a ratio
   // Whether segments of the smallest tiling are tried between other cuts: for who wants the least.
   bool move_borders = false;
+  bool ebb = false;  // whether lines are tried as those that ebb, too (TileKind::kEbb)
 };
 
 // How tiled operators share memory, and the workspace that they need at least: bytes by node. Asked
 // in several threads at once.
 struct ArenaModel {
-  StorageOptions storage;
+  StorageOptions storage;  // of the graph as it is
   std::function<std::vector<int64_t>(const Graph&, const StorageModel&)> workspace;
 };
+
+// The same in tiles.
+StorageOptions StorageFor(const TileSpec& spec, const StorageOptions& whole);
 
 // One way to execute what lies between two cuts.
 struct TilingWay {

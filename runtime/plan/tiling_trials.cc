@@ -13,7 +13,7 @@ int IdOf(const Graph& graph, const GraphCut& cut) {
 int64_t RowsOf(const TensorType& type) { return type.shape.rank() == 4 ? type.shape[2] : 0; }
 
 std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const GraphCut> cuts,
-                                       size_t i, size_t j, int64_t images) {
+                                       size_t i, size_t j, int64_t images, bool ebb) {
   std::vector<TilingTrial> trials;
   // Of what is made, and of what is read: a mean has one row, however many it takes in.
   const int64_t rows = RowsOf(graph.var(cuts[j].var).type);
@@ -21,6 +21,7 @@ std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const Grap
   for (const int64_t strips : std::set<int64_t>{rows / 4, rows / 2, rows, 2 * rows, 4 * rows,
                                                 8 * rows, read / 4, read / 2, read}) {
     trials.push_back({i, j, TileKind::kLines, strips, 1, images});
+    if (ebb) trials.push_back({i, j, TileKind::kEbb, strips, 1, images});
   }
   for (const int64_t strips : {2, 3, 4}) {
     trials.push_back({i, j, TileKind::kRows, strips, 1, images});
@@ -30,7 +31,7 @@ std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const Grap
 }
 
 std::vector<TilingTrial> TrialsOfAllKinds(const Graph& graph, absl::Span<const GraphCut> cuts,
-                                          int64_t images) {
+                                          int64_t images, bool ebb) {
   std::vector<TilingTrial> trials;
   for (const int64_t some : std::set<int64_t>{1, images}) {
     for (size_t j = 1; j < cuts.size(); ++j) {
@@ -40,6 +41,7 @@ std::vector<TilingTrial> TrialsOfAllKinds(const Graph& graph, absl::Span<const G
         const int64_t rows = RowsOf(graph.var(cuts[i].var).type);
         for (const int64_t strips : std::set<int64_t>{2, rows / 2, rows}) {
           trials.push_back({i, j, TileKind::kLines, strips, 1, some});
+          if (ebb) trials.push_back({i, j, TileKind::kEbb, strips, 1, some});
         }
         for (const int64_t strips : std::set<int64_t>{2, 3, 4, RowsOf(made)}) {
           trials.push_back({i, j, TileKind::kRows, strips, 1, some});

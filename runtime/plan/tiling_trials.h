@@ -30,13 +30,13 @@ int IdOf(const Graph& graph, const GraphCut& cut);
 int64_t RowsOf(const TensorType& type);
 
 // Another look at cuts `i` and `j`: in other numbers of lines, and without lines to be kept but
-// with rows computed twice.
+// with rows computed twice. With `ebb` lines that ebb as well (TileKind::kEbb).
 std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const GraphCut> cuts,
-                                       size_t i, size_t j, int64_t images);
+                                       size_t i, size_t j, int64_t images, bool ebb);
 
 // Each segment in all kinds of tiles, of one image and of all `images`.
 std::vector<TilingTrial> TrialsOfAllKinds(const Graph& graph, absl::Span<const GraphCut> cuts,
-                                          int64_t images);
+                                          int64_t images, bool ebb);
 
 // What leads to one of several outputs, which is no cut where the others do not depend on it, in
 // all kinds of tiles, of all images or of one after the other.

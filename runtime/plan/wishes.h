@@ -38,6 +38,9 @@ struct Wishes {
   std::optional<Processor> processor;
   int threads = 1;
   DType precision = DType::kFloat32;  // Float16 or BFloat16: where PrecisionRule allows
+  // The inputs are given up: they lie in the arena, where the caller writes them before a run, and
+  // their rows die there as they are read.
+  bool release_input = false;
   TileSpec tiles;
   std::optional<MemoryBudget> budget;  // finds `tiles`
   std::optional<TotalBudget> total;    // finds `budget` and Means::most_weights

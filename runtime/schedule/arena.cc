@@ -16,17 +16,26 @@ struct Place {
   int64_t offset = 0;  // bytes from the start of the root
 };
 
-std::vector<Place> FindPlaces(const StorageModel& model) {
+// By storage. `order`: all storages, each after the one that it is placed in, else the last first.
+std::vector<Place> FindPlaces(const StorageModel& model, std::vector<int>& order) {
   std::vector<Place> places(model.storages.size());
-  for (const std::vector<Placement>& placements : model.placements) {
-    for (const Placement& p : placements) places[p.inner] = {p.outer, 0, p.offset};
+  for (const auto* const lists : {&model.placements, &model.parts}) {
+    for (const std::vector<Placement>& placements : *lists) {
+      for (const Placement& p : placements) places[p.inner] = {p.outer, 0, p.offset};
+    }
   }
-  // The producer of an outer storage comes after the producers of its parts, so parents have larger
-  // indices.
+  std::vector<bool> found(places.size(), false);
   for (int s = static_cast<int>(places.size()) - 1; s >= 0; --s) {
-    Place& place = places[s];
-    place.root = place.parent < 0 ? s : places[place.parent].root;
-    if (place.parent >= 0) place.offset += places[place.parent].offset;
+    std::vector<int> above;
+    for (int at = s; at >= 0 && !found[at]; at = places[at].parent) above.push_back(at);
+    for (; !above.empty(); above.pop_back()) {
+      const int at = above.back();
+      Place& place = places[at];
+      place.root = place.parent < 0 ? at : places[place.parent].root;
+      if (place.parent >= 0) place.offset += places[place.parent].offset;
+      found[at] = true;
+      order.push_back(at);
+    }
   }
   return places;
 }
@@ -41,9 +50,10 @@ ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
       overwrites_(graph.nodes().size()),
       progress_(graph.nodes().size(), Progress::kPending),
       covered_(model.storages.size()) {
-  const std::vector<Place> places = FindPlaces(model);
+  std::vector<int> outer_first;
+  const std::vector<Place> places = FindPlaces(model, outer_first);
   std::vector<int> tree_of(parts_.size(), -1);
-  for (int s = static_cast<int>(parts_.size()) - 1; s >= 0; --s) {
+  for (const int s : outer_first) {
     const Storage& storage = model.storages[s];
     parts_[s] = {storage.bytes, storage.producer, places[s].parent, storage.readers};
     if (storage.pool != Pool::kArena) continue;
@@ -72,8 +82,8 @@ ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
         const int64_t bottom = places[s].offset;
         if (bottom >= begin + parts_[made].bytes || bottom + parts_[s].bytes <= begin) continue;
         const std::vector<int>& read = model.reads[node];
-        reads_it_twice |=
-            s != candidate.storage && std::find(read.begin(), read.end(), s) != read.end();
+        const bool is_it = s == candidate.storage || model.storages[s].whole == candidate.storage;
+        reads_it_twice |= !is_it && std::find(read.begin(), read.end(), s) != read.end();
         needs.push_back(parts_[s].producer);
         needs.insert(needs.end(), parts_[s].readers.begin(), parts_[s].readers.end());
       }
@@ -83,6 +93,15 @@ ArenaSimulator::ArenaSimulator(const Graph& graph, const StorageModel& model,
       overwrites_[node].push_back({made, candidate.storage, std::move(needs)});
     }
   }
+  // Inputs in the arena are there before the first step.
+  std::vector<int> given;
+  for (size_t node = 0; node < trees_of_.size(); ++node) {
+    if (graph.node(static_cast<int>(node)).op->role() != Role::kInput) continue;
+    progress_[node] = Progress::kRun;
+    given.insert(given.end(), trees_of_[node].begin(), trees_of_[node].end());
+    trees_of_[node].clear();
+  }
+  live_ = LiveBytesIn(given);
 }
 
 bool ArenaSimulator::IsLive(const Part& part) const {

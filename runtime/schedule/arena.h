@@ -14,7 +14,8 @@ namespace ashlar {
 
 // The rule of runtime/schedule/lifetimes.h as a function of which nodes have run.
 //
-// A storage is live from the step of its producer to that of its last reader. A placed one costs
+// A storage is live from the step of its producer to that of its last reader; an input in the arena
+// is from the start, when its node counts as run. A placed one costs
 // nothing while its whole is live, so live bytes are summed over trees of placements: a live root
 // counts for all of its parts. An output that overwrites dying memory costs nothing in its own
 // step. Whether it may depends on which readers have run, not on their order; and by the time
@@ -37,7 +38,7 @@ class ArenaSimulator {
 
   Progress progress(int node) const { return progress_[node]; }
   bool HasRun(int node) const { return progress_[node] == Progress::kRun; }
-  // Bytes live after the nodes that have run.
+  // Bytes live after the nodes that have run; before the first, the inputs in the arena.
   int64_t live() const { return live_; }
 
   // Runs a pending node; returns the bytes live during its step.

@@ -32,6 +32,7 @@ struct Segment {
 
 std::vector<Segment> DescribeSegments(ArenaSimulator& arena, const TaskGraph& tasks,
                                       absl::Span<const int> known_order) {
+  const int64_t live = arena.live();
   std::vector<Segment> segments(tasks.segments.size());
   for (int node : known_order) {
     if (tasks.segment_of[node] >= 0) segments[tasks.segment_of[node]].order.push_back(node);
@@ -49,7 +50,7 @@ std::vector<Segment> DescribeSegments(ArenaSimulator& arena, const TaskGraph& ta
     for (int task : segment.order) arena.Run(task);
     if (segment.order.size() == 1) segment.bound = segment.peak;
   }
-  for (const Segment& segment : segments) arena.Undo(segment.order, 0);
+  for (const Segment& segment : segments) arena.Undo(segment.order, live);
   return segments;
 }
 

@@ -26,8 +26,15 @@ class SharedMemory {
     peers_[outer].push_back({inner, offset});
   }
 
+  // `part` is read where `whole` is.
+  void RelatePart(int part, int whole, int64_t offset) {
+    Relate(part, whole, offset);
+    whole_.resize(peers_.size(), -1);
+    whole_[part] = whole;
+  }
+
   // Whether memory [offset, offset + size) of `buffer`, seen through any buffer that shares it, is
-  // last used before `end`, and none of `read`, but for `buffer` itself, lies there.
+  // last used before `end`, and none of `read`, but for `buffer` itself or its parts, lies there.
   bool DeadBy(const std::vector<Buffer>& buffers, int buffer, int64_t offset, int64_t size,
               int64_t end, absl::Span<const int> read) const {
     std::vector<std::pair<int, int64_t>> stack = {{buffer, 0}};
@@ -39,7 +46,8 @@ class SharedMemory {
       const bool overlaps = base < offset + size && offset < base + b.size;
       if (overlaps && b.upper > end) return false;
       const bool is_read = std::find(read.begin(), read.end(), current) != read.end();
-      if (overlaps && is_read && current != buffer) return false;
+      const bool is_it = current == buffer || (!whole_.empty() && whole_[current] == buffer);
+      if (overlaps && is_read && !is_it) return false;
       for (const auto& [peer, delta] : peers_[current]) {
         if (std::find(seen.begin(), seen.end(), peer) != seen.end()) continue;
         seen.push_back(peer);
@@ -51,6 +59,7 @@ class SharedMemory {
 
  private:
   std::vector<std::vector<std::pair<int, int64_t>>> peers_;
+  std::vector<int> whole_;  // by buffer; empty where none is a part
 };
 
 // Bytes live at the steps of a problem; none, where it is malformed.
@@ -105,7 +114,8 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
     if (storage.pool != Pool::kArena) continue;
     Buffer buffer;
     buffer.id = graph.var(storage.owner).id;
-    buffer.lower = step[storage.producer];
+    const bool is_input = graph.node(storage.producer).op->role() == Role::kInput;
+    buffer.lower = is_input ? 0 : step[storage.producer];
     buffer.upper = buffer.lower + 1;
     for (int reader : storage.readers) buffer.upper = std::max(buffer.upper, step[reader] + 1);
     buffer.size = storage.bytes;
@@ -129,6 +139,9 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
     for (const Placement& placement : model.placements[node]) {
       buffers[result.storage_buffer[placement.inner]].size -= guard;
     }
+    for (const Placement& part : model.parts[node]) {
+      buffers[result.storage_buffer[part.inner]].size -= guard;
+    }
   }
 
   // Placements first: they bind whatever the order is. A placed part may not be read after its
@@ -144,6 +157,14 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
     for (const Placement& placement : model.placements[node]) {
       relate(result.storage_buffer[placement.inner], result.storage_buffer[placement.outer],
              placement.offset);
+    }
+  }
+  for (int node : order) {
+    for (const Placement& part : model.parts[node]) {
+      const int inner = result.storage_buffer[part.inner];
+      const int outer = result.storage_buffer[part.outer];
+      result.problem.inside.push_back(Inside{inner, outer, part.offset});
+      shared.RelatePart(inner, outer, part.offset);
     }
   }
   std::vector<bool> overwritten(buffers.size(), false);

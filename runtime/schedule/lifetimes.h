@@ -14,15 +14,15 @@
 namespace ashlar {
 
 // Lifetimes follow MegEngine: [step of the producer, last reader's step + 1), unread: one step;
-// steps are positions in the order. Buffers of the problem are the arena's storages, in their
-// order, then the workspaces that have bytes, by step; a buffer's id is the owner var's id, or
-// OperatorNode::workspace_id.
+// steps are positions in the order. An input in the arena lives from step 0 on, wherever its node
+// stands. Buffers of the problem are the arena's storages, in their order, then the workspaces that
+// have bytes, by step; a buffer's id is the owner var's id, or OperatorNode::workspace_id.
 //
 // An output overwrites a dying input where StorageModel allows it: the first candidate all of whose
 // memory is dead after this step. It is then an Inside relation, as is a placement.
 struct Lifetimes {
   // Its last `num_overwrites` relations are the overwrites, relations before them are the
-  // placements.
+  // placements, then parts of storages.
   memory::Problem problem;
   std::vector<int> storage_buffer;    // by storage: its buffer, or -1 if not in the arena
   std::vector<int> workspace_buffer;  // by node: its buffer, or -1

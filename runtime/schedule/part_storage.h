@@ -11,9 +11,11 @@ namespace ashlar {
 struct PartEnds {
   bool inputs_in_arena = false;
   bool last_output_in_arena = false;
+  bool inputs_released = false;  // of inputs in the arena: StorageOptions::release_inputs
 };
 
-// As BuildStorageModel does. A storage that is an input begins at the input's node.
+// As BuildStorageModel does, but for what the options say of inputs. A storage that is an input is
+// there before the first step.
 StorageModel BuildPartStorageModel(const Graph& graph, const StorageOptions& options,
                                    const PartEnds& ends);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/state.h"
 #include "runtime/schedule/part_storage.h"
+#include "runtime/schedule/storage_parts.h"
 
 namespace ashlar {
 namespace {
@@ -40,6 +41,7 @@ class Builder {
     model_.writes.resize(nodes);
     model_.overwrites.resize(nodes);
     model_.placements.resize(nodes);
+    model_.parts.resize(nodes);
   }
 
   StorageModel Build() && {
@@ -58,6 +60,9 @@ class Builder {
         AddOverwrites(static_cast<int>(i));
         AddPlacements(static_cast<int>(i));
       }
+    }
+    if (ends_.inputs_released || options_.parts) {
+      ApartByReaders(graph_, aliasing_, /*inputs_only=*/!options_.parts, model_);
     }
     return std::move(model_);
   }
@@ -156,7 +161,7 @@ class Builder {
       model_.views[output] = {static_cast<int>(model_.storages.size()), 0};
       model_.writes[index].push_back(static_cast<int>(model_.storages.size()));
       model_.storages.push_back(
-          {output, var.type.bytes(), PoolOf(node, static_cast<int>(i), ends_), index, -1, {}});
+          {output, var.type.bytes(), PoolOf(node, static_cast<int>(i), ends_), index, -1, {}, -1});
     }
   }
 
@@ -238,7 +243,8 @@ class Builder {
       const int var = graph_.outputs()[i].var;
       if (!CoversStorage(var) || graph_.var(var).type.format != Format::kDefault) continue;
       Storage& storage = model_.storages[model_.views[var].storage];
-      if (storage.pool != Pool::kArena) continue;
+      const bool is_input = graph_.node(storage.producer).op->role() == Role::kInput;
+      if (storage.pool != Pool::kArena || is_input) continue;
       storage.pool = Pool::kOutput;
       storage.binding = static_cast<int>(i);
     }
@@ -319,7 +325,9 @@ std::vector<bool> ScheduledNodes(const Graph& graph) {
 }
 
 StorageModel BuildStorageModel(const Graph& graph, const StorageOptions& options) {
-  return Builder(graph, options, {}).Build();
+  const PartEnds ends = {.inputs_in_arena = options.release_inputs,
+                         .inputs_released = options.release_inputs};
+  return Builder(graph, options, ends).Build();
 }
 
 StorageModel BuildPartStorageModel(const Graph& graph, const StorageOptions& options,

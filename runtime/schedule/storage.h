@@ -31,6 +31,7 @@ struct Storage {
   int producer = 0;          // node
   int binding = -1;          // kInput, kOutput: index into Graph::inputs() or outputs()
   std::vector<int> readers;  // scheduled nodes that read it through any view, ascending
+  int whole = -1;            // the storage that it is a part of (StorageModel::parts), or -1
 };
 
 // A var's part of a storage; storage -1: the var has no bytes or is never on the device.
@@ -73,6 +74,9 @@ struct StorageModel {
   std::vector<std::vector<int>> writes;            // by node: storages that begin here
   std::vector<std::vector<Overwrite>> overwrites;  // by node: of each storage the best first
   std::vector<std::vector<Placement>> placements;  // by node
+  // By node: parts of the storages that begin there. Each lives until the last that reads any of it
+  // has run, and what no part covers dies at once: of a storage that has parts, the parts are read.
+  std::vector<std::vector<Placement>> parts;
   // Edges that every scheduler obeys besides the edges of inputs: readers of a state run before its
   // update. Both nodes are scheduled, and in the graph `first` stands before `then`: so there are
   // no circles, and the order as given obeys.
@@ -85,6 +89,9 @@ struct StorageModel {
 struct StorageOptions {
   bool inplace = true;  // writable forwards and placements
   bool views = true;    // readonly forwards
+  // The caller gives its inputs up: they lie in the arena from before the first step on.
+  bool release_inputs = false;
+  bool parts = false;  // storages in the arena die part by part (StorageModel::parts)
   // Bytes: a part that would begin at no multiple of this inside its storage is copied instead.
   int64_t view_alignment = 1;
 };

@@ -1,5 +1,6 @@
 #include "runtime/session/binder.h"
 
+#include <cstring>
 #include <string>
 
 #include "absl/strings/str_join.h"
@@ -47,15 +48,9 @@ void Binder::Follow(Side side, int binding, int64_t offset, void** slot) {
   at(side).slots.push_back({binding, offset, nullptr, slot});
 }
 
-absl::StatusOr<int> Binder::Find(const Bindings& side, absl::string_view name,
-                                 int64_t bytes) const {
+absl::StatusOr<int> Binder::Find(const Bindings& side, absl::string_view name) const {
   for (size_t i = 0; i < side.names->size(); ++i) {
-    if (name != (*side.names)[i].name) continue;
-    if (bytes == side.tensors[i].bytes) return static_cast<int>(i);
-    const TensorType& type = graph_.var((*side.names)[i].var).type;
-    return absl::InvalidArgumentError(absl::StrCat(side.kind, " '", name, "' has ", bytes,
-                                                   " bytes, expected ", type.bytes(), " for ",
-                                                   type.ToString()));
+    if (name == (*side.names)[i].name) return static_cast<int>(i);
   }
   const auto append_name = [](std::string* out, const Binding& b) { out->append(b.name); };
   return absl::NotFoundError(absl::StrCat("no ", side.kind, " '", name, "'; the model has: ",
@@ -65,8 +60,14 @@ absl::StatusOr<int> Binder::Find(const Bindings& side, absl::string_view name,
 absl::StatusOr<bool> Binder::Bind(Side side, absl::string_view name, void* data, int64_t bytes,
                                   Memory memory) {
   Bindings& bindings = at(side);
-  ASHLAR_ASSIGN_OR_RETURN(const int index, Find(bindings, name, bytes));
+  ASHLAR_ASSIGN_OR_RETURN(const int index, Find(bindings, name));
   Tensor& tensor = bindings.tensors[index];
+  if (bytes != tensor.bytes) {
+    const TensorType& type = graph_.var((*bindings.names)[index].var).type;
+    return absl::InvalidArgumentError(absl::StrCat(bindings.kind, " '", name, "' has ", bytes,
+                                                   " bytes, expected ", type.bytes(), " for ",
+                                                   type.ToString()));
+  }
   void* host = nullptr;
   bool pinned = false;
   if (memory == Memory::kHost && copies_ != nullptr) {
@@ -93,10 +94,40 @@ absl::StatusOr<bool> Binder::Bind(Side side, absl::string_view name, void* data,
   return true;
 }
 
+absl::StatusOr<void*> Binder::PlaceOf(absl::string_view input) {
+  Bindings& inputs = at(Side::kInput);
+  ASHLAR_ASSIGN_OR_RETURN(const int index, Find(inputs, input));
+  Tensor& tensor = inputs.tensors[index];
+  if (tensor.place == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input '", input, "' is not in the arena: the plan was made without release_input"));
+  }
+  tensor.data = tensor.place;
+  tensor.bound = true;
+  return tensor.place;
+}
+
+void Binder::TakeReleased() {
+  for (Tensor& tensor : sides_[0].tensors) {
+    if (tensor.place == nullptr) continue;
+    if (tensor.data == tensor.place) {
+      tensor.bound = false;
+    } else {
+      std::memmove(tensor.place, tensor.data, static_cast<size_t>(tensor.bytes));
+    }
+  }
+}
+
 absl::Status Binder::CheckBound() const {
   for (const Bindings& side : sides_) {
     for (size_t i = 0; i < side.tensors.size(); ++i) {
       if (side.tensors[i].bound) continue;
+      if (side.tensors[i].place != nullptr && side.tensors[i].data == side.tensors[i].place) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("input '", (*side.names)[i].name,
+                         "' was given up by the run before: it has to be written again, to the "
+                         "place in the arena that is asked for before each run"));
+      }
       return absl::FailedPreconditionError(
           absl::StrCat(side.kind, " '", (*side.names)[i].name, "' is not bound"));
     }

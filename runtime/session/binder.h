@@ -29,6 +29,9 @@ class Binder {
     void* host = nullptr;
     bool pinned = false;  // that tensor: the device copies from and to it
     int64_t offset = 0;
+    // Of an input that is given up: where a run finds it, in the arena; `data` is there, too, where
+    // the caller writes it there itself. Else null.
+    void* place = nullptr;
   };
 
   // Both must outlive the binder.
@@ -42,6 +45,15 @@ class Binder {
   int64_t copies_bytes() const { return copies_bytes_; }
   // The device's copies, without which the host's memory is the device's.
   void CopyTo(void* copies) { copies_ = static_cast<char*>(copies); }
+
+  // An input that is given up: what is bound is copied to its place before each run.
+  void Release(int input, void* place) { sides_[0].tensors[input].place = place; }
+  // Where the caller writes that input for the next run, in place of what was bound. NotFound names
+  // the inputs; InvalidArgument where it is not given up.
+  absl::StatusOr<void*> PlaceOf(absl::string_view input);
+  // Before a run: puts inputs that are given up in their places. What was written there is bound no
+  // longer.
+  void TakeReleased();
 
   // Says whether addresses or copies have changed. NotFound names the tensors that there are.
   absl::StatusOr<bool> Bind(Side side, absl::string_view name, void* data, int64_t bytes,
@@ -68,7 +80,7 @@ class Binder {
   };
 
   Bindings& at(Side side) { return sides_[side == Side::kInput ? 0 : 1]; }
-  absl::StatusOr<int> Find(const Bindings& side, absl::string_view name, int64_t bytes) const;
+  absl::StatusOr<int> Find(const Bindings& side, absl::string_view name) const;
 
   const Graph& graph_;
   const Device& device_;

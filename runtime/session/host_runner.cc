@@ -36,6 +36,7 @@ class HostRunner final : public Runner {
   template <typename Listener>
   absl::Status Loop(Listener& listener) {
     ASHLAR_RETURN_IF_ERROR(binder_.CheckBound());
+    binder_.TakeReleased();
     planned_.device->UseThreads(planned_.wishes.threads);
     const OriginScope scope(AllocationOrigin::kOwn);
     listener.OnRunBegin();
@@ -51,7 +52,7 @@ class HostRunner final : public Runner {
   }
 
   const PlannedGraph& planned_;
-  const Binder& binder_;
+  Binder& binder_;
   std::vector<Step> steps_;
 };
 

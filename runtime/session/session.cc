@@ -25,6 +25,11 @@ absl::Status Session::Prepare(const SessionOptions& options) {
     ASHLAR_ASSIGN_OR_RETURN(state_, StateMemory::Create(planned, options.state_slack));
   }
   ASHLAR_RETURN_IF_ERROR(state_->CheckHolds(planned.state));
+  for (size_t i = 0; i < planned.graph.inputs().size(); ++i) {
+    if (!planned.is_released(static_cast<int>(i))) continue;
+    const int64_t offset = planned.Locate(planned.graph.inputs()[i].var)->offset;
+    binder_.Release(static_cast<int>(i), static_cast<char*>(arena_->data()) + offset);
+  }
   const RunnerSite site{*executable_, binder_, arena_->data(), *state_};
   if (device.is_host()) {
     if (options.stream != nullptr) return NoStreams();

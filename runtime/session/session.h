@@ -52,6 +52,13 @@ class Session {
   absl::Status BindDeviceInput(absl::string_view name, const void* data, int64_t bytes);
   absl::Status BindDeviceOutput(absl::string_view name, void* data, int64_t bytes);
 
+  // Where the caller writes an input that is given up (Wishes::release_input), in the arena; always
+  // the same place. What is written there is for the next run alone, of which nothing is left: this
+  // is to be called before every run, which else fails with FailedPrecondition. A tensor of the
+  // caller's that is bound instead is copied there by every run. NotFound names the inputs;
+  // InvalidArgument where the input is not given up.
+  absl::StatusOr<void*> PlaceOfInput(absl::string_view name) { return binder_.PlaceOf(name); }
+
   // Executes all steps. FailedPrecondition while something is unbound. From the second run on it
   // allocates nothing.
   absl::Status Run();

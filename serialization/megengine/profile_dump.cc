@@ -363,6 +363,7 @@ Json MemoryReport(const PlannedGraph& planned, const std::optional<Measurement>&
                                  {"time_end", b.upper}};
   };
   for (size_t s = 0; s < planned.model.storages.size(); ++s) {
+    if (planned.model.storages[s].whole >= 0) continue;  // an input's, which is given up in parts
     add(graph.var(planned.model.storages[s].owner).id, planned.lifetimes.storage_buffer[s]);
   }
   const std::vector<int> workspaces = WorkspaceIds(planned);

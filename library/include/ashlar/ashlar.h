@@ -108,6 +108,8 @@ typedef struct ashlar_plan_options {
   size_t num_shapes;
   const struct ashlar_plan* share; /* a plan without weights in memory yet: what both want alike is
                                       then held once. It may be released */
+  int32_t release_input; /* 1: the inputs are given up: they lie in the arena, where rows that were
+                            read make room (ashlar_released_input). On the CPU */
 } ashlar_plan_options;
 
 /* Plans. What is below is known before memory is taken. */
@@ -122,7 +124,7 @@ typedef enum ashlar_proof {
 typedef struct ashlar_memory { /* bytes */
   size_t size;
   int64_t arena, arena_alignment; /* of a session */
-  int64_t input, output;          /* the caller's tensors */
+  int64_t input, output;          /* the caller's tensors; not inputs that are given up */
   int64_t weights;                /* of all sessions together */
   int64_t weights_in_file;        /* of these, used where they lie in the file (a packed one) */
   int64_t lower_bound;            /* of the arena, for these kernels in this order */
@@ -130,6 +132,7 @@ typedef struct ashlar_memory { /* bytes */
   double predicted_ms;    /* of a run */
   int64_t weights_shared; /* of the weights: held by plans that this one shares with */
   int64_t state;          /* of a training: parameters, statistics, and the optimizer's moments */
+  int64_t released_input; /* of the arena: taken, before a run, by inputs that are given up */
 } ashlar_memory;
 
 typedef struct ashlar_buffer { /* live in steps [lower, upper) */
@@ -201,6 +204,13 @@ ASHLAR_API ashlar_status ashlar_bind_input(ashlar_session* session, const char* 
                                            const void* data, size_t bytes, ashlar_place place);
 ASHLAR_API ashlar_status ashlar_bind_output(ashlar_session* session, const char* name, void* data,
                                             size_t bytes, ashlar_place place);
+/* Where the caller writes an input of a plan with release_input, always the same place in the
+ * arena, and that the next run finds it there. A run leaves nothing of it: to be called before
+ * every run, which else is ASHLAR_NOT_BOUND. In an arena that sessions share it is written after
+ * the runs of others. A tensor that is bound instead is copied there by every run.
+ * ASHLAR_INVALID_ARGUMENT where the input is not given up. */
+ASHLAR_API ashlar_status ashlar_released_input(ashlar_session* session, const char* name,
+                                               void** data);
 /* From the second run on, no call to the heap or to the system for memory. */
 ASHLAR_API ashlar_status ashlar_run(ashlar_session* session);
 /* A run in two halves; on the CPU all of it is in the first. Where all tensors are the device's or

@@ -70,6 +70,13 @@ class Session {
     Check(ashlar_bind_output(session_.get(), name, data, count * sizeof(T), place));
     return *this;
   }
+  // Where an input that is given up (release_input) is to be written, before every run.
+  template <typename T>
+  T* ReleasedInput(const char* name = nullptr) {
+    void* data = nullptr;
+    Check(ashlar_released_input(session_.get(), name, &data));
+    return static_cast<T*>(data);
+  }
   void Run() { Check(ashlar_run(session_.get())); }
   void Start() { Check(ashlar_start(session_.get())); }
   void Wait() { Check(ashlar_wait(session_.get())); }

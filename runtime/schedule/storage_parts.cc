@@ -1,0 +1,273 @@
+// The bytes that each reader reads are cut at all their ends (a sweep over intervals); neighbours
+// with the same readers are one part.
+#include "runtime/schedule/storage_parts.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "graph/region.h"
+
+namespace ashlar {
+namespace {
+
+// Of one storage; one in more parts stays whole, as one whose reader reads more stretches of bytes.
+constexpr size_t kMostParts = 1024;
+constexpr int64_t kMostStretches = 256;
+
+// Bytes [begin, end) of a storage.
+struct Stretch {
+  int64_t begin = 0, end = 0;
+};
+
+// One dimension of a tensor as it lies in memory, and the part of it that is read.
+struct Extent {
+  int64_t size = 0;
+  Range read;
+};
+
+// The dimensions of a tensor, outermost first, the last in bytes.
+absl::InlinedVector<Extent, 5> ExtentsOf(const TensorType& type, const Region& region) {
+  absl::InlinedVector<Extent, 5> extents;
+  const auto add = [&](int axis) { extents.push_back({type.shape[axis], region[axis]}); };
+  if (type.format == Format::kDefault) {
+    for (int axis = 0; axis < type.shape.rank(); ++axis) add(axis);
+    extents.push_back({SizeOf(type.dtype), {0, SizeOf(type.dtype)}});
+    return extents;
+  }
+  if (type.format == Format::kNHWC) {
+    for (const int axis : {0, 2, 3, 1}) add(axis);
+    extents.push_back({SizeOf(type.dtype), {0, SizeOf(type.dtype)}});
+    return extents;
+  }
+  const int64_t blocks = ChannelBlocks(type.shape[1]);
+  const Extent channels = {
+      blocks, {region[1].begin / kChannelBlock, CeilDivide(region[1].end, kChannelBlock)}};
+  const int64_t block = kChannelBlock * SizeOf(type.dtype);
+  add(0);
+  if (type.format == Format::kNCHW16c) extents.push_back(channels);
+  add(2);
+  if (type.format == Format::kNHCW16c) extents.push_back(channels);
+  add(3);
+  extents.push_back({block, {0, block}});
+  return extents;
+}
+
+// The bytes of a region of a tensor that begins at `offset`; false where these are too many
+// stretches.
+bool AddStretches(const TensorType& type, const Region& region, int64_t offset,
+                  std::vector<Stretch>& stretches) {
+  const auto extents = ExtentsOf(type, region);
+  // From the innermost dimension on: what is read is one stretch as long as dimensions are whole.
+  int64_t unit = 1, count = 1;
+  size_t outer = extents.size();
+  Stretch run = {0, 1};
+  while (outer > 0 && run.begin == 0 && run.end == unit) {
+    const Extent& extent = extents[--outer];
+    run = {extent.read.begin * unit, extent.read.end * unit};
+    unit *= extent.size;
+  }
+  for (size_t i = 0; i < outer; ++i) {
+    if (extents[i].read.empty()) return true;
+    count *= extents[i].read.size();
+    if (count > kMostStretches) return false;
+  }
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t at = 0, scale = unit, rest = k;
+    for (size_t i = outer; i-- > 0;) {
+      const Range& read = extents[i].read;
+      at += (read.begin + rest % read.size()) * scale;
+      rest /= read.size();
+      scale *= extents[i].size;
+    }
+    stretches.push_back({offset + at + run.begin, offset + at + run.end});
+  }
+  return true;
+}
+
+// The region of an input that an operator reads; nullopt: all of it. What only moves elements says
+// it for a part of its output alone, as its parameters may stay as they are where all is wanted: so
+// it is asked for all of it as a part of something larger.
+std::optional<Region> ReadRegion(const Graph& graph, const OperatorNode& node, size_t input) {
+  if (node.outputs.size() != 1 || node.op->role() != Role::kCompute) return std::nullopt;
+  OwnedSite site = graph.SiteOf(node);
+  const Region all = WholeRegion(site.outputs[0].shape);
+  if (node.op->storage_rules(site).moves) {
+    for (int axis = 0; axis < site.outputs[0].shape.rank(); ++axis) {
+      ++site.outputs[0].shape[axis];
+    }
+  } else if (!node.op->CropsInput(static_cast<int>(input))) {
+    return std::nullopt;
+  }
+  const std::optional<std::vector<Region>> regions = node.op->InputRegions(all, site);
+  if (!regions) return std::nullopt;
+  return Clip((*regions)[input], site.inputs[input].type.shape);
+}
+
+class Parts {
+ public:
+  Parts(const Graph& graph, absl::Span<const Aliasing> aliasing, StorageModel& model)
+      : graph_(graph), aliasing_(aliasing), model_(model), first_(model.storages.size()) {}
+
+  void Run(bool inputs_only) {
+    const size_t count = model_.storages.size();
+    // Of those that are written again later nothing is known by their readers alone.
+    std::vector<bool> stays(count, false);
+    for (size_t var = 0; var < model_.views.size(); ++var) {
+      if (model_.updated[var]) stays[model_.views[var].storage] = true;
+    }
+    for (size_t s = 0; s < count; ++s) {
+      const Storage& storage = model_.storages[s];
+      const bool is_input = graph_.node(storage.producer).op->role() == Role::kInput;
+      if (storage.pool != Pool::kArena || stays[s] || (inputs_only && !is_input)) continue;
+      const std::vector<Part> parts = PartsOf(static_cast<int>(s));
+      if (!parts.empty()) Apart(static_cast<int>(s), parts);
+    }
+    Relate();
+  }
+
+ private:
+  struct Part {
+    int64_t begin = 0, end = 0;
+    std::vector<int> readers;
+  };
+
+  // What a node reads of a storage; false where that is not known to be less than all.
+  bool StretchesOf(int index, int storage, std::vector<Stretch>& stretches) const {
+    const OperatorNode& node = graph_.node(index);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const VarView view = model_.views[node.inputs[i]];
+      if (view.storage != storage) continue;
+      if (node.op->input_use(static_cast<int>(i)) != InputUse::kDeviceValue) continue;
+      if (IsViewed(node, index, static_cast<int>(i))) {
+        for (const int output : node.outputs) AddAll(output, stretches);
+        continue;
+      }
+      const std::optional<Region> region = ReadRegion(graph_, node, i);
+      if (!region) {
+        AddAll(node.inputs[i], stretches);
+      } else if (!AddStretches(graph_.var(node.inputs[i]).type, *region, view.offset, stretches)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void AddAll(int var, std::vector<Stretch>& stretches) const {
+    const int64_t begin = model_.views[var].offset;
+    stretches.push_back({begin, begin + graph_.var(var).type.bytes()});
+  }
+
+  // Whether all that a node makes are views of that input: others read it.
+  bool IsViewed(const OperatorNode& node, int index, int input) const {
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [&](int output) {
+      const auto of_input = [&](const Aliasing::View& view) {
+        return node.outputs[view.output] == output && view.input == input;
+      };
+      const std::vector<Aliasing::View>& views = aliasing_[index].views;
+      return model_.views[output].storage == model_.views[node.inputs[input]].storage &&
+             !model_.updated[output] && std::any_of(views.begin(), views.end(), of_input);
+    });
+  }
+
+  // Bytes with the same readers; empty where all of the storage has the same.
+  std::vector<Part> PartsOf(int storage) const {
+    const int64_t bytes = model_.storages[storage].bytes;
+    std::vector<std::pair<Stretch, int>> reads;
+    std::vector<int64_t> cuts;
+    for (const int reader : model_.storages[storage].readers) {
+      std::vector<Stretch> stretches;
+      if (!StretchesOf(reader, storage, stretches)) stretches = {{0, bytes}};
+      for (const Stretch& stretch : stretches) {
+        if (stretch.begin >= stretch.end) continue;
+        reads.emplace_back(stretch, reader);
+        cuts.push_back(stretch.begin);
+        cuts.push_back(stretch.end);
+      }
+    }
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    std::sort(reads.begin(), reads.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.first.begin, a.second) < std::pair(b.first.begin, b.second);
+    });
+    std::vector<Part> parts;
+    std::multiset<std::pair<int, int64_t>> open;  // readers, and where their stretch ends
+    size_t next = 0;
+    for (size_t k = 0; k + 1 < cuts.size(); ++k) {
+      std::erase_if(open, [&](const auto& read) { return read.second <= cuts[k]; });
+      for (; next < reads.size() && reads[next].first.begin == cuts[k]; ++next) {
+        open.emplace(reads[next].second, reads[next].first.end);
+      }
+      std::vector<int> readers;
+      for (const auto& [reader, end] : open) {
+        if (readers.empty() || readers.back() != reader) readers.push_back(reader);
+      }
+      if (readers.empty()) continue;
+      if (!parts.empty() && parts.back().end == cuts[k] && parts.back().readers == readers) {
+        parts.back().end = cuts[k + 1];
+      } else {
+        parts.push_back({cuts[k], cuts[k + 1], std::move(readers)});
+      }
+    }
+    const bool is_whole = parts.size() == 1 && parts[0].begin == 0 && parts[0].end == bytes;
+    if (is_whole || parts.size() > kMostParts) parts.clear();
+    return parts;
+  }
+
+  void Apart(int storage, const std::vector<Part>& parts) {
+    const Storage whole = model_.storages[storage];
+    first_[storage] = static_cast<int>(model_.storages.size());
+    for (const Part& part : parts) {
+      const int at = static_cast<int>(model_.storages.size());
+      model_.storages.push_back({whole.owner, part.end - part.begin, whole.pool, whole.producer,
+                                 whole.binding, part.readers, storage});
+      model_.parts[whole.producer].push_back({at, storage, part.begin});
+    }
+    model_.storages[storage].readers.clear();
+    for (const int reader : whole.readers) {
+      std::vector<int>& reads = model_.reads[reader];
+      reads.erase(std::find(reads.begin(), reads.end(), storage));
+    }
+    for (size_t k = 0; k < parts.size(); ++k) {
+      for (const int reader : parts[k].readers) {
+        model_.reads[reader].push_back(first_[storage] + static_cast<int>(k));
+      }
+    }
+  }
+
+  // What may overwrite bytes of one part may do so once these die.
+  void Relate() {
+    for (std::vector<Overwrite>& overwrites : model_.overwrites) {
+      for (Overwrite& overwrite : overwrites) {
+        const Storage& whole = model_.storages[overwrite.storage];
+        if (first_[overwrite.storage] == 0) continue;
+        for (const Placement& part : model_.parts[whole.producer]) {
+          const int64_t end = part.offset + model_.storages[part.inner].bytes;
+          if (part.outer != overwrite.storage || part.offset > overwrite.offset ||
+              overwrite.offset + model_.storages[overwrite.made].bytes > end) {
+            continue;
+          }
+          overwrite.storage = part.inner;
+          overwrite.offset -= part.offset;
+          break;
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const absl::Span<const Aliasing> aliasing_;
+  StorageModel& model_;
+  std::vector<int> first_;  // by storage: its first part, or 0
+};
+
+}  // namespace
+
+void ApartByReaders(const Graph& graph, absl::Span<const Aliasing> aliasing, bool inputs_only,
+                    StorageModel& model) {
+  Parts(graph, aliasing, model).Run(inputs_only);
+}
+
+}  // namespace ashlar
