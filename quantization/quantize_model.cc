@@ -38,8 +38,9 @@ absl::StatusOr<Graph> Folded(Graph graph, const Device& device) {
 
 absl::StatusOr<Graph> InEightBits(const Graph& fused, const LayerPlan& plan,
                                   const std::vector<TensorType>& types, bool by_channel,
-                                  const Device& device) {
-  ASHLAR_ASSIGN_OR_RETURN(Graph graph, RewriteInEightBits(fused, plan, types, by_channel));
+                                  const Device& device,
+                                  const std::optional<TensorType>& input = std::nullopt) {
+  ASHLAR_ASSIGN_OR_RETURN(Graph graph, RewriteInEightBits(fused, plan, types, by_channel, input));
   // What was merged for its 8 bits and has none runs as what it is made of.
   return Compose(std::move(graph), KernelsOf(device));
 }
@@ -54,6 +55,31 @@ absl::StatusOr<std::vector<TensorType>> TypesOf(const Graph& graph, const LayerP
                                                     graph.var(static_cast<int>(var)).type.shape));
   }
   return types;
+}
+
+// The type of the graph's input in bytes.
+absl::StatusOr<TensorType> TypeOfInput(const Graph& graph, const ByteInput& input) {
+  if (graph.inputs().size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("bytes take the place of one input, the model has ", graph.inputs().size()));
+  }
+  const TensorType& type = graph.var(graph.inputs()[0].var).type;
+  if (type.dtype != DType::kFloat32) {
+    return absl::InvalidArgumentError(absl::StrCat("input '", graph.inputs()[0].name, "' is ",
+                                                   type.ToString(), ", and not of floats"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(Quantization of,
+                          Quantization::Make(DType::kQuantized8Asymm, {input.scale}, input.mean));
+  return TensorType{DType::kQuantized8Asymm, type.shape, Format::kDefault, std::move(of)};
+}
+
+// The bytes that stand for an input of floats.
+HostTensor BytesOf(const HostTensor& floats, const ByteInput& input) {
+  HostTensor bytes = HostTensor::Zeros(DType::kUint8, floats.shape());
+  for (int64_t i = 0; i < bytes.num_elements(); ++i) {
+    bytes.Set(i, std::clamp(std::nearbyint(floats.At(i) / input.scale + input.mean), 0.0, 255.0));
+  }
+  return bytes;
 }
 
 absl::Status CheckNames(const Graph& graph, const std::vector<std::string>& names) {
@@ -84,6 +110,9 @@ class Quantizer {
       if (model_.scaled_tensors > 0) ASHLAR_RETURN_IF_ERROR(ObservePeaks());
     }
     ASHLAR_ASSIGN_OR_RETURN(fused_, FuseForQuantization(graph_, Operators()));
+    if (options_.input) {
+      ASHLAR_ASSIGN_OR_RETURN(input_type_, TypeOfInput(fused_, *options_.input));
+    }
     ASHLAR_RETURN_IF_ERROR(CheckNames(fused_, options_.keep));
     std::set<std::string> keep(options_.keep.begin(), options_.keep.end());
     ASHLAR_RETURN_IF_ERROR(Quantize(keep));
@@ -192,11 +221,23 @@ class Quantizer {
                                          options_.method, options_.percentile);
       range = {std::min(range.least, own.least), std::max(range.most, own.most)};
     }
-    ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types, TypesOf(fused_, plan, ranges));
-    ASHLAR_ASSIGN_OR_RETURN(model_.graph,
-                            InEightBits(fused_, plan, types, options_.weights_by_channel, device_));
+    ASHLAR_ASSIGN_OR_RETURN(std::vector<TensorType> types, TypesOf(fused_, plan, ranges));
+    if (input_type_) GiveInputType(plan, types);
+    ASHLAR_ASSIGN_OR_RETURN(
+        model_.graph,
+        InEightBits(fused_, plan, types, options_.weights_by_channel, device_, input_type_));
     DescribeLayers(plan, types);
     return Measure();
+  }
+
+  // To the input, and to what only moves its bytes.
+  void GiveInputType(const LayerPlan& plan, std::vector<TensorType>& types) const {
+    const auto input = static_cast<size_t>(fused_.inputs()[0].var);
+    types[input] = *input_type_;
+    for (size_t var = 0; var < types.size(); ++var) {
+      if (plan.type_of[var] < 0 || plan.type_of[var] != plan.type_of[input]) continue;
+      types[var].quantization = input_type_->quantization;
+    }
   }
 
   void DescribeLayers(const LayerPlan& plan, const std::vector<TensorType>& types) {
@@ -253,8 +294,11 @@ class Quantizer {
         return absl::OkStatus();
       };
       ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor>* before, floats->Run(run.inputs, keep));
-      ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor>* after,
-                              bytes->Run(run.inputs, compare));
+      InputTensors inputs = run.inputs;
+      for (auto& [name, tensor] : inputs) {
+        if (options_.input) tensor = BytesOf(tensor, *options_.input);
+      }
+      ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor>* after, bytes->Run(inputs, compare));
       outputs.Add((*before)[0], (*after)[0], run);
     }
     for (const auto& [id, of] : noise) {
@@ -281,6 +325,7 @@ class Quantizer {
   const QuantizeOptions& options_;
   const Device& device_;
   Graph graph_, fused_;
+  std::optional<TensorType> input_type_;  // QuantizeOptions::input
   ChannelPeaks peaks_;
   std::map<int, Observed> observed_;     // by var id
   std::map<int, Histogram> histograms_;  // by var id

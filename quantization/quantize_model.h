@@ -20,14 +20,21 @@
 
 namespace ashlar {
 
+// An input of bytes: (byte - mean) * scale is the number that the model of floats takes.
+struct ByteInput {
+  int32_t mean = 0;  // 0 to 255
+  float scale = 1;
+};
+
 struct QuantizeOptions {
   RangeMethod method = RangeMethod::kMse;
   double percentile = 99.99;  // of kPercentile
   bool equalise = true;
   bool weights_by_channel = true;
-  std::vector<std::string> keep;  // operators that stay in floats, by name
-  int keep_worst = 0;             // and as many more: those with weights that lose most
-  Wishes wishes;                  // device and threads of runs
+  std::optional<ByteInput> input;  // in place of the only input, which is of floats
+  std::vector<std::string> keep;   // operators that stay in floats, by name
+  int keep_worst = 0;              // and as many more: those with weights that lose most
+  Wishes wishes;                   // device and threads of runs
   std::function<void(const std::string&)> progress;  // may be empty
 };
 
@@ -62,7 +69,8 @@ struct QuantizedModel {
 };
 
 // Errors name the operator or the tensor: NotFound where `keep` names none, FailedPrecondition
-// where nothing has 8 bits, InvalidArgument where values are not finite.
+// where nothing has 8 bits, InvalidArgument where values are not finite, or where bytes cannot take
+// the place of the input.
 absl::StatusOr<QuantizedModel> QuantizeModel(const Graph& graph, const CalibrationData& data,
                                              const QuantizeOptions& options);
 

@@ -4,6 +4,7 @@
 
 #include "graph/rewriter.h"
 #include "graph/status.h"
+#include "opr/host_io.h"
 #include "opr/type_cvt.h"
 #include "quantization/range.h"
 
@@ -13,9 +14,10 @@ namespace {
 class EightBitRewriter {
  public:
   EightBitRewriter(const Graph& graph, const LayerPlan& plan, const std::vector<TensorType>& types,
-                   bool weights_by_channel)
+                   bool weights_by_channel, const std::optional<TensorType>& input)
       : plan_(plan),
         types_(types),
+        input_(input),
         weights_by_channel_(weights_by_channel),
         rewriter_(graph),
         bytes_(graph.vars().size(), -1),
@@ -60,7 +62,18 @@ class EightBitRewriter {
     return made;
   }
 
+  absl::Status AddInput(const OperatorNode& node) {
+    const absl::Span<const int64_t> dims = input_->shape.dims();
+    const InputParam param = {DType::kUint8, {dims.begin(), dims.end()}};
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                            builder().Add(std::make_shared<const Host2DeviceCopy>(param), {},
+                                          rewriter_.Identity(node)));
+    rewriter_.Replace(node.outputs[0], made[0]);
+    return InBytes(node.outputs[0], *input_).status();
+  }
+
   absl::Status AddInFloats(const OperatorNode& node) {
+    if (input_ && node.op->role() == Role::kInput) return AddInput(node);
     std::vector<int> inputs;
     for (const int var : node.inputs) {
       ASHLAR_ASSIGN_OR_RETURN(const int input, InFloats(var));
@@ -125,6 +138,7 @@ class EightBitRewriter {
 
   const LayerPlan& plan_;
   const std::vector<TensorType>& types_;
+  const std::optional<TensorType>& input_;
   const bool weights_by_channel_;
   GraphRewriter rewriter_;
   std::vector<int> bytes_, floats_;  // by var of the source, a new one; -1: not there
@@ -134,8 +148,9 @@ class EightBitRewriter {
 
 absl::StatusOr<Graph> RewriteInEightBits(const Graph& graph, const LayerPlan& plan,
                                          const std::vector<TensorType>& types,
-                                         bool weights_by_channel) {
-  return EightBitRewriter(graph, plan, types, weights_by_channel).Run();
+                                         bool weights_by_channel,
+                                         const std::optional<TensorType>& input) {
+  return EightBitRewriter(graph, plan, types, weights_by_channel, input).Run();
 }
 
 }  // namespace ashlar

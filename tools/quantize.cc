@@ -1,5 +1,6 @@
 // ashlar quantize: a model of 8 bits, by what one of floats computes on data.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -56,6 +57,12 @@ Json LayerJson(const QuantizedLayer& layer) {
   return json;
 }
 
+absl::StatusOr<bool> ParseInput(absl::string_view text) {
+  if (text == "float32" || text == "uint8") return text == "uint8";
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text.substr(0, 64), "' is not float32 or uint8"));
+}
+
 class QuantizeCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -72,6 +79,10 @@ class QuantizeCommand final : public Command {
     app.remove_option(app.get_option("--layout"));
     AddParsed(app, "--method", options_.method, ParseRangeMethod, "NAME",
               "of ranges: minmax, percentile, mse (default), entropy")
+        ->group("Quantisation");
+    AddParsed(app, "--input", bytes_, ParseInput, "float32|uint8",
+              "uint8: the model takes pictures' bytes, which --mean and --scale, one number each, "
+              "make its floats (default float32)")
         ->group("Quantisation");
     AddText(app, "--keep", keep_, "NAME,...", "operators that stay in floats")
         ->group("Quantisation");
@@ -111,6 +122,9 @@ class QuantizeCommand final : public Command {
         OpenCalibrationData(calibrate_, model.graph, inputs_, most_samples_, console));
     options_.equalise = !no_equalise_;
     options_.weights_by_channel = !per_tensor_;
+    if (bytes_) {
+      ASHLAR_ASSIGN_OR_RETURN(options_.input, InputOfBytes());
+    }
     if (!keep_.empty()) options_.keep = absl::StrSplit(keep_, ',');
     options_.wishes.threads = threads_;
     options_.progress = [&](const std::string& what) { console.Progress(what); };
@@ -134,6 +148,26 @@ class QuantizeCommand final : public Command {
   }
 
  private:
+  // One scale and a whole zero point are all that bytes have.
+  absl::StatusOr<ByteInput> InputOfBytes() const {
+    const std::vector<double>&mean = inputs_.mean, &scale = inputs_.scale;
+    const auto several = [](const std::vector<double>& values) {
+      return std::any_of(values.begin(), values.end(),
+                         [&](double value) { return value != values[0]; });
+    };
+    if (mean.empty() || scale.empty() || several(mean) || several(scale)) {
+      return UsageError(
+          "--input uint8 needs --mean and --scale, the same for all channels: bytes have one scale "
+          "and zero point");
+    }
+    if (mean[0] < 0 || mean[0] > 255 || mean[0] != std::nearbyint(mean[0]) || !(scale[0] > 0)) {
+      return UsageError(absl::StrCat("--input uint8: --mean ", mean[0], " --scale ", scale[0],
+                                     "; a zero point is a whole number from 0 to 255, a scale is "
+                                     "above 0"));
+    }
+    return ByteInput{static_cast<int32_t>(mean[0]), static_cast<float>(scale[0])};
+  }
+
   absl::Status Show(const QuantizedModel& made, int64_t runs, const PlannedModel& before,
                     const PlannedModel& after, Console& console) const {
     const std::vector<const QuantizedLayer*> layers = WorstFirst(made.layers);
@@ -195,7 +229,7 @@ class QuantizeCommand final : public Command {
   std::string calibrate_, output_, keep_;
   int64_t most_samples_ = std::numeric_limits<int64_t>::max(), top_ = 10;
   int threads_ = DefaultThreads();
-  bool no_equalise_ = false, per_tensor_ = false;
+  bool no_equalise_ = false, per_tensor_ = false, bytes_ = false;
 };
 
 }  // namespace

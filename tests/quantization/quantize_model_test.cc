@@ -353,5 +353,32 @@ TEST_P(DigitsModel, KeepsItsAccuracy) {
   }
 }
 
+// (byte - 128) / 127: the model takes bytes, which are its first layer's without a conversion, and
+// computes what the floats that they stand for make, out of both file formats.
+TEST_F(QuantizeModelTest, AnInputOfBytesStandsForFloats) {
+  const Graph graph = kNets[0].make(3);
+  QuantizeOptions options;
+  options.input = ByteInput{128, 1.0f / 127};
+  const QuantizedModel model = Value(QuantizeModel(graph, RandomData("x", kImage, 4), options));
+  const TensorType& type = model.graph.var(model.graph.inputs()[0].var).type;
+  EXPECT_EQ(type.dtype, DType::kUint8);
+  EXPECT_EQ(type.shape, kImage);
+  EXPECT_GT(model.outputs.sqnr_db, 25);
+
+  std::mt19937_64 random(11);
+  const HostTensor bytes = RandomTensor(random, DType::kUint8, kImage, 0, 255);
+  HostTensor floats = HostTensor::Zeros(DType::kFloat32, kImage);
+  for (int64_t i = 0; i < floats.num_elements(); ++i) floats.Set(i, (bytes.At(i) - 128) / 127);
+  const HostTensor expected = Run(model.graph, {{"x", bytes}})[0];
+  Noise noise;
+  noise.Add(Run(graph, {{"x", floats}})[0], expected);
+  EXPECT_GT(noise.sqnr_db(), 27);
+  const TempDir folder;
+  ASSERT_TRUE(IsOk(WriteModel(model.graph, folder / "m.ash")));
+  EXPECT_TRUE(SameBytes(Run(Value(ReadModel(folder / "m.ash")), {{"x", bytes}})[0], expected));
+  ASSERT_TRUE(IsOk(WriteOnnx(model.graph, folder / "m.onnx")));
+  EXPECT_TRUE(SameBytes(Run(Value(ReadOnnx(folder / "m.onnx")), {{"x", bytes}})[0], expected));
+}
+
 }  // namespace
 }  // namespace ashlar::testing
