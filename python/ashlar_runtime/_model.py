@@ -394,7 +394,7 @@ class Session:
         info, slot = infos[at], self._inputs[at]
         if slot.place is None:
             block: Any = (ctypes.c_uint8 * info.bytes).from_address(place.value or 0)
-            block.session = self._handle  # which stays alive as long as the array
+            block.session, block.arena = self._handle, self._arena  # which stay alive as long as the array
             slot.place = np.frombuffer(block, info.dtype).reshape(info.shape)
         slot.array = slot.place
         return slot.place

@@ -102,6 +102,24 @@ class RuntimeTest(support.ModelTest):
         self.assertTrue(measured.ok)
         self.assertEqual(measured.heap_calls, -1)
 
+    def test_an_input_that_is_given_up(self):
+        x = np.random.default_rng(4).standard_normal(self.info.shape).astype(self.info.dtype)
+        expected = self.model.compile(threads=1)(x)
+        plan = self.model.plan(threads=1, release_input=True)
+        self.assertEqual((plan.memory.input, plan.memory.released_input), (0, x.nbytes))
+        session = plan.session()
+        np.testing.assert_array_equal(session(x), expected)  # copied there
+        for _ in range(2):
+            place = session.released_input()
+            place[...] = x
+            np.testing.assert_array_equal(session(place), expected)
+        with self.assertRaisesRegex(ashlar.NotBound, "given up by the run before"):
+            session(place)
+        with self.assertRaises(ashlar.InvalidArgument):
+            self.model.compile(threads=1).released_input()
+        del session
+        place[...] = 0  # the arena is there as long as the array
+
     def test_an_arena_of_the_callers(self):
         plan = self.model.plan(threads=1)
         block = np.zeros(plan.memory.arena + 64, np.uint8)

@@ -288,8 +288,10 @@ absl::StatusOr<Measurement> Measure(Graph graph, const PlanRequest& request, Inp
                     "highest byte changed in a patterned pool"};
   result.state = {plan.state.bytes, state_highest, "highest byte changed behind the planned ones"};
   // Of inputs that are given up the arena has a copy, as of a caller's who writes them there.
-  result.input = {plan.input_bytes(), tensors.input_bytes() - plan.released_bytes(),
-                  "read-only, ends at a guard page"};
+  const int64_t released = plan.released_bytes();
+  result.input = {plan.input_bytes(), tensors.input_bytes() - released,
+                  released > 0 ? absl::StrCat("given up: ", released, " bytes of the arena")
+                               : "read-only, ends at a guard page"};
   result.output = {plan.output_bytes(), Sum(output_highest),
                    "highest byte changed, ends at a guard page"};
   if (at_start.known()) {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -90,6 +91,35 @@ TEST_F(SessionLibraryTest, VerificationMeasuresWhatWasPlanned) {
                                        : -1);  // nothing counts them here
     EXPECT_EQ(plan.Verify().weights, -1);      // packed before
   }
+}
+
+TEST_F(SessionLibraryTest, AnInputThatIsGivenUpIsWrittenInTheArenaBeforeEachRun) {
+  const std::vector<float> input = InputOf(3);
+  Session kept = Model(path_).NewPlan(Threads(1)).NewSession();
+  const std::vector<float> expected = RunOnce(kept, input);
+  EXPECT_EQ(StatusOf([&] { kept.ReleasedInput<float>(); }), ASHLAR_INVALID_ARGUMENT);
+  auto options = Threads(1);
+  options.memory_budget = ASHLAR_LEAST;
+  const ashlar_memory before = Model(path_).NewPlan(options).Memory();
+  options.release_input = 1;
+  const Plan plan = Model(path_).NewPlan(options);
+  const ashlar_memory memory = plan.Memory();
+  EXPECT_EQ(memory.input, 0);
+  EXPECT_EQ(memory.released_input, static_cast<int64_t>(input.size() * sizeof(float)));
+  EXPECT_GE(memory.arena, memory.released_input);
+  EXPECT_LT(memory.arena, before.arena + memory.released_input);
+  EXPECT_TRUE(plan.Verify().ok);
+
+  Session session = plan.NewSession();
+  EXPECT_EQ(RunOnce(session, input), expected);  // copied there
+  std::vector<float> output(expected.size());
+  session.Output(output.data(), output.size());
+  for (int run = 0; run < 2; ++run) {
+    std::copy(input.begin(), input.end(), session.ReleasedInput<float>("data"));
+    session.Run();
+    EXPECT_EQ(output, expected);
+  }
+  EXPECT_EQ(StatusOf([&] { session.Run(); }), ASHLAR_NOT_BOUND);
 }
 
 TEST_F(SessionLibraryTest, EverythingIsReleasedInAnyOrder) {
