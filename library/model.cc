@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/join.h"
+#include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "runtime/plan/memory_need.h"
 #include "runtime/plan/packed_parts.h"
@@ -211,21 +212,31 @@ absl::StatusOr<PlannedModel> FromPacked(Model& model, const PlanRequest& request
   return result;
 }
 
+// An error of a budget, which names no model.
+absl::Status OfModel(const std::string& name, const absl::Status& status) {
+  const std::optional<int64_t> bytes = NeededBytes(status);
+  return bytes && !name.empty() ? WithNeededBytes(Annotate(status, name), *bytes) : status;
+}
+
 }  // namespace
 
 absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
                                        const NoteListener& note) {
   ASHLAR_ASSIGN_OR_RETURN(PlannedModel result, FromPacked(model, request, note));
   if (result.packed != nullptr || result.planned != nullptr) return result;
-  ASHLAR_ASSIGN_OR_RETURN(result.planned, PlanGraph(std::move(model.graph), request));
+  absl::StatusOr<std::unique_ptr<PlannedGraph>> planned =
+      PlanGraph(std::move(model.graph), request);
+  if (!planned.ok()) return OfModel(model.file.name, planned.status());
+  result.planned = *std::move(planned);
   return result;
 }
 
 absl::StatusOr<PackedModel> PackModel(Model& model, const PlanRequest& request) {
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
-  ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                          Executable::Compile(model.graph, request));
-  return Executable::ToPacked(std::move(executable));
+  absl::StatusOr<std::shared_ptr<const Executable>> executable =
+      Executable::Compile(model.graph, request);
+  if (!executable.ok()) return OfModel(model.file.name, executable.status());
+  return Executable::ToPacked(*std::move(executable));
 }
 
 }  // namespace ashlar

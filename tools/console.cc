@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "library/printable.h"
 #include "serialization/json_file.h"
 #include "tools/format.h"
 #include "tools/options.h"

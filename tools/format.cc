@@ -55,27 +55,6 @@ std::string FormatName(absl::string_view name, size_t width) {
   return text;
 }
 
-std::string Printable(absl::string_view message) {
-  std::string text;
-  for (size_t i = 0; i < message.size();) {
-    const size_t length = memory::Utf8Length(message, i);
-    const absl::string_view character = message.substr(i, std::max<size_t>(length, 1));
-    const auto first = static_cast<unsigned char>(character[0]);
-    const bool c1 = length == 2 && first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
-    if (first == '\n') {
-      text += absl::StartsWith(message.substr(i + 1), "  ") ? "\n" : "\\n";
-    } else if (length == 0 || c1 || absl::ascii_iscntrl(first)) {
-      for (const char byte : character) {
-        absl::StrAppendFormat(&text, "\\x%02x", static_cast<unsigned char>(byte));
-      }
-    } else {
-      absl::StrAppend(&text, character);
-    }
-    i += character.size();
-  }
-  return text;
-}
-
 std::string FileName(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }

@@ -28,11 +28,6 @@ std::string FormatPercent(double ratio);
 // is cut off is marked by "...".
 std::string FormatName(absl::string_view name, size_t width = 60);
 
-// A message as lines of a log: control characters and what is no UTF-8 as "\\x1b", a line's end as
-// "\\n" where no line of the message's own follows, which begin with two spaces. Names out of files
-// forge no line and reach no terminal's controls (CWE-117).
-std::string Printable(absl::string_view message);
-
 // "model.onnx" of "folder/model.onnx".
 std::string FileName(const std::string& path);
 

@@ -41,7 +41,8 @@ constexpr char kFooter[] =
     "5 outputs differ, 6 input file rejected, 130 ended by Ctrl-C.\n\n"
     "Environment: ASHLAR_KERNELS, the record of measured kernels that `tune` writes (default:\n"
     "ashlar/kernels.json in the user's cache); ASHLAR_PROCESSOR, the processor to plan for;\n"
-    "ASHLAR_MAX_ISA, the most that is used of this one (baseline, neon, avx2, avx2_vnni, avx512).";
+    "ASHLAR_MAX_ISA, the most that is used of this one (baseline, neon, avx2, avx2_vnni, avx512,\n"
+    "avx512_vnni).";
 
 // A subcommand as it stands in the parser.
 struct Entry {

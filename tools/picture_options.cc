@@ -70,6 +70,7 @@ void AddPictureFlags(CLI::App& app, PictureFlags& flags) {
       app.add_flag_callback(
              "--letterbox", [&flags] { flags.fit.scaling = PictureFit::Scaling::kLetterbox; },
              "scale to fit into the input, proportions kept, in the middle of grey")
+          ->option_text(" ")
           ->excludes(resize)
           ->excludes(crop)
           ->group(kUnlistedGroup);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "runtime/plan/tiled_plan.h"
 #include "serialization/file_writer.h"
@@ -293,6 +294,7 @@ class PlanCommand final : public PlanOptions {
       const absl::StatusOr<PlannedModel> made =
           ashlar::PlanModel(std::move(model), request, console);
       if (!made.ok()) {
+        if (NeededBytes(made.status())) return made.status();  // which names the model
         return WithExitCode(Annotate(made.status(), path), ExitCodeOf(made.status()));
       }
       ASHLAR_RETURN_IF_ERROR(CheckBudget(made->plan(), path));

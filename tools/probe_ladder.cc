@@ -148,9 +148,9 @@ absl::StatusOr<ProbeRound> ProbeLadder::Plan() {
     const int64_t together = bytes + (settings_.keep_previous ? before : 0);
     if (together > settings_.limit) {
       if (i == 0) {
-        return absl::ResourceExhaustedError(absl::StrCat("size ", sizes_.at(0), " needs ", together,
-                                                         " bytes, and the limit is ",
-                                                         settings_.limit));
+        return absl::ResourceExhaustedError(
+            absl::StrCat("size ", sizes_.at(0), " needs ", together,
+                         " bytes, and the limit (--memory-limit) is ", settings_.limit));
       }
       round.refused = sizes_.at(i);
       return round;

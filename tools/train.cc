@@ -120,6 +120,7 @@ class TrainCommand final : public Command {
         ->needs(checkpoint)
         ->group("Files");
     app.add_flag("--resume", resume_, "go on from the checkpoint, if there is one")
+        ->option_text(" ")
         ->needs(checkpoint)
         ->group("Files");
     AddDeviceFlags(app, execution_);

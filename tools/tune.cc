@@ -73,6 +73,8 @@ class TuneCommand final : public Command {
     console.Progress("timing kernels");
     const InterruptWatch watch;
     tune_.seconds = absl::ToDoubleSeconds(duration_);
+    if (tune_.seconds == 0)
+      return UsageError("--duration is 0s, expected more: nothing would be measured");
     tune_.stop = [&watch] { return watch.interrupted(); };
     const auto start = std::chrono::steady_clock::now();
     ASHLAR_ASSIGN_OR_RETURN(const Tuning tuning, Autotune(model.graph, request, tune_, fresh));

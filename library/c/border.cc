@@ -6,6 +6,7 @@
 #include "absl/strings/cord.h"
 #include "graph/needed_bytes.h"
 #include "library/model.h"
+#include "library/printable.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device_library.h"
 
@@ -66,7 +67,7 @@ absl::Status WithStatus(absl::Status status, ashlar_status told) {
 ashlar_status Told(const absl::Status& status) {
   last_error.bytes = NeededBytes(status).value_or(0);
   try {
-    last_error.message = std::string(status.message());
+    last_error.message = Printable(status.message());
   } catch (const std::bad_alloc&) {
     last_error.message.clear();
   }
@@ -81,7 +82,8 @@ void RegisterDevices() {
   });
 }
 
-void Log(const std::string& line) {
+void Log(const std::string& message) {
+  const std::string line = Printable(message);
   Listener& listener = LogListener();
   const std::lock_guard<std::mutex> lock(listener.mutex);
   if (listener.log != nullptr) listener.log(listener.context, line.c_str());

@@ -13,7 +13,7 @@
 namespace ashlar::c {
 namespace {
 
-constexpr int kMostThreads = 4096;
+constexpr int kMostThreads = 1024;
 
 absl::Status SetBudget(const ashlar_plan_options& options, Wishes& wishes) {
   if (options.memory_budget == 0) {

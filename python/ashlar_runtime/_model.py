@@ -177,7 +177,7 @@ def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
         entry.shape[:len(shape)] = list(shape)
     return c.PlanOptions(
         threads=threads, prefer_memory=int(prefer == "memory"), exact=int(exact),
-        memory_budget=0 if budget is None else parse_size(budget),
+        memory_budget=0 if budget is None else parse_size(budget, "budget"),
         max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
         tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
         num_shapes=len(given), release_input=int(release_input))

@@ -22,13 +22,20 @@ def plan_memory(lower: Any, upper: Any, size: Any, alignment: Any = 1, offset: A
                 planner: Optional[str] = None) -> Solution:
     """Places buffers that live in steps [lower, upper): arrays, or numbers for all. `offset` prescribes where it is not -1;
     `inside` is the index of the buffer that one shares bytes with. DoesNotFit where `capacity` bytes were not reached."""
-    columns = np.broadcast_arrays(*(np.asarray(column, np.int64).ravel() if np.ndim(column) else np.int64(column)
-                                    for column in (lower, upper, size, alignment, offset, inside, inside_offset)))
+    given = {"lower": lower, "upper": upper, "size": size, "alignment": alignment, "offset": offset, "inside": inside,
+             "inside_offset": inside_offset}
+    arrays = {name: np.asarray(column, np.int64).ravel() if np.ndim(column) else np.int64(column)
+              for name, column in given.items()}
+    lengths = {name: array.size for name, array in arrays.items() if np.ndim(array)}
+    if len(set(lengths.values()) - {1}) > 1:
+        raise c.InvalidArgument("arrays of one length are expected, and not " +
+                                ", ".join(f"{name} of {length}" for name, length in lengths.items()))
+    columns = np.broadcast_arrays(*arrays.values())
     count = columns[0].size
     # As ashlar_buffer lies in memory.
     table = np.zeros(count, np.dtype([(name, "i8") for name, *_ in c.Buffer._fields_]))
     table["id"] = np.arange(count)
-    for name, column in zip(("lower", "upper", "size", "alignment", "offset", "inside", "inside_offset"), columns):
+    for name, column in zip(arrays, columns):
         table[name] = column
     options = c.SolveOptions(work_ms=work_ms, capacity=capacity, planner=None if planner is None else planner.encode())
     solution = c.Solution()

@@ -4,17 +4,19 @@ from __future__ import annotations
 import re
 from typing import Union
 
+from ._library import InvalidArgument
+
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 LEAST = -1  # ASHLAR_LEAST
 
 
-def parse_size(size: Union[int, str]) -> int:
-    """Bytes; LEAST for "min"."""
+def parse_size(size: Union[int, str], parameter: str = "size") -> int:
+    """Bytes; LEAST for "min". InvalidArgument names the parameter."""
     if isinstance(size, int):
         return size
     if size.strip().lower() == "min":
         return LEAST
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", size)
     if match is None or match.group(2).lower() not in UNITS:
-        raise ValueError(f"{size!r} is no size, such as 3268608, '3.3MB', '512KiB' or 'min'")
+        raise InvalidArgument(f"{parameter} is {size!r}, expected a size, such as 3268608, '3.3MB', '512KiB' or 'min'")
     return int(float(match.group(1)) * UNITS[match.group(2).lower()])

@@ -86,7 +86,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGr
   }
   const int64_t least = smallest->plan.plan.arena;
   if (budget.bytes > 0 && least > budget.bytes && !budget.find_smallest) {
-    return DoesNotFit(absl::StrCat("no plan fits the budget of ", budget.bytes,
+    return DoesNotFit(absl::StrCat("no plan fits the memory budget of ", budget.bytes,
                                    " bytes; the smallest budget that would do is ", least),
                       least);
   }

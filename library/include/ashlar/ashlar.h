@@ -21,8 +21,18 @@
 
 #define ASHLAR_VERSION 10000 /* major * 10000 + minor * 100 + patch */
 #define ASHLAR_API __attribute__((visibility("default")))
+/* All else zero. */
+#ifdef __cplusplus
+#define ASHLAR_INIT(type)      \
+  [] {                         \
+    type value = {};           \
+    value.size = sizeof(type); \
+    return value;              \
+  }()
+#else
 #define ASHLAR_INIT(type) \
-  { .size = sizeof(type) } /* all else zero */
+  { .size = sizeof(type) }
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,7 +105,7 @@ typedef struct ashlar_shape {
 typedef struct ashlar_plan_options {
   size_t size;
   int32_t threads;        /* 0: as many as this process may use */
-  int32_t prefer_memory;  /* 1: kernels with the least scratch and weights */
+  int32_t prefer_memory;  /* 1: kernels with the least workspace and weights */
   int32_t exact;          /* 1: no kernel that rounds otherwise than a plain sum (Winograd) */
   int64_t memory_budget;  /* of the arena, bytes; 0: none; or ASHLAR_LEAST */
   double max_extra_flops; /* under a budget, the ratio that may be computed again; 0: any, negative:
@@ -172,7 +182,7 @@ ASHLAR_API ashlar_status ashlar_plan_buffers(const ashlar_plan* plan, const ashl
 ASHLAR_API ashlar_status ashlar_plan_steps(const ashlar_plan* plan, const ashlar_step** first,
                                            size_t* count);
 /* "svg", "csv", "html" (a page of its own that shows the plan) or "json" (what the page shows:
-   plan_document in docs/json.schema.json), as the command writes them. */
+   plan_document in docs/json.schema.json of the sources), as the command writes them. */
 ASHLAR_API ashlar_status ashlar_plan_export(const ashlar_plan* plan, const char* format,
                                             ashlar_write_fn write, void* context);
 /* Packs the weights now; else the first session does. */
@@ -184,8 +194,8 @@ typedef struct ashlar_session ashlar_session;
 typedef struct ashlar_session_options {
   size_t size;
   void* arena; /* the caller's, at a multiple of arena_alignment; NULL: the session's own. Sessions
-                  may share */
-  size_t arena_bytes; /* one as long as no two run at once: nothing in it is kept between runs. */
+                  may share one as long as no two run at once: nothing in it is kept between runs */
+  size_t arena_bytes; /* as long as it is, in bytes: at least the plan's arena */
   void* stream; /* of the caller's, on a device that has them (cudaStream_t; cudaStreamLegacy for
                    the default one), which must outlive the session; NULL: the session's own. Runs
                    are work of this stream like any other: no one has to wait for what is before */
@@ -309,7 +319,8 @@ ASHLAR_API ashlar_status ashlar_training_save(const ashlar_training* training, c
  * behind arena, weights and outputs. Takes the plan's memory once more. */
 typedef struct ashlar_measured {
   size_t size;
-  int64_t arena, weights, output; /* bytes up to the highest one written */
+  int64_t arena, weights, output; /* bytes up to the highest one written; weights are -1 where a
+                                     session had them in memory before */
   int64_t
       heap_calls; /* of later runs; -1 where the program has no ashlar_heap_calls() to count them */
   int32_t ok;     /* 1: none is above the plan, and heap_calls is not above 0 */

@@ -94,7 +94,7 @@ def fit(model: Path, memory: Union[int, str], cpus: float, *, largest: int = 64,
     if most < 1:
         raise InvalidArgument(f"{cpus} CPUs for {options['threads']} threads a worker")
     opened = load(model)
-    node = _Node(parse_size(memory), most, idle_bytes(idle), pack)
+    node = _Node(parse_size(memory, "memory"), most, idle_bytes(idle), pack)
     best: Optional[Fit] = None
     batch = 1
     while batch <= largest:

@@ -76,7 +76,7 @@ def with_threads(plan: Mapping[str, Any]) -> Dict[str, Any]:
 
 def idle_bytes(idle: Union[int, str]) -> int:
     """Bytes, a size ("64MiB"), or a kind of worker to measure."""
-    return idle_worker(idle) if isinstance(idle, str) and idle.isalpha() else parse_size(idle)
+    return idle_worker(idle) if isinstance(idle, str) and idle.isalpha() else parse_size(idle, "idle")
 
 
 def own_size(plan: Plan) -> int:
