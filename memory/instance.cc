@@ -192,11 +192,10 @@ void Instance::ShapeGroups(const Problem& problem, const std::vector<Rect>& life
         covered[r.inner] || (strictly && outer.lower <= inner.lower && inner.upper <= outer.upper);
   }
 
-  begin_.assign(groups(), 0);
-  end_.assign(groups(), 0);
-  height_.assign(groups(), 0);
   steps_.assign(groups(), 0);
   rects_.reserve(groups());
+  for (std::vector<int32_t>* list : {&begin_, &end_}) list->reserve(groups());
+  height_.reserve(groups());
   std::vector<Rect> shape;
   for (int g = 0; g < groups(); ++g) {
     shape.clear();
@@ -213,16 +212,45 @@ void Instance::ShapeGroups(const Problem& problem, const std::vector<Rect>& life
     }
     // Steps may be any numbers; a lifetime longer than INT64_MAX is only ever compared.
     if (__builtin_sub_overflow(upper, lower, &steps_[g])) steps_[g] = INT64_MAX;
-    if (shape.size() > 1) shape = UnionOfRects(shape);
-    for (const Rect& r : shape) {
-      begin_[g] = height_[g] == 0 ? r.begin : std::min(begin_[g], r.begin);
-      end_[g] = std::max(end_[g], r.end);
-      height_[g] = std::max(height_[g], r.top);
-      all_flat_ = all_flat_ && r.bottom == 0;
-    }
-    rects_.insert(rects_.end(), shape.begin(), shape.end());
-    first_rect_[g + 1] = static_cast<int32_t>(rects_.size());
+    AddShape(shape);
   }
+}
+
+void Instance::AddShape(absl::Span<const Rect> shape) {
+  std::vector<Rect> merged;
+  if (shape.size() > 1) {
+    merged = UnionOfRects({shape.begin(), shape.end()});
+    shape = merged;
+  }
+  int32_t begin = 0, end = 0;
+  int64_t height = 0;
+  for (const Rect& r : shape) {
+    begin = height == 0 ? r.begin : std::min(begin, r.begin);
+    end = std::max(end, r.end);
+    height = std::max(height, r.top);
+    all_flat_ = all_flat_ && r.bottom == 0;
+  }
+  begin_.push_back(begin);
+  end_.push_back(end);
+  height_.push_back(height);
+  rects_.insert(rects_.end(), shape.begin(), shape.end());
+  first_rect_[begin_.size()] = static_cast<int32_t>(rects_.size());
+}
+
+Instance Instance::OfShapes(std::vector<int64_t> section_steps, absl::Span<const Shape> shapes) {
+  Instance instance;
+  instance.section_step_ = std::move(section_steps);
+  instance.first_rect_.assign(shapes.size() + 1, 0);
+  const bool any_fixed = std::any_of(shapes.begin(), shapes.end(),
+                                     [](const Shape& shape) { return shape.fixed >= 0; });
+  for (const Shape& shape : shapes) {
+    instance.AddShape(shape.rects);
+    instance.steps_.push_back(shape.steps);
+    instance.alignment_.push_back(shape.alignment);
+    instance.residue_.push_back(shape.residue);
+    if (any_fixed) instance.fixed_.push_back(shape.fixed);
+  }
+  return instance;
 }
 
 bool Instance::flat(int group) const {

@@ -41,6 +41,14 @@ class Instance {
   // alignments or fixed offsets in a group that contradict each other.
   static absl::StatusOr<Instance> Create(const Problem& problem, Cut cut = Cut::kMaximalSets);
 
+  // A group as another instance is to have it; the rectangles may overlap.
+  struct Shape {
+    std::vector<Rect> rects;
+    int64_t steps = 0, alignment = 1, residue = 0, fixed = -1;
+  };
+  // Groups without buffers. `section_steps`: the step of each section.
+  static Instance OfShapes(std::vector<int64_t> section_steps, absl::Span<const Shape> shapes);
+
   int sections() const { return static_cast<int>(section_step_.size()); }
   // The first step at which all buffers of a section are live.
   int64_t section_step(int section) const { return section_step_[section]; }
@@ -90,6 +98,8 @@ class Instance {
   absl::Status FormGroups(const Problem& problem);
   absl::Status ConstrainGroups(const Problem& problem);
   void ShapeGroups(const Problem& problem, const std::vector<Rect>& lifetimes);
+  // Shapes the next group.
+  void AddShape(absl::Span<const Rect> shape);
 
   std::vector<int64_t> section_step_;
   std::vector<int32_t> first_rect_;  // groups + 1

@@ -1,6 +1,7 @@
 #include "memory/portfolio.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "memory/megengine_planners.h"
 #include "memory/online.h"
 #include "memory/order_search.h"
+#include "memory/rounds.h"
 #include "memory/squeaky_wheel.h"
 
 namespace ashlar::memory {
@@ -24,6 +26,8 @@ constexpr int kQuickPushdown = 100000;
 // Dives where nothing else follows, and the least where exact search does.
 constexpr int64_t kAttempts = 1000;
 constexpr int kFewAttempts = 12;
+// Where rounds are alike: the part of the work that the whole has.
+constexpr int64_t kRestOfRounds = 8;
 
 class Best {
  public:
@@ -106,10 +110,39 @@ class Dives {
   SqueakyWheel wheel_;
 };
 
+// What comes again and again is placed once, with most of the work where one round has the bound of
+// the whole, else with half of it; the rest goes to the whole, whose rounds may differ.
+template <typename Place>
+Solution InRounds(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
+                  Place place) {
+  const std::optional<FoldedInstance> round = FoldRounds(instance, lower_bound);
+  if (!round) return place(instance, lower_bound, limits);
+  const int64_t rest = round->lower_bound == lower_bound ? kRestOfRounds : 2;
+  SearchLimits some = limits;
+  some.work = limits.work - limits.work / rest;
+  some.nodes = limits.nodes - limits.nodes / rest;
+  Solution once = place(round->instance, round->lower_bound, some);
+  once.bases = round->Unfold(once.bases);
+  once.proven_bound = 0;  // of one round
+  if (once.arena <= std::max(lower_bound, limits.capacity.value_or(0))) return once;
+  some.work = limits.work - once.work;
+  some.nodes = limits.nodes / rest;
+  Solution whole = place(instance, lower_bound, some);
+  whole.work += once.work;
+  if (whole.arena < once.arena) return whole;
+  once.work = whole.work;
+  once.proven_bound = whole.proven_bound;
+  return once;
+}
+
 // The best within the capacity; where nothing fits, the search would have aimed too high, and the
 // best of all is looked for with as much work again.
 template <typename Place>
-Solution WithinCapacity(int64_t lower_bound, const SearchLimits& limits, Place place) {
+Solution WithinCapacity(const Instance& instance, int64_t lower_bound, const SearchLimits& limits,
+                        Place place_whole) {
+  const auto place = [&](const SearchLimits& some) {
+    return InRounds(instance, lower_bound, some, place_whole);
+  };
   Solution solution = place(limits);
   const int64_t capacity = limits.capacity.value_or(INT64_MAX);
   const bool smallest = solution.arena <= std::max(lower_bound, solution.proven_bound);
@@ -157,9 +190,7 @@ Solution PlaceAsPortfolio(const Instance& instance, int64_t lower_bound,
 
 Solution PlaceByPortfolio(const Instance& instance, int64_t lower_bound,
                           const SearchLimits& limits) {
-  return WithinCapacity(lower_bound, limits, [&](const SearchLimits& some) {
-    return PlaceAsPortfolio(instance, lower_bound, some);
-  });
+  return WithinCapacity(instance, lower_bound, limits, PlaceAsPortfolio);
 }
 
 Solution PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
@@ -170,21 +201,23 @@ Solution PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
 }
 
 Solution PlaceByDives(const Instance& instance, int64_t lower_bound, const SearchLimits& limits) {
-  return WithinCapacity(lower_bound, limits, [&](const SearchLimits& some) {
-    Best best(instance, lower_bound, some);
-    Dives(instance, some, best).Offer(kAttempts, some.work);
-    return best.Take();
-  });
+  return WithinCapacity(instance, lower_bound, limits,
+                        [](const Instance& some, int64_t bound, const SearchLimits& some_limits) {
+                          Best best(some, bound, some_limits);
+                          Dives(some, some_limits, best).Offer(kAttempts, some_limits.work);
+                          return best.Take();
+                        });
 }
 
 Solution PlaceByExactSearch(const Instance& instance, int64_t lower_bound,
                             const SearchLimits& limits) {
-  return WithinCapacity(lower_bound, limits, [&](const SearchLimits& some) {
-    Best best(instance, lower_bound, some);
-    Dives(instance, some, best).Offer(1, some.work);
-    best.Improve(some.work);
-    return best.Take();
-  });
+  return WithinCapacity(instance, lower_bound, limits,
+                        [](const Instance& some, int64_t bound, const SearchLimits& some_limits) {
+                          Best best(some, bound, some_limits);
+                          Dives(some, some_limits, best).Offer(1, some_limits.work);
+                          best.Improve(some_limits.work);
+                          return best.Take();
+                        });
 }
 
 }  // namespace ashlar::memory

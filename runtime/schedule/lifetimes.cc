@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <utility>
 
+#include "memory/instance.h"
 #include "memory/lower_bound.h"
+#include "memory/rounds.h"
 #include "runtime/schedule/relations.h"
 
 namespace ashlar {
@@ -87,15 +91,27 @@ bool IsOverwrite(const Lifetimes& lifetimes, size_t index) {
   return index + static_cast<size_t>(lifetimes.num_overwrites) >= lifetimes.problem.inside.size();
 }
 
-// Without the overwrites, or without the other relations of memory, that `goes` picks.
-template <typename Goes>
-Lifetimes Without(const Lifetimes& lifetimes, bool overwrites, const Goes& goes) {
-  const std::vector<Inside>& inside = lifetimes.problem.inside;
-  std::vector<bool> kept(inside.size(), true);
-  for (size_t i = 0; i < inside.size(); ++i) {
-    if (IsOverwrite(lifetimes, i) == overwrites) kept[i] = !goes(inside[i]);
+// Numbers of relations: with `alike` equal for those that come again in each round of a problem
+// (memory/rounds.h), else each has its own. Where images share memory in different ways, they
+// cannot be planned as one.
+std::vector<int> KindsOfRelations(const memory::Problem& problem, bool alike) {
+  const size_t count = problem.inside.size();
+  std::vector<int> kinds(count);
+  for (size_t i = 0; i < count; ++i) kinds[i] = static_cast<int>(i);
+  if (!alike) return kinds;
+  const absl::StatusOr<memory::Instance> instance = memory::Instance::Create(problem);
+  if (!instance.ok()) return kinds;
+  const std::optional<memory::FoldedInstance> round =
+      memory::FoldRounds(*instance, memory::ComputeLowerBound(*instance).bytes);
+  if (!round) return kinds;
+  std::vector<int> seen(instance->groups(), 0);  // relations of a group
+  std::map<std::pair<int32_t, int>, int> first;  // by group of the round, and number in it
+  for (size_t i = 0; i < count; ++i) {
+    const int group = instance->group_of(problem.inside[i].inner);
+    const std::pair key(round->folded_of[group], seen[group]++);
+    kinds[i] = first.try_emplace(key, kinds[i]).first->second;
   }
-  return KeepRelations(lifetimes, kept);
+  return kinds;
 }
 
 }  // namespace
@@ -198,24 +214,41 @@ Lifetimes WithoutNeedlessOverwrites(const Lifetimes& lifetimes, int64_t bound) {
     const Buffer& output = buffers[relation.inner];
     return live.At(output.lower) + output.size <= bound;
   };
-  return Without(lifetimes, /*overwrites=*/true, needless);
+  const std::vector<Inside>& inside = lifetimes.problem.inside;
+  std::vector<bool> kept(inside.size(), true);
+  for (size_t i = 0; i < inside.size(); ++i) {
+    if (IsOverwrite(lifetimes, i)) kept[i] = !needless(inside[i]);
+  }
+  return KeepRelations(lifetimes, kept);
 }
 
-Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound) {
+Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound, bool alike) {
   const std::vector<Buffer>& buffers = lifetimes.problem.buffers;
   const Profile live(lifetimes.problem);
   if (live.empty()) return lifetimes;
-  std::map<int64_t, int64_t> copied;  // by step: bytes that now live there twice
-  const auto waits = [&](const Inside& relation) {
+  const std::vector<int> kinds = KindsOfRelations(lifetimes.problem, alike);
+  std::vector<bool> stays(kinds.size(), false);  // by kind
+  std::vector<int> going;                        // relations
+  std::map<int64_t, int64_t> copied;             // by step: bytes that now live there twice
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const Inside& relation = lifetimes.problem.inside[i];
     const Buffer &part = buffers[relation.inner], &whole = buffers[relation.outer];
     const bool copied_at_once = part.upper == whole.lower + 1;
-    if (!copied_at_once || whole.lower - part.lower <= kLongestMaking) return false;
+    if (IsOverwrite(lifetimes, i) || !copied_at_once ||
+        whole.lower - part.lower <= kLongestMaking) {
+      continue;
+    }
     int64_t& others = copied[whole.lower];
-    if (live.At(whole.lower) + others + part.size > bound) return false;
-    others += part.size;
-    return true;
-  };
-  return Without(lifetimes, /*overwrites=*/false, waits);
+    if (live.At(whole.lower) + others + part.size > bound) {
+      stays[kinds[i]] = true;
+    } else {
+      others += part.size;
+      going.push_back(static_cast<int>(i));
+    }
+  }
+  std::vector<bool> kept(kinds.size(), true);
+  for (const int i : going) kept[i] = stays[kinds[i]];
+  return KeepRelations(lifetimes, kept);
 }
 
 }  // namespace ashlar

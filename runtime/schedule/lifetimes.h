@@ -40,10 +40,10 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
 Lifetimes WithoutNeedlessOverwrites(const Lifetimes& lifetimes, int64_t bound);
 
 // Drops placements of parts that wait for the rest of their whole for some steps, as the last rows
-// of a strip wait for the next, where still at most `bound` bytes are live at a step. Such a part
-// holds a place free that has to be as large as the whole; now it is copied there. The others it
-// keeps.
-Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound);
+// of a strip wait for the next, where still at most `bound` bytes are live at a step; `alike`: of
+// one that comes again in each of several equal rounds, all or none. Such a part holds a place free
+// that has to be as large as the whole; now it is copied there. The others it keeps.
+Lifetimes WithoutWaitingPlacements(const Lifetimes& lifetimes, int64_t bound, bool alike);
 
 }  // namespace ashlar
 

@@ -27,16 +27,25 @@ class Attempts {
     latest_.schedule = std::move(schedule);
     ASHLAR_RETURN_IF_ERROR(PlanLatest());
     const int64_t bound = latest_.plan.lower_bound;
-    for (const auto& with_fewer : {WithoutWaitingPlacements, WithoutNeedlessOverwrites}) {
-      if (Done()) break;
-      Lifetimes fewer = with_fewer(latest_.lifetimes, bound);
-      if (fewer.problem.inside.size() == latest_.lifetimes.problem.inside.size()) continue;
+    const size_t relations = latest_.lifetimes.problem.inside.size();
+    const Lifetimes all = latest_.lifetimes;
+    for (const bool alike : {false, true}) {
+      if (Done()) return absl::OkStatus();
+      Lifetimes fewer = WithoutWaitingPlacements(all, bound, alike);
+      const size_t left = fewer.problem.inside.size();
+      if (left == relations || left == latest_.lifetimes.problem.inside.size()) continue;
       latest_.lifetimes = std::move(fewer);
       ASHLAR_RETURN_IF_ERROR(PlanLatest());
-      // Where parts wait there are many strips, and little is left to gain.
-      if (!options_.reorder) break;
     }
-    return absl::OkStatus();
+    // Where parts wait there are many strips, and little is left to gain.
+    const bool waited = latest_.lifetimes.problem.inside.size() < relations;
+    if (Done() || (waited && !options_.reorder)) return absl::OkStatus();
+    Lifetimes fewer = WithoutNeedlessOverwrites(latest_.lifetimes, bound);
+    if (fewer.problem.inside.size() == latest_.lifetimes.problem.inside.size()) {
+      return absl::OkStatus();
+    }
+    latest_.lifetimes = std::move(fewer);
+    return PlanLatest();
   }
 
   bool Done() const {

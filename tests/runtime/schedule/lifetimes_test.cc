@@ -223,12 +223,38 @@ TEST_F(LifetimesTest, APartThatWaitsNeedNotHoldThePlaceOfItsWhole) {
     return list;
   };
   const auto buffer = [&](int var) { return lifetimes_.storage_buffer[model_.views[var].storage]; };
-  EXPECT_THAT(inners(WithoutWaitingPlacements(lifetimes_, both - 1)),
+  EXPECT_THAT(inners(WithoutWaitingPlacements(lifetimes_, both - 1, /*alike=*/false)),
               ElementsAre(buffer(waiting), buffer(made)));
-  const Lifetimes fewer = WithoutWaitingPlacements(lifetimes_, both);
+  const Lifetimes fewer = WithoutWaitingPlacements(lifetimes_, both, /*alike=*/false);
   EXPECT_THAT(inners(fewer), ElementsAre(buffer(made)));
   EXPECT_EQ(fewer.num_overwrites, lifetimes_.num_overwrites);
   EXPECT_EQ(fewer.problem.buffers[buffer(waiting)].alignment, 64);
+}
+
+// Of three images, whose results wait for the last: there is room for copies of the first parts
+// alone, or of all.
+TEST_F(LifetimesTest, ImagesShareMemoryAlikeWhereThatIsAskedFor) {
+  constexpr int64_t kSteps = 20, kEnd = 3 * kSteps;
+  Lifetimes lifetimes;
+  for (int64_t t = 0; t < kEnd; t += kSteps) {
+    std::vector<memory::Buffer>& buffers = lifetimes.problem.buffers;
+    const int first = static_cast<int>(buffers.size());
+    buffers.push_back({.lower = t, .upper = t + 9, .size = 64});  // waits
+    buffers.push_back({.lower = t + 7, .upper = t + 9, .size = 64});
+    buffers.push_back({.lower = t + 8, .upper = t + 10, .size = 128});  // of both
+    buffers.push_back({.lower = t, .upper = t + 2, .size = 30});
+    buffers.push_back({.lower = t + 2, .upper = t + 4, .size = 50});
+    buffers.push_back({.lower = t + 9, .upper = kEnd, .size = 10});  // the result
+    lifetimes.problem.inside.push_back({first, first + 2, 0});
+    lifetimes.problem.inside.push_back({first + 1, first + 2, 64});
+  }
+  const auto dropped = [&](int64_t bound, bool alike) {
+    return 6 - WithoutWaitingPlacements(lifetimes, bound, alike).problem.inside.size();
+  };
+  EXPECT_EQ(dropped(128 + 64 + 10, false), 2u);
+  EXPECT_EQ(dropped(128 + 64 + 10, true), 0u);
+  EXPECT_EQ(dropped(128 + 64 + 20, false), 3u);
+  EXPECT_EQ(dropped(128 + 64 + 20, true), 3u);
 }
 
 TEST_F(LifetimesTest, AViewKeepsItsSourceAlive) {
