@@ -13,21 +13,20 @@
 
 namespace ashlar {
 
-std::vector<Tiling> ExactTilings(const Graph& graph, absl::Span<const int> order,
-                                 absl::Span<const TileSpec> specs, const TilingLimits& limits,
-                                 const ProcessorSpeed& speed, const ArenaModel& arena) {
-  const double flops = WeightFlops(graph);
+std::vector<Tiling> ExactTilings(const TilingProblem& problem, absl::Span<const TileSpec> specs) {
+  const ArenaModel& arena = problem.arena;
+  const double flops = WeightFlops(problem.graph);
   std::vector<std::optional<Tiling>> tried(specs.size());
   ParallelFor(specs.size(), [&](size_t i) {
-    const absl::StatusOr<Graph> tiled = Tile(graph, specs[i], order, Operators());
+    const absl::StatusOr<Graph> tiled = Tile(problem.graph, specs[i], problem.order, Operators());
     if (!tiled.ok()) return;
     const StorageModel model = BuildStorageModel(*tiled, StorageFor(specs[i], arena.storage));
     Tiling tiling;
     tiling.spec = specs[i];
     tiling.arena_bytes = ScheduleAsGiven(*tiled, model, arena.workspace(*tiled, model)).peak_bytes;
-    tiling.ms = EstimateTime(*tiled, model, speed);
+    tiling.ms = EstimateTime(*tiled, model, problem.speed);
     if (flops > 0) tiling.extra_flops = std::max(0.0, WeightFlops(*tiled) / flops - 1);
-    if (tiling.extra_flops <= limits.max_extra_flops) tried[i] = std::move(tiling);
+    if (tiling.extra_flops <= problem.max_extra_flops) tried[i] = std::move(tiling);
   });
   std::vector<Tiling> tilings;
   for (std::optional<Tiling>& tiling : tried) {

@@ -13,9 +13,7 @@ namespace ashlar {
 // The bytes that tilings of a graph need, without estimates: inside of a batch an operator makes no
 // more than the next one reads, which segments by themselves do not know. Without specs whose tiles
 // the graph does not have, and those beyond the limits.
-std::vector<Tiling> ExactTilings(const Graph& graph, absl::Span<const int> order,
-                                 absl::Span<const TileSpec> specs, const TilingLimits& limits,
-                                 const ProcessorSpeed& speed, const ArenaModel& arena);
+std::vector<Tiling> ExactTilings(const TilingProblem& problem, absl::Span<const TileSpec> specs);
 
 }  // namespace ashlar
 

@@ -41,7 +41,7 @@ class Smallest {
   explicit Smallest(TiledPlans& plans) : plans_(plans) {}
 
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Find() {
-    ASHLAR_ASSIGN_OR_RETURN(tilings_, plans_.smaller_tilings());
+    tilings_ = &plans_.smaller_tilings();
     const absl::Span<const Tiling> small = absl::MakeConstSpan(tilings_->smallest);
     const absl::Span<const Tiling> moved = absl::MakeConstSpan(tilings_->moved);
     ASHLAR_RETURN_IF_ERROR(Try(Sparing(small.subspan(0, kMostSmall))));
@@ -110,7 +110,7 @@ class Smallest {
 
   // With lines that ebb, besides all others: what is found without is tried as it would be.
   absl::Status TryEbbing() {
-    ASHLAR_ASSIGN_OR_RETURN(tilings_, plans_.ebbing_tilings());
+    tilings_ = &plans_.ebbing_tilings();
     for (const std::vector<Tiling>* const list : {&tilings_->smallest, &tilings_->moved}) {
       Questions ebbing;
       for (const Tiling& tiling : *list) {

@@ -89,41 +89,46 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const 
   return planned;
 }
 
+TiledPlans::TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request, Device& device,
+                       Schedule order)
+    : rewritten_(rewritten),
+      request_(request),
+      device_(device),
+      order_(std::move(order)),
+      arena_(ArenaOn(device, request)),
+      search_(Problem()) {}
+
+TilingProblem TiledPlans::Problem() const {
+  const Wishes& wishes = request_.wishes;
+  return {rewritten_.graph, order_.order, SpeedOf(device_, wishes.processor, wishes.threads),
+          arena_, max_extra_flops()};
+}
+
 absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGraph& rewritten,
                                                                const PlanRequest& request) {
-  std::unique_ptr<TiledPlans> plans(new TiledPlans(rewritten, request));
-  const Wishes& wishes = request.wishes;
-  plans->for_smallest_ = wishes.budget && wishes.budget->bytes == 0;
-  ASHLAR_ASSIGN_OR_RETURN(plans->order_, OrderOf(rewritten.graph, wishes, request.means));
-  ASHLAR_ASSIGN_OR_RETURN(plans->device_, OpenDevice(wishes.comp_node));
-  ASHLAR_ASSIGN_OR_RETURN(plans->tilings_, plans->Search(plans->for_smallest_));
-  return plans;
+  ASHLAR_ASSIGN_OR_RETURN(Schedule order, OrderOf(rewritten.graph, request.wishes, request.means));
+  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice(request.wishes.comp_node));
+  return std::unique_ptr<TiledPlans>(new TiledPlans(rewritten, request, *device, std::move(order)));
 }
 
-absl::StatusOr<FoundTilings> TiledPlans::Search(bool for_smallest, bool ebb) const {
-  const Wishes& wishes = request_.wishes;
-  return SearchTilings(rewritten_.graph, order_.order, {max_extra_flops(), for_smallest, ebb},
-                       SpeedOf(*device_, wishes.processor, wishes.threads),
-                       ArenaOn(*device_, request_));
+const FoundTilings& TiledPlans::smaller_tilings() {
+  if (!looked_for_smaller_) search_.LookForSmaller();
+  looked_for_smaller_ = true;
+  return search_.found();
 }
 
-absl::StatusOr<const FoundTilings*> TiledPlans::smaller_tilings() {
-  if (for_smallest_) return &tilings_;
-  if (!smaller_) {
-    ASHLAR_ASSIGN_OR_RETURN(smaller_, Search(/*for_smallest=*/true));
-  }
-  return &*smaller_;
-}
-
-absl::StatusOr<const FoundTilings*> TiledPlans::ebbing_tilings() {
+const FoundTilings& TiledPlans::ebbing_tilings() {
   if (!ebbing_) {
-    ASHLAR_ASSIGN_OR_RETURN(ebbing_, Search(/*for_smallest=*/true, /*ebb=*/true));
+    TilingProblem problem = Problem();
+    problem.ebb = true;
+    ebbing_.emplace(problem);
+    ebbing_->LookForSmaller();
   }
-  return &*ebbing_;
+  return ebbing_->found();
 }
 
 void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {
-  if (device_->is_host()) {
+  if (device_.is_host()) {
     ParallelFor(count, function);
   } else {
     for (size_t i = 0; i < count; ++i) function(i);

@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_PLAN_TILED_PLANS_H_
 #define ASHLAR_RUNTIME_PLAN_TILED_PLANS_H_
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -50,19 +51,18 @@ class TiledPlans {
   static absl::StatusOr<std::unique_ptr<TiledPlans>> Create(const RewrittenGraph& rewritten,
                                                             const PlanRequest& request);
 
-  const FoundTilings& tilings() const { return tilings_; }
+  const FoundTilings& tilings() const { return search_.found(); }
   // The same, and what is found between all cuts for the smallest plan alone (FoundTilings::moved).
-  // Searched for by the first call where that is not what the request asks for.
-  absl::StatusOr<const FoundTilings*> smaller_tilings();
+  const FoundTilings& smaller_tilings();
   // Those of a search for the smallest plan alone, in which lines may ebb. Searched for by the
   // first call.
-  absl::StatusOr<const FoundTilings*> ebbing_tilings();
+  const FoundTilings& ebbing_tilings();
   // No plan of the graph as it is needs less, bytes; 0 where nothing is known.
   int64_t untiled_bound() const { return order_.bound_bytes; }
   // Of a tiling: what it may compute again at most, as a ratio.
   double max_extra_flops() const {
     return request_.wishes.budget ? request_.wishes.budget->max_extra_flops
-                                  : TilingLimits().max_extra_flops;
+                                  : std::numeric_limits<double>::infinity();
   }
   // The kinds of plans of one tiling, as arguments `sparing`: one where sparing kernels are asked
   // for.
@@ -87,22 +87,23 @@ class TiledPlans {
   }
 
  private:
-  TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request)
-      : rewritten_(rewritten), request_(request) {}
+  TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& request, Device& device,
+             Schedule order);
 
+  TilingProblem Problem() const;
   void ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const;
   // Keeps the graphs in these tiles, where they can be had, and no others: they are large.
   absl::Status TileAs(const std::vector<const Tiling*>& tilings);
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Answer(const Question& question) const;
-  absl::StatusOr<FoundTilings> Search(bool for_smallest, bool ebb = false) const;
 
   const RewrittenGraph& rewritten_;
   const PlanRequest& request_;
-  Device* device_ = nullptr;
-  bool for_smallest_ = false;
-  Schedule order_;
-  FoundTilings tilings_;
-  std::optional<FoundTilings> smaller_, ebbing_;
+  const Device& device_;
+  const Schedule order_;
+  const ArenaModel arena_;
+  TilingSearch search_;
+  bool looked_for_smaller_ = false;
+  std::optional<TilingSearch> ebbing_;
   absl::flat_hash_map<const Tiling*, TiledGraph> tiled_;  // by tilings of the last questions
 };
 

@@ -15,15 +15,7 @@ namespace {
 // A norm of high order weighs the largest parts most.
 constexpr double kNormOrder = 8;
 
-using Path = std::vector<const TilingWay*>;
-
-int64_t PeakOf(const Path& path) {
-  int64_t bytes = 0;
-  for (const TilingWay* way : path) bytes = std::max(bytes, way->bytes);
-  return bytes;
-}
-
-double NormOf(const Path& path) {
+double NormOf(const TilingPath& path) {
   double sum = 0;
   for (const TilingWay* way : path) sum += std::pow(static_cast<double>(way->bytes), kNormOrder);
   return sum;
@@ -67,7 +59,7 @@ class Moves {
     for (const TilingWay* way : ways_) {
       if (way->bytes >= bytes || way->end > path_.back()->end) continue;
       if (std::find(path_.begin(), path_.end(), way) != path_.end()) continue;
-      const Path path = With(*way);
+      const TilingPath path = With(*way);
       if (path.empty()) continue;
       Tiling tiling = Made(path);
       if (tiling.arena_bytes >= bytes || tiling.extra_flops > max_extra_flops) continue;
@@ -91,7 +83,7 @@ class Moves {
 
  private:
   // Adds what lies between two cuts as it is; false where that is not known.
-  bool Whole(size_t begin, size_t end, Path& path) const {
+  bool Whole(size_t begin, size_t end, TilingPath& path) const {
     for (size_t i = begin; i < end; ++i) {
       const auto way = std::find_if(ways_.begin(), ways_.end(), [&](const TilingWay* w) {
         return w->begin == i && w->end == i + 1 && !w->segment;
@@ -103,7 +95,7 @@ class Moves {
   }
 
   // Adds what needs least between two cuts, and of that the fastest; false where there is no way.
-  bool Least(size_t begin, size_t end, Path& path) const {
+  bool Least(size_t begin, size_t end, TilingPath& path) const {
     struct Step {
       int64_t bytes = std::numeric_limits<int64_t>::max();
       double ms = 0;
@@ -122,7 +114,7 @@ class Moves {
         if (std::pair(bytes, ms) < std::pair(step.bytes, step.ms)) step = {bytes, ms, way};
       }
     }
-    Path back;
+    TilingPath back;
     for (size_t j = end; j > begin; j = back.back()->begin) {
       if (steps[j - begin].way == nullptr) return false;
       back.push_back(steps[j - begin].way);
@@ -132,8 +124,8 @@ class Moves {
   }
 
   // The path with that way in it; empty where there is none.
-  Path With(const TilingWay& way) const {
-    Path path;
+  TilingPath With(const TilingWay& way) const {
+    TilingPath path;
     size_t begin = way.begin, end = way.end;  // of what gives way
     for (const TilingWay* old : path_) {
       if (old->end <= way.begin) path.push_back(old);
@@ -151,7 +143,7 @@ class Moves {
   }
 
   // The tiling with that path instead.
-  Tiling Made(const Path& path) const {
+  Tiling Made(const TilingPath& path) const {
     Tiling tiling = tiling_;
     std::vector<TileSegment>& list =
         in_batch_ ? tiling.spec.segments[0].inner : tiling.spec.segments;
@@ -176,7 +168,7 @@ class Moves {
   bool in_batch_ = false, valid_ = false;
   int64_t parts_ = 1;
   std::vector<const TilingWay*> ways_;  // for so many images as are executed together
-  Path path_;                           // of `tiling_`
+  TilingPath path_;                     // of `tiling_`
 };
 
 }  // namespace

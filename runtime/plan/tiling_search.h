@@ -1,19 +1,14 @@
-// The search for tiles: the fastest rewrite of a graph whose arena fits a budget.
+// The search for tiles: rewrites of a graph of which none is both slower and larger than another.
 #ifndef ASHLAR_RUNTIME_PLAN_TILING_SEARCH_H_
 #define ASHLAR_RUNTIME_PLAN_TILING_SEARCH_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <limits>
-#include <optional>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "graph/graph.h"
 #include "graph/tiling/tile_spec.h"
-#include "runtime/plan/time_estimate.h"
-#include "runtime/schedule/storage.h"
+#include "runtime/plan/tiling_paths.h"
+#include "runtime/plan/tiling_ways.h"
 
 namespace ashlar {
 
@@ -25,33 +20,6 @@ struct Tiling {
   double extra_flops = 0;  // computed again, over all of the graph before
 };
 
-struct TilingLimits {
-  double max_extra_flops = std::numeric_limits<double>::infinity();  // a ratio
-  // Whether segments of the smallest tiling are tried between other cuts: for who wants the least.
-  bool move_borders = false;
-  bool ebb = false;  // whether lines are tried as those that ebb, too (TileKind::kEbb)
-};
-
-// How tiled operators share memory, and the workspace that they need at least: bytes by node. Asked
-// in several threads at once.
-struct ArenaModel {
-  StorageOptions storage;  // of the graph as it is
-  std::function<std::vector<int64_t>(const Graph&, const StorageModel&)> workspace;
-};
-
-// The same in tiles.
-StorageOptions StorageFor(const TileSpec& spec, const StorageOptions& whole);
-
-// One way to execute what lies between two cuts.
-struct TilingWay {
-  size_t begin = 0, end = 0;           // of FoundTilings::cuts
-  int64_t images = 1;                  // at once
-  std::optional<TileSegment> segment;  // none: as it is
-  int64_t bytes = 0;                   // peak
-  double ms = 0;
-  double extra_flops = 0;  // as in Tiling, once
-};
-
 struct FoundTilings {
   // Of all that were looked at, among them the graph as it is: none is slower than another without
   // being noticeably smaller; the fastest first, and the largest.
@@ -59,7 +27,7 @@ struct FoundTilings {
   // All that are nearly as small as the smallest, the smallest first: which of them has the
   // smallest plan only plans tell.
   std::vector<Tiling> smallest;
-  // With TilingLimits::move_borders the smallest that this found, the smallest first.
+  // The smallest between all cuts, the smallest first (TilingSearch::LookForSmaller).
   std::vector<Tiling> moved;
   // What they are made of, and what else was tried: the ids of operators that make the tensors
   // between segments, in their order, and ways between them.
@@ -67,14 +35,38 @@ struct FoundTilings {
   std::vector<TilingWay> ways;
 };
 
-// `order`: of the graph as it is, producers first.
-//
 // A tiling splits the batch up to some cut (GraphCut) or not at all; inside, the cuts are ends of
 // segments, found by dynamic programming: each stays whole, or is executed in lines, rows or a grid
 // of tiles.
-absl::StatusOr<FoundTilings> SearchTilings(const Graph& graph, absl::Span<const int> order,
-                                           const TilingLimits& limits, const ProcessorSpeed& speed,
-                                           const ArenaModel& arena);
+class TilingSearch {
+ public:
+  // Searches between few cuts.
+  explicit TilingSearch(const TilingProblem& problem);
+
+  const FoundTilings& found() const { return found_; }
+  // Goes on between all cuts, for who wants the least; once.
+  void LookForSmaller();
+
+ private:
+  void ChooseFirst();
+  void TrySegments();
+  void TryAllParts();
+  void TryParts(int64_t parts);
+  void RefineUsed(const std::vector<Tiling>& tilings);
+  void TryExactly();
+  TilingPaths PathsBetween(size_t first, size_t last, int64_t images);
+  void Add(const TilingPath& path, int64_t parts, size_t last, int64_t waiting,
+           const TilingPath& rest);
+  std::vector<Tiling> Exactly(const std::vector<TileSpec>& specs) const;
+  std::vector<Tiling> Smallest() const;
+
+  const TilingProblem problem_;
+  TilingWays ways_;
+  bool few_ = false;             // kFewOperators
+  std::vector<size_t> first_;    // cuts: between which segments are tried first
+  std::vector<Tiling> tilings_;  // the graph as it is, and all that were looked at
+  FoundTilings found_;
+};
 
 }  // namespace ashlar
 

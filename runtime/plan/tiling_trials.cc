@@ -5,12 +5,24 @@
 #include <utility>
 
 namespace ashlar {
+namespace {
+
+constexpr int64_t kFirstStrips = 32;  // at most
+
+}  // namespace
 
 int IdOf(const Graph& graph, const GraphCut& cut) {
   return graph.node(graph.var(cut.var).producer).id;
 }
 
 int64_t RowsOf(const TensorType& type) { return type.shape.rank() == 4 ? type.shape[2] : 0; }
+
+TilingTrial FirstTrial(const Graph& graph, absl::Span<const GraphCut> cuts, size_t i, size_t j,
+                       int64_t images) {
+  const int64_t strips = std::min(
+      {2 * RowsOf(graph.var(cuts[j].var).type), RowsOf(graph.var(cuts[i].var).type), kFirstStrips});
+  return {i, j, TileKind::kLines, strips, 1, images};
+}
 
 std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const GraphCut> cuts,
                                        size_t i, size_t j, int64_t images, bool ebb) {

@@ -29,6 +29,10 @@ int IdOf(const Graph& graph, const GraphCut& cut);
 // The largest number of strips in which an image can be made; 0 of other tensors.
 int64_t RowsOf(const TensorType& type);
 
+// A first look at what lies between cuts `i` and `j`: strips.
+TilingTrial FirstTrial(const Graph& graph, absl::Span<const GraphCut> cuts, size_t i, size_t j,
+                       int64_t images);
+
 // Another look at cuts `i` and `j`: in other numbers of lines, and without lines to be kept but
 // with rows computed twice. With `ebb` lines that ebb as well (TileKind::kEbb).
 std::vector<TilingTrial> RefinedTrials(const Graph& graph, absl::Span<const GraphCut> cuts,

@@ -26,7 +26,8 @@ FoundTilings Search(const Graph& graph) {
   const ArenaModel arena{{}, [](const Graph& tiled, const StorageModel&) {
                            return std::vector<int64_t>(tiled.nodes().size(), 0);
                          }};
-  return Value(SearchTilings(graph, NodesInOrder(graph), {}, {}, arena));
+  const std::vector<int> order = NodesInOrder(graph);
+  return TilingSearch({graph, order, {}, arena}).found();
 }
 
 TEST(TilingMovesTest, EachIsAnotherTilingOfTheGraph) {
