@@ -94,16 +94,24 @@ bool IsConvincing(const TunedProblem::Trial& trial, const TunedProblem::Trial& b
   return best.seconds - trial.seconds > noise;
 }
 
+// The first that ran: where the peak has no room for what is expected to be best, another does. -1
+// where none did.
+int ExpectedOf(const TunedProblem& problem) {
+  for (size_t i = 0; i < problem.trials.size(); ++i) {
+    if (problem.trials[i].seconds > 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
 void Choose(int threads, TunedProblem& problem, KernelRecord& record) {
-  int best = -1;
+  int best = ExpectedOf(problem);
+  if (best < 0) return;
   for (size_t i = 0; i < problem.trials.size(); ++i) {
     const TunedProblem::Trial& trial = problem.trials[i];
-    if (trial.seconds == 0) continue;
-    if (best < 0 || IsConvincing(trial, problem.trials[best], problem.nodes)) {
+    if (trial.seconds > 0 && IsConvincing(trial, problem.trials[best], problem.nodes)) {
       best = static_cast<int>(i);
     }
   }
-  if (best < 0) return;
   problem.chosen = best;
   Record(problem, problem.trials[best].implementation, threads, record);
 }
@@ -113,7 +121,9 @@ absl::StatusOr<TimedNetwork> PrepareAll(const Graph& graph, PlanRequest request,
                                         const std::vector<TunedProblem>& problems, bool chosen) {
   KernelRecord record;
   for (const TunedProblem& problem : problems) {
-    const int trial = chosen ? problem.chosen : 0;
+    const int expected = ExpectedOf(problem);
+    if (expected < 0) continue;
+    const int trial = chosen ? problem.chosen : expected;
     Record(problem, problem.trials[trial].implementation, request.wishes.threads, record);
   }
   request.means.record = std::make_shared<const KernelRecord>(std::move(record));
@@ -154,16 +164,18 @@ absl::StatusOr<std::optional<MedianInterval>> Confirm(const Graph& graph,
                                                       const PlanRequest& request,
                                                       const TuneOptions& tune, TunedProblems& found,
                                                       KernelRecord& record) {
-  const bool changes = std::any_of(found.problems.begin(), found.problems.end(),
-                                   [](const TunedProblem& problem) { return problem.chosen > 0; });
+  const auto changed = [](const TunedProblem& problem) {
+    return problem.IsTimed() && problem.chosen != ExpectedOf(problem);
+  };
+  const bool changes = std::any_of(found.problems.begin(), found.problems.end(), changed);
   if (!changes || tune.stopped()) return std::nullopt;
   ASHLAR_ASSIGN_OR_RETURN(const std::optional<MedianInterval> ratio,
                           RatioOfChoices(graph, request, tune, found));
   if (tune.stopped() || (ratio.has_value() && ratio->high < 1)) return ratio;
   for (TunedProblem& problem : found.problems) {
-    if (problem.chosen == 0) continue;
-    problem.chosen = 0;
-    Record(problem, problem.trials[0].implementation, request.wishes.threads, record);
+    if (!changed(problem)) continue;
+    problem.chosen = ExpectedOf(problem);
+    Record(problem, problem.trials[problem.chosen].implementation, request.wishes.threads, record);
   }
   return std::nullopt;
 }

@@ -178,6 +178,25 @@ TEST_F(CudaTune, WhatMakesTheNetworkNoFasterIsNotTaken) {
   EXPECT_FALSE(tuning.ratio.has_value());
 }
 
+// The kernel that is expected to be best has no room: the next one is what others are compared
+// with.
+TEST_F(CudaTune, WhatHasNoRoomIsNotWhatStays) {
+  device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
+    KernelList kernels;
+    kernels.push_back(std::make_unique<SlowedConvolution>(problem, "large", 0, int64_t{1} << 30));
+    kernels.push_back(std::make_unique<SlowedConvolution>(problem, "first", 1));
+    kernels.push_back(std::make_unique<SlowedConvolution>(problem, "slow", 2));
+    return kernels;
+  };
+  KernelRecord record;
+  const Tuning tuning = Value(Autotune(Network(), OnGpu(), kUnhurried, record));
+  ASSERT_EQ(tuning.problems.size(), 1u);
+  const TunedProblem& problem = tuning.problems[0];
+  EXPECT_EQ(problem.trials[0].seconds, 0);
+  EXPECT_EQ(problem.trials[problem.chosen].implementation, "first");
+  EXPECT_FALSE(tuning.ratio.has_value()) << "nothing changes";
+}
+
 // Two layers of one kind, at one of which the peak has no room for the workspace of a kernel: what
 // it took at the other alone is no reason to take it.
 TEST_F(CudaTune, AKernelThatRanOnSomeLayersIsComparedByTheLayer) {
