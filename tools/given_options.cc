@@ -48,7 +48,8 @@ std::vector<std::string> AllBut(const CLI::App& app, absl::Span<const absl::stri
 
 absl::Status CheckIdle(const CLI::App& app, std::vector<IdleOptions> idle) {
   const CLI::Option* const input = app.get_option_no_throw("--input");
-  if (input != nullptr && input->count() == 0) {
+  const bool files = input != nullptr && input->get_group() == "Inputs";  // else of another kind
+  if (files && input->count() == 0) {
     idle.push_back(
         {{input->get_group()}, "no --input gives a file, and random inputs are as they are"});
   }
