@@ -6,8 +6,7 @@ namespace {
 
 constexpr CommandRow kCommands[] = {
     {"run", "Run a model once or many times and show its outputs",
-     "  ashlar run resnet50.ash --input data=cat.jpg --top 5 --labels labels.txt\n"
-     "  ashlar run resnet50.ash --input data=cat.jpg --resize 256 --crop 224\n"
+     "  ashlar run resnet50.ash --input data=cat.jpg --resize 256 --crop 224 --labels labels.txt\n"
      "  ashlar run resnet50.ash --input data=batch.npy --output prob.npz",
      MakeRunCommand},
     {"bench", "Measure the latency and the throughput of a model",
@@ -46,7 +45,6 @@ constexpr CommandRow kCommands[] = {
      "  ashlar probe resnet50.ash --train --memory-limit 2GiB",
      MakeProbeCommand},
     {"compare", "Compare outputs with a file, the host reference, another plan or another model",
-     "  ashlar compare resnet50.ash --ref prob.npz\n"
      "  ashlar compare resnet50.ash --passes-b none --inplace-b off\n"
      "  ashlar compare model.ash exported.onnx\n"
      "  ashlar compare before.json after.json",
