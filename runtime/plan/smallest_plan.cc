@@ -51,6 +51,7 @@ class Smallest {
       for (const bool sparing : plans_.kinds()) others.push_back({&tiling, sparing});
     }
     ASHLAR_RETURN_IF_ERROR(Try(others));
+    ASHLAR_RETURN_IF_ERROR(TryTilesOfPart());
     ASHLAR_RETURN_IF_ERROR(Descend());
     ASHLAR_RETURN_IF_ERROR(TryEbbing());
     ASHLAR_RETURN_IF_ERROR(TryThoroughly());
@@ -146,6 +147,25 @@ class Smallest {
     return Try(questions);
   }
 
+  // Where the smallest that is expected splits the batch, the smallest plan of one part by itself
+  // has tiles for all of them: of a part more plans can be looked at.
+  absl::Status TryTilesOfPart() {
+    const Tiling& expected = tilings_->smallest[0];
+    const auto& segments = expected.spec.segments;
+    if (segments.empty() || segments[0].kind != TileKind::kBatch) return absl::OkStatus();
+    const absl::StatusOr<RewrittenGraph> part = plans_.PartOf(segments[0]);
+    if (!part.ok()) return absl::OkStatus();  // it is no graph by itself
+    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans,
+                            TiledPlans::Create(*part, plans_.request()));
+    ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> smallest, SmallestOf(*plans));
+    const std::vector<TileSegment>& tiles = smallest->wishes.tiles.segments;
+    if (!tiles.empty() && tiles[0].kind == TileKind::kBatch) return absl::OkStatus();
+    of_part_ = expected;
+    of_part_.spec.segments[0].inner = tiles;
+    of_part_.arena_bytes = std::min(expected.arena_bytes, least() - 1);
+    return Try({{&of_part_, /*sparing=*/true, Thoroughness::kChosen}});
+  }
+
   absl::Status Descend() {
     if (smallest_ == nullptr) return absl::OkStatus();
     const size_t operators = std::max<size_t>(1, smallest_->graph.nodes().size());
@@ -170,6 +190,7 @@ class Smallest {
 
   TiledPlans& plans_;
   const FoundTilings* tilings_ = nullptr;
+  Tiling of_part_;  // TryTilesOfPart
   std::deque<std::vector<Tiling>> near_;
   std::set<std::tuple<std::string, bool, Thoroughness>> asked_;
   size_t made_ = 0;                                                 // plans

@@ -10,6 +10,7 @@
 #include "graph/status.h"
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
+#include "runtime/plan/graph_cuts.h"
 #include "runtime/plan/kernel_choice.h"
 #include "runtime/plan/parallel_for.h"
 #include "runtime/plan/stages.h"
@@ -125,6 +126,22 @@ const FoundTilings& TiledPlans::ebbing_tilings() {
     ebbing_->LookForSmaller();
   }
   return ebbing_->found();
+}
+
+absl::StatusOr<RewrittenGraph> TiledPlans::PartOf(const TileSegment& batch) const {
+  const Graph& graph = rewritten_.graph;
+  const std::vector<GraphCut> cuts = FindCuts(graph, order_.order);
+  const auto find = [&](int id) {
+    return std::find_if(cuts.begin(), cuts.end(),
+                        [&](const GraphCut& cut) { return IdOf(graph, cut) == id; });
+  };
+  const auto from = find(batch.from), to = find(batch.to);
+  if (from == cuts.end() || to == cuts.end()) {
+    return absl::InvalidArgumentError("the batch is split between tensors that are no cuts");
+  }
+  const int64_t images = graph.var(from->var).type.shape[0] / batch.count;
+  ASHLAR_ASSIGN_OR_RETURN(Graph part, GraphBetween(graph, order_.order, *from, *to, images));
+  return RewrittenGraph{std::move(part), rewritten_.passes};
 }
 
 void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {

@@ -80,6 +80,10 @@ class TiledPlans {
   // does not need all.
   absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> Plan(
       const std::vector<Question>& questions);
+  // What makes one part of a split batch, without its tiles; InvalidArgument where that is no graph
+  // by itself.
+  absl::StatusOr<RewrittenGraph> PartOf(const TileSegment& batch) const;
+  const PlanRequest& request() const { return request_; }
   // The graph as it is.
   absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(bool sparing) const {
     const Tiling untiled;
