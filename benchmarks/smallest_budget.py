@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Whether `--memory-budget min` is what it says: for each model the arena that it gives, beside the least arena that
 any other option reaches: both --prefer, every planner, the specs of budgets in between, of the smallest plans for other
-processors and of the frontier, given as --tile, each in several times of planning. Specs of whose tiles no plan can be
+processors and of the frontier, and for several images those of one of them, given as --tile, each in several times of
+planning. Specs of whose tiles no plan can be
 smaller than `min` (by the lower bound that the plan states, or as it is proven to be the best) are asked once. And
 whether more memory is ever expected to be slower, in the plans of the budgets in between.
 
-    benchmarks/smallest_budget.py [--ashlar build/release/ashlar] [--models a,b] [--image 97,224]
+    benchmarks/smallest_budget.py [--ashlar build/release/ashlar] [--models a,b] [--image 97,224] [--batch 1]
         [--processors avx512/32K/1M,...] [--plan-times 250ms,1s] [--state answers.jsonl] [--seconds 600]
 
 With --state a run that was ended goes on where it stopped; --seconds ends the questions about a model after so much
@@ -15,6 +16,7 @@ import argparse
 import itertools
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -42,20 +44,22 @@ class OutOfTime(Exception):
 class Sweep:
     """The questions about one model, and what came of them."""
 
-    def __init__(self, arguments, kept, model, seconds):
-        self.arguments, self.kept, self.model, self.seconds = arguments, kept, model, seconds
+    def __init__(self, arguments, kept, model, seconds, image=None):
+        """`image`: the model for one image, where `model` is for several."""
+        self.arguments, self.kept, self.model, self.seconds, self.image = arguments, kept, model, seconds, image
         self.start = processor_seconds()
         self.least = None  # what `min` gives
         self.other = None  # (bytes, options): the least of all others
         self.asked = self.left = 0
         self.slower = []  # pairs of budgets
 
-    def plan(self, *options):
+    def plan(self, *options, model=None):
         """What matters of the document of a plan; None where there is none."""
+        model = model or self.model
         def run():
             if self.seconds and processor_seconds() - self.start > self.seconds:
                 raise OutOfTime
-            command = [self.arguments.ashlar, "plan", self.model, "--threads", "1", "--json", *options]
+            command = [self.arguments.ashlar, "plan", model, "--threads", "1", "--json", *options]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode != 0:
                 return None
@@ -64,7 +68,7 @@ class Sweep:
                 return {"points": [[point["arena_bytes"], point["tile"]] for point in document["frontier"]]}
             return {"arena": document["pools"]["arena"]["planned_bytes"], "tile": document["tile"],
                     "bound": document["proven_bytes"], "proof": document["proof"], "ms": document["predicted_ms"]}
-        return self.kept.ask(" ".join([self.model, *options]), run)
+        return self.kept.ask(" ".join([model, *options]), run)
 
     def consider(self, arena, options):
         self.asked += 1
@@ -110,6 +114,10 @@ class Sweep:
         for processor in self.arguments.processors.split(","):
             specs.add(self.plan("--memory-budget", "min", "--processor", processor)["tile"])
             yield
+        for prefer in PREFER if self.image else []:
+            tile = self.plan("--memory-budget", "min", *prefer, model=self.image)["tile"]
+            specs.update({f"{batch}({tile})" for spec in specs for batch in re.findall(r"^\d+-\d+:batch\d+", spec)})
+            yield
         for prefer in PREFER:
             for arena, spec in self.plan("--frontier", *prefer)["points"]:
                 self.consider(arena, [*prefer, "--frontier"])
@@ -133,6 +141,7 @@ def main():
     parser.add_argument("--ashlar", default="build/release/ashlar")
     parser.add_argument("--models", default=",".join(zoo_models.MODELS))
     parser.add_argument("--image", default="97,224", help="sides of the images, separated by commas")
+    parser.add_argument("--batch", type=int, default=1, help="images at a time")
     parser.add_argument("--processors", default=",".join(PROCESSORS), help="whose smallest plans give specs")
     parser.add_argument("--plan-times", default=",".join(PLAN_TIMES), help="for each spec")
     parser.add_argument("--state", help="file that keeps the answers")
@@ -145,11 +154,15 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for name, side in itertools.product(arguments.models.split(","), arguments.image.split(",")):
-            model = f"{name}_{side}.ash"
+            model, image = f"{name}_{side}.ash", None
             zoo_models.make(arguments.ashlar, name, model, side)
-            sweep = Sweep(arguments, kept, model, arguments.seconds)
+            if arguments.batch > 1:
+                model, image = f"{name}_{side}_{arguments.batch}.ash", model
+                zoo_models.make(arguments.ashlar, name, model, side, arguments.batch)
+            sweep = Sweep(arguments, kept, model, arguments.seconds, image)
             sweep.run()
-            os.remove(model)
+            for file in filter(None, (model, image)):
+                os.remove(file)
             other, options = sweep.other
             missed += other < sweep.least
             slower += len(sweep.slower)
