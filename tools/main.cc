@@ -19,6 +19,7 @@
 #include "absl/strings/str_replace.h"
 #include "graph/host_memory.h"
 #include "graph/status.h"
+#include "library/printable.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/host_processor.h"
 #include "runtime/device/device_library.h"

@@ -53,7 +53,8 @@ class Smallest {
     ASHLAR_RETURN_IF_ERROR(Try(others));
     ASHLAR_RETURN_IF_ERROR(TryTilesOfPart());
     ASHLAR_RETURN_IF_ERROR(Descend());
-    ASHLAR_RETURN_IF_ERROR(TryEbbing());
+    // The search over a part has tried such tiles.
+    if (of_part_.spec.empty()) ASHLAR_RETURN_IF_ERROR(TryEbbing());
     ASHLAR_RETURN_IF_ERROR(TryThoroughly());
     // None may have the tiles that were expected of it.
     if (smallest_ == nullptr) return plans_.PlanUntiled(plans_.kinds().back());
