@@ -242,15 +242,16 @@ void MakeElements(const NormStretch& s, const float* c) {
 
 template <int kLanes>
 NormCode<kLanes> NormCode<kLanes>::For(Isa isa, const NormForm& form) {
-  const auto y = Versions<MakeElements<kLanes, Made::kY>>::For(isa);
-  const auto bounded = Versions<MakeElements<kLanes, Made::kBoundedY>>::For(isa);
-  const auto sum = Versions<MakeElements<kLanes, Made::kSum>>::For(isa);
-  const auto bounded_sum = Versions<MakeElements<kLanes, Made::kBoundedSum>>::For(isa);
-  return {Versions<AddMoments<kLanes>>::For(isa),
-          form.masked ? Versions<AddProducts<kLanes, true>>::For(isa)
-                      : Versions<AddProducts<kLanes, false>>::For(isa),
-          form.adds ? (form.bounded ? bounded_sum : sum) : (form.bounded ? bounded : y),
-          form.masked ? Versions<MakeElements<kLanes, Made::kMaskedGradient>>::For(isa) : sum};
+  const auto y = NarrowVersions<MakeElements<kLanes, Made::kY>>::For(isa);
+  const auto bounded = NarrowVersions<MakeElements<kLanes, Made::kBoundedY>>::For(isa);
+  const auto sum = NarrowVersions<MakeElements<kLanes, Made::kSum>>::For(isa);
+  const auto bounded_sum = NarrowVersions<MakeElements<kLanes, Made::kBoundedSum>>::For(isa);
+  return {
+      NarrowVersions<AddMoments<kLanes>>::For(isa),
+      form.masked ? NarrowVersions<AddProducts<kLanes, true>>::For(isa)
+                  : NarrowVersions<AddProducts<kLanes, false>>::For(isa),
+      form.adds ? (form.bounded ? bounded_sum : sum) : (form.bounded ? bounded : y),
+      form.masked ? NarrowVersions<MakeElements<kLanes, Made::kMaskedGradient>>::For(isa) : sum};
 }
 
 template struct NormCode<1>;

@@ -63,7 +63,7 @@ absl::StatusOr<KernelList> MakeGridSample(const GridSample& op, const KernelRequ
   const auto axes = static_cast<int64_t>(size.size());
   const int64_t groups = (points + kPoints - 1) / kPoints;
   const int threads = request.threads;
-  const auto sample = Versions<SamplePlane>::For(request.processor.isa);
+  const auto sample = NarrowVersions<SamplePlane>::For(request.processor.isa);
   const int64_t grain = std::max<int64_t>(1, kElementsPerThread / 4 / (kPoints * x[1]));
   return OnlyKernel(
       absl::StrCat("grid_sample:", Name(request.processor.isa)), [=](const KernelArgs& args) {

@@ -38,6 +38,19 @@ struct Versions<kFunction> {
   }
 };
 
+// Of code whose vectors are of 256 bits, or that has none: AVX-512 would be a copy that takes room.
+template <auto kFunction>
+struct NarrowVersions {
+  static typename Versions<kFunction>::Pointer For(Isa isa) {
+#if defined(__x86_64__)
+    if (isa == Isa::kAvx512) return Versions<kFunction>::Avx2;
+    return isa == Isa::kAvx2 ? Versions<kFunction>::Avx2 : kFunction;
+#else
+    return Versions<kFunction>::For(isa);
+#endif
+  }
+};
+
 }  // namespace ashlar::cpu
 
 #endif  // ASHLAR_RUNTIME_CPU_ISA_H_

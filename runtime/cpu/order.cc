@@ -62,7 +62,7 @@ absl::StatusOr<KernelList> MakeArgReduce(const ArgReduce& op, const KernelReques
   const int64_t groups = (view.inner + kLanes - 1) / kLanes;
   const int threads = request.threads;
   return WithOrdered(x.dtype, [&]<typename T>(T) {
-    const auto columns = Versions<ArgColumns<T>>::For(request.processor.isa);
+    const auto columns = NarrowVersions<ArgColumns<T>>::For(request.processor.isa);
     return OnlyKernel("arg_reduce", [=](const KernelArgs& args) {
       const int64_t lanes = std::min(kLanes, view.inner);
       ParallelFor(

@@ -215,8 +215,8 @@ absl::StatusOr<KernelList> MakePoolingIndex(const PoolingIndex& op, const Kernel
   problem.src = ImageLayout(request.inputs[0]);
   const Isa isa = request.processor.isa;
   const bool blocks = problem.src.blocked();
-  const auto run =
-      blocks ? Versions<IndexPlane<kBlock>>::For(isa) : Versions<IndexPlane<1>>::For(isa);
+  const auto run = blocks ? NarrowVersions<IndexPlane<kBlock>>::For(isa)
+                          : NarrowVersions<IndexPlane<1>>::For(isa);
   const int threads = request.threads;
   return OnlyKernel(absl::StrCat("pooling_index:", Name(isa)), [=](const KernelArgs& args) {
     const float* const x = args.Input<float>(0);
@@ -243,8 +243,8 @@ absl::StatusOr<KernelList> MakeBackward(const PoolingParam& param, bool indexed,
   const bool blocks =
       problem.diff.blocked() && problem.dst.blocked() && (problem.src.blocked() || !reads_src);
   const Isa isa = request.processor.isa;
-  const auto spread =
-      blocks ? Versions<SpreadPlane<kBlock>>::For(isa) : Versions<SpreadPlane<1>>::For(isa);
+  const auto spread = blocks ? NarrowVersions<SpreadPlane<kBlock>>::For(isa)
+                             : NarrowVersions<SpreadPlane<1>>::For(isa);
   const int threads = request.threads;
   const char* const name = indexed ? "pooling_index_grad:" : "pooling_grad:";
   return OnlyKernel(absl::StrCat(name, Name(isa)), [=](const KernelArgs& args) {

@@ -19,8 +19,10 @@ namespace ashlar {
 namespace {
 
 // Plans made at a time: a number of its own and not of cores, on which no answer may depend. A
-// plan of a large graph takes tens of megabytes.
+// plan of a large graph takes tens of megabytes, and one with lines that ebb, which has several
+// buffers for a tensor, twice as many.
 constexpr size_t kTogether = 2;
+constexpr size_t kEbbingTogether = 1;
 // Plans made of what the search expects to be small. What they need at least is known before, so
 // few are enough.
 constexpr size_t kMostSmall = 24;
@@ -88,7 +90,9 @@ class Smallest {
     const int64_t before = least();
     for (size_t next = 0; next < questions.size();) {
       Questions some;
-      for (; next < questions.size() && some.size() < kTogether; ++next) {
+      const bool ebbs = questions[next].tiling->spec.Has(TileKind::kEbb);
+      const size_t together = ebbs ? kEbbingTogether : kTogether;
+      for (; next < questions.size() && some.size() < together; ++next) {
         if (IsOfUse(questions[next])) some.push_back(questions[next]);
       }
       ASHLAR_ASSIGN_OR_RETURN(auto planned, plans_.Plan(some));

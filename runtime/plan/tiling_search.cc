@@ -92,12 +92,14 @@ TilingSearch::TilingSearch(const TilingProblem& problem) : problem_(problem), wa
 }
 
 void TilingSearch::LookForSmaller() {
-  if (ways_.cuts().size() < 2 || few_) return;
-  if (!MoveBorders(ways_, found_.smallest[0].spec)) return;
-  tilings_.resize(1);
-  TryAllParts();
-  if (tilings_.size() > 1) found_.moved = Smallest();
-  found_.ways = ways_.All();
+  if (ways_.cuts().size() >= 2 && !few_ && MoveBorders(ways_, found_.smallest[0].spec)) {
+    tilings_.resize(1);
+    TryAllParts();
+    if (tilings_.size() > 1) found_.moved = Smallest();
+    found_.ways = ways_.All();
+  }
+  tilings_ = {};
+  ways_.Forget();
 }
 
 // Cuts that are no larger than their neighbours: what lies whole between segments should be small.

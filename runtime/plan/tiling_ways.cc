@@ -182,6 +182,12 @@ std::vector<const TilingWay*> TilingWays::Between(size_t first, size_t last, int
   return ways;
 }
 
+void TilingWays::Forget() {
+  segments_.clear();
+  refined_.clear();
+  whole_.clear();
+}
+
 std::vector<TilingWay> TilingWays::All() const {
   std::vector<TilingWay> ways;
   for (const auto& [at, way] : whole_) {

@@ -95,6 +95,8 @@ class TilingWays {
   std::vector<const TilingWay*> Between(size_t first, size_t last, int64_t images);
   // All that are known.
   std::vector<TilingWay> All() const;
+  // Lets go of them, which of large graphs are some megabytes.
+  void Forget();
 
  private:
   bool IsInput(const GraphCut& cut) const;
