@@ -52,6 +52,14 @@ TEST_F(ModelLibraryTest, RejectsFilesThatAreNone) {
   std::remove(text.c_str());
 }
 
+// Names came raw into messages, which programs write into logs and to terminals.
+TEST_F(ModelLibraryTest, MessagesArePrintable) {
+  ashlar_model* model = nullptr;
+  ASSERT_NE(ashlar_model_open("no\x1b[31m\nerror: such\xff.ash", &model), ASHLAR_OK);
+  const std::string message = ashlar_error_message();
+  EXPECT_NE(message.find("no\\x1b[31m\\nerror: such\\xff.ash"), std::string::npos) << message;
+}
+
 TEST_F(ModelLibraryTest, RejectsAFlippedByteOfWeights) {
   std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
   file.seekg(-100, std::ios::end);
@@ -103,6 +111,15 @@ TEST_F(PlanLibraryTest, KeepsABudget) {
   options.memory_budget = least - 1;
   EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_DOES_NOT_FIT);
   EXPECT_EQ(ashlar_error_bytes(), least);
+  const std::string message = ashlar_error_message();
+  EXPECT_NE(message.find(path_ + ": no plan fits the memory budget of"), std::string::npos)
+      << message;
+}
+
+TEST_F(PlanLibraryTest, StructsAreSetUpInCpp) {
+  ashlar_plan_options options = ASHLAR_INIT(ashlar_plan_options);
+  EXPECT_EQ(options.size, sizeof(options));
+  EXPECT_EQ(options.threads, 0);
 }
 
 TEST_F(PlanLibraryTest, TakesOtherShapes) {

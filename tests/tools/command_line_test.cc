@@ -45,6 +45,17 @@ TEST_F(CommandLineTest, EverySubcommandHasAScreenOfHelpWithExamples) {
   }
 }
 
+// What excludes an option, or what it needs, stood in the place of its value: in the manual page
+// and in completions, too.
+TEST_F(CommandLineTest, FlagsTakeNoValueInHelp) {
+  for (const CommandRow& row : Commands()) {
+    SCOPED_TRACE(row.name);
+    const ProcessResult result = Ashlar(std::string(row.name) + " -h");
+    EXPECT_THAT(result.out, Not(HasSubstr("Excludes:")));
+    EXPECT_THAT(result.out, Not(HasSubstr("Needs:")));
+  }
+}
+
 TEST_F(CommandLineTest, HelpAndVersion) {
   EXPECT_THAT(Ashlar("--help").out, HasSubstr("doctor"));
   EXPECT_THAT(Ashlar("--version").out, StartsWith("ashlar "));
