@@ -73,7 +73,7 @@ class Tiler {
     for (const auto& [var, region] : outputs) {
       ASHLAR_RETURN_IF_ERROR(CheckParts(segment, var, region));
     }
-    if (segment.spec.kind == TileKind::kLines || segment.spec.kind == TileKind::kEbb) {
+    if (IsLines(segment.spec.kind)) {
       return AddLineStrips(parts_, segment, outputs, scope, style);
     }
     return EmitTiles(segment, outputs, scope, style);
@@ -88,10 +88,7 @@ class Tiler {
       return absl::OkStatus();
     }
     if (region.size() != 4) return TooManyParts(parts_.source(), spec, spec.count, 0, "rows", var);
-    if (spec.kind == TileKind::kInputGrid || spec.kind == TileKind::kLines ||
-        spec.kind == TileKind::kEbb) {
-      return absl::OkStatus();
-    }
+    if (spec.kind == TileKind::kInputGrid || IsLines(spec.kind)) return absl::OkStatus();
     if (spec.count > region[kAxisH].size()) {
       return TooManyParts(parts_.source(), spec, spec.count, region[kAxisH].size(), "rows", var);
     }

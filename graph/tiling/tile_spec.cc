@@ -84,8 +84,7 @@ class Parser {
       ASHLAR_ASSIGN_OR_RETURN(segment.count_width, Number(1, "expected a number of parts"));
     }
     if (Take("(")) {
-      if (segment.kind == TileKind::kLines || segment.kind == TileKind::kEbb)
-        return Error("lines have no segments inside");
+      if (IsLines(segment.kind)) return Error("lines have no segments inside");
       ASHLAR_ASSIGN_OR_RETURN(segment.inner, List(depth + 1));
       if (!Take(")")) return Error("expected ')'");
     }

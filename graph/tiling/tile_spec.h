@@ -20,6 +20,9 @@ enum class TileKind {
   kEbb,        // as kLines, but rows die one by one, those of the input, too
 };
 
+// Strips whose overlaps are kept from one to the next.
+constexpr bool IsLines(TileKind kind) { return kind == TileKind::kLines || kind == TileKind::kEbb; }
+
 // A part of a graph: the operators on the ways from `from`, whose output 0 they read, to `to`,
 // which is one of them. Both are ids of operators.
 struct TileSegment {

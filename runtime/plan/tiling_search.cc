@@ -203,8 +203,7 @@ void TilingSearch::RefineUsed(const std::vector<Tiling>& tilings) {
   std::set<std::pair<int, int>> used;  // ids of the ends
   for (const Tiling& tiling : tilings) {
     for (const TileSegment& segment : tiling.spec.segments) {
-      const bool lines = segment.kind == TileKind::kLines || segment.kind == TileKind::kEbb;
-      if (lines) used.insert({segment.from, segment.to});
+      if (IsLines(segment.kind)) used.insert({segment.from, segment.to});
       for (const TileSegment& inner : segment.inner) used.insert({inner.from, inner.to});
     }
   }

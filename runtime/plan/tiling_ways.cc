@@ -80,8 +80,7 @@ void TilingWays::Try(absl::Span<const TilingTrial> trials) {
   std::vector<std::optional<TilingWay>> ways(trials.size());
   ParallelFor(trials.size(), [&](size_t k) {
     const TilingTrial& trial = trials[k];
-    const bool lines = trial.kind == TileKind::kLines || trial.kind == TileKind::kEbb;
-    const GraphCut& read = cuts_[lines ? trial.i : trial.j];
+    const GraphCut& read = cuts_[IsLines(trial.kind) ? trial.i : trial.j];
     const int64_t rows = RowsOf(problem_.graph.var(read.var).type);
     const bool fits = trial.count >= 2 && trial.count <= std::min(rows, kMaxStrips);
     if (fits || trial.segment) ways[k] = Tiled(trial);
