@@ -26,9 +26,10 @@ class Attempts {
                                          options_.alignment, options_.guard_bytes);
     latest_.schedule = std::move(schedule);
     ASHLAR_RETURN_IF_ERROR(PlanLatest());
+    if (Done()) return absl::OkStatus();
     const int64_t bound = latest_.plan.lower_bound;
-    const size_t relations = latest_.lifetimes.problem.inside.size();
     const Lifetimes all = latest_.lifetimes;
+    const size_t relations = all.problem.inside.size();
     for (const bool alike : {false, true}) {
       if (Done()) return absl::OkStatus();
       Lifetimes fewer = WithoutWaitingPlacements(all, bound, alike);
