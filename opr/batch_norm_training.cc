@@ -1,7 +1,6 @@
 #include "opr/batch_norm_training.h"
 
 #include <cmath>
-#include <limits>
 
 #include "opr/aliasing.h"
 #include "opr/checks.h"
@@ -95,9 +94,6 @@ absl::Status CheckMost(double most) {
   if (most >= 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("most is ", most, ", expected 0 or more"));
 }
-
-// The upper bound of an activation.
-double MostOf(double most) { return most > 0 ? most : std::numeric_limits<double>::infinity(); }
 
 Aliasing OverwritesEither(int first, int second, const Site& site) {
   Aliasing aliasing = OverwritesInput(first, site);
@@ -208,7 +204,7 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormApply::Evaluate(
     const auto at = static_cast<int64_t>(i);
     double value = (x.At(at) - inputs[kMean].At(c)) * factor + inputs[kBias].At(c);
     if (inputs.size() > kAddend) value += inputs[kAddend].At(at);
-    if (param().rectified) value = formulas::Clamp(value, 0.0, MostOf(param().most));
+    if (param().rectified) value = formulas::Clamp(value, 0.0, UpperBound(param().most));
     y.Set(at, value);
   });
   return std::vector<HostTensor>{std::move(y)};
@@ -297,7 +293,7 @@ absl::StatusOr<std::vector<HostTensor>> BatchNormBackward::Evaluate(
     normalised[i] = (normalised[i] - inputs[kMean].At(c)) * inverse[c];
   });
   if (inputs.size() > kBias) {
-    const double most = MostOf(param().most);
+    const double most = UpperBound(param().most);
     channels.ForEach([&](size_t i, int64_t c) {
       const double y = normalised[i] * inputs[kScale].At(c) + inputs[kBias].At(c);
       if (!(y > 0 && y < most)) diff[i] = 0;

@@ -5,6 +5,8 @@
 #ifndef ASHLAR_OPR_BATCH_NORM_TRAINING_H_
 #define ASHLAR_OPR_BATCH_NORM_TRAINING_H_
 
+#include <limits>
+
 #include "opr/batch_norm.h"
 
 namespace ashlar {
@@ -42,6 +44,11 @@ class BatchNormStatistics final : public OperatorWithParam<NoParam> {
   }
   int64_t Computation(const Site& site) const override;
 };
+
+// The upper bound that `most` of the parameters below stands for.
+inline double UpperBound(double most) {
+  return most > 0 ? most : std::numeric_limits<double>::infinity();
+}
 
 struct BatchNormApplyParam {
   double epsilon = 1e-5;

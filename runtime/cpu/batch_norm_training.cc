@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "graph/region.h"
 #include "runtime/cpu/batch_norm_stretch.h"
@@ -272,11 +271,6 @@ KernelList KernelOf(absl::string_view name, const Problem& p, const Run& run) {
       p.workspace_bytes());
 }
 
-// The upper bound of an activation: 0 stands for none.
-float MostOf(double most) {
-  return most > 0 ? static_cast<float>(most) : std::numeric_limits<float>::infinity();
-}
-
 absl::StatusOr<KernelList> MakeTraining(const BatchNormTraining& op, const KernelRequest& request) {
   const TensorType& x = request.inputs[BatchNormTraining::kX];
   const Problem p = ReadProblem(request, x, x, request.outputs[0], op.param().epsilon);
@@ -303,7 +297,7 @@ absl::StatusOr<KernelList> MakeApply(const BatchNormApply& op, const KernelReque
   Problem p = ReadProblem(request, x, adds ? request.inputs[BatchNormApply::kAddend] : x,
                           request.outputs[0], op.param().epsilon);
   p.form = {.bounded = op.param().rectified, .adds = adds};
-  p.most = MostOf(op.param().most);
+  p.most = static_cast<float>(UpperBound(op.param().most));
   return KernelOf("batch_norm_apply", p, [p](const auto& code, const KernelArgs& args) {
     MakeY(p, code, args.Input<float>(BatchNormApply::kMean),
           args.Input<float>(BatchNormApply::kVariance), args);
@@ -316,7 +310,7 @@ absl::StatusOr<KernelList> MakeBackward(const BatchNormBackward& op, const Kerne
       ReadProblem(request, request.inputs[BatchNormBackward::kX],
                   request.inputs[BatchNormBackward::kDiff], request.outputs[0], op.param().epsilon);
   p.form.masked = request.inputs.size() > BatchNormBackward::kBias;
-  p.most = MostOf(op.param().most);
+  p.most = static_cast<float>(UpperBound(op.param().most));
   return KernelOf("batch_norm_grad", p,
                   [p](const auto& code, const KernelArgs& args) { GoBack(p, code, args); });
 }

@@ -82,7 +82,8 @@ ASHLAR_HD void DepthwiseRow(const DepthwiseParams& p, const T* row, const T* fil
     if (p.source.any && inside) {
       ASHLAR_UNROLL
       for (int i = 0; i < kPack; ++i) {
-        FromFloat(Bounded(p.source, ToFloat(pixel.values[i])), pixel.values[i]);
+        const float x = ToFloat(pixel.values[i]);
+        FromFloat(formulas::Clamp(x, p.source.low, p.source.high), pixel.values[i]);
       }
     }
     return inside;

@@ -46,7 +46,8 @@ ASHLAR_HD void DirectConvAt(const DirectConvParams& p, int64_t number) {
       const T* const tap = filter + filter_row * p.filter_h + filter_column * p.filter_w;
       for (int64_t c = 0; c < p.in_channels; ++c) {
         const float x = ToFloat(pixel[c * p.in_steps.c]);
-        sum += (p.source.any ? Bounded(p.source, x) : x) * ToFloat(tap[c * p.filter_c]);
+        sum += (p.source.any ? formulas::Clamp(x, p.source.low, p.source.high) : x) *
+               ToFloat(tap[c * p.filter_c]);
       }
     }
   }

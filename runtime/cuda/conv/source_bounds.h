@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "runtime/cuda/scalar.h"
-
 namespace ashlar::cuda {
 
 // Numbers of the image's dtype.
@@ -14,12 +12,6 @@ struct SourceBounds {
   bool any = false;
   float low = -INFINITY, high = INFINITY;
 };
-
-// Hands a NaN on.
-ASHLAR_HD float Bounded(const SourceBounds& bounds, float x) {
-  x = x < bounds.low ? bounds.low : x;
-  return x > bounds.high ? bounds.high : x;
-}
 
 }  // namespace ashlar::cuda
 
