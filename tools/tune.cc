@@ -58,6 +58,9 @@ class TuneCommand final : public Command {
   }
 
   absl::Status Run(Console& console) override {
+    if (duration_ == absl::ZeroDuration()) {
+      return UsageError("--duration is 0s, expected more: nothing would be measured");
+    }
     if (planning_.record.empty()) {
       return absl::FailedPreconditionError("no file for the record: give one with --kernels");
     }
@@ -73,8 +76,6 @@ class TuneCommand final : public Command {
     console.Progress("timing kernels");
     const InterruptWatch watch;
     tune_.seconds = absl::ToDoubleSeconds(duration_);
-    if (tune_.seconds == 0)
-      return UsageError("--duration is 0s, expected more: nothing would be measured");
     tune_.stop = [&watch] { return watch.interrupted(); };
     const auto start = std::chrono::steady_clock::now();
     ASHLAR_ASSIGN_OR_RETURN(const Tuning tuning, Autotune(model.graph, request, tune_, fresh));

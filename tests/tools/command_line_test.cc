@@ -112,6 +112,7 @@ TEST_F(CommandLineTest, WrongValuesAreUsageErrors) {
       {"plan none.ash --compare auto,foo", "'foo'"},
       {"bench none.ash --warmup 3parsecs", "'3parsecs'"},
       {"bench none.ash --duration -1s", "--duration"},
+      {"tune none.ash --duration 0s", "--duration is 0s"},
       {"bench none.ash --percentile 101", "101"},
       {"bench none.ash --in-flight 0", "--in-flight"},
       {"bench none.ash --arena-each", "--arena-each requires --in-flight"},
