@@ -233,6 +233,10 @@ class RuntimeTest(support.ModelTest):
         for options in ({"budget": "3 stones"}, {"prefer": "luck"}, {"precision": "fp8"}, {"threads": -1}):
             with self.assertRaises(ValueError, msg=options):
                 self.model.plan(**options)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "budget is '3 stones', expected a size"):
+            self.model.plan(budget="3 stones")
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "lower of 3, upper of 2"):
+            ashlar.plan_memory([0, 1, 2], [2, 3], 8)
 
     def test_sessions_on_threads(self):
         plan = self.model.plan(threads=2)

@@ -16,6 +16,12 @@ OperatorPtr MakeConvBias(ConvBiasParam param = {}) {
   return std::make_shared<const ConvBiasForward>(param);
 }
 
+Shape OutputOf(const ConvolutionCase& c) {
+  return InferConvolution(c.param, {DType::kFloat32, c.src.shape()},
+                          {DType::kFloat32, c.filter.shape()})
+      ->output();
+}
+
 double Activate(const ConvBiasParam& p, double x) {
   return Apply(ElemwiseParam{p.nonlineMode, p.parameters}, x);
 }
@@ -25,9 +31,7 @@ TEST(ConvBias, EvaluatesItsDefinition) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     const ConvolutionCase c = RandomConvolution(random);
-    const Shape output = InferConvolution(c.param, {DType::kFloat32, c.src.shape()},
-                                          {DType::kFloat32, c.filter.shape()})
-                             ->output();
+    const Shape output = OutputOf(c);
     const ConvBiasParam param{c.param, Activations()[seed % Activations().size()], -0.5, 0.75};
     std::vector<HostTensor> inputs = {c.src, c.filter,
                                       RandomTensor(random, Shape{1, output[1], 1, 1})};
@@ -68,9 +72,7 @@ TEST(ConvBias, BoundsOfTheSourceAreAClampInFront) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     const ConvolutionCase c = RandomConvolution(random);
-    const Shape output = InferConvolution(c.param, {DType::kFloat32, c.src.shape()},
-                                          {DType::kFloat32, c.filter.shape()})
-                             ->output();
+    const Shape output = OutputOf(c);
     const HostTensor bias = RandomTensor(random, Shape{1, output[1], 1, 1});
     ConvBiasParam param{c.param};
     param.src_low = 0.25;

@@ -40,49 +40,33 @@ class SlowedConvolution final : public Kernel {
   const int64_t workspace_;
 };
 
-// As many more launches as is the turn of the session.
-class UnsteadyConvolution final : public Kernel {
+// After as many more launches as `extra` says of the session, which is counted from 1 on among all
+// kernels of `sessions`.
+class ConvolutionBySession final : public Kernel {
  public:
-  explicit UnsteadyConvolution(const cuda::ConvProblem& problem)
-      : inner_(cuda::MakeDirectConvolution(problem, 1)) {}
-  std::string implementation() const override { return "unsteady"; }
+  ConvolutionBySession(const cuda::ConvProblem& problem, std::string name, int& sessions,
+                       int (*extra)(int session))
+      : inner_(cuda::MakeDirectConvolution(problem, 1)),
+        name_(std::move(name)),
+        sessions_(sessions),
+        extra_(extra) {}
+  std::string implementation() const override { return name_; }
   absl::StatusOr<std::unique_ptr<KernelState>> NewState() const override {
-    ++sessions;
+    ++sessions_;
     return std::unique_ptr<KernelState>();
   }
   absl::Status Run(const KernelArgs& args, KernelState* state) const override {
-    constexpr int kExtra[] = {0, 0, 1, 3};
-    for (int i = 0; i < kExtra[(sessions - 1) % 4]; ++i) {
+    for (int i = 0; i < extra_(sessions_); ++i) {
       static_cast<EmulatedStream*>(args.stream)->Enqueue([] {});
     }
     return inner_->Run(args, state);
   }
 
  private:
-  static inline int sessions = 0;
   std::unique_ptr<Kernel> inner_;
-};
-
-// Without more launches in the sessions of the four turns, and with many from then on.
-class LateConvolution final : public Kernel {
- public:
-  explicit LateConvolution(const cuda::ConvProblem& problem)
-      : inner_(cuda::MakeDirectConvolution(problem, 1)) {}
-  std::string implementation() const override { return "late"; }
-  absl::StatusOr<std::unique_ptr<KernelState>> NewState() const override {
-    ++sessions;
-    return std::unique_ptr<KernelState>();
-  }
-  absl::Status Run(const KernelArgs& args, KernelState* state) const override {
-    for (int i = 0; sessions > 4 && i < 5; ++i) {
-      static_cast<EmulatedStream*>(args.stream)->Enqueue([] {});
-    }
-    return inner_->Run(args, state);
-  }
-
- private:
-  static inline int sessions = 0;
-  std::unique_ptr<Kernel> inner_;
+  const std::string name_;
+  int& sessions_;
+  int (*const extra_)(int session);
 };
 
 // All turns, however busy the machine is.
@@ -131,6 +115,7 @@ class CudaTune : public ::testing::Test {
   }
 
   EmulatedDevice& device_ = EmulatedDevice::Install();
+  int sessions_ = 0;  // of ConvolutionBySession
 };
 
 TEST_F(CudaTune, TheFastestOnTheDevicesClockIsTakenFromThenOn) {
@@ -161,11 +146,14 @@ TEST_F(CudaTune, TheWholeNetworkIsTimedWithTheChoicesAndWithout) {
 
 // A kernel that is fast between two marks, and makes the network no faster.
 TEST_F(CudaTune, WhatMakesTheNetworkNoFasterIsNotTaken) {
-  device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
+  device_.convolution_library =
+      [this](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
     KernelList kernels;
     kernels.push_back(std::make_unique<SlowedConvolution>(problem, "first", 2));
     if (problem.policy.all_candidates) {
-      kernels.push_back(std::make_unique<LateConvolution>(problem));
+      // None in the sessions of the four turns, and many from then on.
+      kernels.push_back(std::make_unique<ConvolutionBySession>(
+          problem, "late", sessions_, [](int session) { return session > 4 ? 5 : 0; }));
     }
     return kernels;
   };
@@ -264,11 +252,16 @@ TEST_F(CudaTune, WhenNothingWasTimedItSaysSo) {
 // Of seven runs in each of four turns, the second kernel's take 0, 0, 1 and 3 more launches: the
 // median is less than the first's 2, by no more than what lies between the quartiles.
 TEST_F(CudaTune, WhatIsFasterByNoMoreThanItsSpreadIsNotTaken) {
-  device_.convolution_library = [](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
+  device_.convolution_library =
+      [this](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
     KernelList kernels;
     kernels.push_back(std::make_unique<SlowedConvolution>(problem, "first", 2));
     if (problem.policy.all_candidates) {
-      kernels.push_back(std::make_unique<UnsteadyConvolution>(problem));
+      kernels.push_back(
+          std::make_unique<ConvolutionBySession>(problem, "unsteady", sessions_, [](int session) {
+            constexpr int kExtra[] = {0, 0, 1, 3};
+            return kExtra[(session - 1) % 4];
+          }));
     }
     return kernels;
   };
