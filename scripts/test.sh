@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and passes the tests. Usage: scripts/test.sh [preset] [option of cmake]...
-# Presets: release, dev, asan, tsan.
+# Presets: release, dev, asan, tsan. (ASHLAR_TARGETS: what is built, default: all)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,5 +10,5 @@ echo "configuring preset $preset"
 mkdir -p build
 cmake --preset "$preset" "${@:2}" >"build/$preset.configure.log" 2>&1 ||
   { cat "build/$preset.configure.log"; exit 1; }
-cmake --build --preset "$preset"
+cmake --build --preset "$preset" ${ASHLAR_TARGETS:+--target $ASHLAR_TARGETS}
 ctest --preset "$preset" -j "$(nproc)"

@@ -65,7 +65,7 @@ TEST_F(SeveralModelsTest, WhatDoesNotGoTogetherIsSaid) {
                           {"model.ash tail.ash --share-arena -o x.svg", 2, "--share-arena"},
                           {"model.ash missing.ash --share-arena", 6, "missing.ash"},
                           // The tail needs no arena.
-                          {"tail.ash model.ash --share-arena --memory-budget 1", 3,
+                          {"tail.ash model.ash --share-arena --memory-budget 1 --plan-time 20ms", 3,
                            "model.ash: no plan fits"}});
 }
 

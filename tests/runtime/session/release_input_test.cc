@@ -38,7 +38,7 @@ constexpr int64_t kAlignment = 64;
 
 int RandomGraphs() {
   const char* const text = std::getenv("ASHLAR_RANDOM_CASES");
-  return text != nullptr ? std::atoi(text) : testing::kSanitized ? 10 : 60;
+  return text != nullptr ? std::atoi(text) : testing::kSanitized ? 10 : 20;
 }
 
 PlanRequest Releasing(bool release, const std::string& tiles = "") {
