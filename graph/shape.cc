@@ -75,7 +75,7 @@ bool MayBeImage(const TensorType& type, Format format) {
 }
 
 Format FormatOfImages(const TensorType& type, Format format) {
-  return IsQuantized(type.dtype) && format != Format::kDefault ? Format::kNHWC : format;
+  return IsQuantized(type.dtype) ? Format::kNHWC : format;
 }
 
 std::string TensorType::ToString() const {

@@ -34,8 +34,6 @@ absl::StatusOr<Graph> RunLayout(const Graph& graph, const PassContext& context) 
 
 bool RunsChains(const PassContext& context) { return context.chains; }
 
-bool HasImageFormat(const PassContext& context) { return context.image_format != Format::kDefault; }
-
 bool IsLowPrecision(const PassContext& context) { return context.precision != DType::kFloat32; }
 
 constexpr Pass kPasses[] = {
@@ -51,7 +49,7 @@ constexpr Pass kPasses[] = {
      RunsChains},
     {"precision", "16-bit floats where asked for, casts at the borders", RunPrecision,
      IsLowPrecision},
-    {"layout", "images in the device's format, relayout at the borders", RunLayout, HasImageFormat},
+    {"layout", "images in the device's format, relayout at the borders", RunLayout, nullptr},
 };
 
 }  // namespace

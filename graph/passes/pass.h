@@ -19,7 +19,7 @@ using HasKernel = std::function<bool(const Operator& op)>;
 // The facts that passes have of the device, and the caller's wishes.
 struct PassContext {
   const OperatorTable& operators;
-  Format image_format = Format::kNCHW16c;  // of images inside the graph; kDefault: as they come
+  Format image_format = Format::kNCHW16c;  // FormatOfImages inside the graph
   DType precision = DType::kFloat32;       // or Float16, BFloat16
   bool chains = false;   // the device runs the operators that RewriteRules::Chain makes
   HasKernel has_kernel;  // empty: of every type

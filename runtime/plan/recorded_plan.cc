@@ -9,9 +9,11 @@ namespace ashlar {
 namespace {
 
 // Whether images inside of the graph lie as the device has them.
+// Whether images of floats lie as the device has them; those of bytes always do.
 bool HasImagesOf(const Device& device, const Graph& graph) {
-  return std::any_of(graph.vars().begin(), graph.vars().end(),
-                     [&](const Var& var) { return var.type.format == device.image_format(); });
+  return std::any_of(graph.vars().begin(), graph.vars().end(), [&](const Var& var) {
+    return var.type.format == device.image_format() && !IsQuantized(var.type.dtype);
+  });
 }
 
 bool IsCopy(const PlannedGraph& planned, int var, int first_added_id) {

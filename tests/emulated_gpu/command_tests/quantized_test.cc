@@ -14,6 +14,8 @@
 namespace ashlar::testing {
 namespace {
 
+using ::testing::HasSubstr;
+
 constexpr char kNoTolerance[] = " --rtol 0 --atol 0";
 
 class EmulatedQuantizedTest : public EmulatedCommandTest {
@@ -51,6 +53,9 @@ TEST_F(EmulatedQuantizedTest, AQuantizedModelRuns) {
   Succeed("compare int8.ash --device gpu0:0 --rtol 1e-5 --memory-budget min");
   EXPECT_EQ(Succeed("verify int8.ash --device gpu0:0 --json --quiet").Json()["ok"], true);
   EXPECT_GT(ExpectTheCpusBits("int8.ash"), 3);
+  // Bytes lie with channels last although floats stay as they come, which are not asked to be TF32.
+  const std::string profile = Succeed("profile int8.ash --device gpu0:0 --json --quiet").out;
+  EXPECT_THAT(profile, HasSubstr("int8:direct:fours"));
 }
 
 // Residuals, depthwise convolutions and ReLU6 (mobilenet_v2); concatenations (squeezenet).
