@@ -40,6 +40,15 @@ struct ConvProblem;  // conv/conv.h
 // The dtypes that most kernels of floats take.
 inline const std::vector<DType> kFloats = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
 
+// Products of signed bytes by a library.
+struct ByteProducts {
+  // The kernels for input 0 [m, k] times input 1 [n, k], transposed, with sums [m, n] of Int32.
+  // Null, or an empty list, where it has none.
+  std::function<absl::StatusOr<KernelList>(int64_t m, int64_t n, int64_t k)> kernels;
+  // Bytes of input 0 and sums that the device's cache has room for.
+  int64_t cached_bytes = 0;
+};
+
 // The kernels of libraries for a request, the fastest first; empty where they have none. Times are
 // relative to the fastest in the list.
 struct LibraryKernels {
@@ -47,6 +56,7 @@ struct LibraryKernels {
   // A MatrixMul is asked for as a MatrixMulBias without ReLU.
   std::function<absl::StatusOr<KernelList>(const MatrixMulBiasParam&, const KernelRequest&)>
       matrix_mul;
+  ByteProducts byte_products = {};
 };
 
 // Without library functions there are only kernels of our own.

@@ -31,7 +31,7 @@ struct Matrix {
 
 struct Problem {
   Matrix a, b, c, d;
-  bool transposed_a, transposed_b, relu, has_bias, tf32;
+  bool transposed_a, transposed_b, relu, has_bias, tf32, integers;
   const void* bias;
 };
 
@@ -39,6 +39,8 @@ std::optional<Number> NumberOf(int type) {
   if (type == CUDA_R_32F) return Number::kFloat;
   if (type == CUDA_R_16F) return Number::kHalf;
   if (type == CUDA_R_16BF) return Number::kBFloat16;
+  if (type == CUDA_R_8I) return Number::kInt8;
+  if (type == CUDA_R_32I) return Number::kInt32;
   return std::nullopt;
 }
 
@@ -78,11 +80,12 @@ std::optional<Problem> ReadProblem(const Call& call, cublasLtMatmulDesc_t operat
   const auto get = [&](cublasLtMatmulDescAttributes_t name) {
     return attributes->Get<int32_t>(name);
   };
-  Problem p = {*m[0], *m[1], *m[2], *m[3], false, false, false, false, false, nullptr};
+  Problem p = {*m[0], *m[1], *m[2], *m[3], false, false, false, false, false, false, nullptr};
   p.transposed_a = get(CUBLASLT_MATMUL_DESC_TRANSA) == CUBLAS_OP_T;
   p.transposed_b = get(CUBLASLT_MATMUL_DESC_TRANSB) == CUBLAS_OP_T;
   const int compute = get(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE);
   p.tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  p.integers = compute == CUBLAS_COMPUTE_32I;
   const auto epilogue = attributes->Get<uint32_t>(CUBLASLT_MATMUL_DESC_EPILOGUE);
   p.relu = (epilogue & CUBLASLT_EPILOGUE_RELU) != 0;
   p.has_bias = (epilogue & CUBLASLT_EPILOGUE_BIAS) != 0;
@@ -91,12 +94,17 @@ std::optional<Problem> ReadProblem(const Call& call, cublasLtMatmulDesc_t operat
     call.Misuse(what);
     return std::nullopt;
   };
-  if (compute != CUBLAS_COMPUTE_32F && !p.tf32) return refuse("a compute type not emulated");
+  if (compute != CUBLAS_COMPUTE_32F && !p.tf32 && !p.integers) {
+    return refuse("a compute type not emulated");
+  }
   if (p.tf32 && p.a.number != Number::kFloat) return refuse("TF32 of other types than Float32");
-  if (get(CUBLASLT_MATMUL_DESC_SCALE_TYPE) != CUDA_R_32F)
+  if (get(CUBLASLT_MATMUL_DESC_SCALE_TYPE) != (p.integers ? CUDA_R_32I : CUDA_R_32F)) {
     return refuse("a scale type not emulated");
-  if (p.a.number != p.b.number || p.c.number != p.d.number ||
-      (p.d.number != p.a.number && p.d.number != Number::kFloat)) {
+  }
+  const bool sums_go = p.integers ? p.d.number == Number::kInt32
+                                  : p.d.number == p.a.number || p.d.number == Number::kFloat;
+  if (p.a.number != p.b.number || p.c.number != p.d.number || !sums_go ||
+      (p.a.number == Number::kInt8) != p.integers || p.a.number == Number::kInt32) {
     return refuse("types that do not go together");
   }
   if ((epilogue & ~(CUBLASLT_EPILOGUE_DEFAULT | CUBLASLT_EPILOGUE_RELU_BIAS)) != 0) {
@@ -121,6 +129,18 @@ std::optional<Problem> ReadProblem(const Call& call, cublasLtMatmulDesc_t operat
     return refuse("outputs of a batch that overlap");
   }
   return p;
+}
+
+// What the documentation asks for of integers on tensor cores in matrices column by column: the
+// first factor transposed and the second not, the rows of the result, the inner dimension and
+// all leading dimensions multiples of 4, addresses of 4 bytes, and nothing behind the sums.
+bool AreSupported(const Problem& p, uint32_t alignment) {
+  if (!p.integers) return true;
+  for (const int64_t size : {p.d.rows, p.a.rows, p.a.leading, p.b.leading, p.c.leading, p.d.leading,
+                             int64_t{alignment}}) {
+    if (size % 4 != 0) return false;
+  }
+  return p.transposed_a && !p.transposed_b && !p.relu && !p.has_bias;
 }
 
 // What the bytes of an algorithm hold.
@@ -157,6 +177,7 @@ std::vector<Algorithm> AlgorithmsFor(const Problem& p, const Attributes& prefere
   const uint64_t most = preference.Get<uint64_t>(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
   const uint32_t bias = p.has_bias ? AlignmentOf(p.bias) : 1;
   std::vector<Algorithm> algorithms;
+  if (!AreSupported(p, alignment)) return algorithms;
   const auto add = [&](uint32_t id, uint32_t parts, uint64_t workspace, uint32_t cluster = 1) {
     if (workspace > most) return;
     algorithms.push_back({kMark + id, alignment, bias, parts, cluster, workspace});
@@ -170,7 +191,7 @@ std::vector<Algorithm> AlgorithmsFor(const Problem& p, const Attributes& prefere
 }
 
 // D = epilogue(alpha op(A) op(B) + beta C), column by column.
-void Multiply(const Problem& p, float alpha, float beta, uint32_t parts, const void* a,
+void Multiply(const Problem& p, double alpha, double beta, uint32_t parts, const void* a,
               const void* b, const void* c, void* d) {
   const int64_t inner = p.transposed_a ? p.a.rows : p.a.columns;
   const auto load = [&](const Matrix& matrix, const void* data, int64_t batch, bool transposed,
@@ -327,7 +348,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
   if (scratch > 0 && (Find(workspace, scratch) != Place::kDevice || !IsAligned(workspace, 16))) {
     return refuse("the workspace is not the device's, or no multiple of 16 bytes");
   }
-  const float scale = *static_cast<const float*>(alpha), add = *static_cast<const float*>(beta);
+  if (!AreSupported(p, algorithm.alignment)) return refuse("integers that no algorithm takes");
+  const Number scales = p.integers ? Number::kInt32 : Number::kFloat;
+  const double scale = Load(scales, alpha, 0), add = Load(scales, beta, 0);
   const cudaError_t error = Enqueue(call, stream, 10.0 + algorithm.id - kMark, [=] {
     if (scratch > 0) std::memset(workspace, 0xff, static_cast<size_t>(scratch));
     Multiply(p, scale, add, algorithm.parts, a, b, c, d);

@@ -58,16 +58,23 @@ void Write(void* data, int64_t element, T value) {
 
 }  // namespace
 
-int64_t BytesOf(Number type) { return type == Number::kFloat ? 4 : 2; }
+int64_t BytesOf(Number type) {
+  if (type == Number::kInt8) return 1;
+  return type == Number::kFloat || type == Number::kInt32 ? 4 : 2;
+}
 
 double Load(Number type, const void* data, int64_t element) {
   if (type == Number::kFloat) return Read<float>(data, element);
+  if (type == Number::kInt8) return Read<int8_t>(data, element);
+  if (type == Number::kInt32) return Read<int32_t>(data, element);
   return Decode(type == Number::kHalf ? kHalfLayout : kBFloat16Layout,
                 Read<uint16_t>(data, element));
 }
 
 void Store(Number type, void* data, int64_t element, double value) {
   if (type == Number::kFloat) return Write(data, element, static_cast<float>(value));
+  if (type == Number::kInt8) return Write(data, element, static_cast<int8_t>(value));
+  if (type == Number::kInt32) return Write(data, element, static_cast<int32_t>(value));
   Write(data, element, Encode(type == Number::kHalf ? kHalfLayout : kBFloat16Layout, value));
 }
 

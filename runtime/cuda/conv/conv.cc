@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/status.h"
+#include "runtime/cuda/conv/quantized.h"
 #include "runtime/cuda/kernels.h"
 #include "runtime/cuda/quantized.h"
 #include "runtime/device/convolution_request.h"
@@ -74,12 +75,18 @@ absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
 }
 
 void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& libraries) {
-  const auto make = [library = libraries.convolution](
+  const auto make = [library = libraries.convolution, products = libraries.byte_products](
                         const auto& op,
                         const KernelRequest& request) -> absl::StatusOr<KernelList> {
     ASHLAR_ASSIGN_OR_RETURN(const ConvProblem problem, ReadConvolution(request, ParamOf(op)));
-    if (IsByteType(problem.src)) return QuantizedConvolutionKernels(problem);
     KernelList kernels;
+    if (IsByteType(problem.src)) {
+      ASHLAR_ASSIGN_OR_RETURN(kernels, QuantizedConvolutionKernels(problem));
+      ASHLAR_ASSIGN_OR_RETURN(KernelList by_product,
+                              QuantizedConvolutionsByProduct(problem, products));
+      std::move(by_product.begin(), by_product.end(), std::back_inserter(kernels));
+      return kernels;
+    }
     if (library && !problem.param.clamps_src()) {
       ASHLAR_ASSIGN_OR_RETURN(kernels, LibraryConvolutions(problem, library));
     }

@@ -41,10 +41,6 @@ struct ConvProblem {
 absl::StatusOr<ConvProblem> ReadConvolution(const KernelRequest& request,
                                             const ConvBiasParam& param);
 
-// Of 8 bits. Unimplemented for filters that are not constant and have more than kMostOwnFactors
-// output channels.
-absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvProblem& problem);
-
 // A kernel of our own: slow, for what libraries refuse.
 std::unique_ptr<Kernel> MakeDirectConvolution(const ConvProblem& problem, double relative_time);
 

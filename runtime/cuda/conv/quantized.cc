@@ -1,5 +1,6 @@
 // Convolutions of 8 bits, one thread an element of the output: four products at a time where
 // channels lie side by side.
+#include "runtime/cuda/conv/quantized.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,9 +8,7 @@
 
 #include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
-#include "opr/quantized_conv.h"
 #include "runtime/cuda/byte_type.h"
-#include "runtime/cuda/conv/conv.h"
 #include "runtime/cuda/launched_kernel.h"
 #include "runtime/cuda/walk.h"
 
@@ -21,13 +20,11 @@ constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
 
 class QuantizedConvolution final : public Kernel {
  public:
-  QuantizedConvolution(const ConvProblem& problem, Requantization to)
-      : to_(std::move(to)),
+  explicit QuantizedConvolution(const ConvProblem& problem)
+      : to_(RequantizationOf(problem)),
         offset_(problem.src_offset_bytes()),
         packs_(problem.constant_filter),
-        scales_(absl::StrCat(
-            absl::Hex(absl::bit_cast<uint32_t>(problem.src.quantization.scale())), " to ",
-            absl::Hex(absl::bit_cast<uint32_t>(problem.dst.quantization.scale())))),
+        scales_(ScalesOf(problem)),
         taps_(problem.geometry.h.window * problem.geometry.w.window) {
     const ConvolutionGeometry& g = problem.geometry;
     ByteConvParams& p = params_;
@@ -95,6 +92,13 @@ class QuantizedConvolution final : public Kernel {
 
 }  // namespace
 
+std::string ScalesOf(const ConvProblem& problem) {
+  const auto bits = [](const TensorType& type) {
+    return absl::Hex(absl::bit_cast<uint32_t>(type.quantization.scale()));
+  };
+  return absl::StrCat(bits(problem.src), " to ", bits(problem.dst));
+}
+
 absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvProblem& problem) {
   const int64_t channels = problem.geometry.groups * problem.geometry.out_channels;
   if (!problem.constant_filter && channels > kMostOwnFactors) {
@@ -104,9 +108,7 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvProblem& proble
   }
   if (problem.dst.shape.num_elements() == 0) return NoLaunch();
   KernelList kernels;
-  kernels.push_back(std::make_unique<QuantizedConvolution>(
-      problem, RequantizationOf(problem.param, problem.src.quantization,
-                                problem.filter.quantization, problem.dst, channels)));
+  kernels.push_back(std::make_unique<QuantizedConvolution>(problem));
   return kernels;
 }
 

@@ -23,10 +23,30 @@ constexpr int kByHeuristics = 2, kAllCandidates = 8;
 constexpr double kRankSlowdown = 0.05;
 constexpr uint32_t kTensorAlignment = 16;  // bytes, as Device::tensor_alignment
 
-cudaDataType_t DataType(DType dtype) {
-  if (dtype == DType::kFloat16) return CUDA_R_16F;
-  if (dtype == DType::kBFloat16) return CUDA_R_16BF;
-  return CUDA_R_32F;
+struct NumberTypes {
+  cudaDataType_t operands, result, scale;
+  cublasComputeType_t compute;
+};
+NumberTypes TypesOf(const ProductSpec& spec) {
+  switch (spec.dtype) {
+    case DType::kInt8:
+      return {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
+    case DType::kFloat16:
+      return {CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case DType::kBFloat16:
+      return {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    default:
+      return {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F,
+              spec.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F};
+  }
+}
+
+// 0 or 1 as the library reads the product's scales.
+const void* ScaleOf(const ProductSpec& spec, bool one) {
+  static constexpr float kFloats[] = {0, 1};
+  static constexpr int32_t kIntegers[] = {0, 1};
+  if (spec.dtype == DType::kInt8) return &kIntegers[one];
+  return &kFloats[one];
 }
 
 // A library object with the function that frees it.
@@ -117,12 +137,12 @@ cublasLtEpilogue_t EpilogueOf(const ProductSpec& spec) {
   return spec.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-// The product and what follows it. Sums, scales and the epilogue are in Float32; the bias has the
-// output's dtype, and is the same for all matrices of a batch.
+// The product and what follows it. The epilogue is in the scales' type; the bias has the output's
+// dtype, and is the same for all matrices of a batch.
 absl::Status MakeOperation(const ProductSpec& spec, Operation& operation) {
-  ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtMatmulDescCreate(
-      operation.address(), spec.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
-      CUDA_R_32F));
+  const NumberTypes types = TypesOf(spec);
+  ASHLAR_CUDA_RETURN_IF_ERROR(
+      cublasLtMatmulDescCreate(operation.address(), types.compute, types.scale));
   ASHLAR_RETURN_IF_ERROR(SetTranspose(operation, CUBLASLT_MATMUL_DESC_TRANSA, spec.transposed_b));
   ASHLAR_RETURN_IF_ERROR(SetTranspose(operation, CUBLASLT_MATMUL_DESC_TRANSB, spec.transposed_a));
   // The library adds one value of a bias to each row of what it sees transposed.
@@ -134,7 +154,7 @@ absl::Status MakeOperation(const ProductSpec& spec, Operation& operation) {
 }
 
 absl::StatusOr<std::shared_ptr<const Product>> MakeProduct(const ProductSpec& spec) {
-  const cudaDataType_t type = DataType(spec.dtype);
+  const NumberTypes types = TypesOf(spec);
   auto product = std::make_shared<Product>();
   product->spec = spec;
   ASHLAR_RETURN_IF_ERROR(MakeOperation(spec, product->operation));
@@ -145,12 +165,12 @@ absl::StatusOr<std::shared_ptr<const Product>> MakeProduct(const ProductSpec& sp
   }
   const int64_t b_rows = spec.transposed_b ? spec.k : spec.n;
   const int64_t a_rows = spec.transposed_a ? spec.m : spec.k;
-  ASHLAR_RETURN_IF_ERROR(MakeLayout(type, b_rows, spec.n + spec.k - b_rows, spec.batch,
+  ASHLAR_RETURN_IF_ERROR(MakeLayout(types.operands, b_rows, spec.n + spec.k - b_rows, spec.batch,
                                     spec.stride_b, product->first));
-  ASHLAR_RETURN_IF_ERROR(MakeLayout(type, a_rows, spec.m + spec.k - a_rows, spec.batch,
+  ASHLAR_RETURN_IF_ERROR(MakeLayout(types.operands, a_rows, spec.m + spec.k - a_rows, spec.batch,
                                     spec.stride_a, product->second));
   ASHLAR_RETURN_IF_ERROR(
-      MakeLayout(type, spec.n, spec.m, spec.batch, spec.m * spec.n, product->result));
+      MakeLayout(types.result, spec.n, spec.m, spec.batch, spec.m * spec.n, product->result));
   return std::shared_ptr<const Product>(std::move(product));
 }
 
@@ -193,15 +213,15 @@ class ProductByAlgorithm final : public CublasProduct {
   absl::Status Run(const ProductOperands& operands, KernelState* state) const override {
     const OriginScope scope(AllocationOrigin::kLibrary);
     const auto* stream = static_cast<const DeviceStream*>(operands.stream);
-    const float alpha = 1, beta = product_->spec.has_addend ? 1 : 0;
+    const ProductSpec& spec = product_->spec;
     ASHLAR_ASSIGN_OR_RETURN(const cublasLtMatmulDesc_t operation,
                             static_cast<BoundOperation*>(state)->WithBias(operands.bias));
-    const void* const addend = beta != 0 ? operands.addend : operands.result;
+    const void* const addend = spec.has_addend ? operands.addend : operands.result;
     ASHLAR_CUDA_RETURN_IF_ERROR(
-        cublasLtMatmul(handle_, operation, &alpha, operands.b, product_->first.get(), operands.a,
-                       product_->second.get(), &beta, addend, product_->result.get(),
-                       operands.result, product_->result.get(), &choice_.algo, operands.workspace,
-                       choice_.workspaceSize, stream->stream()));
+        cublasLtMatmul(handle_, operation, ScaleOf(spec, true), operands.b, product_->first.get(),
+                       operands.a, product_->second.get(), ScaleOf(spec, spec.has_addend), addend,
+                       product_->result.get(), operands.result, product_->result.get(),
+                       &choice_.algo, operands.workspace, choice_.workspaceSize, stream->stream()));
     return absl::OkStatus();
   }
 

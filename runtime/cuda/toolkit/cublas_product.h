@@ -12,7 +12,7 @@
 namespace ashlar::cuda {
 
 // [m, n] = A B, A of [m, k], B of [k, n], or of these transposed; row-major, one behind the other.
-// Sums are in Float32.
+// Sums are in Float32. Of Int8 they are Int32, as is the result; there is nothing behind them.
 struct ProductSpec {
   DType dtype = DType::kFloat32;
   int64_t m = 0, n = 0, k = 0;

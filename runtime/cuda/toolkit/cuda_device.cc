@@ -88,7 +88,11 @@ class CudaDevice final : public Device {
          },
          [&library](const MatrixMulBiasParam& param, const KernelRequest& request) {
            return CublasMatrixMuls(param, request, library);
-         }});
+         },
+         {[&library](int64_t m, int64_t n, int64_t k) {
+            return CublasByteProducts(m, n, k, library);
+          },
+          cache_bytes_ / 2}});
     return absl::OkStatus();
   }
 
@@ -198,6 +202,7 @@ class CudaDevice final : public Device {
     ASHLAR_CUDA_RETURN_IF_ERROR(cudaGetDeviceProperties(&properties, comp_node_.device));
     library_.name = absl::StrCat(properties.name, ", ", properties.major, ".", properties.minor);
     major_ = properties.major;
+    cache_bytes_ = properties.l2CacheSize;
     ASHLAR_CUDA_RETURN_IF_ERROR(cudnnCreate(&library_.cudnn));
     ASHLAR_CUDA_RETURN_IF_ERROR(cublasLtCreate(&library_.cublas));
     return absl::OkStatus();
@@ -262,6 +267,7 @@ class CudaDevice final : public Device {
   std::mutex handles_mutex_;
   std::map<const void*, std::weak_ptr<CudnnHandle>> handles_;  // by arena, while streams have them
   int major_ = 0;                                              // of the device's compute capability
+  int64_t cache_bytes_ = 0;                                    // of the second level
   KernelRegistry kernels_;
 };
 

@@ -1,6 +1,7 @@
 // Launches of kernels whose threads make an element each.
 #include "runtime/cuda/batch_norm_code.h"
 #include "runtime/cuda/conv/direct_code.h"
+#include "runtime/cuda/conv/quantized_product_code.h"
 #include "runtime/cuda/grid_sample_code.h"
 #include "runtime/cuda/integer_elemwise_code.h"
 #include "runtime/cuda/lrn_code.h"
@@ -45,8 +46,10 @@ ASHLAR_ELEMENTS(BatchNorm, extents)
 ASHLAR_ELEMENTS(ByteConv, extents)
 ASHLAR_ELEMENTS(ByteConvert, walk.extents)
 ASHLAR_ELEMENTS(BytePool, extents)
+ASHLAR_ELEMENTS(ByteRequantize, extents)
 ASHLAR_ELEMENTS(ByteSum, walk.extents)
 ASHLAR_ELEMENTS(ByteTable, walk.extents)
+ASHLAR_ELEMENTS(ByteWindows, extents)
 ASHLAR_ELEMENTS(IntegerElemwise, walk.extents)
 
 #undef ASHLAR_ELEMENTS

@@ -79,6 +79,16 @@ class PlannedMatrixMul final : public Kernel {
   const std::string name_;
 };
 
+absl::StatusOr<KernelList> KernelsFor(const ProductSpec& spec, bool all_candidates,
+                                      const LibraryDevice& device) {
+  KernelList kernels;
+  ASHLAR_ASSIGN_OR_RETURN(auto products, CublasProducts(spec, all_candidates, device));
+  for (std::unique_ptr<const CublasProduct>& product : products) {
+    kernels.push_back(std::make_unique<CublasMatrixMul>(std::move(product), spec.has_bias));
+  }
+  return kernels;
+}
+
 }  // namespace
 
 absl::StatusOr<KernelList> CublasMatrixMuls(const MatrixMulBiasParam& param,
@@ -91,12 +101,19 @@ absl::StatusOr<KernelList> CublasMatrixMuls(const MatrixMulBiasParam& param,
     kernels.push_back(std::make_unique<PlannedMatrixMul>(*spec));
     return kernels;
   }
-  ASHLAR_ASSIGN_OR_RETURN(auto products,
-                          CublasProducts(*spec, request.policy.all_candidates, device));
-  for (std::unique_ptr<const CublasProduct>& product : products) {
-    kernels.push_back(std::make_unique<CublasMatrixMul>(std::move(product), spec->has_bias));
-  }
-  return kernels;
+  return KernelsFor(*spec, request.policy.all_candidates, device);
+}
+
+absl::StatusOr<KernelList> CublasByteProducts(int64_t m, int64_t n, int64_t k,
+                                              const LibraryDevice& device) {
+  if (device.cublas == nullptr) return KernelList();
+  ProductSpec spec;
+  spec.dtype = DType::kInt8;
+  spec.m = m;
+  spec.n = n;
+  spec.k = k;
+  spec.transposed_b = true;
+  return KernelsFor(spec, /*all_candidates=*/true, device);
 }
 
 }  // namespace ashlar::cuda

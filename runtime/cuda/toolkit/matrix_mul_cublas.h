@@ -15,6 +15,11 @@ absl::StatusOr<KernelList> CublasMatrixMuls(const MatrixMulBiasParam& param,
                                             const KernelRequest& request,
                                             const LibraryDevice& device);
 
+// ByteProducts::kernels. Which ones there are the heuristics say of devices alone: empty without
+// one.
+absl::StatusOr<KernelList> CublasByteProducts(int64_t m, int64_t n, int64_t k,
+                                              const LibraryDevice& device);
+
 }  // namespace ashlar::cuda
 
 #endif  // ASHLAR_RUNTIME_CUDA_TOOLKIT_MATRIX_MUL_CUBLAS_H_

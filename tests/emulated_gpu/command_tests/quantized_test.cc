@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graph/random.h"
 #include "serialization/npy.h"
 #include "serialization/npz.h"
@@ -15,6 +16,7 @@ namespace ashlar::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kNoTolerance[] = " --rtol 0 --atol 0";
 
@@ -56,6 +58,34 @@ TEST_F(EmulatedQuantizedTest, AQuantizedModelRuns) {
   // Bytes lie with channels last although floats stay as they come, which are not asked to be TF32.
   const std::string profile = Succeed("profile int8.ash --device gpu0:0 --json --quiet").out;
   EXPECT_THAT(profile, HasSubstr("int8:direct:fours"));
+}
+
+// tune times the library's products beside our own kernel. Where one is on record, its rows and
+// sums are in the plan, also in one that is kept as a file, and no more is used. Without a device
+// there is none to plan.
+TEST_F(EmulatedQuantizedTest, ProductsOfTheLibraryAreTimedAndTaken) {
+  Quantize("model.ash", {4, 3, 16, 16});
+  const std::string on_device = " int8.ash --device gpu0:0 --json --quiet";
+  const std::string with_room = on_device + " --extra-scratch 1MiB";
+  std::string own, product;
+  const nlohmann::json tuned = Succeed("tune" + with_room).Json();
+  for (const nlohmann::json& problem : tuned["problems"]) {
+    own = problem["trials"][0]["kernel"].get<std::string>();
+    for (const nlohmann::json& trial : problem["trials"]) {
+      EXPECT_GT(trial["ms"], 0) << trial;
+      product = trial["kernel"].get<std::string>();
+    }
+  }
+  EXPECT_EQ(own, "int8:direct:fours");
+  ASSERT_THAT(product, HasSubstr("int8:windows+cublaslt:"));
+  EXPECT_THAT(Read("kernels.json"), HasSubstr(own)) << "a launch is faster than three";
+  Write("kernels.json", absl::StrReplaceAll(Read("kernels.json"), {{own, product}}));
+  const nlohmann::json planned = Succeed("plan" + with_room + " -o int8.plan").Json();
+  EXPECT_THAT(planned["workspaces"].dump(), HasSubstr(product));
+  EXPECT_EQ(Succeed("verify" + on_device + " --plan int8.plan").Json()["ok"], true);
+  EXPECT_GT(ExpectTheCpusBits("int8.ash --extra-scratch 1MiB"), 3);
+  SetMachine("driver=0");
+  EXPECT_THAT(Succeed("plan" + with_room).out, Not(HasSubstr("cublaslt:")));
 }
 
 // Residuals, depthwise convolutions and ReLU6 (mobilenet_v2); concatenations (squeezenet).
