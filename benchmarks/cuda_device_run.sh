@@ -16,6 +16,8 @@
 #          sanitize       compute-sanitizer's tools
 #          flight         ResNet-50 in fp16 with several runs on the way, at batch 1 and 64
 #          scratch        ResNet-50 in fp16, tuned with and without room for the scratch of faster kernels
+#          int8           ResNet-50 in 8 bits at batch 1 and 64, by kernels of our own and as tuned; int8-BATCH.json
+#                         has both kinds by layer
 #          models         every model of the zoo against the CPU, in all precisions; verify and profile
 #          `doctor` always comes first, and where it finds no device nothing else is run.
 # $LIMIT seconds (570) are shared by the stages that are left. Where a call may take ten minutes, three do
@@ -244,13 +246,34 @@ scratch() {
   local batch extra status=0 model output
   for batch in 1 64; do
     resnet50_of "$batch" || return 1
-    for extra in 0 64M; do
+    for extra in 0 64MB; do
       local options=("$model" --device gpu0:0 --precision fp16 --extra-scratch "$extra" --quiet)
       output=$(export ASHLAR_KERNELS="$out/kernels-scratch-$extra.json"
         ashlar tune "${options[@]}" --seconds 20 2>&1 && ashlar bench "${options[@]}" --duration 2s 2>&1) || status=1
       echo "$output"
       say "  batch $batch --extra-scratch $extra:" \
         "$(grep -E '^(median|p90|images/s|arena)|error' <<<"$output" | tr -s ' ' | paste -sd ';')"
+    done
+  done
+  return $status
+}
+
+# What is quantised with numbers for images is as fast as what has seen images.
+int8() {
+  local batch record status=0 model output
+  export ASHLAR_KERNELS="$out/kernels-int8.json"
+  python3 -c 'import sys, numpy; numpy.savez(sys.argv[1], data=numpy.random.default_rng(1).normal(size=(64, 3, 224, 224)).astype("f"))' \
+    "$work/images.npz" || return 1
+  for batch in 1 64; do
+    resnet50_of "$batch" || return 1
+    ashlar quantize "$model" --calibrate "$work/images.npz" -o "$work/int8-$batch.ash" --quiet || return 1
+    local options=("$work/int8-$batch.ash" --device gpu0:0 --extra-scratch 256MB --quiet)
+    ashlar tune "${options[@]}" --seconds 20 --json >"$out/int8-$batch.json" || status=1
+    for record in --no-autotune ""; do
+      # shellcheck disable=SC2086
+      output=$(ashlar bench "${options[@]}" --duration 2s $record 2>&1) || status=1
+      echo "$output"
+      say "  batch $batch ${record:-as tuned}:" "$(grep -E '^(median|p90|images/s|arena)|error' <<<"$output" | tr -s ' ' | paste -sd ';')"
     done
   done
   return $status
@@ -319,7 +342,7 @@ for name in "$@"; do
   precision=${name#*:}
   case "$name" in
     doctor) ;;
-    tests | models | sanitize | flight | scratch) stage "$name" "$name" ;;
+    tests | models | sanitize | flight | scratch | int8) stage "$name" "$name" ;;
     speed:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) eager graph folded jax ;;
     compile:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph compile ;;
     freeze:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph freeze ;;

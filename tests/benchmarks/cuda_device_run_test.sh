@@ -2,7 +2,7 @@
 # What benchmarks/cuda_device_run.sh does where a machine lacks something, and with programs that do not end: its functions, by themselves.
 # Usage: cuda_device_run_test.sh SCRIPT
 set -uo pipefail
-for name in unpack sanitizer bounded resnet50_of scratch; do
+for name in unpack sanitizer bounded resnet50_of scratch int8; do
   eval "$(sed -n "/^$name() {/,/^}/p" "$1")"
   declare -F $name >/dev/null || { echo "no function $name in $1"; exit 1; }
 done
@@ -35,12 +35,17 @@ expect "the sanitizer" "$(PATH=$folder/tools:$PATH; sanitizer)" "$folder/tools/c
   ashlar() { echo "${ASHLAR_KERNELS:-} $*" >>"$folder/calls"; echo "median  1.0 ms"; }
   scratch >/dev/null
   expect "scratch" $? 0
+  python3() { :; }
+  int8 >/dev/null
+  expect "int8" $? 0
   exit $failed
 ) || failed=1
-for extra in 0 64M; do
+for extra in 0 64MB; do
   expect "calls with $extra" "$(grep -c "kernels-scratch-$extra.json .*--extra-scratch $extra" "$folder/calls")" 4
 done
-expect "what scratch says" "$(grep -c 'median 1.0 ms' "$folder/said")" 4
+# Of both batches all but the quantisation uses one record, and says what it did.
+expect "calls in 8 bits" "$(grep -c "kernels-int8.json \(tune\|bench\) .*int8-[0-9]*.ash .*--extra-scratch 256MB" "$folder/calls")" 6
+expect "what is said" "$(grep -c 'median 1.0 ms' "$folder/said")" 8
 
 # Children of what is killed hold a pipe open: it closes when the last one is gone.
 left() { timeout 60 cat "$folder/pipe" >/dev/null; echo $?; }
