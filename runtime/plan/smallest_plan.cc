@@ -28,9 +28,11 @@ constexpr size_t kEbbingTogether = 1;
 constexpr size_t kMostSmall = 24;
 // The same of what it found between other cuts.
 constexpr size_t kMostMoved = 8;
-// The same of both with lines that ebb. What these need at least a plan often has not: rows that
-// stay hold others in their places.
+// The same of both with lines that ebb; of a graph of few operators as many as have so many
+// together. What these need at least a plan often has not: rows that stay hold others in their
+// places.
 constexpr size_t kMostEbbing = 16;
+constexpr size_t kEbbingOperators = 1200;
 // Of these, and of what is near, plans made once more with more work: the smallest, and that of the
 // tiling that is expected to be, of which a plan made with little work can be far.
 constexpr size_t kThorough = 2;
@@ -40,7 +42,8 @@ constexpr size_t kMostNear = 8;
 
 class Smallest {
  public:
-  explicit Smallest(TiledPlans& plans) : plans_(plans) {}
+  explicit Smallest(TiledPlans& plans)
+      : plans_(plans), most_ebbing_(std::max(kMostEbbing, kEbbingOperators / plans.operators())) {}
 
   absl::StatusOr<std::unique_ptr<PlannedGraph>> Find() {
     tilings_ = &plans_.smaller_tilings();
@@ -55,8 +58,8 @@ class Smallest {
     ASHLAR_RETURN_IF_ERROR(Try(others));
     ASHLAR_RETURN_IF_ERROR(TryTilesOfPart());
     ASHLAR_RETURN_IF_ERROR(Descend());
-    // The search over a part has tried such tiles.
-    if (of_part_.spec.empty()) ASHLAR_RETURN_IF_ERROR(TryEbbing());
+    // Of a large graph the search over a part has tried such tiles, if there is one.
+    if (of_part_.spec.empty() || most_ebbing_ > kMostEbbing) ASHLAR_RETURN_IF_ERROR(TryEbbing());
     ASHLAR_RETURN_IF_ERROR(TryThoroughly());
     // None may have the tiles that were expected of it.
     if (smallest_ == nullptr) return plans_.PlanUntiled(plans_.kinds().back());
@@ -114,18 +117,28 @@ class Smallest {
     sparing_ = question.sparing;
   }
 
-  // With lines that ebb, besides all others: what is found without is tried as it would be.
+  // With lines that ebb, besides all others: what is found without is tried as it would be. One
+  // segment needs what it is expected to more often than several, and is tried first.
   absl::Status TryEbbing() {
     tilings_ = &plans_.ebbing_tilings();
     for (const std::vector<Tiling>* const list : {&tilings_->smallest, &tilings_->moved}) {
-      Questions ebbing;
-      for (const Tiling& tiling : *list) {
-        if (ebbing.size() == kMostEbbing) break;
-        if (tiling.spec.Has(TileKind::kEbb)) ebbing.push_back({&tiling, /*sparing=*/true});
+      for (const bool alone : {true, false}) {
+        Questions ebbing;
+        for (const Tiling& tiling : *list) {
+          if (ebbing.size() == most_ebbing_) break;
+          if (tiling.spec.Has(TileKind::kEbb) && IsAlone(tiling.spec) == alone) {
+            ebbing.push_back({&tiling, /*sparing=*/true});
+          }
+        }
+        ASHLAR_RETURN_IF_ERROR(Try(ebbing));
       }
-      ASHLAR_RETURN_IF_ERROR(Try(ebbing));
     }
     return tiling_ != nullptr && tiling_->spec.Has(TileKind::kEbb) ? Descend() : absl::OkStatus();
+  }
+
+  // One segment, of all images or of each.
+  static bool IsAlone(const TileSpec& spec) {
+    return spec.segments.size() == 1 && spec.segments[0].inner.size() <= 1;
   }
 
   // The smallest of those that were not proven to be the smallest of their tilings, and what is
@@ -194,6 +207,7 @@ class Smallest {
   }
 
   TiledPlans& plans_;
+  const size_t most_ebbing_;
   const FoundTilings* tilings_ = nullptr;
   Tiling of_part_;  // TryTilesOfPart
   std::deque<std::vector<Tiling>> near_;

@@ -2,6 +2,8 @@
 #ifndef ASHLAR_RUNTIME_PLAN_TILED_PLANS_H_
 #define ASHLAR_RUNTIME_PLAN_TILED_PLANS_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -57,6 +59,10 @@ class TiledPlans {
   // Those of a search for the smallest plan alone, in which lines may ebb. Searched for by the
   // first call.
   const FoundTilings& ebbing_tilings();
+  // Of the graph as it is, at least 1.
+  size_t operators() const {
+    return static_cast<size_t>(std::max(1, CountOperators(rewritten_.graph)));
+  }
   // No plan of the graph as it is needs less, bytes; 0 where nothing is known.
   int64_t untiled_bound() const { return order_.bound_bytes; }
   // Of a tiling: what it may compute again at most, as a ratio.

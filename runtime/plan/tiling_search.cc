@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "runtime/plan/exact_tilings.h"
@@ -215,59 +216,77 @@ void TilingSearch::RefineUsed(const std::vector<Tiling>& tilings) {
   ways_.Try(trials);
 }
 
+// Each once, and not the graph as it is.
 std::vector<Tiling> TilingSearch::Exactly(const std::vector<TileSpec>& specs) const {
-  return ExactTilings(problem_, specs);
+  std::vector<TileSpec> once;
+  std::set<std::string> known = {""};
+  for (const TileSpec& spec : specs) {
+    if (known.insert(spec.ToString()).second) once.push_back(spec);
+  }
+  return ExactTilings(problem_, once);
 }
 
-// Of a small graph all that was found, and with the batch split each segment in its tiles, the best
-// of these also with a second one: in place of the one found by estimates.
+// Of a small graph all that was found; each segment by itself and the best of these with a second
+// one, in the whole batch and in the batch split as far as it goes; and each behind a split batch:
+// in place of what was found by estimates.
 void TilingSearch::TryExactly() {
   std::vector<TileSpec> specs;
-  const auto add = [&](const TileSpec& spec) {
-    if (!spec.empty() && std::find(specs.begin(), specs.end(), spec) == specs.end()) {
-      specs.push_back(spec);
+  for (const Tiling& tiling : tilings_) specs.push_back(tiling.spec);
+  const size_t end = ways_.cuts().size() - 1;
+  ExtendSegments(SegmentsWithin(0, end, ways_.images()), {}, specs);
+  for (size_t last = 1; last <= end && ways_.images() > 1 && ways_.SplitsBatch(last); ++last) {
+    const TileSegment batch{
+        ways_.IdOf(0), ways_.IdOf(last), TileKind::kBatch, ways_.images(), 1, {}};
+    specs.push_back({{batch}});
+    for (const TilingWay* const behind : SegmentsWithin(last, end, ways_.images())) {
+      specs.push_back({{batch, *behind->segment}});
     }
-  };
-  for (const Tiling& tiling : tilings_) add(tiling.spec);
-  std::vector<Tiling> exact = Exactly(specs);
-  size_t last = ways_.images() > 1 ? 1 : 0;
-  while (last > 0 && last + 1 < ways_.cuts().size() && ways_.SplitsBatch(last + 1)) ++last;
-  if (last > 0 && ways_.SplitsBatch(last)) {
-    std::vector<TileSegment> segments;
-    for (const auto& [ends, ways] : ways_.segments()) {
-      if (std::get<1>(ends) > last || std::get<2>(ends) != 1) continue;
-      for (const TilingWay& way : ways) segments.push_back(*way.segment);
-    }
-    TileSegment batch{ways_.IdOf(0), ways_.IdOf(last), TileKind::kBatch, ways_.images(), 1, {}};
-    specs.clear();
-    for (const TileSegment& segment : segments) {
-      batch.inner = {segment};
-      add({{batch}});
-    }
-    std::vector<Tiling> best = Exactly(specs);
-    exact.insert(exact.end(), best.begin(), best.end());
-    std::stable_sort(best.begin(), best.end(), [](const Tiling& a, const Tiling& b) {
-      return a.arena_bytes < b.arena_bytes;
-    });
-    best.resize(std::min(best.size(), kExtended));
-    specs.clear();
-    for (const Tiling& tiling : best) {
-      const TileSegment first = tiling.spec.segments[0].inner[0];
-      for (const TileSegment& segment : segments) {
-        if (segment.from >= first.to) {
-          batch.inner = {first, segment};
-        } else if (segment.to <= first.from) {
-          batch.inner = {segment, first};
-        } else {
-          continue;
-        }
-        add({{batch}});
-      }
-    }
-    for (Tiling& tiling : Exactly(specs)) exact.push_back(std::move(tiling));
+    if (last < end && ways_.SplitsBatch(last + 1)) continue;
+    ExtendSegments(SegmentsWithin(0, last, 1), batch, specs);
   }
   tilings_.resize(1);
-  for (Tiling& tiling : exact) tilings_.push_back(std::move(tiling));
+  for (Tiling& tiling : Exactly(specs)) tilings_.push_back(std::move(tiling));
+}
+
+// What was tried between these cuts.
+std::vector<const TilingWay*> TilingSearch::SegmentsWithin(size_t first, size_t last,
+                                                           int64_t images) const {
+  std::vector<const TilingWay*> segments;
+  for (const auto& [ends, ways] : ways_.segments()) {
+    const auto& [i, j, some] = ends;
+    if (i < first || j > last || some != images) continue;
+    for (const TilingWay& way : ways) segments.push_back(&way);
+  }
+  return segments;
+}
+
+// Adds each of the segments, and the best of them with each that lies beside it; inside of a batch,
+// where there is one.
+void TilingSearch::ExtendSegments(const std::vector<const TilingWay*>& segments,
+                                  const std::optional<TileSegment>& batch,
+                                  std::vector<TileSpec>& specs) const {
+  const auto inside = [&](std::vector<TileSegment> some) -> TileSpec {
+    if (!batch) return {std::move(some)};
+    TileSegment split = *batch;
+    split.inner = std::move(some);
+    return {{std::move(split)}};
+  };
+  std::vector<TileSpec> alone;
+  for (const TilingWay* const way : segments) alone.push_back(inside({*way->segment}));
+  std::vector<Tiling> best = Exactly(alone);
+  std::stable_sort(best.begin(), best.end(),
+                   [](const Tiling& a, const Tiling& b) { return a.arena_bytes < b.arena_bytes; });
+  best.resize(std::min(best.size(), kExtended));
+  for (const Tiling& tiling : best) {
+    const size_t k =
+        static_cast<size_t>(std::find(alone.begin(), alone.end(), tiling.spec) - alone.begin());
+    const TilingWay& first = *segments[k];
+    for (const TilingWay* const other : segments) {
+      if (other->begin >= first.end) specs.push_back(inside({*first.segment, *other->segment}));
+      if (other->end <= first.begin) specs.push_back(inside({*other->segment, *first.segment}));
+    }
+  }
+  specs.insert(specs.end(), alone.begin(), alone.end());
 }
 
 std::vector<Tiling> TilingSearch::Smallest() const {

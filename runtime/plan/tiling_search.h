@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "graph/tiling/tile_spec.h"
@@ -54,6 +55,9 @@ class TilingSearch {
   void TryParts(int64_t parts);
   void RefineUsed(const std::vector<Tiling>& tilings);
   void TryExactly();
+  std::vector<const TilingWay*> SegmentsWithin(size_t first, size_t last, int64_t images) const;
+  void ExtendSegments(const std::vector<const TilingWay*>& segments,
+                      const std::optional<TileSegment>& batch, std::vector<TileSpec>& specs) const;
   TilingPaths PathsBetween(size_t first, size_t last, int64_t images);
   void Add(const TilingPath& path, int64_t parts, size_t last, int64_t waiting,
            const TilingPath& rest);

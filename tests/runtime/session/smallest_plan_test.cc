@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
 
 #include "graph/tiling/tile.h"
 #include "opr/table.h"
@@ -140,8 +143,12 @@ INSTANTIATE_TEST_SUITE_P(Bits, SmallestPlan, ::testing::Bool(),
 TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
   cpu::RegisterDevice();
   int larger = 0, in_tiles = 0;
-  for (int seed = 0; seed < RandomCases(); ++seed) {
-    std::mt19937_64 random(seed);
+  std::vector<int> seeds(static_cast<size_t>(RandomCases()));
+  std::iota(seeds.begin(), seeds.end(), 0);
+  // Missed once: two segments of one image, and one segment behind many of several.
+  if (!GetParam() && !testing::kSanitized) seeds.insert(seeds.end(), {116, 185});
+  for (const int seed : seeds) {
+    std::mt19937_64 random(static_cast<uint64_t>(seed));
     Graph graph = RandomImageGraph(random, /*joins=*/seed % 2 == 1, 20);
     PlanRequest request = Request();
     if (GetParam()) {
