@@ -44,7 +44,7 @@ absl::StatusOr<Model> OpenOnnx(const std::string& path, const OpenOptions& open)
   options.follow_links = open.follow_links;
   options.note = open.note;
   Model model;
-  absl::StatusOr<Graph> graph = ReadOnnx(path, options, &model.data_files);
+  absl::StatusOr<Graph> graph = ReadOnnx(path, options, &model.data_files, &model.reading_bytes);
   if (absl::IsInvalidArgument(graph.status()) && !options.shapes.empty()) {
     // The file's fault, unless it is a model without them.
     options.shapes.clear();
@@ -109,6 +109,7 @@ absl::StatusOr<Model> JoinModels(Model first, Model second) {
   for (Model* model : {&first, &second}) {
     ASHLAR_RETURN_IF_ERROR(UsePlainWeights(*model));
     for (const auto& file : FilesOf(*model)) both.data_files.push_back(file);
+    both.reading_bytes += model->reading_bytes;
   }
   ASHLAR_ASSIGN_OR_RETURN(both.graph, Join(first.graph, second.graph));
   return both;

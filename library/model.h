@@ -24,6 +24,7 @@ struct Model {
   ModelFile file;                     // from which the graph's constants borrow; nothing for a dump
   std::optional<PackedModel> packed;  // in the file; nothing where inputs got other shapes
   std::vector<std::shared_ptr<const MappedFile>> data_files;  // external data of an ONNX model
+  int64_t reading_bytes = 0;  // that reading took for a while, as stated (Wishes)
 };
 
 // Which weights of a native file will be read. They are compared with their checksums before

@@ -40,7 +40,7 @@ std::string MemoryNeed::ToString() const {
 int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, bool searched) {
   const auto nodes = static_cast<int64_t>(planned.graph.nodes().size());
   const auto constants = static_cast<int64_t>(planned.weights.entries.size());
-  return process_bytes + kPlanning + kPlanningNode * nodes +
+  return process_bytes + planned.wishes.reading_bytes + kPlanning + kPlanningNode * nodes +
          std::min(planned.weights.bytes, kAround * constants) +
          (searched ? kSearch + kSearchNode * nodes : 0);
 }

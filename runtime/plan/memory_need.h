@@ -19,7 +19,7 @@ struct MemoryNeed {
   // By which packing the weights takes more, for a while, than arena and outputs do afterwards.
   int64_t packing = 0;
   int64_t process = 0;  // code, libraries, stacks, and the heap with graph and plan
-  // By which planning takes more, for a while, than all of these.
+  // By which reading and planning take more, for a while, than all of these.
   int64_t planning = 0;
 
   int64_t total() const {

@@ -44,6 +44,9 @@ struct Wishes {
   TileSpec tiles;
   std::optional<MemoryBudget> budget;  // finds `tiles`
   std::optional<TotalBudget> total;    // finds `budget` and Means::most_weights
+  // That reading the model took for a while, beside what is stated of planning: as MemoryNeed has
+  // it, for `total` and for reports.
+  int64_t reading_bytes = 0;
 
   bool tiled() const { return budget.has_value() || !tiles.empty(); }
 };

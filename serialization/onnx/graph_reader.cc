@@ -56,6 +56,7 @@ class Reader {
         functions_(model) {}
 
   absl::StatusOr<Graph> Read();
+  int64_t folded_bytes() const { return import_.folded_bytes(); }
 
  private:
   absl::Status CheckOptions(const std::vector<std::string>& outputs) const;
@@ -447,8 +448,11 @@ absl::StatusOr<Graph> Reader::Read() {
 }  // namespace
 
 absl::StatusOr<Graph> ReadOnnxGraph(onnx::ModelProto& model, const OnnxReadOptions& options,
-                                    ExternalData& external) {
-  return Reader(model, options, external).Read();
+                                    ExternalData& external, int64_t& folded_bytes) {
+  Reader reader(model, options, external);
+  absl::StatusOr<Graph> graph = reader.Read();
+  folded_bytes = reader.folded_bytes();
+  return graph;
 }
 
 }  // namespace ashlar

@@ -9,9 +9,9 @@
 
 namespace ashlar {
 
-// As ReadOnnx. Takes the weights out of the model.
+// As ReadOnnx. Takes the weights out of the model. `folded_bytes`: of constants that were computed.
 absl::StatusOr<Graph> ReadOnnxGraph(onnx::ModelProto& model, const OnnxReadOptions& options,
-                                    ExternalData& external);
+                                    ExternalData& external, int64_t& folded_bytes);
 
 }  // namespace ashlar
 

@@ -101,6 +101,7 @@ class OnnxImport {
   // branch that is copied.
   absl::Status CountFolded(const Shape& shape, DType dtype);
   absl::Status CountCopied(int64_t bytes);
+  int64_t folded_bytes() const { return folded_bytes_; }
 
   // The graph of all inputs and what these outputs need. Names are unique.
   absl::StatusOr<Graph> Finish(const std::vector<std::pair<std::string, OnnxVar>>& outputs) &&;

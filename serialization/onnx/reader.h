@@ -39,9 +39,12 @@ struct OnnxReadOptions {
 // all operators that are missing; FailedPrecondition where the options do not suit the model (a
 // name that it lacks, a dimension that is not fixed).
 //
-// `files` receives the files of external data, which constants borrow from; it may be null.
+// `files` receives the files of external data, which constants borrow from, `taken` the bytes that
+// reading takes for a while beside the graph, as they are stated: equal files and options take as
+// many. Both may be null.
 absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& options = {},
-                               std::vector<std::shared_ptr<const MappedFile>>* files = nullptr);
+                               std::vector<std::shared_ptr<const MappedFile>>* files = nullptr,
+                               int64_t* taken = nullptr);
 
 }  // namespace ashlar
 
