@@ -11,6 +11,7 @@
 #include "graph/passes/pass.h"
 #include "graph/status.h"
 #include "opr/table.h"
+#include "quantization/bias_correction.h"
 #include "quantization/equalise.h"
 #include "quantization/graph_run.h"
 #include "quantization/noise.h"
@@ -226,8 +227,21 @@ class Quantizer {
     ASHLAR_ASSIGN_OR_RETURN(
         model_.graph,
         InEightBits(fused_, plan, types, options_.weights_by_channel, device_, input_type_));
+    if (options_.bias_correction) ASHLAR_RETURN_IF_ERROR(CorrectBiases(plan, types));
     DescribeLayers(plan, types);
     return Measure();
+  }
+
+  absl::Status CorrectBiases(const LayerPlan& plan, const std::vector<TensorType>& types) {
+    BiasCorrection correction(graph_, fused_, plan, types);
+    ASHLAR_RETURN_IF_ERROR(Observe("biases", [&](const Var& var, const HostTensor& value) {
+      correction.Add(var, value);
+      return absl::OkStatus();
+    }));
+    ASHLAR_ASSIGN_OR_RETURN(CorrectedGraph corrected, correction.Correct(model_.graph));
+    model_.graph = std::move(corrected.graph);
+    model_.corrected_biases = corrected.biases;
+    return absl::OkStatus();
   }
 
   // To the input, and to what only moves its bytes.
@@ -277,7 +291,7 @@ class Quantizer {
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<GraphRun> floats,
                             GraphRun::Create(graph_, options_.wishes, "layout"));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<GraphRun> bytes,
-                            GraphRun::Create(model_.graph, options_.wishes, "all"));
+                            GraphRun::Create(model_.graph, options_.wishes, "layout"));
     std::map<int, Noise> noise;  // by var id
     OutputNoise outputs;
     for (int64_t i = 0; i < data_.runs(); ++i) {

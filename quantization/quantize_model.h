@@ -31,6 +31,7 @@ struct QuantizeOptions {
   double percentile = 99.99;  // of kPercentile
   bool equalise = true;
   bool weights_by_channel = true;
+  bool bias_correction = false;    // bias_correction.h
   std::optional<ByteInput> input;  // in place of the only input, which is of floats
   std::vector<std::string> keep;   // operators that stay in floats, by name
   int keep_worst = 0;              // and as many more: those with weights that lose most
@@ -65,7 +66,8 @@ struct QuantizedModel {
   Graph graph;
   std::vector<QuantizedLayer> layers;  // in the order of the graph
   QuantizedOutputs outputs;
-  int scaled_tensors = 0;  // EqualisedGraph
+  int scaled_tensors = 0;    // EqualisedGraph
+  int corrected_biases = 0;  // CorrectedGraph
 };
 
 // Errors name the operator or the tensor: NotFound where `keep` names none, FailedPrecondition

@@ -94,6 +94,9 @@ class QuantizeCommand final : public Command {
     app.add_flag("--no-equalise", no_equalise_,
                  "leave the channels of tensors between two layers as they are")
         ->group("Quantisation");
+    app.add_flag("--bias-correction", options_.bias_correction,
+                 "take from biases what rounding adds to a layer's sums on average")
+        ->group("Quantisation");
     app.add_flag("--per-tensor", per_tensor_, "one scale for all weights of a layer")
         ->group("Quantisation");
     AddNumber(app, "--keep-worst", options_.keep_worst, 0, 1 << 20,
@@ -190,10 +193,14 @@ class QuantizeCommand final : public Command {
     }
     const auto in_floats = static_cast<int64_t>(layers.size()) - in_bytes;
     const QuantizedOutputs& outputs = made.outputs;
-    console.Print(
-        absl::StrFormat("%s -> %s: %d of %s in 8 bits, %s equalised, %s\n\n", model_.path, output_,
-                        in_bytes, Counted(static_cast<int64_t>(layers.size()), "operator"),
-                        Counted(made.scaled_tensors, "tensor"), Counted(outputs.rows, "sample")));
+    console.Print(absl::StrFormat(
+        "%s -> %s: %d of %s in 8 bits, %s equalised, %s%s\n\n", model_.path, output_, in_bytes,
+        Counted(static_cast<int64_t>(layers.size()), "operator"),
+        Counted(made.scaled_tensors, "tensor"),
+        options_.bias_correction
+            ? absl::StrCat("biases of ", Counted(made.corrected_biases, "layer"), " corrected, ")
+            : "",
+        Counted(outputs.rows, "sample")));
     if (top_ > 0) console.Print(absl::StrCat(worst.ToText(), "\n"));
     if (!floats.empty()) console.Print(absl::StrCat("in floats:\n", floats, "\n"));
     console.Print(absl::StrFormat("output: SQNR %.1f dB", outputs.sqnr_db));
@@ -211,6 +218,7 @@ class QuantizeCommand final : public Command {
     document["method"] = kRangeMethodNames[static_cast<size_t>(options_.method)];
     document["runs"] = runs;
     document["equalised_tensors"] = made.scaled_tensors;
+    document["corrected_biases"] = made.corrected_biases;
     document["operators_in_8_bits"] = in_bytes;
     document["operators_in_floats"] = in_floats;
     document["layers"] = std::move(rows);

@@ -1,0 +1,190 @@
+// Bias correction: Nagel et al., "Data-free quantization through weight equalization and bias
+// correction" (2019), with means of data in place of assumed ones, and each layer for itself, as
+// NNCF's fast one does. Convolutions are linear: what one makes on average of all samples is what
+// it makes of their mean. So one run of the samples in floats is enough: it gives the mean of what
+// a layer reads, as its type of 8 bits has it, of which the rounded weights make their mean sums,
+// and the mean of the layer's own.
+#include "quantization/bias_correction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "graph/rewriter.h"
+#include "graph/status.h"
+#include "opr/conv_bias.h"
+#include "opr/table.h"
+
+namespace ashlar {
+namespace {
+
+constexpr double kMostSteps = 1 << 30;
+
+// The sums of the layer whose output is var `id`: its first operator's, which has its name, with
+// what is added to them; and whether an activation is behind. Null where none of that is seen.
+const Var* SumsOf(const Graph& floats, const OperatorNode& fused, int id, bool& behind_activation) {
+  for (const OperatorNode& node : floats.nodes()) {
+    if (node.name != fused.name || node.outputs.size() != 1) continue;
+    const Var* sums = &floats.var(node.outputs[0]);
+    for (int var = node.outputs[0]; floats.var(var).id != id;) {
+      if (floats.readers(var).size() != 1) return nullptr;
+      const OperatorNode& reader = floats.node(floats.readers(var)[0]);
+      if (reader.outputs.size() != 1) return nullptr;
+      var = reader.outputs[0];
+      behind_activation = reader.inputs.size() == 1;
+      if (!behind_activation) sums = &floats.var(var);
+    }
+    return sums;
+  }
+  return nullptr;
+}
+
+HostTensor Dequantized(const HostTensor& bytes) {
+  HostTensor floats = HostTensor::Zeros(DType::kFloat32, bytes.shape());
+  const Quantization& of = bytes.quantization();
+  const absl::Span<const float> scales = of.scales();
+  const int64_t run =
+      std::max<int64_t>(1, bytes.num_elements() / static_cast<int64_t>(scales.size()));
+  for (int64_t i = 0; i < bytes.num_elements(); ++i) {
+    const float scale = scales[static_cast<size_t>(i / run) % scales.size()];
+    floats.Set(i, (bytes.At(i) - of.zero_point()) * scale);
+  }
+  return floats;
+}
+
+// The convolution of 8 bits that makes a var, or what is a view of it; null where none does.
+const OperatorNode* ConvolutionOf(const Graph& bytes, const Var& var) {
+  const OperatorNode* node = &bytes.node(var.producer);
+  while (node->op->type() == "Reshape") node = &bytes.node(bytes.var(node->inputs[0]).producer);
+  const bool is_one = dynamic_cast<const ConvBiasForward*>(node->op.get()) != nullptr &&
+                      IsQuantized(bytes.var(node->inputs[0]).type.dtype);
+  return is_one && bytes.constant(node->inputs[ConvBiasForward::kBias]) != nullptr ? node : nullptr;
+}
+
+}  // namespace
+
+BiasCorrection::BiasCorrection(const Graph& floats, const Graph& fused, const LayerPlan& plan,
+                               const std::vector<TensorType>& types) {
+  for (size_t i = 0; i < fused.nodes().size(); ++i) {
+    const OperatorNode& node = fused.node(static_cast<int>(i));
+    if (plan.treatment[i] != Treatment::kRounded || !fused.HasWeights(node)) continue;
+    Layer layer;
+    layer.output = fused.var(node.outputs[0]).id;
+    const Var* const sums = SumsOf(floats, node, layer.output, layer.behind_activation);
+    if (sums == nullptr) continue;
+    const int rank = sums->type.shape.rank();
+    layer.source = fused.var(node.inputs[0]).id;
+    layer.sums = sums->id;
+    // Images have their channels behind the batch, rows of products at the end.
+    sums_[layer.sums].axis = rank == 4 && node.op->type() == "ConvBiasForward" ? 1 : rank - 1;
+    sources_[layer.source].type = types[static_cast<size_t>(node.inputs[0])];
+    layers_.push_back(layer);
+  }
+}
+
+void BiasCorrection::Add(const Var& var, const HostTensor& value) {
+  if (value.dtype() != DType::kFloat32) return;
+  const absl::Span<const float> x = value.data<float>();
+  const Shape& shape = value.shape();
+  if (const auto found = sources_.find(var.id); found != sources_.end() && shape.rank() > 0) {
+    Source& source = found->second;
+    const Quantization& of = source.type.quantization;
+    const int32_t least = LeastOf(source.type.dtype), most = MostOf(source.type.dtype);
+    source.sums.resize(x.size() / static_cast<size_t>(std::max<int64_t>(1, shape[0])));
+    for (size_t i = 0; i < x.size(); ++i) {
+      const int32_t steps = Quantize(x[i] / of.scale(), of.zero_point(), least, most);
+      source.sums[i % source.sums.size()] += (steps - of.zero_point()) * double{of.scale()};
+    }
+    source.count += shape[0];
+  }
+  if (const auto found = sums_.find(var.id); found != sums_.end()) {
+    Sums& sums = found->second;
+    const auto channels = static_cast<size_t>(shape[sums.axis]);
+    size_t inner = 1;
+    for (int axis = sums.axis + 1; axis < shape.rank(); ++axis) {
+      inner *= static_cast<size_t>(shape[axis]);
+    }
+    sums.sums.resize(channels);
+    for (size_t i = 0; i < x.size(); ++i) sums.sums[i / inner % channels] += x[i];
+    sums.count += static_cast<int64_t>(x.size() / channels);
+  }
+}
+
+absl::StatusOr<std::vector<double>> BiasCorrection::ExcessOf(const Layer& layer, const Graph& bytes,
+                                                             const OperatorNode& node) const {
+  const Source& source = sources_.at(layer.source);
+  const Sums& sums = sums_.at(layer.sums);
+  const Shape& image = bytes.var(node.inputs[0]).type.shape;
+  const int64_t pixels = image.num_elements() / image[0];
+  const auto elements = static_cast<int64_t>(source.sums.size());
+  HostTensor mean =
+      HostTensor::Zeros(DType::kFloat32, {elements / pixels, image[1], image[2], image[3]});
+  for (int64_t i = 0; i < elements; ++i) {
+    mean.Set(i, source.sums[static_cast<size_t>(i)] / static_cast<double>(source.count));
+  }
+  ConvBiasParam param = static_cast<const ConvBiasForward&>(*node.op).param();
+  param.output = {};
+  param.nonlineMode = ScalarFunction::kIdentity;
+  param.parameters = {};
+  const auto constant = [&](int input) { return Dequantized(*bytes.constant(node.inputs[input])); };
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> made,
+                          ConvBiasForward(param).Evaluate(
+                              {mean, constant(ConvBiasForward::kFilter),
+                               constant(ConvBiasForward::kBias)
+                                   .Reshaped({1, static_cast<int64_t>(sums.sums.size()), 1, 1})}));
+  const Shape& shape = made[0].shape();
+  const int64_t channels = shape[1], plane = shape[2] * shape[3];
+  std::vector<double> excess(static_cast<size_t>(channels), 0);
+  for (int64_t i = 0; i < made[0].num_elements(); ++i) {
+    excess[static_cast<size_t>(i / plane % channels)] += made[0].At(i);
+  }
+  for (size_t c = 0; c < excess.size(); ++c) {
+    excess[c] = excess[c] / static_cast<double>(shape[0] * plane) -
+                sums.sums[c] / static_cast<double>(sums.count);
+  }
+  return excess;
+}
+
+absl::StatusOr<CorrectedGraph> BiasCorrection::Correct(const Graph& bytes) const {
+  std::map<int, int> vars;  // by id
+  for (size_t var = 0; var < bytes.vars().size(); ++var) {
+    vars[bytes.vars()[var].id] = static_cast<int>(var);
+  }
+  std::map<const OperatorNode*, HostTensor> biases;
+  for (const Layer& layer : layers_) {
+    const auto found = vars.find(layer.output);
+    if (found == vars.end() || sums_.at(layer.sums).count == 0) continue;
+    const OperatorNode* const node = ConvolutionOf(bytes, bytes.var(found->second));
+    if (node == nullptr || sources_.at(layer.source).count == 0) continue;
+    // An activation that was the layer's own has hidden its sums.
+    const auto& op = static_cast<const ConvBiasForward&>(*node->op);
+    if (op.param().nonlineMode != ScalarFunction::kIdentity && !layer.behind_activation) continue;
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<double> excess, ExcessOf(layer, bytes, *node));
+    const HostTensor& bias = *bytes.constant(node->inputs[ConvBiasForward::kBias]);
+    const absl::Span<const float> scales = bias.quantization().scales();
+    HostTensor corrected = HostTensor::Zeros(DType::kInt32, bias.shape());
+    for (size_t c = 0; c < excess.size(); ++c) {
+      const auto i = static_cast<int64_t>(c);
+      const double steps = std::nearbyint(excess[c] / scales[c % scales.size()]);
+      corrected.Set(i, std::clamp(bias.At(i) - steps, -kMostSteps, kMostSteps));
+    }
+    biases[node] = corrected.As(bias.dtype(), bias.quantization());
+  }
+  GraphRewriter rewriter(bytes);
+  for (const OperatorNode& node : bytes.nodes()) {
+    const auto found = biases.find(&node);
+    if (found == biases.end()) {
+      ASHLAR_RETURN_IF_ERROR(rewriter.Copy(node));
+      continue;
+    }
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> made,
+                            rewriter.builder().Add(Operators().MakeConstant(found->second), {}));
+    std::vector<int> inputs = rewriter.MapAll(node.inputs);
+    inputs[ConvBiasForward::kBias] = made[0];
+    ASHLAR_RETURN_IF_ERROR(rewriter.Substitute(node, node.op, std::move(inputs)));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(Graph graph, std::move(rewriter).Finish());
+  return CorrectedGraph{std::move(graph), static_cast<int>(biases.size())};
+}
+
+}  // namespace ashlar
