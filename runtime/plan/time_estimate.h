@@ -15,7 +15,7 @@ namespace ashlar {
 struct ProcessorSpeed {
   double flops = 1e7;         // of a convolution that keeps it busy
   double second_level = 6e7;  // bytes read from or written to the second-level caches
-  double third_level = 2e7;   // and the memory behind them
+  double third_level = 2e7;   // and the memory behind them, which the threads share
   double memory = 1e7;
   double second_level_bytes = 1 << 20;
   double kernel_ms = 0.003;  // to begin a kernel
