@@ -1,5 +1,6 @@
 #include "tools/frontier.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -57,6 +58,9 @@ std::string FrontierTable(absl::Span<const FrontierPoint> points, absl::string_v
   const bool timed = points[0].measured_ms > 0;
   std::vector<std::string> heads = {">arena", ">bytes", ">extra FLOPs"};
   if (timed) heads.insert(heads.end(), {">predicted", ">measured", ">time"});
+  const bool tiled = std::any_of(points.begin(), points.end(),
+                                 [](const FrontierPoint& point) { return !point.tiles.empty(); });
+  if (tiled) heads.push_back("--tile");
   heads.push_back(absl::StrCat("--", option));
   Table table(std::move(heads));
   for (const FrontierPoint& point : points) {
@@ -68,6 +72,7 @@ std::string FrontierTable(absl::Span<const FrontierPoint> points, absl::string_v
                  {FormatMilliseconds(point.predicted_ms), FormatMilliseconds(point.measured_ms),
                   absl::StrFormat("%.2fx", ratio)});
     }
+    if (tiled) row.push_back(point.tiles.empty() ? "(none)" : point.tiles);
     row.push_back(point.choice.empty() ? "(none)" : point.choice);
     table.AddRow(std::move(row));
   }
@@ -83,6 +88,7 @@ Json FrontierDocument(absl::Span<const FrontierPoint> points, const std::string&
       row["measured_ms"] = point.measured_ms;
     }
     row[option] = point.choice;
+    if (!point.tiles.empty()) row["tile"] = point.tiles;
     list.push_back(std::move(row));
   }
   return list;

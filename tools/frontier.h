@@ -16,6 +16,7 @@ namespace ashlar {
 
 struct FrontierPoint {
   std::string choice;  // as --tile or --recompute takes it; empty: none
+  std::string tiles;   // of a step, as --tile takes them; empty: none
   int64_t arena_bytes = 0;
   double extra_flops_ratio = 0;
   double predicted_ms = 0;  // 0: not predicted, nor measured

@@ -199,7 +199,8 @@ class PlanCommand final : public PlanOptions {
     console.Progress("searching what is made again");
     ASHLAR_ASSIGN_OR_RETURN(
         const std::vector<FrontierPoint> points,
-        PlanStepFrontier(graph.step, ToPlanRequest(execution_, planning_, console), console));
+        PlanStepFrontier(graph, training_.options, ToPlanRequest(execution_, planning_, console),
+                         console));
     console.Print(FrontierTable(points, "recompute"));
     Json document = console.Document(execution_.device, execution_.threads);
     document["step_frontier"] = FrontierDocument(points, "recompute");

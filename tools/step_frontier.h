@@ -8,11 +8,14 @@
 #include "runtime/plan/plan_request.h"
 #include "tools/console.h"
 #include "tools/frontier.h"
+#include "training/training_graph.h"
 
 namespace ashlar {
 
-// Plans points of RecomputeFrontier, each of an arena at least a fiftieth below the one before.
-absl::StatusOr<std::vector<FrontierPoint>> PlanStepFrontier(const Graph& step,
+// Plans points of TrainingFrontier, each of an arena at least a fiftieth below the one before.
+// `graph` is what MakeTrainingGraph makes of `options`.
+absl::StatusOr<std::vector<FrontierPoint>> PlanStepFrontier(const TrainingGraph& graph,
+                                                            const TrainingOptions& options,
                                                             const PlanRequest& request,
                                                             Console& console);
 

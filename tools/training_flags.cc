@@ -10,7 +10,7 @@
 #include "tools/format.h"
 #include "tools/inputs.h"
 #include "tools/options.h"
-#include "training/recompute_search.h"
+#include "training/strip_search.h"
 
 namespace ashlar {
 namespace {
@@ -80,8 +80,13 @@ void AddTrainingFlags(CLI::App& app, TrainingFlags& flags) {
   Add(app, flags, "Training");
   CLI::Option* const budget =
       AddParsed(app, "--memory-budget", flags.memory_budget, ParseBudget, "SIZE|min",
-                "make again what it takes to fit the arena into so many bytes; else exit 3")
+                "make again what it takes to fit the arena into so many bytes, in parts where "
+                "that is faster; else exit 3")
           ->group("Training");
+  AddParsed(app, "--tile", flags.options.tiles, TileSpec::Parse, "SPEC",
+            "make segments of the model, and their gradients, in parts (as in `plan`)")
+      ->excludes(budget)
+      ->group("Training");
   AddParsed(app, "--max-extra-flops", flags.max_extra_flops, ParseRatio, "RATIO",
             "of a step's, that may be computed again for that (0: cheap operators alone)")
       ->needs(budget)
@@ -160,19 +165,22 @@ absl::Status FitIntoBudget(const PlanRequest& request, TrainingGraph& graph, Tra
                            Console& console) {
   if (flags.memory_budget < 0) return absl::OkStatus();
   console.Progress("searching what is made again");
-  absl::StatusOr<FittedStep> fitted =
-      FitStep(graph.step, flags.memory_budget, flags.max_extra_flops, request);
+  absl::StatusOr<FittedTraining> fitted =
+      FitTraining(graph, flags.options, flags.memory_budget, flags.max_extra_flops, request);
   if (!fitted.ok()) {
     return absl::IsResourceExhausted(fitted.status())
                ? WithExitCode(fitted.status(), ExitCode::kDoesNotFit)
                : fitted.status();
   }
-  graph.step = std::move(fitted->graph);
-  flags.options.recompute = fitted->point.spec;
-  flags.extra_flops = fitted->point.extra_flops;
+  graph.step = std::move(fitted->step.graph);
+  flags.options.recompute = fitted->step.point.spec;
+  flags.options.tiles = std::move(fitted->tiles);
+  flags.extra_flops = fitted->step.point.extra_flops;
   flags.memory_budget = -1;
-  console.Note(absl::StrCat("--recompute ", flags.options.recompute.ToString(), ": ",
-                            FormatPercent(fitted->point.extra_flops), " more operations"));
+  const std::string tiles = flags.options.tiles.ToString();
+  console.Note(absl::StrCat(tiles.empty() ? "" : absl::StrCat("--tile '", tiles, "' "),
+                            "--recompute ", flags.options.recompute.ToString(), ": ",
+                            FormatPercent(*flags.extra_flops), " more operations"));
   return absl::OkStatus();
 }
 
@@ -184,6 +192,7 @@ absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
     flags.memory_budget = std::exchange(planning.memory_budget, -1);
     flags.max_extra_flops = planning.max_extra_flops;
   }
+  flags.options.tiles = std::exchange(planning.tiles, {});  // gradients are made in them, too
   Model step = model;
   ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, GraphToTrain(std::move(model), flags));
   ASHLAR_RETURN_IF_ERROR(
@@ -196,6 +205,7 @@ absl::StatusOr<Model> WithTraining(Model model, TrainingFlags& flags,
 void AddRecompute(const TrainingFlags& flags, Json& document) {
   if (!flags.train) return;
   document["recompute"]["spec"] = flags.options.recompute.ToString();
+  if (!flags.options.tiles.empty()) document["recompute"]["tile"] = flags.options.tiles.ToString();
   if (flags.extra_flops) document["recompute"]["extra_flops_ratio"] = *flags.extra_flops;
 }
 

@@ -129,6 +129,7 @@ class PoolRewrite {
     indices_[pool.forward] = index[0];
     if (pool.relu < 0) return absl::OkStatus();
     options.name = step_.node(pool.relu).name;
+    options.id = step_.node(pool.relu).id;
     ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> y,
                             rewriter_.builder().Add(MakeElemwise(ScalarFunction::kRelu),
                                                     {rewriter_.Map(node.outputs[0])}, options));

@@ -105,7 +105,8 @@ class Finder {
 
   int Add(int var, bool learns, int reader = -1, int input = -1) {
     const std::string& name = graph_.node(graph_.var(var).producer).name;
-    Parameter parameter{name, var, learns, reader, input};
+    Parameter parameter{name, var, learns, {}, input};
+    if (reader >= 0) parameter.readers = {reader};
     for (int i = 2; !names_.insert(parameter.name).second; ++i) {
       parameter.name = absl::StrCat(name, "#", i);
     }
@@ -171,6 +172,33 @@ absl::StatusOr<Parameters> FindParameters(const Graph& model, const ParameterOpt
       options.freeze.empty() ? "" : absl::StrCat(" and '", options.freeze, "' does not freeze")));
 }
 
+absl::StatusOr<Parameters> InTiles(const Parameters& parameters, const Graph& model,
+                                   const Graph& tiled, const PartsOfNodes& parts) {
+  std::map<int, std::vector<int>> by_id;  // nodes in tiles, by the id of what they stand for
+  for (size_t n = 0; n < tiled.nodes().size(); ++n) {
+    const int id = tiled.node(static_cast<int>(n)).id;
+    const auto part = parts.find(id);
+    by_id[part == parts.end() ? id : part->second].push_back(static_cast<int>(n));
+  }
+  const auto nodes_of = [&](int node) { return by_id[model.node(node).id]; };
+  Parameters in_tiles = parameters;
+  for (Parameter& parameter : in_tiles.all) {
+    const std::vector<int> makers = nodes_of(model.var(parameter.var).producer);
+    if (!makers.empty()) parameter.var = tiled.node(makers[0]).outputs[0];
+    if (!parameter.readers.empty()) parameter.readers = nodes_of(parameter.readers[0]);
+  }
+  for (BatchStatistics& norm : in_tiles.norms) {
+    const std::vector<int> found = nodes_of(norm.node);
+    if (found.size() != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tiles: ", Describe(model.node(norm.node), kLongestUncheckedName),
+                       " normalises by the statistics of the whole batch"));
+    }
+    norm.node = found[0];
+  }
+  return in_tiles;
+}
+
 absl::Status CopyWith(const Parameters& parameters, const MakeParameter& make,
                       const Instead& instead, GraphRewriter& rewriter, std::vector<int>& vars) {
   const Graph& model = rewriter.source();
@@ -178,10 +206,9 @@ absl::Status CopyWith(const Parameters& parameters, const MakeParameter& make,
   std::map<std::pair<int, int>, int> of_reader;  // by node and input
   for (size_t i = 0; i < parameters.all.size(); ++i) {
     const Parameter& parameter = parameters.all[i];
-    if (parameter.reader < 0) {
-      of_var[parameter.var] = static_cast<int>(i);
-    } else {
-      of_reader[{parameter.reader, parameter.input}] = static_cast<int>(i);
+    if (parameter.readers.empty()) of_var[parameter.var] = static_cast<int>(i);
+    for (const int reader : parameter.readers) {
+      of_reader[{reader, parameter.input}] = static_cast<int>(i);
     }
   }
   vars.assign(parameters.all.size(), -1);
@@ -207,7 +234,7 @@ absl::Status CopyWith(const Parameters& parameters, const MakeParameter& make,
     for (size_t i = 0; i < inputs.size(); ++i) {
       const auto it = of_reader.find({index, static_cast<int>(i)});
       if (it == of_reader.end()) continue;
-      ASHLAR_RETURN_IF_ERROR(add(it->second, {}));
+      if (vars[it->second] < 0) ASHLAR_RETURN_IF_ERROR(add(it->second, {}));
       inputs[i] = vars[it->second];
     }
     if (instead) {

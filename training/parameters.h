@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "graph/rewriter.h"
+#include "graph/tiling/tile.h"
 
 namespace ashlar {
 
@@ -20,8 +21,9 @@ struct Parameter {
   int var = 0;         // the constant
   bool learns = true;  // by gradients; else a statistic
   // The node that reads it, and as which input: of batch norms, as exporters write equal constants
-  // of several layers once. -1: all that read it.
-  int reader = -1, input = -1;
+  // of several layers once; in tiles, its parts. Empty: all that read it.
+  std::vector<int> readers;
+  int input = -1;
 };
 
 // A batch norm that normalises by the statistics of the batch.
@@ -45,6 +47,11 @@ struct ParameterOptions {
 // frozen keeps its statistics. InvalidArgument where the expression is none, or
 // matches none of them, or nothing is left to learn.
 absl::StatusOr<Parameters> FindParameters(const Graph& model, const ParameterOptions& options);
+
+// The parameters of a model in the model in tiles, of which `parts` says what they are parts of.
+// InvalidArgument where tiles take a norm apart that normalises by the statistics of the batch.
+absl::StatusOr<Parameters> InTiles(const Parameters& parameters, const Graph& model,
+                                   const Graph& tiled, const PartsOfNodes& parts);
 
 // The model with other operators in the place of parameters: `make` gives that of a parameter,
 // without inputs and of the constant's type. By parameter its var goes into `vars`. Nodes that

@@ -11,32 +11,51 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graph/passes/pass.h"
-#include "graph/recompute.h"
 #include "graph/recompute_order.h"
 #include "graph/status.h"
 #include "opr/batch_norm_training.h"
+#include "opr/concat.h"
 #include "training/live_bytes.h"
 
 namespace ashlar {
 namespace {
 
 absl::Status Select(const Graph& graph, int loss, absl::Span<const int> nodes, bool made,
-                    MadeAgain& again) {
+                    const PartsOfNodes& parts, MadeAgain& again) {
   const std::vector<bool> towards = NodesTowards(graph, loss);
   for (const int id : nodes) {
-    const auto node = std::find_if(graph.nodes().begin(), graph.nodes().end(),
-                                   [&](const OperatorNode& n) { return n.id == id; });
-    const auto index = static_cast<size_t>(node - graph.nodes().begin());
-    if (node == graph.nodes().end() || !towards[index] || !CanMakeAgain(graph, node->outputs[0])) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "recompute: ", id, " is no node on the way to the loss that can be made again"));
+    bool found = false;
+    for (size_t n = 0; n < graph.nodes().size(); ++n) {
+      const OperatorNode& node = graph.node(static_cast<int>(n));
+      if (!towards[n] || IdOfWhole(node, parts) != id || !CanMakeAgain(graph, node.outputs[0])) {
+        continue;
+      }
+      again[static_cast<size_t>(node.outputs[0])] = made;
+      found = true;
     }
-    again[static_cast<size_t>(node->outputs[0])] = made;
+    if (found) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "recompute: ", id, " is no node on the way to the loss that can be made again"));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
+
+int IdOfWhole(const OperatorNode& node, const PartsOfNodes& parts) {
+  const auto part = parts.find(node.id);
+  return part == parts.end() ? node.id : part->second;
+}
+
+MadeAgain CheapInStep(const Graph& graph, int loss) {
+  MadeAgain again = CheapToMakeAgain(graph, loss);
+  for (const OperatorNode& node : graph.nodes()) {
+    if (node.op->type() == Concat::kType && node.inputs.size() == 1) {
+      again[static_cast<size_t>(node.outputs[0])] = false;
+    }
+  }
+  return again;
+}
 
 absl::StatusOr<Graph> NormsInHalves(const Graph& step) {
   return Compose(step, [](const Operator& op) { return op.type() != BatchNormTraining::kType; });
@@ -70,14 +89,15 @@ absl::StatusOr<RecomputeSpec> ParseRecompute(absl::string_view text) {
   return spec;
 }
 
-absl::StatusOr<Graph> RecomputeStep(const Graph& step, const RecomputeSpec& spec) {
+absl::StatusOr<Graph> RecomputeStep(const Graph& step, const RecomputeSpec& spec,
+                                    const PartsOfNodes& parts) {
   if (spec.empty()) return step;
   ASHLAR_ASSIGN_OR_RETURN(const Graph graph, NormsInHalves(step));
   const int loss = graph.outputs()[0].var;
   MadeAgain again(graph.vars().size(), false);
-  if (spec.cheap) again = CheapToMakeAgain(graph, loss);
-  ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.nodes, true, again));
-  ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.kept, false, again));
+  if (spec.cheap) again = CheapInStep(graph, loss);
+  ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.nodes, true, parts, again));
+  ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.kept, false, parts, again));
   OrderMaker maker(graph, loss);
   LiveBytes live(graph, maker);
   return Recompute(graph, loss, again, FindReach(maker, live, again).reach);

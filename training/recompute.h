@@ -8,13 +8,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
+#include "graph/recompute.h"
+#include "graph/tiling/tile.h"
 
 namespace ashlar {
 
 struct RecomputeSpec {
   // What takes a few operations an element: normalised values, activations, sums.
   bool cheap = false;
-  // Besides, what these nodes make, and not what those do: ids in the graph of the step.
+  // Besides, what these nodes make, and not what those do: ids in the graph of the step, or in the
+  // model, for all tiles of it.
   std::vector<int> nodes, kept;
 
   bool empty() const { return !cheap && nodes.empty(); }
@@ -24,13 +27,22 @@ struct RecomputeSpec {
 // InvalidArgument where the text is not as ToString writes it.
 absl::StatusOr<RecomputeSpec> ParseRecompute(absl::string_view text);
 
+// The id of a node, or of the node of the model that it makes a part of.
+int IdOfWhole(const OperatorNode& node, const PartsOfNodes& parts);
+
+// CheapToMakeAgain but for copies, as of rows that strips hand on to the next: they are there so
+// that the rest may go.
+MadeAgain CheapInStep(const Graph& graph, int loss);
+
 // The step's graph with batch norms in two halves, of which the second can be made again.
 absl::StatusOr<Graph> NormsInHalves(const Graph& step);
 
 // The step's graph with copies, in the order that they are made for; of several such graphs the one
-// that needs the least arena in that order. `step` has one output, the loss. InvalidArgument where
-// a node is none of the graph's on the way to the loss, or cannot be made again.
-absl::StatusOr<Graph> RecomputeStep(const Graph& step, const RecomputeSpec& spec);
+// that needs the least arena in that order. `step` has one output, the loss; `parts` as
+// TrainingGraph has them. InvalidArgument where a node is none of the graph's on the way to the
+// loss, or cannot be made again.
+absl::StatusOr<Graph> RecomputeStep(const Graph& step, const RecomputeSpec& spec,
+                                    const PartsOfNodes& parts = {});
 
 }  // namespace ashlar
 

@@ -22,14 +22,18 @@ namespace {
 
 constexpr double kGrain = 0.001;   // of a step's operations: of steps nearer than this one stays
 constexpr int64_t kTries = 30000;  // of the local search
-constexpr size_t kNear = 2;        // stages between two choices that change together
+constexpr int64_t kTiledWork = 4000000;  // of one in tiles: nodes looked at
+constexpr size_t kLastPlans = 2;         // of which one is the smallest, as workspaces differ
+constexpr size_t kNear = 2;              // stages between two choices that change together
 
 class Search {
  public:
-  Search(const Graph& graph, double max_extra_flops)
+  Search(const Graph& graph, double max_extra_flops, const TilesOfStep& tiles)
       : graph_(graph),
-        trials_(graph, graph.outputs()[0].var),
-        most_(max_extra_flops * trials_.step_operations()) {}
+        tiles_(tiles),
+        trials_(graph, graph.outputs()[0].var, tiles.parts),
+        untiled_(tiled() ? tiles.operations : trials_.step_operations()),
+        most_((1 + max_extra_flops) * untiled_ - trials_.step_operations()) {}
 
   // `kept`: the peak where nothing is made again.
   std::vector<RecomputePoint> Run(int64_t kept);
@@ -43,9 +47,12 @@ class Search {
   // By extra operations in grains; a later one has a smaller peak.
   using Archive = std::map<int64_t, Found>;
 
+  bool tiled() const { return !tiles_.parts.empty(); }
   int64_t GrainsOf(double operations) const {
-    return static_cast<int64_t>(
-        std::ceil(operations / std::max(trials_.step_operations(), 1.0) / kGrain));
+    return static_cast<int64_t>(std::ceil(operations / std::max(untiled_, 1.0) / kGrain));
+  }
+  double ExtraOf(double again) const {
+    return (trials_.step_operations() - untiled_ + again) / std::max(untiled_, 1.0);
   }
   void Consider(const StageMasks& masks);
   void ChangeOne(const StageMasks& masks);
@@ -54,8 +61,10 @@ class Search {
   RecomputePoint PointOf(const Found& found);
 
   const Graph& graph_;
+  const TilesOfStep& tiles_;
   RecomputeTrials trials_;
-  const double most_;
+  const double untiled_;  // operations of the step without tiles
+  const double most_;     // operations that may be made again
   Archive archive_;
 };
 
@@ -107,7 +116,9 @@ void Search::ChangeTwo(const StageMasks& masks) {
 
 // One choice at a time while that finds anything, then two.
 void Search::ChangeAll() {
-  const int64_t last = trials_.tries() + kTries;
+  // Steps in tiles are long.
+  const auto nodes = static_cast<int64_t>(graph_.nodes().size());
+  const int64_t last = trials_.tries() + (tiled() ? std::min(kTries, kTiledWork / nodes) : kTries);
   while (trials_.tries() < last) {
     const auto open = std::find_if(archive_.begin(), archive_.end(),
                                    [](const auto& found) { return !found.second.one_changed; });
@@ -130,19 +141,25 @@ RecomputePoint Search::PointOf(const Found& found) {
   const MadeAgain again = trials_.Again(found.masks);
   for (size_t v = 0; v < again.size(); ++v) {
     if (again[v] == trials_.cheap()[v]) continue;
-    const int id = graph_.node(graph_.var(static_cast<int>(v)).producer).id;
-    (again[v] ? point.spec.nodes : point.spec.kept).push_back(id);
+    const int id = IdOfWhole(graph_.node(graph_.var(static_cast<int>(v)).producer), tiles_.parts);
+    std::vector<int>& ids = again[v] ? point.spec.nodes : point.spec.kept;
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   }
   point.peak_bytes = trials_.PeakOf(again);
-  point.extra_flops = found.cost.operations / std::max(trials_.step_operations(), 1.0);
+  point.extra_flops = ExtraOf(found.cost.operations);
   return point;
 }
 
 std::vector<RecomputePoint> Search::Run(int64_t kept) {
-  for (const StageMasks& masks : NestedSearch(trials_, most_)) Consider(masks);
+  if (tiled()) {  // stages are not cut within tiles
+    Consider(StageMasks(trials_.stages().size(), 0));
+    Consider(trials_.AllChoices());
+  } else {
+    for (const StageMasks& masks : NestedSearch(trials_, most_)) Consider(masks);
+  }
   ChangeAll();
-  std::vector<RecomputePoint> points = {{{}, kept},
-                                        {{true, {}, {}}, trials_.PeakOf(trials_.cheap())}};
+  std::vector<RecomputePoint> points = {
+      {{}, kept, ExtraOf(0)}, {{true, {}, {}}, trials_.PeakOf(trials_.cheap()), ExtraOf(0)}};
   if (points[1].peak_bytes >= points[0].peak_bytes) points.pop_back();
   for (const auto& [grains, found] : archive_) {
     RecomputePoint point = PointOf(found);
@@ -153,30 +170,41 @@ std::vector<RecomputePoint> Search::Run(int64_t kept) {
 
 }  // namespace
 
+double StepOperations(const Graph& step) {
+  double operations = 0;
+  for (const OperatorNode& node : step.nodes()) operations += OperationsOf(step, node);
+  return operations;
+}
+
 absl::StatusOr<std::vector<RecomputePoint>> RecomputeFrontier(const Graph& step,
-                                                              double max_extra_flops) {
+                                                              double max_extra_flops,
+                                                              const TilesOfStep& tiles) {
   ASHLAR_ASSIGN_OR_RETURN(const Graph graph, NormsInHalves(step));
   const StorageModel model = BuildStorageModel(step, {});
   const std::vector<int64_t> none(step.nodes().size(), 0);
-  return Search(graph, max_extra_flops).Run(ScheduleAsGiven(step, model, none).peak_bytes);
+  return Search(graph, max_extra_flops, tiles).Run(ScheduleAsGiven(step, model, none).peak_bytes);
 }
 
 absl::StatusOr<FittedStep> FitStep(const Graph& step, int64_t budget, double max_extra_flops,
-                                   const PlanRequest& request) {
+                                   const PlanRequest& request, const TilesOfStep& tiles) {
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<RecomputePoint> points,
-                          RecomputeFrontier(step, max_extra_flops));
+                          RecomputeFrontier(step, max_extra_flops, tiles));
   const auto planned = [&](size_t i) -> absl::StatusOr<FittedStep> {
     FittedStep fitted{{}, points[i]};
-    ASHLAR_ASSIGN_OR_RETURN(fitted.graph, RecomputeStep(step, points[i].spec));
+    ASHLAR_ASSIGN_OR_RETURN(fitted.graph, RecomputeStep(step, points[i].spec, tiles.parts));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> plan,
                             PlanGraph(fitted.graph, request));
     fitted.arena_bytes = plan->plan.plan.arena;
+    fitted.predicted_ms = plan->predicted_ms;
     return fitted;
   };
   // Plans may need less than their points say, and more: from the first that should fit on towards
   // less memory, and where that one fits, back towards fewer operations.
   size_t first = 0;
-  while (first + 1 < points.size() && points[first].peak_bytes > budget) ++first;
+  while (first + (budget > 0 ? 1 : kLastPlans) < points.size() &&
+         points[first].peak_bytes > budget) {
+    ++first;
+  }
   ASHLAR_ASSIGN_OR_RETURN(FittedStep best, planned(first));
   if (best.arena_bytes <= budget) {
     while (first > 0) {

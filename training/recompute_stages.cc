@@ -1,6 +1,10 @@
 #include "training/recompute_stages.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
+
+#include "training/recompute.h"
 
 namespace ashlar {
 namespace {
@@ -9,15 +13,20 @@ constexpr int64_t kHalf = 2;  // of a sum's bytes, at least, are those of what i
 
 class StageFinder {
  public:
-  StageFinder(const Graph& graph, int loss, const OrderMaker& maker)
-      : graph_(graph), loss_(loss), maker_(maker), towards_(NodesTowards(graph, loss)) {
-    found_.cheap = CheapToMakeAgain(graph, loss);
+  StageFinder(const Graph& graph, int loss, const OrderMaker& maker, const PartsOfNodes& parts)
+      : graph_(graph),
+        loss_(loss),
+        maker_(maker),
+        parts_(parts),
+        towards_(NodesTowards(graph, loss)) {
+    found_.cheap = CheapInStep(graph, loss);
     found_.stage_of.assign(graph.vars().size(), -1);
   }
 
   RecomputeStages Find(size_t most) && {
     FindData();
     FindChoices();
+    if (!parts_.empty()) JoinParts();
     Cut(most);
     FindWindows();
     return std::move(found_);
@@ -101,11 +110,35 @@ class StageFinder {
         continue;
       }
       if (found_.cheap[v]) {
-        if (IsReadBehind(var) && IsSum(var)) choices_.push_back({var, {var}, true});
+        if (IsReadBehind(var) && IsSum(var)) choices_.push_back({var, {var}, {var}, true});
       } else if (IsReadBehind(var) || IsReadByCopies(var)) {
-        choices_.push_back({var, With(var), false});
+        choices_.push_back({var, {var}, With(var), false});
       }
     }
+  }
+
+  // All parts of a node of the model are one choice, where the last of them stands.
+  void JoinParts() {
+    std::map<int, size_t> index_of;  // by id
+    std::vector<RecomputeChoice> joined;
+    for (RecomputeChoice& choice : choices_) {
+      const int id = IdOfWhole(graph_.node(graph_.var(choice.var).producer), parts_);
+      const auto [at, is_new] = index_of.try_emplace(id, joined.size());
+      if (is_new) {
+        joined.push_back(std::move(choice));
+        continue;
+      }
+      RecomputeChoice& all = joined[at->second];
+      all.var = choice.var;
+      all.is_sum = all.is_sum || choice.is_sum;
+      all.vars.push_back(choice.var);
+      all.with.insert(all.with.end(), choice.with.begin(), choice.with.end());
+    }
+    std::stable_sort(joined.begin(), joined.end(),
+                     [&](const RecomputeChoice& a, const RecomputeChoice& b) {
+                       return graph_.var(a.var).producer < graph_.var(b.var).producer;
+                     });
+    choices_ = std::move(joined);
   }
 
   // By node, the one var that later nodes of the way read of all that is made so far, or -1.
@@ -208,6 +241,7 @@ class StageFinder {
   const Graph& graph_;
   const int loss_;
   const OrderMaker& maker_;
+  const PartsOfNodes& parts_;
   const std::vector<bool> towards_;
   std::vector<bool> data_;  // by var: depends on what the caller gives
   std::vector<RecomputeChoice> choices_;
@@ -216,8 +250,9 @@ class StageFinder {
 
 }  // namespace
 
-RecomputeStages FindStages(const Graph& graph, int loss, const OrderMaker& maker, size_t most) {
-  return StageFinder(graph, loss, maker).Find(most);
+RecomputeStages FindStages(const Graph& graph, int loss, const OrderMaker& maker, size_t most,
+                           const PartsOfNodes& parts) {
+  return StageFinder(graph, loss, maker, parts).Find(most);
 }
 
 }  // namespace ashlar

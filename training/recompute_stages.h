@@ -8,13 +8,15 @@
 #include "graph/graph.h"
 #include "graph/recompute.h"
 #include "graph/recompute_order.h"
+#include "graph/tiling/tile.h"
 
 namespace ashlar {
 
 struct RecomputeChoice {
-  int var = 0;
-  // What goes with it where it is made again: itself, and the vars that it is made of and that
-  // nobody keeps.
+  int var = 0;            // of several in tiles, the last
+  std::vector<int> vars;  // one, or in tiles all parts of one of the model
+  // What goes with them where they are made again: themselves, and the vars that they are made of
+  // and that nobody keeps.
   std::vector<int> with;
   bool is_sum = false;  // of what is made again: kept, it ends the chain of sums in front of it
 };
@@ -32,12 +34,13 @@ struct RecomputeStage {
 struct RecomputeStages {
   std::vector<RecomputeStage> stages;
   std::vector<int> stage_of;  // by var; -1: not made on the way to the loss
-  MadeAgain cheap;            // CheapToMakeAgain, from which choices differ
+  MadeAgain cheap;            // CheapInStep, from which choices differ
 };
 
 // Stages end at single tensors, and have a choice at least and `most` at most. `graph` as
-// NormsInHalves makes it.
-RecomputeStages FindStages(const Graph& graph, int loss, const OrderMaker& maker, size_t most);
+// NormsInHalves makes it, `parts` as TrainingGraph has them.
+RecomputeStages FindStages(const Graph& graph, int loss, const OrderMaker& maker, size_t most,
+                           const PartsOfNodes& parts);
 
 }  // namespace ashlar
 

@@ -9,21 +9,24 @@ constexpr int kReachOfCopies = 4;  // of Recompute
 
 }  // namespace
 
-RecomputeTrials::RecomputeTrials(const Graph& graph, int loss)
+double OperationsOf(const Graph& graph, const OperatorNode& node) {
+  if (node.op->role() != Role::kCompute || node.outputs.empty() ||
+      IsCheap(graph, node.outputs[0])) {
+    return 0;
+  }
+  return static_cast<double>(node.op->Computation(graph.SiteOf(node)));
+}
+
+RecomputeTrials::RecomputeTrials(const Graph& graph, int loss, const PartsOfNodes& parts)
     : graph_(graph),
       maker_(graph, loss),
       live_(graph, maker_),
-      found_(FindStages(graph, loss, maker_, kMostChoices)),
+      found_(FindStages(graph, loss, maker_, kMostChoices, parts)),
       made_(found_.stages.size()),
       stage_nodes_(found_.stages.size()) {
   for (const OperatorNode& node : graph.nodes()) {
-    double operations = 0;
-    if (node.op->role() == Role::kCompute && !node.outputs.empty() &&
-        !IsCheap(graph, node.outputs[0])) {
-      operations = static_cast<double>(node.op->Computation(graph.SiteOf(node)));
-    }
-    operations_.push_back(operations);
-    step_operations_ += operations;
+    operations_.push_back(OperationsOf(graph, node));
+    step_operations_ += operations_.back();
   }
   const OrderWithCopies& order = OrderOf(StageMasks(found_.stages.size(), 0));
   for (size_t place = 0; place < maker_.nodes_to_the_loss(); ++place) {
@@ -43,13 +46,22 @@ MadeAgain RecomputeTrials::Again(const StageMasks& masks) const {
     for (size_t k = 0; k < choices.size(); ++k) {
       const bool made = (masks[s] >> k & 1) != 0;
       if (choices[k].is_sum) {
-        again[static_cast<size_t>(choices[k].var)] = made;
-      } else if (made) {
+        for (const int var : choices[k].vars) again[static_cast<size_t>(var)] = made;
+      }
+      if (made) {
         for (const int var : choices[k].with) again[static_cast<size_t>(var)] = true;
       }
     }
   }
   return again;
+}
+
+StageMasks RecomputeTrials::AllChoices() const {
+  StageMasks all;
+  for (const RecomputeStage& stage : found_.stages) {
+    all.push_back((1U << stage.choices.size()) - 1);
+  }
+  return all;
 }
 
 const OrderWithCopies& RecomputeTrials::OrderOf(const StageMasks& masks) {

@@ -13,6 +13,9 @@
 
 namespace ashlar {
 
+// What a node computes, where that is not cheap to make again.
+double OperationsOf(const Graph& graph, const OperatorNode& node);
+
 // By stage: bit k where its choice k is made again.
 using StageMasks = std::vector<uint32_t>;
 
@@ -21,7 +24,7 @@ class RecomputeTrials {
   static constexpr size_t kMostChoices = 6;  // of a stage
 
   // `graph` as NormsInHalves makes it, and longer there than this.
-  RecomputeTrials(const Graph& graph, int loss);
+  RecomputeTrials(const Graph& graph, int loss, const PartsOfNodes& parts);
 
   struct Whole {
     int64_t peak = 0;
@@ -52,6 +55,7 @@ class RecomputeTrials {
   const std::vector<RecomputeStage>& stages() const { return found_.stages; }
   const MadeAgain& cheap() const { return found_.cheap; }
   MadeAgain Again(const StageMasks& masks) const;
+  StageMasks AllChoices() const;
   // Of the operators of a step that are not cheap.
   double step_operations() const { return step_operations_; }
   int64_t tries() const { return tries_; }

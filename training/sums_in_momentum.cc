@@ -1,6 +1,8 @@
-// v = momentum v + g + decay w, w -= rate v, with the first sum where g is made.
+// v = momentum v + g + decay w, w -= rate v, with the first sum where g is made. Where g is a sum,
+// as of tiles, its terms are added to v one after the other.
 #include "training/sums_in_momentum.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "graph/rewriter.h"
 #include "graph/status.h"
 #include "opr/convolution_filter_update.h"
+#include "opr/elemwise.h"
 #include "opr/matrix_mul_update.h"
 #include "opr/update.h"
 
@@ -43,35 +46,62 @@ class Rewrite {
   }
 
  private:
-  // Of an update and of the node whose output it reads as gradient.
+  // Of an update, and of a node that makes its gradient, or a term of it.
   struct Sum {
     const OperatorNode* update = nullptr;
     OperatorPtr op;
+    int before = -1;  // the term that is added first; -1: none
   };
+
+  // The nodes that make the terms of a gradient which is a sum, and those that add them up. False
+  // where somebody else reads one.
+  bool FindTerms(int gradient, std::vector<int>& terms, std::vector<int>& additions) const {
+    if (step_.readers(gradient).size() != 1) return false;
+    const int producer = step_.var(gradient).producer;
+    const OperatorNode& node = step_.node(producer);
+    const bool adds = node.op->type() == Elemwise::kType &&
+                      static_cast<const Elemwise&>(*node.op).param().mode == ScalarFunction::kAdd;
+    (adds ? additions : terms).push_back(producer);
+    return !adds || (FindTerms(node.inputs[0], terms, additions) &&
+                     FindTerms(node.inputs[1], terms, additions));
+  }
 
   void FindSum(const OperatorNode& node) {
     if (node.op->type() != SgdUpdate::kType) return;
     const SgdUpdateParam& param = static_cast<const SgdUpdate&>(*node.op).param();
-    const int gradient = node.inputs[SgdUpdate::kGradient];
-    if (param.momentum == 0 || param.nesterov || step_.readers(gradient).size() != 1) return;
-    const int producer = step_.var(gradient).producer;
-    OperatorPtr op = AddingTo(*step_.node(producer).op, param.momentum);
-    if (op == nullptr) return;
-    sums_[producer] = {&node, std::move(op)};
-    summed_[&node] = producer;
+    std::vector<int> terms, additions;
+    if (param.momentum == 0 || param.nesterov ||
+        !FindTerms(node.inputs[SgdUpdate::kGradient], terms, additions)) {
+      return;
+    }
+    std::sort(terms.begin(), terms.end());
+    std::vector<Sum> sums;
+    for (const int term : terms) {
+      const bool first = sums.empty();
+      OperatorPtr op = AddingTo(*step_.node(term).op, first ? param.momentum : 1);
+      if (op == nullptr) return;
+      sums.push_back({&node, std::move(op), first ? -1 : terms[sums.size() - 1]});
+    }
+    for (size_t i = 0; i < terms.size(); ++i) sums_[terms[i]] = std::move(sums[i]);
+    for (const int addition : additions) added_.insert(addition);
+    summed_[&node] = terms.back();
   }
 
   absl::Status Visit(int index) {
     const OperatorNode& node = step_.node(index);
     if (early_.contains(index)) return absl::OkStatus();
     if (const auto sum = sums_.find(index); sum != sums_.end()) return AddSum(node, sum->second);
-    if (summed_.contains(&node)) return AddUpdateOf(node);
+    if (added_.contains(index)) return absl::OkStatus();
+    if (const auto sum = summed_.find(&node); sum != summed_.end()) {
+      return AddUpdateOf(node, sum->second);
+    }
     return rewriter_.Copy(node);
   }
 
   absl::Status AddSum(const OperatorNode& node, const Sum& sum) {
     ASHLAR_RETURN_IF_ERROR(CopyStatesBehind(step_.var(node.outputs[0]).producer));
-    const int velocity = sum.update->inputs[SgdUpdate::kVelocity];
+    const int velocity = sum.before < 0 ? sum.update->inputs[SgdUpdate::kVelocity]
+                                        : step_.node(sum.before).outputs[0];
     return rewriter_.Substitute(
         node, sum.op,
         {rewriter_.Map(node.inputs[0]), rewriter_.Map(node.inputs[1]), rewriter_.Map(velocity)});
@@ -88,10 +118,10 @@ class Rewrite {
     return absl::OkStatus();
   }
 
-  absl::Status AddUpdateOf(const OperatorNode& node) {
+  absl::Status AddUpdateOf(const OperatorNode& node, int last_term) {
     const double decay = static_cast<const SgdUpdate&>(*node.op).param().weight_decay;
     const int weight = rewriter_.Map(node.inputs[SgdUpdate::kWeight]);
-    int velocity = rewriter_.Map(node.inputs[SgdUpdate::kGradient]);
+    int velocity = rewriter_.Map(step_.node(last_term).outputs[0]);
     if (decay != 0) {
       ASHLAR_ASSIGN_OR_RETURN(
           const std::vector<int> decayed,
@@ -110,7 +140,8 @@ class Rewrite {
   const Graph& step_;
   GraphRewriter rewriter_;
   absl::flat_hash_map<int, Sum> sums_;                    // by node that makes a gradient
-  absl::flat_hash_map<const OperatorNode*, int> summed_;  // by update, that node
+  absl::flat_hash_map<const OperatorNode*, int> summed_;  // by update, the last such node
+  absl::flat_hash_set<int> added_;                        // nodes that added gradients up
   absl::flat_hash_set<int> early_;                        // states that are there before their turn
 };
 

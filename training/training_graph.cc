@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,8 @@
 #include "opr/host_io.h"
 #include "opr/log_softmax.h"
 #include "opr/matrix_mul.h"
+#include "opr/pooling.h"
+#include "opr/pooling_index.h"
 #include "opr/softmax.h"
 #include "opr/table.h"
 #include "opr/update.h"
@@ -50,6 +53,11 @@ int LogitsOf(const Graph& model) {
   const int output = model.outputs()[0].var;
   const OperatorNode& node = model.node(model.var(output).producer);
   return IsSoftmaxOfClasses(model, node) ? node.inputs[0] : output;
+}
+
+// The var that a loss reads.
+int LogitsFor(Loss loss, const Graph& model) {
+  return loss == Loss::kCrossEntropy ? LogitsOf(model) : model.outputs()[0].var;
 }
 
 absl::StatusOr<int> AddInput(GraphBuilder& builder, const std::string& name,
@@ -154,8 +162,10 @@ class GraphOfStates {
   std::vector<Statistic> statistics_;
 };
 
-absl::StatusOr<Graph> MakeStep(const TrainingGraph& t, const TrainingOptions& options, int logits) {
-  GraphOfStates graph(t.model, t.parameters);
+// `model`: that of `t`, perhaps in tiles, and `parameters` there.
+absl::StatusOr<Graph> MakeStep(const Graph& model, const Parameters& parameters,
+                               const TrainingGraph& t, const TrainingOptions& options) {
+  GraphOfStates graph(model, parameters);
   ASHLAR_RETURN_IF_ERROR(graph.Copy(/*in_training=*/true));
   GraphBuilder& builder = graph.builder();
   ASHLAR_ASSIGN_OR_RETURN(const int labels,
@@ -167,15 +177,16 @@ absl::StatusOr<Graph> MakeStep(const TrainingGraph& t, const TrainingOptions& op
     ASHLAR_ASSIGN_OR_RETURN(inputs.step,
                             AddInput(builder, TrainingGraph::kStep, {DType::kInt64, Shape{1}}));
   }
-  ASHLAR_ASSIGN_OR_RETURN(const int loss,
-                          AddLoss(builder, options.loss, graph.Map(logits), labels));
+  ASHLAR_ASSIGN_OR_RETURN(
+      const int loss,
+      AddLoss(builder, options.loss, graph.Map(LogitsFor(options.loss, model)), labels));
   std::vector<int> wrt;
   std::vector<Learning> learning;
-  for (size_t i = 0; i < t.parameters.all.size(); ++i) {
+  for (size_t i = 0; i < parameters.all.size(); ++i) {
     const int state = graph.state(static_cast<int>(i));
-    if (!t.parameters.all[i].learns || state < 0) continue;
+    if (!parameters.all[i].learns || state < 0) continue;
     wrt.push_back(state);
-    learning.push_back({t.parameters.all[i].name, state, -1});
+    learning.push_back({parameters.all[i].name, state, -1});
   }
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<std::optional<int>> gradients,
                           Differentiate(builder, loss, wrt, Operators()));
@@ -187,6 +198,20 @@ absl::StatusOr<Graph> MakeStep(const TrainingGraph& t, const TrainingOptions& op
   ASHLAR_RETURN_IF_ERROR(AddOptimizer(builder, options.optimizer, learning, inputs));
   ASHLAR_RETURN_IF_ERROR(AddOutput(builder, loss, TrainingGraph::kLoss));
   return std::move(graph).Finish();
+}
+
+// Indices of maxima go with the windows that they are of.
+void AddPoolingIndices(const Graph& step, PartsOfNodes& parts) {
+  for (const OperatorNode& node : step.nodes()) {
+    if (node.op->type() != PoolingIndex::kType) continue;
+    for (const int reader : step.readers(node.inputs[0])) {
+      const auto pool = parts.find(step.node(reader).id);
+      if (pool != parts.end() && step.node(reader).op->type() == PoolingForward::kType) {
+        parts[node.id] = pool->second;
+        break;
+      }
+    }
+  }
 }
 
 absl::StatusOr<Graph> MakeEvaluation(const TrainingGraph& t, int logits) {
@@ -204,17 +229,27 @@ absl::StatusOr<TrainingGraph> MakeTrainingGraph(Graph model, const TrainingOptio
   t.model = std::move(model);
   t.images = t.model.inputs()[0].name;
   t.images_type = t.model.var(t.model.inputs()[0].var).type;
-  const int output = t.model.outputs()[0].var;
-  const int logits = options.loss == Loss::kCrossEntropy ? LogitsOf(t.model) : output;
+  const int logits = LogitsFor(options.loss, t.model);
   ASHLAR_ASSIGN_OR_RETURN(t.labels_type, LabelsFor(options.loss, t.model.var(logits).type));
   ASHLAR_ASSIGN_OR_RETURN(t.parameters, FindParameters(t.model, options.parameters));
-  ASHLAR_ASSIGN_OR_RETURN(t.step, MakeStep(t, options, logits));
+  if (options.tiles.empty()) {
+    ASHLAR_ASSIGN_OR_RETURN(t.step, MakeStep(t.model, t.parameters, t, options));
+  } else {
+    std::vector<int> order(t.model.nodes().size());
+    std::iota(order.begin(), order.end(), 0);
+    ASHLAR_ASSIGN_OR_RETURN(const Graph tiled,
+                            Tile(t.model, options.tiles, order, Operators(), &t.parts));
+    ASHLAR_ASSIGN_OR_RETURN(const Parameters parameters,
+                            InTiles(t.parameters, t.model, tiled, t.parts));
+    ASHLAR_ASSIGN_OR_RETURN(t.step, MakeStep(tiled, parameters, t, options));
+  }
   ASHLAR_ASSIGN_OR_RETURN(t.step, KeepPoolingIndices(t.step));
+  AddPoolingIndices(t.step, t.parts);
   ASHLAR_ASSIGN_OR_RETURN(t.step, MaskFromNormInputs(t.step));
   if (!options.in_parts) {
     ASHLAR_ASSIGN_OR_RETURN(t.step, SumGradientsInMomentum(t.step));
   }
-  ASHLAR_ASSIGN_OR_RETURN(t.step, RecomputeStep(t.step, options.recompute));
+  ASHLAR_ASSIGN_OR_RETURN(t.step, RecomputeStep(t.step, options.recompute, t.parts));
   ASHLAR_ASSIGN_OR_RETURN(t.evaluation, MakeEvaluation(t, logits));
   return t;
 }

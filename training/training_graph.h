@@ -19,6 +19,8 @@ struct TrainingOptions {
   OptimizerSpec optimizer;
   ParameterOptions parameters;
   RecomputeSpec recompute;
+  // Segments of the model of which the step makes tiles, and gradients tile by tile.
+  TileSpec tiles;
   bool in_parts = false;             // for MakeMicroBatches, which sums gradients of its own up
   double statistics_momentum = 0.1;  // running = (1 - this) * running + this * the batch's
 };
@@ -29,6 +31,9 @@ struct TrainingGraph {
   // One step. Inputs: the model's, kLabels, kRate {1}, and where UsesStep kStep {1}; output: kLoss
   // {1}. It updates the states: parameters under their names, and the optimizer's.
   Graph step;
+  // By id of a node of the step that makes a part of what a node of the model makes: the id of
+  // that.
+  PartsOfNodes parts;
   // The model over the same states, batch norms by running statistics. Output: kLogits.
   Graph evaluation;
   std::string images;  // the model's input
@@ -39,8 +44,9 @@ struct TrainingGraph {
 };
 
 // InvalidArgument where the model has several inputs or outputs, an output that the loss cannot
-// read, or nothing to learn; Unimplemented, naming the nodes, where operators have no gradient. A
-// softmax at the end is left out for cross entropy, which has its own.
+// read, nothing to learn, or other tiles than Tile() makes or InTiles() takes; Unimplemented,
+// naming the nodes, where operators have no gradient. A softmax at the end is left out for cross
+// entropy, which has its own.
 absl::StatusOr<TrainingGraph> MakeTrainingGraph(Graph model, const TrainingOptions& options);
 
 // The model with its last fully connected layer made anew for `classes` classes: weights uniform

@@ -253,6 +253,7 @@ absl::StatusOr<Piece> RegionBuilder::AddPart(int node, const Region& region,
   if (n.recorded_workspace) options.recorded_workspace = RecordedWorkspace{.id = -1};
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<int> outputs,
                           builder().Add(std::move(op), std::move(inputs), std::move(options)));
+  parts_[builder().graph().nodes().back().id] = n.id;
   return Piece{outputs[0], region};
 }
 

@@ -22,6 +22,9 @@ struct Piece {
   Region region;
 };
 
+// By id of a node that makes a part of what another makes as a whole: the id of that.
+using PartsOfNodes = absl::flat_hash_map<int, int>;
+
 // Regions of vars of the source, by var.
 using Regions = absl::flat_hash_map<int, Region>;
 
@@ -43,6 +46,9 @@ class RegionBuilder {
   // the name.
   absl::StatusOr<Piece> AddPart(int node, const Region& region, absl::Span<const Piece> pieces,
                                 bool rows, absl::string_view part);
+
+  // By id of a node that makes a part: that of the node of the source that it is a part of.
+  const PartsOfNodes& parts() const { return parts_; }
 
   // The value of a var of the source that is known when the graph is compiled (Graph::host_value),
   // as a constant. FailedPrecondition where nothing is.
@@ -80,6 +86,7 @@ class RegionBuilder {
   absl::flat_hash_map<uint32_t, OperatorPtr> subtensors_;  // by the set of axes
   absl::flat_hash_map<std::pair<int, Region>, Piece> crops_;
   absl::flat_hash_map<std::pair<int, Format>, int> relayouts_;
+  PartsOfNodes parts_;
 };
 
 }  // namespace ashlar

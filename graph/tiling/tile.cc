@@ -25,7 +25,8 @@ class Tiler {
         std::vector<TiledPart>* record = nullptr)
       : parts_(graph, operators, record) {}
 
-  absl::StatusOr<Graph> Run(const TileSpec& spec, absl::Span<const int> order) && {
+  absl::StatusOr<Graph> Run(const TileSpec& spec, absl::Span<const int> order,
+                            PartsOfNodes* parts = nullptr) && {
     const std::vector<int> nodes = CompleteOrder(parts_.source(), order);
     ASHLAR_ASSIGN_OR_RETURN(const TileItems items,
                             FindSegments(parts_.source(), spec.segments, nodes));
@@ -41,6 +42,7 @@ class Tiler {
         wanted[var] = WholeRegion(parts_.source().var(var).type.shape);
       ASHLAR_RETURN_IF_ERROR(EmitSegment(segment, wanted, scope, {false, ""}));
     }
+    if (parts != nullptr) *parts = parts_.regions().parts();
     return std::move(parts_).Finish();
   }
 
@@ -194,8 +196,8 @@ class Tiler {
 }  // namespace
 
 absl::StatusOr<Graph> Tile(const Graph& graph, const TileSpec& spec, absl::Span<const int> order,
-                           const OperatorTable& operators) {
-  return Tiler(graph, operators).Run(spec, order);
+                           const OperatorTable& operators, PartsOfNodes* parts) {
+  return Tiler(graph, operators).Run(spec, order, parts);
 }
 
 absl::StatusOr<std::vector<TiledPart>> DescribeTiles(const Graph& graph, const TileSpec& spec,

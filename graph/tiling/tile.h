@@ -6,6 +6,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/operator_table.h"
+#include "graph/tiling/region_builder.h"
 #include "graph/tiling/tile_spec.h"
 
 namespace ashlar {
@@ -18,10 +19,12 @@ namespace ashlar {
 // Images in NCHW16c are made in NHCW16c inside of segments that are cut by rows, so that strips of
 // rows are contiguous; so is an operator that adds to such an image in place.
 //
+// `parts`, if given, becomes what stands in tiles for which node of `graph`.
+//
 // InvalidArgument where a segment names no operators, its parts are more than its output has rows
 // or images, or an operator in it needs more than a part of its input.
 absl::StatusOr<Graph> Tile(const Graph& graph, const TileSpec& spec, absl::Span<const int> order,
-                           const OperatorTable& operators);
+                           const OperatorTable& operators, PartsOfNodes* parts = nullptr);
 
 }  // namespace ashlar
 

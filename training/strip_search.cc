@@ -1,0 +1,307 @@
+// Segments between single tensors of the model, each with some kinds of tiles, are compared by what
+// the step then takes, where what is made again is found by a short descent (RecomputeTrials). The
+// best are tried with other counts, then with a second segment beside, and what is made again in
+// the best of all is searched as in a step without tiles (training/recompute_search.h), so that all
+// that is counted is one search: memory against operations.
+#include "training/strip_search.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "graph/needed_bytes.h"
+#include "graph/status.h"
+#include "runtime/plan/graph_cuts.h"
+#include "training/recompute_trials.h"
+
+namespace ashlar {
+namespace {
+
+constexpr size_t kMostCuts = 8;  // where segments begin and end
+constexpr size_t kRefined = 3;   // segments, and specs that are searched in full
+constexpr size_t kMostSegments = 2;
+constexpr int64_t kCounts[] = {2, 4, 8, 14, 28, 56};  // of strips
+constexpr int64_t kUsual = 8;
+constexpr int64_t kMostColumns = 4;
+constexpr int64_t kMostNodes = 1000;
+constexpr int kPasses = 3;         // over all choices, each of which is changed if that is better
+constexpr double kWorthIt = 0.98;  // of the peak of fewer segments
+
+struct Candidate {
+  TileSpec spec;
+  int64_t peak = 0;       // the least that was seen
+  double operations = 0;  // of the step with that
+};
+
+class StripSearch {
+ public:
+  StripSearch(const TrainingGraph& graph, const TrainingOptions& options, int64_t budget,
+              double max_extra_flops)
+      : graph_(graph), options_(options), budget_(budget), max_extra_flops_(max_extra_flops) {}
+
+  absl::Status Find();
+  // The best first.
+  const std::vector<Candidate>& found() const { return found_; }
+  absl::StatusOr<TrainingGraph> InTiles(const TileSpec& spec) const {
+    TrainingOptions options = options_;
+    options.tiles = spec;
+    return MakeTrainingGraph(graph_.model, options);
+  }
+  TilesOfStep TilesOf(const TrainingGraph& tiled) const { return {tiled.parts, operations_}; }
+
+ private:
+  struct Stretch {
+    int from = 0, to = 0;  // ids
+    Shape end;
+  };
+
+  void FindStretches();
+  // Those of a stretch that stand for the others.
+  static TileSegment UsualTiles(const Stretch& stretch);
+  // Some counts of each kind.
+  std::vector<TileSegment> TilesFor(const Stretch& stretch) const;
+  void Try(TileSpec spec);
+  void Sort();
+  std::tuple<bool, double, double> KeyOf(const Candidate& c) const {
+    const auto peak = static_cast<double>(c.peak);
+    const bool fits = c.peak <= budget_;
+    return {!fits, fits ? c.operations : peak, fits ? peak : c.operations};
+  }
+
+  const TrainingGraph& graph_;
+  const TrainingOptions& options_;
+  const int64_t budget_;
+  const double max_extra_flops_;
+  double operations_ = 0;  // of the step without tiles
+  std::vector<Stretch> stretches_;
+  std::set<std::string> tried_;
+  std::vector<Candidate> found_;
+};
+
+void StripSearch::FindStretches() {
+  const Graph& model = graph_.model;
+  std::vector<int> order(model.nodes().size());
+  for (size_t n = 0; n < order.size(); ++n) order[n] = static_cast<int>(n);
+  std::vector<GraphCut> cuts;
+  const auto bytes = [&](const GraphCut& cut) { return model.var(cut.var).type.bytes(); };
+  for (const GraphCut& cut : FindCuts(model, order)) {
+    if (model.var(cut.var).type.shape.rank() == 4) cuts.push_back(cut);
+  }
+  if (cuts.size() > kMostCuts) {
+    std::vector<GraphCut> ends;  // smaller than a neighbour
+    for (size_t i = 0; i < cuts.size() && ends.size() < kMostCuts; ++i) {
+      const bool falls = i > 0 && bytes(cuts[i]) < bytes(cuts[i - 1]);
+      const bool rises = i + 1 == cuts.size() || bytes(cuts[i]) < bytes(cuts[i + 1]);
+      if (i == 0 || falls || rises) ends.push_back(cuts[i]);
+    }
+    cuts = std::move(ends);
+  }
+  const auto is_taken_apart = [&](const GraphCut& from, const GraphCut& to) {
+    const std::vector<BatchStatistics>& norms = graph_.parameters.norms;
+    return std::any_of(norms.begin(), norms.end(), [&](const BatchStatistics& norm) {
+      return norm.node > from.position && norm.node <= to.position;
+    });
+  };
+  const auto id = [&](const GraphCut& cut) { return model.node(model.var(cut.var).producer).id; };
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    for (size_t j = i + 1; j < cuts.size(); ++j) {
+      if (is_taken_apart(cuts[i], cuts[j])) break;
+      stretches_.push_back({id(cuts[i]), id(cuts[j]), model.var(cuts[j].var).type.shape});
+    }
+  }
+}
+
+TileSegment StripSearch::UsualTiles(const Stretch& stretch) {
+  const int64_t images = stretch.end[0], rows = stretch.end[2];
+  if (images > 1) return {stretch.from, stretch.to, TileKind::kBatch, images, 1, {}};
+  return {stretch.from, stretch.to, TileKind::kRows, std::min(kUsual, rows), 1, {}};
+}
+
+std::vector<TileSegment> StripSearch::TilesFor(const Stretch& stretch) const {
+  const int64_t images = stretch.end[0], rows = stretch.end[2], columns = stretch.end[3];
+  const auto nodes = static_cast<int64_t>(graph_.model.nodes().size());
+  std::vector<TileSegment> tiles;
+  const auto by_images = [&](int64_t parts, std::vector<TileSegment> inner) {
+    tiles.push_back({stretch.from, stretch.to, TileKind::kBatch, parts, 1, std::move(inner)});
+  };
+  for (int64_t parts = 2; parts <= images; ++parts) {
+    if (images % parts == 0) by_images(parts, {});
+  }
+  for (int64_t count = 2; count <= rows; ++count) {
+    // Of small models also the narrowest strips: of large ones they are too many nodes.
+    const bool narrow = count == rows || count == rows / 2;
+    if (!(narrow && count * nodes <= kMostNodes) &&
+        std::find(std::begin(kCounts), std::end(kCounts), count) == std::end(kCounts)) {
+      continue;
+    }
+    for (const TileKind kind : {TileKind::kRows, TileKind::kLines, TileKind::kGrid}) {
+      const bool grid = kind == TileKind::kGrid;
+      if (grid && count > std::min(columns, kMostColumns)) continue;
+      const TileSegment segment = {stretch.from, stretch.to, kind, count, grid ? count : 1, {}};
+      if (images > 1) {
+        by_images(images, {segment});
+      } else {
+        tiles.push_back(segment);
+      }
+    }
+  }
+  return tiles;
+}
+
+void StripSearch::Try(TileSpec spec) {
+  if (!tried_.insert(spec.ToString()).second) return;
+  const absl::StatusOr<TrainingGraph> tiled = InTiles(spec);
+  if (!tiled.ok()) return;  // operators that are not made in parts, or too many of these
+  const absl::StatusOr<Graph> step = NormsInHalves(tiled->step);
+  if (!step.ok()) return;
+  RecomputeTrials trials(*step, step->outputs()[0].var, tiled->parts);
+  Candidate best{std::move(spec), std::numeric_limits<int64_t>::max(), 0};
+  StageMasks masks;
+  const auto improves = [&](const StageMasks& by) {
+    const RecomputeTrials::Whole whole = trials.Try(by);
+    const double operations = trials.step_operations() + whole.operations;
+    if (operations > (1 + max_extra_flops_) * operations_ ||
+        std::pair(whole.peak, operations) >= std::pair(best.peak, best.operations)) {
+      return false;
+    }
+    best.peak = whole.peak;
+    best.operations = operations;
+    masks = by;
+    return true;
+  };
+  for (StageMasks& start :
+       std::vector{StageMasks(trials.stages().size(), 0), trials.AllChoices()}) {
+    if (best.peak > budget_) improves(start);
+  }
+  bool better = !masks.empty();
+  for (int pass = 0; pass < kPasses && better && best.peak > budget_; ++pass) {
+    better = false;
+    for (size_t s = 0; s < masks.size(); ++s) {
+      for (size_t k = 0; k < trials.stages()[s].choices.size(); ++k) {
+        StageMasks changed = masks;
+        changed[s] ^= 1U << k;
+        better |= improves(changed);
+      }
+    }
+  }
+  if (!masks.empty()) found_.push_back(std::move(best));
+}
+
+void StripSearch::Sort() {
+  std::stable_sort(found_.begin(), found_.end(),
+                   [&](const Candidate& a, const Candidate& b) { return KeyOf(a) < KeyOf(b); });
+}
+
+absl::Status StripSearch::Find() {
+  ASHLAR_ASSIGN_OR_RETURN(const Graph step, NormsInHalves(graph_.step));
+  operations_ = StepOperations(step);
+  FindStretches();
+  std::vector<TileSegment> before;  // of the best
+  for (size_t round = 0; round < kMostSegments; ++round) {
+    const auto with = [&](TileSegment segment) {
+      TileSpec spec{before};
+      spec.segments.push_back(std::move(segment));
+      return spec;
+    };
+    const int64_t peak = round == 0 ? 0 : found_[0].peak;
+    for (const Stretch& stretch : stretches_) Try(with(UsualTiles(stretch)));
+    Sort();
+    std::vector<Stretch> refined;
+    for (size_t i = 0; i < std::min(kRefined, found_.size()); ++i) {
+      const TileSegment& last = found_[i].spec.segments.back();
+      for (const Stretch& stretch : stretches_) {
+        if (stretch.from == last.from && stretch.to == last.to) refined.push_back(stretch);
+      }
+    }
+    for (const Stretch& stretch : refined) {
+      for (TileSegment& segment : TilesFor(stretch)) Try(with(std::move(segment)));
+    }
+    Sort();
+    if (found_.empty() || found_[0].peak <= budget_) break;
+    if (round > 0 && static_cast<double>(found_[0].peak) > kWorthIt * static_cast<double>(peak)) {
+      break;
+    }
+    before = found_[0].spec.segments;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<FittedTraining> FitTraining(const TrainingGraph& graph,
+                                           const TrainingOptions& options, int64_t budget,
+                                           double max_extra_flops, const PlanRequest& request) {
+  absl::StatusOr<FittedStep> untiled = FitStep(graph.step, budget, max_extra_flops, request);
+  absl::Status least = untiled.status();
+  if (!least.ok() && !absl::IsResourceExhausted(least)) return least;
+  std::optional<FittedTraining> best;
+  if (untiled.ok()) best = FittedTraining{*std::move(untiled), {}};
+  if (budget > 0 && best && best->step.point.extra_flops == 0) return *std::move(best);
+  StripSearch search(graph, options, budget, max_extra_flops);
+  ASHLAR_RETURN_IF_ERROR(search.Find());
+  for (size_t i = 0; i < std::min(kRefined, search.found().size()); ++i) {
+    const TileSpec& spec = search.found()[i].spec;
+    ASHLAR_ASSIGN_OR_RETURN(const TrainingGraph tiled, search.InTiles(spec));
+    absl::StatusOr<FittedStep> fitted =
+        FitStep(tiled.step, budget, max_extra_flops, request, search.TilesOf(tiled));
+    if (absl::IsResourceExhausted(fitted.status())) {
+      if (NeededBytes(fitted.status()) < NeededBytes(least)) least = fitted.status();
+      continue;
+    }
+    if (!fitted.ok()) return fitted.status();
+    const auto better = [&](const FittedStep& a, const FittedStep& b) {
+      return budget > 0 ? a.predicted_ms < b.predicted_ms : a.arena_bytes < b.arena_bytes;
+    };
+    if (!best || better(*fitted, best->step)) best = FittedTraining{*std::move(fitted), spec};
+  }
+  if (best) return *std::move(best);
+  return least;
+}
+
+absl::StatusOr<std::vector<TrainingPoint>> TrainingFrontier(const TrainingGraph& graph,
+                                                            const TrainingOptions& options,
+                                                            double max_extra_flops) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<RecomputePoint> whole,
+                          RecomputeFrontier(graph.step, max_extra_flops));
+  std::vector<TrainingPoint> points, in_tiles;
+  for (const RecomputePoint& point : whole) points.push_back({{}, point});
+  StripSearch search(graph, options, 0, max_extra_flops);
+  ASHLAR_RETURN_IF_ERROR(search.Find());
+  for (size_t i = 0; i < std::min(kRefined, search.found().size()); ++i) {
+    const TileSpec& spec = search.found()[i].spec;
+    ASHLAR_ASSIGN_OR_RETURN(const TrainingGraph tiled, search.InTiles(spec));
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<RecomputePoint> found,
+                            RecomputeFrontier(tiled.step, max_extra_flops, search.TilesOf(tiled)));
+    for (const RecomputePoint& point : found) in_tiles.push_back({spec, point});
+  }
+  std::stable_sort(in_tiles.begin(), in_tiles.end(),
+                   [](const TrainingPoint& a, const TrainingPoint& b) {
+                     return a.recompute.peak_bytes > b.recompute.peak_bytes;
+                   });
+  double cost = std::numeric_limits<double>::infinity();  // of all that need less
+  std::vector<TrainingPoint> behind;
+  for (size_t i = in_tiles.size(); i-- > 0;) {
+    const RecomputePoint& point = in_tiles[i].recompute;
+    if (point.peak_bytes >= points.back().recompute.peak_bytes) break;
+    if (point.extra_flops >= cost) continue;
+    cost = point.extra_flops;
+    behind.push_back(std::move(in_tiles[i]));
+  }
+  std::move(behind.rbegin(), behind.rend(), std::back_inserter(points));
+  return points;
+}
+
+absl::StatusOr<TrainingGraph> TrainingGraphOf(const TrainingGraph& graph, TrainingOptions options,
+                                              const TrainingPoint& point) {
+  options.tiles = point.tiles;
+  options.recompute = point.recompute.spec;
+  return MakeTrainingGraph(graph.model, options);
+}
+
+}  // namespace ashlar
