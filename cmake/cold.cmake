@@ -12,3 +12,10 @@ function(ashlar_compact)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
   endforeach()
 endfunction()
+
+# Code of which the shared library, which drops what nothing refers to (-Wl,--gc-sections), needs a part.
+function(ashlar_droppable)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
+  endforeach()
+endfunction()

@@ -14,7 +14,6 @@
 #include "graph/recompute_order.h"
 #include "graph/status.h"
 #include "opr/batch_norm_training.h"
-#include "opr/concat.h"
 #include "training/live_bytes.h"
 
 namespace ashlar {
@@ -44,13 +43,14 @@ absl::Status Select(const Graph& graph, int loss, absl::Span<const int> nodes, b
 
 int IdOfWhole(const OperatorNode& node, const PartsOfNodes& parts) {
   const auto part = parts.find(node.id);
-  return part == parts.end() ? node.id : part->second;
+  return part == parts.end() || part->second == kHandedOn ? node.id : part->second;
 }
 
-MadeAgain CheapInStep(const Graph& graph, int loss) {
+MadeAgain CheapInStep(const Graph& graph, int loss, const PartsOfNodes& parts) {
   MadeAgain again = CheapToMakeAgain(graph, loss);
   for (const OperatorNode& node : graph.nodes()) {
-    if (node.op->type() == Concat::kType && node.inputs.size() == 1) {
+    const auto part = parts.find(node.id);
+    if (part != parts.end() && part->second == kHandedOn) {
       again[static_cast<size_t>(node.outputs[0])] = false;
     }
   }
@@ -95,7 +95,7 @@ absl::StatusOr<Graph> RecomputeStep(const Graph& step, const RecomputeSpec& spec
   ASHLAR_ASSIGN_OR_RETURN(const Graph graph, NormsInHalves(step));
   const int loss = graph.outputs()[0].var;
   MadeAgain again(graph.vars().size(), false);
-  if (spec.cheap) again = CheapInStep(graph, loss);
+  if (spec.cheap) again = CheapInStep(graph, loss, parts);
   ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.nodes, true, parts, again));
   ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.kept, false, parts, again));
   OrderMaker maker(graph, loss);

@@ -30,9 +30,8 @@ absl::StatusOr<RecomputeSpec> ParseRecompute(absl::string_view text);
 // The id of a node, or of the node of the model that it makes a part of.
 int IdOfWhole(const OperatorNode& node, const PartsOfNodes& parts);
 
-// CheapToMakeAgain but for copies, as of rows that strips hand on to the next: they are there so
-// that the rest may go.
-MadeAgain CheapInStep(const Graph& graph, int loss);
+// CheapToMakeAgain but for what tiles hand on: it is there so that the rest may go.
+MadeAgain CheapInStep(const Graph& graph, int loss, const PartsOfNodes& parts);
 
 // The step's graph with batch norms in two halves, of which the second can be made again.
 absl::StatusOr<Graph> NormsInHalves(const Graph& step);

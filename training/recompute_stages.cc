@@ -19,7 +19,7 @@ class StageFinder {
         maker_(maker),
         parts_(parts),
         towards_(NodesTowards(graph, loss)) {
-    found_.cheap = CheapInStep(graph, loss);
+    found_.cheap = CheapInStep(graph, loss, parts);
     found_.stage_of.assign(graph.vars().size(), -1);
   }
 

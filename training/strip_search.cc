@@ -30,6 +30,8 @@ constexpr int64_t kCounts[] = {2, 4, 8, 14, 28, 56};  // of strips
 constexpr int64_t kUsual = 8;
 constexpr int64_t kMostColumns = 4;
 constexpr int64_t kMostNodes = 1000;
+constexpr int64_t kMostStepNodes = 1600;  // larger steps take long to plan
+constexpr int64_t kTryWork = 100000;      // of one candidate: nodes looked at
 constexpr int kPasses = 3;         // over all choices, each of which is changed if that is better
 constexpr double kWorthIt = 0.98;  // of the peak of fewer segments
 
@@ -158,6 +160,8 @@ void StripSearch::Try(TileSpec spec) {
   if (!tried_.insert(spec.ToString()).second) return;
   const absl::StatusOr<TrainingGraph> tiled = InTiles(spec);
   if (!tiled.ok()) return;  // operators that are not made in parts, or too many of these
+  const auto nodes = static_cast<int64_t>(tiled->step.nodes().size());
+  if (nodes > kMostStepNodes) return;
   const absl::StatusOr<Graph> step = NormsInHalves(tiled->step);
   if (!step.ok()) return;
   RecomputeTrials trials(*step, step->outputs()[0].var, tiled->parts);
@@ -184,6 +188,7 @@ void StripSearch::Try(TileSpec spec) {
     better = false;
     for (size_t s = 0; s < masks.size(); ++s) {
       for (size_t k = 0; k < trials.stages()[s].choices.size(); ++k) {
+        if (trials.tries() * nodes > kTryWork) break;
         StageMasks changed = masks;
         changed[s] ^= 1U << k;
         better |= improves(changed);

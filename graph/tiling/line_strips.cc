@@ -61,6 +61,7 @@ absl::Status AddLineStrips(PartBuilder& builder, const FoundSegment& segment,
         return absl::OkStatus();
       }
       ASHLAR_ASSIGN_OR_RETURN(kept[var], regions.Copy(strip, region));
+      regions.HandOn(kept[var]);
       return absl::OkStatus();
     };
     for (size_t i = 0; i < segment.nodes.size(); ++i) {

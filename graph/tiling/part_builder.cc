@@ -52,6 +52,7 @@ absl::Status PartBuilder::JoinOutputs(const std::map<int, std::vector<Piece>>& p
                                       Scope& scope) {
   for (const auto& [var, parts] : pieces) {
     ASHLAR_ASSIGN_OR_RETURN(Piece whole, regions_.Join(parts, axis));
+    if (parts.size() > 1) regions_.HandOn(whole);
     scope.Set(var, std::move(whole));
   }
   return absl::OkStatus();

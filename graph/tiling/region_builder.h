@@ -22,7 +22,9 @@ struct Piece {
   Region region;
 };
 
-// By id of a node that makes a part of what another makes as a whole: the id of that.
+// By id of a node that makes a part of what another makes as a whole: the id of that. kHandedOn: it
+// makes what tiles leave to others, a joined output or rows for the next strip.
+inline constexpr int kHandedOn = -1;
 using PartsOfNodes = absl::flat_hash_map<int, int>;
 
 // Regions of vars of the source, by var.
@@ -49,6 +51,10 @@ class RegionBuilder {
 
   // By id of a node that makes a part: that of the node of the source that it is a part of.
   const PartsOfNodes& parts() const { return parts_; }
+  void HandOn(const Piece& piece) {
+    const Graph& graph = builder().graph();
+    parts_[graph.node(graph.var(piece.var).producer).id] = kHandedOn;
+  }
 
   // The value of a var of the source that is known when the graph is compiled (Graph::host_value),
   // as a constant. FailedPrecondition where nothing is.

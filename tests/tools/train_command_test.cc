@@ -341,6 +341,25 @@ TEST_F(TrainCommandTest, PlansForABudgetAndShowsTheCurve) {
   EXPECT_EQ(verify.Json()["recompute"]["extra_flops_ratio"], points[1]["extra_flops_ratio"]);
 }
 
+TEST_F(TrainCommandTest, ABudgetIsMetInTilesThatCanBeAskedFor) {
+  const ProcessResult least = Ashlar("plan plain.ash --train --batch 4 --memory-budget min --json");
+  ASSERT_EQ(least.exit_code, 0) << least.err;
+  const auto found = least.Json()["recompute"];
+  ASSERT_TRUE(found.contains("tile")) << found;
+  const std::string options = absl::StrCat(" --tile '", found["tile"].get<std::string>(),
+                                           "' --recompute ", found["spec"].get<std::string>());
+  const ProcessResult verify =
+      Ashlar(absl::StrCat("verify plain.ash --train --batch 4 --json", options));
+  ASSERT_EQ(verify.exit_code, 0) << verify.err;
+  const auto arena = verify.Json()["pools"]["arena"];
+  EXPECT_EQ(arena["planned_bytes"], least.Json()["pools"]["arena"]["planned_bytes"]);
+  EXPECT_EQ(arena["actual_bytes"], arena["planned_bytes"]);
+  const ProcessResult trained = Ashlar(absl::StrCat(
+      "train plain.ash --data data.npz --batch 4 --scale 0.004 --epochs 1 --lr 0.01 -o tiled.ash",
+      options));
+  EXPECT_EQ(trained.exit_code, 0) << trained.err;
+}
+
 TEST_F(TrainCommandTest, AnOnnxModelIsReadForTheBatch) {
   const char kModel[] = "data/onnx/exports/mobilenet_v3_large.ts_dynamic.onnx";
   if (!HasSharedData(kModel)) GTEST_SKIP() << "no ../shared/data/onnx";

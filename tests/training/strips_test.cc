@@ -54,7 +54,7 @@ PlanRequest Request() {
   cpu::RegisterDevice();
   PlanRequest request;
   request.wishes.processor = Value(Processor::Parse("avx2/32K/512K"));
-  request.means.planner.limits.work /= 100;
+  request.means.order = Order::kAsGiven;  // plans of other orders take seconds
   return request;
 }
 
@@ -144,7 +144,7 @@ TEST(Strips, NoTilesWithWhatIsMadeAgainNeedLessThanTheSmallestBudget) {
   int steps = 0;
   for (size_t from = 0; from < names.size(); ++from) {
     for (size_t to = from + 1; to < names.size(); ++to) {
-      for (const char* kind : {"rows2", "rows3", "rows6", "lines4", "lines12", "grid3x3"}) {
+      for (const char* kind : {"rows2", "rows6", "lines6", "grid3x3"}) {
         for (uint32_t mask = 0; mask < 1U << (names.size() - 1); ++mask) {
           TrainingOptions options;
           options.tiles = Value(TileSpec::Parse(
