@@ -30,8 +30,8 @@ constexpr int64_t kCounts[] = {2, 4, 8, 14, 28, 56};  // of strips
 constexpr int64_t kUsual = 8;
 constexpr int64_t kMostColumns = 4;
 constexpr int64_t kMostNodes = 1000;
-constexpr int64_t kMostStepNodes = 1600;  // larger steps take long to plan
-constexpr int64_t kTryWork = 100000;      // of one candidate: nodes looked at
+constexpr int64_t kMostStepNodes = 4000;  // larger steps take long to plan
+constexpr int64_t kTryWork = 150000;      // of one candidate: nodes looked at
 constexpr int kPasses = 3;         // over all choices, each of which is changed if that is better
 constexpr double kWorthIt = 0.98;  // of the peak of fewer segments
 

@@ -342,20 +342,20 @@ TEST_F(TrainCommandTest, PlansForABudgetAndShowsTheCurve) {
 }
 
 TEST_F(TrainCommandTest, ABudgetIsMetInTilesThatCanBeAskedFor) {
-  const ProcessResult least = Ashlar("plan plain.ash --train --batch 4 --memory-budget min --json");
+  const ProcessResult least = Ashlar("plan plain.ash --train --batch 2 --memory-budget min --json");
   ASSERT_EQ(least.exit_code, 0) << least.err;
   const auto found = least.Json()["recompute"];
   ASSERT_TRUE(found.contains("tile")) << found;
   const std::string options = absl::StrCat(" --tile '", found["tile"].get<std::string>(),
                                            "' --recompute ", found["spec"].get<std::string>());
   const ProcessResult verify =
-      Ashlar(absl::StrCat("verify plain.ash --train --batch 4 --json", options));
+      Ashlar(absl::StrCat("verify plain.ash --train --batch 2 --json", options));
   ASSERT_EQ(verify.exit_code, 0) << verify.err;
   const auto arena = verify.Json()["pools"]["arena"];
   EXPECT_EQ(arena["planned_bytes"], least.Json()["pools"]["arena"]["planned_bytes"]);
   EXPECT_EQ(arena["actual_bytes"], arena["planned_bytes"]);
   const ProcessResult trained = Ashlar(absl::StrCat(
-      "train plain.ash --data data.npz --batch 4 --scale 0.004 --epochs 1 --lr 0.01 -o tiled.ash",
+      "train plain.ash --data data.npz --batch 2 --scale 0.004 --epochs 1 --lr 0.01 -o tiled.ash",
       options));
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
 }
