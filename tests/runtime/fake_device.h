@@ -14,7 +14,7 @@
 namespace ashlar::testing {
 
 // Adds one to each float of its input; its workspace, time and overrun are as a test wants them.
-class FakeKernel final : public Kernel {
+class ScriptedKernel final : public Kernel {
  public:
   struct Behaviour {
     std::string name = "fake";
@@ -24,7 +24,7 @@ class FakeKernel final : public Kernel {
     // Called in each run, with the operator's base name.
     std::function<void(const std::string& base_name)> during = nullptr;
   };
-  FakeKernel(Behaviour behaviour, int64_t bytes, std::string base_name)
+  ScriptedKernel(Behaviour behaviour, int64_t bytes, std::string base_name)
       : behaviour_(std::move(behaviour)), bytes_(bytes), base_name_(std::move(base_name)) {}
   std::string implementation() const override { return behaviour_.name; }
   int64_t workspace_bytes() const override { return behaviour_.workspace; }
@@ -51,16 +51,16 @@ class FakeKernel final : public Kernel {
 class FakeDevice final : public Device {
  public:
   // Opens as gpu0:0 from now on; Elemwise runs on kernels of these behaviours, fastest first.
-  static FakeDevice& Install(std::vector<FakeKernel::Behaviour> behaviours) {
+  static FakeDevice& Install(std::vector<ScriptedKernel::Behaviour> behaviours) {
     static FakeDevice* const device = new FakeDevice();
     device->registry_.Register(
         "Elemwise", [behaviours](const KernelRequest& request) -> absl::StatusOr<KernelList> {
           KernelList list;
           const std::string name(request.op->base_name());
-          for (FakeKernel::Behaviour behaviour : behaviours) {
+          for (ScriptedKernel::Behaviour behaviour : behaviours) {
             if (name != "EXP") behaviour.overrun = 0;
             list.push_back(
-                std::make_unique<FakeKernel>(behaviour, request.outputs[0].bytes(), name));
+                std::make_unique<ScriptedKernel>(behaviour, request.outputs[0].bytes(), name));
           }
           return list;
         });

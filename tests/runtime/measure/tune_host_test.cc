@@ -13,7 +13,7 @@
 namespace ashlar::testing {
 namespace {
 
-using Behaviour = FakeKernel::Behaviour;
+using Behaviour = ScriptedKernel::Behaviour;
 
 void Sleep(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
