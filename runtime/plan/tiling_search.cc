@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "runtime/plan/exact_tilings.h"
 #include "runtime/plan/rewrite.h"
 #include "runtime/plan/tiling_borders.h"
@@ -22,6 +23,8 @@ constexpr size_t kMaxCuts = 16;    // between which segments are tried first
 constexpr int kFewOperators = 24;  // of graphs between whose cuts all kinds of tiles are tried
 constexpr int kRefinements = 2;
 constexpr size_t kExtended = 24;  // tilings of a small graph to which a second segment is added
+constexpr size_t kKept = 192;     // of those with one
+constexpr size_t kLookedAtTogether = 64;  // looked at exactly
 // Over what the smallest tiling is expected to need: others that may have the smallest plan.
 constexpr double kNearlySmallest = 1.25;
 // A slower tiling has to be that much smaller.
@@ -232,8 +235,12 @@ std::vector<Tiling> TilingSearch::Exactly(const std::vector<TileSpec>& specs) co
 void TilingSearch::TryExactly() {
   std::vector<TileSpec> specs;
   for (const Tiling& tiling : tilings_) specs.push_back(tiling.spec);
+  tilings_.resize(1);
+  const auto add = [&](std::vector<Tiling> tilings) {
+    for (Tiling& tiling : tilings) tilings_.push_back(std::move(tiling));
+  };
   const size_t end = ways_.cuts().size() - 1;
-  ExtendSegments(SegmentsWithin(0, end, ways_.images()), {}, specs);
+  add(Extended(SegmentsWithin(0, end, ways_.images()), {}));
   for (size_t last = 1; last <= end && ways_.images() > 1 && ways_.SplitsBatch(last); ++last) {
     const TileSegment batch{
         ways_.IdOf(0), ways_.IdOf(last), TileKind::kBatch, ways_.images(), 1, {}};
@@ -242,10 +249,9 @@ void TilingSearch::TryExactly() {
       specs.push_back({{batch, *behind->segment}});
     }
     if (last < end && ways_.SplitsBatch(last + 1)) continue;
-    ExtendSegments(SegmentsWithin(0, last, 1), batch, specs);
+    add(Extended(SegmentsWithin(0, last, 1), batch));
   }
-  tilings_.resize(1);
-  for (Tiling& tiling : Exactly(specs)) tilings_.push_back(std::move(tiling));
+  add(Exactly(specs));
 }
 
 // What was tried between these cuts.
@@ -260,33 +266,48 @@ std::vector<const TilingWay*> TilingSearch::SegmentsWithin(size_t first, size_t 
   return segments;
 }
 
-// Adds each of the segments, and the best of them with each that lies beside it; inside of a batch,
-// where there is one.
-void TilingSearch::ExtendSegments(const std::vector<const TilingWay*>& segments,
-                                  const std::optional<TileSegment>& batch,
-                                  std::vector<TileSpec>& specs) const {
-  const auto inside = [&](std::vector<TileSegment> some) -> TileSpec {
-    if (!batch) return {std::move(some)};
+// The segments that need the least, and the best of them with each that lies beside it, where that
+// needs less; inside of a batch, where there is one. Some at a time: all are megabytes.
+std::vector<Tiling> TilingSearch::Extended(const std::vector<const TilingWay*>& segments,
+                                           const std::optional<TileSegment>& batch) const {
+  const auto inside = [&](std::vector<TileSegment> some) -> std::optional<TileSpec> {
+    if (!batch) return TileSpec{std::move(some)};
     TileSegment split = *batch;
     split.inner = std::move(some);
-    return {{std::move(split)}};
+    return TileSpec{{std::move(split)}};
   };
-  std::vector<TileSpec> alone;
-  for (const TilingWay* const way : segments) alone.push_back(inside({*way->segment}));
-  std::vector<Tiling> best = Exactly(alone);
-  std::stable_sort(best.begin(), best.end(),
-                   [](const Tiling& a, const Tiling& b) { return a.arena_bytes < b.arena_bytes; });
-  best.resize(std::min(best.size(), kExtended));
-  for (const Tiling& tiling : best) {
-    const size_t k =
-        static_cast<size_t>(std::find(alone.begin(), alone.end(), tiling.spec) - alone.begin());
-    const TilingWay& first = *segments[k];
-    for (const TilingWay* const other : segments) {
-      if (other->begin >= first.end) specs.push_back(inside({*first.segment, *other->segment}));
-      if (other->end <= first.begin) specs.push_back(inside({*other->segment, *first.segment}));
+  std::vector<Tiling> found;
+  const auto add = [&](absl::FunctionRef<std::optional<TileSpec>(const TilingWay&)> spec_of,
+                       int64_t below) {
+    std::vector<TileSpec> some;
+    for (const TilingWay* const way : segments) {
+      if (std::optional<TileSpec> spec = spec_of(*way)) some.push_back(*std::move(spec));
+      if (some.size() < kLookedAtTogether && way != segments.back()) continue;
+      for (Tiling& tiling : Exactly(some)) {
+        if (tiling.arena_bytes < below) found.push_back(std::move(tiling));
+      }
+      some.clear();
     }
+  };
+  add([&](const TilingWay& way) { return inside({*way.segment}); }, tilings_[0].arena_bytes);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Tiling& a, const Tiling& b) { return a.arena_bytes < b.arena_bytes; });
+  found.resize(std::min(found.size(), kKept));
+  const size_t best = std::min(found.size(), kExtended);
+  for (size_t k = 0; k < best; ++k) {
+    const TileSegment& outer = found[k].spec.segments[0];
+    const TileSegment segment = batch ? outer.inner[0] : outer;
+    const TilingWay& first =
+        **std::find_if(segments.begin(), segments.end(),
+                       [&](const TilingWay* way) { return *way->segment == segment; });
+    const auto with = [&](const TilingWay& other) -> std::optional<TileSpec> {
+      if (other.begin >= first.end) return inside({segment, *other.segment});
+      if (other.end <= first.begin) return inside({*other.segment, segment});
+      return std::nullopt;
+    };
+    add(with, found[k].arena_bytes);
   }
-  specs.insert(specs.end(), alone.begin(), alone.end());
+  return found;
 }
 
 std::vector<Tiling> TilingSearch::Smallest() const {

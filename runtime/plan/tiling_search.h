@@ -56,8 +56,8 @@ class TilingSearch {
   void RefineUsed(const std::vector<Tiling>& tilings);
   void TryExactly();
   std::vector<const TilingWay*> SegmentsWithin(size_t first, size_t last, int64_t images) const;
-  void ExtendSegments(const std::vector<const TilingWay*>& segments,
-                      const std::optional<TileSegment>& batch, std::vector<TileSpec>& specs) const;
+  std::vector<Tiling> Extended(const std::vector<const TilingWay*>& segments,
+                               const std::optional<TileSegment>& batch) const;
   TilingPaths PathsBetween(size_t first, size_t last, int64_t images);
   void Add(const TilingPath& path, int64_t parts, size_t last, int64_t waiting,
            const TilingPath& rest);
