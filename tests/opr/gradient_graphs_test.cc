@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "opr/batch_norm_training.h"
@@ -23,6 +22,7 @@
 #include "opr/reshape.h"
 #include "opr/softmax.h"
 #include "opr/table.h"
+#include "tests/support/environment.h"
 #include "tests/support/gradcheck.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shapes.h"
@@ -33,11 +33,6 @@ namespace ashlar::testing {
 namespace {
 
 using F = ScalarFunction;
-
-int64_t NumberFrom(const char* variable, int64_t fallback) {
-  const char* const text = std::getenv(variable);
-  return text != nullptr ? std::strtoll(text, nullptr, 10) : fallback;
-}
 
 // Images, to which operators are applied one after the other; values stay within some units.
 class RandomGraph {

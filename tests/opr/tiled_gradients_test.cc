@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -20,6 +19,7 @@
 #include "opr/lrn.h"
 #include "opr/pooling.h"
 #include "opr/table.h"
+#include "tests/support/environment.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"
 #include "tests/support/sanitized.h"
@@ -117,14 +117,9 @@ std::map<int, HostTensor> GradientsOf(const Graph& graph, const HostTensor& x,
   return by_id;
 }
 
-int64_t NumberIn(const char* variable, int64_t fallback) {
-  const char* const text = std::getenv(variable);
-  return text != nullptr ? std::strtoll(text, nullptr, 10) : fallback;
-}
-
 TEST(TiledGradients, AreThoseOfWholeGraphsBitForBitInIntegers) {
-  const int64_t only = NumberIn("ASHLAR_RANDOM_SEED", -1);
-  const int64_t cases = NumberIn("ASHLAR_RANDOM_CASES", kSanitized ? 10 : 100);
+  const int64_t only = NumberFrom("ASHLAR_RANDOM_SEED", -1);
+  const int64_t cases = NumberFrom("ASHLAR_RANDOM_CASES", kSanitized ? 10 : 100);
   for (int64_t seed = std::max<int64_t>(only, 0); seed < (only < 0 ? cases : only + 1); ++seed) {
     std::mt19937_64 random(static_cast<uint64_t>(seed));
     const Graph any = RandomImageGraph(random, seed % 2 == 0);

@@ -2,7 +2,6 @@
 // ASHLAR_RANDOM_CASES=300 tries more graphs than a usual run of the tests does.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -17,6 +16,7 @@
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/rewrite.h"
 #include "runtime/session/bind_tensors.h"
+#include "tests/support/environment.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/shapes.h"
@@ -37,8 +37,8 @@ using testing::Value;
 constexpr int64_t kAlignment = 64;
 
 int RandomGraphs() {
-  const char* const text = std::getenv("ASHLAR_RANDOM_CASES");
-  return text != nullptr ? std::atoi(text) : testing::kSanitized ? 10 : 20;
+  return static_cast<int>(
+      testing::NumberFrom("ASHLAR_RANDOM_CASES", testing::kSanitized ? 10 : 20));
 }
 
 PlanRequest Releasing(bool release, const std::string& tiles = "") {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -17,6 +16,7 @@
 #include "runtime/plan/plan_graph.h"
 #include "runtime/plan/rewrite.h"
 #include "runtime/schedule/scheduler.h"
+#include "tests/support/environment.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
 #include "tests/support/tiled_graphs.h"
@@ -29,8 +29,7 @@ using testing::RandomImageGraph;
 using testing::Value;
 
 int RandomCases() {
-  const char* const text = std::getenv("ASHLAR_RANDOM_CASES");
-  return text != nullptr ? std::atoi(text) : testing::kSanitized ? 2 : 4;
+  return static_cast<int>(testing::NumberFrom("ASHLAR_RANDOM_CASES", testing::kSanitized ? 2 : 4));
 }
 
 PlanRequest Request() {
@@ -145,7 +144,7 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
   int larger = 0, in_tiles = 0;
   std::vector<int> seeds(static_cast<size_t>(RandomCases()));
   std::iota(seeds.begin(), seeds.end(), 0);
-  // Missed once: two segments of one image, and one segment behind many of several.
+  // Missed once: two segments of one image, and one alone that several seemed to undercut.
   if (!GetParam() && !testing::kSanitized) seeds.insert(seeds.end(), {116, 185});
   for (const int seed : seeds) {
     std::mt19937_64 random(static_cast<uint64_t>(seed));
@@ -179,8 +178,8 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
     larger += smallest > least;
     in_tiles += !best.empty();
   }
-  if (RandomCases() >= 12) {  // some graphs have no better tiles, nor anything in 8 bits
-    EXPECT_GT(in_tiles, RandomCases() / 3) << "there was something to look for";
+  if (seeds.size() >= 6) {  // some graphs have no better tiles, nor anything in 8 bits
+    EXPECT_GT(in_tiles, static_cast<int>(seeds.size()) / 3) << "there was something to look for";
   }
   RecordProperty("larger", larger);
 }
