@@ -122,18 +122,22 @@ class Smallest {
   absl::Status TryEbbing() {
     tilings_ = &plans_.ebbing_tilings();
     for (const std::vector<Tiling>* const list : {&tilings_->smallest, &tilings_->moved}) {
-      for (const bool alone : {true, false}) {
-        Questions ebbing;
-        for (const Tiling& tiling : *list) {
-          if (ebbing.size() == most_ebbing_) break;
-          if (tiling.spec.Has(TileKind::kEbb) && IsAlone(tiling.spec) == alone) {
-            ebbing.push_back({&tiling, /*sparing=*/true});
-          }
-        }
-        ASHLAR_RETURN_IF_ERROR(Try(ebbing));
-      }
+      ASHLAR_RETURN_IF_ERROR(Try(Ebbing(*list, /*alone=*/true)));
+      ASHLAR_RETURN_IF_ERROR(Try(Ebbing(*list, /*alone=*/false)));
     }
     return tiling_ != nullptr && tiling_->spec.Has(TileKind::kEbb) ? Descend() : absl::OkStatus();
+  }
+
+  // The first that have lines that ebb, in one segment or in several.
+  Questions Ebbing(const std::vector<Tiling>& tilings, bool alone) const {
+    Questions ebbing;
+    for (const Tiling& tiling : tilings) {
+      if (ebbing.size() == most_ebbing_) break;
+      if (tiling.spec.Has(TileKind::kEbb) && IsAlone(tiling.spec) == alone) {
+        ebbing.push_back({&tiling, /*sparing=*/true});
+      }
+    }
+    return ebbing;
   }
 
   // One segment, of all images or of each.

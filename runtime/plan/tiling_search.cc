@@ -219,16 +219,6 @@ void TilingSearch::RefineUsed(const std::vector<Tiling>& tilings) {
   ways_.Try(trials);
 }
 
-// Each once, and not the graph as it is.
-std::vector<Tiling> TilingSearch::Exactly(const std::vector<TileSpec>& specs) const {
-  std::vector<TileSpec> once;
-  std::set<std::string> known = {""};
-  for (const TileSpec& spec : specs) {
-    if (known.insert(spec.ToString()).second) once.push_back(spec);
-  }
-  return ExactTilings(problem_, once);
-}
-
 // Of a small graph all that was found; each segment by itself and the best of these with a second
 // one, in the whole batch and in the batch split as far as it goes; and each behind a split batch:
 // in place of what was found by estimates.
@@ -236,8 +226,12 @@ void TilingSearch::TryExactly() {
   std::vector<TileSpec> specs;
   for (const Tiling& tiling : tilings_) specs.push_back(tiling.spec);
   tilings_.resize(1);
+  std::set<std::string> known = {""};  // the graph as it is
   const auto add = [&](std::vector<Tiling> tilings) {
-    for (Tiling& tiling : tilings) tilings_.push_back(std::move(tiling));
+    for (Tiling& tiling : tilings) {
+      known.insert(tiling.spec.ToString());
+      tilings_.push_back(std::move(tiling));
+    }
   };
   const size_t end = ways_.cuts().size() - 1;
   add(Extended(SegmentsWithin(0, end, ways_.images()), {}));
@@ -251,7 +245,8 @@ void TilingSearch::TryExactly() {
     if (last < end && ways_.SplitsBatch(last + 1)) continue;
     add(Extended(SegmentsWithin(0, last, 1), batch));
   }
-  add(Exactly(specs));
+  std::erase_if(specs, [&](const TileSpec& spec) { return !known.insert(spec.ToString()).second; });
+  add(ExactTilings(problem_, specs));
 }
 
 // What was tried between these cuts.
@@ -283,7 +278,7 @@ std::vector<Tiling> TilingSearch::Extended(const std::vector<const TilingWay*>& 
     for (const TilingWay* const way : segments) {
       if (std::optional<TileSpec> spec = spec_of(*way)) some.push_back(*std::move(spec));
       if (some.size() < kLookedAtTogether && way != segments.back()) continue;
-      for (Tiling& tiling : Exactly(some)) {
+      for (Tiling& tiling : ExactTilings(problem_, some)) {
         if (tiling.arena_bytes < below) found.push_back(std::move(tiling));
       }
       some.clear();

@@ -61,7 +61,6 @@ class TilingSearch {
   TilingPaths PathsBetween(size_t first, size_t last, int64_t images);
   void Add(const TilingPath& path, int64_t parts, size_t last, int64_t waiting,
            const TilingPath& rest);
-  std::vector<Tiling> Exactly(const std::vector<TileSpec>& specs) const;
   std::vector<Tiling> Smallest() const;
 
   const TilingProblem problem_;
