@@ -14,6 +14,7 @@
 #include "graph/status.h"
 #include "opr/conv_bias.h"
 #include "opr/table.h"
+#include "opr/type_cvt.h"
 
 namespace ashlar {
 namespace {
@@ -37,19 +38,6 @@ const Var* SumsOf(const Graph& floats, const OperatorNode& fused, int id, bool& 
     return sums;
   }
   return nullptr;
-}
-
-HostTensor Dequantized(const HostTensor& bytes) {
-  HostTensor floats = HostTensor::Zeros(DType::kFloat32, bytes.shape());
-  const Quantization& of = bytes.quantization();
-  const absl::Span<const float> scales = of.scales();
-  const int64_t run =
-      std::max<int64_t>(1, bytes.num_elements() / static_cast<int64_t>(scales.size()));
-  for (int64_t i = 0; i < bytes.num_elements(); ++i) {
-    const float scale = scales[static_cast<size_t>(i / run) % scales.size()];
-    floats.Set(i, (bytes.At(i) - of.zero_point()) * scale);
-  }
-  return floats;
 }
 
 // The convolution of 8 bits that makes a var, or what is a view of it; null where none does.
@@ -126,12 +114,18 @@ absl::StatusOr<std::vector<double>> BiasCorrection::ExcessOf(const Layer& layer,
   param.output = {};
   param.nonlineMode = ScalarFunction::kIdentity;
   param.parameters = {};
-  const auto constant = [&](int input) { return Dequantized(*bytes.constant(node.inputs[input])); };
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> made,
-                          ConvBiasForward(param).Evaluate(
-                              {mean, constant(ConvBiasForward::kFilter),
-                               constant(ConvBiasForward::kBias)
-                                   .Reshaped({1, static_cast<int64_t>(sums.sums.size()), 1, 1})}));
+  const auto constant = [&](int input) -> absl::StatusOr<HostTensor> {
+    ASHLAR_ASSIGN_OR_RETURN(
+        const std::vector<HostTensor> floats,
+        TypeCvt({DType::kFloat32}).Evaluate({*bytes.constant(node.inputs[input])}));
+    return floats[0];
+  };
+  ASHLAR_ASSIGN_OR_RETURN(const HostTensor filter, constant(ConvBiasForward::kFilter));
+  ASHLAR_ASSIGN_OR_RETURN(const HostTensor bias, constant(ConvBiasForward::kBias));
+  const auto layer_channels = static_cast<int64_t>(sums.sums.size());
+  ASHLAR_ASSIGN_OR_RETURN(
+      const std::vector<HostTensor> made,
+      ConvBiasForward(param).Evaluate({mean, filter, bias.Reshaped({1, layer_channels, 1, 1})}));
   const Shape& shape = made[0].shape();
   const int64_t channels = shape[1], plane = shape[2] * shape[3];
   std::vector<double> excess(static_cast<size_t>(channels), 0);

@@ -291,7 +291,7 @@ class Quantizer {
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<GraphRun> floats,
                             GraphRun::Create(graph_, options_.wishes, "layout"));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<GraphRun> bytes,
-                            GraphRun::Create(model_.graph, options_.wishes, "layout"));
+                            GraphRun::Create(model_.graph, options_.wishes, "all"));
     std::map<int, Noise> noise;  // by var id
     OutputNoise outputs;
     for (int64_t i = 0; i < data_.runs(); ++i) {
