@@ -41,18 +41,20 @@ absl::Status Select(const Graph& graph, int loss, absl::Span<const int> nodes, b
 
 }  // namespace
 
+bool IsHandedOn(const OperatorNode& node, const PartsOfNodes& parts) {
+  const auto part = parts.find(node.id);
+  return part != parts.end() && part->second == kHandedOn;
+}
+
 int IdOfWhole(const OperatorNode& node, const PartsOfNodes& parts) {
   const auto part = parts.find(node.id);
-  return part == parts.end() || part->second == kHandedOn ? node.id : part->second;
+  return part == parts.end() || IsHandedOn(node, parts) ? node.id : part->second;
 }
 
 MadeAgain CheapInStep(const Graph& graph, int loss, const PartsOfNodes& parts) {
   MadeAgain again = CheapToMakeAgain(graph, loss);
   for (const OperatorNode& node : graph.nodes()) {
-    const auto part = parts.find(node.id);
-    if (part != parts.end() && part->second == kHandedOn) {
-      again[static_cast<size_t>(node.outputs[0])] = false;
-    }
+    if (IsHandedOn(node, parts)) again[static_cast<size_t>(node.outputs[0])] = false;
   }
   return again;
 }

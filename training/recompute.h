@@ -27,6 +27,9 @@ struct RecomputeSpec {
 // InvalidArgument where the text is not as ToString writes it.
 absl::StatusOr<RecomputeSpec> ParseRecompute(absl::string_view text);
 
+// Whether a node makes what tiles leave to others (kHandedOn).
+bool IsHandedOn(const OperatorNode& node, const PartsOfNodes& parts);
+
 // The id of a node, or of the node of the model that it makes a part of.
 int IdOfWhole(const OperatorNode& node, const PartsOfNodes& parts);
 

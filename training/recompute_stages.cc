@@ -109,8 +109,7 @@ class StageFinder {
           !CanMakeAgain(graph_, var)) {
         continue;
       }
-      const auto part = parts_.find(node.id);
-      if (part != parts_.end() && part->second == kHandedOn) continue;
+      if (IsHandedOn(node, parts_)) continue;
       if (found_.cheap[v]) {
         if (IsReadBehind(var) && IsSum(var)) choices_.push_back({var, {var}, {var}, true});
       } else if (IsReadBehind(var) || IsReadByCopies(var)) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +19,7 @@
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "runtime/plan/graph_cuts.h"
+#include "runtime/plan/tiling_trials.h"
 #include "training/recompute_trials.h"
 
 namespace ashlar {
@@ -89,7 +91,7 @@ class StripSearch {
 void StripSearch::FindStretches() {
   const Graph& model = graph_.model;
   std::vector<int> order(model.nodes().size());
-  for (size_t n = 0; n < order.size(); ++n) order[n] = static_cast<int>(n);
+  std::iota(order.begin(), order.end(), 0);
   std::vector<GraphCut> cuts;
   const auto bytes = [&](const GraphCut& cut) { return model.var(cut.var).type.bytes(); };
   for (const GraphCut& cut : FindCuts(model, order)) {
@@ -110,11 +112,11 @@ void StripSearch::FindStretches() {
       return norm.node > from.position && norm.node <= to.position;
     });
   };
-  const auto id = [&](const GraphCut& cut) { return model.node(model.var(cut.var).producer).id; };
   for (size_t i = 0; i < cuts.size(); ++i) {
     for (size_t j = i + 1; j < cuts.size(); ++j) {
       if (is_taken_apart(cuts[i], cuts[j])) break;
-      stretches_.push_back({id(cuts[i]), id(cuts[j]), model.var(cuts[j].var).type.shape});
+      stretches_.push_back(
+          {IdOf(model, cuts[i]), IdOf(model, cuts[j]), model.var(cuts[j].var).type.shape});
     }
   }
 }
