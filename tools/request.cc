@@ -81,16 +81,16 @@ absl::StatusOr<StoredPlan> ReadNamedPlan(const std::string& path) {
 
 absl::StatusOr<PlanRequest> RequestFor(const Model& model, ExecutionFlags& execution,
                                        PlanningFlags planning, Console& console) {
+  PlanRequest request;
   if (!planning.plan_file.empty()) {
-    ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestOfPlanFile(model, planning, execution));
-    request.wishes.reading_bytes = model.reading_bytes;
-    return request;
+    ASHLAR_ASSIGN_OR_RETURN(request, RequestOfPlanFile(model, planning, execution));
+  } else {
+    if (model.packed.has_value() && execution.device.type == CompNode::Type::kCpu) {
+      const absl::StatusOr<PackingOptions> packed = PackingOptions::Parse(model.packed->options);
+      if (packed.ok()) TakePackedOptions(*packed, planning);
+    }
+    request = ToPlanRequest(execution, planning, console);
   }
-  if (model.packed.has_value() && execution.device.type == CompNode::Type::kCpu) {
-    const absl::StatusOr<PackingOptions> packed = PackingOptions::Parse(model.packed->options);
-    if (packed.ok()) TakePackedOptions(*packed, planning);
-  }
-  PlanRequest request = ToPlanRequest(execution, planning, console);
   request.wishes.reading_bytes = model.reading_bytes;
   return request;
 }

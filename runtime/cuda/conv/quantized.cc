@@ -71,7 +71,7 @@ class QuantizedConvolution final : public Kernel {
   absl::Status Run(const KernelArgs& args, KernelState*) const override {
     ByteConvParams bound = params_;
     bound.in = args.Input<char>(kSrc) + offset_;
-    bound.by_fours = bound.by_fours && reinterpret_cast<uintptr_t>(bound.in) % 4 == 0;
+    bound.by_fours = bound.by_fours && LiesOnWords(bound.in);
     bound.filter = args.Input<char>(kFilter) + (packs_ ? factor_bytes() : 0);
     if (packs_) bound.factors = args.Input<float>(kFilter);
     bound.bias = args.inputs[kBias];

@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_CUDA_CONV_QUANTIZED_H_
 #define ASHLAR_RUNTIME_CUDA_CONV_QUANTIZED_H_
 
+#include <cstdint>
 #include <string>
 
 #include "opr/quantized_conv.h"
@@ -26,6 +27,9 @@ inline Requantization RequantizationOf(const ConvProblem& problem) {
   return RequantizationOf(problem.param, problem.src.quantization, problem.filter.quantization,
                           problem.dst, problem.geometry.groups * problem.geometry.out_channels);
 }
+
+// Four bytes there can be read at once.
+inline bool LiesOnWords(const void* data) { return reinterpret_cast<uintptr_t>(data) % 4 == 0; }
 
 // What a filter's packed factors are of, besides its own scales: "3d000000 to 3e000000".
 std::string ScalesOf(const ConvProblem& problem);

@@ -32,8 +32,6 @@ constexpr int64_t kMostParts = 256;
 // Behind our own kernel, as nobody has timed it, and well before what is not worth a trial.
 constexpr double kRelativeTime = 1.1;
 
-bool LiesOnWords(const void* data) { return reinterpret_cast<uintptr_t>(data) % 4 == 0; }
-
 // Whether the elements of a pixel follow each other, and the pixels each other.
 bool HasChannelsLast(const TensorType& image) {
   return image.format == Format::kNHWC || image.shape[2] * image.shape[3] == 1;
