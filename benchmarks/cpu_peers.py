@@ -8,11 +8,13 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 PEERS = ROOT / "benchmarks" / "peers"
 PROGRAMS = {"onnxruntime": ["onnx_runtime.py", "bursts"], "openvino": ["open_vino.py"]}  # in peers/
+PAUSE = 0.1  # seconds
 ZOO = ["resnet50", "vgg19", "mobilenet_v2", "inception_v1", "squeezenet"]
 
 
@@ -71,7 +73,8 @@ class Server:
         sys.exit(f"{name} did not start")
 
     def burst(self, runs):
-        """Milliseconds of each of `runs` runs."""
+        """Milliseconds of each of `runs` runs, when the threads of whoever was before no longer spin."""
+        time.sleep(PAUSE)
         self.process.stdin.write(f"{runs}\n")
         self.process.stdin.flush()
         return [float(t) for t in self.process.stdout.readline().split()]

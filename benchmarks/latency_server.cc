@@ -3,7 +3,8 @@
 //
 //   latency_server MODEL.ash THREADS INPUT.npy OUTPUT.npy [WORD...]
 //
-// "exact", "memory" and "tile=SPEC" are --exact, --prefer memory and --tile SPEC of the command;
+// "exact", "memory", "tile=SPEC" and "processor=SPEC" are --exact, --prefer memory, --tile SPEC and
+// --processor SPEC of the command;
 // tf32, fp16 and bf16 are --allow-tf32 and --precision, "tuned" takes what `ashlar tune` found out
 // for the device, which is named before: by any other word. On a device with memory of its own
 // input and output stay there.
@@ -96,6 +97,11 @@ absl::Status ReadWord(const std::string& word, PlanRequest& request) {
                             TileSpec::Parse(absl::string_view(word).substr(5)));
     return absl::OkStatus();
   }
+  if (absl::StartsWith(word, "processor=")) {
+    ASHLAR_ASSIGN_OR_RETURN(request.wishes.processor,
+                            Processor::Parse(absl::string_view(word).substr(10)));
+    return absl::OkStatus();
+  }
   ASHLAR_ASSIGN_OR_RETURN(request.wishes.comp_node, CompNode::Parse(word));
   return absl::OkStatus();
 }
@@ -109,8 +115,10 @@ int Main(int argc, char** argv) {
   app.add_option("THREADS", request.wishes.threads)->required();
   app.add_option("INPUT.npy", files.input)->required();
   app.add_option("OUTPUT.npy", files.output)->required();
-  app.add_option("WORD", words,
-                 "a device, such as gpu0:0; exact, memory, tile=SPEC, tf32, fp16, bf16, tuned");
+  app.add_option(
+      "WORD", words,
+      "a device, such as gpu0:0; exact, memory, tile=SPEC, processor=SPEC, tf32, fp16, bf16, "
+      "tuned");
   if (const std::optional<int> exit_code = benchmarks::Parse(app, argc, argv)) return *exit_code;
   cpu::RegisterDevice();
   RegisterDeviceLibrary(CompNode::Type::kGpu, "libashlar_cuda.so");

@@ -5,8 +5,8 @@
     cmake --build --preset release --target ashlar
     benchmarks/training.py [--models resnet50 mobilenet_v2] [--batch 8] [--threads 1 2] [--recompute none cheap]
 
-In every round each gets some steps on the same cores, in turn; the first round is dropped. Reported: medians over all steps, and
-the median of the per-round ratios Ashlar / PyTorch. Ashlar's memory is its arena as `bench` planned and took it, PyTorch's what its
+In every round each gets some steps on the same cores, in turn; the first round is dropped. Reported: medians over all steps, the
+median of the per-round ratios Ashlar / PyTorch, and of those to the first `--recompute`, beside what the plans predict of it. Ashlar's memory is its arena as `bench` planned and took it, PyTorch's what its
 allocator held (peers/pytorch_train.py).
 """
 import json
@@ -25,6 +25,13 @@ def steps_of(model, batch, threads, recompute, steps):
     return document["latency_ms"]["median"], document["memory"]["arena_bytes"]
 
 
+def predicted(model, batch, threads, recompute):
+    """Milliseconds a step, by the plan."""
+    command = [str(cpu_peers.BUILD / "ashlar"), "plan", str(model), "--train", "--batch", str(batch), "--recompute", recompute,
+               "--threads", str(threads), "--json", "-q"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["predicted_ms"]
+
+
 def compare(args, model, path, threads):
     given = [model, args.batch, threads]
     memory = int(subprocess.run(cpu_peers.python("pytorch_train.py", "memory", *given), check=True, capture_output=True,
@@ -39,13 +46,17 @@ def compare(args, model, path, threads):
             milliseconds, arenas[recompute] = steps_of(path, args.batch, threads, recompute, args.steps)
             times[recompute].append(milliseconds)
     peer.close()
+    base = args.recompute[0]
+    expected = {recompute: predicted(path, args.batch, threads, recompute) for recompute in args.recompute}
     for recompute in args.recompute:
+        overhead = [ours / first for ours, first in zip(times[recompute][1:], times[base][1:])]
         ratios = [ours / theirs for ours, theirs in zip(times[recompute][1:], times["pytorch"][1:])]
         row = {"model": model, "batch": args.batch, "threads": threads, "recompute": recompute,
                "ms": statistics.median(times[recompute][1:]), "pytorch_ms": statistics.median(times["pytorch"][1:]),
-               "ratio": statistics.median(ratios), "arena_mb": arenas[recompute] / 1e6, "pytorch_mb": memory / 1e6}
-        print("| {model} | {threads} | {recompute} | {ms:.0f} | {pytorch_ms:.0f} | {ratio:.2f} | {arena_mb:.1f} | "
-              "{pytorch_mb:.1f} |".format(**row), flush=True)
+               "ratio": statistics.median(ratios), "overhead": statistics.median(overhead),
+               "predicted": expected[recompute] / expected[base], "arena_mb": arenas[recompute] / 1e6, "pytorch_mb": memory / 1e6}
+        print("| {model} | {threads} | {recompute} | {ms:.0f} | {pytorch_ms:.0f} | {ratio:.2f} | {overhead:.3f} | {predicted:.3f} | "
+              "{arena_mb:.1f} | {pytorch_mb:.1f} |".format(**row), flush=True)
         cpu_peers.keep_row(args, row)
 
 
@@ -55,7 +66,8 @@ def main():
     parser.add_argument("--steps", type=int, default=2, help="a round")
     parser.set_defaults(models=["resnet50", "mobilenet_v2"])
     args = parser.parse_args()
-    print("| model | threads | recompute | ms | PyTorch | ratio | arena, MB | PyTorch |\n|---|---:|---|---:|---:|---:|---:|---:|")
+    print("| model | threads | recompute | ms | PyTorch | ratio | to the first | predicted | arena, MB | PyTorch |\n"
+          "|---|---:|---|---:|---:|---:|---:|---:|---:|---:|")
     with cpu_peers.model_folder(args) as folder:
         for model in cpu_peers.models(args):
             path = folder / f"{model}.ash"
