@@ -178,13 +178,19 @@ TEST_P(OnnxModelsInHalf, SeeTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Models, OnnxModelsInHalf,
                          ::testing::Values("squeezenet", "squeezenet_fp16", "ultraface_rfb_320",
-                                           "yolox_nano", "yunet_n_320"));
+                                           "yolox_nano", "yunet_n_320", "ppocr_det"));
 
 using OnnxModelsWithData = OnnxModelTest;
 
-TEST_P(OnnxModelsWithData, GiveTheirOutputs) {
+TEST_P(OnnxModelsWithData, GiveTheirOutputsInHalfOfTheArenaToo) {
   const NodeCase test = Value(ReadNodeCase(folder_));
-  ExpectOutputs(RunModel(test.model, test.inputs), test.outputs);
+  PlanRequest request;
+  const ModelRun whole = PlanAndRun(test.model, test.inputs, request);
+  ExpectOutputs(whole.outputs, test.outputs);
+  request.wishes.budget = MemoryBudget{whole.arena / 2};
+  const ModelRun half = PlanAndRun(test.model, test.inputs, request);
+  EXPECT_LE(half.arena, whole.arena / 2);
+  ExpectOutputs(half.outputs, test.outputs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, OnnxModelsWithData,

@@ -1,0 +1,49 @@
+// Models of others in the memory that was planned for them: nothing is allocated behind the first
+// run, and no tensor leaves its place.
+#include <gtest/gtest.h>
+
+#include <cctype>
+
+#include "tests/support/command/command_process.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/shared_data.h"
+
+namespace ashlar::testing {
+namespace {
+
+class OnnxMemoryTest : public CommandTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(OnnxMemoryTest, NothingIsAllocatedBehindTheFirstRun) {
+  const std::string path = std::string("data/onnx/") + GetParam();
+  if (!HasSharedData(path)) GTEST_SKIP() << SharedData(path) << " is not there";
+  if (kSanitized) GTEST_SKIP() << "sanitizers count calls of the heap themselves";
+  for (const char* threads : {"1", "2"}) {
+    const ProcessResult result =
+        Ashlar(absl::StrCat("verify ", SharedData(path), " --json -q --threads ", threads));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const nlohmann::json document = result.Json();
+    EXPECT_EQ(document["ok"], true);
+    EXPECT_EQ(document["heap"]["own_calls"], 0);
+    EXPECT_EQ(document["heap"]["library_calls"], 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, OnnxMemoryTest,
+    ::testing::Values("real/mnist/model.onnx", "real/resnet_cifar10/resnet20.onnx",
+                      "real/squeezenet/model.onnx", "real/squeezenet_fp16/model.onnx",
+                      "real/ultraface_rfb_320/model.onnx", "real/yolox_nano/model.onnx",
+                      "real/yunet_n_320/model.onnx", "exports/diffusion_block.dynamo.onnx",
+                      "exports/efficientnet_b0.dynamo.onnx", "exports/mobilenet_v3_large.ts.onnx",
+                      "exports/odds.dynamo.onnx", "exports/regnet_y_400mf.dynamo.onnx",
+                      "exports/shufflenet_v2_x1_0.ts.onnx", "exports/small_detr.dynamo_23.onnx",
+                      "exports/small_vit_sdpa.dynamo_24.onnx",
+                      "exports/yolo_anchor_free.dynamo.onnx"),
+    [](const ::testing::TestParamInfo<const char*>& info) {
+      std::string name = info.param;
+      for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+      return name;
+    });
+
+}  // namespace
+}  // namespace ashlar::testing
