@@ -1,7 +1,7 @@
 #include "memory/lower_bound.h"
 
 #include <algorithm>
-#include <ranges>
+#include <numeric>
 #include <set>
 
 namespace ashlar::memory {
@@ -23,7 +23,11 @@ std::vector<int64_t> SumPerSection(const Instance& instance, const Groups& group
   return sum;
 }
 
-auto AllGroups(const Instance& instance) { return std::views::iota(0, instance.groups()); }
+std::vector<int32_t> AllGroups(const Instance& instance) {
+  std::vector<int32_t> groups(static_cast<size_t>(instance.groups()));
+  std::iota(groups.begin(), groups.end(), 0);
+  return groups;
+}
 
 int64_t Height(int32_t, const Rect& r) { return r.top - r.bottom; }
 

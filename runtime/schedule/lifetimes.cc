@@ -191,9 +191,13 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
       const int output = result.storage_buffer[candidate.made];
       if (inner_taken[output]) continue;  // already has its place
       const int target = result.storage_buffer[candidate.storage];
-      if (overwritten[target] ||
-          !shared.DeadBy(buffers, target, candidate.offset, buffers[output].size,
-                         buffers[output].lower + 1, read)) {
+      // What is placed inside another has no guard, and none in its place.
+      int64_t& size = buffers[output].size;
+      const int64_t guarded = size;
+      if (candidate.offset + size > buffers[target].size) size -= guard;
+      if (overwritten[target] || !shared.DeadBy(buffers, target, candidate.offset, size,
+                                                buffers[output].lower + 1, read)) {
+        size = guarded;
         continue;
       }
       overwritten[target] = true;

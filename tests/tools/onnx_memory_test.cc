@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "exports/efficientnet_b0.dynamo.onnx", "exports/mobilenet_v3_large.ts.onnx",
                       "exports/odds.dynamo.onnx", "exports/regnet_y_400mf.dynamo.onnx",
                       "exports/shufflenet_v2_x1_0.ts.onnx", "exports/small_detr.dynamo_23.onnx",
-                      "exports/small_vit_sdpa.dynamo_24.onnx",
+                      "exports/small_vit_sdpa.dynamo_24.onnx", "exports/super_pixelshuffle.ts.onnx",
                       "exports/yolo_anchor_free.dynamo.onnx"),
     [](const ::testing::TestParamInfo<const char*>& info) {
       std::string name = info.param;

@@ -175,6 +175,9 @@ TEST_F(LifetimesTest, WhatOverwritesAPartIsOnlyAsAlignedAsThePart) {
   EXPECT_EQ(lifetimes_.num_overwrites, 1);
   EXPECT_EQ(BufferOf(c).alignment, 64);  // 576 bytes into the joined tensor
   EXPECT_EQ(Arena(), 2 * 576);
+  // Nor has it a guard where the part has none.
+  lifetimes_ = ComputeLifetimes(graph_, model_, order_, workspace_, 64, /*guard=*/64);
+  EXPECT_EQ(BufferOf(c).size, BufferOf(b).size);
 }
 
 TEST_F(LifetimesTest, AJoinedTensorIsNotOverwrittenWhileAPartIsStillRead) {
