@@ -69,7 +69,7 @@ struct HalfCoefficients {
   // Zeroes diff where an activation lets nothing through of y, which the norm makes of x.
   [[gnu::always_inline]] void Mask(const Half& x, int half, Half& diff) const {
     const Half y = (x - of[kMean][half]) * of[kFactor][half] + of[kBias][half];
-    diff = (y > Half{}) & (y < of[kMost][half]) ? diff : Half{};
+    diff = ((y > Half{}) & (y < of[kMost][half])) ? diff : Half{};
   }
   Half of[kCoefficients][2];
 };
