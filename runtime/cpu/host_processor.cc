@@ -29,9 +29,15 @@ InstructionSet most = {Isa::kAvx512, true};
 
 #if defined(__x86_64__)
 
+// __builtin_cpu_supports("f16c"), which clang 14 does not know.
+bool HasF16c() {
+  unsigned eax, ebx, ecx = 0, edx;
+  __get_cpuid(1, &eax, &ebx, &ecx, &edx);
+  return (ecx & bit_F16C) != 0;
+}
+
 InstructionSet Detected() {
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");

@@ -35,7 +35,7 @@ constexpr size_t kMostEbbing = 16;
 constexpr size_t kEbbingOperators = 1200;
 // Of these, and of what is near, plans made once more with more work: the smallest, and that of the
 // tiling that is expected to be, of which a plan made with little work can be far.
-constexpr size_t kThorough = 2;
+constexpr size_t kThorough = 3;
 // Plans made of what is near: as many as have so many operators together, few of large graphs.
 constexpr size_t kNearOperators = 12000;
 constexpr size_t kMostNear = 8;

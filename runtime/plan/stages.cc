@@ -53,7 +53,9 @@ absl::StatusOr<std::vector<std::shared_ptr<const Kernel>>> FitKernels(
 
 }  // namespace
 
-Arrangement ArrangementOf(const Means& means) { return {{}, means.order, means.planner}; }
+Arrangement ArrangementOf(const Means& means) {
+  return {{}, means.order, means.planner, means.planner.planner == memory::PlanOptions().planner};
+}
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> BeginPlan(RewrittenGraph rewritten,
                                                         const PlanRequest& request) {
@@ -116,7 +118,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
       OrderedPlan ordered,
       PlanInOrder(graph, model, std::move(schedule), planned->workspace,
                   {alignment, checks.guard_bytes, arrangement.order == Order::kLeastPeak,
-                   arrangement.planner}));
+                   arrangement.exact_too, arrangement.planner}));
   planned->schedule = std::move(ordered.schedule);
   planned->lifetimes = std::move(ordered.lifetimes);
   planned->plan = std::move(ordered.plan);

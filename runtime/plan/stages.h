@@ -32,6 +32,7 @@ struct Arrangement {
   absl::Span<const std::string> kernels;  // KeepKernels; empty: all candidates
   Order order = Order::kLeastPeak;
   memory::PlanOptions planner;
+  bool exact_too = false;  // OrderedPlanOptions
 };
 
 // The request's own.

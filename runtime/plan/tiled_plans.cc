@@ -81,10 +81,12 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiles(TiledGraph tiled, const 
                                                         PlanRequest request,
                                                         Thoroughness thorough) {
   request.wishes.tiles = spec;
-  const memory::PlanOptions planner = PlannerFor(thorough, request.means);
-  ASHLAR_ASSIGN_OR_RETURN(
-      std::unique_ptr<PlannedGraph> planned,
-      PlanRewritten(std::move(tiled.rewritten), request, {{}, Order::kAsGiven, planner}));
+  Arrangement arrangement = ArrangementOf(request.means);
+  arrangement.order = Order::kAsGiven;
+  arrangement.planner = PlannerFor(thorough, request.means);
+  arrangement.exact_too &= thorough == Thoroughness::kChosen;
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
+                          PlanRewritten(std::move(tiled.rewritten), request, arrangement));
   planned->passes.back().arena_bytes_after = planned->schedule.peak_bytes;
   planned->extra_flops_ratio = tiled.extra_flops;
   return planned;

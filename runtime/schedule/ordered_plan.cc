@@ -77,6 +77,17 @@ class Attempts {
     return bytes;
   }
 
+  // Places the best anew by exact search, where it takes so many groups.
+  absl::Status AskExact() {
+    memory::PlanOptions planner = options_.planner;
+    planner.planner = "exact";
+    absl::StatusOr<memory::PlanResult> plan = memory::PlanMemory(best_.lifetimes.problem, planner);
+    if (absl::IsFailedPrecondition(plan.status())) return absl::OkStatus();
+    ASHLAR_RETURN_IF_ERROR(plan.status());
+    if (plan->plan.arena < best_.plan.plan.arena) best_.plan = *std::move(plan);
+    return absl::OkStatus();
+  }
+
   OrderedPlan Take() && { return std::move(best_); }
 
  private:
@@ -122,6 +133,7 @@ absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& 
   if (options.reorder && !attempts.Done()) {
     ASHLAR_RETURN_IF_ERROR(attempts.Try(judge(ScheduleMegEngine(graph, model, workspace))));
   }
+  if (options.exact_too && !attempts.Done()) ASHLAR_RETURN_IF_ERROR(attempts.AskExact());
   return std::move(attempts).Take();
 }
 

@@ -26,6 +26,8 @@ struct OrderedPlanOptions {
   int64_t alignment = 1;    // bytes
   int64_t guard_bytes = 0;  // see ComputeLifetimes
   bool reorder = true;      // whether other orders may be tried
+  // Whether the planner `exact` is asked too, with as much work, where `planner` proves nothing.
+  bool exact_too = false;
   memory::PlanOptions planner;
 };
 
@@ -37,7 +39,7 @@ struct OrderedPlanOptions {
 // the two that there are); orders that keep clear of the steps at which the plan rose above its
 // bound, the bytes wasted there counted as workspace; MegEngine's order. The smallest arena wins,
 // the first of equals, so it is never larger than that of the given order. All share the planner's
-// work.
+// work; its lifetimes are those that `exact_too` is about.
 absl::StatusOr<OrderedPlan> PlanInOrder(const Graph& graph, const StorageModel& model,
                                         Schedule schedule, absl::Span<const int64_t> workspace,
                                         const OrderedPlanOptions& options);

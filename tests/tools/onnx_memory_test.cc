@@ -45,5 +45,19 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+using OnnxArenaTest = CommandTest;
+
+// The shares that dives and other orders took of the work left a plan 5 % above its bound, which
+// exact search met in the order that there was.
+TEST_F(OnnxArenaTest, DenseNetMeetsItsBound) {
+  const char kModel[] = "data/onnx/exports/densenet121.ts_9.onnx";
+  if (!HasSharedData(kModel)) GTEST_SKIP() << SharedData(kModel) << " is not there";
+  if (kSanitized) GTEST_SKIP() << "about bytes alone";
+  const nlohmann::json document =
+      Ashlar(absl::StrCat("plan ", SharedData(kModel), " --json -q")).Json();
+  EXPECT_EQ(document["arena_bytes"], 8028160);
+  EXPECT_EQ(document["arena_bytes"], document["lower_bound_bytes"]);
+}
+
 }  // namespace
 }  // namespace ashlar::testing

@@ -37,14 +37,18 @@ class TrainCommandTest : public CommandTest {
     ASSERT_TRUE(IsOk(WriteNpz(Spots(2), Path("more.npz"))));
   }
 
-  static NamedTensors Spots(int seed) {
+  static NamedTensors Spots(int seed, const Shape& image = {8, 8}) {
     std::mt19937 random(static_cast<unsigned>(seed));
-    HostTensor images = HostTensor::Zeros(DType::kUint8, {kCount, 8, 8});
+    Shape shape = {kCount};
+    for (int axis = 0; axis < image.rank(); ++axis) shape.push_back(image[axis]);
+    HostTensor images = HostTensor::Zeros(DType::kUint8, shape);
     HostTensor labels = HostTensor::Zeros(DType::kInt64, {kCount});
+    const int64_t pixels = image.num_elements();
     for (int64_t i = 0; i < kCount; ++i) {
       const int64_t label = static_cast<int64_t>(random() % 8);
-      for (int64_t p = 0; p < 64; ++p) {
-        images.Set(i * 64 + p, static_cast<double>(random() % 60 + (p / 8 == label ? 150 : 0)));
+      for (int64_t p = 0; p < pixels; ++p) {
+        images.Set(i * pixels + p,
+                   static_cast<double>(random() % 60 + (p * 8 / pixels == label ? 150 : 0)));
       }
       labels.Set(i, static_cast<double>(label));
     }
@@ -358,6 +362,29 @@ TEST_F(TrainCommandTest, ABudgetIsMetInTilesThatCanBeAskedFor) {
       "train plain.ash --data data.npz --batch 2 --scale 0.004 --epochs 1 --lr 0.01 -o tiled.ash",
       options));
   EXPECT_EQ(trained.exit_code, 0) << trained.err;
+}
+
+// They learn, and are in the trained model as they were.
+TEST_F(TrainCommandTest, NormalisationThatAnExporterKeptIsTrained) {
+  const char kModel[] = "data/onnx/real/resnet_cifar10/resnet20.onnx";
+  if (!HasSharedData(kModel)) GTEST_SKIP() << "no ../shared/data/onnx";
+  if (kSanitized) GTEST_SKIP() << "the same code as without, for longer";
+  ASSERT_TRUE(IsOk(WriteNpz(Spots(3, {3, 32, 32}), Path("coloured.npz"))));
+  const ProcessResult trained = Ashlar(
+      absl::StrCat("train ", SharedData(kModel), " --data coloured.npz --scale 0.004 --batch 20",
+                   " --lr 0.02 --epochs 3 --log losses.csv -o trained.onnx"));
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const std::vector<std::string> losses = Losses("losses.csv");
+  EXPECT_LT(std::stod(losses.back()), std::stod(losses[1]));
+  for (const std::string& model : {SharedData(kModel), std::string("trained.onnx")}) {
+    const nlohmann::json rows =
+        Ashlar(absl::StrCat("profile ", model, " --train --by op --json -q")).Json()["rows"];
+    int64_t norms = 0;
+    for (const nlohmann::json& row : rows) {
+      if (row["type"] == "BatchNormTraining") norms += row["steps"].get<int64_t>();
+    }
+    EXPECT_EQ(norms, 19) << model;
+  }
 }
 
 TEST_F(TrainCommandTest, AnOnnxModelIsReadForTheBatch) {

@@ -14,7 +14,6 @@ namespace {
 
 using Op = ConvolutionBackwardData;
 
-constexpr int64_t kFloat = sizeof(float);
 constexpr int64_t kMostRemainders = 64;
 
 // The outputs of an axis whose place, counted from the first element that windows reach, leaves one
