@@ -97,9 +97,17 @@ absl::StatusOr<Graph> GraphBetween(const Graph& graph, absl::Span<const int> ord
   GraphBuilder builder(graph.var(from.var).comp_node, graph.next_id());
   absl::flat_hash_map<int, int> map;
   const TensorType& type = graph.var(from.var).type;
-  const int64_t all = type.shape.rank() > 0 ? type.shape[0] : 1;
+  // Of tensors whose first axis is no number of images, the same share.
+  const Shape& whole = graph.var(graph.inputs()[0].var).type.shape;
+  const int64_t all = whole.rank() > 0 ? std::max<int64_t>(whole[0], 1) : 1;
   TensorType input = type.Reshaped(type.shape);
-  if (input.shape.rank() > 0) input.shape[0] = images;
+  if (input.shape.rank() > 0) {
+    if (input.shape[0] * images % all != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(graph.var(from.var).name, " has no equal share for each image"));
+    }
+    input.shape[0] = input.shape[0] * images / all;
+  }
   GraphBuilder::NodeOptions options;
   options.name = "from";
   options.output_formats = {type.format};

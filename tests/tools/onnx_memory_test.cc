@@ -59,5 +59,18 @@ TEST_F(OnnxArenaTest, DenseNetMeetsItsBound) {
   EXPECT_EQ(document["arena_bytes"], document["lower_bound_bytes"]);
 }
 
+// Its exporter writes a strided view as Reshape to {768} and Gather. What followed was taken for a
+// part of 768 images, could not be made, and there were no tiles at all.
+TEST_F(OnnxArenaTest, ConvNextIsTiledThoughItsTailHasNoAxisOfImages) {
+  const char kModel[] = "data/onnx/exports/convnext_tiny.dynamo.onnx";
+  if (!HasSharedData(kModel)) GTEST_SKIP() << SharedData(kModel) << " is not there";
+  if (kSanitized) GTEST_SKIP() << "about bytes alone";
+  const nlohmann::json document =
+      Ashlar(absl::StrCat("plan ", SharedData(kModel), " --threads 1 --memory-budget 3612672",
+                          " --max-extra-flops 0 --json -q"))
+          .Json();
+  EXPECT_LE(document["arena_bytes"], 3612672);  // whole: twice as much
+}
+
 }  // namespace
 }  // namespace ashlar::testing
