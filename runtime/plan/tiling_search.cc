@@ -22,6 +22,7 @@ namespace {
 constexpr size_t kMaxCuts = 16;    // between which segments are tried first
 constexpr int kFewOperators = 24;  // of graphs between whose cuts all kinds of tiles are tried
 constexpr int kRefinements = 2;
+constexpr int kBottlenecks = 16, kAround = 3;  // TryAroundBottleneck
 constexpr size_t kExtended = 24;  // tilings of a small graph to which a second segment is added
 constexpr size_t kKept = 192;     // of those with one
 constexpr size_t kLookedAtTogether = 64;  // looked at exactly
@@ -79,6 +80,8 @@ TilingSearch::TilingSearch(const TilingProblem& problem) : problem_(problem), wa
     if (few_ && graph.outputs().size() > 1) {
       ways_.Try(TrialsOfBranches(graph, cuts, ways_.images()));
     }
+    for (int round = 0; !few_ && round < kBottlenecks && TryAroundBottleneck(); ++round) {
+    }
     TryAllParts();
     // Segments that turned out to be of use are tried in other numbers of strips.
     for (int round = 0; round < kRefinements; ++round) {
@@ -108,18 +111,17 @@ void TilingSearch::LookForSmaller() {
 
 // Cuts that are no larger than their neighbours: what lies whole between segments should be small.
 void TilingSearch::ChooseFirst() {
-  std::vector<size_t> small;
   const size_t cuts = ways_.cuts().size();
   for (size_t i = 0; i < cuts; ++i) {
     const bool end = i == 0 || i + 1 == cuts;
     if (end || few_ ||
         (ways_.BytesOf(i) <= ways_.BytesOf(i - 1) && ways_.BytesOf(i) <= ways_.BytesOf(i + 1))) {
-      small.push_back(i);
+      small_.push_back(i);
     }
   }
-  const size_t count = std::min(small.size(), kMaxCuts);
+  const size_t count = std::min(small_.size(), kMaxCuts);
   for (size_t i = 0; i < count; ++i) {
-    first_.push_back(small[i * (small.size() - 1) / std::max<size_t>(count - 1, 1)]);
+    first_.push_back(small_[i * (small_.size() - 1) / std::max<size_t>(count - 1, 1)]);
   }
 }
 
@@ -136,6 +138,32 @@ void TilingSearch::TrySegments() {
     }
   }
   ways_.Try(trials);
+}
+
+// Where the smallest path is as large as something that no segment covers: segments between the
+// nearest small cuts around it, which are not among the first of a deep graph. False where all of
+// them were tried.
+bool TilingSearch::TryAroundBottleneck() {
+  const size_t end = ways_.cuts().size() - 1;
+  const int64_t images = ways_.SplitsBatch(end) ? 1 : ways_.images();
+  const TilingPath path = PathsBetween(0, end, images).Smallest();
+  if (path.empty()) return false;
+  const TilingWay& largest = **std::max_element(
+      path.begin(), path.end(),
+      [](const TilingWay* a, const TilingWay* b) { return a->bytes < b->bytes; });
+  if (largest.segment) return false;
+  const auto after = std::lower_bound(small_.begin(), small_.end(), largest.end);
+  const auto before = std::upper_bound(small_.begin(), small_.end(), largest.begin);
+  std::vector<TilingTrial> trials;
+  for (auto j = after; j != small_.end() && j < after + kAround; ++j) {
+    for (auto i = before; i != small_.begin() && i > before - kAround; --i) {
+      for (TilingTrial& trial : ways_.Refinements({*(i - 1), *j, images})) {
+        trials.push_back(std::move(trial));
+      }
+    }
+  }
+  ways_.Try(trials);
+  return !trials.empty();
 }
 
 void TilingSearch::TryAllParts() {

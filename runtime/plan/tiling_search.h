@@ -51,6 +51,7 @@ class TilingSearch {
  private:
   void ChooseFirst();
   void TrySegments();
+  bool TryAroundBottleneck();
   void TryAllParts();
   void TryParts(int64_t parts);
   void RefineUsed(const std::vector<Tiling>& tilings);
@@ -66,7 +67,8 @@ class TilingSearch {
   const TilingProblem problem_;
   TilingWays ways_;
   bool few_ = false;             // kFewOperators
-  std::vector<size_t> first_;    // cuts: between which segments are tried first
+  std::vector<size_t> small_;    // cuts that are no larger than their neighbours
+  std::vector<size_t> first_;    // of these: between which segments are tried first
   std::vector<Tiling> tilings_;  // the graph as it is, and all that were looked at
   FoundTilings found_;
 };

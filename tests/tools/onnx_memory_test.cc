@@ -59,17 +59,23 @@ TEST_F(OnnxArenaTest, DenseNetMeetsItsBound) {
   EXPECT_EQ(document["arena_bytes"], document["lower_bound_bytes"]);
 }
 
-// Its exporter writes a strided view as Reshape to {768} and Gather. What followed was taken for a
-// part of 768 images, could not be made, and there were no tiles at all.
-TEST_F(OnnxArenaTest, ConvNextIsTiledThoughItsTailHasNoAxisOfImages) {
-  const char kModel[] = "data/onnx/exports/convnext_tiny.dynamo.onnx";
-  if (!HasSharedData(kModel)) GTEST_SKIP() << SharedData(kModel) << " is not there";
+// A deep graph of other operators than the zoo's. One exporter writes a strided view of the mean as
+// Reshape to {768} and Gather: what followed was taken for a part of 768 images, could not be made,
+// and there were no tiles at all. With AVX2's workspaces no segment was tried around what is
+// largest, as the first ends of segments are few.
+TEST_F(OnnxArenaTest, ConvNextFitsHalfOfItsArena) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
-  const nlohmann::json document =
-      Ashlar(absl::StrCat("plan ", SharedData(kModel), " --threads 1 --memory-budget 3612672",
-                          " --max-extra-flops 0 --json -q"))
-          .Json();
-  EXPECT_LE(document["arena_bytes"], 3612672);  // whole: twice as much
+  for (const char* exporter : {"dynamo", "ts"}) {
+    const std::string model = absl::StrCat("data/onnx/exports/convnext_tiny.", exporter, ".onnx");
+    if (!HasSharedData(model)) GTEST_SKIP() << SharedData(model) << " is not there";
+    for (const char* processor : {"avx2/32K/512K", "avx512/32K/1M"}) {
+      const ProcessResult result =
+          Ashlar(absl::StrCat("plan ", SharedData(model), " --threads 1 --processor ", processor,
+                              " --memory-budget 3612672 --json -q"));
+      ASSERT_EQ(result.exit_code, 0) << exporter << " " << processor << " " << result.err;
+      EXPECT_LE(result.Json()["arena_bytes"], 3612672);  // whole: twice as much
+    }
+  }
 }
 
 }  // namespace
