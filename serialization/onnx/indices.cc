@@ -6,6 +6,7 @@
 #include "opr/gather.h"
 #include "opr/pad.h"
 #include "opr/scatter.h"
+#include "opr/top_k.h"
 #include "serialization/onnx/operators.h"
 
 namespace ashlar {
@@ -79,6 +80,14 @@ absl::StatusOr<OnnxValues> OnnxCumSum(OnnxEmitter& emitter) {
   return emitter.Add(
       "CumSum", {emitter.input(0), Integer(emitter, param.axis)},
       {{"exclusive", int64_t{param.exclusive}}, {"reverse", int64_t{param.reverse}}});
+}
+
+absl::StatusOr<OnnxValues> OnnxTopK(OnnxEmitter& emitter) {
+  const TopKParam& param = emitter.op<TopK>().param();
+  OnnxValues values = emitter.Add("TopK", {emitter.input(0), emitter.Ints({param.k})},
+                                  {{"axis", param.axis}, {"largest", int64_t{param.largest}}});
+  values.push_back(emitter.AddOutput());
+  return values;
 }
 
 absl::StatusOr<OnnxValues> OnnxPad(OnnxEmitter& emitter) {

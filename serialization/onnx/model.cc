@@ -143,6 +143,12 @@ std::string OnnxModel::AddNode(absl::string_view hint, const char* op_type,
   return node.name();
 }
 
+std::string OnnxModel::AddOutput() {
+  onnx::NodeProto& node = *model_.mutable_graph()->mutable_node()->rbegin();
+  node.add_output(Unique(absl::StrCat(node.name(), "/", node.output_size())));
+  return *node.output().rbegin();
+}
+
 void OnnxModel::Bind(int var, const std::string& value) {
   auto& nodes = *model_.mutable_graph()->mutable_node();
   // Only what the last node makes, and nobody knows yet under another name, can be renamed.

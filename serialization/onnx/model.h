@@ -37,6 +37,8 @@ class OnnxModel {
   std::string AddInts(absl::string_view hint, const std::vector<int64_t>& values);  // rank 1
   std::string AddScalar(absl::string_view hint, DType dtype, double value);         // rank 0
 
+  // Another output of the node that was added last.
+  std::string AddOutput();
   // Adds an ONNX node with one output, which it returns. The names of both begin with `hint`.
   std::string AddNode(absl::string_view hint, const char* op_type, std::vector<std::string> inputs,
                       const std::vector<OnnxAttribute>& attributes = {});

@@ -38,6 +38,7 @@ constexpr Row kRows[] = {
     {"ScatterND", OnnxScatterND},
     {"Softmax", OnnxSoftmax},
     {"Subtensor", OnnxSubtensor},
+    {"TopK", OnnxTopK},
     {"TypeCvt", OnnxTypeCvt},
 };
 

@@ -59,6 +59,8 @@ class OnnxEmitter {
                   const std::vector<OnnxAttribute>& attributes = {}) {
     return model_.AddNode(node_.name, op_type, std::move(inputs), attributes);
   }
+  // Another output of the node that was added last.
+  std::string AddOutput() { return model_.AddOutput(); }
 
  private:
   std::string Dequantized(std::string stored, const TensorType& type);
@@ -114,6 +116,7 @@ absl::StatusOr<OnnxValues> OnnxScatterElements(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxScatterND(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxSoftmax(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxSubtensor(OnnxEmitter& emitter);
+absl::StatusOr<OnnxValues> OnnxTopK(OnnxEmitter& emitter);
 absl::StatusOr<OnnxValues> OnnxTypeCvt(OnnxEmitter& emitter);
 
 // A scalar function of the inputs: an Elemwise, or the activation of a ConvBiasForward.
