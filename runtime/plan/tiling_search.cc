@@ -270,7 +270,11 @@ void TilingSearch::TryExactly() {
     for (const TilingWay* const behind : SegmentsWithin(last, end, ways_.images())) {
       specs.push_back({{batch, *behind->segment}});
     }
-    if (last < end && ways_.SplitsBatch(last + 1)) continue;
+    // A batch that goes on into something larger, as floats that are made of bytes, holds more.
+    if (last < end && ways_.SplitsBatch(last + 1) &&
+        ways_.BytesOf(last + 1) <= ways_.BytesOf(last)) {
+      continue;
+    }
     add(Extended(SegmentsWithin(0, last, 1), batch));
   }
   std::erase_if(specs, [&](const TileSpec& spec) { return !known.insert(spec.ToString()).second; });

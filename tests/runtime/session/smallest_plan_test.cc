@@ -144,8 +144,12 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
   int larger = 0, in_tiles = 0;
   std::vector<int> seeds(static_cast<size_t>(RandomCases()));
   std::iota(seeds.begin(), seeds.end(), 0);
-  // Missed once: two segments of one image, and one alone that several seemed to undercut.
-  if (!GetParam() && !testing::kSanitized) seeds.insert(seeds.end(), {116, 185});
+  // Missed once: two segments of one image, and one alone that several seemed to undercut; in 8
+  // bits a split batch that ends before floats are made of bytes.
+  if (!testing::kSanitized) {
+    seeds.insert(seeds.end(), GetParam() ? std::initializer_list<int>{100}
+                                         : std::initializer_list<int>{116, 185});
+  }
   for (const int seed : seeds) {
     std::mt19937_64 random(static_cast<uint64_t>(seed));
     Graph graph = RandomImageGraph(random, /*joins=*/seed % 2 == 1, 20);
