@@ -15,8 +15,8 @@ constexpr int64_t kSearchLeaves = 1 << 20;
 // execute, and of the heap, by node, the model's graph and all that becomes of it; around each
 // constant that is looked at, pages of the file that the system maps with it.
 constexpr int64_t kPlanning = 5 << 19, kPlanningNode = 6 << 10, kAround = 64 << 10;
-// What plans take that are made beside each other.
-constexpr int64_t kSearch = 1 << 20, kSearchNode = 2 << 10;
+// What plans take that are made beside each other, with exact search of the best.
+constexpr int64_t kSearch = 2 << 20, kSearchNode = 2 << 10;
 
 }  // namespace
 

@@ -79,6 +79,7 @@ class Attempts {
 
   // Places the best anew by exact search, where it takes so many groups.
   absl::Status AskExact() {
+    latest_ = {};  // its memory is of use
     memory::PlanOptions planner = options_.planner;
     planner.planner = "exact";
     absl::StatusOr<memory::PlanResult> plan = memory::PlanMemory(best_.lifetimes.problem, planner);
