@@ -54,7 +54,9 @@ TEST_F(OnnxArenaTest, DenseNetMeetsItsBound) {
   if (!HasSharedData(kModel)) GTEST_SKIP() << SharedData(kModel) << " is not there";
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
   const nlohmann::json document =
-      Ashlar(absl::StrCat("plan ", SharedData(kModel), " --json -q")).Json();
+      Ashlar(absl::StrCat("plan ", SharedData(kModel),
+                          " --threads 1 --processor avx2/32K/512K --json -q"))
+          .Json();
   EXPECT_EQ(document["arena_bytes"], 8028160);
   EXPECT_EQ(document["arena_bytes"], document["lower_bound_bytes"]);
 }
