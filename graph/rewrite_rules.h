@@ -79,6 +79,12 @@ class RewriteRules {
                                            const Consumer& /*consumer*/) const {
     return std::nullopt;
   }
+  // The same for devices that add quantised tensors where a convolution rounds its sums
+  // (PassContext::quantized_sums).
+  virtual std::optional<Replacement> AbsorbQuantized(absl::Span<const InputInfo> /*inputs*/,
+                                                     const Consumer& /*consumer*/) const {
+    return std::nullopt;
+  }
   // This operator as a channel-wise affine map of one input, where its coefficients are constant.
   virtual std::optional<ChannelAffine> AsChannelAffine(
       absl::Span<const InputInfo> /*inputs*/) const {

@@ -33,6 +33,16 @@ inline Aliasing OverwritesInput(int input, const Site& site) {
   return aliasing;
 }
 
+// The same where integers of 8 bits may be of different scales and zero points.
+inline Aliasing OverwritesBytes(int input, const Site& site) {
+  Aliasing aliasing;
+  if (static_cast<size_t>(input) < site.inputs.size() &&
+      site.inputs[input].type.format == site.outputs[0].format) {
+    aliasing.overwrites.push_back({.output = 0, .input = input});
+  }
+  return aliasing;
+}
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_OPR_ALIASING_H_

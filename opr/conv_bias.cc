@@ -47,7 +47,10 @@ absl::StatusOr<std::vector<TensorType>> ConvBiasForward::Infer(
                                                    param().src_high, "), and floats"));
   }
   if (IsQuantized(inputs[kSrc].type.dtype)) return InferQuantizedConv(param(), geometry, inputs);
-  if (!param().output.absent()) return absl::InvalidArgumentError("scale is for quantised images");
+  if (!param().output.absent() || !param().addend.absent()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        param().output.absent() ? "addend_scale" : "scale", " is for quantised images"));
+  }
   const Shape output = geometry.output();
   const DType dtype = inputs[kSrc].type.dtype;
   ASHLAR_RETURN_IF_ERROR(CheckDType("bias", inputs[kBias].type, dtype));
@@ -110,11 +113,18 @@ int64_t ConvBiasForward::Computation(const Site& site) const {
   return overflow ? convolution : sum;
 }
 
-Aliasing ConvBiasForward::aliasing(const Site& site) const { return OverwritesInput(kZ, site); }
+Aliasing ConvBiasForward::aliasing(const Site& site) const {
+  return IsQuantized(site.outputs[0].dtype) ? OverwritesBytes(kZ, site) : OverwritesInput(kZ, site);
+}
 
 std::optional<Replacement> ConvBiasForward::Absorb(absl::Span<const InputInfo> inputs,
                                                    const Consumer& consumer) const {
   return FuseConsumer(param(), inputs, consumer);
+}
+
+std::optional<Replacement> ConvBiasForward::AbsorbQuantized(absl::Span<const InputInfo> inputs,
+                                                            const Consumer& consumer) const {
+  return FuseQuantizedSum(param(), inputs, consumer);
 }
 
 std::optional<Replacement> ConvBiasForward::AbsorbAffine(absl::Span<const InputInfo> inputs,

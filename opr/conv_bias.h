@@ -12,6 +12,7 @@ struct ConvBiasParam : ConvolutionParam {
   ScalarFunction nonlineMode = ScalarFunction::kIdentity;  // one that the table calls an activation
   ScalarParameters parameters = {};                        // its own
   OutputType output = {};                                  // of integers
+  OutputType addend = {};                                  // the same before z is added
   double src_low = 0, src_high = 0;  // bounds of src, where the first is less; padding stays 0
 
   bool clamps_src() const { return src_low < src_high; }
@@ -23,6 +24,7 @@ struct ConvBiasParam : ConvolutionParam {
     const ScalarRow& row = RowOf(nonlineMode);
     for (int i = 0; i < row.num_parameters; ++i) v.Optional(row.parameters[i], parameters[i], 0.0);
     output.Visit(v);
+    addend.Visit(v, {"addend_dtype", "addend_scale", "addend_zero_point"});
     v.Optional("src_low", src_low, 0.0);
     v.Optional("src_high", src_high, 0.0);
   }
@@ -30,7 +32,8 @@ struct ConvBiasParam : ConvolutionParam {
 
 // nonlineMode(convolution(src, filter) + bias + z). Inputs: src, filter, bias [1, oc, 1, 1] and
 // optionally z, of the output's shape. Output: [N, oc, oh, ow]. Quantised images:
-// opr/quantized_conv.h. Bounds of src are for passes to make, on devices that run chains.
+// opr/quantized_conv.h. Bounds of src are for passes to make, on devices that run chains; so are
+// sums of integers, on devices that have them (Device::adds_quantized).
 class ConvBiasForward final
     : public OperatorWithParam<ConvBiasParam, PaddedWindowOperator<ConvBiasForward>> {
  public:
@@ -42,6 +45,8 @@ class ConvBiasForward final
   Aliasing aliasing(const Site& site) const override;
   std::optional<Replacement> Absorb(absl::Span<const InputInfo> inputs,
                                     const Consumer& consumer) const override;
+  std::optional<Replacement> AbsorbQuantized(absl::Span<const InputInfo> inputs,
+                                             const Consumer& consumer) const override;
   std::optional<Replacement> AbsorbAffine(absl::Span<const InputInfo> inputs,
                                           const ChannelAffine& affine) const override;
   std::optional<Unclamped> WithoutClamp(absl::Span<const InputInfo> inputs) const override;

@@ -73,8 +73,9 @@ StorageRules ElemwiseMultiType::storage_rules(const Site& site) const {
 Aliasing ElemwiseMultiType::aliasing(const Site& site) const {
   Aliasing aliasing;
   for (size_t i = 0; i < site.inputs.size(); ++i) {
-    if (site.inputs[i].type.format != site.outputs[0].format) continue;
-    aliasing.overwrites.push_back({.output = 0, .input = static_cast<int>(i)});
+    for (const auto& overwrite : OverwritesBytes(static_cast<int>(i), site).overwrites) {
+      aliasing.overwrites.push_back(overwrite);
+    }
   }
   return aliasing;
 }

@@ -1,4 +1,4 @@
-// The quantised type of an output, as optional parameters of operators that compute with integers.
+// Quantised types as optional parameters of operators that compute with integers.
 #ifndef ASHLAR_OPR_OUTPUT_TYPE_H_
 #define ASHLAR_OPR_OUTPUT_TYPE_H_
 
@@ -10,6 +10,11 @@
 
 namespace ashlar {
 
+// What the fields of an OutputType are called among an operator's parameters.
+struct OutputTypeNames {
+  const char *dtype = "output_dtype", *scale = "scale", *zero_point = "zero_point";
+};
+
 // Absent (a scale of 0) where the output's type follows from the inputs.
 struct OutputType {
   DType dtype = DType::kFloat32;
@@ -18,10 +23,10 @@ struct OutputType {
 
   bool absent() const { return scale == 0; }
   template <typename V>
-  void Visit(V& v) {
-    v.Optional("output_dtype", dtype, DType::kFloat32, DTypeNames());
-    v.Optional("scale", scale, 0.0);
-    v.Optional("zero_point", zero_point, int64_t{0});
+  void Visit(V& v, const OutputTypeNames& names = {}) {
+    v.Optional(names.dtype, dtype, DType::kFloat32, DTypeNames());
+    v.Optional(names.scale, scale, 0.0);
+    v.Optional(names.zero_point, zero_point, int64_t{0});
   }
   friend bool operator==(const OutputType&, const OutputType&) = default;
 };

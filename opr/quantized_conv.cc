@@ -1,10 +1,13 @@
 #include "opr/quantized_conv.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "opr/checks.h"
 #include "opr/conv_reference.h"
 #include "opr/host_value.h"
+#include "opr/operands.h"
 
 namespace ashlar {
 namespace {
@@ -12,7 +15,41 @@ namespace {
 // Products of 255 and 128 that fit into 31 bits.
 constexpr int64_t kMostProducts = 65793;
 
+constexpr int kZ = ConvBiasForward::kZ;
+
+// The type of the sum of z and what the convolution makes by itself.
+absl::StatusOr<std::vector<TensorType>> InferSum(const ConvBiasParam& param,
+                                                 const ConvolutionGeometry& geometry,
+                                                 absl::Span<const InputInfo> inputs) {
+  if (param.addend.absent() || inputs.size() <= kZ) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "addend_scale is ", param.addend.scale, ", expected ",
+        inputs.size() > kZ ? "one to which sums are rounded before z is added" : "none without z"));
+  }
+  const ScalarFunction mode = param.nonlineMode;
+  if (mode != ScalarFunction::kIdentity && mode != ScalarFunction::kRelu) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("nonlineMode is ", RowOf(mode).name,
+                     ", of quantised images and z expected IDENTITY or RELU"));
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> addend,
+                          InferQuantizedConv(WithoutSum(param), geometry, inputs.first(kZ)));
+  return ElemwiseMultiType(SumOf(param)).Infer({{{addend[0]}, inputs[kZ]}});
+}
+
 }  // namespace
+
+ConvBiasParam WithoutSum(const ConvBiasParam& param) {
+  ConvBiasParam convolution = param;
+  convolution.output = std::exchange(convolution.addend, {});
+  convolution.nonlineMode = ScalarFunction::kIdentity;
+  return convolution;
+}
+
+ElemwiseMultiTypeParam SumOf(const ConvBiasParam& param) {
+  const bool rectified = param.nonlineMode == ScalarFunction::kRelu;
+  return {{rectified ? ScalarFunction::kFuseAddRelu : ScalarFunction::kAdd}, param.output};
+}
 
 std::vector<float> SumScales(const Quantization& src, const Quantization& filter) {
   std::vector<float> scales;
@@ -48,7 +85,7 @@ Requantization RequantizationOf(const ConvBiasParam& param, const Quantization& 
 absl::StatusOr<std::vector<TensorType>> InferQuantizedConv(const ConvBiasParam& param,
                                                            const ConvolutionGeometry& geometry,
                                                            absl::Span<const InputInfo> inputs) {
-  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 3));
+  if (inputs.size() > kZ || !param.addend.absent()) return InferSum(param, geometry, inputs);
   const TensorType &src = inputs[ConvBiasForward::kSrc].type,
                    &filter = inputs[ConvBiasForward::kFilter].type;
   const int64_t channels = geometry.groups * geometry.out_channels;
@@ -91,6 +128,11 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedConv(const ConvBiasPara
                                            infos[ConvBiasForward::kFilter].type));
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
                           InferQuantizedConv(param, geometry, infos));
+  if (inputs.size() > kZ) {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> addend,
+                            EvaluateQuantizedConv(WithoutSum(param), inputs.first(kZ)));
+    return ElemwiseMultiType(SumOf(param)).Evaluate({addend[0], inputs[kZ]});
+  }
   const HostTensor &src = inputs[ConvBiasForward::kSrc], &filter = inputs[ConvBiasForward::kFilter];
   const Requantization to = RequantizationOf(param, src.quantization(), filter.quantization(),
                                              types[0], geometry.groups * geometry.out_channels);
@@ -110,6 +152,32 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateQuantizedConv(const ConvBiasPara
                    }
                  });
   return std::vector<HostTensor>{std::move(output)};
+}
+
+std::optional<Replacement> FuseQuantizedSum(const ConvBiasParam& param,
+                                            absl::Span<const InputInfo> inputs,
+                                            const Consumer& consumer) {
+  const auto* sum = dynamic_cast<const ElemwiseMultiType*>(&consumer.op);
+  if (sum == nullptr || param.output.absent() || !param.addend.absent() ||
+      param.nonlineMode != ScalarFunction::kIdentity) {
+    return std::nullopt;
+  }
+  const absl::StatusOr<ConvolutionGeometry> geometry = InferConvolution(
+      param, inputs[ConvBiasForward::kSrc].type, inputs[ConvBiasForward::kFilter].type);
+  if (!geometry.ok() || (geometry->in_channels == 1 && geometry->out_channels == 1)) {
+    return std::nullopt;
+  }
+  ConvBiasParam fused = param;
+  fused.addend = param.output;
+  fused.output = sum->param().output;
+  if (sum->param().mode == ScalarFunction::kFuseAddRelu) {
+    fused.nonlineMode = ScalarFunction::kRelu;
+  } else if (sum->param().mode != ScalarFunction::kAdd) {
+    return std::nullopt;
+  }
+  Replacement result = {std::make_shared<const ConvBiasForward>(fused), OwnOperands(kZ)};
+  result.operands.push_back(FromConsumer(1 - consumer.via));
+  return result;
 }
 
 }  // namespace ashlar

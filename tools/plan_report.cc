@@ -196,7 +196,8 @@ std::string TileLines(const PlannedGraph& planned) {
   std::string text;
   if (!planned.wishes.tiles.empty()) {
     absl::StrAppend(&text, "\ntiles: --tile '", planned.wishes.tiles.ToString(), "'",
-                    planned.means.kernels.least_memory ? " --prefer memory" : "", ", ",
+                    planned.means.kernels.least_memory ? " --prefer memory" : "",
+                    planned.means.passes == "all" ? "" : " --passes " + planned.means.passes, ", ",
                     FormatPercent(planned.extra_flops_ratio), " extra FLOPs");
     if (planned.predicted_ms > 0) {
       absl::StrAppend(&text, ", ", FormatMilliseconds(planned.predicted_ms), " expected");

@@ -9,7 +9,7 @@
 namespace ashlar {
 namespace {
 
-// RewriteRules::Absorb or RewriteRules::Chain.
+// RewriteRules::Absorb, AbsorbQuantized or Chain.
 using Rule = std::optional<Replacement> (RewriteRules::*)(absl::Span<const InputInfo> inputs,
                                                           const Consumer& consumer) const;
 
@@ -80,6 +80,10 @@ absl::StatusOr<Graph> FuseForQuantization(const Graph& graph, const OperatorTabl
   ASHLAR_ASSIGN_OR_RETURN(const Graph fused,
                           MergeAll(graph, operators, &RewriteRules::Absorb, KeepsEightBits));
   return MergeAll(fused, operators, &RewriteRules::Chain, KeepsEightBits);
+}
+
+absl::StatusOr<Graph> FuseQuantizedSums(const Graph& graph, const OperatorTable& operators) {
+  return MergeAll(graph, operators, &RewriteRules::AbsorbQuantized);
 }
 
 absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators) {

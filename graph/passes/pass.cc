@@ -34,6 +34,8 @@ absl::StatusOr<Graph> RunLayout(const Graph& graph, const PassContext& context) 
 
 bool RunsChains(const PassContext& context) { return context.chains; }
 
+bool AddsQuantized(const PassContext& context) { return context.quantized_sums; }
+
 bool IsLowPrecision(const PassContext& context) { return context.precision != DType::kFloat32; }
 
 constexpr Pass kPasses[] = {
@@ -43,6 +45,8 @@ constexpr Pass kPasses[] = {
      nullptr},
     {"fold_scale", "batch norm and other channel-wise scales into weights", RunFoldScale, nullptr},
     {"fuse", "convolution + bias + residual + activation as one operator", Run<Fuse>, nullptr},
+    {"sum", "sums of 8 bits where the convolution before them rounds, on a CPU",
+     Run<FuseQuantizedSums>, AddsQuantized},
     {"clamp", "bounds behind convolutions as a depthwise one loads them, on a GPU", Run<MoveClamps>,
      RunsChains},
     {"chain", "scalar functions, products and biases in one kernel, on a GPU", Run<Chain>,
@@ -73,6 +77,13 @@ absl::StatusOr<std::vector<Pass>> SelectPasses(absl::string_view list) {
     if (std::find(names.begin(), names.end(), pass.name) != names.end()) selected.push_back(pass);
   }
   return selected;
+}
+
+absl::StatusOr<std::string> PassesWithout(absl::string_view list, absl::string_view name) {
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<Pass> passes, SelectPasses(list));
+  std::erase_if(passes, [&](const Pass& pass) { return pass.name == name; });
+  if (passes.empty()) return "none";
+  return absl::StrJoin(passes, ",", [](std::string* out, const Pass& p) { out->append(p.name); });
 }
 
 }  // namespace ashlar

@@ -21,8 +21,9 @@ struct PassContext {
   const OperatorTable& operators;
   Format image_format = Format::kNCHW16c;  // FormatOfImages inside the graph
   DType precision = DType::kFloat32;       // or Float16, BFloat16
-  bool chains = false;   // the device runs the operators that RewriteRules::Chain makes
-  HasKernel has_kernel;  // empty: of every type
+  bool chains = false;          // the device runs the operators that RewriteRules::Chain makes
+  bool quantized_sums = false;  // and those that RewriteRules::AbsorbQuantized makes
+  HasKernel has_kernel;         // empty: of every type
 };
 
 struct Pass {
@@ -38,6 +39,7 @@ struct Pass {
 //   recognise       operators that exporters take apart: layer norm, attention, activations
 //   fold_scale      channel-wise affine operators (batch norm, scale) into the weights before them
 //   fuse            convolution + bias + residual + activation into one operator
+//   sum             quantised tensors added where the convolution before rounds (on some devices)
 //   clamp           bounds behind convolutions into depthwise ones that read them (on some devices)
 //   chain           scalar functions one behind the other, products and biases (on some devices)
 //   precision       16-bit floats where PrecisionRule allows, casts between (if asked for)
@@ -46,6 +48,9 @@ absl::Span<const Pass> AllPasses();
 
 // "all", "none", or a comma-separated list of names; the order is always that of AllPasses.
 absl::StatusOr<std::vector<Pass>> SelectPasses(absl::string_view list);
+
+// Such a list of all that `list` names but one.
+absl::StatusOr<std::string> PassesWithout(absl::string_view list, absl::string_view name);
 
 // Runs before all passes, whichever are asked for: operators without a kernel become what
 // RewriteRules::Compose makes of them; operators that it makes nothing of stay.
@@ -62,6 +67,7 @@ absl::StatusOr<Graph> Fuse(const Graph& graph, const OperatorTable& operators);
 // The merges of Fuse and Chain that leave no operator without 8 bits that had them
 // (QuantizationRules): what is made of it is for a quantiser, no device may run it.
 absl::StatusOr<Graph> FuseForQuantization(const Graph& graph, const OperatorTable& operators);
+absl::StatusOr<Graph> FuseQuantizedSums(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> MoveClamps(const Graph& graph, const OperatorTable& operators);
 absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators);
 // `precision` is Float16 or BFloat16. The caller's tensors keep their dtype.

@@ -33,6 +33,7 @@ class CpuDevice final : public Device {
   explicit CpuDevice(CompNode comp_node) : comp_node_(comp_node) { RegisterKernels(kernels_); }
   CompNode comp_node() const override { return comp_node_; }
   int64_t alignment() const override { return kCacheLine; }
+  bool adds_quantized() const override { return true; }
   const KernelRegistry& kernels() const override { return kernels_; }
   Processor processor() const override { return HostProcessor(); }
   std::string measured_as(const Processor& processor) const override {

@@ -102,6 +102,8 @@ class Device {
   }
   // Whether it has kernels for the operators that the pass `chain` makes.
   virtual bool runs_chains() const { return false; }
+  // Whether its convolutions of 8 bits add a tensor, as the pass `sum` asks.
+  virtual bool adds_quantized() const { return false; }
   virtual const KernelRegistry& kernels() const = 0;
   // The processor that its kernels are chosen for, where a plan names no other; where the memory is
   // the host's.

@@ -41,6 +41,7 @@ class LimitedDevice::Wrapper final : public Device {
     return behind_.leaves_images(precision, policy);
   }
   bool runs_chains() const override { return behind_.runs_chains(); }
+  bool adds_quantized() const override { return behind_.adds_quantized(); }
   const KernelRegistry& kernels() const override { return behind_.kernels(); }
   Processor processor() const override { return behind_.processor(); }
   std::string measured_as(const Processor& processor) const override {

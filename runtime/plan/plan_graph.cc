@@ -74,14 +74,14 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanR
     return Checked(PlanAsRecorded(std::move(graph), request), start);
   }
   if (wishes.total) return Checked(PlanWithinTotal(graph, request), start);
-  const Graph untiled = wishes.budget ? graph : Graph();
+  const Graph given = wishes.budget ? graph : Graph();
   ASHLAR_ASSIGN_OR_RETURN(
       RewrittenGraph rewritten,
       RewriteGraph(std::move(graph), wishes, means, {wishes.tiled(), checks.measure_passes}));
   return Checked(
       wishes.budget
-          ? PlanWithinBudget(rewritten, request,
-                             [&](bool sparing) { return PlanUntiled(untiled, request, sparing); })
+          ? PlanWithinBudget(given, rewritten, request,
+                             [&](bool sparing) { return PlanUntiled(given, request, sparing); })
       : wishes.tiled() ? PlanTiled(rewritten, request)
                        : PlanRewritten(std::move(rewritten), request, ArrangementOf(means)),
       start);

@@ -1,5 +1,6 @@
 #include "runtime/plan/rewrite.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/status.h"
@@ -14,6 +15,11 @@ int64_t ActivationBytes(const Graph& graph, const Device& device, const Wishes& 
   const StorageModel model = BuildStorageModel(graph, StorageOn(device, wishes, means));
   const std::vector<int64_t> no_workspace(graph.nodes().size(), 0);
   return ScheduleNodes(means.order, graph, model, no_workspace).peak_bytes;
+}
+
+bool HasQuantized(const Graph& graph) {
+  return std::any_of(graph.vars().begin(), graph.vars().end(),
+                     [](const Var& var) { return IsQuantized(var.type.dtype); });
 }
 
 }  // namespace
@@ -52,8 +58,9 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const Wishes& wishes, c
   const HasKernel has_kernel = [&](const Operator& op) {
     return device->kernels().Find(op.type()) != nullptr;
   };
-  const PassContext context = {Operators(), left ? Format::kDefault : device->image_format(),
-                               wishes.precision, device->runs_chains(), has_kernel};
+  const PassContext context = {
+      Operators(),           left ? Format::kDefault : device->image_format(), wishes.precision,
+      device->runs_chains(), device->adds_quantized() && HasQuantized(graph),  has_kernel};
   ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), has_kernel));
   std::vector<PassReport> reports;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(means.passes));

@@ -25,8 +25,10 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& re
 // kernels or, `sparing`, with the kernels that need least memory.
 using UntiledPlanner = absl::FunctionRef<absl::StatusOr<std::unique_ptr<PlannedGraph>>(bool)>;
 
-// The fastest plan within the budget; ResourceExhausted where there is none.
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const RewrittenGraph& rewritten,
+// The fastest plan within the budget; ResourceExhausted where there is none. `graph`: before the
+// passes.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& graph,
+                                                               const RewrittenGraph& rewritten,
                                                                const PlanRequest& request,
                                                                UntiledPlanner untiled);
 

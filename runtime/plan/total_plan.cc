@@ -70,6 +70,7 @@ class TotalPlanner {
   absl::StatusOr<Planned> Anew(Planned found, bool searched) const {
     PlanRequest request = request_;
     request.wishes.tiles = found->wishes.tiles;
+    request.means.passes = found->means.passes;
     request.means.kernels = found->means.kernels;
     request.means.most_weights = found->means.most_weights;
     found.reset();
@@ -131,6 +132,7 @@ class TotalPlanner {
     (*tiled)->wishes.budget.reset();
     PlanRequest larger = request_;
     larger.wishes.tiles = (*tiled)->wishes.tiles;
+    larger.means.passes = (*tiled)->means.passes;
     if (request.means.kernels.least_memory && !request_.means.kernels.least_memory) {
       ASHLAR_RETURN_IF_ERROR(TryLimited(larger, **tiled));
     }

@@ -82,6 +82,11 @@ absl::StatusOr<OnnxValues> OnnxConvBias(OnnxEmitter& emitter) {
   const std::string bias = emitter.input(ConvBiasForward::kBias, {emitter.output_type().shape[1]});
   ASHLAR_ASSIGN_OR_RETURN(std::string value, Conv(emitter, param, bias));
   if (emitter.num_inputs() > ConvBiasForward::kZ) {
+    if (!param.addend.absent()) {
+      ASHLAR_ASSIGN_OR_RETURN(const TensorType addend,
+                              QuantizedType(param.addend, emitter.output_type().shape));
+      value = emitter.Rounded(value, addend);
+    }
     value = emitter.Add("Add", {value, emitter.input(ConvBiasForward::kZ)});
   }
   if (param.nonlineMode == ScalarFunction::kIdentity) return value;

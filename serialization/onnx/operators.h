@@ -46,6 +46,10 @@ class OnnxEmitter {
   std::string Tensor(const HostTensor& tensor);
   // Rounded to a quantised type; other types have their values as they are.
   std::string Stored(const std::string& value, const TensorType& type);
+  // The Float32 values of integers of a quantised type to which `value` is rounded.
+  std::string Rounded(const std::string& value, const TensorType& type) {
+    return Dequantized(Stored(value, type), type);
+  }
   // The integers that input 0 is stored as.
   std::string StoredInput() { return model_.ValueOf(node_.inputs[0]); }
   std::string Ints(const std::vector<int64_t>& values) {

@@ -230,8 +230,10 @@ void AddCases<ConvolutionForward>(Cases& cases) {
   }
 }
 
-// The layer on integers, with any numbers for scales and zero points.
-void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bool constant) {
+// The layer on integers, with any numbers for scales and zero points. A residual's scale is that of
+// the sums and half of the output's: every other sum lies at a half or next to it.
+void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bool constant,
+                       Residual residual = Residual::kNone) {
   const bool is_signed = cases.Pick(0, 1) != 0;
   const int32_t least = is_signed ? -128 : 0;
   const auto zero_point = [&] { return least + static_cast<int32_t>(cases.Pick(0, 255)); };
@@ -251,10 +253,39 @@ void AddQuantizedLayer(Cases& cases, const Layer& layer, ConvBiasParam param, bo
   const double products = static_cast<double>(filter_shape.num_elements() / layer.out);
   param.output = {is_signed ? DType::kQuantizedS8 : DType::kQuantized8Asymm,
                   static_cast<float>(0.1 * std::sqrt(products)), zero_point()};
-  KernelCase test = {
-      absl::StrCat("8 bits, ", layer.name), Make<ConvBiasForward>(param), {src, filter, bias}};
+  KernelCase test = {absl::StrCat("8 bits, ", layer.name), nullptr, {src, filter, bias}};
   test.constant = {false, constant, false};
-  AddQuantized(cases, test, {true, false, false});
+  std::vector<bool> images = {true, false, false};
+  if (residual != Residual::kNone) {
+    const bool signed_z = cases.Pick(0, 1) != 0;
+    param.addend = {param.output.dtype, param.output.scale / 2, zero_point()};
+    const Shape output =
+        InferConvolution(param, {src.dtype(), src.shape()}, {filter.dtype(), filter.shape()})
+            ->output();
+    test.inputs.push_back(QuantizedTensor(
+        cases, signed_z ? DType::kQuantizedS8 : DType::kQuantized8Asymm, output,
+        {static_cast<float>(param.addend.scale)}, static_cast<int32_t>(cases.Pick(0, 127))));
+    test.constant.push_back(false);
+    images.push_back(true);
+    if (residual == Residual::kInPlace) test.in_place = ConvBiasForward::kZ;
+  }
+  test.op = Make<ConvBiasForward>(param);
+  AddQuantized(cases, test, images);
+}
+
+// With a residual, as CPUs have it.
+void AddQuantizedSums(Cases& cases) {
+  if (cases.on_gpu()) return;
+  for (const std::vector<Layer>& layers : {Layers(), CroppedLayers()}) {
+    for (const Layer& layer : layers) {
+      ConvBiasParam param = layer.param;
+      AddQuantizedLayer(cases, layer, param, true, Residual::kApart);
+      param.nonlineMode = ScalarFunction::kRelu;
+      AddQuantizedLayer(cases, layer, param, true, Residual::kInPlace);
+    }
+  }
+  AddQuantizedLayer(cases, {"not constant", 1, 20, 37, 6, 7, 3, 3, 1, Window(1, 1)}, Window(1, 1),
+                    false, Residual::kInPlace);
 }
 
 // On random numbers of their own.
@@ -273,6 +304,7 @@ void AddQuantizedLayers(Cases cases) {
   }
   AddQuantizedLayer(cases, {"not constant", 1, 20, 37, 6, 7, 3, 3, 1, Window(1, 1)}, Window(1, 1),
                     false);
+  AddQuantizedSums(cases);
 }
 
 template <>

@@ -21,6 +21,10 @@ constexpr int64_t kCopied = 32;        // bytes that are copied of a row of it, 
 constexpr int64_t kChunkPixels = 1024;
 constexpr int64_t kChunkWindows = TileCode::kMostPixels * kMostWindow;
 
+RoundingSteps RoundingOf(const Requantization& to) {
+  return RoundingBetween(to.least, to.most, to.zero_point);
+}
+
 // Calls row(image, row) for all rows of the output, from several threads.
 template <typename Row>
 void ForEachOutputRow(const QuantizedConvProblem& problem, const Row& row) {
@@ -56,8 +60,8 @@ class TiledConvolution final : public Kernel {
 
   // Planes are read by gathered windows alone.
   static bool Fits(const QuantizedConvProblem& problem) {
-    return problem.dst.c == 1 && problem.taps() <= kMostTaps &&
-           (problem.src.c == 1 || Gathers(problem));
+    return problem.dst.c == 1 && (!problem.sum || problem.z.c == 1) &&
+           problem.taps() <= kMostTaps && (problem.src.c == 1 || Gathers(problem));
   }
 
   std::string implementation() const override { return absl::StrCat("int8:", set_.ToString()); }
@@ -76,6 +80,7 @@ class TiledConvolution final : public Kernel {
   struct Chunk {
     int64_t pixels;
     uint8_t* dst[kChunkPixels];                // channel 0
+    const uint8_t* z[kChunkPixels];            // the same
     const uint8_t* taps[kChunkTaps];           // by tile, tap and pixel
     uint8_t windows[kChunkWindows + kCopied];  // gathered, by pixel
   };
@@ -212,6 +217,7 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
   const ImageStrides& src = problem_.src;
   const auto* const outside = args.Input<uint8_t>(ConvBiasForward::kFilter);
   const auto* const first = args.Input<uint8_t>(ConvBiasForward::kSrc);
+  const auto* const z = problem_.sum ? args.Input<uint8_t>(ConvBiasForward::kZ) : nullptr;
   const uint8_t* const end = first + (g.batch - 1) * src.n + (g.h.input - 1) * src.h +
                              (g.w.input - 1) * src.w + (g.groups * g.in_channels - 1) * src.c + 1;
   const int64_t begin = chunk * chunk_tiles_ * code_.pixels;
@@ -228,7 +234,8 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
       } else {
         at.FindSources(image, outside, taps, count);
       }
-      to.dst[tile + p] = args.Output<uint8_t>(0) + at.DstOffset();
+      to.dst[tile + p] = args.Output<uint8_t>(0) + at.OffsetIn(problem_.dst);
+      if (z != nullptr) to.z[tile + p] = z + at.OffsetIn(problem_.z);
     }
   }
 }
@@ -253,14 +260,17 @@ void TiledConvolution::RunBlock(const Chunk& chunk, int64_t group, int64_t block
                    .panel_step = panel_bytes(),
                    .start = start,
                    .factors = factors_.data() + panel * kPanel,
-                   .rounding = problem_.rounding(),
+                   .rounding = problem_.rounding,
                    .dst = chunk.dst,
+                   .sum = problem_.sum ? &*problem_.sum : nullptr,
+                   .z = chunk.z,
                    .channel = channel,
                    .channels = channels};
   const auto& run = code_.run[problem_.is_signed][CeilDivide(channels, kPanel)];
   for (int64_t tile = 0; tile < chunk.pixels; tile += code_.pixels) {
     call.taps = chunk.taps + tile * taps();
     call.dst = chunk.dst + tile;
+    call.z = chunk.z + tile;
     run[std::min(code_.pixels, chunk.pixels - tile)](call);
   }
 }
@@ -291,6 +301,7 @@ void RunElements(const QuantizedConvProblem& problem, const KernelArgs& args) {
   const auto* const filter = args.Input<int8_t>(ConvBiasForward::kFilter);
   const auto* const bias = args.Input<int32_t>(ConvBiasForward::kBias);
   auto* const dst = args.Output<uint8_t>(0);
+  const auto* const z = problem.sum ? args.Input<uint8_t>(ConvBiasForward::kZ) : nullptr;
   const int64_t taps = problem.taps();
   ForEachOutputRow(problem, [&](int64_t n, int64_t oh) {
     for (int64_t channel = 0; channel < g.groups * g.out_channels; ++channel) {
@@ -309,11 +320,16 @@ void RunElements(const QuantizedConvProblem& problem, const KernelArgs& args) {
                    weights[c * taps + problem.FilterTap(tap)];
           }
         }
-        const float steps =
-            static_cast<float>(sum) * problem.to.factors[static_cast<size_t>(channel)];
-        dst[n * problem.dst.n + channel * problem.dst.c + oh * problem.dst.h + ow * problem.dst.w] =
-            static_cast<uint8_t>(
-                Quantize(steps, problem.to.zero_point, problem.to.least, problem.to.most));
+        const auto place = [&](const ImageStrides& in) {
+          return n * in.n + channel * in.c + oh * in.h + ow * in.w;
+        };
+        float steps = static_cast<float>(sum) * problem.to.factors[static_cast<size_t>(channel)];
+        if (problem.sum) {
+          const float addend =
+              std::min(std::max(std::nearbyint(steps), problem.sum->low), problem.sum->high);
+          steps = problem.sum->StepsOf(addend, z[place(problem.z)]);
+        }
+        dst[place(problem.dst)] = static_cast<uint8_t>(Rounded(steps, problem.rounding));
       }
     }
   });
@@ -329,13 +345,28 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
   QuantizedConvProblem problem;
   ASHLAR_ASSIGN_OR_RETURN(problem.geometry, InferConvolution(op.param(), src, filter));
   const ConvolutionGeometry& g = problem.geometry;
-  problem.to = RequantizationOf(op.param(), src.quantization, filter.quantization, dst,
-                                g.groups * g.out_channels);
   problem.src = StridesOf(src);
   problem.dst = StridesOf(dst);
   problem.flipped = op.param().mode == ConvolutionMode::kConvolution;
   problem.is_signed = src.dtype == DType::kQuantizedS8;
   problem.threads = request.threads;
+  const auto requantization = [&](const ConvBiasParam& param, const TensorType& to) {
+    return RequantizationOf(param, src.quantization, filter.quantization, to,
+                            g.groups * g.out_channels);
+  };
+  problem.to = requantization(op.param(), dst);
+  problem.rounding = RoundingOf(problem.to);
+  if (request.inputs.size() > ConvBiasForward::kZ) {
+    const TensorType& z = request.inputs[ConvBiasForward::kZ];
+    const ConvBiasParam alone = WithoutSum(op.param());
+    ASHLAR_ASSIGN_OR_RETURN(const TensorType addend, QuantizedType(alone.output, dst.shape));
+    problem.to = requantization(alone, addend);
+    const RoundingSteps of_addend = RoundingOf(problem.to);
+    problem.sum = TileSum(of_addend.low, of_addend.high, addend.quantization.scale(),
+                          z.quantization.scale(), z.quantization.zero_point(),
+                          z.dtype == DType::kQuantizedS8, dst.quantization.scale());
+    problem.z = StridesOf(z);
+  }
   KernelList kernels;
   if (request.constant[ConvBiasForward::kFilter]) {
     std::unique_ptr<Kernel> kernel = QuantizedDepthwise(problem, request.processor);

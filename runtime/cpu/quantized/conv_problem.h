@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "opr/quantized_conv.h"
 #include "runtime/cpu/quantized.h"
@@ -19,17 +20,18 @@ static_assert(kChunkTaps >= kMostTaps * TileCode::kMostPixels);
 
 struct QuantizedConvProblem {
   ConvolutionGeometry geometry;
-  Requantization to;
-  ImageStrides src, dst;  // in bytes
+  Requantization to;         // of the convolution by itself, where a tensor is added
+  ImageStrides src, dst, z;  // in bytes
   bool flipped, is_signed;
   int threads;
+  std::optional<TileSum> sum;
+  RoundingSteps rounding;  // to the output
 
   int64_t taps() const { return geometry.h.window * geometry.w.window; }
   int64_t row_products() const {
     return geometry.w.output * taps() * geometry.in_channels * geometry.groups *
            geometry.out_channels;
   }
-  RoundingSteps rounding() const { return RoundingBetween(to.least, to.most, to.zero_point); }
   // The place of a weight of row-major filters that the tap is multiplied with.
   int64_t FilterTap(int64_t tap) const { return flipped ? taps() - 1 - tap : tap; }
 };
@@ -72,8 +74,9 @@ class PixelCursor {
     oh = 0;
     ++n;
   }
-  int64_t DstOffset() const {
-    return n * problem_.dst.n + oh * problem_.dst.h + ow * problem_.dst.w;
+  // Of channel 0 in a tensor of the output's shape.
+  int64_t OffsetIn(const ImageStrides& strides) const {
+    return n * strides.n + oh * strides.h + ow * strides.w;
   }
   // Those of the image, a step apart; `outside` where they are in the padding. Where both this
   // pixel's window and that before lie inside, each is a stride on.

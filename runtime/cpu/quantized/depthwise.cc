@@ -124,7 +124,7 @@ void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int6
     const uint8_t** const own = taps + i * groups() * kDepth;
     at.FindSources(src + at.n * problem_.src.n, outside, own, 1);
     std::fill(own + problem_.taps(), own + groups() * kDepth, outside);
-    dst[i] = args.Output<uint8_t>(0) + at.DstOffset();
+    dst[i] = args.Output<uint8_t>(0) + at.OffsetIn(problem_.dst);
   }
   const int32_t zero_point =
       problem_.to.source_zero_point + (problem_.is_signed ? signed_offset_ : 0);
@@ -140,7 +140,7 @@ void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int6
           .panel_step = panel_bytes(),
           .start = start,
           .factors = factors_.data() + first,
-          .rounding = problem_.rounding(),
+          .rounding = problem_.rounding,
           .dst = dst,
           .channel = first,
           .channels = channels});
@@ -153,7 +153,7 @@ std::unique_ptr<Kernel> QuantizedDepthwise(const QuantizedConvProblem& problem,
                                            const Processor& processor) {
   const ConvolutionGeometry& g = problem.geometry;
   const bool fits = g.in_channels == 1 && g.out_channels == 1 && problem.src.c == 1 &&
-                    problem.dst.c == 1 && problem.taps() <= kMostTaps;
+                    problem.dst.c == 1 && problem.taps() <= kMostTaps && !problem.sum;
   return fits ? std::make_unique<DepthwiseConvolution>(problem, processor) : nullptr;
 }
 

@@ -40,6 +40,46 @@ inline int32_t Rounded(float steps, const RoundingSteps& rounding) {
   return static_cast<int32_t>(rounded) + rounding.zero_point;
 }
 
+// What is added to the sums of a convolution once they are rounded, where anything is: with a, the
+// steps of a rounded sum from its zero point,
+//   y = rint((a * a_scale + (z - zero point) * z_scale) / y_scale)
+// in Float32, rounded after each operation, as ElemwiseMultiType has it.
+struct TileSum {
+  float low, high;  // of a
+  float a_scale, z_scale, y_scale;
+  uint8_t z_flip;      // signed bytes are read as unsigned ones 128 above their values,
+  float z_zero_point;  // and so is their zero point
+  // a * of_a + z * of_z + shift is near that quotient; where it is at most `surely` from an
+  // integer, both are rounded to that.
+  float of_a, of_z, shift, surely;
+
+  TileSum() = default;
+  // Each number that is rounded on the way to the product or to the quotient is at most 255 (of_a +
+  // of_z) steps, and they are some twelve.
+  TileSum(float least, float most, float a, float z, int32_t zero_point, bool is_signed, float y)
+      : low(least),
+        high(most),
+        a_scale(a),
+        z_scale(z),
+        y_scale(y),
+        z_flip(is_signed ? 0x80 : 0),
+        z_zero_point(static_cast<float>(zero_point + z_flip)),
+        of_a(a / y),
+        of_z(z / y),
+        shift(-z_zero_point * of_z),
+        surely(of_a + of_z < kMost ? 0.5f - 0x1p-21f * 256 * (of_a + of_z) : -1) {}
+
+  // Steps of y a step of a and of z: with more, none is surely rounded, and without, all are far
+  // below 31 bits.
+  static constexpr float kMost = 1024;
+
+  // In steps of y, from a in Float32.
+  float StepsOf(float a, uint8_t z) const {
+    const float b = static_cast<float>(z ^ z_flip) - z_zero_point;
+    return (a * a_scale + b * z_scale) / y_scale;
+  }
+};
+
 struct TileCall {
   // By tap and pixel: input channels of the tap, side by side; outside the image those of a pixel
   // that is the zero point throughout.
@@ -53,9 +93,11 @@ struct TileCall {
   const int32_t* start;
   const float* factors;
   RoundingSteps rounding;
-  uint8_t* const* dst;  // by pixel
-  int64_t channel;      // the first, from there on
-  int64_t channels;     // of the panels that there are
+  uint8_t* const* dst;      // by pixel
+  const TileSum* sum;       // null: nothing is added
+  const uint8_t* const* z;  // by pixel, like dst
+  int64_t channel;          // the first, from there on
+  int64_t channels;         // of the panels that there are
 };
 
 using TileFunction = void (*)(const TileCall& call);

@@ -13,21 +13,30 @@
 
 namespace ashlar::cpu {
 
-// Rounds and stores the sums of all pixels, four vectors at a time.
-template <typename V, int kPixels, int kVectors, int... kParts>
+// Rounds and stores the sums of all pixels, with what is added to them, four vectors at a time.
+template <typename V, bool kAdds, int kPixels, int kVectors, int... kParts>
 __attribute__((always_inline)) inline void StorePixels(
     const TileCall& call, const typename V::Vector (&sums)[kPixels][kVectors],
     std::integer_sequence<int, kParts...>) {
-  constexpr int kTogether = sizeof...(kParts);  // pixels
+  constexpr int kTogether = sizeof...(kParts);   // pixels
+  const RoundingSteps rounding = call.rounding;  // a copy that no store of bytes may change
+  const TileSum sum = kAdds ? *call.sum : TileSum{};
   for (int p = 0; p < kPixels; p += kTogether) {
     typename V::Vector four[4];
     const float* factors[4];
+    const uint8_t* z[4];
+    int64_t counts[4];
     for (int i = 0; i < 4; ++i) {
-      const int pixel = p + i / kVectors;
-      four[i] = sums[pixel < kPixels ? pixel : p][i % kVectors];
-      factors[i] = call.factors + i % kVectors * V::kLanes;
+      const int pixel = p + i / kVectors < kPixels ? p + i / kVectors : p;
+      const int channel = i % kVectors * V::kLanes;
+      four[i] = sums[pixel][i % kVectors];
+      factors[i] = call.factors + channel;
+      if (kAdds) z[i] = call.z[pixel] + call.channel + channel;
+      counts[i] = call.channels - channel;
     }
-    const typename V::Vector bytes = V::InOrder(V::RoundedBytes(four, factors, call.rounding));
+    const typename V::Vector bytes =
+        V::InOrder(kAdds ? V::SummedBytes(four, factors, z, counts, sum, rounding)
+                         : V::RoundedBytes(four, factors, rounding));
     ((p + kParts < kPixels ? V::template StorePart<kVectors, kParts>(
                                  bytes, call.dst[p + kParts] + call.channel, call.channels)
                            : void()),
@@ -77,7 +86,9 @@ void RunTile(const TileCall& call) {
     }
     step(bytes);
   }
-  StorePixels<V, kPixels, kVectors>(call, sums, std::make_integer_sequence<int, 4 / kVectors>());
+  constexpr std::make_integer_sequence<int, 4 / kVectors> kParts;
+  call.sum != nullptr ? StorePixels<V, true, kPixels, kVectors>(call, sums, kParts)
+                      : StorePixels<V, false, kPixels, kVectors>(call, sums, kParts);
 }
 
 // Bytes of four taps are interleaved, channel by channel, in each 128 bits: vector j has channels 4

@@ -50,14 +50,42 @@ struct Vectors256 {
       const __m256 steps = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[i]), _mm256_loadu_ps(factors[i]));
       return _mm256_cvtps_epi32(_mm256_min_ps(_mm256_set1_ps(rounding.high), steps));
     };
-    const Vector low = _mm256_set1_epi16(static_cast<int16_t>(rounding.low)),
-                 zero_point = _mm256_set1_epi16(static_cast<int16_t>(rounding.zero_point));
-    const auto words = [&](int i) {
-      const Vector steps = _mm256_packs_epi32(integers(i), integers(i + 1));
-      return _mm256_and_si256(_mm256_add_epi16(_mm256_max_epi16(steps, low), zero_point),
-                              _mm256_set1_epi16(0xff));
-    };
-    return _mm256_packus_epi16(words(0), words(2));
+    const Vector all[] = {integers(0), integers(1), integers(2), integers(3)};
+    return Bytes</*kCut=*/false>(all, rounding);
+  }
+  // The same with a tensor added (TileSum). `z`: by vector, `counts`: how many of its bytes there
+  // are, perhaps none.
+  static Vector SummedBytes(const Vector* sums, const float* const* factors,
+                            const uint8_t* const* z, const int64_t* counts, const TileSum& sum,
+                            const RoundingSteps& rounding) {
+    constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    __m256 a[4], b[4], steps[4], farthest = _mm256_setzero_ps();
+    for (int i = 0; i < 4; ++i) {
+      const __m256 exact = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[i]), _mm256_loadu_ps(factors[i]));
+      a[i] = _mm256_min_ps(_mm256_max_ps(_mm256_round_ps(exact, kNearest), _mm256_set1_ps(sum.low)),
+                           _mm256_set1_ps(sum.high));
+      const __m128i bytes =
+          _mm_xor_si128(LoadLanes(z[i], counts[i]), _mm_set1_epi8(static_cast<char>(sum.z_flip)));
+      b[i] = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+      steps[i] = _mm256_fmadd_ps(
+          a[i], _mm256_set1_ps(sum.of_a),
+          _mm256_fmadd_ps(b[i], _mm256_set1_ps(sum.of_z), _mm256_set1_ps(sum.shift)));
+      const __m256 rest = _mm256_sub_ps(steps[i], _mm256_round_ps(steps[i], kNearest));
+      farthest = _mm256_max_ps(farthest, _mm256_andnot_ps(_mm256_set1_ps(-0.0f), rest));
+    }
+    const __m256 unsure = _mm256_cmp_ps(farthest, _mm256_set1_ps(sum.surely), _CMP_GT_OQ);
+    if (_mm256_movemask_ps(unsure) != 0) {
+      for (int i = 0; i < 4; ++i) {
+        const __m256 from_zero = _mm256_sub_ps(b[i], _mm256_set1_ps(sum.z_zero_point));
+        const __m256 exact = _mm256_add_ps(_mm256_mul_ps(a[i], _mm256_set1_ps(sum.a_scale)),
+                                           _mm256_mul_ps(from_zero, _mm256_set1_ps(sum.z_scale)));
+        steps[i] = _mm256_min_ps(_mm256_set1_ps(rounding.high),
+                                 _mm256_div_ps(exact, _mm256_set1_ps(sum.y_scale)));
+      }
+    }
+    const Vector all[] = {_mm256_cvtps_epi32(steps[0]), _mm256_cvtps_epi32(steps[1]),
+                          _mm256_cvtps_epi32(steps[2]), _mm256_cvtps_epi32(steps[3])};
+    return Bytes</*kCut=*/true>(all, rounding);
   }
   // Those of the first vector, of the second, and so on.
   static Vector InOrder(Vector bytes) {
@@ -86,6 +114,30 @@ struct Vectors256 {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(stored), part);
       __builtin_memcpy(dst, stored, static_cast<size_t>(count));
     }
+  }
+
+ private:
+  // Steps from the zero point as bytes, in the order of RoundedBytes; none is above
+  // rounding.high, unless they are to be cut there.
+  template <bool kCut>
+  static Vector Bytes(const Vector* integers, const RoundingSteps& rounding) {
+    const auto all = [](float value) { return _mm256_set1_epi16(static_cast<int16_t>(value)); };
+    const Vector low = all(rounding.low), high = all(rounding.high),
+                 zero_point = _mm256_set1_epi16(static_cast<int16_t>(rounding.zero_point));
+    const auto words = [&](int i) {
+      Vector steps = _mm256_packs_epi32(integers[i], integers[i + 1]);
+      if (kCut) steps = _mm256_min_epi16(steps, high);
+      return _mm256_and_si256(_mm256_add_epi16(_mm256_max_epi16(steps, low), zero_point),
+                              _mm256_set1_epi16(0xff));
+    };
+    return _mm256_packus_epi16(words(0), words(2));
+  }
+  // kLanes bytes, where there are so many.
+  static __m128i LoadLanes(const uint8_t* data, int64_t count) {
+    if (count >= kLanes) return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(data));
+    uint8_t bytes[16] = {};
+    if (count > 0) __builtin_memcpy(bytes, data, static_cast<size_t>(count));
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes));
   }
 };
 

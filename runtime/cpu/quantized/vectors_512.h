@@ -31,18 +31,45 @@ struct Vectors512 {
 
   static Vector RoundedBytes(const Vector* sums, const float* const* factors,
                              const RoundingSteps& rounding) {
-    const auto integers = [&](int i) {
+    const auto integers = [&](int i) {  // half to even
       const __m512 steps = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), _mm512_loadu_ps(factors[i]));
       return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(rounding.high), steps));
     };
-    const Vector low = _mm512_set1_epi16(static_cast<int16_t>(rounding.low)),
-                 zero_point = _mm512_set1_epi16(static_cast<int16_t>(rounding.zero_point));
-    const auto words = [&](int i) {
-      const Vector steps = _mm512_packs_epi32(integers(i), integers(i + 1));
-      return _mm512_and_si512(_mm512_add_epi16(_mm512_max_epi16(steps, low), zero_point),
-                              _mm512_set1_epi16(0xff));
-    };
-    return _mm512_packus_epi16(words(0), words(2));
+    const Vector all[] = {integers(0), integers(1), integers(2), integers(3)};
+    return Bytes</*kCut=*/false>(all, rounding);
+  }
+  static Vector SummedBytes(const Vector* sums, const float* const* factors,
+                            const uint8_t* const* z, const int64_t* counts, const TileSum& sum,
+                            const RoundingSteps& rounding) {
+    constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    constexpr int kLargerMagnitude = 0b1011;
+    __m512 a[4], b[4], steps[4], farthest = _mm512_setzero_ps();
+    for (int i = 0; i < 4; ++i) {
+      const __m512 exact = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), _mm512_loadu_ps(factors[i]));
+      a[i] = _mm512_min_ps(
+          _mm512_max_ps(_mm512_roundscale_ps(exact, kNearest), _mm512_set1_ps(sum.low)),
+          _mm512_set1_ps(sum.high));
+      const __m128i bytes = _mm_xor_si128(_mm_maskz_loadu_epi8(LaneMask(counts[i]), z[i]),
+                                          _mm_set1_epi8(static_cast<char>(sum.z_flip)));
+      b[i] = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
+      steps[i] = _mm512_fmadd_ps(
+          a[i], _mm512_set1_ps(sum.of_a),
+          _mm512_fmadd_ps(b[i], _mm512_set1_ps(sum.of_z), _mm512_set1_ps(sum.shift)));
+      const __m512 rest = _mm512_sub_ps(steps[i], _mm512_roundscale_ps(steps[i], kNearest));
+      farthest = _mm512_range_ps(rest, farthest, kLargerMagnitude);
+    }
+    if (_mm512_cmp_ps_mask(farthest, _mm512_set1_ps(sum.surely), _CMP_GT_OQ) != 0) {
+      for (int i = 0; i < 4; ++i) {
+        const __m512 from_zero = _mm512_sub_ps(b[i], _mm512_set1_ps(sum.z_zero_point));
+        const __m512 exact = _mm512_add_ps(_mm512_mul_ps(a[i], _mm512_set1_ps(sum.a_scale)),
+                                           _mm512_mul_ps(from_zero, _mm512_set1_ps(sum.z_scale)));
+        steps[i] = _mm512_min_ps(_mm512_set1_ps(rounding.high),
+                                 _mm512_div_ps(exact, _mm512_set1_ps(sum.y_scale)));
+      }
+    }
+    const Vector all[] = {_mm512_cvtps_epi32(steps[0]), _mm512_cvtps_epi32(steps[1]),
+                          _mm512_cvtps_epi32(steps[2]), _mm512_cvtps_epi32(steps[3])};
+    return Bytes</*kCut=*/true>(all, rounding);
   }
   static Vector InOrder(Vector bytes) {
     return _mm512_permutexvar_epi32(
@@ -75,7 +102,26 @@ struct Vectors512 {
   }
 
  private:
+  // Steps from the zero point as bytes, in the order of RoundedBytes; none is above
+  // rounding.high, unless they are to be cut there.
+  template <bool kCut>
+  static Vector Bytes(const Vector* integers, const RoundingSteps& rounding) {
+    const auto all = [](float value) { return _mm512_set1_epi16(static_cast<int16_t>(value)); };
+    const Vector low = all(rounding.low), high = all(rounding.high),
+                 zero_point = _mm512_set1_epi16(static_cast<int16_t>(rounding.zero_point));
+    const auto words = [&](int i) {
+      Vector steps = _mm512_packs_epi32(integers[i], integers[i + 1]);
+      if (kCut) steps = _mm512_min_epi16(steps, high);
+      return _mm512_and_si512(_mm512_add_epi16(_mm512_max_epi16(steps, low), zero_point),
+                              _mm512_set1_epi16(0xff));
+    };
+    return _mm512_packus_epi16(words(0), words(2));
+  }
   static __mmask64 Mask(int64_t count) { return (uint64_t{1} << count) - 1; }
+  // Of the lanes of a vector, where there are so many; none where the count is negative.
+  static __mmask16 LaneMask(int64_t count) {
+    return static_cast<__mmask16>(count >= kLanes ? 0xffff : count <= 0 ? 0 : Mask(count));
+  }
 };
 
 struct Widened512 {

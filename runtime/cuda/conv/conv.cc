@@ -81,6 +81,8 @@ void RegisterConvolutionKernels(KernelRegistry& registry, const LibraryKernels& 
     ASHLAR_ASSIGN_OR_RETURN(const ConvProblem problem, ReadConvolution(request, ParamOf(op)));
     KernelList kernels;
     if (IsByteType(problem.src)) {
+      if (problem.z)
+        return absl::UnimplementedError("z of 8 bits, which the pass sum adds on CPUs");
       ASHLAR_ASSIGN_OR_RETURN(kernels, QuantizedConvolutionKernels(problem));
       ASHLAR_ASSIGN_OR_RETURN(KernelList by_product,
                               QuantizedConvolutionsByProduct(problem, products));

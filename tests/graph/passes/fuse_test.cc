@@ -2,8 +2,10 @@
 
 #include "opr/batch_norm_training.h"
 #include "opr/conv_bias.h"
+#include "opr/elemwise_multi_type.h"
 #include "opr/pad.h"
 #include "opr/pooling.h"
+#include "opr/type_cvt.h"
 #include "tests/graph/passes/image_pass_test.h"
 #include "tests/support/activations.h"
 
@@ -247,6 +249,84 @@ TEST_F(FuseTest, LeavesPaddingThatIsNoneOfAConvolution) {
 TEST_F(FuseTest, LeavesAnAddendThatWidensTheOutput) {
   EXPECT_THAT(ComputingTypes(FuseTo(Elem(ScalarFunction::kAdd, {Conv(x_, 3, 1), Bias(4)}))),
               ElementsAre("ConvolutionForward", "Elemwise"));
+}
+
+class FuseQuantizedSumsTest : public FuseTest {
+ protected:
+  static constexpr OutputType kAddend = {DType::kQuantizedS8, 0.2, -5};
+  static constexpr OutputType kSum = {DType::kQuantized8Asymm, 0.25, 100};
+
+  // The image in 8 bits.
+  int Bytes() { return make_.Add<TypeCvt>({DType::kQuantized8Asymm, 0.01, 90}, {x_}); }
+  int ConvOfBytes(int x, ConvBiasParam param = {}) {
+    param.output = kAddend;
+    const bool depthwise = param.sparse == SparseMode::kGroup;
+    const Shape shape = depthwise ? Shape{3, 1, 1, 1, 1} : Shape{3, 3, 1, 1};
+    const auto known = [&](DType dtype, const Shape& of, float scale, double most) {
+      HostTensor integers = HostTensor::Zeros(StoredAs(dtype), of);
+      for (int64_t i = 0; i < integers.num_elements(); ++i) {
+        integers.Set(i, static_cast<double>(random_() % static_cast<uint64_t>(most)));
+      }
+      return make_.Constant(integers.As(dtype, Value(Quantization::Make(dtype, {scale}))));
+    };
+    return make_.Add<ConvBiasForward>(
+        param, {x, known(DType::kQuantizedS8, shape, 0.02f, 127),
+                known(DType::kQuantizedS32, {1, 3, 1, 1}, 0.01f * 0.02f, 900)});
+  }
+  int Sum(int a, int b, ScalarFunction mode = ScalarFunction::kAdd) {
+    return make_.Add<ElemwiseMultiType>({{mode}, kSum}, {a, b});
+  }
+  // Behind the sum in floats, to the bit.
+  std::vector<std::string> Types(int sum) {
+    make_.Output(make_.Add<TypeCvt>({DType::kFloat32}, {sum}));
+    const Graph before = std::move(make_).Build();
+    const Graph after = Value(FuseQuantizedSums(before, Operators()));
+    ExpectSameOutputs(before, after, RandomTensor(random_, {2, 3, 5, 6}), 0);
+    return ComputingTypes(after);
+  }
+};
+
+TEST_F(FuseQuantizedSumsTest, EitherOperandOfASum) {
+  for (const bool first : {false, true}) {
+    for (const ScalarFunction mode : {ScalarFunction::kAdd, ScalarFunction::kFuseAddRelu}) {
+      make_ = GraphMaker();
+      x_ = make_.Input("x", {2, 3, 5, 6});
+      const int bytes = Bytes(), conv = ConvOfBytes(bytes);
+      EXPECT_THAT(Types(first ? Sum(conv, bytes, mode) : Sum(bytes, conv, mode)),
+                  ElementsAre("TypeCvt", "ConvBiasForward", "TypeCvt"));
+    }
+  }
+}
+
+// The later of two convolutions takes the other's result, once.
+TEST_F(FuseQuantizedSumsTest, OfTwoConvolutionsTheLater) {
+  const int bytes = Bytes();
+  const int a = ConvOfBytes(bytes), b = ConvOfBytes(bytes);
+  EXPECT_THAT(
+      Types(Sum(Sum(a, b), bytes)),
+      ElementsAre("TypeCvt", "ConvBiasForward", "ConvBiasForward", "ElemwiseMultiType", "TypeCvt"));
+}
+
+TEST_F(FuseQuantizedSumsTest, LeavesWhatRoundsOtherwiseOrHasOtherReaders) {
+  const auto left = ElementsAre("TypeCvt", "ConvBiasForward", "ElemwiseMultiType", "TypeCvt");
+  const auto again = [&] {
+    make_ = GraphMaker();
+    x_ = make_.Input("x", {2, 3, 5, 6});
+    return Bytes();
+  };
+  int bytes = again();
+  EXPECT_THAT(Types(Sum(ConvOfBytes(bytes, {{}, ScalarFunction::kRelu}), bytes)), left);
+  bytes = again();
+  ConvBiasParam depthwise;
+  depthwise.sparse = SparseMode::kGroup;
+  EXPECT_THAT(Types(Sum(ConvOfBytes(bytes, depthwise), bytes)), left);
+  bytes = again();
+  const int twice = ConvOfBytes(bytes);
+  EXPECT_THAT(Types(Sum(twice, twice)), left);
+  bytes = again();
+  EXPECT_THAT(Types(make_.Add<ElemwiseMultiType>({{ScalarFunction::kMul}, kSum},
+                                                 {ConvOfBytes(bytes), bytes})),
+              left);
 }
 
 }  // namespace
