@@ -225,17 +225,24 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
   PixelCursor at(problem_, begin);
   for (int64_t tile = 0; tile < to.pixels; tile += code_.pixels) {
     const int64_t count = std::min(code_.pixels, to.pixels - tile);
-    for (int64_t p = 0; p < count; ++p, at.Advance()) {
+    for (int64_t p = 0, row; p < count; p += row, at.Advance(row)) {
+      row = at.RestOfRow(count - p);
       const uint8_t* const image = first + at.n * src.n + group * g.in_channels * src.c;
       const uint8_t** const taps = to.taps + tile * this->taps() + p;
       if (gathers_) {
-        *taps = to.windows + (tile + p) * depth();
-        Gather(image, end, g.h.Origin(at.oh), g.w.Origin(at.ow), to.windows + (tile + p) * depth());
+        for (int64_t i = 0; i < row; ++i) {
+          taps[i] = to.windows + (tile + p + i) * depth();
+          Gather(image, end, g.h.Origin(at.oh), g.w.Origin(at.ow + i),
+                 to.windows + (tile + p + i) * depth());
+        }
       } else {
-        at.FindSources(image, outside, taps, count);
+        SourcesOfRow(problem_, image, at.oh, at.ow, row, outside, taps, count);
       }
-      to.dst[tile + p] = args.Output<uint8_t>(0) + at.OffsetIn(problem_.dst);
-      if (z != nullptr) to.z[tile + p] = z + at.OffsetIn(problem_.z);
+      uint8_t* const dst = args.Output<uint8_t>(0) + at.OffsetIn(problem_.dst);
+      for (int64_t i = 0; i < row; ++i) to.dst[tile + p + i] = dst + i * problem_.dst.w;
+      if (z == nullptr) continue;
+      const uint8_t* const addend = z + at.OffsetIn(problem_.z);
+      for (int64_t i = 0; i < row; ++i) to.z[tile + p + i] = addend + i * problem_.z.w;
     }
   }
 }

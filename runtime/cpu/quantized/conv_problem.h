@@ -3,10 +3,12 @@
 #ifndef ASHLAR_RUNTIME_CPU_QUANTIZED_CONV_PROBLEM_H_
 #define ASHLAR_RUNTIME_CPU_QUANTIZED_CONV_PROBLEM_H_
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
 
+#include "graph/region.h"
 #include "opr/quantized_conv.h"
 #include "runtime/cpu/quantized.h"
 #include "runtime/cpu/quantized/tile.h"
@@ -55,6 +57,40 @@ inline void SourcesOf(const QuantizedConvProblem& problem, const uint8_t* image,
   }
 }
 
+// The same of `count` pixels of row oh from column ow on: a tap's next to each other, taps a step
+// apart.
+inline void SourcesOfRow(const QuantizedConvProblem& problem, const uint8_t* image, int64_t oh,
+                         int64_t ow, int64_t count, const uint8_t* outside, const uint8_t** sources,
+                         int64_t step) {
+  const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
+  const int64_t end = ow + count;
+  // The columns of which no tap is in the padding beside the image.
+  const int64_t first = std::clamp(CeilDivide(w.pad_begin, w.stride), ow, end);
+  const int64_t last =
+      std::clamp(FloorDivide(w.input + w.pad_begin - w.extent(), w.stride) + 1, first, end);
+  const auto find = [&](int64_t from, int64_t to) {
+    for (int64_t x = from; x < to; ++x) {
+      SourcesOf(problem, image, oh, x, outside, sources + (x - ow), step);
+    }
+  };
+  find(ow, first);
+  find(last, end);
+  const int64_t stride = w.stride * problem.src.w;
+  for (int64_t kh = 0; kh < h.window; ++kh) {
+    const int64_t y = h.Origin(oh) + kh * h.dilation;
+    const uint8_t* const row = image + y * problem.src.h + w.Origin(first) * problem.src.w;
+    for (int64_t kw = 0; kw < w.window; ++kw, sources += step) {
+      const uint8_t** const own = sources + (first - ow);
+      if (y < 0 || y >= h.input) {
+        std::fill_n(own, last - first, outside);
+        continue;
+      }
+      const uint8_t* const from = row + kw * w.dilation * problem.src.w;
+      for (int64_t i = 0; i < last - first; ++i) own[i] = from + i * stride;
+    }
+  }
+}
+
 // The outputs from number `begin` on, one after the other, and the sources of their taps.
 class PixelCursor {
  public:
@@ -73,6 +109,12 @@ class PixelCursor {
     if (++oh < problem_.geometry.h.output) return;
     oh = 0;
     ++n;
+  }
+  // The pixels from this on, at most `most`, that lie in its row.
+  int64_t RestOfRow(int64_t most) const { return std::min(most, problem_.geometry.w.output - ow); }
+  void Advance(int64_t pixels) {
+    ow += pixels - 1;
+    Advance();
   }
   // Of channel 0 in a tensor of the output's shape.
   int64_t OffsetIn(const ImageStrides& strides) const {

@@ -18,27 +18,28 @@ template <typename V, bool kAdds, int kPixels, int kVectors, int... kParts>
 __attribute__((always_inline)) inline void StorePixels(
     const TileCall& call, const typename V::Vector (&sums)[kPixels][kVectors],
     std::integer_sequence<int, kParts...>) {
-  constexpr int kTogether = sizeof...(kParts);   // pixels
-  const RoundingSteps rounding = call.rounding;  // a copy that no store of bytes may change
+  constexpr int kTogether = sizeof...(kParts);  // pixels
+  // Copies, which no store of bytes may change.
+  const TileCall own = call;
   const TileSum sum = kAdds ? *call.sum : TileSum{};
+  typename V::Lanes lanes[kVectors];
+  for (int v = 0; v < kVectors; ++v) lanes[v] = V::LanesOf(own.channels - v * V::kLanes);
   for (int p = 0; p < kPixels; p += kTogether) {
     typename V::Vector four[4];
     const float* factors[4];
     const uint8_t* z[4];
-    int64_t counts[4];
     for (int i = 0; i < 4; ++i) {
       const int pixel = p + i / kVectors < kPixels ? p + i / kVectors : p;
       const int channel = i % kVectors * V::kLanes;
       four[i] = sums[pixel][i % kVectors];
-      factors[i] = call.factors + channel;
-      if (kAdds) z[i] = call.z[pixel] + call.channel + channel;
-      counts[i] = call.channels - channel;
+      factors[i] = own.factors + channel;
+      if (kAdds) z[i] = own.z[pixel] + own.channel + channel;
     }
-    const typename V::Vector bytes =
-        V::InOrder(kAdds ? V::SummedBytes(four, factors, z, counts, sum, rounding)
-                         : V::RoundedBytes(four, factors, rounding));
+    const typename V::Vector bytes = V::InOrder(
+        kAdds ? V::template SummedBytes<kVectors>(four, factors, z, lanes, sum, own.rounding)
+              : V::RoundedBytes(four, factors, own.rounding));
     ((p + kParts < kPixels ? V::template StorePart<kVectors, kParts>(
-                                 bytes, call.dst[p + kParts] + call.channel, call.channels)
+                                 bytes, own.dst[p + kParts] + own.channel, own.channels)
                            : void()),
      ...);
   }

@@ -16,6 +16,10 @@ struct Vectors256 {
   using Vector = __m256i;
   static constexpr int kLanes = 8, kBytes = 32;
 
+  // Those of `count` channels, perhaps none.
+  using Lanes = int64_t;
+  static Lanes LanesOf(int64_t count) { return count; }
+
   static Vector Load(const void* data) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(data));
   }
@@ -53,10 +57,10 @@ struct Vectors256 {
     const Vector all[] = {integers(0), integers(1), integers(2), integers(3)};
     return Bytes</*kCut=*/false>(all, rounding);
   }
-  // The same with a tensor added (TileSum). `z`: by vector, `counts`: how many of its bytes there
-  // are, perhaps none.
+  // The same with a tensor added (TileSum). `z`: by vector, `lanes`: its bytes that there are.
+  template <int kVectors>
   static Vector SummedBytes(const Vector* sums, const float* const* factors,
-                            const uint8_t* const* z, const int64_t* counts, const TileSum& sum,
+                            const uint8_t* const* z, const Lanes* lanes, const TileSum& sum,
                             const RoundingSteps& rounding) {
     constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     __m256 a[4], b[4], steps[4], farthest = _mm256_setzero_ps();
@@ -64,8 +68,8 @@ struct Vectors256 {
       const __m256 exact = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[i]), _mm256_loadu_ps(factors[i]));
       a[i] = _mm256_min_ps(_mm256_max_ps(_mm256_round_ps(exact, kNearest), _mm256_set1_ps(sum.low)),
                            _mm256_set1_ps(sum.high));
-      const __m128i bytes =
-          _mm_xor_si128(LoadLanes(z[i], counts[i]), _mm_set1_epi8(static_cast<char>(sum.z_flip)));
+      const __m128i bytes = _mm_xor_si128(LoadLanes(z[i], lanes[i % kVectors]),
+                                          _mm_set1_epi8(static_cast<char>(sum.z_flip)));
       b[i] = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
       steps[i] = _mm256_fmadd_ps(
           a[i], _mm256_set1_ps(sum.of_a),

@@ -14,6 +14,12 @@ struct Vectors512 {
   using Vector = __m512i;
   static constexpr int kLanes = 16, kBytes = 64;
 
+  // Those of `count` channels, perhaps none.
+  using Lanes = __mmask16;
+  static Lanes LanesOf(int64_t count) {
+    return static_cast<Lanes>(count >= kLanes ? 0xffff : count <= 0 ? 0 : Mask(count));
+  }
+
   static Vector Load(const void* data) { return _mm512_loadu_si512(data); }
   static Vector LoadSome(const uint8_t* data, int64_t count) {
     return count >= kBytes ? Load(data) : _mm512_maskz_loadu_epi8(Mask(count), data);
@@ -38,8 +44,9 @@ struct Vectors512 {
     const Vector all[] = {integers(0), integers(1), integers(2), integers(3)};
     return Bytes</*kCut=*/false>(all, rounding);
   }
+  template <int kVectors>
   static Vector SummedBytes(const Vector* sums, const float* const* factors,
-                            const uint8_t* const* z, const int64_t* counts, const TileSum& sum,
+                            const uint8_t* const* z, const Lanes* lanes, const TileSum& sum,
                             const RoundingSteps& rounding) {
     constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     constexpr int kLargerMagnitude = 0b1011;
@@ -49,7 +56,7 @@ struct Vectors512 {
       a[i] = _mm512_min_ps(
           _mm512_max_ps(_mm512_roundscale_ps(exact, kNearest), _mm512_set1_ps(sum.low)),
           _mm512_set1_ps(sum.high));
-      const __m128i bytes = _mm_xor_si128(_mm_maskz_loadu_epi8(LaneMask(counts[i]), z[i]),
+      const __m128i bytes = _mm_xor_si128(_mm_maskz_loadu_epi8(lanes[i % kVectors], z[i]),
                                           _mm_set1_epi8(static_cast<char>(sum.z_flip)));
       b[i] = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
       steps[i] = _mm512_fmadd_ps(
@@ -118,10 +125,6 @@ struct Vectors512 {
     return _mm512_packus_epi16(words(0), words(2));
   }
   static __mmask64 Mask(int64_t count) { return (uint64_t{1} << count) - 1; }
-  // Of the lanes of a vector, where there are so many; none where the count is negative.
-  static __mmask16 LaneMask(int64_t count) {
-    return static_cast<__mmask16>(count >= kLanes ? 0xffff : count <= 0 ? 0 : Mask(count));
-  }
 };
 
 struct Widened512 {
