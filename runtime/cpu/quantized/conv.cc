@@ -111,7 +111,9 @@ class TiledConvolution final : public Kernel {
   }
   int64_t TilesOfChunk(const Processor& processor) const;
   void FindChunk(int64_t chunk, int64_t group, const KernelArgs& args, Chunk& to) const;
-  void Gather(const uint8_t* image, const uint8_t* end, int64_t y, int64_t x, uint8_t* to) const;
+  void GatherRow(const uint8_t* image, const uint8_t* end, int64_t oh, int64_t ow, int64_t count,
+                 uint8_t* to) const;
+  void Gather(const uint8_t* image, int64_t y, int64_t x, uint8_t* to) const;
   void RunBlock(const Chunk& chunk, int64_t group, int64_t block, const KernelArgs& args) const;
 
   QuantizedConvProblem problem_;
@@ -171,25 +173,38 @@ absl::Status TiledConvolution::Pack(int, const HostTensor& value, void* packed) 
   return absl::OkStatus();
 }
 
-// The window whose first tap is at row y, column x, to `to`. `end`: of the image's memory.
-void TiledConvolution::Gather(const uint8_t* image, const uint8_t* end, int64_t y, int64_t x,
-                              uint8_t* to) const {
+// The windows of `count` pixels of row oh from column ow on, to `to` and behind it. `end`: of the
+// image's memory. What is behind a window meets weights that are zero.
+void TiledConvolution::GatherRow(const uint8_t* image, const uint8_t* end, int64_t oh, int64_t ow,
+                                 int64_t count, uint8_t* to) const {
+  const ConvolutionGeometry& g = problem_.geometry;
+  const ImageStrides& src = problem_.src;
+  const int64_t row = g.w.window * g.in_channels, y = g.h.Origin(oh);
+  const bool side_by_side = src.c == 1 && g.w.dilation == 1 && src.w == g.in_channels;
+  const bool inside = y >= 0 && y + g.h.extent() <= g.h.input;
+  for (int64_t i = 0; i < count; ++i, to += depth()) {
+    const int64_t x = g.w.Origin(ow + i);
+    const uint8_t* from = image + y * src.h + x * src.w;
+    const bool whole = side_by_side && inside && x >= 0 && x + g.w.window <= g.w.input;
+    if (!whole || row > kCopied || end - from < (g.h.extent() - 1) * src.h + kCopied) {
+      Gather(image, y, x, to);
+      continue;
+    }
+    uint8_t* copied = to;
+    for (int64_t kh = 0; kh < g.h.window; ++kh, copied += row, from += g.h.dilation * src.h) {
+      std::memcpy(copied, from, kCopied);  // what is too much is overwritten
+    }
+  }
+}
+
+// The same of any one window, whose first tap is at row y, column x.
+void TiledConvolution::Gather(const uint8_t* image, int64_t y, int64_t x, uint8_t* to) const {
   const ConvolutionGeometry& g = problem_.geometry;
   const ImageStrides& src = problem_.src;
   const int64_t row = g.w.window * g.in_channels;
   const bool side_by_side = src.c == 1 && g.w.dilation == 1 && src.w == g.in_channels;
   const bool inside = x >= 0 && x + g.w.window <= g.w.input;
   std::fill(to + g.h.window * row, to + depth(), uint8_t{0});
-  const uint8_t* const last = image + (y + g.h.extent() - 1) * src.h + x * src.w;
-  if (side_by_side && inside && y >= 0 && y + g.h.extent() <= g.h.input && row <= kCopied &&
-      end - last >= kCopied) {
-    const uint8_t* from = image + y * src.h + x * src.w;
-    for (int64_t kh = 0; kh < g.h.window; ++kh, to += row, from += g.h.dilation * src.h) {
-      std::memcpy(to, from, kCopied);  // what is too much is overwritten
-    }
-    std::fill_n(to, depth() - g.h.window * row, uint8_t{0});
-    return;
-  }
   for (int64_t kh = 0; kh < g.h.window; ++kh, y += g.h.dilation, to += row) {
     if (y < 0 || y >= g.h.input) {
       std::memset(to, problem_.to.source_zero_point & 0xff, static_cast<size_t>(row));
@@ -230,11 +245,9 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
       const uint8_t* const image = first + at.n * src.n + group * g.in_channels * src.c;
       const uint8_t** const taps = to.taps + tile * this->taps() + p;
       if (gathers_) {
-        for (int64_t i = 0; i < row; ++i) {
-          taps[i] = to.windows + (tile + p + i) * depth();
-          Gather(image, end, g.h.Origin(at.oh), g.w.Origin(at.ow + i),
-                 to.windows + (tile + p + i) * depth());
-        }
+        uint8_t* const windows = to.windows + (tile + p) * depth();
+        GatherRow(image, end, at.oh, at.ow, row, windows);
+        for (int64_t i = 0; i < row; ++i) taps[i] = windows + i * depth();
       } else {
         SourcesOfRow(problem_, image, at.oh, at.ow, row, outside, taps, count);
       }
