@@ -375,7 +375,9 @@ absl::StatusOr<KernelList> QuantizedConvolutionKernels(const ConvBiasForward& op
                             g.groups * g.out_channels);
   };
   problem.to = requantization(op.param(), dst);
-  problem.rounding = RoundingOf(problem.to);
+  const std::vector<float>& factors = problem.to.factors;
+  problem.rounding = ByteRounding(RoundingOf(problem.to), dst.dtype == DType::kQuantizedS8,
+                                  *std::max_element(factors.begin(), factors.end()));
   if (request.inputs.size() > ConvBiasForward::kZ) {
     const TensorType& z = request.inputs[ConvBiasForward::kZ];
     const ConvBiasParam alone = WithoutSum(op.param());

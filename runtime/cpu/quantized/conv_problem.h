@@ -27,7 +27,7 @@ struct QuantizedConvProblem {
   bool flipped, is_signed;
   int threads;
   std::optional<TileSum> sum;
-  RoundingSteps rounding;  // to the output
+  ByteRounding rounding;  // to the output
 
   int64_t taps() const { return geometry.h.window * geometry.w.window; }
   int64_t row_products() const {

@@ -31,6 +31,23 @@ inline RoundingSteps RoundingBetween(int32_t least, int32_t most, int32_t zero_p
           zero_point};
 }
 
+// The same for vectors, which clamp bytes once they are packed: those of unsigned integers. Signed
+// ones are made as unsigned bytes 128 above their values, and flipped.
+struct ByteRounding : RoundingSteps {
+  uint8_t zero = 0, least = 0, most = 0;
+  uint8_t flip = 0;
+  // Whether sums of 32 bits, times their factors, stay below 31 bits.
+  bool in_range = false;
+
+  ByteRounding() = default;
+  ByteRounding(const RoundingSteps& steps, bool is_signed, float largest_factor)
+      : RoundingSteps(steps), flip(is_signed ? 0x80 : 0), in_range(largest_factor < 1) {
+    const auto byte = [&](float integer) { return static_cast<uint8_t>(integer + flip); };
+    const auto at_zero = static_cast<float>(zero_point);
+    zero = byte(at_zero), least = byte(at_zero + low), most = byte(at_zero + high);
+  }
+};
+
 // `steps` from the zero point as an integer. In comparisons that compilers turn into vector
 // minima and maxima; NaN is the lowest.
 inline int32_t Rounded(float steps, const RoundingSteps& rounding) {
@@ -92,7 +109,7 @@ struct TileCall {
   // By channel of whole panels: what is added to the sums of products, and their factors.
   const int32_t* start;
   const float* factors;
-  RoundingSteps rounding;
+  ByteRounding rounding;
   uint8_t* const* dst;      // by pixel
   const TileSum* sum;       // null: nothing is added
   const uint8_t* const* z;  // by pixel, like dst
@@ -111,7 +128,7 @@ struct DepthwiseCall {
   int64_t panel_step;
   const int32_t* start;  // by channel of whole panels
   const float* factors;
-  RoundingSteps rounding;
+  ByteRounding rounding;
   uint8_t* const* dst;  // by pixel
   int64_t channel, channels;
 };

@@ -49,19 +49,21 @@ struct Vectors256 {
   // minimum is its second operand, as an integer the least there is, as are those of below 31 bits;
   // packing to 16 bits saturates.
   static Vector RoundedBytes(const Vector* sums, const float* const* factors,
-                             const RoundingSteps& rounding) {
-    const auto integers = [&](int i) {  // half to even
-      const __m256 steps = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[i]), _mm256_loadu_ps(factors[i]));
-      return _mm256_cvtps_epi32(_mm256_min_ps(_mm256_set1_ps(rounding.high), steps));
-    };
-    const Vector all[] = {integers(0), integers(1), integers(2), integers(3)};
-    return Bytes</*kCut=*/false>(all, rounding);
+                             const ByteRounding& rounding) {
+    __m256 steps[4];
+    for (int i = 0; i < 4; ++i) {
+      steps[i] = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[i]), _mm256_loadu_ps(factors[i]));
+    }
+    if (!rounding.in_range) {
+      for (__m256& each : steps) each = _mm256_min_ps(_mm256_set1_ps(rounding.high), each);
+    }
+    return Bytes(steps, rounding);
   }
   // The same with a tensor added (TileSum). `z`: by vector, `lanes`: its bytes that there are.
   template <int kVectors>
   static Vector SummedBytes(const Vector* sums, const float* const* factors,
                             const uint8_t* const* z, const Lanes* lanes, const TileSum& sum,
-                            const RoundingSteps& rounding) {
+                            const ByteRounding& rounding) {
     constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     __m256 a[4], b[4], steps[4], farthest = _mm256_setzero_ps();
     for (int i = 0; i < 4; ++i) {
@@ -87,9 +89,7 @@ struct Vectors256 {
                                  _mm256_div_ps(exact, _mm256_set1_ps(sum.y_scale)));
       }
     }
-    const Vector all[] = {_mm256_cvtps_epi32(steps[0]), _mm256_cvtps_epi32(steps[1]),
-                          _mm256_cvtps_epi32(steps[2]), _mm256_cvtps_epi32(steps[3])};
-    return Bytes</*kCut=*/true>(all, rounding);
+    return Bytes(steps, rounding);
   }
   // Those of the first vector, of the second, and so on.
   static Vector InOrder(Vector bytes) {
@@ -121,20 +121,19 @@ struct Vectors256 {
   }
 
  private:
-  // Steps from the zero point as bytes, in the order of RoundedBytes; none is above
-  // rounding.high, unless they are to be cut there.
-  template <bool kCut>
-  static Vector Bytes(const Vector* integers, const RoundingSteps& rounding) {
-    const auto all = [](float value) { return _mm256_set1_epi16(static_cast<int16_t>(value)); };
-    const Vector low = all(rounding.low), high = all(rounding.high),
-                 zero_point = _mm256_set1_epi16(static_cast<int16_t>(rounding.zero_point));
+  // Of four vectors of steps from the zero point, below 31 bits, the bytes in the order of
+  // RoundedBytes.
+  static Vector Bytes(const __m256* steps, const ByteRounding& rounding) {
+    const auto all = [](uint8_t byte) { return _mm256_set1_epi8(static_cast<char>(byte)); };
     const auto words = [&](int i) {
-      Vector steps = _mm256_packs_epi32(integers[i], integers[i + 1]);
-      if (kCut) steps = _mm256_min_epi16(steps, high);
-      return _mm256_and_si256(_mm256_add_epi16(_mm256_max_epi16(steps, low), zero_point),
-                              _mm256_set1_epi16(0xff));
+      const Vector packed =
+          _mm256_packs_epi32(_mm256_cvtps_epi32(steps[i]), _mm256_cvtps_epi32(steps[i + 1]));
+      return _mm256_adds_epi16(packed, _mm256_set1_epi16(rounding.zero));
     };
-    return _mm256_packus_epi16(words(0), words(2));
+    const Vector bytes = _mm256_packus_epi16(words(0), words(2));
+    return _mm256_xor_si256(
+        _mm256_min_epu8(_mm256_max_epu8(bytes, all(rounding.least)), all(rounding.most)),
+        all(rounding.flip));
   }
   // kLanes bytes, where there are so many.
   static __m128i LoadLanes(const uint8_t* data, int64_t count) {

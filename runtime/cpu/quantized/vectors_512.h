@@ -36,18 +36,20 @@ struct Vectors512 {
   static Vector HighPairs(Vector a, Vector b) { return _mm512_unpackhi_epi16(a, b); }
 
   static Vector RoundedBytes(const Vector* sums, const float* const* factors,
-                             const RoundingSteps& rounding) {
-    const auto integers = [&](int i) {  // half to even
-      const __m512 steps = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), _mm512_loadu_ps(factors[i]));
-      return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(rounding.high), steps));
-    };
-    const Vector all[] = {integers(0), integers(1), integers(2), integers(3)};
-    return Bytes</*kCut=*/false>(all, rounding);
+                             const ByteRounding& rounding) {
+    __m512 steps[4];
+    for (int i = 0; i < 4; ++i) {
+      steps[i] = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), _mm512_loadu_ps(factors[i]));
+    }
+    if (!rounding.in_range) {
+      for (__m512& each : steps) each = _mm512_min_ps(_mm512_set1_ps(rounding.high), each);
+    }
+    return Bytes(steps, rounding);
   }
   template <int kVectors>
   static Vector SummedBytes(const Vector* sums, const float* const* factors,
                             const uint8_t* const* z, const Lanes* lanes, const TileSum& sum,
-                            const RoundingSteps& rounding) {
+                            const ByteRounding& rounding) {
     constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     constexpr int kLargerMagnitude = 0b1011;
     __m512 a[4], b[4], steps[4], farthest = _mm512_setzero_ps();
@@ -74,9 +76,7 @@ struct Vectors512 {
                                  _mm512_div_ps(exact, _mm512_set1_ps(sum.y_scale)));
       }
     }
-    const Vector all[] = {_mm512_cvtps_epi32(steps[0]), _mm512_cvtps_epi32(steps[1]),
-                          _mm512_cvtps_epi32(steps[2]), _mm512_cvtps_epi32(steps[3])};
-    return Bytes</*kCut=*/true>(all, rounding);
+    return Bytes(steps, rounding);
   }
   static Vector InOrder(Vector bytes) {
     return _mm512_permutexvar_epi32(
@@ -109,20 +109,19 @@ struct Vectors512 {
   }
 
  private:
-  // Steps from the zero point as bytes, in the order of RoundedBytes; none is above
-  // rounding.high, unless they are to be cut there.
-  template <bool kCut>
-  static Vector Bytes(const Vector* integers, const RoundingSteps& rounding) {
-    const auto all = [](float value) { return _mm512_set1_epi16(static_cast<int16_t>(value)); };
-    const Vector low = all(rounding.low), high = all(rounding.high),
-                 zero_point = _mm512_set1_epi16(static_cast<int16_t>(rounding.zero_point));
+  // Of four vectors of steps from the zero point, below 31 bits, the bytes in the order of
+  // RoundedBytes.
+  static Vector Bytes(const __m512* steps, const ByteRounding& rounding) {
+    const auto all = [](uint8_t byte) { return _mm512_set1_epi8(static_cast<char>(byte)); };
     const auto words = [&](int i) {
-      Vector steps = _mm512_packs_epi32(integers[i], integers[i + 1]);
-      if (kCut) steps = _mm512_min_epi16(steps, high);
-      return _mm512_and_si512(_mm512_add_epi16(_mm512_max_epi16(steps, low), zero_point),
-                              _mm512_set1_epi16(0xff));
+      const Vector packed =
+          _mm512_packs_epi32(_mm512_cvtps_epi32(steps[i]), _mm512_cvtps_epi32(steps[i + 1]));
+      return _mm512_adds_epi16(packed, _mm512_set1_epi16(rounding.zero));
     };
-    return _mm512_packus_epi16(words(0), words(2));
+    const Vector bytes = _mm512_packus_epi16(words(0), words(2));
+    return _mm512_xor_si512(
+        _mm512_min_epu8(_mm512_max_epu8(bytes, all(rounding.least)), all(rounding.most)),
+        all(rounding.flip));
   }
   static __mmask64 Mask(int64_t count) { return (uint64_t{1} << count) - 1; }
 };
