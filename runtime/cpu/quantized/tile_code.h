@@ -13,41 +13,65 @@
 
 namespace ashlar::cpu {
 
+// function(i) for i from 0 to kCount - 1, each known when it is compiled.
+template <int kCount, typename Function>
+__attribute__((always_inline)) inline void ForEach(const Function& function) {
+  [&]<int... kIndices>(std::integer_sequence<int, kIndices...>) __attribute__((always_inline)) {
+    (function(std::integral_constant<int, kIndices>()), ...);
+  }
+  (std::make_integer_sequence<int, kCount>());
+}
+
 // Rounds and stores the sums of all pixels, with what is added to them, four vectors at a time.
-template <typename V, bool kAdds, int kPixels, int kVectors, int... kParts>
+// Unrolled, sums come from registers; a loop has them in memory first. It is as good where more is
+// done with them, and short.
+template <typename V, bool kAdds, bool kUnrolled, int kPixels, int kVectors>
 __attribute__((always_inline)) inline void StorePixels(
-    const TileCall& call, const typename V::Vector (&sums)[kPixels][kVectors],
-    std::integer_sequence<int, kParts...>) {
-  constexpr int kTogether = sizeof...(kParts);  // pixels
+    const TileCall& call, const typename V::Vector (&sums)[kPixels][kVectors]) {
+  constexpr int kTogether = 4 / kVectors;  // pixels
   // Copies, which no store of bytes may change.
   const TileCall own = call;
-  const TileSum sum = kAdds ? *call.sum : TileSum{};
+  const TileSum sum = kAdds ? *call.sum : TileSum();
   typename V::Lanes lanes[kVectors];
   for (int v = 0; v < kVectors; ++v) lanes[v] = V::LanesOf(own.channels - v * V::kLanes);
-  for (int p = 0; p < kPixels; p += kTogether) {
+  // In variables of their own, of which a compiler may keep some in memory without doing so while
+  // products are added.
+  typename V::Vector apart[kPixels][kVectors];
+  ForEach<kPixels * kVectors>([&](auto i) __attribute__((always_inline)) {
+    apart[i / kVectors][i % kVectors] = V::Apart(sums[i / kVectors][i % kVectors]);
+  });
+  const auto store = [&](const auto p) __attribute__((always_inline)) {
     typename V::Vector four[4];
     const float* factors[4];
     const uint8_t* z[4];
     for (int i = 0; i < 4; ++i) {
       const int pixel = p + i / kVectors < kPixels ? p + i / kVectors : p;
       const int channel = i % kVectors * V::kLanes;
-      four[i] = sums[pixel][i % kVectors];
+      four[i] = apart[pixel][i % kVectors];
       factors[i] = own.factors + channel;
       if (kAdds) z[i] = own.z[pixel] + own.channel + channel;
     }
     const typename V::Vector bytes = V::InOrder(
         kAdds ? V::template SummedBytes<kVectors>(four, factors, z, lanes, sum, own.rounding)
               : V::RoundedBytes(four, factors, own.rounding));
-    ((p + kParts < kPixels ? V::template StorePart<kVectors, kParts>(
-                                 bytes, own.dst[p + kParts] + own.channel, own.channels)
-                           : void()),
-     ...);
+    ForEach<kTogether>([&](auto part) __attribute__((always_inline)) {
+      if (p + part < kPixels) {
+        V::template StorePart<kVectors, part>(bytes, own.dst[p + part] + own.channel, own.channels);
+      }
+    });
+  };
+  if constexpr (kAdds || !kUnrolled) {
+    for (int p = 0; p < kPixels; p += kTogether) store(p);
+  } else {
+    ForEach<(kPixels + kTogether - 1) / kTogether>([&](auto i) __attribute__((always_inline)) {
+      store(std::integral_constant<int, i * kTogether>());
+    });
   }
 }
 
 // Four channels of a pixel are broadcast, and multiplied with those of the weights of a vector of
 // output channels.
-template <typename V, int kPixels, int kPanels, bool kSigned>
+template <typename V, int kPixels, int kPanels, bool kSigned, bool kLargest>
 void RunTile(const TileCall& call) {
   constexpr int kOfPanel = static_cast<int>(kPanel) / V::kLanes;
   constexpr int kVectors = kPanels * kOfPanel;
@@ -87,9 +111,8 @@ void RunTile(const TileCall& call) {
     }
     step(bytes);
   }
-  constexpr std::make_integer_sequence<int, 4 / kVectors> kParts;
-  call.sum != nullptr ? StorePixels<V, true, kPixels, kVectors>(call, sums, kParts)
-                      : StorePixels<V, false, kPixels, kVectors>(call, sums, kParts);
+  call.sum != nullptr ? StorePixels<V, true, kLargest>(call, sums)
+                      : StorePixels<V, false, kLargest>(call, sums);
 }
 
 // Bytes of four taps are interleaved, channel by channel, in each 128 bits: vector j has channels 4
@@ -149,7 +172,10 @@ void RunDepthwiseOrHalf(const DepthwiseCall& call) {
 
 template <typename V, int kPanels, bool kSigned, int... kPixels>
 constexpr void SetTiles(TileCode& code, std::integer_sequence<int, kPixels...>) {
-  ((code.run[kSigned][kPanels][kPixels + 1] = RunTile<V, kPixels + 1, kPanels, kSigned>), ...);
+  constexpr int kMost = sizeof...(kPixels);
+  ((code.run[kSigned][kPanels][kPixels + 1] =
+        RunTile<V, kPixels + 1, kPanels, kSigned, kPixels + 1 == kMost>),
+   ...);
 }
 
 template <typename V, int kPixels, int kPanels, typename Half = V>

@@ -33,6 +33,11 @@ struct Vectors256 {
     __builtin_memcpy(bytes, data, static_cast<size_t>(count));
     return Load(bytes);
   }
+  // The same, unknown to the compiler.
+  static Vector Apart(Vector vector) {
+    asm("" : "+x"(vector));
+    return vector;
+  }
   static Vector Broadcast(uint32_t bytes) { return _mm256_set1_epi32(static_cast<int>(bytes)); }
   static Vector Flip(Vector bytes) { return _mm256_xor_si256(bytes, Broadcast(0x80808080)); }
   static Vector Add(Vector sums, Vector bytes, Vector weights) {
@@ -48,8 +53,9 @@ struct Vectors256 {
   // The integers of four vectors of sums as bytes, those of each 128 bits side by side. Of NaN a
   // minimum is its second operand, as an integer the least there is, as are those of below 31 bits;
   // packing to 16 bits saturates.
-  static Vector RoundedBytes(const Vector* sums, const float* const* factors,
-                             const ByteRounding& rounding) {
+  __attribute__((always_inline)) static Vector RoundedBytes(const Vector* sums,
+                                                            const float* const* factors,
+                                                            const ByteRounding& rounding) {
     __m256 steps[4];
     for (int i = 0; i < 4; ++i) {
       steps[i] = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[i]), _mm256_loadu_ps(factors[i]));
@@ -61,9 +67,11 @@ struct Vectors256 {
   }
   // The same with a tensor added (TileSum). `z`: by vector, `lanes`: its bytes that there are.
   template <int kVectors>
-  static Vector SummedBytes(const Vector* sums, const float* const* factors,
-                            const uint8_t* const* z, const Lanes* lanes, const TileSum& sum,
-                            const ByteRounding& rounding) {
+  __attribute__((always_inline)) static Vector SummedBytes(const Vector* sums,
+                                                           const float* const* factors,
+                                                           const uint8_t* const* z,
+                                                           const Lanes* lanes, const TileSum& sum,
+                                                           const ByteRounding& rounding) {
     constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     __m256 a[4], b[4], steps[4], farthest = _mm256_setzero_ps();
     for (int i = 0; i < 4; ++i) {
@@ -123,7 +131,8 @@ struct Vectors256 {
  private:
   // Of four vectors of steps from the zero point, below 31 bits, the bytes in the order of
   // RoundedBytes.
-  static Vector Bytes(const __m256* steps, const ByteRounding& rounding) {
+  __attribute__((always_inline)) static Vector Bytes(const __m256* steps,
+                                                     const ByteRounding& rounding) {
     const auto all = [](uint8_t byte) { return _mm256_set1_epi8(static_cast<char>(byte)); };
     const auto words = [&](int i) {
       const Vector packed =

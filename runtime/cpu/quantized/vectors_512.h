@@ -24,6 +24,11 @@ struct Vectors512 {
   static Vector LoadSome(const uint8_t* data, int64_t count) {
     return count >= kBytes ? Load(data) : _mm512_maskz_loadu_epi8(Mask(count), data);
   }
+  // The same, unknown to the compiler.
+  static Vector Apart(Vector vector) {
+    asm("" : "+v"(vector));
+    return vector;
+  }
   static Vector Broadcast(uint32_t bytes) { return _mm512_set1_epi32(static_cast<int>(bytes)); }
   static Vector Flip(Vector bytes) { return _mm512_xor_si512(bytes, Broadcast(0x80808080)); }
   static Vector Add(Vector sums, Vector bytes, Vector weights) {
@@ -35,8 +40,9 @@ struct Vectors512 {
   static Vector LowPairs(Vector a, Vector b) { return _mm512_unpacklo_epi16(a, b); }
   static Vector HighPairs(Vector a, Vector b) { return _mm512_unpackhi_epi16(a, b); }
 
-  static Vector RoundedBytes(const Vector* sums, const float* const* factors,
-                             const ByteRounding& rounding) {
+  __attribute__((always_inline)) static Vector RoundedBytes(const Vector* sums,
+                                                            const float* const* factors,
+                                                            const ByteRounding& rounding) {
     __m512 steps[4];
     for (int i = 0; i < 4; ++i) {
       steps[i] = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), _mm512_loadu_ps(factors[i]));
@@ -47,9 +53,11 @@ struct Vectors512 {
     return Bytes(steps, rounding);
   }
   template <int kVectors>
-  static Vector SummedBytes(const Vector* sums, const float* const* factors,
-                            const uint8_t* const* z, const Lanes* lanes, const TileSum& sum,
-                            const ByteRounding& rounding) {
+  __attribute__((always_inline)) static Vector SummedBytes(const Vector* sums,
+                                                           const float* const* factors,
+                                                           const uint8_t* const* z,
+                                                           const Lanes* lanes, const TileSum& sum,
+                                                           const ByteRounding& rounding) {
     constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
     constexpr int kLargerMagnitude = 0b1011;
     __m512 a[4], b[4], steps[4], farthest = _mm512_setzero_ps();
@@ -111,7 +119,8 @@ struct Vectors512 {
  private:
   // Of four vectors of steps from the zero point, below 31 bits, the bytes in the order of
   // RoundedBytes.
-  static Vector Bytes(const __m512* steps, const ByteRounding& rounding) {
+  __attribute__((always_inline)) static Vector Bytes(const __m512* steps,
+                                                     const ByteRounding& rounding) {
     const auto all = [](uint8_t byte) { return _mm512_set1_epi8(static_cast<char>(byte)); };
     const auto words = [&](int i) {
       const Vector packed =
