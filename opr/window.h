@@ -61,6 +61,12 @@ struct WindowAxis {
     return {CeilDivide(inputs.begin + pad_begin - (extent() - 1), stride),
             FloorDivide(inputs.end - 1 + pad_begin, stride) + 1};
   }
+  // The outputs of which all taps lie inside the input; perhaps empty.
+  Range Whole() const {
+    const int64_t begin = std::clamp<int64_t>(CeilDivide(pad_begin, stride), 0, output);
+    const int64_t end = FloorDivide(input + pad_begin - extent(), stride) + 1;
+    return {begin, std::clamp(end, begin, output)};
+  }
   // The outputs of which tap `tap` lies inside the input; perhaps empty.
   Range OutputsInside(int64_t tap) const {
     const int64_t before = pad_begin - tap * dilation;  // output o reads o * stride - before

@@ -65,9 +65,8 @@ inline void SourcesOfRow(const QuantizedConvProblem& problem, const uint8_t* ima
   const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
   const int64_t end = ow + count;
   // The columns of which no tap is in the padding beside the image.
-  const int64_t first = std::clamp(CeilDivide(w.pad_begin, w.stride), ow, end);
-  const int64_t last =
-      std::clamp(FloorDivide(w.input + w.pad_begin - w.extent(), w.stride) + 1, first, end);
+  const int64_t first = std::clamp(w.Whole().begin, ow, end);
+  const int64_t last = std::clamp(w.Whole().end, first, end);
   const auto find = [&](int64_t from, int64_t to) {
     for (int64_t x = from; x < to; ++x) {
       SourcesOf(problem, image, oh, x, outside, sources + (x - ow), step);
@@ -91,7 +90,7 @@ inline void SourcesOfRow(const QuantizedConvProblem& problem, const uint8_t* ima
   }
 }
 
-// The outputs from number `begin` on, one after the other, and the sources of their taps.
+// The outputs from number `begin` on, one after the other.
 class PixelCursor {
  public:
   int64_t ow, oh, n;
@@ -102,48 +101,24 @@ class PixelCursor {
         n(begin / problem.geometry.w.output / problem.geometry.h.output),
         problem_(problem) {}
 
-  void Advance() {
-    ++ow;
+  // The pixels from this on, at most `most`, that lie in its row.
+  int64_t RestOfRow(int64_t most) const { return std::min(most, problem_.geometry.w.output - ow); }
+  // By so many of these.
+  void Advance(int64_t pixels) {
+    ow += pixels;
     if (ow < problem_.geometry.w.output) return;
-    ow = 0, known_ = nullptr;
+    ow = 0;
     if (++oh < problem_.geometry.h.output) return;
     oh = 0;
     ++n;
-  }
-  // The pixels from this on, at most `most`, that lie in its row.
-  int64_t RestOfRow(int64_t most) const { return std::min(most, problem_.geometry.w.output - ow); }
-  void Advance(int64_t pixels) {
-    ow += pixels - 1;
-    Advance();
   }
   // Of channel 0 in a tensor of the output's shape.
   int64_t OffsetIn(const ImageStrides& strides) const {
     return n * strides.n + oh * strides.h + ow * strides.w;
   }
-  // Those of the image, a step apart; `outside` where they are in the padding. Where both this
-  // pixel's window and that before lie inside, each is a stride on.
-  void FindSources(const uint8_t* image, const uint8_t* outside, const uint8_t** sources,
-                   int64_t step) {
-    const WindowAxis &h = problem_.geometry.h, &w = problem_.geometry.w;
-    const int64_t top = h.Origin(oh), left = w.Origin(ow);
-    const bool whole =
-        top >= 0 && top + h.extent() <= h.input && left >= 0 && left + w.extent() <= w.input;
-    if (whole && known_ != nullptr) {
-      const int64_t taps = problem_.taps(), stride = w.stride * problem_.src.w;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        sources[tap * step] = known_[tap * known_step_] + stride;
-      }
-    } else {
-      SourcesOf(problem_, image, oh, ow, outside, sources, step);
-    }
-    known_ = whole ? sources : nullptr;
-    known_step_ = step;
-  }
 
  private:
   const QuantizedConvProblem& problem_;
-  const uint8_t** known_ = nullptr;  // of the pixel before in the row, whose window lies inside
-  int64_t known_step_ = 0;
 };
 
 // What sums begin with, by channel: the bias, less what the zero point adds to products. In front

@@ -15,11 +15,12 @@ namespace {
 template <typename Element>
 void DepthwisePixels(const DepthwiseCall& call) {
   for (int64_t p = 0; p < call.pixels; ++p) {
-    const uint8_t* const* const taps = call.taps + p * call.groups * kDepth;
+    const uint8_t* const* const taps = call.taps[p];
+    const int64_t channel = call.channel + call.offset[p];
     int32_t sums[kPanel];
     std::copy_n(call.start, kPanel, sums);
     for (int64_t tap = 0; tap < call.groups * kDepth; ++tap) {
-      const auto* const x = reinterpret_cast<const Element*>(taps[tap]) + call.channel;
+      const auto* const x = reinterpret_cast<const Element*>(taps[tap]) + channel;
       const int8_t* const w = call.weights + tap / kDepth * kPanel * kDepth + tap % kDepth;
       const auto add = [&](int64_t n) {
         for (int64_t c = 0; c < n; ++c) sums[c] += x[c] * w[c * kDepth];
@@ -112,19 +113,33 @@ class DepthwiseConvolution final : public Kernel {
   std::vector<float> factors_;
 };
 
+// Pixels in the middle of a row have the sources of the first of them, moved.
 void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int64_t count) const {
   const auto* const src = args.Input<uint8_t>(ConvBiasForward::kSrc);
   const auto* const bias = args.Input<int32_t>(ConvBiasForward::kBias);
   const auto* const outside = args.Input<uint8_t>(ConvBiasForward::kFilter);
   const auto* const panels = reinterpret_cast<const int8_t*>(outside) + outside_bytes();
-  const uint8_t* taps[kChunkTaps];
+  const WindowAxis &h = problem_.geometry.h, &w = problem_.geometry.w;
+  const Range inside = w.Whole();
+  const uint8_t* sources[kChunkTaps];
+  const uint8_t* const* taps[kChunkTaps / kDepth];
+  int64_t offset[kChunkTaps / kDepth];
   uint8_t* dst[kChunkTaps / kDepth];
+  const uint8_t** own = sources;
   PixelCursor at(problem_, begin);
-  for (int64_t i = 0; i < count; ++i, at.Advance()) {
-    const uint8_t** const own = taps + i * groups() * kDepth;
-    at.FindSources(src + at.n * problem_.src.n, outside, own, 1);
-    std::fill(own + problem_.taps(), own + groups() * kDepth, outside);
-    dst[i] = args.Output<uint8_t>(0) + at.OffsetIn(problem_.dst);
+  for (int64_t done = 0, row = 0; done < count; done += row, at.Advance(row)) {
+    SourcesOf(problem_, src + at.n * problem_.src.n, at.oh, at.ow, outside, own, 1);
+    std::fill(own + problem_.taps(), own + groups() * kDepth, own[0]);  // what has no weight
+    const bool alone = at.oh < h.Whole().begin || at.oh >= h.Whole().end || at.ow < inside.begin ||
+                       at.ow >= inside.end;
+    row = alone ? 1 : std::min(at.RestOfRow(count - done), inside.end - at.ow);
+    uint8_t* const to = args.Output<uint8_t>(0) + at.OffsetIn(problem_.dst);
+    for (int64_t i = 0; i < row; ++i) {
+      taps[done + i] = own;
+      offset[done + i] = i * w.stride * problem_.src.w;
+      dst[done + i] = to + i * problem_.dst.w;
+    }
+    own += groups() * kDepth;
   }
   const int32_t zero_point =
       problem_.to.source_zero_point + (problem_.is_signed ? signed_offset_ : 0);
@@ -134,6 +149,7 @@ void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int6
     int32_t start[TileCode::kMostDepthwiseChannels] = {};
     StartOf(panel, panel_bytes(), bias + first, channels, zero_point, start);
     run_({.taps = taps,
+          .offset = offset,
           .pixels = count,
           .groups = groups(),
           .weights = panel + kSumBytes,

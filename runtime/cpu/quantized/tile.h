@@ -121,8 +121,9 @@ using TileFunction = void (*)(const TileCall& call);
 
 // Each channel has a filter of its own.
 struct DepthwiseCall {
-  // By pixel and tap, channel 0; those of a pixel fill groups of kDepth.
-  const uint8_t* const* taps;
+  // By pixel: where its taps' channels 0 lie, in groups of kDepth, and the bytes from there on.
+  const uint8_t* const* const* taps;
+  const int64_t* offset;
   int64_t pixels, groups;
   const int8_t* weights;  // by panel [groups, kPanel, kDepth]
   int64_t panel_step;

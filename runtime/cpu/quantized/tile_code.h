@@ -140,13 +140,14 @@ void RunDepthwise(const DepthwiseCall& call) {
       weights[4 * group + j] = V::Load(lanes);
     }
   }
-  const uint8_t* const* taps = call.taps;
   for (int64_t p = 0; p < call.pixels; ++p) {
+    const uint8_t* const* taps = call.taps[p];
+    const int64_t channel = call.channel + call.offset[p];
     typename V::Vector sums[4] = {start[0], start[1], start[2], start[3]};
     for (int64_t group = 0; group < call.groups; ++group, taps += kDepth) {
       typename V::Vector x[4];
       for (int i = 0; i < 4; ++i) {
-        x[i] = V::LoadSome(taps[i] + call.channel, call.channels);
+        x[i] = V::LoadSome(taps[i] + channel, call.channels);
         if (kSigned) x[i] = V::Flip(x[i]);
       }
       const typename V::Vector low01 = V::LowBytes(x[0], x[1]), high01 = V::HighBytes(x[0], x[1]),
