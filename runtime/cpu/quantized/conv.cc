@@ -111,6 +111,7 @@ class TiledConvolution final : public Kernel {
   }
   int64_t TilesOfChunk(const Processor& processor) const;
   void FindChunk(int64_t chunk, int64_t group, const KernelArgs& args, Chunk& to) const;
+  void FetchAhead(const uint8_t* const* sources, int64_t count) const;
   void GatherRow(const uint8_t* image, const uint8_t* end, int64_t oh, int64_t ow, int64_t count,
                  uint8_t* to) const;
   void Gather(const uint8_t* image, int64_t y, int64_t x, uint8_t* to) const;
@@ -250,12 +251,26 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
         for (int64_t i = 0; i < row; ++i) taps[i] = windows + i * depth();
       } else {
         SourcesOfRow(problem_, image, at.oh, at.ow, row, outside, taps, count);
+        if (this->taps() == 1) FetchAhead(taps, row);
       }
       uint8_t* const dst = args.Output<uint8_t>(0) + at.OffsetIn(problem_.dst);
       for (int64_t i = 0; i < row; ++i) to.dst[tile + p + i] = dst + i * problem_.dst.w;
       if (z == nullptr) continue;
       const uint8_t* const addend = z + at.OffsetIn(problem_.z);
       for (int64_t i = 0; i < row; ++i) to.z[tile + p + i] = addend + i * problem_.z.w;
+    }
+  }
+}
+
+// What pixels of the next chunk will read, to the second-level cache: a tile reads from many rows
+// at once, of which the processor does not see where they lead.
+void TiledConvolution::FetchAhead(const uint8_t* const* sources, int64_t count) const {
+  constexpr int64_t kLine = 64;
+  const ConvolutionGeometry& g = problem_.geometry;
+  const int64_t ahead = chunk_tiles_ * code_.pixels * g.w.stride * problem_.src.w;
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t c = 0; c < g.in_channels; c += kLine) {
+      __builtin_prefetch(sources[i] + ahead + c, /*rw=*/0, /*locality=*/2);
     }
   }
 }
