@@ -47,6 +47,7 @@ class TiledConvolution final : public Kernel {
         set_(processor.instruction_set()),
         code_(*TileCodeFor(processor)),
         gathers_(Gathers(problem_)),
+        near_(panels() * panel_bytes() <= processor.l2_bytes / 2),
         chunk_tiles_(TilesOfChunk(processor)) {
     // Whole panels of factors, so that tiles load them whole.
     const ConvolutionGeometry& g = problem_.geometry;
@@ -121,6 +122,7 @@ class TiledConvolution final : public Kernel {
   InstructionSet set_;
   const TileCode& code_;
   bool gathers_;
+  bool near_;  // whether the weights stay in the second-level cache
   int64_t chunk_tiles_;
   std::vector<float> factors_;
 };
@@ -135,8 +137,7 @@ int64_t TiledConvolution::TilesOfChunk(const Processor& processor) const {
   int64_t most = std::min(kChunkTaps / taps(), kChunkPixels) / code_.pixels;
   if (gathers_) most = std::min(most, kChunkWindows / (code_.pixels * depth()));
   const int64_t image = g.h.stride * g.w.stride * g.in_channels + g.out_channels;
-  const bool near = panels() * panel_bytes() <= processor.l2_bytes / 2;
-  const int64_t cached = near ? processor.l1_bytes / 2 : processor.l2_bytes / 4;
+  const int64_t cached = near_ ? processor.l1_bytes / 2 : processor.l2_bytes / 4;
   most = std::min(most, std::max(kSome, cached / (code_.pixels * image)));
   const int64_t pieces = tiles() * g.groups * blocks();
   if (problem_.threads > 1) {
@@ -265,7 +266,6 @@ void TiledConvolution::FindChunk(int64_t chunk, int64_t group, const KernelArgs&
 // What pixels of the next chunk will read, to the second-level cache: a tile reads from many rows
 // at once, of which the processor does not see where they lead.
 void TiledConvolution::FetchAhead(const uint8_t* const* sources, int64_t count) const {
-  constexpr int64_t kLine = 64;
   const ConvolutionGeometry& g = problem_.geometry;
   const int64_t ahead = chunk_tiles_ * code_.pixels * g.w.stride * problem_.src.w;
   for (int64_t i = 0; i < count; ++i) {
@@ -293,6 +293,8 @@ void TiledConvolution::RunBlock(const Chunk& chunk, int64_t group, int64_t block
                    .depth = depth(),
                    .weights = packed + kPanel * sizeof(int32_t),
                    .panel_step = panel_bytes(),
+                   .ahead = packed,
+                   .ahead_step = 0,
                    .start = start,
                    .factors = factors_.data() + panel * kPanel,
                    .rounding = problem_.rounding,
@@ -302,7 +304,12 @@ void TiledConvolution::RunBlock(const Chunk& chunk, int64_t group, int64_t block
                    .channel = channel,
                    .channels = channels};
   const auto& run = code_.run[problem_.is_signed][CeilDivide(channels, kPanel)];
-  for (int64_t tile = 0; tile < chunk.pixels; tile += code_.pixels) {
+  const int64_t of_block = code_.panels * panel_bytes(), of_tile = taps() * steps() * kLine;
+  const bool is_last = group == g.groups - 1 && block == blocks() - 1;
+  int64_t fetched = near_ || is_last ? of_block : 0;
+  for (int64_t tile = 0; tile < chunk.pixels; tile += code_.pixels, fetched += of_tile) {
+    call.ahead_step = fetched < of_block ? kLine : 0;
+    call.ahead = packed + (fetched < of_block ? of_block + fetched : 0);
     call.taps = chunk.taps + tile * taps();
     call.dst = chunk.dst + tile;
     call.z = chunk.z + tile;

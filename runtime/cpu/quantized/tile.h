@@ -17,6 +17,7 @@ namespace ashlar::cpu {
 inline constexpr int64_t kPanel = 16;      // output channels whose weights lie together
 inline constexpr int64_t kDepth = 4;       // products that a step adds to a sum
 inline constexpr int64_t kMostTaps = 128;  // of a window
+inline constexpr int64_t kLine = 64;       // bytes of a cache's
 
 // How sums become integers of the output, in Float32: rounded half to even, between `low` and
 // `high` (steps from the zero point).
@@ -106,6 +107,10 @@ struct TileCall {
   // next.
   const int8_t* weights;
   int64_t panel_step;
+  // Weights of later calls: each step of kDepth channels fetches a line of them to the second-level
+  // cache, kLine bytes each; or any line, and 0.
+  const int8_t* ahead;
+  int64_t ahead_step;
   // By channel of whole panels: what is added to the sums of products, and their factors.
   const int32_t* start;
   const float* factors;

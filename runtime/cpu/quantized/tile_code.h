@@ -80,8 +80,10 @@ void RunTile(const TileCall& call) {
     const typename V::Vector start = V::Load(call.start + v * V::kLanes);
     for (int p = 0; p < kPixels; ++p) sums[p][v] = start;
   }
-  const int8_t* weights = call.weights;
+  const int8_t *weights = call.weights, *ahead = call.ahead;
   const auto step = [&](const uint32_t* bytes) __attribute__((always_inline)) {
+    __builtin_prefetch(ahead, /*rw=*/0, /*locality=*/2);
+    ahead += call.ahead_step;
     typename V::Vector w[kVectors];
     for (int v = 0; v < kVectors; ++v) {
       w[v] = V::Load(weights + v / kOfPanel * call.panel_step +
