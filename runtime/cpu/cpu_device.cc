@@ -1,6 +1,7 @@
 #include "runtime/cpu/cpu_device.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 
@@ -28,6 +29,31 @@ class CpuMemory final : public DeviceMemory {
   }
 };
 
+// Pools from this size on lie in huge pages where the system has them to give: weights that stream
+// from memory are not held up at the end of every small page.
+constexpr int64_t kHugePage = int64_t{2} << 20;
+constexpr int64_t kLarge = 2 * kHugePage;
+
+void* Map(int64_t bytes) {
+  void* const data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return data == MAP_FAILED ? nullptr : data;
+}
+
+// From the beginning of a huge page on; null where there are not that many addresses.
+void* MapHugePages(int64_t bytes) {
+  char* const data = static_cast<char*>(Map(bytes + kHugePage));
+  if (data == nullptr) return nullptr;
+  const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) % kHugePage);
+  const int64_t before = past == 0 ? 0 : kHugePage - past;
+  const int64_t page = sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) / page * page;
+  char* const begin = data + before;
+  if (before > 0) munmap(data, static_cast<size_t>(before));
+  munmap(begin + whole, static_cast<size_t>(kHugePage - before));
+  madvise(begin, static_cast<size_t>(whole), MADV_HUGEPAGE);
+  return begin;
+}
+
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(CompNode comp_node) : comp_node_(comp_node) { RegisterKernels(kernels_); }
@@ -42,11 +68,9 @@ class CpuDevice final : public Device {
 
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(int64_t bytes) override {
     if (bytes == 0) return std::make_unique<CpuMemory>(nullptr, 0);
-    void* data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED) {
-      return NoHostMemory(comp_node_.ToString(), bytes);
-    }
+    void* data = bytes >= kLarge ? MapHugePages(bytes) : nullptr;
+    if (data == nullptr) data = Map(bytes);
+    if (data == nullptr) return NoHostMemory(comp_node_.ToString(), bytes);
     return std::make_unique<CpuMemory>(data, bytes);
   }
 
