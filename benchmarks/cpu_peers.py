@@ -18,6 +18,13 @@ PAUSE = 0.1  # seconds
 ZOO = ["resnet50", "vgg19", "mobilenet_v2", "inception_v1", "squeezenet"]
 
 
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number}: at least one")
+    return number
+
+
 def argument_parser(description, batch, threads, rounds, program):
     """With the arguments of every script. batch, threads: defaults, lists where several are measured; program: of
     Ashlar's, which takes further words."""
@@ -25,7 +32,7 @@ def argument_parser(description, batch, threads, rounds, program):
     parser.add_argument("--models", nargs="+", default=["resnet50"], help="of the zoo, or all")
     for name, default in (("--batch", batch), ("--threads", threads)):
         parser.add_argument(name, type=int, nargs="+" if isinstance(default, list) else None, default=default)
-    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--rounds", type=positive, default=rounds, help="that count, besides the first")
     parser.add_argument("--ashlar-options", nargs="*", default=[], help=f"further words for {program}")
     parser.add_argument("--folder", type=pathlib.Path, help="where models are kept (default: nowhere)")
     parser.add_argument("--json", type=pathlib.Path, help="append the rows to a file, one a line")

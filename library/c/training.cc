@@ -11,7 +11,7 @@
 #include "serialization/native/writer.h"
 #include "serialization/onnx/writer.h"
 #include "training/checkpoint.h"
-#include "training/recompute_search.h"
+#include "training/strip_search.h"
 
 namespace ashlar::c {
 namespace {
@@ -63,11 +63,12 @@ absl::StatusOr<std::unique_ptr<ashlar_training>> Make(const ashlar_model& model,
   ashlar_plan_options plan;
   ASHLAR_RETURN_IF_ERROR(Read(given.plan, "ashlar_plan_options", plan));
   if (plan.share != nullptr) return InvalidArgument("share: a training's weights are its own");
-  ASHLAR_ASSIGN_OR_RETURN(const TrainingOptions options, OptionsIn(given));
+  ASHLAR_ASSIGN_OR_RETURN(TrainingOptions options, OptionsIn(given));
   ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, plan));
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(source));
   ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(source, plan));
   const std::optional<MemoryBudget> budget = std::exchange(request.wishes.budget, std::nullopt);
+  options.tiles = std::exchange(request.wishes.tiles, {});  // gradients are made in them, too
   auto made = std::make_unique<ashlar_training>();
   const Graph& before = model.needs_shapes.ok() ? model.model.graph : source.graph;
   if (!before.inputs().empty()) made->shape = before.var(before.inputs()[0].var).type.shape;
@@ -77,9 +78,10 @@ absl::StatusOr<std::unique_ptr<ashlar_training>> Make(const ashlar_model& model,
   }
   ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, MakeTrainingGraph(std::move(source.graph), options));
   if (budget.has_value()) {
-    ASHLAR_ASSIGN_OR_RETURN(FittedStep fitted,
-                            FitStep(graph.step, budget->bytes, budget->max_extra_flops, request));
-    graph.step = std::move(fitted.graph);
+    ASHLAR_ASSIGN_OR_RETURN(
+        FittedTraining fitted,
+        FitTraining(graph, options, budget->bytes, budget->max_extra_flops, request));
+    graph.step = std::move(fitted.step.graph);
   }
   made->settings = SettingsOf(options, graph, given.classes);
   made->inputs = {TensorOf(graph.images, graph.images_type, made->names),

@@ -85,6 +85,34 @@ TEST_F(TrainingTest, ABudgetIsMetByWhatIsMadeAgain) {
   EXPECT_EQ(ashlar_error_bytes(), least.Memory().arena);
 }
 
+// Tiles had been for the way to the loss alone, and budgets had none.
+TEST_F(TrainingTest, NoTilesNeedLessThanTheLeastBudget) {
+  const Model model(path_);
+  options_.frozen_batch_norm = 1;  // statistics of the batch are not taken apart
+  batch_.shape[0] = 1;
+  images_.resize(kInputs);
+  labels_.resize(1);
+  TrainingSession whole = model.Train(options_);
+  const float loss = Step(whole);
+  plan_.memory_budget = ASHLAR_LEAST;
+  TrainingSession least = model.Train(options_);
+  EXPECT_NEAR(Step(least), loss, 1e-5);
+  plan_.memory_budget = 0;
+  int tiled = 0;
+  for (int from = 0; from < 20; ++from) {
+    for (int to = from + 1; to < 40; ++to) {
+      const std::string tile = std::to_string(from) + "-" + std::to_string(to) + ":rows2";
+      plan_.tile = tile.c_str();
+      if (StatusOf([&] { model.Train(options_); }) != ASHLAR_OK) continue;  // there is no such node
+      TrainingSession training = model.Train(options_);
+      EXPECT_NEAR(Step(training), loss, 1e-5) << tile;
+      EXPECT_GE(training.Memory().arena, least.Memory().arena) << tile;
+      ++tiled;
+    }
+  }
+  EXPECT_GT(tiled, 10);
+}
+
 // A list of losses grew with the steps.
 TEST_F(TrainingTest, AStepTakesNothingFromTheHeap) {
   using HeapCalls = int64_t (*)();

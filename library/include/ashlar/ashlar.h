@@ -272,8 +272,9 @@ typedef struct ashlar_training_options {
 
 /* Takes the memory of a step's arena, states, images and labels; the first evaluation takes an
  * arena of its own, which ashlar_training_memory does not count. Under plan->memory_budget as much
- * is made again on the way back as that asks for; ASHLAR_DOES_NOT_FIT with the bytes of the
- * smallest arena that was found. The model may be released. plan->share is refused.
+ * is made again on the way back as that asks for, in tiles where nothing else fits;
+ * ASHLAR_DOES_NOT_FIT with the bytes of the smallest arena that was found. plan->tile also makes
+ * gradients in tiles. The model may be released. plan->share is refused.
  * ASHLAR_UNSUPPORTED, naming the nodes, where operators have no gradient. */
 ASHLAR_API ashlar_status ashlar_model_train(const ashlar_model* model,
                                             const ashlar_training_options* options,

@@ -22,50 +22,86 @@ __attribute__((always_inline)) inline void ForEach(const Function& function) {
   (std::make_integer_sequence<int, kCount>());
 }
 
-// Rounds and stores the sums of all pixels, with what is added to them, four vectors at a time.
-// Unrolled, sums come from registers; a loop has them in memory first. It is as good where more is
-// done with them, and short.
-template <typename V, bool kAdds, bool kUnrolled, int kPixels, int kVectors>
-__attribute__((always_inline)) inline void StorePixels(
-    const TileCall& call, const typename V::Vector (&sums)[kPixels][kVectors]) {
-  constexpr int kTogether = 4 / kVectors;  // pixels
-  // Copies, which no store of bytes may change.
+// Rounds and stores four vectors of sums of a tile of so many pixels, from pixel p on, with what is
+// added to them. sum(pixel, v) is a vector. `own` and what was taken from it are copies, which no
+// store of bytes may change.
+template <typename V, bool kAdds, int kVectors, typename P, typename Sum>
+__attribute__((always_inline)) inline void StoreFour(P p, int pixels, const TileCall& own,
+                                                     const TileSum& added,
+                                                     const typename V::Lanes* lanes,
+                                                     const Sum& sum) {
+  typename V::Vector four[4];
+  const float* factors[4];
+  const uint8_t* z[4];
+  for (int i = 0; i < 4; ++i) {
+    const int pixel = p + i / kVectors < pixels ? p + i / kVectors : p;
+    const int channel = i % kVectors * V::kLanes;
+    four[i] = sum(pixel, i % kVectors);
+    factors[i] = own.factors + channel;
+    if (kAdds) z[i] = own.z[pixel] + own.channel + channel;
+  }
+  const typename V::Vector bytes = V::InOrder(
+      kAdds ? V::template SummedBytes<kVectors>(four, factors, z, lanes, added, own.rounding)
+            : V::RoundedBytes(four, factors, own.rounding));
+  ForEach<4 / kVectors>([&](auto part) __attribute__((always_inline)) {
+    if (p + part < pixels) {
+      V::template StorePart<kVectors, part>(bytes, own.dst[p + part] + own.channel, own.channels);
+    }
+  });
+}
+
+// Of sums in memory, by pixel: one function for tiles of all sizes.
+template <typename V, bool kAdds, int kVectors>
+__attribute__((noinline)) void StoreFromMemory(const TileCall& call,
+                                               const typename V::Vector (*sums)[kVectors],
+                                               int pixels) {
   const TileCall own = call;
-  const TileSum sum = kAdds ? *call.sum : TileSum();
+  const TileSum added = kAdds ? *call.sum : TileSum();
   typename V::Lanes lanes[kVectors];
   for (int v = 0; v < kVectors; ++v) lanes[v] = V::LanesOf(own.channels - v * V::kLanes);
+  for (int p = 0; p < pixels; p += 4 / kVectors) {
+    StoreFour<V, kAdds, kVectors>(
+        p, pixels, own, added,
+        lanes, [&](int pixel, int v) __attribute__((always_inline)) { return sums[pixel][v]; });
+  }
+}
+
+// From registers, unrolled, where nothing is added; that is long, so only in the largest tile.
+template <typename V, int kPixels, int kVectors>
+__attribute__((always_inline)) inline void StoreFromRegisters(
+    const TileCall& call, const typename V::Vector (&sums)[kPixels][kVectors]) {
+  constexpr int kTogether = 4 / kVectors;  // pixels
+  const TileCall own = call;
+  ForEach<(kPixels + kTogether - 1) / kTogether>([&](auto i) __attribute__((always_inline)) {
+    StoreFour<V, false, kVectors>(
+        std::integral_constant<int, i * kTogether>(), kPixels, own, TileSum(),
+        nullptr, [&](int pixel, int v) __attribute__((always_inline)) { return sums[pixel][v]; });
+  });
+}
+
+template <typename V, bool kLargest, int kPixels, int kVectors>
+__attribute__((always_inline)) inline void StorePixels(
+    const TileCall& call, const typename V::Vector (&sums)[kPixels][kVectors]) {
   // In variables of their own, of which a compiler may keep some in memory without doing so while
   // products are added.
   typename V::Vector apart[kPixels][kVectors];
-  ForEach<kPixels * kVectors>([&](auto i) __attribute__((always_inline)) {
-    apart[i / kVectors][i % kVectors] = V::Apart(sums[i / kVectors][i % kVectors]);
-  });
-  const auto store = [&](const auto p) __attribute__((always_inline)) {
-    typename V::Vector four[4];
-    const float* factors[4];
-    const uint8_t* z[4];
-    for (int i = 0; i < 4; ++i) {
-      const int pixel = p + i / kVectors < kPixels ? p + i / kVectors : p;
-      const int channel = i % kVectors * V::kLanes;
-      four[i] = apart[pixel][i % kVectors];
-      factors[i] = own.factors + channel;
-      if (kAdds) z[i] = own.z[pixel] + own.channel + channel;
-    }
-    const typename V::Vector bytes = V::InOrder(
-        kAdds ? V::template SummedBytes<kVectors>(four, factors, z, lanes, sum, own.rounding)
-              : V::RoundedBytes(four, factors, own.rounding));
-    ForEach<kTogether>([&](auto part) __attribute__((always_inline)) {
-      if (p + part < kPixels) {
-        V::template StorePart<kVectors, part>(bytes, own.dst[p + part] + own.channel, own.channels);
-      }
+  const auto copy = [&](typename V::Vector(&to)[kPixels][kVectors]) __attribute__((always_inline)) {
+    ForEach<kPixels * kVectors>([&](auto i) __attribute__((always_inline)) {
+      to[i / kVectors][i % kVectors] = V::Apart(sums[i / kVectors][i % kVectors]);
     });
   };
-  if constexpr (kAdds || !kUnrolled) {
-    for (int p = 0; p < kPixels; p += kTogether) store(p);
-  } else {
-    ForEach<(kPixels + kTogether - 1) / kTogether>([&](auto i) __attribute__((always_inline)) {
-      store(std::integral_constant<int, i * kTogether>());
-    });
+  if constexpr (kLargest) {
+    if (call.sum == nullptr) {
+      copy(apart);
+      return StoreFromRegisters<V>(call, apart);
+    }
+  }
+  typename V::Vector stored[kPixels][kVectors];
+  copy(stored);
+  if (call.sum != nullptr) {
+    StoreFromMemory<V, true, kVectors>(call, stored, kPixels);
+  } else if (!kLargest) {
+    StoreFromMemory<V, false, kVectors>(call, stored, kPixels);
   }
 }
 
@@ -113,8 +149,7 @@ void RunTile(const TileCall& call) {
     }
     step(bytes);
   }
-  call.sum != nullptr ? StorePixels<V, true, kLargest>(call, sums)
-                      : StorePixels<V, false, kLargest>(call, sums);
+  StorePixels<V, kLargest>(call, sums);
 }
 
 // Bytes of four taps are interleaved, channel by channel, in each 128 bits: vector j has channels 4
