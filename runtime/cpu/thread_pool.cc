@@ -25,6 +25,7 @@ namespace {
 
 constexpr uint32_t kWorker = 1, kSeat = 1u << 15, kSleeping = 1u << 31;
 constexpr int kMaxSeats = (1 << 15) - 1;
+constexpr int64_t kMostChunks = 0xffffffff;  // of a loop; with more it runs on its caller alone
 
 constexpr uint32_t WorkersIn(uint32_t state) { return state & (kSeat - 1); }
 constexpr uint32_t SeatsIn(uint32_t state) { return (state & ~kSleeping) / kSeat; }
@@ -108,11 +109,24 @@ void ThreadPool::Reserve(int threads) {
   }
 }
 
-void ThreadPool::TakeChunks(Loop& loop, int thread) {
+// The first chunk that is left in the part, or the last where it is another's; false where none is.
+bool ThreadPool::Take(Part& part, bool own, int64_t& chunk) {
+  uint64_t left = part.left.load(std::memory_order_relaxed);
   for (;;) {
-    const int64_t chunk = loop.next.fetch_add(1, std::memory_order_relaxed);
-    if (chunk >= loop.count) return;
-    loop.chunk(loop.context, chunk, thread);
+    const uint64_t begin = left & kMostChunks, end = left >> 32;
+    if (begin >= end) return false;
+    const uint64_t taken = own ? left + 1 : left - (uint64_t{1} << 32);
+    if (part.left.compare_exchange_weak(left, taken, std::memory_order_relaxed)) {
+      chunk = static_cast<int64_t>(own ? begin : end - 1);
+      return true;
+    }
+  }
+}
+
+void ThreadPool::TakeChunks(Loop& loop, int thread) {
+  for (int i = 0; i < loop.num_parts; ++i) {
+    Part& part = loop.parts[static_cast<size_t>((thread + i) % loop.num_parts)];
+    for (int64_t chunk; Take(part, i == 0, chunk);) loop.chunk(loop.context, chunk, thread);
   }
 }
 
@@ -177,7 +191,8 @@ void ThreadPool::Run(int threads, int64_t count, Chunk chunk, const void* contex
   const int seats = static_cast<int>(
       std::min<int64_t>({threads - 1, count - 1, num_workers_.load(std::memory_order_acquire)}));
   Loop* loop = nullptr;
-  for (size_t i = 0; i < loops_.size() && loop == nullptr && seats > 0; ++i) {
+  const bool alone = seats <= 0 || count > kMostChunks;
+  for (size_t i = 0; i < loops_.size() && loop == nullptr && !alone; ++i) {
     if (!loops_[i].taken.load(std::memory_order_relaxed) &&
         !loops_[i].taken.exchange(true, std::memory_order_acquire)) {
       loop = &loops_[i];
@@ -189,8 +204,12 @@ void ThreadPool::Run(int threads, int64_t count, Chunk chunk, const void* contex
   }
   loop->chunk = chunk;
   loop->context = context;
-  loop->count = count;
-  loop->next.store(0, std::memory_order_relaxed);
+  loop->num_parts = std::min(seats + 1, kParts);
+  for (int64_t i = 0; i < loop->num_parts; ++i) {
+    const auto begin = static_cast<uint64_t>(count * i / loop->num_parts);
+    const auto end = static_cast<uint64_t>(count * (i + 1) / loop->num_parts);
+    loop->parts[static_cast<size_t>(i)].left.store(end << 32 | begin, std::memory_order_relaxed);
+  }
   loop->state.store(static_cast<uint32_t>(seats) * kSeat, std::memory_order_release);
   Announce(seats);
   TakeChunks(*loop, 0);

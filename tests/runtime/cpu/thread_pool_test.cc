@@ -70,6 +70,27 @@ TEST(ThreadPoolTest, CallsEachChunkOnceWhateverTheThreads) {
   }
 }
 
+// On chiplets of their own, two threads that took any chunks read each other's results most of the
+// time: Inception v1 took 16.1 ms for 10.0.
+TEST(ThreadPoolTest, AThreadTakesItsOwnPartAndThenFromTheEndsOfOthers) {
+  ThreadPool pool;
+  pool.Reserve(2);
+  std::vector<int64_t> of_caller, of_worker;
+  std::atomic<int> begun{0};
+  std::atomic<size_t> done{0};
+  bool met = true;
+  RunLoop(pool, 2, 8, [&](int64_t i, int thread) {
+    (thread == 0 ? of_caller : of_worker).push_back(i);
+    if (i == 0 || i == 4) ++begun;
+    if (i == 0) met = Await([&] { return begun == 2; });
+    if (i == 4) Await([&] { return done == 7; });  // the caller takes all others meanwhile
+    if (thread == 0) ++done;
+  });
+  EXPECT_TRUE(met);
+  EXPECT_EQ(of_caller, (std::vector<int64_t>{0, 1, 2, 3, 7, 6, 5}));
+  EXPECT_EQ(of_worker, (std::vector<int64_t>{4}));
+}
+
 TEST(ThreadPoolTest, NoTwoThreadsOfALoopHaveTheSameNumber) {
   constexpr int kThreads = 4;
   ThreadPool pool;
