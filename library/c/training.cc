@@ -78,9 +78,8 @@ absl::StatusOr<std::unique_ptr<ashlar_training>> Make(const ashlar_model& model,
   }
   ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, MakeTrainingGraph(std::move(source.graph), options));
   if (budget.has_value()) {
-    ASHLAR_ASSIGN_OR_RETURN(
-        FittedTraining fitted,
-        FitTraining(graph, options, budget->bytes, budget->max_extra_flops, request));
+    ASHLAR_ASSIGN_OR_RETURN(FittedTraining fitted, FitTraining(graph, options, budget->bytes,
+                                                               budget->max_extra_flops, request));
     graph.step = std::move(fitted.step.graph);
   }
   made->settings = SettingsOf(options, graph, given.classes);

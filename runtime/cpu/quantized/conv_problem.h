@@ -65,8 +65,9 @@ inline void SourcesOfRow(const QuantizedConvProblem& problem, const uint8_t* ima
   const WindowAxis &h = problem.geometry.h, &w = problem.geometry.w;
   const int64_t end = ow + count;
   // The columns of which no tap is in the padding beside the image.
-  const int64_t first = std::clamp(w.Whole().begin, ow, end);
-  const int64_t last = std::clamp(w.Whole().end, first, end);
+  const Range whole = w.Whole();
+  const int64_t first = std::clamp(whole.begin, ow, end);
+  const int64_t last = std::clamp(whole.end, first, end);
   const auto find = [&](int64_t from, int64_t to) {
     for (int64_t x = from; x < to; ++x) {
       SourcesOf(problem, image, oh, x, outside, sources + (x - ow), step);

@@ -120,7 +120,7 @@ void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int6
   const auto* const outside = args.Input<uint8_t>(ConvBiasForward::kFilter);
   const auto* const panels = reinterpret_cast<const int8_t*>(outside) + outside_bytes();
   const WindowAxis &h = problem_.geometry.h, &w = problem_.geometry.w;
-  const Range inside = w.Whole();
+  const Range rows = h.Whole(), columns = w.Whole();
   const uint8_t* sources[kChunkTaps];
   const uint8_t* const* taps[kChunkTaps / kDepth];
   int64_t offset[kChunkTaps / kDepth];
@@ -130,9 +130,9 @@ void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int6
   for (int64_t done = 0, row = 0; done < count; done += row, at.Advance(row)) {
     SourcesOf(problem_, src + at.n * problem_.src.n, at.oh, at.ow, outside, own, 1);
     std::fill(own + problem_.taps(), own + groups() * kDepth, own[0]);  // what has no weight
-    const bool alone = at.oh < h.Whole().begin || at.oh >= h.Whole().end || at.ow < inside.begin ||
-                       at.ow >= inside.end;
-    row = alone ? 1 : std::min(at.RestOfRow(count - done), inside.end - at.ow);
+    const bool alone =
+        at.oh < rows.begin || at.oh >= rows.end || at.ow < columns.begin || at.ow >= columns.end;
+    row = alone ? 1 : std::min(at.RestOfRow(count - done), columns.end - at.ow);
     uint8_t* const to = args.Output<uint8_t>(0) + at.OffsetIn(problem_.dst);
     for (int64_t i = 0; i < row; ++i) {
       taps[done + i] = own;

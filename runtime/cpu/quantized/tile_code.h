@@ -22,6 +22,43 @@ __attribute__((always_inline)) inline void ForEach(const Function& function) {
   (std::make_integer_sequence<int, kCount>());
 }
 
+// The integers of four vectors of sums as bytes, in the order of V::Bytes. Of NaN a minimum is its
+// second operand, as an integer the least there is.
+template <typename V>
+__attribute__((always_inline)) inline typename V::Vector RoundedBytes(
+    const typename V::Vector* sums, const float* const* factors, const ByteRounding& rounding) {
+  typename V::Floats steps[4];
+  for (int i = 0; i < 4; ++i) steps[i] = V::ToFloats(sums[i]) * V::LoadFloats(factors[i]);
+  if (!rounding.in_range) {
+    for (auto& each : steps) each = V::Min(V::All(rounding.high), each);
+  }
+  return V::Bytes(steps, rounding);
+}
+
+// The same with a tensor added (TileSum). `z`: by vector, `lanes`: its bytes that there are.
+template <typename V, int kVectors>
+__attribute__((always_inline)) inline typename V::Vector SummedBytes(
+    const typename V::Vector* sums, const float* const* factors, const uint8_t* const* z,
+    const typename V::Lanes* lanes, const TileSum& sum, const ByteRounding& rounding) {
+  typename V::Floats a[4], b[4], steps[4], farthest = V::All(0);
+  for (int i = 0; i < 4; ++i) {
+    const auto rounded = V::Nearest(V::ToFloats(sums[i]) * V::LoadFloats(factors[i]));
+    a[i] = V::Min(V::Max(rounded, V::All(sum.low)), V::All(sum.high));
+    b[i] = V::BytesAsFloats(z[i], lanes[i % kVectors], sum.z_flip);
+    steps[i] =
+        V::MulAdd(a[i], V::All(sum.of_a), V::MulAdd(b[i], V::All(sum.of_z), V::All(sum.shift)));
+    farthest = V::Farther(steps[i] - V::Nearest(steps[i]), farthest);
+  }
+  if (V::AnyAbove(farthest, sum.surely)) {
+    for (int i = 0; i < 4; ++i) {
+      const auto exact =
+          a[i] * V::All(sum.a_scale) + (b[i] - V::All(sum.z_zero_point)) * V::All(sum.z_scale);
+      steps[i] = V::Min(V::All(rounding.high), exact / V::All(sum.y_scale));
+    }
+  }
+  return V::Bytes(steps, rounding);
+}
+
 // Rounds and stores four vectors of sums of a tile of so many pixels, from pixel p on, with what is
 // added to them. sum(pixel, v) is a vector. `own` and what was taken from it are copies, which no
 // store of bytes may change.
@@ -40,9 +77,9 @@ __attribute__((always_inline)) inline void StoreFour(P p, int pixels, const Tile
     factors[i] = own.factors + channel;
     if (kAdds) z[i] = own.z[pixel] + own.channel + channel;
   }
-  const typename V::Vector bytes = V::InOrder(
-      kAdds ? V::template SummedBytes<kVectors>(four, factors, z, lanes, added, own.rounding)
-            : V::RoundedBytes(four, factors, own.rounding));
+  const typename V::Vector bytes =
+      V::InOrder(kAdds ? SummedBytes<V, kVectors>(four, factors, z, lanes, added, own.rounding)
+                       : RoundedBytes<V>(four, factors, own.rounding));
   ForEach<4 / kVectors>([&](auto part) __attribute__((always_inline)) {
     if (p + part < pixels) {
       V::template StorePart<kVectors, part>(bytes, own.dst[p + part] + own.channel, own.channels);
@@ -196,7 +233,7 @@ void RunDepthwise(const DepthwiseCall& call) {
       sums[3] = V::Add(sums[3], V::HighPairs(high01, high23), w[3]);
     }
     const float* const of_sums[] = {factors[0], factors[1], factors[2], factors[3]};
-    V::StoreSome(V::RoundedBytes(sums, of_sums, call.rounding), call.dst[p] + call.channel,
+    V::StoreSome(RoundedBytes<V>(sums, of_sums, call.rounding), call.dst[p] + call.channel,
                  call.channels);
   }
 }

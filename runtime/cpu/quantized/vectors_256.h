@@ -50,54 +50,44 @@ struct Vectors256 {
   static Vector LowPairs(Vector a, Vector b) { return _mm256_unpacklo_epi16(a, b); }
   static Vector HighPairs(Vector a, Vector b) { return _mm256_unpackhi_epi16(a, b); }
 
-  // The integers of four vectors of sums as bytes, those of each 128 bits side by side. Of NaN a
-  // minimum is its second operand, as an integer the least there is, as are those of below 31 bits;
-  // packing to 16 bits saturates.
-  __attribute__((always_inline)) static Vector RoundedBytes(const Vector* sums,
-                                                            const float* const* factors,
-                                                            const ByteRounding& rounding) {
-    __m256 steps[4];
-    for (int i = 0; i < 4; ++i) {
-      steps[i] = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[i]), _mm256_loadu_ps(factors[i]));
-    }
-    if (!rounding.in_range) {
-      for (__m256& each : steps) each = _mm256_min_ps(_mm256_set1_ps(rounding.high), each);
-    }
-    return Bytes(steps, rounding);
+  using Floats = __m256;
+  static Floats All(float value) { return _mm256_set1_ps(value); }
+  static Floats LoadFloats(const float* data) { return _mm256_loadu_ps(data); }
+  static Floats ToFloats(Vector integers) { return _mm256_cvtepi32_ps(integers); }
+  // Of NaN both are the second operand.
+  static Floats Min(Floats a, Floats b) { return _mm256_min_ps(a, b); }
+  static Floats Max(Floats a, Floats b) { return _mm256_max_ps(a, b); }
+  static Floats MulAdd(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }
+  static Floats Nearest(Floats values) {
+    return _mm256_round_ps(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   }
-  // The same with a tensor added (TileSum). `z`: by vector, `lanes`: its bytes that there are.
-  template <int kVectors>
-  __attribute__((always_inline)) static Vector SummedBytes(const Vector* sums,
-                                                           const float* const* factors,
-                                                           const uint8_t* const* z,
-                                                           const Lanes* lanes, const TileSum& sum,
-                                                           const ByteRounding& rounding) {
-    constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-    __m256 a[4], b[4], steps[4], farthest = _mm256_setzero_ps();
-    for (int i = 0; i < 4; ++i) {
-      const __m256 exact = _mm256_mul_ps(_mm256_cvtepi32_ps(sums[i]), _mm256_loadu_ps(factors[i]));
-      a[i] = _mm256_min_ps(_mm256_max_ps(_mm256_round_ps(exact, kNearest), _mm256_set1_ps(sum.low)),
-                           _mm256_set1_ps(sum.high));
-      const __m128i bytes = _mm_xor_si128(LoadLanes(z[i], lanes[i % kVectors]),
-                                          _mm_set1_epi8(static_cast<char>(sum.z_flip)));
-      b[i] = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
-      steps[i] = _mm256_fmadd_ps(
-          a[i], _mm256_set1_ps(sum.of_a),
-          _mm256_fmadd_ps(b[i], _mm256_set1_ps(sum.of_z), _mm256_set1_ps(sum.shift)));
-      const __m256 rest = _mm256_sub_ps(steps[i], _mm256_round_ps(steps[i], kNearest));
-      farthest = _mm256_max_ps(farthest, _mm256_andnot_ps(_mm256_set1_ps(-0.0f), rest));
-    }
-    const __m256 unsure = _mm256_cmp_ps(farthest, _mm256_set1_ps(sum.surely), _CMP_GT_OQ);
-    if (_mm256_movemask_ps(unsure) != 0) {
-      for (int i = 0; i < 4; ++i) {
-        const __m256 from_zero = _mm256_sub_ps(b[i], _mm256_set1_ps(sum.z_zero_point));
-        const __m256 exact = _mm256_add_ps(_mm256_mul_ps(a[i], _mm256_set1_ps(sum.a_scale)),
-                                           _mm256_mul_ps(from_zero, _mm256_set1_ps(sum.z_scale)));
-        steps[i] = _mm256_min_ps(_mm256_set1_ps(rounding.high),
-                                 _mm256_div_ps(exact, _mm256_set1_ps(sum.y_scale)));
-      }
-    }
-    return Bytes(steps, rounding);
+  // The bytes that there are of a vector's number of channels, each flipped, as Float32.
+  static Floats BytesAsFloats(const uint8_t* data, Lanes lanes, uint8_t flip) {
+    const __m128i bytes =
+        _mm_xor_si128(LoadLanes(data, lanes), _mm_set1_epi8(static_cast<char>(flip)));
+    return ToFloats(_mm256_cvtepu8_epi32(bytes));
+  }
+  // The larger magnitude; `magnitude` is one.
+  static Floats Farther(Floats value, Floats magnitude) {
+    return _mm256_max_ps(magnitude, _mm256_andnot_ps(_mm256_set1_ps(-0.0f), value));
+  }
+  static bool AnyAbove(Floats values, float bound) {
+    return _mm256_movemask_ps(_mm256_cmp_ps(values, All(bound), _CMP_GT_OQ)) != 0;
+  }
+  // Four vectors of steps from the zero point, below 31 bits, as bytes; those of each 128 bits side
+  // by side. What is no number is the least integer; packing to 16 bits saturates.
+  __attribute__((always_inline)) static Vector Bytes(const __m256* steps,
+                                                     const ByteRounding& rounding) {
+    const auto all = [](uint8_t byte) { return _mm256_set1_epi8(static_cast<char>(byte)); };
+    const auto words = [&](int i) {
+      const Vector packed =
+          _mm256_packs_epi32(_mm256_cvtps_epi32(steps[i]), _mm256_cvtps_epi32(steps[i + 1]));
+      return _mm256_adds_epi16(packed, _mm256_set1_epi16(rounding.zero));
+    };
+    const Vector bytes = _mm256_packus_epi16(words(0), words(2));
+    return _mm256_xor_si256(
+        _mm256_min_epu8(_mm256_max_epu8(bytes, all(rounding.least)), all(rounding.most)),
+        all(rounding.flip));
   }
   // Those of the first vector, of the second, and so on.
   static Vector InOrder(Vector bytes) {
@@ -129,21 +119,6 @@ struct Vectors256 {
   }
 
  private:
-  // Of four vectors of steps from the zero point, below 31 bits, the bytes in the order of
-  // RoundedBytes.
-  __attribute__((always_inline)) static Vector Bytes(const __m256* steps,
-                                                     const ByteRounding& rounding) {
-    const auto all = [](uint8_t byte) { return _mm256_set1_epi8(static_cast<char>(byte)); };
-    const auto words = [&](int i) {
-      const Vector packed =
-          _mm256_packs_epi32(_mm256_cvtps_epi32(steps[i]), _mm256_cvtps_epi32(steps[i + 1]));
-      return _mm256_adds_epi16(packed, _mm256_set1_epi16(rounding.zero));
-    };
-    const Vector bytes = _mm256_packus_epi16(words(0), words(2));
-    return _mm256_xor_si256(
-        _mm256_min_epu8(_mm256_max_epu8(bytes, all(rounding.least)), all(rounding.most)),
-        all(rounding.flip));
-  }
   // kLanes bytes, where there are so many.
   static __m128i LoadLanes(const uint8_t* data, int64_t count) {
     if (count >= kLanes) return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(data));

@@ -40,51 +40,41 @@ struct Vectors512 {
   static Vector LowPairs(Vector a, Vector b) { return _mm512_unpacklo_epi16(a, b); }
   static Vector HighPairs(Vector a, Vector b) { return _mm512_unpackhi_epi16(a, b); }
 
-  __attribute__((always_inline)) static Vector RoundedBytes(const Vector* sums,
-                                                            const float* const* factors,
-                                                            const ByteRounding& rounding) {
-    __m512 steps[4];
-    for (int i = 0; i < 4; ++i) {
-      steps[i] = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), _mm512_loadu_ps(factors[i]));
-    }
-    if (!rounding.in_range) {
-      for (__m512& each : steps) each = _mm512_min_ps(_mm512_set1_ps(rounding.high), each);
-    }
-    return Bytes(steps, rounding);
+  using Floats = __m512;
+  static Floats All(float value) { return _mm512_set1_ps(value); }
+  static Floats LoadFloats(const float* data) { return _mm512_loadu_ps(data); }
+  static Floats ToFloats(Vector integers) { return _mm512_cvtepi32_ps(integers); }
+  // Of NaN both are the second operand.
+  static Floats Min(Floats a, Floats b) { return _mm512_min_ps(a, b); }
+  static Floats Max(Floats a, Floats b) { return _mm512_max_ps(a, b); }
+  static Floats MulAdd(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
+  static Floats Nearest(Floats values) {
+    return _mm512_roundscale_ps(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   }
-  template <int kVectors>
-  __attribute__((always_inline)) static Vector SummedBytes(const Vector* sums,
-                                                           const float* const* factors,
-                                                           const uint8_t* const* z,
-                                                           const Lanes* lanes, const TileSum& sum,
-                                                           const ByteRounding& rounding) {
-    constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  static Floats BytesAsFloats(const uint8_t* data, Lanes lanes, uint8_t flip) {
+    const __m128i bytes =
+        _mm_xor_si128(_mm_maskz_loadu_epi8(lanes, data), _mm_set1_epi8(static_cast<char>(flip)));
+    return ToFloats(_mm512_cvtepu8_epi32(bytes));
+  }
+  static Floats Farther(Floats value, Floats magnitude) {
     constexpr int kLargerMagnitude = 0b1011;
-    __m512 a[4], b[4], steps[4], farthest = _mm512_setzero_ps();
-    for (int i = 0; i < 4; ++i) {
-      const __m512 exact = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[i]), _mm512_loadu_ps(factors[i]));
-      a[i] = _mm512_min_ps(
-          _mm512_max_ps(_mm512_roundscale_ps(exact, kNearest), _mm512_set1_ps(sum.low)),
-          _mm512_set1_ps(sum.high));
-      const __m128i bytes = _mm_xor_si128(_mm_maskz_loadu_epi8(lanes[i % kVectors], z[i]),
-                                          _mm_set1_epi8(static_cast<char>(sum.z_flip)));
-      b[i] = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
-      steps[i] = _mm512_fmadd_ps(
-          a[i], _mm512_set1_ps(sum.of_a),
-          _mm512_fmadd_ps(b[i], _mm512_set1_ps(sum.of_z), _mm512_set1_ps(sum.shift)));
-      const __m512 rest = _mm512_sub_ps(steps[i], _mm512_roundscale_ps(steps[i], kNearest));
-      farthest = _mm512_range_ps(rest, farthest, kLargerMagnitude);
-    }
-    if (_mm512_cmp_ps_mask(farthest, _mm512_set1_ps(sum.surely), _CMP_GT_OQ) != 0) {
-      for (int i = 0; i < 4; ++i) {
-        const __m512 from_zero = _mm512_sub_ps(b[i], _mm512_set1_ps(sum.z_zero_point));
-        const __m512 exact = _mm512_add_ps(_mm512_mul_ps(a[i], _mm512_set1_ps(sum.a_scale)),
-                                           _mm512_mul_ps(from_zero, _mm512_set1_ps(sum.z_scale)));
-        steps[i] = _mm512_min_ps(_mm512_set1_ps(rounding.high),
-                                 _mm512_div_ps(exact, _mm512_set1_ps(sum.y_scale)));
-      }
-    }
-    return Bytes(steps, rounding);
+    return _mm512_range_ps(value, magnitude, kLargerMagnitude);
+  }
+  static bool AnyAbove(Floats values, float bound) {
+    return _mm512_cmp_ps_mask(values, All(bound), _CMP_GT_OQ) != 0;
+  }
+  __attribute__((always_inline)) static Vector Bytes(const __m512* steps,
+                                                     const ByteRounding& rounding) {
+    const auto all = [](uint8_t byte) { return _mm512_set1_epi8(static_cast<char>(byte)); };
+    const auto words = [&](int i) {
+      const Vector packed =
+          _mm512_packs_epi32(_mm512_cvtps_epi32(steps[i]), _mm512_cvtps_epi32(steps[i + 1]));
+      return _mm512_adds_epi16(packed, _mm512_set1_epi16(rounding.zero));
+    };
+    const Vector bytes = _mm512_packus_epi16(words(0), words(2));
+    return _mm512_xor_si512(
+        _mm512_min_epu8(_mm512_max_epu8(bytes, all(rounding.least)), all(rounding.most)),
+        all(rounding.flip));
   }
   static Vector InOrder(Vector bytes) {
     return _mm512_permutexvar_epi32(
@@ -117,21 +107,6 @@ struct Vectors512 {
   }
 
  private:
-  // Of four vectors of steps from the zero point, below 31 bits, the bytes in the order of
-  // RoundedBytes.
-  __attribute__((always_inline)) static Vector Bytes(const __m512* steps,
-                                                     const ByteRounding& rounding) {
-    const auto all = [](uint8_t byte) { return _mm512_set1_epi8(static_cast<char>(byte)); };
-    const auto words = [&](int i) {
-      const Vector packed =
-          _mm512_packs_epi32(_mm512_cvtps_epi32(steps[i]), _mm512_cvtps_epi32(steps[i + 1]));
-      return _mm512_adds_epi16(packed, _mm512_set1_epi16(rounding.zero));
-    };
-    const Vector bytes = _mm512_packus_epi16(words(0), words(2));
-    return _mm512_xor_si512(
-        _mm512_min_epu8(_mm512_max_epu8(bytes, all(rounding.least)), all(rounding.most)),
-        all(rounding.flip));
-  }
   static __mmask64 Mask(int64_t count) { return (uint64_t{1} << count) - 1; }
 };
 
