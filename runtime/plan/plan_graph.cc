@@ -53,17 +53,6 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
   return planned;
 }
 
-// The graph as it is within a budget, untiled: otherwise rewritten than for tiles. With `sparing`,
-// with the kernels that need least memory.
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(const Graph& graph, PlanRequest request,
-                                                          bool sparing) {
-  request.means.kernels.least_memory |= sparing;
-  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
-                          RewriteGraph(Graph(graph), request.wishes, request.means,
-                                       {.measure_passes = request.checks.measure_passes}));
-  return PlanRewritten(std::move(rewritten), request, ArrangementOf(request.means));
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request) {
@@ -78,13 +67,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanR
   ASHLAR_ASSIGN_OR_RETURN(
       RewrittenGraph rewritten,
       RewriteGraph(std::move(graph), wishes, means, {wishes.tiled(), checks.measure_passes}));
-  return Checked(
-      wishes.budget
-          ? PlanWithinBudget(given, rewritten, request,
-                             [&](bool sparing) { return PlanUntiled(given, request, sparing); })
-      : wishes.tiled() ? PlanTiled(rewritten, request)
-                       : PlanRewritten(std::move(rewritten), request, ArrangementOf(means)),
-      start);
+  return Checked(wishes.budget ? PlanWithinBudget(given, rewritten, request)
+                 : wishes.tiled()
+                     ? PlanTiled(rewritten, request)
+                     : PlanRewritten(std::move(rewritten), request, ArrangementOf(means)),
+                 start);
 }
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
@@ -45,6 +44,24 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> FastestWithin(int64_t budget, Tile
   return fastest;
 }
 
+// The graph as it is within a budget, untiled: otherwise rewritten than for tiles. With `sparing`,
+// with the kernels that need least memory.
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(const Graph& graph, PlanRequest request,
+                                                          bool sparing) {
+  request.means.kernels.least_memory |= sparing;
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
+                          RewriteGraph(Graph(graph), request.wishes, request.means,
+                                       {.measure_passes = request.checks.measure_passes}));
+  return PlanRewritten(std::move(rewritten), request, ArrangementOf(request.means));
+}
+
+// Whether the pass `sum` found anything.
+bool HasSums(const RewrittenGraph& rewritten) {
+  return std::any_of(rewritten.passes.begin(), rewritten.passes.end(), [](const PassReport& pass) {
+    return pass.name == "sum" && pass.operators_after < pass.operators_before;
+  });
+}
+
 // The smallest plan of a graph, rewritten for tiles. Sums of integers in convolutions hold less at
 // once, yet by a few hundredths what lies apart may find places that are better: both are planned.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& graph,
@@ -52,12 +69,12 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& gra
                                                                 const PlanRequest& request,
                                                                 TiledPlans& plans) {
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(plans));
+  if (!HasSums(rewritten)) return smallest;
   PlanRequest apart = request;
   ASHLAR_ASSIGN_OR_RETURN(apart.means.passes, PassesWithout(request.means.passes, "sum"));
   ASHLAR_ASSIGN_OR_RETURN(
       const RewrittenGraph other,
       RewriteGraph(Graph(graph), apart.wishes, apart.means, {true, apart.checks.measure_passes}));
-  if (CountOperators(other.graph) == CountOperators(rewritten.graph)) return smallest;
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> other_plans,
                           TiledPlans::Create(other, apart));
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smaller, SmallestOf(*other_plans));
@@ -77,8 +94,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& re
 
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& graph,
                                                                const RewrittenGraph& rewritten,
-                                                               const PlanRequest& request,
-                                                               UntiledPlanner untiled) {
+                                                               const PlanRequest& request) {
   ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans,
                           TiledPlans::Create(rewritten, request));
   const auto& [wishes, means, checks] = request;
@@ -88,7 +104,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
   // Where images have another format untiled, that is faster than any tiles.
   const bool left = device->leaves_images(wishes.precision, means.kernels);
   if (left) {
-    ASHLAR_ASSIGN_OR_RETURN(found, untiled(/*sparing=*/false));
+    ASHLAR_ASSIGN_OR_RETURN(found, PlanUntiled(graph, request, /*sparing=*/false));
     if (found->plan.plan.arena > budget.bytes) found.reset();
   }
   if (found == nullptr && budget.bytes > 0) {
@@ -102,8 +118,9 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
                           SmallestEitherWay(graph, rewritten, request, *plans));
   for (const bool sparing : plans->kinds()) {
     if (!left && plans->untiled_bound() >= smallest->plan.plan.arena) break;
-    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> whole,
-                            left ? untiled(sparing) : plans->PlanUntiled(sparing));
+    ASHLAR_ASSIGN_OR_RETURN(
+        std::unique_ptr<PlannedGraph> whole,
+        left ? PlanUntiled(graph, request, sparing) : plans->PlanUntiled(sparing));
     if (whole->plan.plan.arena < smallest->plan.plan.arena) smallest = std::move(whole);
   }
   const int64_t least = smallest->plan.plan.arena;

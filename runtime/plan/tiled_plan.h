@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "graph/tiling/tile_geometry.h"
 #include "runtime/plan/plan_request.h"
@@ -21,16 +20,11 @@ inline constexpr char kNoSuchTiles[] = "ashlar/no_such_tiles";
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanTiled(const RewrittenGraph& rewritten,
                                                         const PlanRequest& request);
 
-// The plan of the graph without tiles, for which it is rewritten otherwise: with the fastest
-// kernels or, `sparing`, with the kernels that need least memory.
-using UntiledPlanner = absl::FunctionRef<absl::StatusOr<std::unique_ptr<PlannedGraph>>(bool)>;
-
 // The fastest plan within the budget; ResourceExhausted where there is none. `graph`: before the
 // passes.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& graph,
                                                                const RewrittenGraph& rewritten,
-                                                               const PlanRequest& request,
-                                                               UntiledPlanner untiled);
+                                                               const PlanRequest& request);
 
 // Plans none of which is both larger and expected to be slower than another, the largest first.
 absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(Graph graph,
