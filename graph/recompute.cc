@@ -46,7 +46,7 @@ MadeChain ChainOf(const Graph& graph, int var, const MadeAgain& again) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int input = node.inputs[i];
       if (!ReadsOnDevice(node, i) || !seen.insert(input).second) continue;
-      (again[input] ? open : chain.sources).push_back(input);
+      (again[input] != kKept ? open : chain.sources).push_back(input);
     }
   }
   return chain;
@@ -108,22 +108,24 @@ MadeAgain CheapToMakeAgain(const Graph& graph, int loss) {
       if (ReadsOnDevice(node, i) && towards[graph.var(var).producer]) kept[var] = true;
     }
   }
-  MadeAgain again(graph.vars().size(), false);
+  MadeAgain again(graph.vars().size(), kKept);
   for (size_t v = 0; v < graph.vars().size(); ++v) {
     const int var = static_cast<int>(v);
     if (!towards[graph.var(var).producer] || !CanMakeAgain(graph, var) || !IsCheap(graph, var)) {
       continue;
     }
-    again[v] = true;
+    again[v] = kAnew;
     if (!kept[v]) continue;  // passed through where something else is made again
     const MadeChain chain = ChainOf(graph, var, again);
     int64_t more = 0;
     for (const int source : chain.sources) {
       if (!kept[source] && !IsFree(graph, source)) more += BytesOf(graph, source);
     }
-    again[v] = chain.nodes <= kLongestChain && more < BytesOf(graph, var) &&
-               chain.largest / kMuchSmaller < BytesOf(graph, var);
-    if (!again[v]) continue;
+    if (chain.nodes > kLongestChain || more >= BytesOf(graph, var) ||
+        chain.largest / kMuchSmaller >= BytesOf(graph, var)) {
+      again[v] = kKept;
+      continue;
+    }
     for (const int source : chain.sources) kept[source] = true;
     kept[v] = false;
   }

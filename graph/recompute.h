@@ -1,9 +1,10 @@
-// Vars of the way to a loss that are made a second time on the way back, so that they need not be
-// kept in between: a step of training in less memory (Griewank and Walther 2008, "Evaluating
-// Derivatives", chapter 12; Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost").
+// Vars of the way to a loss that are made again on the way back, so that they need not be kept in
+// between: a step of training in less memory (Griewank and Walther 2008, "Evaluating Derivatives",
+// chapter 12; Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost").
 #ifndef ASHLAR_GRAPH_RECOMPUTE_H_
 #define ASHLAR_GRAPH_RECOMPUTE_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,8 +23,12 @@ bool CanMakeAgain(const Graph& graph, int var);
 // memory of its own while that var is kept.
 bool IsCheap(const Graph& graph, int var);
 
-// The vars of a graph that are made again. Vars that CanMakeAgain refuses stay as they are.
-using MadeAgain = std::vector<bool>;
+// How often a var is made again: by var of a graph, kKept, kAnew for each reader, or a number,
+// where copies before the last are made for one reader each, and the last stays for all further
+// ones. A stretch whose numbers all rise by one is passed through once more before it is as it was:
+// nested checkpoints. Vars that CanMakeAgain refuses stay as they are.
+using MadeAgain = std::vector<uint8_t>;
+constexpr uint8_t kKept = 0, kOnce = 1, kAnew = UINT8_MAX;
 
 // All that is cheap and would be kept for the way back besides what it is made of: a sum of
 // normalised tensors, but not the one tensor that an activation reads whose input nobody else
@@ -32,9 +37,9 @@ MadeAgain CheapToMakeAgain(const Graph& graph, int loss);
 
 // The graph in another order, with copies. What `loss` depends on comes first. Behind that, what
 // reads a var of `again` reads a copy that is made right before, of kept vars and of other copies.
-// A copy that is cheap serves readers that follow within `reach` nodes, and is made anew for
-// others; one that is not serves all. Updates of states stand right behind what they wait for.
-// Values stay as they are to the last bit where a kernel is chosen by its operator alone.
+// A copy that does not stay serves readers that follow within `reach` nodes. Updates of states
+// stand right behind what they wait for. Values stay as they are to the last bit where a kernel is
+// chosen by its operator alone.
 absl::StatusOr<Graph> Recompute(const Graph& graph, int loss, const MadeAgain& again, int reach);
 
 }  // namespace ashlar

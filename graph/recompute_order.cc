@@ -9,6 +9,7 @@ OrderMaker::OrderMaker(const Graph& graph, int loss)
     : graph_(graph),
       use_(FindStateUse(graph)),
       uses_(graph.vars().size()),
+      copies_(graph.vars().size()),
       there_(graph.vars().size()),
       passing_(graph.vars().size()),
       when_(graph.vars().size()) {
@@ -17,7 +18,6 @@ OrderMaker::OrderMaker(const Graph& graph, int loss)
     const int var = static_cast<int>(v);
     can_.push_back(towards[static_cast<size_t>(graph.var(var).producer)] &&
                    CanMakeAgain(graph, var));
-    cheap_.push_back(can_.back() && IsCheap(graph, var));
   }
   std::vector<int> front;
   for (size_t n = 0; n < graph.nodes().size(); ++n) {
@@ -73,11 +73,12 @@ int OrderMaker::ValueOf(int var) {
   }
   const int made = order_.values++;
   Place(node, made, from);
-  if (cheap_[v]) {
+  ++copies_[v];
+  if (Stays(var)) {
+    there_[v] = made;
+  } else {
     passing_[v] = made;
     when_[v] = now_;
-  } else {
-    there_[v] = made;
   }
   return made;
 }
@@ -91,6 +92,7 @@ const OrderWithCopies& OrderMaker::Make(const MadeAgain& again, int reach) {
                                  reads_[static_cast<size_t>(order_.placed.back().node)].size());
   order_.begins.clear();
   order_.values = static_cast<int>(graph_.vars().size());
+  std::fill(copies_.begin(), copies_.end(), 0);
   std::fill(there_.begin(), there_.end(), -1);
   std::fill(when_.begin(), when_.end(), -1);
   for (size_t place = 0; place < rest_.size(); ++place) {
@@ -108,7 +110,7 @@ const OrderWithCopies& OrderMaker::Make(const MadeAgain& again, int reach) {
       const bool soon = next >= 0 && next <= now_ + reach;
       if (when_[v] == now_ && soon) {
         if (there_[v] < 0) there_[v] = passing_[v];
-      } else if (!soon && cheap_[v]) {
+      } else if (!soon && !Stays(reading.var)) {
         there_[v] = -1;
       }
     }

@@ -49,7 +49,12 @@ class OrderMaker {
   };
 
   bool IsMadeAgain(int var) const {
-    return (*again_)[static_cast<size_t>(var)] && can_[static_cast<size_t>(var)];
+    return (*again_)[static_cast<size_t>(var)] != kKept && can_[static_cast<size_t>(var)];
+  }
+  // Whether the copy of a var that was made last stays.
+  bool Stays(int var) const {
+    const int times = (*again_)[static_cast<size_t>(var)];
+    return times != kAnew && copies_[static_cast<size_t>(var)] >= times;
   }
   // The value that a reader gets in the place of a var; places the copies that it takes.
   int ValueOf(int var);
@@ -61,7 +66,7 @@ class OrderMaker {
   const Graph& graph_;
   const StateUse use_;
   std::vector<std::vector<Reading>> reads_;  // by node
-  std::vector<bool> can_, cheap_;            // by var
+  std::vector<bool> can_;                    // by var
   std::vector<bool> is_update_;              // by node
   std::vector<int> rest_;                    // nodes behind the loss
   std::vector<std::vector<int>> uses_;       // by var: places in rest_, ascending
@@ -69,6 +74,7 @@ class OrderMaker {
 
   OrderWithCopies order_;
   const MadeAgain* again_ = nullptr;
+  std::vector<int> copies_;          // by var: made so far
   std::vector<int> there_;           // by var: a copy that serves further readers, or -1
   std::vector<int> passing_, when_;  // by var: a copy for one reader, and the number of that reader
   int now_ = 0;

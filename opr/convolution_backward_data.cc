@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "opr/aliasing.h"
 #include "opr/checks.h"
 #include "opr/composition.h"
 #include "opr/concat.h"
@@ -10,6 +11,7 @@
 #include "opr/convolution_backward_filter.h"
 #include "opr/dimshuffle.h"
 #include "opr/doubles.h"
+#include "opr/elemwise.h"
 #include "opr/gradient.h"
 #include "opr/operands.h"
 #include "opr/saturating_product.h"
@@ -101,10 +103,22 @@ absl::StatusOr<BackwardDataGeometry> InferBackwardData(const ConvolutionParam& p
 
 absl::StatusOr<std::vector<TensorType>> ConvolutionBackwardData::Infer(
     absl::Span<const InputInfo> inputs) const {
-  ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
+  if (inputs.size() != 3) ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, 2));
   ASHLAR_ASSIGN_OR_RETURN(const BackwardDataGeometry geometry,
                           InferBackwardData(param(), inputs[kSrc].type, inputs[kFilter].type));
-  return std::vector<TensorType>{{inputs[kSrc].type.dtype, geometry.output()}};
+  const DType dtype = inputs[kSrc].type.dtype;
+  if (inputs.size() > kZ) {
+    ASHLAR_RETURN_IF_ERROR(CheckDType("z", inputs[kZ].type, dtype));
+    if (inputs[kZ].type.shape != geometry.output()) {
+      return absl::InvalidArgumentError(absl::StrCat("z is ", inputs[kZ].type.ToString(),
+                                                     ", expected ", geometry.output().ToString()));
+    }
+  }
+  return std::vector<TensorType>{{dtype, geometry.output()}};
+}
+
+Aliasing ConvolutionBackwardData::aliasing(const Site& site) const {
+  return OverwritesInput(kZ, site);
 }
 
 absl::StatusOr<std::vector<HostTensor>> ConvolutionBackwardData::Evaluate(
@@ -117,6 +131,7 @@ absl::StatusOr<std::vector<HostTensor>> ConvolutionBackwardData::Evaluate(
   const int64_t src_plane = g.h.output * g.w.output, filter_plane = g.h.window * g.w.window;
   const int64_t plane = g.h.input * g.w.input, all_out = g.groups * g.out_channels;
   std::vector<double> sums(static_cast<size_t>(g.batch * all_out * plane));
+  if (inputs.size() > kZ) sums = ToDoubles(inputs[kZ]);
   for (int64_t i = 0; i < g.batch * all_out; ++i) {
     const int64_t n = i / all_out, oc = i % all_out, group = oc / g.out_channels;
     for (int64_t c = 0; c < g.in_channels; ++c) {
@@ -146,11 +161,13 @@ std::optional<std::vector<Region>> ConvolutionBackwardData::InputRegions(const R
   regions[kSrc][0] = output[0];
   regions[kSrc][2] = NeededBy(geometry->h, output[2]);
   regions[kSrc][3] = NeededBy(geometry->w, output[3]);
+  if (site.inputs.size() > kZ) regions.push_back(output);
   return regions;
 }
 
 std::optional<Region> ConvolutionBackwardData::OutputRegion(int input, const Region& region,
                                                             const Site& site) const {
+  if (input == kZ) return region;
   if (input != kSrc) return std::nullopt;
   const absl::StatusOr<BackwardDataGeometry> geometry = GeometryOf(*this, site);
   if (!geometry.ok()) return std::nullopt;
@@ -210,7 +227,11 @@ absl::StatusOr<std::vector<int>> ConvolutionBackwardData::Compose(
   forward.pad_h_end = g.h.extent() - 1 - g.h.pad_end - (g.h.stride - 1);
   forward.pad_w = g.w.extent() - 1 - g.w.pad_begin;
   forward.pad_w_end = g.w.extent() - 1 - g.w.pad_end - (g.w.stride - 1);
-  return std::move(c).Finish({c.Add<ConvolutionForward>(forward, {image, filter})});
+  int spread_image = c.Add<ConvolutionForward>(forward, {image, filter});
+  if (inputs.size() > kZ) {
+    spread_image = c.Add<Elemwise>({ScalarFunction::kAdd}, {inputs[kZ], spread_image});
+  }
+  return std::move(c).Finish({spread_image});
 }
 
 // It is the convolution that goes back, and image and gradient change places in that of the filter.
@@ -220,6 +241,7 @@ absl::Status ConvolutionBackwardData::Gradient(GradientContext& context) const {
   if (g.wants(kFilter)) {
     g.Set(kFilter, g.Add<ConvolutionBackwardFilter>(param(), {g.of(), src, filter}));
   }
+  if (g.num_inputs() > kZ) g.Set(kZ, g.of());
   if (g.wants(kSrc)) g.Set(kSrc, g.Add<ConvolutionForward>(param(), {g.of(), filter}));
   return std::move(g).Finish();
 }

@@ -21,14 +21,16 @@ absl::StatusOr<BackwardDataGeometry> InferBackwardData(const ConvolutionParam& p
                                                        const TensorType& src,
                                                        const TensorType& filter);
 
-// Inputs: src, filter (MegEngine has them the other way round). Output: [N, oc, oh, ow] with oh =
-// stride_h (H - 1) + dilate_h (fh - 1) + 1 - pad_h - pad_h_end: padding takes rows away, and adds
-// such that no element reaches where it is negative.
+// Inputs: src, filter (MegEngine has them the other way round), and optionally z of the output's
+// type, which is added and may be overwritten. Output: [N, oc, oh, ow] with oh = stride_h (H - 1) +
+// dilate_h (fh - 1) + 1 - pad_h - pad_h_end: padding takes rows away, and adds such that no element
+// reaches where it is negative.
 class ConvolutionBackwardData final : public OperatorWithParam<ConvolutionParam> {
  public:
-  static constexpr int kSrc = 0, kFilter = 1;
+  static constexpr int kSrc = 0, kFilter = 1, kZ = 2;
 
   ASHLAR_OPERATOR("ConvolutionBackwardData", "deconv")
+  Aliasing aliasing(const Site& site) const override;
   absl::Status Gradient(GradientContext& context) const override;
   StorageRules storage_rules(const Site&) const override {
     return {.format = FormatRule::kBlocked, .precision = PrecisionRule::kLow};

@@ -53,8 +53,8 @@ void Add(CLI::App& app, TrainingFlags& flags, const std::string& group) {
   AddNumber(app, "--classes", flags.classes, 2, 1 << 20,
             "a new last fully connected layer for so many classes")
       ->group(group);
-  AddParsed(app, "--recompute", flags.options.recompute, ParseRecompute, "none|cheap|ID,...",
-            "what is made twice instead of kept (default none)")
+  AddParsed(app, "--recompute", flags.options.recompute, ParseRecompute, "none|cheap|ID[:N],...",
+            "what is made again instead of kept (default none)")
       ->group(group);
   AddParsed(app, "--batch-norm", flags.options.parameters.batch_statistics, ParseStatistics,
             "batch|frozen", "by statistics of the batch (default), or by the model's")

@@ -1,7 +1,6 @@
 #include "training/recompute.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -9,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "graph/passes/pass.h"
 #include "graph/recompute_order.h"
 #include "graph/status.h"
@@ -19,24 +17,24 @@
 namespace ashlar {
 namespace {
 
-absl::Status Select(const Graph& graph, int loss, absl::Span<const int> nodes, bool made,
+// Sets how often what a node makes is made again.
+absl::Status Select(const Graph& graph, int loss, const RecomputeSpec::Node& selected,
                     const PartsOfNodes& parts, MadeAgain& again) {
   const std::vector<bool> towards = NodesTowards(graph, loss);
-  for (const int id : nodes) {
-    bool found = false;
-    for (size_t n = 0; n < graph.nodes().size(); ++n) {
-      const OperatorNode& node = graph.node(static_cast<int>(n));
-      if (!towards[n] || IdOfWhole(node, parts) != id || !CanMakeAgain(graph, node.outputs[0])) {
-        continue;
-      }
-      again[static_cast<size_t>(node.outputs[0])] = made;
-      found = true;
+  bool found = false;
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    const OperatorNode& node = graph.node(static_cast<int>(n));
+    if (!towards[n] || IdOfWhole(node, parts) != selected.id ||
+        !CanMakeAgain(graph, node.outputs[0])) {
+      continue;
     }
-    if (found) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "recompute: ", id, " is no node on the way to the loss that can be made again"));
+    const bool once = selected.times == kAnew && !IsCheap(graph, node.outputs[0]);
+    again[static_cast<size_t>(node.outputs[0])] = once ? kOnce : selected.times;
+    found = true;
   }
-  return absl::OkStatus();
+  if (found) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "recompute: ", selected.id, " is no node on the way to the loss that can be made again"));
 }
 
 }  // namespace
@@ -54,7 +52,7 @@ int IdOfWhole(const OperatorNode& node, const PartsOfNodes& parts) {
 MadeAgain CheapInStep(const Graph& graph, int loss, const PartsOfNodes& parts) {
   MadeAgain again = CheapToMakeAgain(graph, loss);
   for (const OperatorNode& node : graph.nodes()) {
-    if (IsHandedOn(node, parts)) again[static_cast<size_t>(node.outputs[0])] = false;
+    if (IsHandedOn(node, parts)) again[static_cast<size_t>(node.outputs[0])] = kKept;
   }
   return again;
 }
@@ -67,7 +65,10 @@ std::string RecomputeSpec::ToString() const {
   if (empty()) return "none";
   std::vector<std::string> parts;
   if (cheap) parts.push_back("cheap");
-  for (const int node : nodes) parts.push_back(absl::StrCat(node));
+  for (const Node& node : nodes) {
+    parts.push_back(node.times == kAnew ? absl::StrCat(node.id)
+                                        : absl::StrCat(node.id, ":", node.times));
+  }
   for (const int node : kept) parts.push_back(absl::StrCat("-", node));
   return absl::StrJoin(parts, ",");
 }
@@ -76,16 +77,24 @@ absl::StatusOr<RecomputeSpec> ParseRecompute(absl::string_view text) {
   RecomputeSpec spec;
   if (text == "none") return spec;
   for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    int node = 0;
+    const std::vector<absl::string_view> of_node = absl::StrSplit(part, ':');
+    int id = 0, times = kAnew;
     if (part == "cheap") {
       spec.cheap = true;
-    } else if (absl::string_view id = part;
-               absl::SimpleAtoi(part, &node) && node > std::numeric_limits<int>::min()) {
-      (absl::ConsumePrefix(&id, "-") ? spec.kept : spec.nodes).push_back(std::abs(node));
+    } else if (absl::SimpleAtoi(of_node[0], &id) && id > std::numeric_limits<int>::min() &&
+               (of_node.size() == 1 ||
+                (of_node.size() == 2 && part[0] != '-' && absl::SimpleAtoi(of_node[1], &times) &&
+                 times >= kOnce && times < kAnew))) {
+      if (part[0] == '-') {
+        spec.kept.push_back(-id);
+      } else {
+        spec.nodes.push_back({id, static_cast<uint8_t>(times)});
+      }
     } else {
       return absl::InvalidArgumentError(absl::StrCat(
           "'", text.substr(0, 200),
-          "': expected none, cheap or a list of cheap and ids of nodes, -ID for one that is kept"));
+          "': expected none, cheap or a list of cheap and ids of nodes, ID:N for one that is made "
+          "again N times, -ID for one that is kept"));
     }
   }
   return spec;
@@ -96,10 +105,14 @@ absl::StatusOr<Graph> RecomputeStep(const Graph& step, const RecomputeSpec& spec
   if (spec.empty()) return step;
   ASHLAR_ASSIGN_OR_RETURN(const Graph graph, NormsInHalves(step));
   const int loss = graph.outputs()[0].var;
-  MadeAgain again(graph.vars().size(), false);
+  MadeAgain again(graph.vars().size(), kKept);
   if (spec.cheap) again = CheapInStep(graph, loss, parts);
-  ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.nodes, true, parts, again));
-  ASHLAR_RETURN_IF_ERROR(Select(graph, loss, spec.kept, false, parts, again));
+  for (const RecomputeSpec::Node& node : spec.nodes) {
+    ASHLAR_RETURN_IF_ERROR(Select(graph, loss, node, parts, again));
+  }
+  for (const int id : spec.kept) {
+    ASHLAR_RETURN_IF_ERROR(Select(graph, loss, {id, kKept}, parts, again));
+  }
   OrderMaker maker(graph, loss);
   LiveBytes live(graph, maker);
   return Recompute(graph, loss, again, FindReach(maker, live, again).reach);

@@ -1,7 +1,8 @@
-// The vars of a step that are made a second time instead of kept: `--recompute`.
+// The vars of a step that are made again instead of kept: `--recompute`.
 #ifndef ASHLAR_TRAINING_RECOMPUTE_H_
 #define ASHLAR_TRAINING_RECOMPUTE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,19 @@ namespace ashlar {
 struct RecomputeSpec {
   // What takes a few operations an element: normalised values, activations, sums.
   bool cheap = false;
+  struct Node {
+    int id = 0;
+    // As MadeAgain counts; kAnew: once, or what takes a few operations an element for each reader.
+    uint8_t times = kAnew;
+  };
   // Besides, what these nodes make, and not what those do: ids in the graph of the step, or in the
   // model, for all tiles of it.
-  std::vector<int> nodes, kept;
+  std::vector<Node> nodes;
+  std::vector<int> kept;
 
   bool empty() const { return !cheap && nodes.empty(); }
-  std::string ToString() const;  // "none", "cheap", "cheap,17,33,-40": 40 is kept
+  // "none", "cheap", "cheap,17,33:2,-40": 33 is made again twice, 40 is kept.
+  std::string ToString() const;
 };
 
 // InvalidArgument where the text is not as ToString writes it.

@@ -1,14 +1,17 @@
 // Segments of neighbouring stages between tensors that are kept, each with the choices in it that
 // are not dominated in (bytes kept, peak, operations), and dynamic programming over (stage, bytes
-// kept so far) for the fewest operations within a limit of memory. The form is that of Beaumont et
-// al. 2021, "Efficient Combination of Rematerialization and Offloading for Training DNNs" (rotor),
-// with options of stages as in Zhao et al. 2023, "Rockmate".
+// kept so far) for the fewest operations within a limit of memory. What that finds for a stretch of
+// stages by itself, passed through once more before, is a segment of its own, of which nothing is
+// kept: nested checkpoints. The form is that of Beaumont et al. 2021, "Efficient Combination of
+// Rematerialization and Offloading for Training DNNs" (rotor), with options of stages as in Zhao et
+// al. 2023, "Rockmate".
 #include "training/recompute_nested.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -21,6 +24,10 @@ constexpr size_t kOptions = 160;      // that end at one stage
 constexpr size_t kFront = 160;        // ways to come to a stage
 constexpr double kLimitStep = 0.985;  // from one limit of memory to the next
 constexpr int kLimits = 120;
+constexpr int kDepth = 2;            // how often stretches are passed through before
+constexpr double kInnerStep = 0.93;  // of limits for a stretch
+constexpr int kInnerLimits = 40;
+constexpr size_t kInnerFront = 24;
 
 using Segment = RecomputeTrials::Segment;
 
@@ -31,32 +38,33 @@ struct Option {
   std::vector<uint32_t> masks;
 };
 
-// The first `most` that none dominates, by rising operations; of more, those that lie evenly.
-template <typename T, typename Key>
-void KeepUndominated(std::vector<T>& all, size_t most, Key key) {
-  std::stable_sort(all.begin(), all.end(), [&](const T& a, const T& b) { return key(a) < key(b); });
-  std::vector<T> kept;
-  for (T& candidate : all) {
-    const auto k = key(candidate);
-    const bool dominated = std::any_of(kept.begin(), kept.end(), [&](const T& other) {
-      const auto o = key(other);
-      return std::get<0>(o) <= std::get<0>(k) && std::get<1>(o) <= std::get<1>(k) &&
-             std::get<2>(o) <= std::get<2>(k);
-    });
-    if (!dominated) kept.push_back(std::move(candidate));
-  }
-  if (kept.size() > most) {
-    std::vector<T> even;
-    for (size_t i = 0; i < most; ++i) {
-      even.push_back(std::move(kept[i * (kept.size() - 1) / (most - 1)]));
-    }
-    kept = std::move(even);
-  }
-  all = std::move(kept);
+// Of more than `most` those that lie evenly.
+template <typename T>
+void KeepEvenly(std::vector<T>& all, size_t most) {
+  if (all.size() <= most) return;
+  std::vector<T> even;
+  for (size_t i = 0; i < most; ++i)
+    even.push_back(std::move(all[i * (all.size() - 1) / (most - 1)]));
+  all = std::move(even);
 }
 
 std::tuple<double, int64_t, int64_t> KeyOf(const Option& option) {
   return {option.cost.operations, option.cost.kept, option.cost.peak};
+}
+
+// By rising operations those that none dominates.
+void KeepUndominated(std::vector<Option>& all, size_t most) {
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Option& a, const Option& b) { return KeyOf(a) < KeyOf(b); });
+  std::vector<Option> kept;
+  for (Option& option : all) {
+    const bool dominated = std::any_of(kept.begin(), kept.end(), [&](const Option& other) {
+      return other.cost.kept <= option.cost.kept && other.cost.peak <= option.cost.peak;
+    });
+    if (!dominated) kept.push_back(std::move(option));
+  }
+  KeepEvenly(kept, most);
+  all = std::move(kept);
 }
 
 class Nested {
@@ -72,7 +80,7 @@ class Nested {
     for (size_t s = 0; s < stages_; ++s) {
       const std::vector<RecomputeChoice>& choices = trials_.stages()[s].choices;
       for (size_t k = 0; k < choices.size(); ++k) {
-        if (choices[k].is_sum) all_sums[s] |= 1U << k;
+        if (choices[k].is_sum) all_sums[s] = WithTimes(all_sums[s], k, kTimesAnew);
       }
     }
     found.push_back(none);
@@ -97,8 +105,18 @@ class Nested {
     const Option* option = nullptr;
   };
 
+  static void KeepUndominatedWays(std::vector<Way>& all, size_t most);
+
+  // By stage, and whether the sums in front of it are made again.
+  using Ways = std::vector<std::array<std::vector<Way>, 2>>;
+
   void FindOptions();
   void FindOptionsFrom(size_t begin, bool sums_again);
+  void FindPassedFrom(size_t begin, bool sums_again);
+  bool PassedThrough(size_t begin, size_t end, StageMasks& masks) const;
+  Ways WaysFrom(size_t begin, bool sums_again, int64_t limit, size_t front) const;
+  static const Way* Cheapest(const std::vector<Way>& ways);
+  static void TakeMasks(const Ways& ways, const Way& last, StageMasks& masks);
   bool Solve(int64_t limit, StageMasks& masks) const;
 
   RecomputeTrials& trials_;
@@ -115,10 +133,10 @@ void Nested::FindOptionsFrom(size_t begin, bool sums_again) {
   for (size_t s = begin; s < stages_ && s < begin + kLongest && !open.empty(); ++s) {
     std::vector<Option> longer;
     std::array<std::vector<Option>, 2> ended;
-    const uint32_t all = 1U << trials_.stages()[s].choices.size();
+    const std::vector<uint32_t> of_stage = MasksOf(trials_.stages()[s], /*nested=*/s == begin);
     for (const std::vector<uint32_t>& front : open) {
       std::copy(front.begin(), front.end(), masks.begin() + static_cast<std::ptrdiff_t>(begin));
-      for (uint32_t mask = 0; mask < all; ++mask) {
+      for (const uint32_t mask : of_stage) {
         masks[s] = mask;
         Option option;
         option.end = s + 1;
@@ -136,11 +154,11 @@ void Nested::FindOptionsFrom(size_t begin, bool sums_again) {
       }
       masks[s] = 0;
     }
-    KeepUndominated(longer, kOpen, KeyOf);
+    KeepUndominated(longer, kOpen);
     open.clear();
     for (Option& option : longer) open.push_back(std::move(option.masks));
     for (std::vector<Option>& of_end : ended) {
-      KeepUndominated(of_end, kOptions, KeyOf);
+      KeepUndominated(of_end, kOptions);
       for (Option& option : of_end) options.push_back(std::move(option));
     }
     for (size_t k = begin; k <= s; ++k) masks[k] = 0;
@@ -159,18 +177,84 @@ void Nested::FindOptions() {
       }
     }
   }
+  for (int depth = 0; depth < kDepth; ++depth) {
+    for (size_t s = stages_; s-- > 0;) {
+      for (const bool again : {false, true}) {
+        if (reached[s][again ? 1 : 0]) FindPassedFrom(s, again);
+      }
+    }
+  }
 }
 
-bool Nested::Solve(int64_t limit, StageMasks& masks) const {
-  std::vector<std::array<std::vector<Way>, 2>> ways(stages_ + 1);
-  ways[0][0].push_back({});
-  const auto key = [](const Way& way) {
-    return std::tuple<double, int64_t, int>(way.operations, way.kept, 0);
-  };
-  for (size_t s = 0; s < stages_; ++s) {
+// What there is from a stage on that was found so far, each stretch of it once more passed through.
+void Nested::FindPassedFrom(size_t begin, bool sums_again) {
+  std::vector<Option>& options = options_[begin][sums_again ? 1 : 0];
+  double limit = 0;
+  for (const Option& option : options) {
+    limit = std::max(limit, static_cast<double>(option.cost.peak));
+  }
+  std::vector<std::vector<Option>> passed(stages_ + 1);  // by end
+  std::set<StageMasks> seen;
+  for (int i = 0; i < kInnerLimits; ++i, limit *= kInnerStep) {
+    const Ways ways = WaysFrom(begin, sums_again, static_cast<int64_t>(limit), kInnerFront);
+    for (size_t end = begin + 2; end <= stages_; ++end) {
+      const Way* const way = Cheapest(ways[end][0]);
+      if (way == nullptr) continue;
+      StageMasks masks(stages_, 0);
+      TakeMasks(ways, *way, masks);
+      if (!PassedThrough(begin, end, masks) || !seen.insert(masks).second) continue;
+      Option option;
+      option.end = end;
+      option.cost = trials_.TrySegment(begin, end, sums_again, masks);
+      if (option.cost.operations > most_) continue;
+      option.masks.assign(masks.begin() + static_cast<std::ptrdiff_t>(begin),
+                          masks.begin() + static_cast<std::ptrdiff_t>(end));
+      passed[end].push_back(std::move(option));
+    }
+  }
+  for (std::vector<Option>& of_end : passed) {
+    KeepUndominated(of_end, kOptions);
+    for (Option& option : of_end) options.push_back(std::move(option));
+  }
+}
+
+// All that is kept in a stretch is made again then, but for its end; all that is made again, once
+// more. Whether its end is kept and nothing is made again too often.
+bool Nested::PassedThrough(size_t begin, size_t end, StageMasks& masks) const {
+  for (size_t s = begin; s < end; ++s) {
+    const RecomputeStage& stage = trials_.stages()[s];
+    for (size_t k = 0; k < stage.choices.size(); ++k) {
+      const RecomputeChoice& choice = stage.choices[k];
+      const uint32_t times = TimesIn(masks[s], k);
+      if (choice.is_sum && times == kTimesAnew) continue;
+      if (s + 1 == end && choice.var == stage.end && times == 0) continue;
+      if (times + 1 > kMostTimes) return false;
+      masks[s] = WithTimes(masks[s], k, times + 1);
+    }
+  }
+  return trials_.BoundaryOf(end - 1, masks) == RecomputeTrials::Boundary::kKept;
+}
+
+void Nested::KeepUndominatedWays(std::vector<Way>& all, size_t most) {
+  std::stable_sort(all.begin(), all.end(), [](const Way& a, const Way& b) {
+    return std::pair(a.operations, a.kept) < std::pair(b.operations, b.kept);
+  });
+  std::vector<Way> kept;
+  for (Way& way : all) {
+    if (kept.empty() || way.kept < kept.back().kept) kept.push_back(way);
+  }
+  KeepEvenly(kept, most);
+  all = std::move(kept);
+}
+
+// The ways from a stage on within a limit, of those to each stage `front`.
+Nested::Ways Nested::WaysFrom(size_t begin, bool sums_again, int64_t limit, size_t front) const {
+  Ways ways(stages_ + 1);
+  ways[begin][sums_again ? 1 : 0].push_back({});
+  for (size_t s = begin; s < stages_; ++s) {
     for (const bool again : {false, true}) {
       std::vector<Way>& here = ways[s][again ? 1 : 0];
-      KeepUndominated(here, kFront, key);
+      KeepUndominatedWays(here, front);
       for (const Option& option : options_[s][again ? 1 : 0]) {
         for (size_t w = 0; w < here.size(); ++w) {
           const double operations = here[w].operations + option.cost.operations;
@@ -181,19 +265,35 @@ bool Nested::Solve(int64_t limit, StageMasks& masks) const {
       }
     }
   }
-  const Way* best = nullptr;
-  for (const std::vector<Way>& last : ways[stages_]) {
-    for (const Way& way : last) {
-      if (best == nullptr || way.operations < best->operations) best = &way;
-    }
-  }
-  if (best == nullptr) return false;
-  masks.assign(stages_, 0);
-  for (const Way* way = best; way->option != nullptr;
+  return ways;
+}
+
+const Nested::Way* Nested::Cheapest(const std::vector<Way>& ways) {
+  const auto best = std::min_element(ways.begin(), ways.end(), [](const Way& a, const Way& b) {
+    return a.operations < b.operations;
+  });
+  return best == ways.end() ? nullptr : &*best;
+}
+
+// The choices of the stages on a way.
+void Nested::TakeMasks(const Ways& ways, const Way& last, StageMasks& masks) {
+  for (const Way* way = &last; way->option != nullptr;
        way = &ways[way->from][way->from_again ? 1 : 0][way->way]) {
     std::copy(way->option->masks.begin(), way->option->masks.end(),
               masks.begin() + static_cast<std::ptrdiff_t>(way->from));
   }
+}
+
+bool Nested::Solve(int64_t limit, StageMasks& masks) const {
+  const Ways ways = WaysFrom(0, false, limit, kFront);
+  const Way* best = nullptr;
+  for (const std::vector<Way>& last : ways[stages_]) {
+    const Way* const way = Cheapest(last);
+    if (way != nullptr && (best == nullptr || way->operations < best->operations)) best = way;
+  }
+  if (best == nullptr) return false;
+  masks.assign(stages_, 0);
+  TakeMasks(ways, *best, masks);
   return true;
 }
 

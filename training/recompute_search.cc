@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +55,10 @@ class Search {
   double ExtraOf(double again) const {
     return (trials_.step_operations() - untiled_ + again) / std::max(untiled_, 1.0);
   }
+  // What is usual for a choice that is kept, and to keep it where it is made again.
+  uint32_t OtherTimes(uint32_t mask, size_t stage, size_t choice) const {
+    return TimesIn(mask, choice) != 0 ? 0 : UsualTimes(trials_.stages()[stage].choices[choice]);
+  }
   void Consider(const StageMasks& masks);
   void ChangeOne(const StageMasks& masks);
   void ChangeTwo(const StageMasks& masks);
@@ -86,14 +91,22 @@ void Search::Consider(const StageMasks& masks) {
   archive_[grains] = {masks, cost};
 }
 
+// Each choice: as often as usual or not at all, once more, once less, and as often as can be.
 void Search::ChangeOne(const StageMasks& masks) {
   StageMasks changed = masks;
   for (size_t s = 0; s < changed.size(); ++s) {
+    const uint32_t mask = changed[s];
     for (size_t k = 0; k < trials_.stages()[s].choices.size(); ++k) {
-      changed[s] ^= 1U << k;
-      Consider(changed);
-      changed[s] ^= 1U << k;
+      const uint32_t times = TimesIn(mask, k), other = OtherTimes(mask, s, k);
+      for (uint32_t next = 0; next <= kTimesAnew; ++next) {
+        const bool counted = std::max(times, next) <= kMostTimes && next != times;
+        const bool near = next == times + 1 || next + 1 == times || next == kMostTimes;
+        if (next != other && !(counted && near)) continue;
+        changed[s] = WithTimes(mask, k, next);
+        Consider(changed);
+      }
     }
+    changed[s] = mask;
   }
 }
 
@@ -101,15 +114,17 @@ void Search::ChangeTwo(const StageMasks& masks) {
   StageMasks changed = masks;
   for (size_t s = 0; s < changed.size(); ++s) {
     for (size_t k = 0; k < trials_.stages()[s].choices.size(); ++k) {
-      changed[s] ^= 1U << k;
+      const uint32_t one = changed[s];
+      changed[s] = WithTimes(one, k, OtherTimes(one, s, k));
       for (size_t t = s; t < std::min(changed.size(), s + kNear + 1); ++t) {
         for (size_t j = t == s ? k + 1 : 0; j < trials_.stages()[t].choices.size(); ++j) {
-          changed[t] ^= 1U << j;
+          const uint32_t two = changed[t];
+          changed[t] = WithTimes(two, j, OtherTimes(two, t, j));
           Consider(changed);
-          changed[t] ^= 1U << j;
+          changed[t] = two;
         }
       }
-      changed[s] ^= 1U << k;
+      changed[s] = one;
     }
   }
 }
@@ -138,12 +153,18 @@ void Search::ChangeAll() {
 RecomputePoint Search::PointOf(const Found& found) {
   RecomputePoint point;
   point.spec.cheap = true;
+  std::set<int> said;
   const MadeAgain again = trials_.Again(found.masks);
   for (size_t v = 0; v < again.size(); ++v) {
     if (again[v] == trials_.cheap()[v]) continue;
     const int id = IdOfWhole(graph_.node(graph_.var(static_cast<int>(v)).producer), tiles_.parts);
-    std::vector<int>& ids = again[v] ? point.spec.nodes : point.spec.kept;
-    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+    if (!said.insert(id).second) continue;  // a part of the same
+    if (again[v] == kKept) {
+      point.spec.kept.push_back(id);
+    } else {
+      const bool usual = again[v] == kOnce && trials_.cheap()[v] == kKept;
+      point.spec.nodes.push_back({id, usual ? kAnew : again[v]});
+    }
   }
   point.peak_bytes = trials_.PeakOf(again);
   point.extra_flops = ExtraOf(found.cost.operations);

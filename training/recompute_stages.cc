@@ -71,7 +71,7 @@ class StageFinder {
       }
     }
     if (large.size() > 1) return true;
-    return large.size() == 1 && found_.cheap[static_cast<size_t>(large[0])] &&
+    return large.size() == 1 && found_.cheap[static_cast<size_t>(large[0])] != kKept &&
            !IsReadBehind(large[0]) && IsSum(large[0]);
   }
 
@@ -80,7 +80,7 @@ class StageFinder {
     std::vector<int> vars = {var};
     for (size_t i = 0; i < vars.size(); ++i) {
       for (const int input : DataOf(graph_.node(graph_.var(vars[i]).producer))) {
-        if (IsReadBehind(input) || found_.cheap[static_cast<size_t>(input)] ||
+        if (IsReadBehind(input) || found_.cheap[static_cast<size_t>(input)] != kKept ||
             !CanMakeAgain(graph_, input)) {
           continue;
         }
@@ -96,7 +96,7 @@ class StageFinder {
     return std::any_of(readers.begin(), readers.end(), [&](int reader) {
       const std::vector<int>& outputs = graph_.node(reader).outputs;
       return towards_[static_cast<size_t>(reader)] && !outputs.empty() &&
-             found_.cheap[static_cast<size_t>(outputs[0])];
+             found_.cheap[static_cast<size_t>(outputs[0])] != kKept;
     });
   }
 
@@ -110,7 +110,7 @@ class StageFinder {
         continue;
       }
       if (IsHandedOn(node, parts_)) continue;
-      if (found_.cheap[v]) {
+      if (found_.cheap[v] != kKept) {
         if (IsReadBehind(var) && IsSum(var)) choices_.push_back({var, {var}, {var}, true});
       } else if (IsReadBehind(var) || IsReadByCopies(var)) {
         choices_.push_back({var, {var}, With(var), false});

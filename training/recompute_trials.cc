@@ -9,6 +9,19 @@ constexpr int kReachOfCopies = 4;  // of Recompute
 
 }  // namespace
 
+std::vector<uint32_t> MasksOf(const RecomputeStage& stage, bool nested) {
+  std::vector<uint32_t> masks = {0};
+  for (size_t k = 0; k < stage.choices.size(); ++k) {
+    const uint32_t usual = UsualTimes(stage.choices[k]);
+    const size_t without = masks.size();
+    for (const uint32_t times : {usual, usual == 1 ? 2U : 1U}) {
+      for (size_t i = 0; i < without; ++i) masks.push_back(WithTimes(masks[i], k, times));
+      if (!nested) break;
+    }
+  }
+  return masks;
+}
+
 double OperationsOf(const Graph& graph, const OperatorNode& node) {
   if (node.op->role() != Role::kCompute || node.outputs.empty() ||
       IsCheap(graph, node.outputs[0])) {
@@ -44,12 +57,14 @@ MadeAgain RecomputeTrials::Again(const StageMasks& masks) const {
   for (size_t s = 0; s < masks.size(); ++s) {
     const std::vector<RecomputeChoice>& choices = found_.stages[s].choices;
     for (size_t k = 0; k < choices.size(); ++k) {
-      const bool made = (masks[s] >> k & 1) != 0;
-      if (choices[k].is_sum) {
-        for (const int var : choices[k].vars) again[static_cast<size_t>(var)] = made;
-      }
-      if (made) {
-        for (const int var : choices[k].with) again[static_cast<size_t>(var)] = true;
+      const uint32_t times = TimesIn(masks[s], k);
+      for (const int var : choices[k].with) {
+        const auto v = static_cast<size_t>(var);
+        if (choices[k].is_sum) {
+          again[v] = times == kTimesAnew ? kAnew : static_cast<uint8_t>(times);
+        } else {
+          again[v] = std::max(again[v], static_cast<uint8_t>(times));
+        }
       }
     }
   }
@@ -59,7 +74,7 @@ MadeAgain RecomputeTrials::Again(const StageMasks& masks) const {
 StageMasks RecomputeTrials::AllChoices() const {
   StageMasks all;
   for (const RecomputeStage& stage : found_.stages) {
-    all.push_back((1U << stage.choices.size()) - 1);
+    all.push_back(MasksOf(stage, /*nested=*/false).back());
   }
   return all;
 }
@@ -93,7 +108,7 @@ RecomputeTrials::Segment RecomputeTrials::TrySegment(size_t begin, size_t end, b
   if (sums_again) {
     const std::vector<RecomputeChoice>& choices = found_.stages[begin - 1].choices;
     for (size_t k = 0; k < choices.size(); ++k) {
-      if (choices[k].is_sum) only[begin - 1] |= 1U << k;
+      if (choices[k].is_sum) only[begin - 1] = WithTimes(only[begin - 1], k, kTimesAnew);
     }
   }
   const OrderWithCopies& order = OrderOf(only);
@@ -127,7 +142,7 @@ RecomputeTrials::Boundary RecomputeTrials::BoundaryOf(size_t stage, const StageM
   const int end = found_.stages[stage].end;
   if (end < 0) return Boundary::kOpen;
   const MadeAgain again = Again(masks);
-  if (!again[static_cast<size_t>(end)]) return Boundary::kKept;
+  if (again[static_cast<size_t>(end)] == kKept) return Boundary::kKept;
   std::vector<int> open = {end};
   while (!open.empty()) {
     const int var = open.back();
@@ -140,7 +155,7 @@ RecomputeTrials::Boundary RecomputeTrials::BoundaryOf(size_t stage, const StageM
     const OperatorNode& node = graph_.node(maker);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.op->input_use(static_cast<int>(i)) == InputUse::kDeviceValue &&
-          again[static_cast<size_t>(node.inputs[i])]) {
+          again[static_cast<size_t>(node.inputs[i])] != kKept) {
         open.push_back(node.inputs[i]);
       }
     }

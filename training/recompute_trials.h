@@ -16,8 +16,21 @@ namespace ashlar {
 // What a node computes, where that is not cheap to make again.
 double OperationsOf(const Graph& graph, const OperatorNode& node);
 
-// By stage: bit k where its choice k is made again.
+// By stage, four bits for each of its choices: how often it is made again, or, of sums, which are
+// cheap, kTimesAnew: for each reader.
 using StageMasks = std::vector<uint32_t>;
+constexpr uint32_t kTimesAnew = 15, kMostTimes = 6;
+constexpr size_t kTimesBits = 4;
+constexpr uint32_t TimesIn(uint32_t mask, size_t choice) {
+  return mask >> kTimesBits * choice & kTimesAnew;
+}
+constexpr uint32_t WithTimes(uint32_t mask, size_t choice, uint32_t times) {
+  return (mask & ~(kTimesAnew << kTimesBits * choice)) | times << kTimesBits * choice;
+}
+// How often a choice is made again that is, but for nested checkpoints.
+inline uint32_t UsualTimes(const RecomputeChoice& choice) { return choice.is_sum ? kTimesAnew : 1; }
+// All ways to make choices of a stage again: as usual, and with `nested` another number of times.
+std::vector<uint32_t> MasksOf(const RecomputeStage& stage, bool nested);
 
 class RecomputeTrials {
  public:

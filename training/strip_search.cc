@@ -1,8 +1,7 @@
-// Segments between single tensors of the model, each with some kinds of tiles, are compared by what
-// the step then takes, where what is made again is found by a short descent (RecomputeTrials). The
-// best are tried with other counts, then with a second segment beside, and what is made again in
-// the best of all is searched as in a step without tiles (training/recompute_search.h), so that all
-// that is counted is one search: memory against operations.
+// Segments between single tensors of the model, each with one kind of tiles, are compared by the
+// frontier of the step in them (training/recompute_search.h): what fits the budget by operations,
+// what does not by memory. The best are tried with other kinds and counts, then with a second
+// segment beside; the best of all are planned.
 #include "training/strip_search.h"
 
 #include <algorithm>
@@ -20,27 +19,27 @@
 #include "graph/status.h"
 #include "runtime/plan/graph_cuts.h"
 #include "runtime/plan/tiling_trials.h"
-#include "training/recompute_trials.h"
 
 namespace ashlar {
 namespace {
 
-constexpr size_t kMostCuts = 8;  // where segments begin and end
-constexpr size_t kRefined = 3;   // segments, and specs that are searched in full
+constexpr size_t kMostCuts = 8;     // where segments begin and end
+constexpr size_t kRefined = 3;      // segments that are tried with other tiles, and specs planned
+constexpr size_t kMostPlanned = 8;  // of specs, where the first do not fit
 constexpr size_t kMostSegments = 2;
 constexpr int64_t kCounts[] = {2, 4, 8, 14, 28, 56};  // of strips
 constexpr int64_t kUsual = 8;
 constexpr int64_t kMostColumns = 4;
 constexpr int64_t kMostNodes = 1000;
 constexpr int64_t kMostStepNodes = 4000;  // larger steps take long to plan
-constexpr int64_t kTryWork = 150000;      // of one candidate: nodes looked at
-constexpr int kPasses = 3;         // over all choices, each of which is changed if that is better
-constexpr double kWorthIt = 0.98;  // of the peak of fewer segments
+constexpr double kWorthIt = 0.98;         // of the peak of fewer segments
 
 struct Candidate {
   TileSpec spec;
-  int64_t peak = 0;       // the least that was seen
-  double operations = 0;  // of the step with that
+  // Of the frontier's point of fewest operations that fits, or of least memory.
+  int64_t peak = 0;
+  double extra_flops = 0;
+  int64_t least = 0;  // bytes of any point
 };
 
 class StripSearch {
@@ -52,6 +51,8 @@ class StripSearch {
   absl::Status Find();
   // The best first.
   const std::vector<Candidate>& found() const { return found_; }
+  // Behind the first `most`, those that need least first: plans may need more than was expected.
+  void SortRestByLeast(size_t most);
   absl::StatusOr<TrainingGraph> InTiles(const TileSpec& spec) const {
     TrainingOptions options = options_;
     options.tiles = spec;
@@ -75,7 +76,7 @@ class StripSearch {
   std::tuple<bool, double, double> KeyOf(const Candidate& c) const {
     const auto peak = static_cast<double>(c.peak);
     const bool fits = c.peak <= budget_;
-    return {!fits, fits ? c.operations : peak, fits ? peak : c.operations};
+    return {!fits, fits ? c.extra_flops : peak, fits ? peak : c.extra_flops};
   }
 
   const TrainingGraph& graph_;
@@ -124,7 +125,7 @@ void StripSearch::FindStretches() {
 TileSegment StripSearch::UsualTiles(const Stretch& stretch) {
   const int64_t images = stretch.end[0], rows = stretch.end[2];
   if (images > 1) return {stretch.from, stretch.to, TileKind::kBatch, images, 1, {}};
-  return {stretch.from, stretch.to, TileKind::kRows, std::min(kUsual, rows), 1, {}};
+  return {stretch.from, stretch.to, TileKind::kLines, std::min(kUsual, rows), 1, {}};
 }
 
 std::vector<TileSegment> StripSearch::TilesFor(const Stretch& stretch) const {
@@ -164,45 +165,27 @@ void StripSearch::Try(TileSpec spec) {
   if (!tiled.ok()) return;  // operators that are not made in parts, or too many of these
   const auto nodes = static_cast<int64_t>(tiled->step.nodes().size());
   if (nodes > kMostStepNodes) return;
-  const absl::StatusOr<Graph> step = NormsInHalves(tiled->step);
-  if (!step.ok()) return;
-  RecomputeTrials trials(*step, step->outputs()[0].var, tiled->parts);
-  Candidate best{std::move(spec), std::numeric_limits<int64_t>::max(), 0};
-  StageMasks masks;
-  const auto improves = [&](const StageMasks& by) {
-    const RecomputeTrials::Whole whole = trials.Try(by);
-    const double operations = trials.step_operations() + whole.operations;
-    if (operations > (1 + max_extra_flops_) * operations_ ||
-        std::pair(whole.peak, operations) >= std::pair(best.peak, best.operations)) {
-      return false;
-    }
-    best.peak = whole.peak;
-    best.operations = operations;
-    masks = by;
-    return true;
-  };
-  for (StageMasks& start :
-       std::vector{StageMasks(trials.stages().size(), 0), trials.AllChoices()}) {
-    if (best.peak > budget_) improves(start);
+  const absl::StatusOr<std::vector<RecomputePoint>> points =
+      RecomputeFrontier(tiled->step, max_extra_flops_, TilesOf(*tiled));
+  if (!points.ok()) return;
+  std::optional<Candidate> best;
+  for (const RecomputePoint& point : *points) {
+    if (point.extra_flops > max_extra_flops_) continue;
+    if (!best || best->peak > budget_) best = {spec, point.peak_bytes, point.extra_flops};
+    best->least = point.peak_bytes;
   }
-  bool better = !masks.empty();
-  for (int pass = 0; pass < kPasses && better && best.peak > budget_; ++pass) {
-    better = false;
-    for (size_t s = 0; s < masks.size(); ++s) {
-      for (size_t k = 0; k < trials.stages()[s].choices.size(); ++k) {
-        if (trials.tries() * nodes > kTryWork) break;
-        StageMasks changed = masks;
-        changed[s] ^= 1U << k;
-        better |= improves(changed);
-      }
-    }
-  }
-  if (!masks.empty()) found_.push_back(std::move(best));
+  if (best) found_.push_back(*std::move(best));
 }
 
 void StripSearch::Sort() {
   std::stable_sort(found_.begin(), found_.end(),
                    [&](const Candidate& a, const Candidate& b) { return KeyOf(a) < KeyOf(b); });
+}
+
+void StripSearch::SortRestByLeast(size_t most) {
+  if (found_.size() <= most) return;
+  std::stable_sort(found_.begin() + static_cast<std::ptrdiff_t>(most), found_.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.least < b.least; });
 }
 
 absl::Status StripSearch::Find() {
@@ -252,7 +235,9 @@ absl::StatusOr<FittedTraining> FitTraining(const TrainingGraph& graph,
   if (budget > 0 && best && best->step.point.extra_flops == 0) return *std::move(best);
   StripSearch search(graph, options, budget, max_extra_flops);
   ASHLAR_RETURN_IF_ERROR(search.Find());
-  for (size_t i = 0; i < std::min(kRefined, search.found().size()); ++i) {
+  search.SortRestByLeast(kRefined);
+  for (size_t i = 0; i < std::min(kMostPlanned, search.found().size()); ++i) {
+    if (i >= kRefined && best) break;
     const TileSpec& spec = search.found()[i].spec;
     ASHLAR_ASSIGN_OR_RETURN(const TrainingGraph tiled, search.InTiles(spec));
     absl::StatusOr<FittedStep> fitted =

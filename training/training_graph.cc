@@ -23,6 +23,7 @@
 #include "opr/table.h"
 #include "opr/update.h"
 #include "training/kept_for_gradients.h"
+#include "training/sums_in_convolutions.h"
 #include "training/sums_in_momentum.h"
 
 namespace ashlar {
@@ -246,6 +247,7 @@ absl::StatusOr<TrainingGraph> MakeTrainingGraph(Graph model, const TrainingOptio
   ASHLAR_ASSIGN_OR_RETURN(t.step, KeepPoolingIndices(t.step));
   AddPoolingIndices(t.step, t.parts);
   ASHLAR_ASSIGN_OR_RETURN(t.step, MaskFromNormInputs(t.step));
+  ASHLAR_ASSIGN_OR_RETURN(t.step, SumGradientsInConvolutions(t.step));
   if (!options.in_parts) {
     ASHLAR_ASSIGN_OR_RETURN(t.step, SumGradientsInMomentum(t.step));
   }

@@ -106,7 +106,7 @@ absl::StatusOr<OnnxValues> OnnxConvolutionBackwardData(OnnxEmitter& emitter) {
                               h.window, w.window};
   ASHLAR_ASSIGN_OR_RETURN(const std::string filter, Filter(emitter, param, filter_shape));
   using Pair = std::vector<int64_t>;
-  return emitter.Add(
+  const std::string image = emitter.Add(
       "ConvTranspose", {emitter.input(0), filter},
       {{"kernel_shape", Pair{h.window, w.window}},
        {"strides", Pair{h.stride, w.stride}},
@@ -115,6 +115,8 @@ absl::StatusOr<OnnxValues> OnnxConvolutionBackwardData(OnnxEmitter& emitter) {
                      std::max<int64_t>(w.pad_end, 0)}},
        {"output_padding", Pair{std::max<int64_t>(-h.pad_end, 0), std::max<int64_t>(-w.pad_end, 0)}},
        {"group", geometry.groups}});
+  if (emitter.num_inputs() <= ConvolutionBackwardData::kZ) return image;
+  return emitter.Add("Add", {image, emitter.input(ConvolutionBackwardData::kZ)});
 }
 
 absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter) {

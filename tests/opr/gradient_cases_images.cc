@@ -61,6 +61,9 @@ void AddConvolutions(GradientCases& cases) {
     image[1] = grouped ? f[0] * f[1] : f[0];
     if (row.param.pad_h >= 0) {
       cases.Add<ConvolutionBackwardData>(row.param, {cases.Smooth(image), cases.Smooth(f)});
+      const auto types = InferShapes(ConvolutionBackwardData(row.param), {image, f});
+      cases.Add<ConvolutionBackwardData>(
+          row.param, {cases.Smooth(image), cases.Smooth(f), cases.Smooth((*types)[0].shape)});
     }
     const Shape bias = {1, image[1], 1, 1};
     cases.Add<ConvBiasForward>(

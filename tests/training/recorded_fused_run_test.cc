@@ -60,7 +60,11 @@ Graph StepOf(int64_t batch, bool cheap, const std::vector<std::string>& nodes) {
     const bool kept = name[0] == '-';
     for (const OperatorNode& node : plain.nodes()) {
       if (node.name != name.substr(kept ? 1 : 0)) continue;
-      (kept ? options.recompute.kept : options.recompute.nodes).push_back(node.id);
+      if (kept) {
+        options.recompute.kept.push_back(node.id);
+      } else {
+        options.recompute.nodes.push_back({node.id});
+      }
     }
   }
   return Value(MakeTrainingGraph(RecordedModel(batch), options)).step;

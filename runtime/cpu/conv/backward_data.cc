@@ -24,8 +24,8 @@ struct Problem {
   BackwardDataGeometry geometry;
   bool flip = false;
   bool alone = false;  // blocks of channels lie in one group each
-  ImageStrides from, to;
-  int64_t from_lanes = 1, to_lanes = 1;
+  ImageStrides from, to, z;
+  int64_t from_lanes = 1, to_lanes = 1, z_lanes = 1;
 
   int64_t all_out_channels() const { return geometry.groups * geometry.out_channels; }
   int64_t blocks() const { return ChannelBlocks(all_out_channels()); }
@@ -78,6 +78,14 @@ template <int kCount>
   for (int j = 0; j < kCount; ++j) sums[j] = registers[j];
 }
 
+// Adds z, a row of a block of channels or null, to the sums of a pixel.
+[[gnu::always_inline]] inline void AddZ(const Problem& p, const float* z, int64_t column,
+                                        int64_t channels, float* sums) {
+  if (z == nullptr) return;
+  const int64_t step = p.z_lanes == kLanes ? 1 : p.z.c;
+  for (int64_t l = 0; l < channels; ++l) sums[l] += z[column * p.z.w + l * step];
+}
+
 // Outputs first, first + stride, ... of a row, `count` of them, to `sums`.
 void SumOutputs(const Problem& p, const float* image, const float* packed, int64_t oh,
                 int64_t first, int64_t count, Vector* sums) {
@@ -103,9 +111,9 @@ void SumOutputs(const Problem& p, const float* image, const float* packed, int64
   }
 }
 
-// One row of a block of the output's channels.
+// One row of a block of the output's channels. `z`: that row of it, or null.
 void SpreadRow(const Problem& p, const float* image, const float* packed, int64_t oh,
-               int64_t channels, float* to) {
+               int64_t channels, const float* z, float* to) {
   const WindowAxis& w = p.geometry.w;
   for (int64_t phase = 0; phase < std::min(w.stride, w.input); ++phase) {
     const int64_t outputs = (w.input - phase + w.stride - 1) / w.stride;
@@ -114,8 +122,10 @@ void SpreadRow(const Problem& p, const float* image, const float* packed, int64_
       const int64_t first = phase + o * w.stride, count = std::min<int64_t>(kOutputs, outputs - o);
       SumOutputs(p, image, packed, oh, first, count, sums);
       for (int64_t j = 0; j < count; ++j) {
-        const auto* const values = reinterpret_cast<const float*>(&sums[j]);
-        float* const pixel = to + (first + j * w.stride) * p.to.w;
+        auto* const values = reinterpret_cast<float*>(&sums[j]);
+        const int64_t column = first + j * w.stride;
+        float* const pixel = to + column * p.to.w;
+        AddZ(p, z, column, channels, values);
         if (p.to_lanes == kLanes) {
           std::memcpy(pixel, values, sizeof(Vector));
         } else {
@@ -128,7 +138,7 @@ void SpreadRow(const Problem& p, const float* image, const float* packed, int64_
 
 // The same where the lanes of a block belong to several groups.
 void SpreadRowOfGroups(const Problem& p, const float* image, const float* packed, int64_t oh,
-                       int64_t first_channel, int64_t channels, float* to) {
+                       int64_t first_channel, int64_t channels, const float* z, float* to) {
   const BackwardDataGeometry& g = p.geometry;
   const WindowAxis &h = g.h, &w = g.w;
   for (int64_t ow = 0; ow < w.input; ++ow) {
@@ -149,6 +159,7 @@ void SpreadRowOfGroups(const Problem& p, const float* image, const float* packed
         }
       }
     }
+    AddZ(p, z, ow, channels, sums);
     for (int64_t l = 0; l < (p.to_lanes == kLanes ? kLanes : channels); ++l) {
       to[ow * p.to.w + (p.to_lanes == kLanes ? l : l * p.to.c)] = sums[l];
     }
@@ -160,6 +171,7 @@ class BackwardDataKernel final : public Kernel {
   BackwardDataKernel(const Problem& problem, const KernelRequest& request)
       : problem_(problem),
         constant_(request.constant[ConvolutionBackwardData::kFilter]),
+        has_z_(request.inputs.size() > ConvolutionBackwardData::kZ),
         isa_(request.processor.isa),
         threads_(request.threads),
         spread_(Versions<SpreadRow>::For(isa_)),
@@ -196,11 +208,15 @@ class BackwardDataKernel final : public Kernel {
         const float* const weights = packed + block * g.h.window * g.w.window * p.weights_of_tap();
         float* const to = args.Output<float>(0) + n * p.to.n + oh * p.to.h +
                           (p.to_lanes == kLanes ? block : first) * p.to.c;
+        const float* const z = has_z_
+                                   ? args.Input<float>(ConvolutionBackwardData::kZ) + n * p.z.n +
+                                         oh * p.z.h + (p.z_lanes == kLanes ? block : first) * p.z.c
+                                   : nullptr;
         if (p.alone) {
           spread_(p, image + p.Channel(first / g.out_channels * g.in_channels), weights, oh,
-                  channels, to);
+                  channels, z, to);
         } else {
-          spread_groups_(p, image, weights, oh, first, channels, to);
+          spread_groups_(p, image, weights, oh, first, channels, z, to);
         }
       }
     });
@@ -213,12 +229,13 @@ class BackwardDataKernel final : public Kernel {
   }
 
   const Problem problem_;
-  const bool constant_;
+  const bool constant_, has_z_;
   const Isa isa_;
   const int threads_;
-  void (*const spread_)(const Problem&, const float*, const float*, int64_t, int64_t, float*);
+  void (*const spread_)(const Problem&, const float*, const float*, int64_t, int64_t, const float*,
+                        float*);
   void (*const spread_groups_)(const Problem&, const float*, const float*, int64_t, int64_t,
-                               int64_t, float*);
+                               int64_t, const float*, float*);
 };
 
 absl::StatusOr<KernelList> MakeBackwardData(const ConvolutionBackwardData& op,
@@ -231,6 +248,11 @@ absl::StatusOr<KernelList> MakeBackwardData(const ConvolutionBackwardData& op,
   p.to = StridesOf(dst);
   p.from_lanes = IsBlocked(src.format) ? kChannelBlock : 1;
   p.to_lanes = IsBlocked(dst.format) ? kChannelBlock : 1;
+  if (request.inputs.size() > ConvolutionBackwardData::kZ) {
+    const TensorType& z = request.inputs[ConvolutionBackwardData::kZ];
+    p.z = StridesOf(z);
+    p.z_lanes = IsBlocked(z.format) ? kChannelBlock : 1;
+  }
   // A group's channels of the image begin with a block, as a tap walks them block by block.
   const bool whole_blocks = p.geometry.out_channels % kChannelBlock == 0 &&
                             (p.from_lanes == 1 || p.geometry.in_channels % kChannelBlock == 0);

@@ -1,6 +1,7 @@
 #include "runtime/cpu/conv/backward_data_panels.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -49,20 +50,22 @@ Remainder RemainderOf(const WindowAxis& back, int64_t remainder) {
 
 // The part of the outputs that one remainder of each axis gives.
 struct Part {
-  std::unique_ptr<PanelKernel> kernel;  // null: zeros
+  std::unique_ptr<PanelKernel> kernel;  // null: zeros, or z alone
   int64_t rows = 0, columns = 0;        // of outputs; none: only packed
   int64_t packed = 0;                   // where its weights begin, bytes
-  int64_t dst = 0;                      // where its outputs begin, bytes
+  int64_t dst = 0, z = 0;               // where its outputs begin, and its part of z, bytes
 };
 
 class PanelBackwardData final : public Kernel {
  public:
   PanelBackwardData(std::vector<Part> parts, std::string key, const ImageStrides& step,
-                    const KernelRequest& request, double relative_time)
+                    const ImageStrides& z_step, const KernelRequest& request, double relative_time)
       : parts_(std::move(parts)),
         key_(std::move(key)),
         dst_(request.outputs[0]),
         step_(step),
+        z_step_(z_step),
+        has_z_(request.inputs.size() > Op::kZ),
         constant_(request.constant[Op::kFilter]),
         threads_(request.threads),
         relative_time_(relative_time),
@@ -92,12 +95,13 @@ class PanelBackwardData final : public Kernel {
     for (const Part& part : parts_) {
       if (part.rows * part.columns == 0) continue;
       char* const dst = args.Output<char>(0) + part.dst;
+      const char* const z = has_z_ ? args.Input<char>(Op::kZ) + part.z : nullptr;
       if (part.kernel == nullptr) {
-        ZeroPart(part, dst);
+        CopyPart(part, z, dst);
       } else {
         const ConvTensors tensors = {.src = args.Input<char>(Op::kSrc),
                                      .weights = weights + (constant_ ? part.packed : 0),
-                                     .z = nullptr,
+                                     .z = z,
                                      .bias = nullptr,
                                      .dst = dst};
         constant_ ? part.kernel->RunPacked(tensors)
@@ -117,26 +121,33 @@ class PanelBackwardData final : public Kernel {
       if (part.kernel != nullptr) part.kernel->PackFilter(filter, packed + part.packed);
     }
   }
-  void ZeroPart(const Part& part, char* dst) const {
+  // Of z, or zeros.
+  void CopyPart(const Part& part, const char* z, char* dst) const {
+    if (z == dst) return;
     const int64_t blocks = ChannelBlocks(dst_.shape[1]);
     const int64_t grain = std::max<int64_t>(1, kElementsPerThread / (part.columns * kChannelBlock));
-    const auto zero = [&](int64_t begin, int64_t end) {
+    const auto copy = [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t y = i % part.rows, block = i / part.rows % blocks, n = i / part.rows / blocks;
         char* pixel = dst + n * step_.n + block * step_.c + y * step_.h;
+        const char* from =
+            z == nullptr ? kZeros : z + n * z_step_.n + block * z_step_.c + y * z_step_.h;
         for (int64_t x = 0; x < part.columns; ++x, pixel += step_.w) {
-          std::fill_n(reinterpret_cast<float*>(pixel), kChannelBlock, 0.0f);
+          std::memcpy(pixel, from, sizeof(kZeros));
+          if (z != nullptr) from += z_step_.w;
         }
       }
     };
-    ParallelFor(threads_, dst_.shape[0] * blocks * part.rows, grain, zero);
+    ParallelFor(threads_, dst_.shape[0] * blocks * part.rows, grain, copy);
   }
+
+  static constexpr char kZeros[kChannelBlock * sizeof(float)] = {};
 
   const std::vector<Part> parts_;
   const std::string key_;
   const TensorType dst_;
-  const ImageStrides step_;  // from output to output of a part, bytes
-  const bool constant_;
+  const ImageStrides step_, z_step_;  // from output to output of a part, bytes
+  const bool has_z_, constant_;
   const int threads_;
   const double relative_time_;
   const std::string name_;
@@ -156,14 +167,17 @@ std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
   problem.threads = request.threads;
   problem.constant_filter = request.constant[Op::kFilter];
   problem.geometry = g;
+  if (request.inputs.size() > Op::kZ) problem.z = request.inputs[Op::kZ];
   if (!PanelConvolutionFits(problem) || g.h.stride > kMostRemainders ||
       g.w.stride > kMostRemainders || g.h.stride * g.w.stride > kMostRemainders) {
     return nullptr;
   }
   ConvStrides strides(problem);
-  const ImageStrides dst = InBytes(strides.dst);
+  const ImageStrides dst = InBytes(strides.dst), z = InBytes(strides.z);
   strides.dst.h *= g.h.stride;
   strides.dst.w *= g.w.stride;
+  strides.z.h *= g.h.stride;
+  strides.z.w *= g.w.stride;
   const bool by_chunks = filter_packing == FilterPacking::kChunks;
   const bool flip = op.param().mode == ConvolutionMode::kConvolution;
   const int64_t taps = g.h.window * g.w.window, sign = flip ? -1 : 1;
@@ -171,7 +185,12 @@ std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
   int64_t packed = 0;
   for (int64_t i = 0; i < g.h.stride * g.w.stride; ++i) {
     const Remainder h = RemainderOf(g.h, i / g.w.stride), w = RemainderOf(g.w, i % g.w.stride);
-    Part part{nullptr, h.count, w.count, packed, h.first * dst.h + w.first * dst.w};
+    Part part{nullptr,
+              h.count,
+              w.count,
+              packed,
+              h.first * dst.h + w.first * dst.w,
+              h.first * z.h + w.first * z.w};
     if (h.axis.window * w.axis.window > 0) {
       const int64_t tap = h.tap * g.w.window + w.tap;
       problem.geometry.h = h.axis;
@@ -196,7 +215,8 @@ std::unique_ptr<Kernel> MakePanelBackwardData(const ConvolutionBackwardData& op,
                    IsBlocked(problem.src.format) ? " " : " planar ",
                    problem.filter.shape.ToString(), " strides ", g.h.stride, " ", g.w.stride,
                    " dilations ", g.h.dilation, " ", g.w.dilation, flip ? " flipped" : "");
-  return std::make_unique<PanelBackwardData>(std::move(parts), key, InBytes(strides.dst), request,
+  return std::make_unique<PanelBackwardData>(std::move(parts), key, InBytes(strides.dst),
+                                             InBytes(strides.z), request,
                                              by_chunks ? ChunksTime(g) : 1.0);
 }
 
