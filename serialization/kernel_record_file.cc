@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include "absl/strings/numbers.h"
@@ -55,6 +56,41 @@ absl::StatusOr<KernelRecord::Choice> ReadChoice(const JsonPlace& place) {
   return choice;
 }
 
+// By name as the file has it, in a millisecond.
+struct SpeedColumn {
+  const char* name;
+  double MeasuredSpeeds::*value;
+};
+constexpr SpeedColumn kSpeedColumns[] = {{"flops", &MeasuredSpeeds::flops},
+                                         {"second_level_bytes", &MeasuredSpeeds::second_level},
+                                         {"third_level_bytes", &MeasuredSpeeds::third_level},
+                                         {"memory_bytes", &MeasuredSpeeds::memory}};
+
+absl::StatusOr<std::map<int, MeasuredSpeeds>> ReadSpeeds(const nlohmann::json& document,
+                                                         const std::string& processor) {
+  std::map<int, MeasuredSpeeds> speeds;
+  const JsonPlace top(document);
+  if (!top.Has("speeds")) return speeds;
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace processors, top.Get("speeds"));
+  ASHLAR_RETURN_IF_ERROR(processors.Members().status());
+  if (!processors.Has(processor.c_str())) return speeds;
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace of_processor, processors.Get(processor.c_str()));
+  ASHLAR_ASSIGN_OR_RETURN(const auto members, of_processor.Members());
+  for (const auto& [threads, place] : members) {
+    int number = 0;
+    if (!absl::SimpleAtoi(threads, &number) || number < 1) {
+      return place.Error("the key is not a number of threads");
+    }
+    for (const SpeedColumn& column : kSpeedColumns) {
+      ASHLAR_ASSIGN_OR_RETURN(const JsonPlace value, place.Get(column.name));
+      ASHLAR_ASSIGN_OR_RETURN(const double rate, value.Number());
+      if (!(rate > 0)) return value.Error("expected more than 0");
+      speeds[number].*column.value = rate;
+    }
+  }
+  return speeds;
+}
+
 // Keeps other processes that write to a folder waiting, as long as they do the same. Where the
 // system cannot lock, nobody waits.
 class FolderLock {
@@ -78,6 +114,7 @@ absl::StatusOr<KernelRecord> ReadRecord(const nlohmann::json& document,
                                         const std::string& processor) {
   KernelRecord record;
   if (document.is_null()) return record;
+  ASHLAR_ASSIGN_OR_RETURN(record.speeds, ReadSpeeds(document, processor));
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace processors, JsonPlace(document).Get("processors"));
   if (!processors.Has(processor.c_str())) return record;
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace problems, processors.Get(processor.c_str()));
@@ -95,7 +132,7 @@ absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
   ASHLAR_ASSIGN_OR_RETURN(const nlohmann::json document, ReadDocument(path));
   absl::StatusOr<KernelRecord> record = ReadRecord(document, processor);
   if (!record.ok()) return Annotate(record.status(), path);
-  if (!record->choices.empty()) record->path = path;
+  if (!record->choices.empty() || !record->speeds.empty()) record->path = path;
   return record;
 }
 
@@ -124,6 +161,11 @@ absl::Status MergeKernelRecord(const std::string& path, const std::string& proce
     problems[key] = {{"family", choice.family}, {"variants", std::move(variants)}};
   }
   document["processors"][processor] = std::move(problems);
+  if (before.contains("speeds")) document["speeds"] = before["speeds"];
+  for (const auto& [threads, speeds] : record.speeds) {
+    nlohmann::ordered_json& row = document["speeds"][processor][absl::StrCat(threads)];
+    for (const SpeedColumn& column : kSpeedColumns) row[column.name] = speeds.*column.value;
+  }
   return WriteJsonFile(path, document, 1);
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graph/status.h"
@@ -102,15 +103,29 @@ std::string SystemKernel() {
   return absl::StrCat(name.sysname, " ", name.release, " ", name.machine);
 }
 
-// Where `tune` keeps its measurements, and how many of them are for the processor.
-std::string KernelRecordFact(const absl::StatusOr<Device*>& cpu,
-                             const std::optional<Processor>& processor) {
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+// Where `tune` keeps its measurements, how many of them are for the processor, and the speeds that
+// it measured.
+Facts KernelRecordFacts(const absl::StatusOr<Device*>& cpu,
+                        const std::optional<Processor>& processor) {
   const std::string path = DefaultKernelRecordPath();
-  if (path.empty() || !cpu.ok()) return "none";
+  if (path.empty() || !cpu.ok()) return {{"kernel record", "none"}};
   const absl::StatusOr<KernelRecord> record =
       LoadKernelRecord(path, (*cpu)->measured_as(processor.value_or((*cpu)->processor())));
-  if (!record.ok()) return std::string(record.status().message());
-  return absl::StrCat(path, ": ", Counted(record->choices.size(), "problem"));
+  if (!record.ok()) return {{"kernel record", std::string(record.status().message())}};
+  Facts facts = {
+      {"kernel record", absl::StrCat(path, ": ", Counted(record->choices.size(), "problem"))}};
+  for (const auto& [threads, speeds] : record->speeds) {
+    constexpr double kGiga = 1e6;  // of a second, in a millisecond
+    facts.push_back(
+        {absl::StrCat("speed on ", threads),
+         absl::StrFormat("%.1f GFLOP/s; GB/s read: %.1f second level, %.1f third level, "
+                         "%.1f memory",
+                         speeds.flops / kGiga, speeds.second_level / kGiga,
+                         speeds.third_level / kGiga, speeds.memory / kGiga)});
+  }
+  return facts;
 }
 
 class DoctorCommand final : public Command {
@@ -129,7 +144,7 @@ class DoctorCommand final : public Command {
     };
     const std::optional<int64_t> memory = Memory("MemTotal"), available = Memory("MemAvailable"),
                                  group_limit = GroupLimit(), address_limit = AddressLimit();
-    std::vector<std::pair<std::string, std::string>> facts = {
+    Facts facts = {
         {"version", Version()},
         {"build", BuildText()},
         {"kernel", SystemKernel()},
@@ -145,10 +160,11 @@ class DoctorCommand final : public Command {
         {"group limit", BytesOr(group_limit, "none")},
         {"address limit", BytesOr(address_limit, "none")},
         {"libraries", cpu::Libraries()},
-        {"kernel record", KernelRecordFact(cpu, other)},
-        {"cpu0:0", state(cpu)},
-        {"gpu0:0", state(gpu)},
     };
+    const Facts record_facts = KernelRecordFacts(cpu, other);
+    facts.insert(facts.end(), record_facts.begin(), record_facts.end());
+    facts.push_back({"cpu0:0", state(cpu)});
+    facts.push_back({"gpu0:0", state(gpu)});
     if (gpu.ok()) {
       const auto more = (*gpu)->facts();
       facts.insert(facts.end(), more.begin(), more.end());

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
+#include "runtime/cpu/measured_speeds.h"
 #include "runtime/measure/autotune.h"
 #include "serialization/kernel_record_file.h"
 #include "tools/command.h"
@@ -73,6 +74,7 @@ class TuneCommand final : public Command {
     if (!record.ok()) return WithExitCode(record.status(), ExitCode::kRejectedInput);
     const PlanRequest request = ToPlanRequest(execution_, planning_, console);
     KernelRecord fresh = anew_ ? KernelRecord() : *record;
+    ASHLAR_RETURN_IF_ERROR(MeasureMissingSpeeds(*device, fresh, console));
     console.Progress("timing kernels");
     const InterruptWatch watch;
     tune_.seconds = absl::ToDoubleSeconds(duration_);
@@ -103,6 +105,21 @@ class TuneCommand final : public Command {
   }
 
  private:
+  // What one thread does, and as many as are asked for, once for a processor: estimates of plans'
+  // times use it.
+  absl::Status MeasureMissingSpeeds(const Device& device, KernelRecord& record,
+                                    Console& console) const {
+    if (!device.is_host()) return absl::OkStatus();
+    for (const int threads : {1, execution_.threads}) {
+      if (record.speeds.count(threads) != 0) continue;
+      console.Progress("measuring caches and memory");
+      ASHLAR_ASSIGN_OR_RETURN(
+          record.speeds[threads],
+          cpu::MeasureSpeeds(planning_.processor.value_or(device.processor()), threads));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Show(const Tuning& tuning, double seconds, bool interrupted,
                     Console& console) const {
     Table table(

@@ -54,8 +54,8 @@ std::tuple<double, int64_t, int64_t> KeyOf(const Option& option) {
 
 // By rising operations those that none dominates.
 void KeepUndominated(std::vector<Option>& all, size_t most) {
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Option& a, const Option& b) { return KeyOf(a) < KeyOf(b); });
+  std::sort(all.begin(), all.end(),
+            [](const Option& a, const Option& b) { return KeyOf(a) < KeyOf(b); });
   std::vector<Option> kept;
   for (Option& option : all) {
     const bool dominated = std::any_of(kept.begin(), kept.end(), [&](const Option& other) {
@@ -236,7 +236,7 @@ bool Nested::PassedThrough(size_t begin, size_t end, StageMasks& masks) const {
 }
 
 void Nested::KeepUndominatedWays(std::vector<Way>& all, size_t most) {
-  std::stable_sort(all.begin(), all.end(), [](const Way& a, const Way& b) {
+  std::sort(all.begin(), all.end(), [](const Way& a, const Way& b) {
     return std::pair(a.operations, a.kept) < std::pair(b.operations, b.kept);
   });
   std::vector<Way> kept;

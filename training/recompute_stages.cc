@@ -135,10 +135,10 @@ class StageFinder {
       all.vars.push_back(choice.var);
       all.with.insert(all.with.end(), choice.with.begin(), choice.with.end());
     }
-    std::stable_sort(joined.begin(), joined.end(),
-                     [&](const RecomputeChoice& a, const RecomputeChoice& b) {
-                       return graph_.var(a.var).producer < graph_.var(b.var).producer;
-                     });
+    std::sort(joined.begin(), joined.end(),
+              [&](const RecomputeChoice& a, const RecomputeChoice& b) {
+                return graph_.var(a.var).producer < graph_.var(b.var).producer;
+              });
     choices_ = std::move(joined);
   }
 

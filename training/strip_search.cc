@@ -51,8 +51,8 @@ class StripSearch {
   absl::Status Find();
   // The best first.
   const std::vector<Candidate>& found() const { return found_; }
-  // Behind the first `most`, those that need least first: plans may need more than was expected.
-  void SortRestByLeast(size_t most);
+  // The next best are then those that need least: plans may need more than was expected.
+  void KeepBest(size_t most) { Sort(most); }
   absl::StatusOr<TrainingGraph> InTiles(const TileSpec& spec) const {
     TrainingOptions options = options_;
     options.tiles = spec;
@@ -72,7 +72,8 @@ class StripSearch {
   // Some counts of each kind.
   std::vector<TileSegment> TilesFor(const Stretch& stretch) const;
   void Try(TileSpec spec);
-  void Sort();
+  // The first `kept` stay; the others by what they need or, behind some that stay, by the least.
+  void Sort(size_t kept = 0);
   std::tuple<bool, double, double> KeyOf(const Candidate& c) const {
     const auto peak = static_cast<double>(c.peak);
     const bool fits = c.peak <= budget_;
@@ -177,15 +178,12 @@ void StripSearch::Try(TileSpec spec) {
   if (best) found_.push_back(*std::move(best));
 }
 
-void StripSearch::Sort() {
-  std::stable_sort(found_.begin(), found_.end(),
-                   [&](const Candidate& a, const Candidate& b) { return KeyOf(a) < KeyOf(b); });
-}
-
-void StripSearch::SortRestByLeast(size_t most) {
-  if (found_.size() <= most) return;
-  std::stable_sort(found_.begin() + static_cast<std::ptrdiff_t>(most), found_.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.least < b.least; });
+void StripSearch::Sort(size_t kept) {
+  const auto least_first = [&](const Candidate& a, const Candidate& b) {
+    return kept > 0 ? a.least < b.least : KeyOf(a) < KeyOf(b);
+  };
+  const auto first = static_cast<std::ptrdiff_t>(std::min(kept, found_.size()));
+  std::sort(found_.begin() + first, found_.end(), least_first);
 }
 
 absl::Status StripSearch::Find() {
@@ -235,7 +233,7 @@ absl::StatusOr<FittedTraining> FitTraining(const TrainingGraph& graph,
   if (budget > 0 && best && best->step.point.extra_flops == 0) return *std::move(best);
   StripSearch search(graph, options, budget, max_extra_flops);
   ASHLAR_RETURN_IF_ERROR(search.Find());
-  search.SortRestByLeast(kRefined);
+  search.KeepBest(kRefined);
   for (size_t i = 0; i < std::min(kMostPlanned, search.found().size()); ++i) {
     if (i >= kRefined && best) break;
     const TileSpec& spec = search.found()[i].spec;
@@ -272,10 +270,9 @@ absl::StatusOr<std::vector<TrainingPoint>> TrainingFrontier(const TrainingGraph&
                             RecomputeFrontier(tiled.step, max_extra_flops, search.TilesOf(tiled)));
     for (const RecomputePoint& point : found) in_tiles.push_back({spec, point});
   }
-  std::stable_sort(in_tiles.begin(), in_tiles.end(),
-                   [](const TrainingPoint& a, const TrainingPoint& b) {
-                     return a.recompute.peak_bytes > b.recompute.peak_bytes;
-                   });
+  std::sort(in_tiles.begin(), in_tiles.end(), [](const TrainingPoint& a, const TrainingPoint& b) {
+    return a.recompute.peak_bytes > b.recompute.peak_bytes;
+  });
   double cost = std::numeric_limits<double>::infinity();  // of all that need less
   std::vector<TrainingPoint> behind;
   for (size_t i = in_tiles.size(); i-- > 0;) {

@@ -48,8 +48,8 @@ void AddViews(const PlannedGraph& planned, ViewedPlan& view) {
 }
 
 void AddTimes(const PlannedGraph& planned, ViewedPlan& view) {
-  const ProcessorSpeed speed =
-      SpeedOf(*planned.device, planned.wishes.processor, planned.wishes.threads);
+  const ProcessorSpeed speed = SpeedOf(*planned.device, planned.wishes.processor,
+                                       planned.wishes.threads, planned.means.record.get());
   for (size_t step = 0; step < view.steps.size(); ++step) {
     const int node = planned.schedule.order[step];
     if (planned.kernels[node] == nullptr) continue;

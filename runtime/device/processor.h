@@ -51,6 +51,13 @@ struct Processor {
   friend bool operator==(const Processor&, const Processor&) = default;
 };
 
+// What threads do together in a millisecond, as measured.
+struct MeasuredSpeeds {
+  double flops = 0;  // multiplications and additions of floats in registers
+  // Bytes read from the second-level caches, from the third level, and from memory.
+  double second_level = 0, third_level = 0, memory = 0;
+};
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_RUNTIME_DEVICE_PROCESSOR_H_

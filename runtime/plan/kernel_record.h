@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "runtime/device/processor.h"
 
 namespace ashlar {
 
@@ -25,6 +26,7 @@ class KernelRecord {
   std::string path;  // of the file that it comes from; empty: none
   // By KernelRequestKey.
   std::map<std::string, Choice> choices;
+  std::map<int, MeasuredSpeeds> speeds;  // by threads
 
   // How well an implementation suits a problem: 2 for the variant on record for so many threads, 1
   // for another of its family, else 0.

@@ -93,7 +93,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   if (!arrangement.kernels.empty()) {
     ASHLAR_RETURN_IF_ERROR(KeepKernels(graph, arrangement.kernels, candidates));
   }
-  const ProcessorSpeed speed = SpeedOf(device, wishes.processor, wishes.threads);
+  const ProcessorSpeed speed =
+      SpeedOf(device, wishes.processor, wishes.threads, means.record.get());
   LimitWeights(graph, model, speed, means.most_weights, candidates);
 
   // 6. Order, with the least workspaces.

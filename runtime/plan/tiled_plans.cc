@@ -103,8 +103,9 @@ TiledPlans::TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& reque
 
 TilingProblem TiledPlans::Problem() const {
   const Wishes& wishes = request_.wishes;
-  return {rewritten_.graph, order_.order, SpeedOf(device_, wishes.processor, wishes.threads),
-          arena_, max_extra_flops()};
+  return {rewritten_.graph, order_.order,
+          SpeedOf(device_, wishes.processor, wishes.threads, request_.means.record.get()), arena_,
+          max_extra_flops()};
 }
 
 absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGraph& rewritten,

@@ -35,6 +35,9 @@ constexpr SpeedRow kSpeeds[] = {
     {Isa::kAvx512, 1.35e8, 1.19e8, 2.6e7, 1.35e7},
 };
 
+// Of the arithmetic that a processor can do, what a convolution does that keeps it busy.
+constexpr double kBusy = 0.95;
+
 // Bytes from behind the second-level caches do not add up as those from within: of two cores that
 // read 70 MB each both together got 26 to 32 GB/s, and one alone 26.
 constexpr double kRateOfAll = 1.1;  // of the third level's of one thread
@@ -47,12 +50,22 @@ double Traffic(double bytes, const ProcessorSpeed& speed) {
   return bytes / (bytes <= kThirdLevelBytes ? speed.third_level : speed.memory);
 }
 
+const MeasuredSpeeds* SpeedsOnRecord(const KernelRecord* record, int threads) {
+  if (record == nullptr) return nullptr;
+  const auto found = record->speeds.find(threads);
+  return found == record->speeds.end() ? nullptr : &found->second;
+}
+
 }  // namespace
 
-ProcessorSpeed SpeedOf(const Device& device, const std::optional<Processor>& processor,
-                       int threads) {
+ProcessorSpeed SpeedOf(const Device& device, const std::optional<Processor>& processor, int threads,
+                       const KernelRecord* record) {
   if (!device.is_host()) return kGpuSpeed;
   const Processor of = processor.value_or(device.processor());
+  if (const MeasuredSpeeds* const measured = SpeedsOnRecord(record, threads)) {
+    return {kBusy * measured->flops, measured->second_level, measured->third_level,
+            measured->memory, static_cast<double>(of.l2_bytes) * threads};
+  }
   for (const SpeedRow& row : kSpeeds) {
     if (row.isa != of.isa) continue;
     const double shared = kRateOfAll * row.third_level * std::max(1.0, threads / kThreadsThatShare);

@@ -7,6 +7,7 @@
 
 #include "graph/graph.h"
 #include "runtime/device/device.h"
+#include "runtime/plan/kernel_record.h"
 #include "runtime/schedule/storage.h"
 
 namespace ashlar {
@@ -21,9 +22,10 @@ struct ProcessorSpeed {
   double kernel_ms = 0.003;  // to begin a kernel
 };
 
-// Of the device's own processor, where no other is given. By a table: nothing is measured.
-ProcessorSpeed SpeedOf(const Device& device, const std::optional<Processor>& processor,
-                       int threads);
+// Of the device's own processor, where no other is given: as measured, where `record`, which may be
+// null, has that for so many threads, else by a table.
+ProcessorSpeed SpeedOf(const Device& device, const std::optional<Processor>& processor, int threads,
+                       const KernelRecord* record = nullptr);
 
 // Milliseconds of one operator, of whose images only a share is computed.
 double EstimateOperator(const Graph& graph, const StorageModel& model, int node,

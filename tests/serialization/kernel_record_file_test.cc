@@ -93,6 +93,25 @@ TEST_F(KernelRecordFileTest, ALaterChoiceTakesTheEarliersPlace) {
   EXPECT_EQ(merged->choices.at("problem \"one\"").family, "old");
 }
 
+TEST_F(KernelRecordFileTest, SpeedsAreKeptByProcessorAndThreads) {
+  KernelRecord measured;
+  measured.speeds[1] = {1e8, 1.2e8, 2.5e7, 1.3e7};
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "p", measured)));
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "p", Record("later"))));
+  measured.speeds.clear();
+  measured.speeds[2] = {2e8, 2.4e8, 3e7, 2e7};
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "p", measured)));
+  const absl::StatusOr<KernelRecord> record = LoadKernelRecord(path_, "p");
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->choices.size(), 2u);
+  ASSERT_EQ(record->speeds.size(), 2u);
+  EXPECT_EQ(record->speeds.at(1).third_level, 2.5e7);
+  EXPECT_EQ(record->speeds.at(2).memory, 2e7);
+  const absl::StatusOr<KernelRecord> other = LoadKernelRecord(path_, "another");
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_TRUE(other->speeds.empty());
+}
+
 TEST_F(KernelRecordFileTest, FilesThatAreNoRecordsAreNamedAndKept) {
   const struct {
     const char *text, *message;
@@ -106,6 +125,13 @@ TEST_F(KernelRecordFileTest, FilesThatAreNoRecordsAreNamedAndKept) {
       {R"({"format": "ashlar kernel record 1", "processors": {"p": {"k": {"family": "f",
           "variants": {"none": "f/a"}}}}})",
        "not a number of threads"},
+      {R"({"format": "ashlar kernel record 1", "processors": {}, "speeds": 1})", "speeds"},
+      {R"({"format": "ashlar kernel record 1", "processors": {}, "speeds": {"p": {"0": {}}}})",
+       "not a number of threads"},
+      {R"({"format": "ashlar kernel record 1", "processors": {}, "speeds": {"p": {"1": {}}}})",
+       "flops"},
+      {R"({"format": "ashlar kernel record 1", "processors": {}, "speeds": {"p": {"1": {"flops": -1}}}})",
+       "expected more than 0"},
   };
   std::filesystem::create_directories(folder_ / "deeper");
   for (const auto& test : cases) {

@@ -175,7 +175,7 @@ class BackwardDataKernel final : public Kernel {
         isa_(request.processor.isa),
         threads_(request.threads),
         spread_(Versions<SpreadRow>::For(isa_)),
-        spread_groups_(Versions<SpreadRowOfGroups>::For(isa_)) {}
+        spread_groups_(NarrowVersions<SpreadRowOfGroups>::For(isa_)) {}
 
   std::string implementation() const override { return absl::StrCat("deconv:", Name(isa_)); }
   int64_t workspace_bytes() const override { return constant_ ? 0 : packed_bytes(); }

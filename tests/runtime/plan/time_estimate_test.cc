@@ -37,6 +37,20 @@ TEST(TimeEstimate, ThreadsShareWhatIsBehindTheirCaches) {
   }
 }
 
+TEST(TimeEstimate, MeasuredSpeedsAreUsedForTheirNumberOfThreads) {
+  KernelRecord record;
+  record.speeds[2] = {2e8, 3e8, 4e7, 1e7};
+  static const Device& host = FakeDevice::Install({});
+  const auto speed = [&](int threads) {
+    return SpeedOf(host, Value(Processor::Parse("avx2/32K/512K")), threads, &record);
+  };
+  EXPECT_EQ(speed(2).third_level, 4e7);
+  EXPECT_EQ(speed(2).memory, 1e7);
+  EXPECT_EQ(speed(2).second_level_bytes, 2 * 512 * 1024);
+  EXPECT_LT(speed(2).flops, 2e8);  // a convolution does a little less
+  EXPECT_EQ(speed(1).third_level, SpeedOn(1).third_level);
+}
+
 TEST(TimeEstimate, OfSecondThreadsConvolutionsHaveMoreThanPointwiseOperators) {
   std::mt19937_64 random(1);
   GraphMaker make;

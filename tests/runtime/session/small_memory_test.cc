@@ -12,6 +12,7 @@
 #include "graph/passes/pass.h"
 #include "nlohmann/json.hpp"
 #include "opr/conv_bias.h"
+#include "opr/elemwise.h"
 #include "opr/elemwise_multi_type.h"
 #include "opr/pooling.h"
 #include "opr/quantized_conv.h"
@@ -60,12 +61,23 @@ class NetMaker {
 
   Graph Make() && {
     const int input = net_["input_tensor"];
+    if (floats_) {
+      var(input) = maker_.Input("x", ShapeOf(input), DType::kFloat32);
+      for (const json& op : net_["ops"]) var(op[3]) = Add(op);
+      maker_.Output(var(net_["output_tensor"]));
+      return std::move(maker_).Build();
+    }
     const int bytes = maker_.Input("x", ShapeOf(input), DType::kInt8);
     vars_[static_cast<size_t>(input)] =
         maker_.Add<TypeCvt>({kBytes.dtype, kBytes.scale, kBytes.zero_point}, {bytes});
     for (const json& op : net_["ops"]) var(op[3]) = Add(op);
     maker_.Output(maker_.Add<TypeCvt>({DType::kInt8}, {var(net_["output_tensor"])}, "y"));
     return std::move(maker_).Build();
+  }
+  // The network in Float32.
+  Graph MakeOfFloats() && {
+    floats_ = true;
+    return std::move(*this).Make();
   }
 
  private:
@@ -83,18 +95,20 @@ class NetMaker {
                                                             : ScalarFunction::kIdentity;
     if (kind == "add") {
       const bool rectified = function == ScalarFunction::kRelu;
-      return maker_.Add<ElemwiseMultiType>(
-          {{rectified ? ScalarFunction::kFuseAddRelu : ScalarFunction::kAdd}, kBytes},
-          {x, var(op[2][1])}, name);
+      const ScalarFunction sum = rectified ? ScalarFunction::kFuseAddRelu : ScalarFunction::kAdd;
+      const std::vector<int> terms = {x, var(op[2][1])};
+      return floats_ ? maker_.Add<Elemwise>({sum}, terms, name)
+                     : maker_.Add<ElemwiseMultiType>({{sum}, kBytes}, terms, name);
     }
     if (kind == "avg") {
       PoolingParam param;
       param.mode = PoolingMode::kAverage;
       param.window_h = op[4][0], param.window_w = op[4][1];
       param.stride_h = op[5][0], param.stride_w = op[5][1];
-      param.output = kBytes;
+      if (!floats_) param.output = kBytes;
       return maker_.Add<PoolingForward>(param, {x}, name);
     }
+    if (kind == "softmax" && floats_) return maker_.Add<Softmax>({1}, {x}, name);
     if (kind == "softmax") {
       const int floats = maker_.Add<TypeCvt>({DType::kFloat32}, {x});
       const int y = maker_.Add<Softmax>({1}, {floats}, name);
@@ -112,7 +126,7 @@ class NetMaker {
     ConvBiasParam param;
     param.nonlineMode = function;
     if (function == ScalarFunction::kClamp) param.parameters = {0, 6};
-    param.output = kBytes;
+    if (!floats_) param.output = kBytes;
     Shape filter = {to[1], channels, 1, 1};
     if (kind != "fc") {
       filter[2] = op[4][0], filter[3] = op[4][1];
@@ -124,6 +138,12 @@ class NetMaker {
       param.sparse = SparseMode::kGroup;
       filter = {channels, to[1] / channels, 1, filter[2], filter[3]};
     }
+    const Shape bias_shape = {1, to[1], 1, 1};
+    if (floats_) {
+      const int w = maker_.Constant(HostTensor::Zeros(DType::kFloat32, filter));
+      const int bias = maker_.Constant(HostTensor::Zeros(DType::kFloat32, bias_shape));
+      return maker_.Add<ConvBiasForward>(param, {x, w, bias}, op[1]);
+    }
     // So that sums of any weights are neither all the least nor all the most.
     const double products = static_cast<double>(filter.num_elements() / to[1]);
     const float scale = static_cast<float>(0.01 / std::sqrt(products));
@@ -132,7 +152,7 @@ class NetMaker {
       return maker_.Constant(integers.As(dtype, Value(Quantization::Make(dtype, {of}))));
     };
     const int w = constant(DType::kQuantizedS8, filter, 127, scale);
-    const int bias = constant(DType::kQuantizedS32, {1, to[1], 1, 1}, 999,
+    const int bias = constant(DType::kQuantizedS32, bias_shape, 999,
                               maker_.var(x).type.quantization.scale() * scale);
     return maker_.Add<ConvBiasForward>(param, {x, w, bias}, op[1]);
   }
@@ -146,6 +166,7 @@ class NetMaker {
 
   const json& net_;
   const bool any_;
+  bool floats_ = false;
   GraphMaker maker_;
   std::vector<int> vars_;  // by tensor
 };
@@ -247,6 +268,25 @@ TEST_P(TiledSmallMemory, TheSmallestIsFoundAsWell) {
   request.wishes.budget = MemoryBudget{0, /*max_extra_flops=*/0};
   const auto planned = Value(PlanGraph(NetMaker(nets[net.name]).Make(), request));
   EXPECT_LE(planned->plan.plan.arena, ArenaOf(nets[net.name], net.tiles, net.sums_apart));
+}
+
+// A plan of 69,632 bytes was missed where 131,072 was called the smallest of tiny-ic; blocks of 16
+// channels, which narrow networks do not fill, are left out where that needs less: of tiny-vww
+// (52,224 with them).
+TEST(SmallMemory, SmallestArenasInFloats) {
+  if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
+  if (testing::kSanitized) GTEST_SKIP() << "takes long";
+  cpu::RegisterDevice();
+  const json nets = Nets();
+  PlanRequest request = InTiles("");
+  request.wishes.budget = MemoryBudget{0, /*max_extra_flops=*/0};
+  const std::pair<const char*, int64_t> kArenas[] = {
+      {"tiny-ic", 59392}, {"tiny-vww", 49152}, {"tiny-kws", 42240}};
+  for (const auto& [name, bytes] : kArenas) {
+    const auto planned = Value(PlanGraph(NetMaker(nets[name]).MakeOfFloats(), request));
+    EXPECT_LE(planned->plan.plan.arena, bytes) << name;
+    EXPECT_EQ(planned->smallest_budget, planned->plan.plan.arena);
+  }
 }
 
 HostTensor Outputs(const json& net, const std::string& tiles, bool release_input = false,

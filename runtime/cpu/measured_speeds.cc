@@ -1,0 +1,127 @@
+// Sums of floats in registers over blocks of memory that lie in one level of the caches, each
+// thread over a block of its own, and multiplications and additions that read nothing.
+#include "runtime/cpu/measured_speeds.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "graph/status.h"
+#include "runtime/cpu/isa.h"
+#include "runtime/cpu/parallel.h"
+#include "runtime/device/device.h"
+
+namespace ashlar::cpu {
+namespace {
+
+constexpr int64_t kMemoryBytes = 256 << 20;  // of all threads together: beyond any cache
+constexpr int64_t kThirdLevel = 4;           // second-level caches: beyond these, within the next
+constexpr int kTrials = 7;
+constexpr double kTrialMs = 8;
+
+constexpr int kSums = 8;        // registers that do not wait for each other
+constexpr int64_t kStep = 512;  // bytes: blocks are multiples of it
+
+template <typename Vector>
+struct Registers {
+  static constexpr int64_t kBytes = sizeof(Vector);
+
+  static void Keep(const Vector* sums, float* sum) {
+    Vector all = {};
+    for (int k = 0; k < kSums; ++k) all += sums[k];
+    *sum = all[0];
+  }
+
+  // Adds up a block some times.
+  static void Read(const float* block, int64_t bytes, int64_t times, float* sum) {
+    Vector sums[kSums] = {};
+    for (int64_t t = 0; t < times; ++t) {
+      const Vector* at = reinterpret_cast<const Vector*>(block);
+      for (int64_t i = 0; i < bytes; i += kSums * kBytes, at += kSums) {
+#pragma GCC unroll 8
+        for (int k = 0; k < kSums; ++k) sums[k] += at[k];
+      }
+    }
+    Keep(sums, sum);
+  }
+
+  // Operations of Multiply, multiplications and additions alike.
+  static constexpr double kProducts = 2.0 * kSums * kBytes / sizeof(float);
+
+  static void Multiply(int64_t times, float* sum) {
+    Vector sums[kSums] = {};
+    const Vector factor = Vector{} + *sum;
+    for (int64_t t = 0; t < times; ++t) {
+#pragma GCC unroll 8
+      for (int k = 0; k < kSums; ++k) sums[k] = sums[k] * factor + factor;
+    }
+    Keep(sums, sum);
+  }
+};
+using Wide = Registers<float __attribute__((vector_size(64)))>;    // AVX-512's
+using Narrow = Registers<float __attribute__((vector_size(32)))>;  // AVX2's, or two of others
+
+// Calls work(thread, times) on all threads at once; the most that these did of `amount` a time and
+// thread, in a millisecond.
+template <typename Work>
+double BestRate(int threads, double amount, const Work& work) {
+  using Clock = std::chrono::steady_clock;
+  const auto ms_of = [&](int64_t times) {
+    const Clock::time_point start = Clock::now();
+    ParallelPieces(threads, threads, [&](int64_t piece, int) { work(piece, times); });
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+  int64_t times = 1;
+  double ms = ms_of(times);
+  while (ms < kTrialMs / 2) {
+    times *= 2;
+    ms = ms_of(times);
+  }
+  double best = 0;
+  for (int i = 0; i < kTrials; ++i) {
+    best = std::max(best, amount * static_cast<double>(times) * threads / ms_of(times));
+  }
+  return best;
+}
+
+}  // namespace
+
+absl::StatusOr<MeasuredSpeeds> MeasureSpeeds(const Processor& processor, int threads) {
+  ASHLAR_ASSIGN_OR_RETURN(Device* const device, OpenDevice({CompNode::Type::kCpu, 0, 0}));
+  device->UseThreads(threads);
+  const int64_t third = kThirdLevel * processor.l2_bytes / kStep * kStep;
+  const int64_t block = std::max(third, kMemoryBytes / threads / kStep * kStep);
+  ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceMemory> memory,
+                          device->Allocate(block * threads));
+  ASHLAR_RETURN_IF_ERROR(device->Fill(memory->data(), 0, block * threads));
+  const bool wide = processor.isa == Isa::kAvx512;
+  const auto read =
+      wide ? Versions<Wide::Read>::For(processor.isa) : Versions<Narrow::Read>::For(processor.isa);
+  const auto multiply = wide ? Versions<Wide::Multiply>::For(processor.isa)
+                             : Versions<Narrow::Multiply>::For(processor.isa);
+  const auto reading = [&](int64_t bytes) {
+    return BestRate(threads, static_cast<double>(bytes), [&](int64_t thread, int64_t times) {
+      float sum = 0;
+      read(static_cast<const float*>(memory->data()) + thread * block / int64_t{sizeof(float)},
+           bytes, times, &sum);
+      volatile float kept = sum;
+      static_cast<void>(kept);
+    });
+  };
+  MeasuredSpeeds speeds;
+  speeds.second_level = reading(std::max(kStep, processor.l2_bytes / 2 / kStep * kStep));
+  speeds.third_level = reading(third);
+  speeds.memory = reading(block);
+  constexpr int64_t kTogether = 64;
+  speeds.flops = BestRate(threads, kTogether * (wide ? Wide::kProducts : Narrow::kProducts),
+                          [&](int64_t /*thread*/, int64_t times) {
+                            float sum = 0.5f;
+                            multiply(kTogether * times, &sum);
+                            volatile float kept = sum;
+                            static_cast<void>(kept);
+                          });
+  return speeds;
+}
+
+}  // namespace ashlar::cpu
