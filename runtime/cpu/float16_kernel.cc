@@ -136,6 +136,7 @@ std::optional<KernelRequest> InFloat32(const KernelRequest& request) {
   };
   std::vector<InputInfo> infos;
   for (size_t i = 0; i < wide.inputs.size(); ++i) {
+    wide.halves.push_back(request.constant[i] && request.inputs[i].dtype == DType::kFloat16);
     if (request.op->input_use(static_cast<int>(i)) != InputUse::kHostValue) widen(wide.inputs[i]);
     infos.push_back({wide.inputs[i], wide.host_values[i]});
   }

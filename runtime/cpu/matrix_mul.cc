@@ -2,10 +2,11 @@
 // for the caches after Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix
 // Multiplication".
 //
-// A constant B is packed into panels once; of a computed one each thread packs the part of a panel
-// that it works on, or reads it where it lies while few rows share it. A is read where it lies, or
-// packed in workspace, where its rows crowd into few sets of the caches. An element is the same sum
-// whichever rows and matrices it is computed with, and on any number of threads.
+// A constant B is packed into panels once, of Float16 where its values are such: these are widened
+// where they are read, a slice of a panel at a time. Of a computed B each thread packs the part of
+// a panel that it works on, or reads it where it lies while few rows share it. A is read where it
+// lies, or packed in workspace, where its rows crowd into few sets of the caches. An element is the
+// same sum whichever rows and matrices it is computed with, and on any number of threads.
 #include "opr/matrix_mul.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "graph/region.h"
 #include "graph/status.h"
 #include "opr/matrix_mul_update.h"
+#include "runtime/cpu/float16.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
 #include "runtime/cpu/matrix_tile.h"
@@ -24,7 +26,7 @@ namespace ashlar::cpu {
 namespace {
 
 constexpr int kA = 0, kB = 1;
-constexpr int64_t kFloat = sizeof(float);
+constexpr int64_t kFloat = sizeof(float), kHalf = sizeof(uint16_t);
 
 // Rows of B whose products are summed before the sum is added to the output: it keeps long sums
 // accurate, and such a slice of a panel in the first-level cache while rows of A pass by.
@@ -113,15 +115,17 @@ class MatrixMulKernel final : public Kernel {
 
   std::optional<Packing> packing(int input) const override {
     if (input != kB || !packed_) return std::nullopt;
-    return Packing{absl::StrCat("panels of ", tiling_.panel, transposed_b_ ? " transposed" : ""),
-                   matrices_b_ * geometry_.k * geometry_.n * kFloat};
+    return Packing{absl::StrCat("panels of ", tiling_.panel, halves_ ? " halves" : "",
+                                transposed_b_ ? " transposed" : ""),
+                   matrices_b_ * geometry_.k * geometry_.n * ElementBytes()};
   }
   absl::Status Pack(int input, const HostTensor& value, void* packed) const override;
   absl::Status Run(const KernelArgs& args, KernelState* state) const override;
 
  private:
   struct Pointers {
-    MatrixView a, b;    // of a pair of matrices; where B is packed, it has no strides
+    MatrixView a, b;  // of a pair of matrices; of a packed B it is empty
+    const char* packed_b = nullptr;
     const float* dest;  // what is added to; null: nothing
     float* c;
     float* packed_a;  // of a block of rows
@@ -136,6 +140,7 @@ class MatrixMulKernel final : public Kernel {
   }
   void CutIntoPieces(int64_t pieces);
   bool FewRows(int64_t rows) const { return rows <= 2 * tiling_.max_rows; }
+  int64_t ElementBytes() const { return halves_ ? kHalf : kFloat; }   // of a packed B
   int64_t depth() const { return CeilDivide(geometry_.k, depths_); }  // of the longest slice
   int64_t BlockBytes() const { return block_rows_ * depth() * kFloat; }
   void RunPiece(const Pointers& matrices, int64_t first_row, int64_t rows, int64_t first_panel,
@@ -157,16 +162,19 @@ class MatrixMulKernel final : public Kernel {
   const Isa isa_;
   const MatrixTiling tiling_ = MatrixTilingFor(isa_);
   const PackPanelFunction pack_ = PackPanelFor(isa_);
+  const WidenFunction widen_ = WidenFor(isa_);
   MatrixTileFunction tiles_[kMostTileRows + 1] = {},
                                             half_tiles_[kMostTileRows + 1] = {};  // by rows
   const std::optional<float> alpha_;
   const bool transposed_a_, transposed_b_;
   const bool packs_a_;
-  const bool packed_;         // B, which is constant
-  const int64_t matrices_b_;  // of B
-  const int64_t depths_;      // slices of a panel
-  WideMatrixTile wide_;       // for all rows at once, where they are few
-  int64_t block_rows_;        // of A, which stay in the second-level cache
+  const bool packed_;                         // B, which is constant
+  const bool halves_;                         // as Float16
+  const int64_t matrices_b_;                  // of B
+  const int64_t depths_;                      // slices of a panel
+  WideMatrixTile wide_;                       // for all rows at once, where they are few
+  MatrixTileFunction wide_halves_ = nullptr;  // the same of halves
+  int64_t block_rows_;                        // of A, which stay in the second-level cache
   int threads_;
   // A piece of work: some panels of a pair of matrices, and some of its rows.
   int64_t panels_, panel_parts_, row_parts_;
@@ -183,6 +191,7 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
       transposed_b_(param.transposeB),
       packs_a_(packs_a),
       packed_(request.constant[kB]),
+      halves_(packed_ && !request.halves.empty() && request.halves[kB]),
       matrices_b_(request.inputs[kB].shape.num_elements() / (geometry.k * geometry.n)),
       depths_(CeilDivide(geometry.k, kMostDepth)) {
   if (matrices_b_ == 1 && !transposed_a_) geometry_.m *= std::exchange(pairs_, 1);
@@ -192,7 +201,9 @@ MatrixMulKernel::MatrixMulKernel(const MatrixMulParam& param, const MatrixMulGeo
   }
   const int64_t m = geometry_.m, k = geometry_.k, n = geometry_.n;
   const bool in_rows = packed_ || !transposed_b_;
-  if (in_rows && m <= tiling_.max_rows) wide_ = WideMatrixTileFor(isa_, m);
+  const bool wide = in_rows && m <= tiling_.max_rows;
+  if (wide && halves_) wide_halves_ = WideHalvesTileFor(isa_, m);
+  if (wide && (!halves_ || wide_halves_ != nullptr)) wide_ = WideMatrixTileFor(isa_, m);
   const int64_t depth_bytes = depth() * kFloat;
   block_rows_ = std::max(
       request.processor.l2_bytes / (2 * depth_bytes * (packs_a_ ? 1 : Crowding(k, depth_bytes))),
@@ -236,12 +247,17 @@ bool MatrixMulKernel::WorthPackingA() const {
 
 absl::Status MatrixMulKernel::Pack(int /*input*/, const HostTensor& value, void* packed) const {
   const float* b = value.data<float>().data();
-  float* to = static_cast<float*>(packed);
+  char* to = static_cast<char*>(packed);
+  std::vector<float> floats(static_cast<size_t>(halves_ ? geometry_.k * tiling_.panel : 0));
   for (int64_t matrix = 0; matrix < matrices_b_; ++matrix) {
     for (int64_t panel = 0; panel < panels_; ++panel) {
       const int64_t columns = ColumnsOf(panel);
-      pack_(ViewOfB(b).At(0, panel * tiling_.panel), geometry_.k, columns, columns, to);
-      to += geometry_.k * columns;
+      pack_(ViewOfB(b).At(0, panel * tiling_.panel), geometry_.k, columns, columns,
+            halves_ ? floats.data() : reinterpret_cast<float*>(to));
+      if (halves_) {
+        NarrowFor(isa_)(floats.data(), reinterpret_cast<uint16_t*>(to), geometry_.k * columns);
+      }
+      to += geometry_.k * columns * ElementBytes();
     }
     b += geometry_.k * geometry_.n;
   }
@@ -261,8 +277,12 @@ absl::Status MatrixMulKernel::Run(const KernelArgs& args, KernelState* /*state*/
     Pointers matrices;
     matrices.a = transposed_a_ ? MatrixView{a, 1, g.m} : MatrixView{a, g.k, 1};
     matrices.a.data += g.OffsetOfA(matrix);
-    matrices.b = packed_ ? MatrixView{b, 0, 0} : ViewOfB(b);
-    matrices.b.data += g.OffsetOfB(matrix);
+    if (packed_) {
+      matrices.packed_b = args.Input<char>(kB) + g.OffsetOfB(matrix) * ElementBytes();
+    } else {
+      matrices.b = ViewOfB(b);
+      matrices.b.data += g.OffsetOfB(matrix);
+    }
     matrices.dest = dest == nullptr ? nullptr : dest + matrix * g.m * g.n;
     matrices.c = c + matrix * g.m * g.n;
     matrices.packed_a = static_cast<float*>(args.workspace) + thread * BlockBytes() / kFloat;
@@ -345,9 +365,10 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
                                const Slice& slice) const {
   const int64_t k = geometry_.k, columns = ColumnsOf(slice.panel);
   const int64_t first = slice.panel * tiling_.panel;
-  MatrixView b = packed_
-                     ? MatrixView{matrices.b.data + first * k + slice.depth * columns, columns, 1}
-                     : matrices.b.At(slice.depth, first);
+  const char* const packed =
+      packed_ ? matrices.packed_b + (first * k + slice.depth * columns) * ElementBytes() : nullptr;
+  MatrixView b = packed_ ? MatrixView{reinterpret_cast<const float*>(packed), columns, 1}
+                         : matrices.b.At(slice.depth, first);
   MatrixTile tile;
   tile.a = packs_a_ ? MatrixView{matrices.packed_a, 0, 0} : matrices.a.At(first_row, slice.depth);
   tile.b_panel = packed_ ? tiling_.panel * k : tiling_.panel;
@@ -363,12 +384,24 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   tile.prefetch = reinterpret_cast<const char*>(b.data + (more ? ahead : 0));
   tile.prefetch_step = more ? tiling_.panel * kFloat : 0;
   alignas(64) float buffer[kMostDepth * kWidestPanel];
+  if (halves_ && slice.panels > 1) {
+    tile.b = b.data;
+    tile.b_row = b.row;
+    return wide_halves_(tile);
+  }
+  if (halves_) {
+    widen_(reinterpret_cast<const uint16_t*>(packed), buffer, slice.length * columns);
+    b.data = buffer;
+    tile.prefetch_step = 0;
+  }
   const bool packs = !packed_ && (b.column != 1 || !FewRows(rows));
   const bool half = columns <= tiling_.panel / 2;
   const int64_t width = half ? tiling_.panel / 2 : tiling_.panel;
+  alignas(64) float widened[kMostDepth * kWidestPanel];
   if (packs || columns < width) {
-    pack_(b, slice.length, columns, width, buffer);
-    b = {buffer, width, 1};
+    float* const to = halves_ ? widened : buffer;
+    pack_(b, slice.length, columns, width, to);
+    b = {to, width, 1};
     tile.b_panel = 0;
   }
   if (!packed_ && !packs) {

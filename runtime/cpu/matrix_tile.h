@@ -57,6 +57,9 @@ struct WideMatrixTile {
   MatrixTileFunction run = nullptr;
 };
 WideMatrixTile WideMatrixTileFor(Isa isa, int64_t rows);
+// The same, with the same bits, for panels of Float16 at MatrixTile::b, steps in elements of these;
+// nothing is fetched ahead. Null where the processor has no such loop, or one panel is as good.
+MatrixTileFunction WideHalvesTileFor(Isa isa, int64_t rows);
 
 // Writes `rows` rows of the first `columns` columns of a matrix as rows of a panel of `width`
 // elements, zeros behind the columns.

@@ -46,6 +46,9 @@ struct KernelRequest {
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
   std::vector<bool> constant;  // by input: known now, so it can be packed
+  // By input: a constant of floats whose values are those of Float16, so that it may be packed as
+  // such. Empty: none.
+  std::vector<bool> halves;
   // By input: its value where Operator::input_use is kHostValue, else null. Not kept.
   std::vector<const HostTensor*> host_values;
   // The processor of the kernels, where they run on the host: all they may know of the machine.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "graph/half.h"
 #include "runtime/cpu/host_processor.h"
 #include "runtime/cpu/kernels.h"
 #include "tests/support/kernel_request.h"
@@ -29,10 +30,11 @@ struct Product {
   std::string implementation;
 };
 
-// By every kernel that there is for the request.
+// By every kernel that there is for the request. `halves`: b may be kept as Float16.
 std::vector<Product> MultiplyByAll(const MatrixMul& op, const HostTensor& a, const HostTensor& b,
-                                   bool constant, Isa isa, int threads) {
+                                   bool constant, Isa isa, int threads, bool halves = false) {
   KernelRequest request = Value(testing::RequestOf(op, {a, b}, {}, {false, constant}));
+  request.halves = {false, halves};
   request.processor.isa = isa;
   request.threads = threads;
   KernelRegistry registry;
@@ -76,6 +78,38 @@ class MatrixMulTest : public ::testing::TestWithParam<Isa> {
 };
 INSTANTIATE_TEST_SUITE_P(Isas, MatrixMulTest, ::testing::ValuesIn(kIsas),
                          [](const auto& info) { return std::string(Name(info.param)); });
+
+// A constant of Float16 is kept as such, at half the bytes, and what is computed is the same to the
+// bit: by the loops for few rows, by those for many, and in columns behind the last whole panel.
+TEST_P(MatrixMulTest, HalvesGiveTheBitsOfFloats) {
+  std::mt19937_64 random(3);
+  for (const bool transposed : {false, true}) {
+    MatrixMulParam param;
+    param.transposeB = transposed;
+    const MatrixMul op(param);
+    for (const int64_t n : {1, 16, 33, 128, 200}) {
+      const int64_t k = 3 * n + 171;
+      HostTensor b = testing::RandomTensor(random, transposed ? Shape{n, k} : Shape{k, n}, -1, 1);
+      for (int64_t i = 0; i < b.num_elements(); ++i) {
+        b.Set(i, HalfToFloat(FloatToHalf(static_cast<float>(b.At(i)))));
+      }
+      for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 12, 13, 40}) {
+        SCOPED_TRACE(::testing::Message() << m << " x " << k << " x " << n);
+        const HostTensor a = testing::RandomTensor(random, {m, k}, -1, 1);
+        for (const int threads : {1, 3}) {
+          const Product floats = Multiply(op, a, b, true, GetParam(), threads);
+          for (const Product& of_halves :
+               MultiplyByAll(op, a, b, true, GetParam(), threads, true)) {
+            EXPECT_EQ(of_halves.packed_bytes, k * n * 2);
+            EXPECT_EQ(std::memcmp(of_halves.value.raw(), floats.value.raw(),
+                                  static_cast<size_t>(floats.value.bytes())),
+                      0);
+          }
+        }
+      }
+    }
+  }
+}
 
 // Tiles, strips and batches of a graph have fewer rows, and nobody may see it.
 TEST_P(MatrixMulTest, ARowIsTheSameWhicheverOthersThereAre) {
