@@ -78,6 +78,11 @@ std::vector<Layer> Layers() {
       // Packs of channels and none, runs of outputs with a rest.
       {"depthwise 5x3", 2, 16, 16, 7, 11, 5, 3, 16, Dilated(Asymmetric(2, 1, 2, 0, 2, 3), 1, 2)},
       {"depthwise of 5", 2, 5, 5, 6, 7, 3, 3, 5, Window(1, 1)},
+      // In 8 bits neighbours share columns, where there are enough of them and of channels.
+      {"depthwise of low images", 1, 144, 144, 2, 13, 3, 3, 144, Window(1, 1)},
+      {"depthwise of one row", 2, 64, 64, 1, 9, 3, 3, 64, Window(1, 1)},
+      {"depthwise of narrow images", 1, 96, 96, 6, 4, 3, 3, 96, Window(1, 1)},
+      {"depthwise of few columns", 1, 64, 64, 5, 7, 3, 3, 64, Window(1, 0)},
   };
 }
 
@@ -87,6 +92,7 @@ std::vector<Layer> CroppedLayers() {
       {"cropped rows", 1, 16, 16, 12, 9, 3, 3, 1, Asymmetric(1, 1, -3, 1, -2, 1)},
       {"cropped in both", 2, 8, 24, 9, 14, 3, 3, 1, Asymmetric(1, 2, 1, -2, -4, -5)},
       {"cropped depthwise", 1, 8, 8, 9, 8, 3, 3, 8, Asymmetric(1, 2, -2, 1, 0, -1)},
+      {"cropped depthwise of blocks", 1, 64, 64, 7, 12, 3, 3, 64, Asymmetric(1, 1, -2, 1, -1, 1)},
   };
 }
 

@@ -39,7 +39,10 @@ class DepthwiseConvolution final : public Kernel {
  public:
   DepthwiseConvolution(QuantizedConvProblem problem, const Processor& processor)
       : problem_(std::move(problem)), set_(processor.instruction_set()) {
+    const WindowAxis &h = problem_.geometry.h, &w = problem_.geometry.w;
     const TileCode* const code = TileCodeFor(processor);
+    shares_ = code != nullptr && h.window == kShared && w.window == kShared && w.stride == 1 &&
+              w.dilation == 1;
     if (code != nullptr) {
       run_ = code->depthwise[problem_.is_signed];
       block_ = code->depthwise_channels;
@@ -58,7 +61,7 @@ class DepthwiseConvolution final : public Kernel {
   std::optional<Packing> packing(int input) const override {
     if (input != ConvBiasForward::kFilter) return std::nullopt;
     return Packing{absl::StrCat("int8 depthwise ", problem_.to.source_zero_point,
-                                problem_.flipped ? " flipped" : ""),
+                                problem_.flipped ? " flipped" : "", shares_ ? " by columns" : ""),
                    outside_bytes() + CeilDivide(channels(), kPanel) * panel_bytes()};
   }
   absl::Status Pack(int, const HostTensor& value, void* packed) const override {
@@ -73,8 +76,9 @@ class DepthwiseConvolution final : public Kernel {
         int32_t sum = 0;
         for (int64_t tap = 0; tap < problem_.taps(); ++tap) {
           const int8_t weight = own[problem_.FilterTap(tap)];
+          const int64_t place = PlaceOf(tap);
           sum += weight;
-          panel[kSumBytes + (tap / kDepth * kPanel + lane) * kDepth + tap % kDepth] = weight;
+          panel[kSumBytes + (place / kDepth * kPanel + lane) * kDepth + place % kDepth] = weight;
         }
         std::memcpy(panel + lane * static_cast<int64_t>(sizeof(sum)), &sum, sizeof(sum));
       }
@@ -99,7 +103,11 @@ class DepthwiseConvolution final : public Kernel {
   static constexpr int64_t kSumBytes = kPanel * sizeof(int32_t);
 
   int64_t channels() const { return problem_.geometry.groups; }
-  int64_t groups() const { return CeilDivide(problem_.taps(), kDepth); }
+  int64_t groups() const { return shares_ ? kShared : CeilDivide(problem_.taps(), kDepth); }
+  // Of a tap, in groups: one after the other, or a group a column.
+  int64_t PlaceOf(int64_t tap) const {
+    return shares_ ? tap % kShared * kDepth + tap / kShared : tap;
+  }
   int64_t outside_bytes() const { return RoundUp(channels(), 64); }
   int64_t panel_bytes() const { return kSumBytes + groups() * kPanel * kDepth; }
 
@@ -107,6 +115,7 @@ class DepthwiseConvolution final : public Kernel {
 
   QuantizedConvProblem problem_;
   InstructionSet set_;
+  bool shares_;  // neighbouring outputs share columns of their windows (DepthwiseCall::shared)
   DepthwiseFunction run_;
   int64_t block_ = kPanel;
   int32_t signed_offset_ = 0;
@@ -125,16 +134,27 @@ void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int6
   const uint8_t* const* taps[kChunkTaps / kDepth];
   int64_t offset[kChunkTaps / kDepth];
   uint8_t* dst[kChunkTaps / kDepth];
+  int64_t shared[kChunkTaps / kDepth];
+  int64_t steps[kChunkTaps / kDepth][kShared];
+  const int64_t* steps_of[kChunkTaps / kDepth];
   const uint8_t** own = sources;
   PixelCursor at(problem_, begin);
   for (int64_t done = 0, row = 0; done < count; done += row, at.Advance(row)) {
-    SourcesOf(problem_, src + at.n * problem_.src.n, at.oh, at.ow, outside, own, 1);
-    std::fill(own + problem_.taps(), own + groups() * kDepth, own[0]);  // what has no weight
-    const bool alone =
-        at.oh < rows.begin || at.oh >= rows.end || at.ow < columns.begin || at.ow >= columns.end;
+    const uint8_t* found[kMostTaps];
+    SourcesOf(problem_, src + at.n * problem_.src.n, at.oh, at.ow, outside, found, 1);
+    std::fill_n(own, groups() * kDepth, found[0]);  // what has no weight
+    for (int64_t tap = 0; tap < problem_.taps(); ++tap) own[PlaceOf(tap)] = found[tap];
+    const bool beside = at.ow < columns.begin || at.ow >= columns.end;
+    const bool alone = beside || (!shares_ && (at.oh < rows.begin || at.oh >= rows.end));
     row = alone ? 1 : std::min(at.RestOfRow(count - done), columns.end - at.ow);
     uint8_t* const to = args.Output<uint8_t>(0) + at.OffsetIn(problem_.dst);
+    for (int64_t r = 0; r < kShared; ++r) {
+      const int64_t y = h.Origin(at.oh) + r * h.dilation;
+      steps[done][r] = y >= 0 && y < h.input ? problem_.src.w : 0;
+    }
     for (int64_t i = 0; i < row; ++i) {
+      shared[done + i] = beside ? 0 : row - i;
+      steps_of[done + i] = steps[done];
       taps[done + i] = own;
       offset[done + i] = i * w.stride * problem_.src.w;
       dst[done + i] = to + i * problem_.dst.w;
@@ -150,6 +170,8 @@ void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int6
     StartOf(panel, panel_bytes(), bias + first, channels, zero_point, start);
     run_({.taps = taps,
           .offset = offset,
+          .shared = shares_ ? shared : nullptr,
+          .steps = steps_of,
           .pixels = count,
           .groups = groups(),
           .weights = panel + kSumBytes,

@@ -129,6 +129,12 @@ struct DepthwiseCall {
   // By pixel: where its taps' channels 0 lie, in groups of kDepth, and the bytes from there on.
   const uint8_t* const* const* taps;
   const int64_t* offset;
+  // Where groups are columns of a window of kShared x kShared, and pixels lie a column apart: by
+  // pixel, how many from there on lie in one row with all columns of their windows in the image,
+  // and by row of the window the bytes from a column to the next, 0 for rows outside. Null: of
+  // other windows.
+  const int64_t* shared;
+  const int64_t* const* steps;
   int64_t pixels, groups;
   const int8_t* weights;  // by panel [groups, kPanel, kDepth]
   int64_t panel_step;
@@ -139,6 +145,7 @@ struct DepthwiseCall {
   int64_t channel, channels;
 };
 
+inline constexpr int64_t kShared = 3;
 using DepthwiseFunction = void (*)(const DepthwiseCall& call);
 
 // The code for one instruction set. Bytes of signed images count as kSignedOffset more.

@@ -191,7 +191,63 @@ void RunTile(const TileCall& call) {
 
 // Bytes of four taps are interleaved, channel by channel, in each 128 bits: vector j has channels 4
 // j to 4 j + 3 of each sixteen.
-template <typename V, bool kSigned>
+// Four taps of each channel beside each other, as V::Add takes them.
+template <typename V>
+__attribute__((always_inline)) inline void Interleave(const typename V::Vector* taps,
+                                                      typename V::Vector* groups) {
+  const typename V::Vector low01 = V::LowBytes(taps[0], taps[1]),
+                           high01 = V::HighBytes(taps[0], taps[1]),
+                           low23 = V::LowBytes(taps[2], taps[3]),
+                           high23 = V::HighBytes(taps[2], taps[3]);
+  groups[0] = V::LowPairs(low01, low23);
+  groups[1] = V::HighPairs(low01, low23);
+  groups[2] = V::LowPairs(high01, high23);
+  groups[3] = V::HighPairs(high01, high23);
+}
+
+// All pixels that share with pixel `p`, of V::kBytes channels, kPixels at a time: each column is
+// read once for all windows that it is in. The last ones are made once more, where less are left.
+// `flip`: bytes by which those of the image are flipped.
+template <typename V, int kPixels>
+[[gnu::noinline]] void RunShared(const DepthwiseCall& call, int64_t p, uint32_t flip,
+                                 const typename V::Vector* start, const typename V::Vector* weights,
+                                 const float* const* factors) {
+  const int64_t last = call.shared[p] - kPixels;
+  for (int64_t begin = 0; begin < last + kPixels; begin += kPixels) {
+    const int64_t first = begin < last ? begin : last;
+    typename V::Vector sums[kPixels][4];
+    for (auto& of_pixel : sums) {
+      for (int j = 0; j < 4; ++j) of_pixel[j] = start[j];
+    }
+    const uint8_t* rows[kShared];
+    for (int r = 0; r < kShared; ++r) {
+      rows[r] = call.taps[p][r] + call.channel + first * call.steps[p][r];
+    }
+    ForEach<kPixels + kShared - 1>([&](auto column) __attribute__((always_inline)) {
+      typename V::Vector taps[4], groups[4];
+      for (int r = 0; r < kShared; ++r) {
+        taps[r] = V::FlipBy(V::Load(rows[r] + column * call.steps[p][r]), flip);
+      }
+      taps[kShared] = taps[0];  // has no weight
+      Interleave<V>(taps, groups);
+      ForEach<kPixels>([&](auto pixel) __attribute__((always_inline)) {
+        constexpr int kColumn = column - pixel;
+        if constexpr (kColumn >= 0 && kColumn < kShared) {
+          for (int j = 0; j < 4; ++j) {
+            sums[pixel][j] = V::Add(sums[pixel][j], groups[j], weights[4 * kColumn + j]);
+          }
+        }
+      });
+    });
+    for (int i = 0; i < kPixels; ++i) {
+      V::StoreSome(RoundedBytes<V>(sums[i], factors, call.rounding),
+                   call.dst[p + first + i] + call.channel, V::kBytes);
+    }
+  }
+}
+
+// kTogether: pixels whose sums and a column fit into the registers.
+template <typename V, bool kSigned, int kTogether>
 void RunDepthwise(const DepthwiseCall& call) {
   constexpr int kQuads = V::kBytes / 16;  // of 128 bits
   typename V::Vector start[4], weights[4 * (kMostTaps / kDepth)];
@@ -214,25 +270,30 @@ void RunDepthwise(const DepthwiseCall& call) {
       weights[4 * group + j] = V::Load(lanes);
     }
   }
+  const float* const of_sums[] = {factors[0], factors[1], factors[2], factors[3]};
   for (int64_t p = 0; p < call.pixels; ++p) {
+    if (call.shared != nullptr && call.shared[p] >= kTogether && call.channels == V::kBytes) {
+      RunShared<V, kTogether>(call, p, kSigned ? 0x80808080 : 0, start, weights, of_sums);
+      p += call.shared[p] - 1;
+      continue;
+    }
     const uint8_t* const* taps = call.taps[p];
-    const int64_t channel = call.channel + call.offset[p];
+    int64_t channel[kDepth];
+    for (int i = 0; i < kDepth; ++i) {
+      const bool moves = call.shared == nullptr || (i < kShared && call.steps[p][i] != 0);
+      channel[i] = call.channel + (moves ? call.offset[p] : 0);
+    }
     typename V::Vector sums[4] = {start[0], start[1], start[2], start[3]};
     for (int64_t group = 0; group < call.groups; ++group, taps += kDepth) {
       typename V::Vector x[4];
       for (int i = 0; i < 4; ++i) {
-        x[i] = V::LoadSome(taps[i] + channel, call.channels);
+        x[i] = V::LoadSome(taps[i] + channel[i], call.channels);
         if (kSigned) x[i] = V::Flip(x[i]);
       }
-      const typename V::Vector low01 = V::LowBytes(x[0], x[1]), high01 = V::HighBytes(x[0], x[1]),
-                               low23 = V::LowBytes(x[2], x[3]), high23 = V::HighBytes(x[2], x[3]);
-      const typename V::Vector* const w = weights + 4 * group;
-      sums[0] = V::Add(sums[0], V::LowPairs(low01, low23), w[0]);
-      sums[1] = V::Add(sums[1], V::HighPairs(low01, low23), w[1]);
-      sums[2] = V::Add(sums[2], V::LowPairs(high01, high23), w[2]);
-      sums[3] = V::Add(sums[3], V::HighPairs(high01, high23), w[3]);
+      typename V::Vector groups[4];
+      Interleave<V>(x, groups);
+      for (int j = 0; j < 4; ++j) sums[j] = V::Add(sums[j], groups[j], weights[4 * group + j]);
     }
-    const float* const of_sums[] = {factors[0], factors[1], factors[2], factors[3]};
     V::StoreSome(RoundedBytes<V>(sums, of_sums, call.rounding), call.dst[p] + call.channel,
                  call.channels);
   }
@@ -241,8 +302,9 @@ void RunDepthwise(const DepthwiseCall& call) {
 // In vectors of half the size where they hold all channels.
 template <typename V, typename Half, bool kSigned>
 void RunDepthwiseOrHalf(const DepthwiseCall& call) {
-  call.channels <= Half::kBytes ? RunDepthwise<Half, kSigned>(call)
-                                : RunDepthwise<V, kSigned>(call);
+  constexpr int kTogether = V::kBytes == 64 ? 4 : 2;
+  call.channels <= Half::kBytes ? RunDepthwise<Half, kSigned, kTogether>(call)
+                                : RunDepthwise<V, kSigned, kTogether>(call);
 }
 
 template <typename V, int kPanels, bool kSigned, int... kPixels>
