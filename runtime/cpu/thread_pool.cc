@@ -68,6 +68,23 @@ constexpr microseconds kWorkerSpins{50}, kWorkerYields{1000};
 // free, is then of more use.
 constexpr microseconds kCallerSpins{100}, kCallerYields{100};
 
+// Moves this thread from a processor to any other that it may run on, where there are `others` at
+// least. The system moves a thread that waits for a busy processor by itself, but may take some
+// milliseconds: whole runs of a small model.
+void LeaveProcessor(int processor, int others) {
+  constexpr auto kBetween = std::chrono::milliseconds(10);  // or threads would do little else
+  thread_local std::chrono::steady_clock::time_point last;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last < kBetween) return;
+  last = now;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  cpu_set_t rest = allowed;
+  CPU_CLR(processor, &rest);
+  if (CPU_COUNT(&rest) < others || sched_setaffinity(0, sizeof(rest), &rest) != 0) return;
+  sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
 }  // namespace
 
 ThreadPool& ThreadPool::Shared() {
@@ -143,6 +160,7 @@ bool ThreadPool::JoinAnyLoop() {
                                             std::memory_order_acquire, std::memory_order_relaxed)) {
         continue;
       }
+      if (sched_getcpu() == loop.processor) LeaveProcessor(loop.processor, workers());
       TakeChunks(loop, static_cast<int>(SeatsIn(state)));
       Leave(loop);
       return true;
@@ -205,6 +223,7 @@ void ThreadPool::Run(int threads, int64_t count, Chunk chunk, const void* contex
   loop->chunk = chunk;
   loop->context = context;
   loop->num_parts = std::min(seats + 1, kParts);
+  loop->processor = sched_getcpu();
   for (int64_t i = 0; i < loop->num_parts; ++i) {
     const auto begin = static_cast<uint64_t>(count * i / loop->num_parts);
     const auto end = static_cast<uint64_t>(count * (i + 1) / loop->num_parts);

@@ -57,6 +57,7 @@ class ThreadPool {
     Chunk chunk = nullptr;
     const void* context = nullptr;
     int num_parts = 0;
+    int processor = -1;  // that the caller was on
     // Seats that are free (numbers 1 to kSeats of threads), workers inside, whether the caller
     // sleeps: see thread_pool.cc.
     std::atomic<uint32_t> state{0};
