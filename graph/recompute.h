@@ -16,7 +16,7 @@ namespace ashlar {
 // vars on that way something much smaller, as indices of maxima, for the way back.
 std::vector<bool> NodesTowards(const Graph& graph, int var);
 
-// Whether a var may be made a second time: its node makes nothing else, is no input, constant or
+// Whether a var may be made again: its node makes nothing else, is no input, constant or
 // state, and changes no state.
 bool CanMakeAgain(const Graph& graph, int var);
 // Whether that takes no more than a few operations an element: what is made of a var so is worth no

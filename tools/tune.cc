@@ -74,7 +74,7 @@ class TuneCommand final : public Command {
     if (!record.ok()) return WithExitCode(record.status(), ExitCode::kRejectedInput);
     const PlanRequest request = ToPlanRequest(execution_, planning_, console);
     KernelRecord fresh = anew_ ? KernelRecord() : *record;
-    ASHLAR_RETURN_IF_ERROR(MeasureMissingSpeeds(*device, fresh, console));
+    MeasureMissingSpeeds(*device, fresh, console);
     console.Progress("timing kernels");
     const InterruptWatch watch;
     tune_.seconds = absl::ToDoubleSeconds(duration_);
@@ -93,6 +93,9 @@ class TuneCommand final : public Command {
       }
       fresh.choices.erase(now);
     }
+    if (!anew_) {
+      for (const auto& [threads, speeds] : record->speeds) fresh.speeds.erase(threads);
+    }
     ASHLAR_RETURN_IF_ERROR(MergeKernelRecord(planning_.record, processor, fresh));
     ASHLAR_RETURN_IF_ERROR(Show(tuning, seconds, watch.interrupted(), console));
     if (!watch.interrupted()) return absl::OkStatus();
@@ -106,18 +109,21 @@ class TuneCommand final : public Command {
 
  private:
   // What one thread does, and as many as are asked for, once for a processor: estimates of plans'
-  // times use it.
-  absl::Status MeasureMissingSpeeds(const Device& device, KernelRecord& record,
-                                    Console& console) const {
-    if (!device.is_host()) return absl::OkStatus();
+  // times use it, and do without where there is no memory for that.
+  void MeasureMissingSpeeds(const Device& device, KernelRecord& record, Console& console) const {
+    const Processor processor = planning_.processor.value_or(device.processor());
+    // Another processor's is refused as the model is tuned.
+    if (!device.is_host() || !device.processor().Runs(processor)) return;
     for (const int threads : {1, execution_.threads}) {
       if (record.speeds.count(threads) != 0) continue;
       console.Progress("measuring caches and memory");
-      ASHLAR_ASSIGN_OR_RETURN(
-          record.speeds[threads],
-          cpu::MeasureSpeeds(planning_.processor.value_or(device.processor()), threads));
+      absl::StatusOr<MeasuredSpeeds> speeds = cpu::MeasureSpeeds(processor, threads);
+      if (speeds.ok()) {
+        record.speeds[threads] = *speeds;
+      } else {
+        console.Note(absl::StrCat("speeds are not measured: ", speeds.status().message()));
+      }
     }
-    return absl::OkStatus();
   }
 
   absl::Status Show(const Tuning& tuning, double seconds, bool interrupted,

@@ -162,7 +162,7 @@ RecomputePoint Search::PointOf(const Found& found) {
     if (again[v] == kKept) {
       point.spec.kept.push_back(id);
     } else {
-      const bool usual = again[v] == kOnce && trials_.cheap()[v] == kKept;
+      const bool usual = again[v] == kOnce && !IsCheap(graph_, static_cast<int>(v));
       point.spec.nodes.push_back({id, usual ? kAnew : again[v]});
     }
   }

@@ -60,10 +60,10 @@ MadeAgain RecomputeTrials::Again(const StageMasks& masks) const {
       const uint32_t times = TimesIn(masks[s], k);
       for (const int var : choices[k].with) {
         const auto v = static_cast<size_t>(var);
-        if (choices[k].is_sum) {
+        if (choices[k].is_sum && found_.cheap[v] != kKept) {
           again[v] = times == kTimesAnew ? kAnew : static_cast<uint8_t>(times);
         } else {
-          again[v] = std::max(again[v], static_cast<uint8_t>(times));
+          again[v] = std::max(again[v], times == kTimesAnew ? kOnce : static_cast<uint8_t>(times));
         }
       }
     }

@@ -35,7 +35,7 @@ template <int kRows, int kPanels>
           _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
-        sums[r][i] = _mm512_fmadd_ps(_mm512_set1_ps(a[r * tile.a.row]), wide, sums[r][i]);
+        sums[r][i] += _mm512_set1_ps(a[r * tile.a.row]) * wide;
       }
     }
   }
@@ -67,7 +67,7 @@ template <int kRows, int kPanels>
       const __m256 wide = _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {
-        sums[r][i] = _mm256_fmadd_ps(_mm256_set1_ps(a[r * tile.a.row]), wide, sums[r][i]);
+        sums[r][i] += _mm256_set1_ps(a[r * tile.a.row]) * wide;
       }
     }
   }

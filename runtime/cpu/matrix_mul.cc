@@ -381,7 +381,7 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   const int64_t ahead = !FewRows(rows)     ? tile.b_panel
                         : slice.panels > 1 ? kAheadOfOne
                                            : kAheadOfTwo;
-  tile.prefetch = reinterpret_cast<const char*>(b.data + (more ? ahead : 0));
+  tile.prefetch = reinterpret_cast<const char*>(b.data + (more && !halves_ ? ahead : 0));
   tile.prefetch_step = more ? tiling_.panel * kFloat : 0;
   alignas(64) float buffer[kMostDepth * kWidestPanel];
   if (halves_ && slice.panels > 1) {

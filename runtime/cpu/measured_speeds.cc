@@ -15,8 +15,8 @@
 namespace ashlar::cpu {
 namespace {
 
-constexpr int64_t kMemoryBytes = 256 << 20;  // of all threads together: beyond any cache
-constexpr int64_t kThirdLevel = 4;           // second-level caches: beyond these, within the next
+constexpr int64_t kMemoryBytes = 256 << 20;  // of all threads together: beyond most caches
+constexpr int64_t kThirdLevel = 4;           // second-level caches: what is read behind these
 constexpr int kTrials = 7;
 constexpr double kTrialMs = 8;
 

@@ -9,7 +9,8 @@ namespace ashlar::cpu {
 
 // Of so many threads together, with the instruction set and the caches of `processor`, which must
 // run here: the best of a few trials of some milliseconds, half a second in all. ResourceExhausted
-// where there is no memory for it (256 MiB, and eight times the second-level caches).
+// where there is no memory for it: 256 MiB, or four times the second-level caches where that is
+// more.
 absl::StatusOr<MeasuredSpeeds> MeasureSpeeds(const Processor& processor, int threads);
 
 }  // namespace ashlar::cpu

@@ -160,9 +160,11 @@ bool ThreadPool::JoinAnyLoop() {
                                             std::memory_order_acquire, std::memory_order_relaxed)) {
         continue;
       }
-      if (sched_getcpu() == loop.processor) LeaveProcessor(loop.processor, workers());
+      const int callers = loop.processor;
       TakeChunks(loop, static_cast<int>(SeatsIn(state)));
       Leave(loop);
+      // Now that nobody waits.
+      if (sched_getcpu() == callers) LeaveProcessor(callers, workers());
       return true;
     }
   }

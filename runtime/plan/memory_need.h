@@ -30,8 +30,8 @@ struct MemoryNeed {
 };
 
 // What the process takes at most until it has planned a graph like this one, as it is stated;
-// `searched`: if tiles are searched for.
-int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, bool searched);
+// `searched`: of how many rewritings tiles are searched for.
+int64_t PlanningBytes(const PlannedGraph& planned, int64_t process_bytes, int searched);
 
 // `process_bytes`: of the process beside the model. `in_file`: the weights were packed before, and
 // lie in a file.

@@ -62,9 +62,10 @@ struct PlannedGraph {
   // the graph before it was tiled.
   double extra_flops_ratio = 0;
   int64_t smallest_budget = 0;  // that would do, where it was searched for; bytes
-  bool searched = false;        // for tiles, whatever was found: that takes memory (MemoryNeed)
-  double predicted_ms = 0;      // of a run, by arithmetic and traffic (EstimateTime)
-  double plan_ms = 0;           // that planning took
+  // For tiles, whatever was found: of how many rewritings. That takes memory (MemoryNeed).
+  int searched = 0;
+  double predicted_ms = 0;  // of a run, by arithmetic and traffic (EstimateTime)
+  double plan_ms = 0;       // that planning took
 
   // The processor that the kernels are for.
   Processor processor() const { return wishes.processor.value_or(device->processor()); }

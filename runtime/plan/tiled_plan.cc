@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "opr/table.h"
@@ -55,10 +56,12 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(const Graph& graph, Pl
   return PlanRewritten(std::move(rewritten), request, ArrangementOf(request.means));
 }
 
-// Whether the pass `sum` found anything.
+constexpr absl::string_view kSum = "sum", kLayout = "layout";  // passes
+
+// Whether the pass kSum found anything.
 bool HasSums(const RewrittenGraph& rewritten) {
   return std::any_of(rewritten.passes.begin(), rewritten.passes.end(), [](const PassReport& pass) {
-    return pass.name == "sum" && pass.operators_after < pass.operators_before;
+    return pass.name == kSum && pass.operators_after < pass.operators_before;
   });
 }
 
@@ -67,6 +70,15 @@ bool HasPadding(const Graph& graph) {
   return std::any_of(graph.vars().begin(), graph.vars().end(), [](const Var& var) {
     return IsBlocked(var.type.format) && var.type.shape[1] % kChannelBlock != 0;
   });
+}
+
+// Whether any tiling without lines that ebb is expected to need less.
+bool ExpectsLess(TiledPlans& plans, int64_t bytes) {
+  const FoundTilings& found = plans.smaller_tilings();
+  const auto needs_less = [&](const Tiling& tiling) { return tiling.arena_bytes < bytes; };
+  return std::any_of(found.smallest.begin(), found.smallest.end(), needs_less) ||
+         std::any_of(found.moved.begin(), found.moved.end(), needs_less) ||
+         std::any_of(found.best.begin(), found.best.end(), needs_less);
 }
 
 // The smallest plan of a graph, rewritten for tiles, and rewritten without a pass whose results
@@ -78,10 +90,11 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& gra
                                                                 const PlanRequest& request,
                                                                 TiledPlans& plans) {
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest, SmallestOf(plans));
-  std::vector<const char*> without;
-  if (HasSums(rewritten)) without.push_back("sum");
-  if (HasPadding(rewritten.graph)) without.push_back("layout");
-  for (const char* const pass : without) {
+  plans.Forget();
+  std::vector<absl::string_view> without;
+  if (HasSums(rewritten)) without.push_back(kSum);
+  if (HasPadding(rewritten.graph)) without.push_back(kLayout);
+  for (const absl::string_view pass : without) {
     PlanRequest other = request;
     ASHLAR_ASSIGN_OR_RETURN(other.means.passes, PassesWithout(request.means.passes, pass));
     ASHLAR_ASSIGN_OR_RETURN(
@@ -89,9 +102,12 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& gra
         RewriteGraph(Graph(graph), other.wishes, other.means, {true, other.checks.measure_passes}));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans_without,
                             TiledPlans::Create(graph_without, other));
+    // Row-major rows lie apart, so that lines cannot ebb: no plan is smaller than what is expected.
+    if (pass == kLayout && !ExpectsLess(*plans_without, smallest->plan.plan.arena)) continue;
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smaller, SmallestOf(*plans_without));
     if (smaller->plan.plan.arena < smallest->plan.plan.arena) smallest = std::move(smaller);
   }
+  smallest->searched = 1 + static_cast<int>(without.size());
   return smallest;
 }
 
@@ -124,11 +140,12 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
     ASHLAR_ASSIGN_OR_RETURN(found, FastestWithin(budget.bytes, *plans));
   }
   if (found != nullptr) {
-    found->searched = true;
+    found->searched = 1;
     return found;
   }
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest,
                           SmallestEitherWay(graph, rewritten, request, *plans));
+  const int searched = smallest->searched;
   for (const bool sparing : plans->kinds()) {
     if (!left && plans->untiled_bound() >= smallest->plan.plan.arena) break;
     ASHLAR_ASSIGN_OR_RETURN(
@@ -143,7 +160,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithinBudget(const Graph& grap
                       least);
   }
   smallest->smallest_budget = least;
-  smallest->searched = true;
+  smallest->searched = searched;
   return smallest;
 }
 
@@ -186,7 +203,8 @@ absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest,
                           SmallestEitherWay(graph, rewritten, request, *plans));
   if (smallest->plan.plan.arena < last) points.push_back(std::move(smallest));
-  for (const auto& point : points) point->searched = true;
+  const int searched = points.empty() ? 1 : std::max(1, points.back()->searched);
+  for (const auto& point : points) point->searched = searched;
   return points;
 }
 

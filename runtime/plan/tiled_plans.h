@@ -90,6 +90,11 @@ class TiledPlans {
   // by itself.
   absl::StatusOr<RewrittenGraph> PartOf(const TileSegment& batch) const;
   const PlanRequest& request() const { return request_; }
+  // Gives up what answers to further questions of the same tilings would be made of: it is large.
+  void Forget() {
+    tiled_.clear();
+    ebbing_.reset();
+  }
   // The graph as it is.
   absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUntiled(bool sparing) const {
     const Tiling untiled;

@@ -51,7 +51,7 @@ class TotalPlanner {
       ASHLAR_RETURN_IF_ERROR(TryTiled(sparing, least_weights));
       if (fastest_ == nullptr) ASHLAR_RETURN_IF_ERROR(TryAll(sparing));
     }
-    if (fastest_ != nullptr) return Anew(std::move(fastest_), search);
+    if (fastest_ != nullptr) return Anew(std::move(fastest_), search ? kSearches : 0);
     if (total_.find_smallest) return std::move(smallest_);
     const MemoryNeed need = NeedOf(*smallest_, total_.process_bytes);
     return DoesNotFit(absl::StrCat("no plan fits the total budget of ", total_.bytes,
@@ -67,7 +67,7 @@ class TotalPlanner {
 
   // The plan of a search, made without the search: what that has left on the heap then lies between
   // the parts of no plan, and can go back to the system.
-  absl::StatusOr<Planned> Anew(Planned found, bool searched) const {
+  absl::StatusOr<Planned> Anew(Planned found, int searched) const {
     PlanRequest request = request_;
     request.wishes.tiles = found->wishes.tiles;
     request.means.passes = found->means.passes;
@@ -81,7 +81,7 @@ class TotalPlanner {
 
   // Whether a search stays within the budget, for which a plan was found without one.
   bool MaySearch() const {
-    return PlanningBytes(*fastest_, total_.process_bytes, /*searched=*/true) <= total_.bytes;
+    return PlanningBytes(*fastest_, total_.process_bytes, kSearches) <= total_.bytes;
   }
 
   int64_t Need(const PlannedGraph& planned) const {
@@ -147,6 +147,8 @@ class TotalPlanner {
     for (Planned& planned : plans) Consider(std::move(planned));
     return absl::OkStatus();
   }
+
+  static constexpr int kSearches = 1;  // that may follow
 
   const Graph& graph_;
   PlanRequest request_;  // without the total

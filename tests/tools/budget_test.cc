@@ -46,7 +46,7 @@ TEST_F(BudgetTest, TheDefaultPlannerFindsWhatExactProves) {
   // And nearby: 188416 and 201216 bytes, where 163840 and 184320 did. Since workspaces are among
   // what tiles are found by, and segments are tried between all cuts, less will do.
   Zoo("inception_v1 --image 64", "i64.ash");
-  EXPECT_EQ(Arena("i64.ash --memory-budget min"), 119296);
+  EXPECT_EQ(Arena("i64.ash --memory-budget min"), 115968);
   Zoo("squeezenet --image 97", "s97.ash");
   EXPECT_EQ(Arena("s97.ash --memory-budget min"), 169728);
 }
@@ -108,9 +108,9 @@ TEST_F(BudgetTest, OneAnswerInEveryProcess) {
       answer.erase("memory_plan_ms");
     }
     EXPECT_EQ(answers[0], answers[1]) << budget;
-    EXPECT_GE(ArenaOf(answers[0]), 119296) << budget;
+    EXPECT_GE(ArenaOf(answers[0]), 115968) << budget;
     if (budget == std::string("min")) {
-      EXPECT_EQ(ArenaOf(answers[0]), 119296);
+      EXPECT_EQ(ArenaOf(answers[0]), 115968);
     }
   }
   Zoo("resnet18 --image 64 --batch 3", "r18b3.ash");

@@ -189,9 +189,8 @@ void RunTile(const TileCall& call) {
   StorePixels<V, kLargest>(call, sums);
 }
 
-// Bytes of four taps are interleaved, channel by channel, in each 128 bits: vector j has channels 4
-// j to 4 j + 3 of each sixteen.
-// Four taps of each channel beside each other, as V::Add takes them.
+// Bytes of four taps, channel by channel, as V::Add takes them: in each 128 bits vector j has
+// channels 4 j to 4 j + 3 of each sixteen.
 template <typename V>
 __attribute__((always_inline)) inline void Interleave(const typename V::Vector* taps,
                                                       typename V::Vector* groups) {
