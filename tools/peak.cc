@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace ashlar {
 namespace {
 
@@ -45,7 +47,9 @@ std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned) {
   std::vector<std::string> names(planned.lifetimes.problem.buffers.size());
   for (size_t s = 0; s < planned.model.storages.size(); ++s) {
     const int buffer = planned.lifetimes.storage_buffer[s];
-    if (buffer >= 0) names[buffer] = graph.var(planned.model.storages[s].owner).name;
+    if (buffer < 0) continue;
+    const Storage& storage = planned.model.storages[s];
+    names[buffer] = absl::StrCat(graph.var(storage.owner).name, storage.whole >= 0 ? ":part" : "");
   }
   for (size_t n = 0; n < graph.nodes().size(); ++n) {
     const int buffer = planned.lifetimes.workspace_buffer[n];

@@ -9,8 +9,8 @@ namespace {
 
 // Of the heap, for a node of the planned graph: itself, its kernel, its step.
 constexpr int64_t kNodeBytes = 1024;
-// What a search for tiles, of each rewriting, leaves on the heap, between the parts of the plan
-// that it found.
+// What a search for tiles leaves on the heap, between the parts of the plan that it found; one of a
+// further rewriting twice as much, between those of both.
 constexpr int64_t kSearchLeaves = 1 << 20;
 // While planning, as measured with the zoo's models: of the code, what loading and planning alone
 // execute, and of the heap, by node, the model's graph and all that becomes of it; around each
@@ -53,8 +53,9 @@ MemoryNeed NeedOf(const PlannedGraph& planned, int64_t process_bytes, bool in_fi
   need.state = planned.state.bytes;
   need.input = planned.input_bytes();
   need.output = planned.output_bytes();
-  need.process = process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size()) +
-                 (planned.wishes.budget ? kSearchLeaves * std::max(1, planned.searched) : 0);
+  need.process =
+      process_bytes + kNodeBytes * static_cast<int64_t>(planned.graph.nodes().size()) +
+      (planned.wishes.budget ? kSearchLeaves * std::max(1, 2 * planned.searched - 1) : 0);
   if (!in_file) {
     // The arena is not touched, and outputs are not there, while weights are packed.
     const int64_t packing = PackingPeak(planned.graph, planned.weights);

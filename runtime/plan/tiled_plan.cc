@@ -72,15 +72,6 @@ bool HasPadding(const Graph& graph) {
   });
 }
 
-// Whether any tiling without lines that ebb is expected to need less.
-bool ExpectsLess(TiledPlans& plans, int64_t bytes) {
-  const FoundTilings& found = plans.smaller_tilings();
-  const auto needs_less = [&](const Tiling& tiling) { return tiling.arena_bytes < bytes; };
-  return std::any_of(found.smallest.begin(), found.smallest.end(), needs_less) ||
-         std::any_of(found.moved.begin(), found.moved.end(), needs_less) ||
-         std::any_of(found.best.begin(), found.best.end(), needs_less);
-}
-
 // The smallest plan of a graph, rewritten for tiles, and rewritten without a pass whose results
 // hold less at once more often than not, but not always: sums of integers in convolutions, as what
 // lies apart may find places that are better by a few hundredths, and blocks of channels, as
@@ -102,8 +93,6 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> SmallestEitherWay(const Graph& gra
         RewriteGraph(Graph(graph), other.wishes, other.means, {true, other.checks.measure_passes}));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<TiledPlans> plans_without,
                             TiledPlans::Create(graph_without, other));
-    // Row-major rows lie apart, so that lines cannot ebb: no plan is smaller than what is expected.
-    if (pass == kLayout && !ExpectsLess(*plans_without, smallest->plan.plan.arena)) continue;
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smaller, SmallestOf(*plans_without));
     if (smaller->plan.plan.arena < smallest->plan.plan.arena) smallest = std::move(smaller);
   }
