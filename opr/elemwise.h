@@ -56,6 +56,10 @@ std::optional<ActivationTail> AsActivationTail(const Operator& op);
 // not.
 absl::StatusOr<TensorType> BroadcastInputs(absl::Span<const InputInfo> inputs);
 
+inline bool IsElemwise(const Operator& op, ScalarFunction mode) {
+  return op.type() == Elemwise::kType && static_cast<const Elemwise&>(op).param().mode == mode;
+}
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_OPR_ELEMWISE_H_

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "graph/status.h"
 #include "runtime/plan/plan_graph.h"
+#include "runtime/plan/recorded_plan.h"
 #include "serialization/file_writer.h"
 #include "serialization/megengine/import.h"
 #include "serialization/megengine/recording_summary.h"

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
-
 namespace ashlar {
 namespace {
 
@@ -40,22 +38,6 @@ std::vector<int> BuffersAtPeak(const memory::Problem& problem, int64_t step) {
   std::stable_sort(live.begin(), live.end(),
                    [&](int a, int b) { return problem.buffers[a].size > problem.buffers[b].size; });
   return live;
-}
-
-std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned) {
-  const Graph& graph = planned.graph;
-  std::vector<std::string> names(planned.lifetimes.problem.buffers.size());
-  for (size_t s = 0; s < planned.model.storages.size(); ++s) {
-    const int buffer = planned.lifetimes.storage_buffer[s];
-    if (buffer < 0) continue;
-    const Storage& storage = planned.model.storages[s];
-    names[buffer] = absl::StrCat(graph.var(storage.owner).name, storage.whole >= 0 ? ":part" : "");
-  }
-  for (size_t n = 0; n < graph.nodes().size(); ++n) {
-    const int buffer = planned.lifetimes.workspace_buffer[n];
-    if (buffer >= 0) names[buffer] = graph.node(static_cast<int>(n)).workspace_name();
-  }
-  return names;
 }
 
 std::vector<bool> WorkspaceBuffers(const PlannedGraph& planned) {

@@ -15,9 +15,6 @@ namespace ashlar {
 // another live one is left out. Indices into the plan's problem.
 std::vector<int> BuffersAtPeak(const memory::Problem& problem, int64_t step);
 
-// For each buffer of the plan the name of the var, or of the workspace, that it was made for.
-std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned);
-
 // For each buffer of the plan whether it is a workspace.
 std::vector<bool> WorkspaceBuffers(const PlannedGraph& planned);
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/plan/recorded_plan.h"
 #include "tools/format.h"
 #include "tools/table.h"
 

@@ -21,11 +21,6 @@ const OperatorNode& ProducerOf(const Graph& graph, int var) {
   return graph.node(graph.var(var).producer);
 }
 
-bool IsElemwise(const OperatorNode& node, ScalarFunction function) {
-  return node.op->type() == Elemwise::kType &&
-         static_cast<const Elemwise&>(*node.op).param().mode == function;
-}
-
 OperatorPtr MakeElemwise(ScalarFunction function) {
   return std::make_shared<const Elemwise>(ElemwiseParam{function});
 }
@@ -70,7 +65,7 @@ class PoolRewrite {
       if (r.op->type() == PoolingBackward::kType && r.inputs[PoolingBackward::kSrc] == image) {
         pool.backward = reader;
         ++behind;
-      } else if (IsElemwise(r, ScalarFunction::kSwitchGt0) && r.inputs[0] == image) {
+      } else if (IsElemwise(*r.op, ScalarFunction::kSwitchGt0) && r.inputs[0] == image) {
         pool.mask = reader;
       } else if (towards_[static_cast<size_t>(reader)]) {
         others += reader != node;
@@ -81,9 +76,9 @@ class PoolRewrite {
     if (behind != 1) return;
     const int gradient = step_.node(pool.backward).outputs[0];
     const OperatorNode& maker = ProducerOf(step_, image);
-    const bool moves = others == 0 && pool.mask >= 0 && IsElemwise(maker, ScalarFunction::kRelu) &&
-                       step_.node(pool.mask).inputs[1] == gradient &&
-                       step_.readers(gradient).size() == 1;
+    const bool moves =
+        others == 0 && pool.mask >= 0 && IsElemwise(*maker.op, ScalarFunction::kRelu) &&
+        step_.node(pool.mask).inputs[1] == gradient && step_.readers(gradient).size() == 1;
     if (!moves && pool.mask >= 0) return;  // which keeps the image
     if (moves) pool.relu = step_.var(image).producer;
     for (const int part : {pool.forward, pool.backward, pool.relu, pool.mask}) {
@@ -155,20 +150,21 @@ struct Unmasked {
 std::optional<Unmasked> WithoutMask(const Graph& step, int diff, int normalised) {
   const auto is_activation = [&](int var, ScalarFunction function) {
     const OperatorNode& node = ProducerOf(step, var);
-    return IsElemwise(node, function) && node.inputs[0] == normalised;
+    return IsElemwise(*node.op, function) && node.inputs[0] == normalised;
   };
   if (step.readers(diff).size() != 1) return std::nullopt;
   const OperatorNode& mask = ProducerOf(step, diff);
-  if (IsElemwise(mask, ScalarFunction::kSwitchGt0)) {
+  if (IsElemwise(*mask.op, ScalarFunction::kSwitchGt0)) {
     if (!is_activation(mask.inputs[0], ScalarFunction::kRelu)) return std::nullopt;
     return Unmasked{mask.inputs[1]};
   }
   // COND_LT_MOV(low, y, COND_LT_MOV(y, high, g))
-  if (!IsElemwise(mask, ScalarFunction::kCondLtMov)) return std::nullopt;
+  if (!IsElemwise(*mask.op, ScalarFunction::kCondLtMov)) return std::nullopt;
   const int y = mask.inputs[1];
   const OperatorNode& above = ProducerOf(step, mask.inputs[2]);
-  if (!is_activation(y, ScalarFunction::kClamp) || !IsElemwise(above, ScalarFunction::kCondLtMov) ||
-      above.inputs[0] != y || step.readers(mask.inputs[2]).size() != 1) {
+  if (!is_activation(y, ScalarFunction::kClamp) ||
+      !IsElemwise(*above.op, ScalarFunction::kCondLtMov) || above.inputs[0] != y ||
+      step.readers(mask.inputs[2]).size() != 1) {
     return std::nullopt;
   }
   const auto& limits = static_cast<const Elemwise&>(*ProducerOf(step, y).op).param().parameters;

@@ -111,9 +111,9 @@ class StageFinder {
       }
       if (IsHandedOn(node, parts_)) continue;
       if (found_.cheap[v] != kKept) {
-        if (IsReadBehind(var) && IsSum(var)) choices_.push_back({var, {var}, {var}, true});
+        if (IsReadBehind(var) && IsSum(var)) choices_.push_back({var, {var}, true});
       } else if (IsReadBehind(var) || IsReadByCopies(var)) {
-        choices_.push_back({var, {var}, With(var), false});
+        choices_.push_back({var, With(var), false});
       }
     }
   }
@@ -132,7 +132,6 @@ class StageFinder {
       RecomputeChoice& all = joined[at->second];
       all.var = choice.var;
       all.is_sum = all.is_sum || choice.is_sum;
-      all.vars.push_back(choice.var);
       all.with.insert(all.with.end(), choice.with.begin(), choice.with.end());
     }
     std::sort(joined.begin(), joined.end(),

@@ -13,8 +13,7 @@
 namespace ashlar {
 
 struct RecomputeChoice {
-  int var = 0;            // of several in tiles, the last
-  std::vector<int> vars;  // one, or in tiles all parts of one of the model
+  int var = 0;  // of several in tiles, the last
   // What goes with them where they are made again: themselves, and the vars that they are made of
   // and that nobody keeps.
   std::vector<int> with;

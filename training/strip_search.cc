@@ -52,7 +52,7 @@ class StripSearch {
   // The best first.
   const std::vector<Candidate>& found() const { return found_; }
   // The next best are then those that need least: plans may need more than was expected.
-  void KeepBest(size_t most) { Sort(most); }
+  void KeepBest(size_t most) { Sort(most, /*by_least=*/true); }
   absl::StatusOr<TrainingGraph> InTiles(const TileSpec& spec) const {
     TrainingOptions options = options_;
     options.tiles = spec;
@@ -72,8 +72,8 @@ class StripSearch {
   // Some counts of each kind.
   std::vector<TileSegment> TilesFor(const Stretch& stretch) const;
   void Try(TileSpec spec);
-  // The first `kept` stay; the others by what they need or, behind some that stay, by the least.
-  void Sort(size_t kept = 0);
+  // From candidate `first` on: by the point that was chosen of each, or by the least of any.
+  void Sort(size_t first = 0, bool by_least = false);
   std::tuple<bool, double, double> KeyOf(const Candidate& c) const {
     const auto peak = static_cast<double>(c.peak);
     const bool fits = c.peak <= budget_;
@@ -178,12 +178,11 @@ void StripSearch::Try(TileSpec spec) {
   if (best) found_.push_back(*std::move(best));
 }
 
-void StripSearch::Sort(size_t kept) {
-  const auto least_first = [&](const Candidate& a, const Candidate& b) {
-    return kept > 0 ? a.least < b.least : KeyOf(a) < KeyOf(b);
-  };
-  const auto first = static_cast<std::ptrdiff_t>(std::min(kept, found_.size()));
-  std::sort(found_.begin() + first, found_.end(), least_first);
+void StripSearch::Sort(size_t first, bool by_least) {
+  std::sort(found_.begin() + static_cast<std::ptrdiff_t>(std::min(first, found_.size())),
+            found_.end(), [&](const Candidate& a, const Candidate& b) {
+              return by_least ? a.least < b.least : KeyOf(a) < KeyOf(b);
+            });
 }
 
 absl::Status StripSearch::Find() {

@@ -12,8 +12,7 @@ namespace {
 // The term of a sum that a transposed convolution makes and that can be added there: an index of
 // the sum's inputs, or -1.
 int TermOf(const Graph& step, const OperatorNode& sum) {
-  if (sum.op->type() != Elemwise::kType ||
-      static_cast<const Elemwise&>(*sum.op).param().mode != ScalarFunction::kAdd ||
+  if (!IsElemwise(*sum.op, ScalarFunction::kAdd) ||
       step.var(sum.inputs[0]).type != step.var(sum.inputs[1]).type) {
     return -1;
   }

@@ -59,8 +59,7 @@ class Rewrite {
     if (step_.readers(gradient).size() != 1) return false;
     const int producer = step_.var(gradient).producer;
     const OperatorNode& node = step_.node(producer);
-    const bool adds = node.op->type() == Elemwise::kType &&
-                      static_cast<const Elemwise&>(*node.op).param().mode == ScalarFunction::kAdd;
+    const bool adds = IsElemwise(*node.op, ScalarFunction::kAdd);
     (adds ? additions : terms).push_back(producer);
     return !adds || (FindTerms(node.inputs[0], terms, additions) &&
                      FindTerms(node.inputs[1], terms, additions));

@@ -48,8 +48,7 @@ void AddViews(const PlannedGraph& planned, ViewedPlan& view) {
 }
 
 void AddTimes(const PlannedGraph& planned, ViewedPlan& view) {
-  const ProcessorSpeed speed = SpeedOf(*planned.device, planned.wishes.processor,
-                                       planned.wishes.threads, planned.means.record.get());
+  const ProcessorSpeed speed = SpeedOf(*planned.device, planned.wishes, planned.means);
   for (size_t step = 0; step < view.steps.size(); ++step) {
     const int node = planned.schedule.order[step];
     if (planned.kernels[node] == nullptr) continue;

@@ -384,12 +384,12 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   tile.prefetch = reinterpret_cast<const char*>(b.data + (more && !halves_ ? ahead : 0));
   tile.prefetch_step = more ? tiling_.panel * kFloat : 0;
   alignas(64) float buffer[kMostDepth * kWidestPanel];
-  if (halves_ && slice.panels > 1) {
-    tile.b = b.data;
-    tile.b_row = b.row;
-    return wide_halves_(tile);
-  }
   if (halves_) {
+    if (slice.panels > 1) {
+      tile.b = b.data;
+      tile.b_row = b.row;
+      return wide_halves_(tile);
+    }
     widen_(reinterpret_cast<const uint16_t*>(packed), buffer, slice.length * columns);
     b.data = buffer;
     tile.prefetch_step = 0;
@@ -397,9 +397,9 @@ void MatrixMulKernel::RunSlice(const Pointers& matrices, int64_t first_row, int6
   const bool packs = !packed_ && (b.column != 1 || !FewRows(rows));
   const bool half = columns <= tiling_.panel / 2;
   const int64_t width = half ? tiling_.panel / 2 : tiling_.panel;
-  alignas(64) float widened[kMostDepth * kWidestPanel];
+  alignas(64) float filled[kMostDepth * kWidestPanel];  // of what lies in the buffer already
   if (packs || columns < width) {
-    float* const to = halves_ ? widened : buffer;
+    float* const to = halves_ ? filled : buffer;
     pack_(b, slice.length, columns, width, to);
     b = {to, width, 1};
     tile.b_panel = 0;

@@ -265,8 +265,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Place(RewrittenGraph rewritten,
     ASHLAR_ASSIGN_OR_RETURN(planned->plan, AddressesOf(plan, planned->lifetimes.problem));
   }
   planned->plan.plan.arena -= std::min(checks.understate_bytes, planned->plan.plan.arena);
-  planned->predicted_ms = EstimateTime(
-      graph, model, SpeedOf(device, wishes.processor, wishes.threads, means.record.get()));
+  planned->predicted_ms = EstimateTime(graph, model, SpeedOf(device, wishes, means));
   planned->extra_flops_ratio = plan.extra_flops_ratio;
   planned->weights = PlanWeights(graph, model, planned->kernels, alignment);
   planned->state = PlanStates(graph, model, alignment);

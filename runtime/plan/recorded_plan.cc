@@ -1,7 +1,9 @@
 #include "runtime/plan/recorded_plan.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "graph/status.h"
 #include "runtime/plan/tiled_plan.h"
 
@@ -36,7 +38,9 @@ std::vector<RecordedStep> StepsOf(const PlannedGraph& planned) {
 std::vector<RecordedChunk> ChunksOf(const PlannedGraph& planned, int first_added_id) {
   const memory::Problem& problem = planned.lifetimes.problem;
   std::vector<RecordedChunk> chunks(problem.buffers.size());
+  std::vector<std::string> names = NamesOfBuffers(planned);
   for (size_t i = 0; i < chunks.size(); ++i) {
+    chunks[i].name = std::move(names[i]);
     chunks[i].buffer = problem.buffers[i];
     chunks[i].buffer.offset = planned.plan.plan.offsets[i];
   }
@@ -47,16 +51,13 @@ std::vector<RecordedChunk> ChunksOf(const PlannedGraph& planned, int first_added
   for (size_t s = 0; s < planned.model.storages.size(); ++s) {
     const int buffer = planned.lifetimes.storage_buffer[s];
     if (buffer < 0) continue;
-    const int var = planned.model.storages[s].owner;
-    chunks[buffer].name = planned.graph.var(var).name;
-    if (planned.model.storages[s].whole >= 0) absl::StrAppend(&chunks[buffer].name, ":part");
-    if (IsCopy(planned, var, first_added_id)) chunks[buffer].kind = ChunkKind::kCopy;
+    if (IsCopy(planned, planned.model.storages[s].owner, first_added_id)) {
+      chunks[buffer].kind = ChunkKind::kCopy;
+    }
   }
   for (size_t n = 0; n < planned.graph.nodes().size(); ++n) {
     const int buffer = planned.lifetimes.workspace_buffer[n];
-    if (buffer < 0) continue;
-    chunks[buffer].name = planned.graph.node(static_cast<int>(n)).workspace_name();
-    chunks[buffer].kind = ChunkKind::kWorkspace;
+    if (buffer >= 0) chunks[buffer].kind = ChunkKind::kWorkspace;
   }
   return chunks;
 }
@@ -116,6 +117,22 @@ absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& 
   plan.predicted_ms = planned.predicted_ms;
   plan.extra_flops_ratio = planned.extra_flops_ratio;
   return plan;
+}
+
+std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned) {
+  const Graph& graph = planned.graph;
+  std::vector<std::string> names(planned.lifetimes.problem.buffers.size());
+  for (size_t s = 0; s < planned.model.storages.size(); ++s) {
+    const int buffer = planned.lifetimes.storage_buffer[s];
+    if (buffer < 0) continue;
+    const Storage& storage = planned.model.storages[s];
+    names[buffer] = absl::StrCat(graph.var(storage.owner).name, storage.whole >= 0 ? ":part" : "");
+  }
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    const int buffer = planned.lifetimes.workspace_buffer[n];
+    if (buffer >= 0) names[buffer] = graph.node(static_cast<int>(n)).workspace_name();
+  }
+  return names;
 }
 
 }  // namespace ashlar

@@ -75,6 +75,9 @@ struct RecordedPlan {
 absl::StatusOr<RecordedPlan> RecordPlan(const Graph& model, const PlannedGraph& planned,
                                         const Checks& checks = {});
 
+// For each buffer of the plan the name of the var, or of the workspace, that it was made for.
+std::vector<std::string> NamesOfBuffers(const PlannedGraph& planned);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_RUNTIME_PLAN_RECORDED_PLAN_H_

@@ -93,8 +93,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   if (!arrangement.kernels.empty()) {
     ASHLAR_RETURN_IF_ERROR(KeepKernels(graph, arrangement.kernels, candidates));
   }
-  const ProcessorSpeed speed =
-      SpeedOf(device, wishes.processor, wishes.threads, means.record.get());
+  const ProcessorSpeed speed = SpeedOf(device, wishes, means);
   LimitWeights(graph, model, speed, means.most_weights, candidates);
 
   // 6. Order, with the least workspaces.

@@ -191,8 +191,8 @@ absl::StatusOr<std::vector<std::unique_ptr<PlannedGraph>>> PlanFrontier(
   }
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> smallest,
                           SmallestEitherWay(graph, rewritten, request, *plans));
+  const int searched = smallest->searched;
   if (smallest->plan.plan.arena < last) points.push_back(std::move(smallest));
-  const int searched = points.empty() ? 1 : std::max(1, points.back()->searched);
   for (const auto& point : points) point->searched = searched;
   return points;
 }

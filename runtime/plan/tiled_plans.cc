@@ -102,9 +102,7 @@ TiledPlans::TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& reque
       search_(Problem()) {}
 
 TilingProblem TiledPlans::Problem() const {
-  const Wishes& wishes = request_.wishes;
-  return {rewritten_.graph, order_.order,
-          SpeedOf(device_, wishes.processor, wishes.threads, request_.means.record.get()), arena_,
+  return {rewritten_.graph, order_.order, SpeedOf(device_, request_.wishes, request_.means), arena_,
           max_extra_flops()};
 }
 

@@ -8,6 +8,8 @@
 #include "graph/graph.h"
 #include "runtime/device/device.h"
 #include "runtime/plan/kernel_record.h"
+#include "runtime/plan/means.h"
+#include "runtime/plan/wishes.h"
 #include "runtime/schedule/storage.h"
 
 namespace ashlar {
@@ -26,6 +28,9 @@ struct ProcessorSpeed {
 // null, has that for so many threads, else by a table.
 ProcessorSpeed SpeedOf(const Device& device, const std::optional<Processor>& processor, int threads,
                        const KernelRecord* record = nullptr);
+inline ProcessorSpeed SpeedOf(const Device& device, const Wishes& wishes, const Means& means) {
+  return SpeedOf(device, wishes.processor, wishes.threads, means.record.get());
+}
 
 // Milliseconds of one operator, of whose images only a share is computed.
 double EstimateOperator(const Graph& graph, const StorageModel& model, int node,

@@ -89,11 +89,9 @@ class TotalPlanner {
   }
   bool Fits(const PlannedGraph& planned) const { return Need(planned) <= total_.bytes; }
   double Time(const PlannedGraph& planned) const {
-    const Wishes& wishes = planned.wishes;
-    return EstimateKernels(
-        planned.graph, planned.model,
-        SpeedOf(*planned.device, wishes.processor, wishes.threads, planned.means.record.get()),
-        planned.kernels);
+    return EstimateKernels(planned.graph, planned.model,
+                           SpeedOf(*planned.device, planned.wishes, planned.means),
+                           planned.kernels);
   }
 
   // Keeps it if it is the fastest that fits, or the smallest of all.

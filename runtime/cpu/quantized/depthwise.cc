@@ -148,7 +148,7 @@ void DepthwiseConvolution::RunPixels(const KernelArgs& args, int64_t begin, int6
     const bool alone = beside || (!shares_ && (at.oh < rows.begin || at.oh >= rows.end));
     row = alone ? 1 : std::min(at.RestOfRow(count - done), columns.end - at.ow);
     uint8_t* const to = args.Output<uint8_t>(0) + at.OffsetIn(problem_.dst);
-    for (int64_t r = 0; r < kShared; ++r) {
+    for (int64_t r = 0; r < kShared && shares_; ++r) {
       const int64_t y = h.Origin(at.oh) + r * h.dilation;
       steps[done][r] = y >= 0 && y < h.input ? problem_.src.w : 0;
     }

@@ -39,10 +39,10 @@ struct Vectors256 {
     return vector;
   }
   static Vector Broadcast(uint32_t bytes) { return _mm256_set1_epi32(static_cast<int>(bytes)); }
-  static Vector Flip(Vector bytes) { return _mm256_xor_si256(bytes, Broadcast(0x80808080)); }
   static Vector FlipBy(Vector bytes, uint32_t flip) {
     return _mm256_xor_si256(bytes, Broadcast(flip));
   }
+  static Vector Flip(Vector bytes) { return FlipBy(bytes, 0x80808080); }
   static Vector Add(Vector sums, Vector bytes, Vector weights) {
     return Multiply::Add(sums, bytes, weights);
   }

@@ -30,10 +30,10 @@ struct Vectors512 {
     return vector;
   }
   static Vector Broadcast(uint32_t bytes) { return _mm512_set1_epi32(static_cast<int>(bytes)); }
-  static Vector Flip(Vector bytes) { return _mm512_xor_si512(bytes, Broadcast(0x80808080)); }
   static Vector FlipBy(Vector bytes, uint32_t flip) {
     return _mm512_xor_si512(bytes, Broadcast(flip));
   }
+  static Vector Flip(Vector bytes) { return FlipBy(bytes, 0x80808080); }
   static Vector Add(Vector sums, Vector bytes, Vector weights) {
     return Multiply::Add(sums, bytes, weights);
   }
