@@ -85,6 +85,9 @@ std::vector<int32_t> DiveOrder(const Instance& instance, DivePriority priority) 
   std::vector<int32_t> order;
   order.reserve(keys.size());
   for (const Key& key : keys) order.push_back(std::get<3>(key));
+  std::stable_partition(order.begin(), order.end(), [&](int32_t g) {
+    return instance.begin(g) == 0 && instance.end(g) == instance.sections();
+  });
   return order;
 }
 

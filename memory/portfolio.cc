@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory/column_fit.h"
 #include "memory/dive.h"
 #include "memory/exact.h"
 #include "memory/exact_search.h"
@@ -83,31 +84,51 @@ bool OfferFirstFits(const Instance& instance, Best& best) {
   return false;
 }
 
-// Dives, one after the other.
+// Dives, one after the other; of many groups in turn with first fits, as much work for each.
 class Dives {
  public:
   Dives(const Instance& instance, const SearchLimits& limits, Best& best)
       : left_(limits.nodes / std::max(1, instance.groups())),
         best_(best),
-        wheel_(instance, best.good_enough()) {}
+        wheel_(instance, best.good_enough()) {
+    if (instance.groups() > kVeryFewGroups && instance.groups() <= ColumnFit::kMaxGroups) {
+      column_.emplace(instance, best.good_enough());
+    }
+  }
 
-  // At least one; then on until `attempts`, the nodes or the work are used up. True if the search
-  // may stop.
-  bool Offer(int64_t attempts, int64_t deadline) {
+  // At least one dive; then on until so many `attempts`, the nodes or the work are used up. True if
+  // the search may stop.
+  bool Offer(int64_t attempts, int64_t deadline, bool with_columns = true) {
     do {
       if (ended_) return false;
+      const int64_t before = best_.work().spent();
       std::vector<int64_t> bases = wheel_.Next(best_.work(), deadline);
       ended_ = bases.empty() || --left_ <= 0;  // empty: in the middle of a dive
       if (!bases.empty() && best_.Offer(std::move(bases), "dive")) return true;
+      dives_ += best_.work().spent() - before;
+      if (with_columns && column_ && wheel_.learns() && OfferColumns(deadline)) return true;
     } while (--attempts > 0 && best_.work().spent() < deadline);
     return false;
   }
 
  private:
+  // Until they have had as much work as dives.
+  bool OfferColumns(int64_t deadline) {
+    while (columns_ < dives_ && best_.work().spent() < deadline) {
+      const int64_t before = best_.work().spent();
+      const bool another = column_->Next(best_.work(), deadline);
+      columns_ += best_.work().spent() - before;
+      if (another && best_.Offer(column_->bases(), "first_fit")) return true;
+    }
+    return false;
+  }
+
   int64_t left_;  // by the nodes
   bool ended_ = false;
   Best& best_;
   SqueakyWheel wheel_;
+  std::optional<ColumnFit> column_;
+  int64_t dives_ = 0, columns_ = 0;  // work
 };
 
 // What comes again and again is placed once, with most of the work where one round has the bound of
@@ -169,7 +190,7 @@ Solution PlaceAsPortfolio(const Instance& instance, int64_t lower_bound,
   const bool few = instance.groups() <= kFewGroups;
   const bool very_few = instance.groups() <= kVeryFewGroups;
   if ((very_few && OfferFirstFits(instance, best)) ||
-      dives.Offer(attempts, limits.work / (exact ? 2 : 1))) {
+      dives.Offer(attempts, limits.work / (exact ? 2 : 1), !few)) {
     return best.Take();
   }
   const bool pushdown = instance.groups() <= kQuickPushdown || best.WorkIsLeft();

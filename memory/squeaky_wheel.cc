@@ -28,7 +28,10 @@ constexpr DiveRule kRules[] = {DiveRule::kFirst, DiveRule::kFullestSection};
 }  // namespace
 
 SqueakyWheel::SqueakyWheel(const Instance& instance, int64_t target)
-    : instance_(instance), target_(target), index_(instance) {}
+    : instance_(instance),
+      target_(target),
+      plain_(std::size(kDivePriorities) * (instance.has_fixed() ? 1 : std::size(kRules))),
+      index_(instance) {}
 
 void SqueakyWheel::Judge(const std::vector<int64_t>& bases, Result& result) const {
   result = {bases, instance_.Arena(bases), 0, {}};
@@ -86,10 +89,9 @@ std::vector<int32_t> SqueakyWheel::Learn(const Line& line, double shake, int32_t
 
 std::vector<int64_t> SqueakyWheel::Next(Work& work, int64_t deadline) {
   const size_t priorities = std::size(kDivePriorities);
-  const size_t all = instance_.has_fixed() ? priorities : priorities * std::size(kRules);
   const int64_t attempt = attempts_++;
   if (attempt == 0) deadline = kEndlessWork;
-  if (lines_.size() < all) {
+  if (lines_.size() < plain_) {
     Line line;
     line.order = DiveOrder(instance_, kDivePriorities[lines_.size() % priorities]);
     line.rule = kRules[lines_.size() / priorities];
@@ -100,7 +102,7 @@ std::vector<int64_t> SqueakyWheel::Next(Work& work, int64_t deadline) {
     return bases;
   }
   // Every second attempt goes to the line that is ahead, the others to all in turn.
-  size_t chosen = static_cast<size_t>(attempt / 2) % all;
+  size_t chosen = static_cast<size_t>(attempt / 2) % plain_;
   if (attempt % 2 == 0) {
     const bool by_arena = attempt % 4 == 0;
     const auto ahead = [by_arena](const Line& a, const Line& b) {

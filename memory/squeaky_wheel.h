@@ -35,6 +35,8 @@ class SqueakyWheel {
   // spent as much as `deadline`, and then this was the last attempt; the very first has no
   // deadline.
   std::vector<int64_t> Next(Work& work, int64_t deadline = kEndlessWork);
+  // Whether the plain priorities are behind.
+  bool learns() const { return lines_.size() >= plain_; }
 
  private:
   struct Result {
@@ -59,6 +61,7 @@ class SqueakyWheel {
 
   const Instance& instance_;
   int64_t target_;
+  const size_t plain_;  // attempts with the plain priorities
   mutable LifetimeIndex index_;
   std::mt19937 random_;
   std::vector<Line> lines_;

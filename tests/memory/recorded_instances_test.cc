@@ -99,17 +99,18 @@ TEST(MiniMallocTest, GetsSmallerWithTime) {
   }
 }
 
-// Seeds where the plain dives end 0.004 to 0.13 % above the bound.
+// Of 9, 11, 15 and 21 plain dives end 0.004 to 0.13 % above the bound, of 10 those that learn 0.25
+// %.
 TEST(TrainingBuffersTest, MeetTheirBound) {
-  for (const uint32_t seed : {9, 11, 15, 21}) {
+  for (uint32_t seed = 1; seed <= 21; ++seed) {
+    if (ashlar::testing::kSanitized && seed != 9) continue;
     const Problem problem = ashlar::testing::TrainingBuffers(seed);
     PlanOptions options;
-    options.limits.work = 1000 * kWorkPerMillisecond;
+    options.limits.work = 1500 * kWorkPerMillisecond;
     const absl::StatusOr<PlanResult> result = PlanMemory(problem, options);
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(result->plan.arena, result->lower_bound)
         << "seed " << seed << ", " << problem.buffers.size() << " buffers";
-    if (ashlar::testing::kSanitized) break;
   }
 }
 

@@ -1,0 +1,75 @@
+#include "memory/column_fit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "memory/dive.h"
+#include "memory/lower_bound.h"
+#include "tests/memory/problems.h"
+#include "tests/support/training_buffers.h"
+
+namespace ashlar::memory {
+namespace {
+
+// Every attempt is a valid plan and the sequence repeats; one that came to nothing leaves the plan
+// of its line; with time plans get better.
+TEST(ColumnFitTest, AttemptsAreValidRepeatAndImprove) {
+  int improved = 0;
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const Problem problem = testing::RandomProblem(seed, {.buffers = 120,
+                                                          .steps = 60,
+                                                          .largest = 1000,
+                                                          .alignments = seed % 4 == 1,
+                                                          .fixed = seed % 4 == 2,
+                                                          .relations = seed % 4 == 3});
+    const auto instance = Instance::Create(problem);
+    ASSERT_TRUE(instance.ok());
+    const int64_t target = ComputeLowerBound(*instance).bytes;
+    ColumnFit fit(*instance, target), again(*instance, target);
+    Work work;
+    int64_t first = INT64_MAX, learned = INT64_MAX;
+    for (int attempt = 0; attempt < 300; ++attempt) {
+      ASSERT_EQ(fit.Next(work), again.Next(work));
+      ASSERT_EQ(fit.bases(), again.bases());
+      const Verdict verdict = ValidatePlan(problem, instance->MakePlan(problem, fit.bases()));
+      ASSERT_TRUE(verdict.ok()) << "attempt " << attempt << ": " << verdict.message;
+      learned = std::min(learned, instance->Arena(fit.bases()));
+      if (attempt == 0) first = learned;
+    }
+    improved += learned < first;
+  }
+  EXPECT_GT(improved, 15);
+}
+
+TEST(ColumnFitTest, StopsInTheMiddleOfAnAttempt) {
+  const Problem problem = testing::RandomProblem(1, {.buffers = 5000, .steps = 4000});
+  const auto instance = Instance::Create(problem);
+  ASSERT_TRUE(instance.ok());
+  ColumnFit fit(*instance, 0);
+  Work work;
+  EXPECT_FALSE(fit.Next(work, 1));
+  ASSERT_TRUE(fit.Next(work));
+  const std::vector<int64_t> bases = fit.bases();
+  EXPECT_FALSE(fit.Next(work, work.spent() + 1));
+  EXPECT_EQ(fit.bases(), bases);
+}
+
+// A step of training that no dive brings closer to its bound than 1.0025 in seconds.
+TEST(ColumnFitTest, NothingIsWastedAtTheFullestSection) {
+  const Problem problem = ashlar::testing::TrainingBuffers(10);
+  const auto instance = Instance::Create(problem);
+  ASSERT_TRUE(instance.ok());
+  const int64_t target = ComputeLowerBound(*instance).bytes;
+  ColumnFit fit(*instance, target);
+  Work work;
+  int64_t arena = INT64_MAX;
+  while (arena > target && work.spent() < 1000 * kWorkPerMillisecond) {
+    if (fit.Next(work)) arena = std::min(arena, instance->Arena(fit.bases()));
+  }
+  EXPECT_EQ(arena, target);
+}
+
+}  // namespace
+}  // namespace ashlar::memory

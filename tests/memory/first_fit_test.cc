@@ -1,0 +1,46 @@
+#include "memory/first_fit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "memory/dive.h"
+#include "tests/memory/problems.h"
+
+namespace ashlar::memory {
+namespace {
+
+// What was taken back leaves nothing behind: what is placed then stands as it does in a plan that
+// never had anything else.
+TEST(FirstFitTest, PlacesAnewWhatWasTakenBack) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const Problem problem = testing::RandomProblem(seed, {.buffers = 60,
+                                                          .steps = 12,
+                                                          .largest = 50,
+                                                          .alignments = seed % 4 == 1,
+                                                          .fixed = seed % 4 == 2,
+                                                          .relations = seed % 4 == 3});
+    const auto instance = Instance::Create(problem);
+    ASSERT_TRUE(instance.ok());
+    std::vector<int32_t> order = DiveOrder(*instance, DivePriority::kArea);
+    std::mt19937 random(seed);
+    Work work;
+    FirstFit fit(*instance);
+    for (const int32_t g : order) fit.Place(g, work);
+    for (int i = 0; i < 20; ++i) {
+      const size_t left = random() % order.size();
+      fit.TakeBack(left);
+      ASSERT_EQ(fit.placed(), left);
+      std::shuffle(order.begin() + static_cast<std::ptrdiff_t>(left), order.end(), random);
+      for (size_t k = left; k < order.size(); ++k) fit.Place(order[k], work);
+      ASSERT_EQ(fit.bases(), PlaceFirstFit(*instance, order, work));
+      const Verdict verdict = ValidatePlan(problem, instance->MakePlan(problem, fit.bases()));
+      ASSERT_TRUE(verdict.ok()) << verdict.message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::memory
