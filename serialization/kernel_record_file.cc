@@ -40,6 +40,12 @@ absl::StatusOr<nlohmann::json> ReadDocument(const std::string& path) {
   return document;
 }
 
+absl::StatusOr<int> ReadThreads(const std::string& key, const JsonPlace& place) {
+  int number = 0;
+  if (absl::SimpleAtoi(key, &number) && number >= 1) return number;
+  return place.Error("the key is not a number of threads");
+}
+
 absl::StatusOr<KernelRecord::Choice> ReadChoice(const JsonPlace& place) {
   KernelRecord::Choice choice;
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace family, place.Get("family"));
@@ -47,10 +53,7 @@ absl::StatusOr<KernelRecord::Choice> ReadChoice(const JsonPlace& place) {
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace variants, place.Get("variants"));
   ASHLAR_ASSIGN_OR_RETURN(const auto members, variants.Members());
   for (const auto& [threads, variant] : members) {
-    int number = 0;
-    if (!absl::SimpleAtoi(threads, &number) || number < 1) {
-      return variant.Error("the key is not a number of threads");
-    }
+    ASHLAR_ASSIGN_OR_RETURN(const int number, ReadThreads(threads, variant));
     ASHLAR_ASSIGN_OR_RETURN(choice.variants[number], variant.Text());
   }
   return choice;
@@ -66,21 +69,24 @@ constexpr SpeedColumn kSpeedColumns[] = {{"flops", &MeasuredSpeeds::flops},
                                          {"third_level_bytes", &MeasuredSpeeds::third_level},
                                          {"memory_bytes", &MeasuredSpeeds::memory}};
 
+// The members of what a part of the document says of a processor; none where it says nothing.
+absl::StatusOr<std::vector<std::pair<std::string, JsonPlace>>> MembersOf(
+    const nlohmann::json& document, const char* part, const std::string& processor) {
+  const JsonPlace top(document);
+  if (!top.Has(part)) return std::vector<std::pair<std::string, JsonPlace>>();
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace processors, top.Get(part));
+  ASHLAR_RETURN_IF_ERROR(processors.Members().status());
+  if (!processors.Has(processor.c_str())) return std::vector<std::pair<std::string, JsonPlace>>();
+  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace of_processor, processors.Get(processor.c_str()));
+  return of_processor.Members();
+}
+
 absl::StatusOr<std::map<int, MeasuredSpeeds>> ReadSpeeds(const nlohmann::json& document,
                                                          const std::string& processor) {
   std::map<int, MeasuredSpeeds> speeds;
-  const JsonPlace top(document);
-  if (!top.Has("speeds")) return speeds;
-  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace processors, top.Get("speeds"));
-  ASHLAR_RETURN_IF_ERROR(processors.Members().status());
-  if (!processors.Has(processor.c_str())) return speeds;
-  ASHLAR_ASSIGN_OR_RETURN(const JsonPlace of_processor, processors.Get(processor.c_str()));
-  ASHLAR_ASSIGN_OR_RETURN(const auto members, of_processor.Members());
+  ASHLAR_ASSIGN_OR_RETURN(const auto members, MembersOf(document, "speeds", processor));
   for (const auto& [threads, place] : members) {
-    int number = 0;
-    if (!absl::SimpleAtoi(threads, &number) || number < 1) {
-      return place.Error("the key is not a number of threads");
-    }
+    ASHLAR_ASSIGN_OR_RETURN(const int number, ReadThreads(threads, place));
     for (const SpeedColumn& column : kSpeedColumns) {
       ASHLAR_ASSIGN_OR_RETURN(const JsonPlace value, place.Get(column.name));
       ASHLAR_ASSIGN_OR_RETURN(const double rate, value.Number());
@@ -89,6 +95,23 @@ absl::StatusOr<std::map<int, MeasuredSpeeds>> ReadSpeeds(const nlohmann::json& d
     }
   }
   return speeds;
+}
+
+absl::StatusOr<std::map<std::string, std::map<int, TileSpec>>> ReadTiles(
+    const nlohmann::json& document, const std::string& processor) {
+  std::map<std::string, std::map<int, TileSpec>> tiles;
+  ASHLAR_ASSIGN_OR_RETURN(const auto graphs, MembersOf(document, "tiles", processor));
+  for (const auto& [graph, place] : graphs) {
+    ASHLAR_ASSIGN_OR_RETURN(const auto members, place.Members());
+    for (const auto& [threads, text] : members) {
+      ASHLAR_ASSIGN_OR_RETURN(const int number, ReadThreads(threads, text));
+      ASHLAR_ASSIGN_OR_RETURN(const std::string spec, text.Text());
+      const absl::StatusOr<TileSpec> parsed = TileSpec::Parse(spec);
+      if (!parsed.ok()) return text.Error(parsed.status().message());
+      tiles[graph][number] = *parsed;
+    }
+  }
+  return tiles;
 }
 
 // Keeps other processes that write to a folder waiting, as long as they do the same. Where the
@@ -115,6 +138,7 @@ absl::StatusOr<KernelRecord> ReadRecord(const nlohmann::json& document,
   KernelRecord record;
   if (document.is_null()) return record;
   ASHLAR_ASSIGN_OR_RETURN(record.speeds, ReadSpeeds(document, processor));
+  ASHLAR_ASSIGN_OR_RETURN(record.tiles, ReadTiles(document, processor));
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace processors, JsonPlace(document).Get("processors"));
   if (!processors.Has(processor.c_str())) return record;
   ASHLAR_ASSIGN_OR_RETURN(const JsonPlace problems, processors.Get(processor.c_str()));
@@ -132,7 +156,9 @@ absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
   ASHLAR_ASSIGN_OR_RETURN(const nlohmann::json document, ReadDocument(path));
   absl::StatusOr<KernelRecord> record = ReadRecord(document, processor);
   if (!record.ok()) return Annotate(record.status(), path);
-  if (!record->choices.empty() || !record->speeds.empty()) record->path = path;
+  if (!record->choices.empty() || !record->speeds.empty() || !record->tiles.empty()) {
+    record->path = path;
+  }
   return record;
 }
 
@@ -165,6 +191,12 @@ absl::Status MergeKernelRecord(const std::string& path, const std::string& proce
   for (const auto& [threads, speeds] : record.speeds) {
     nlohmann::ordered_json& row = document["speeds"][processor][absl::StrCat(threads)];
     for (const SpeedColumn& column : kSpeedColumns) row[column.name] = speeds.*column.value;
+  }
+  if (before.contains("tiles")) document["tiles"] = before["tiles"];
+  for (const auto& [graph, by_threads] : record.tiles) {
+    for (const auto& [threads, tiles] : by_threads) {
+      document["tiles"][processor][graph][absl::StrCat(threads)] = tiles.ToString();
+    }
   }
   return WriteJsonFile(path, document, 1);
 }

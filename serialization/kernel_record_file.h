@@ -11,14 +11,15 @@
 namespace ashlar {
 
 // The part of the file for a processor; empty where it has nothing for it, or where there is no
-// file. Choices are under "processors", speeds under "speeds", which a file need not have.
+// file. Choices are under "processors", speeds under "speeds" and tiles under "tiles", which a file
+// need not have.
 // InvalidArgument names the file and the place where it is no such record.
 absl::StatusOr<KernelRecord> LoadKernelRecord(const std::string& path,
                                               const std::string& processor);
 
-// Puts the record's choices and speeds into the file, in place of its older ones for the same
-// processor, problems and numbers of threads; all else stays, also choices that another process has
-// put there since. Makes the file's folder where there is none.
+// Puts the record's choices, speeds and tiles into the file, in place of its older ones for the
+// same processor, problems, graphs and numbers of threads; all else stays, also choices that
+// another process has put there since. Makes the file's folder where there is none.
 absl::Status MergeKernelRecord(const std::string& path, const std::string& processor,
                                const KernelRecord& record);
 

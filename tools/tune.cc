@@ -11,6 +11,7 @@
 #include "graph/status.h"
 #include "runtime/cpu/measured_speeds.h"
 #include "runtime/measure/autotune.h"
+#include "runtime/measure/tune_tiles.h"
 #include "serialization/kernel_record_file.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
@@ -81,6 +82,12 @@ class TuneCommand final : public Command {
     tune_.stop = [&watch] { return watch.interrupted(); };
     const auto start = std::chrono::steady_clock::now();
     ASHLAR_ASSIGN_OR_RETURN(const Tuning tuning, Autotune(model.graph, request, tune_, fresh));
+    TunedTiles tiles;
+    const bool as_it_is = !request.wishes.tiled() && !request.wishes.total;
+    if (device->is_host() && as_it_is && !watch.interrupted()) {
+      console.Progress("timing tiles");
+      ASHLAR_ASSIGN_OR_RETURN(tiles, TuneTiles(model.graph, request, tune_, fresh));
+    }
     const std::vector<TunedProblem>& problems = tuning.problems;
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -96,8 +103,12 @@ class TuneCommand final : public Command {
     if (!anew_) {
       for (const auto& [threads, speeds] : record->speeds) fresh.speeds.erase(threads);
     }
+    for (const auto& [key, before] : record->tiles) {
+      const auto now = fresh.tiles.find(key);
+      if (now != fresh.tiles.end() && now->second == before) fresh.tiles.erase(now);
+    }
     ASHLAR_RETURN_IF_ERROR(MergeKernelRecord(planning_.record, processor, fresh));
-    ASHLAR_RETURN_IF_ERROR(Show(tuning, seconds, watch.interrupted(), console));
+    ASHLAR_RETURN_IF_ERROR(Show(tuning, tiles, seconds, watch.interrupted(), console));
     if (!watch.interrupted()) return absl::OkStatus();
     const auto timed =
         std::count_if(problems.begin(), problems.end(), std::mem_fn(&TunedProblem::IsTimed));
@@ -126,7 +137,7 @@ class TuneCommand final : public Command {
     }
   }
 
-  absl::Status Show(const Tuning& tuning, double seconds, bool interrupted,
+  absl::Status Show(const Tuning& tuning, const TunedTiles& tiles, double seconds, bool interrupted,
                     Console& console) const {
     Table table(
         {"operator", ">nodes", "kernel", ">time", ">expected kernel's", ">of the present one's"});
@@ -169,9 +180,27 @@ class TuneCommand final : public Command {
       console.Print(absl::StrFormat("the network takes %s of its time; medians, 95 %% sure\n",
                                     FormatRatio(*tuning.ratio)));
     }
+    ShowTiles(tiles, document, console);
     console.Print(absl::StrFormat("%s in %.1f s, on record in %s\n",
                                   Counted(problems.size(), "problem"), seconds, planning_.record));
     return console.Write(document);
+  }
+
+  static void ShowTiles(const TunedTiles& tiles, Json& document, Console& console) {
+    document["tiles"] = Json::array();
+    Table table({"tiles", ">of the present time"});
+    for (const TunedTiles::Trial& trial : tiles.trials) {
+      document["tiles"].push_back({{"tile", trial.tiles.ToString()}, {"ratio", trial.ratio}});
+      table.AddRow({FormatName(trial.tiles.ToString(), 60), absl::StrFormat("%.3f", trial.ratio)});
+    }
+    if (!tiles.trials.empty()) console.Print(table.ToText());
+    document["tile"] = tiles.chosen.ToString();
+    if (!tiles.ratio.has_value()) return;
+    document["tile_ratio"] = RatioOf(*tiles.ratio);
+    console.Print(
+        absl::StrFormat("in the tiles '%s' it takes %s of that time; plans have them "
+                        "unless they are asked for others\n",
+                        tiles.chosen.ToString(), FormatRatio(*tiles.ratio)));
   }
 
   ModelFlags model_;

@@ -1,4 +1,4 @@
-// Which kernels were measured to be the fastest, by problem.
+// Which kernels were measured to be the fastest, by problem, and which tiles, by graph.
 #ifndef ASHLAR_RUNTIME_PLAN_KERNEL_RECORD_H_
 #define ASHLAR_RUNTIME_PLAN_KERNEL_RECORD_H_
 
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "graph/tiling/tile_spec.h"
 #include "runtime/device/processor.h"
 
 namespace ashlar {
@@ -27,6 +28,8 @@ class KernelRecord {
   // By KernelRequestKey.
   std::map<std::string, Choice> choices;
   std::map<int, MeasuredSpeeds> speeds;  // by threads
+  // By TilesKey and threads; an empty spec: as it is the graph was the fastest.
+  std::map<std::string, std::map<int, TileSpec>> tiles;
 
   // How well an implementation suits a problem: 2 for the variant on record for so many threads, 1
   // for another of its family, else 0.
@@ -35,9 +38,10 @@ class KernelRecord {
 
 // The part of a plan that comes of a record.
 struct RecordUse {
-  std::string path;  // KernelRecord::path; empty: there is no record
-  int problems = 0;  // different ones that the plan has kernels for
-  int answered = 0;  // of them, on record
+  std::string path;    // KernelRecord::path; empty: there is no record
+  int problems = 0;    // different ones that the plan has kernels for
+  int answered = 0;    // of them, on record
+  bool tiles = false;  // whether its tiles are on record, too
 };
 
 }  // namespace ashlar

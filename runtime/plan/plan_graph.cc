@@ -5,6 +5,7 @@
 
 #include "graph/status.h"
 #include "runtime/plan/plan_as_recorded.h"
+#include "runtime/plan/recorded_tiles.h"
 #include "runtime/plan/stages.h"
 #include "runtime/plan/tiled_plan.h"
 #include "runtime/plan/tiled_plans.h"
@@ -63,6 +64,17 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanR
     return Checked(PlanAsRecorded(std::move(graph), request), start);
   }
   if (wishes.total) return Checked(PlanWithinTotal(graph, request), start);
+  if (TileSpec tiles = TilesOnRecord(graph, request); !tiles.empty()) {
+    PlanRequest in_tiles = request;
+    in_tiles.wishes.tiles = std::move(tiles);
+    auto planned = PlanGraph(Graph(graph), in_tiles);
+    if (planned.ok()) {
+      (*planned)->tiles_on_record = true;
+      return planned;
+    }
+    // A record that is older than what makes tiles of a graph.
+    if (!planned.status().GetPayload(kNoSuchTiles).has_value()) return planned;
+  }
   const Graph given = wishes.budget ? graph : Graph();
   ASHLAR_ASSIGN_OR_RETURN(
       RewrittenGraph rewritten,

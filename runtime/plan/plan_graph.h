@@ -12,8 +12,9 @@
 
 namespace ashlar {
 
-// As a whole, in the tiles that are wished for, in the tiles that a budget needs, as a budget for
-// the total needs it (total_plan.h), or as recorded (Means::recorded, plan_as_recorded.h).
+// As a whole, in the tiles that are wished for or were measured to be faster (recorded_tiles.h), in
+// the tiles that a budget needs, as a budget for the total needs it (total_plan.h), or as recorded
+// (Means::recorded, plan_as_recorded.h).
 //
 // ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met; and
 // naming the needed bytes and the free ones where the device's memory is too small for a session.

@@ -54,7 +54,7 @@ absl::Status PlannedGraph::ready() const {
 RecordUse PlannedGraph::record_use() const {
   if (means.recorded != nullptr) return means.recorded->record;
   if (means.record == nullptr || means.record->path.empty()) return {};
-  RecordUse use{means.record->path, 0, 0};
+  RecordUse use{means.record->path, 0, 0, tiles_on_record};
   std::set<std::string> seen;
   for (std::string& key : KernelKeys(graph, model, wishes.threads, means.kernels)) {
     if (key.empty() || !seen.insert(key).second) continue;

@@ -61,7 +61,8 @@ struct PlannedGraph {
   // read on the device) that the tiles compute more than once, over all FLOPs of such operators in
   // the graph before it was tiled.
   double extra_flops_ratio = 0;
-  int64_t smallest_budget = 0;  // that would do, where it was searched for; bytes
+  bool tiles_on_record = false;  // measured to be faster (recorded_tiles.h), not asked for
+  int64_t smallest_budget = 0;   // that would do, where it was searched for; bytes
   // For tiles, whatever was found: of how many rewritings. That takes memory (MemoryNeed).
   int searched = 0;
   double predicted_ms = 0;  // of a run, by arithmetic and traffic (EstimateTime)

@@ -23,6 +23,8 @@ class ScriptedKernel final : public Kernel {
     int64_t overrun = 0;  // bytes that EXP writes behind its output
     // Called in each run, with the operator's base name.
     std::function<void(const std::string& base_name)> during = nullptr;
+    // The same, with the bytes of its output.
+    std::function<void(int64_t bytes)> sized = nullptr;
   };
   ScriptedKernel(Behaviour behaviour, int64_t bytes, std::string base_name)
       : behaviour_(std::move(behaviour)), bytes_(bytes), base_name_(std::move(base_name)) {}
@@ -31,6 +33,7 @@ class ScriptedKernel final : public Kernel {
   double relative_time() const override { return behaviour_.time; }
   absl::Status Run(const KernelArgs& args, KernelState*) const override {
     if (behaviour_.during != nullptr) behaviour_.during(base_name_);
+    if (behaviour_.sized != nullptr) behaviour_.sized(bytes_);
     const float* input = static_cast<const float*>(args.inputs[0]);
     float* output = static_cast<float*>(args.outputs[0]);
     for (int64_t i = 0; i < bytes_ / 4; ++i) output[i] = input[i] + 1;
@@ -64,6 +67,12 @@ class FakeDevice final : public Device {
           }
           return list;
         });
+    // Takes no time, and joins nothing.
+    device->registry_.Register("Concat", [](const KernelRequest&) -> absl::StatusOr<KernelList> {
+      KernelList list;
+      list.push_back(std::make_unique<ScriptedKernel>(ScriptedKernel::Behaviour(), 0, "Concat"));
+      return list;
+    });
     RegisterDeviceType(CompNode::Type::kGpu,
                        [](const CompNode&) -> absl::StatusOr<Device*> { return device; });
     return *device;

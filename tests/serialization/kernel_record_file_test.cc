@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::Value;
 
 class KernelRecordFileTest : public ::testing::Test {
  protected:
@@ -112,6 +113,25 @@ TEST_F(KernelRecordFileTest, SpeedsAreKeptByProcessorAndThreads) {
   EXPECT_TRUE(other->speeds.empty());
 }
 
+TEST_F(KernelRecordFileTest, TilesAreKeptByProcessorGraphAndThreads) {
+  const TileSpec tiles = Value(TileSpec::Parse("0-475:batch10(0-248:lines7);475-931:batch2"));
+  KernelRecord measured;
+  measured.tiles["a"][1] = tiles;
+  measured.tiles["b"][2] = {};
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "p", measured)));
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "p", Record("later"))));
+  KernelRecord more;
+  more.tiles["a"][2] = {};
+  ASSERT_TRUE(IsOk(MergeKernelRecord(path_, "p", more)));
+  const KernelRecord record = Value(LoadKernelRecord(path_, "p"));
+  EXPECT_EQ(record.choices.size(), 2u);
+  ASSERT_EQ(record.tiles.size(), 2u);
+  EXPECT_EQ(record.tiles.at("a").at(1), tiles);
+  EXPECT_TRUE(record.tiles.at("a").at(2).empty());
+  EXPECT_TRUE(record.tiles.at("b").at(2).empty());
+  EXPECT_TRUE(Value(LoadKernelRecord(path_, "another")).tiles.empty());
+}
+
 TEST_F(KernelRecordFileTest, FilesThatAreNoRecordsAreNamedAndKept) {
   const struct {
     const char *text, *message;
@@ -132,6 +152,12 @@ TEST_F(KernelRecordFileTest, FilesThatAreNoRecordsAreNamedAndKept) {
        "flops"},
       {R"({"format": "ashlar kernel record 1", "processors": {}, "speeds": {"p": {"1": {"flops": -1}}}})",
        "expected more than 0"},
+      {R"({"format": "ashlar kernel record 1", "processors": {}, "tiles": {"p": {"g": 1}}})",
+       "p.g"},
+      {R"({"format": "ashlar kernel record 1", "processors": {}, "tiles": {"p": {"g": {"0": ""}}}})",
+       "not a number of threads"},
+      {R"({"format": "ashlar kernel record 1", "processors": {}, "tiles": {"p": {"g": {"1": "0-9:slices3"}}}})",
+       "slices3"},
   };
   std::filesystem::create_directories(folder_ / "deeper");
   for (const auto& test : cases) {

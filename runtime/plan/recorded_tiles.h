@@ -1,0 +1,25 @@
+// Tiles in which a graph was measured to be faster than as it is: the part of a record of kernels
+// (KernelRecord::tiles) that is about graphs.
+#ifndef ASHLAR_RUNTIME_PLAN_RECORDED_TILES_H_
+#define ASHLAR_RUNTIME_PLAN_RECORDED_TILES_H_
+
+#include <string>
+
+#include "graph/graph.h"
+#include "graph/tiling/tile_spec.h"
+#include "runtime/plan/plan_request.h"
+
+namespace ashlar {
+
+// A graph before the passes as a record names it: how many operators, a hash of them (FNV-1a by
+// Fowler, Noll and Vo) without the values of constants, and what decides what the passes make of
+// it: "191 operators, 5f3a0c11d2aa90e7, Float32, all".
+std::string TilesKey(const Graph& graph, const Wishes& wishes, const Means& means);
+
+// Those on record for a graph before the passes and so many threads. Empty where there are none,
+// and where the request asks for tiles or for a budget.
+TileSpec TilesOnRecord(const Graph& graph, const PlanRequest& request);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_RUNTIME_PLAN_RECORDED_TILES_H_

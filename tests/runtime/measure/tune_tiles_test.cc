@@ -1,0 +1,130 @@
+// What `tune` takes of tiles: kernels that sleep for times that depend on how much is made at once.
+#include "runtime/measure/tune_tiles.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "opr/elemwise.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/plan/recorded_tiles.h"
+#include "tests/runtime/fake_device.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr int64_t kImage = 64 * 4;  // bytes
+
+// Six operators on four images.
+Graph SixOperators() {
+  GraphMaker make;
+  int var = make.Input("data", {4, 64});
+  for (int i = 0; i < 6; ++i) var = make.Add<Elemwise>({ScalarFunction::kExp}, {var});
+  make.Output(var);
+  return std::move(make).Build();
+}
+
+PlanRequest RequestOnFake() {
+  PlanRequest request;
+  request.wishes.comp_node = {CompNode::Type::kGpu, 0, 0};
+  request.means.passes = "none";
+  return request;
+}
+
+// Kernels that take so many milliseconds for one image, two and four of them.
+void InstallSized(int one, int two, int four) {
+  FakeDevice::Install({{.name = "sized", .sized = [=](int64_t bytes) {
+                          const int64_t images = bytes / kImage;
+                          std::this_thread::sleep_for(std::chrono::milliseconds(images == 1 ? one
+                                                                                : images == 2
+                                                                                    ? two
+                                                                                    : four));
+                        }}});
+}
+
+TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
+  InstallSized(1, 3, 12);
+  KernelRecord record;
+  const Graph network = SixOperators();
+  const TunedTiles tuned = Value(TuneTiles(network, RequestOnFake(), {.seconds = 2}, record));
+  ASSERT_TRUE(tuned.ratio.has_value());
+  EXPECT_LT(tuned.ratio->high, 1);
+  ASSERT_EQ(tuned.chosen.segments.size(), 1u) << tuned.chosen.ToString();
+  EXPECT_EQ(tuned.chosen.segments[0].kind, TileKind::kBatch);
+  EXPECT_EQ(tuned.chosen.segments[0].count, 4);
+  const PlanRequest request = RequestOnFake();
+  const std::string key = TilesKey(network, request.wishes, request.means);
+  EXPECT_EQ(record.tiles.at(key).at(1), tuned.chosen);
+
+  // Plans have them, unless they are asked for others.
+  PlanRequest with = RequestOnFake();
+  with.means.record = std::make_shared<const KernelRecord>(record);
+  const auto planned = Value(PlanGraph(Graph(network), with));
+  EXPECT_EQ(planned->wishes.tiles, tuned.chosen);
+  EXPECT_TRUE(planned->tiles_on_record);
+  with.wishes.tiles = Value(TileSpec::Parse(
+      absl::StrCat(tuned.chosen.segments[0].from, "-", tuned.chosen.segments[0].to, ":batch2")));
+  const auto other = Value(PlanGraph(Graph(network), with));
+  EXPECT_EQ(other->wishes.tiles, with.wishes.tiles);
+  EXPECT_FALSE(other->tiles_on_record);
+  PlanRequest threads = RequestOnFake();
+  threads.means.record = with.means.record;
+  threads.wishes.threads = 2;
+  EXPECT_TRUE(Value(PlanGraph(Graph(network), threads))->wishes.tiles.empty());
+}
+
+TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
+  InstallSized(3, 5, 6);
+  KernelRecord record;
+  const Graph network = SixOperators();
+  const TunedTiles tuned = Value(TuneTiles(network, RequestOnFake(), {.seconds = 2}, record));
+  EXPECT_FALSE(tuned.trials.empty());
+  EXPECT_TRUE(tuned.chosen.empty()) << tuned.chosen.ToString();
+  EXPECT_FALSE(tuned.ratio.has_value());
+  const PlanRequest request = RequestOnFake();
+  EXPECT_TRUE(record.tiles.at(TilesKey(network, request.wishes, request.means)).at(1).empty());
+}
+
+// Stretches have numbers of parts of their own: the first half of the operators makes rows of
+// another size, of which one image at a time is faster; the second half is slower in parts.
+TEST(TuneTiles, StretchesHaveTheirOwnNumbersOfParts) {
+  GraphMaker make;
+  int var = make.Input("data", {4, 64});
+  for (int i = 0; i < 4; ++i) var = make.Add<Elemwise>({ScalarFunction::kExp}, {var});
+  for (int i = 0; i < 4; ++i) var = make.Add<Elemwise>({ScalarFunction::kNegate}, {var});
+  make.Output(var);
+  const Graph network = std::move(make).Build();
+  std::string at;
+  FakeDevice::Install({{.name = "sized",
+                        .during = [&](const std::string& name) { at = name; },
+                        .sized =
+                            [&](int64_t bytes) {
+                              const int64_t images = bytes / kImage;
+                              const int64_t ms = at == "EXP" ? (images == 1 ? 1 : 4 * images)
+                                                             : (images == 4 ? 2 : 4);
+                              std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+                            }}});
+  KernelRecord record;
+  const TunedTiles tuned = Value(TuneTiles(network, RequestOnFake(), {.seconds = 3}, record));
+  ASSERT_EQ(tuned.chosen.segments.size(), 1u) << tuned.chosen.ToString();
+  EXPECT_EQ(tuned.chosen.segments[0].count, 4);
+  EXPECT_EQ(network.node(4).id, tuned.chosen.segments[0].to) << tuned.chosen.ToString();
+}
+
+// A record that names tiles which the graph does not have is no error.
+TEST(TuneTiles, TilesThatAGraphDoesNotHaveAreLeftOut) {
+  InstallSized(0, 0, 0);
+  const Graph network = SixOperators();
+  PlanRequest request = RequestOnFake();
+  KernelRecord record;
+  record.tiles[TilesKey(network, request.wishes, request.means)][1] =
+      Value(TileSpec::Parse("700-800:batch2"));
+  request.means.record = std::make_shared<const KernelRecord>(std::move(record));
+  EXPECT_TRUE(Value(PlanGraph(Graph(network), request))->wishes.tiles.empty());
+}
+
+}  // namespace
+}  // namespace ashlar::testing
