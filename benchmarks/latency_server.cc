@@ -92,6 +92,7 @@ absl::Status ReadWord(const std::string& word, PlanRequest& request) {
     request.means.record = std::make_shared<const KernelRecord>(std::move(record));
     return absl::OkStatus();
   }
+  if (word == "tile=none") return request.wishes.untiled = true, absl::OkStatus();
   if (absl::StartsWith(word, "tile=")) {
     ASHLAR_ASSIGN_OR_RETURN(request.wishes.tiles,
                             TileSpec::Parse(absl::string_view(word).substr(5)));

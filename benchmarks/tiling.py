@@ -103,7 +103,7 @@ def proofs(bench):
     print("\n| tiles | planned | actual | heap calls | ok |")
     print("|---|---:|---:|---:|---|")
     for point in bench.json("plan", model, "--frontier")["frontier"]:
-        tile = ["--tile", point["tile"]] if point["tile"] else []
+        tile = ["--tile", point["tile"] or "none"]  # whatever is on record
         proof = bench.json("verify", model, *tile)
         arena = proof["pools"]["arena"]
         print(f"| `{point['tile'] or '(none)'}` | {arena['planned_bytes']} "
@@ -116,7 +116,7 @@ def times(bench):
     for threads in ("1", "2"):
         specs = {}
         for tile in TIMES:
-            options = ["--tile", tile] if tile else []
+            options = ["--tile", tile or "none"]
             if tile.startswith("@"):
                 plan = bench.json("plan", model, "--threads", threads, "--memory-budget", tile[1:])
                 options = ["--tile", plan["tile"], "--prefer", plan["prefer"]]
@@ -131,8 +131,7 @@ def times(bench):
         print(f"\n| tiles | {threads} threads, ms | to untiled |\n|---|---:|---:|")
         for tile, values in samples.items():
             median = statistics.median(values)
-            spec = specs[tile][1] if specs[tile] else "(none)"
-            print(f"| {tile} `{spec}` | {median:.1f} | {median / base:.2f} |", flush=True)
+            print(f"| {tile} `{specs[tile][1]}` | {median:.1f} | {median / base:.2f} |", flush=True)
 
 
 def main():

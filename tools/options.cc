@@ -60,6 +60,10 @@ absl::StatusOr<int64_t> ParseTotalBudget(absl::string_view text) {
   return absl::InvalidArgumentError("a budget of no bytes");
 }
 
+absl::StatusOr<TileSpec> ParseTiles(absl::string_view text) {
+  return text == "none" ? TileSpec() : TileSpec::Parse(text);
+}
+
 absl::StatusOr<bool> ParseLayout(absl::string_view text) {
   if (text == "nchw") return false;
   if (text == "nhwc") return true;
@@ -220,9 +224,10 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
   parsed("--plan-time", flags.plan_time, ParseDuration, "TIME",
          "for the search of a plan that meets the bound, counted (default 250ms; in parts "
          "four times as much)");
-  parsed("--tile", flags.tiles, TileSpec::Parse, "SPEC",
+  parsed("--tile", flags.tiles, ParseTiles, "SPEC|none",
          "execute in parts, as `plan --memory-budget` prints it: FROM-TO:KIND[;...], ids of "
-         "operators and batchN, rowsN, linesN, ebbN, gridNxM or inputgridNxM (`inspect --nodes`)");
+         "operators and batchN, rowsN, linesN, ebbN, gridNxM or inputgridNxM (`inspect --nodes`); "
+         "none: not as `tune` found out either");
   parsed("--memory-budget", flags.memory_budget, ParseBudget, "SIZE|min",
          "execute in parts, the fastest that fit the arena into so many bytes; else exit 3")
       ->excludes(app.get_option("--tile" + suffix));
@@ -335,6 +340,7 @@ PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& 
         RecordFor(planning.record, wishes, [&](const std::string& note) { console.Note(note); });
   }
   wishes.tiles = planning.tiles;
+  wishes.untiled = planning.Given("--tile") && planning.tiles.empty();
   if (planning.memory_budget >= 0) {
     wishes.budget = MemoryBudget{planning.memory_budget, planning.max_extra_flops, false};
   }

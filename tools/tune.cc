@@ -83,7 +83,8 @@ class TuneCommand final : public Command {
     const auto start = std::chrono::steady_clock::now();
     ASHLAR_ASSIGN_OR_RETURN(const Tuning tuning, Autotune(model.graph, request, tune_, fresh));
     TunedTiles tiles;
-    const bool as_it_is = !request.wishes.tiled() && !request.wishes.total;
+    const auto& wishes = request.wishes;
+    const bool as_it_is = !wishes.tiled() && !wishes.untiled && !wishes.total;
     if (device->is_host() && as_it_is && !watch.interrupted()) {
       console.Progress("timing tiles");
       ASHLAR_ASSIGN_OR_RETURN(tiles, TuneTiles(model.graph, request, tune_, fresh));

@@ -101,7 +101,10 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
     wishes.precision = *precision;
   }
   if (options.tile != nullptr && *options.tile != '\0') {
-    ASHLAR_ASSIGN_OR_RETURN(wishes.tiles, TileSpec::Parse(options.tile));
+    wishes.untiled = absl::string_view(options.tile) == "none";
+    if (!wishes.untiled) {
+      ASHLAR_ASSIGN_OR_RETURN(wishes.tiles, TileSpec::Parse(options.tile));
+    }
   }
   ASHLAR_RETURN_IF_ERROR(SetBudget(options, wishes));
   if (wishes.budget.has_value() && !wishes.tiles.empty()) {

@@ -18,12 +18,15 @@ std::string TilesKey(const Graph& graph, const Wishes& wishes, const Means& mean
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   }
   return absl::StrCat(graph.nodes().size(), " operators, ", absl::Hex(hash, absl::kZeroPad16), ", ",
-                      Name(wishes.precision), ", ", means.passes);
+                      Name(wishes.precision), ", ", means.passes,
+                      means.kernels.exact ? ", exact" : "",
+                      means.kernels.least_memory ? ", least memory" : "");
 }
 
 TileSpec TilesOnRecord(const Graph& graph, const PlanRequest& request) {
   const auto& [wishes, means, checks] = request;
-  if (means.record == nullptr || means.record->tiles.empty() || wishes.tiled() || wishes.total) {
+  if (means.record == nullptr || means.record->tiles.empty() || wishes.tiled() || wishes.untiled ||
+      wishes.total) {
     return {};
   }
   const auto found = means.record->tiles.find(TilesKey(graph, wishes, means));

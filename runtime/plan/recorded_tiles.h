@@ -12,12 +12,12 @@
 namespace ashlar {
 
 // A graph before the passes as a record names it: how many operators, a hash of them (FNV-1a by
-// Fowler, Noll and Vo) without the values of constants, and what decides what the passes make of
-// it: "191 operators, 5f3a0c11d2aa90e7, Float32, all".
+// Fowler, Noll and Vo) without the values of constants, and what decides which passes and which
+// kernels it gets: "191 operators, 5f3a0c11d2aa90e7, Float32, all, exact".
 std::string TilesKey(const Graph& graph, const Wishes& wishes, const Means& means);
 
 // Those on record for a graph before the passes and so many threads. Empty where there are none,
-// and where the request asks for tiles or for a budget.
+// and where the request asks for tiles, for none or for a budget.
 TileSpec TilesOnRecord(const Graph& graph, const PlanRequest& request);
 
 }  // namespace ashlar

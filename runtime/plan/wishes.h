@@ -42,6 +42,7 @@ struct Wishes {
   // their rows die there as they are read.
   bool release_input = false;
   TileSpec tiles;
+  bool untiled = false;                // not in tiles that are on record either
   std::optional<MemoryBudget> budget;  // finds `tiles`
   std::optional<TotalBudget> total;    // finds `budget` and Means::most_weights
   // That reading the model took for a while, beside what is stated of planning: as MemoryNeed has

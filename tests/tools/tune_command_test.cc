@@ -18,9 +18,9 @@ class TuneCommandTest : public CommandTest {
  protected:
   static void SetUpTestSuite() {
     CommandTest::SetUpTestSuite();
-    const std::string image = kSanitized ? "64" : "160";
-    ASSERT_EQ(Ashlar("zoo resnet18 -o resnet18.ash --quiet --image " + image).exit_code, 0);
+    ASSERT_EQ(Ashlar("zoo resnet18 -o resnet18.ash --quiet --image " + Image()).exit_code, 0);
   }
+  static std::string Image() { return kSanitized ? "64" : "160"; }
   void SetUp() override { std::filesystem::remove(Path("kernels.json")); }
   // By operator, the kernel that ran.
   static std::map<std::string, std::string> Kernels(const std::string& flags) {
@@ -44,6 +44,7 @@ TEST_F(TuneCommandTest, TuneIsRememberedAndUsed) {
   ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
   json record = json::parse(Read("kernels.json"));
   ASSERT_EQ(record["processors"].size(), 1u);
+  record.erase("tiles");
   if (tuned.Json()["problems"].empty()) GTEST_SKIP() << "nothing to choose on this processor";
   // Each problem gets its last direct kernel on record, whatever the times were: the record
   // decides.
@@ -109,6 +110,41 @@ TEST_F(TuneCommandTest, TunesAModelInParts) {
     const ProcessResult run = Ashlar("compare model.ash " + flags);
     EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
   }
+}
+
+// Plans are in the tiles that are on record for the model, their policy and number of threads, and
+// in no others.
+TEST_F(TuneCommandTest, TilesOnRecordAreThoseOfPlans) {
+  const std::string size = "x3x" + Image() + "x" + Image();
+  const std::string model = "resnet18.ash --threads 1 --shape data=4" + size;
+  const ProcessResult tuned = Ashlar("tune --seconds 0.1 --json " + model);
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
+  const json tried = tuned.Json()["tiles"];
+  ASSERT_FALSE(tried.empty());
+  json record = json::parse(Read("kernels.json"));
+  ASSERT_EQ(record["tiles"].front().size(), 1u);
+  const std::string first = tried[0]["tile"];  // the batch, up to the last cut
+  ASSERT_THAT(first, HasSubstr(":batch"));
+  const std::string tiles = first.substr(0, first.find(':')) + ":batch4";
+  record["tiles"].front().front() = {{"1", tiles}};
+  Write("kernels.json", record.dump());
+  const auto tiles_of = [](const std::string& arguments) {
+    const ProcessResult planned = Ashlar("plan --json " + arguments);
+    EXPECT_EQ(planned.exit_code, 0) << planned.err;
+    return planned.Json()["tile"].get<std::string>();
+  };
+  EXPECT_EQ(tiles_of(model), tiles);
+  EXPECT_THAT(Ashlar("plan " + model).out, HasSubstr(", and tiles, as on record in "));
+  EXPECT_EQ(Ashlar("verify " + model).exit_code, 0);
+  const std::string others[] = {model + " --tile none",
+                                model + " --no-autotune",
+                                model + " --exact",
+                                model + " --prefer memory",
+                                "resnet18.ash --threads 2 --shape data=4" + size,
+                                "resnet18.ash --threads 1 --shape data=2" + size};
+  for (const std::string& arguments : others) EXPECT_EQ(tiles_of(arguments), "") << arguments;
+  // With `--tile none` kernels alone are timed.
+  EXPECT_TRUE(Ashlar("tune --seconds 0.1 --json --tile none " + model).Json()["tiles"].empty());
 }
 
 TEST_F(TuneCommandTest, AFamilyThatIsNoMoreIsReplaced) {
