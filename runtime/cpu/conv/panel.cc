@@ -403,6 +403,7 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& ow
     tile.dst_block_step = last ? plan.dst.c : tile.sums_block_step;
     tile.float16_dst = plan.float16 && last;
     tile.z = begin == 0 && tensors.z != nullptr ? tensors.z + out_block * plan.z.c : nullptr;
+    tile.fetch_z = tile.z != nullptr && plan.fetch_z;
     tile.finish = last ? finish_ : ConvFinish{};
     if (by_chunks_) {
       PackBlocks(reinterpret_cast<const float*>(tensors.weights), panel, {begin, begin + count},

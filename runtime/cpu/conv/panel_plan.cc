@@ -111,6 +111,9 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   fetch_input = runs > 1 && groups * GroupBytes() <= CachedWeightsBytes(problem.processor) &&
                 h.output == 1 && h.window == 1 && w.window == 1 && w.stride == 1 &&
                 lanes == kChannelBlock && !float16;
+  // What is larger is not in that cache when it is added.
+  fetch_z = images * h.output * w.output * groups * out_blocks * kChannelBlock * kFloat >
+            problem.processor.l2_bytes / 2;
   if (float16) PlanWidening(planar);
 }
 

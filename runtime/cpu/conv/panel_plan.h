@@ -37,6 +37,7 @@ struct PanelPlan {
   int64_t runs;                       // runs of tiles
   int64_t chunk_blocks;               // input blocks of a chunk
   bool fetch_input;                   // the last panel of a run fetches the input of the next
+  bool fetch_z;                       // tiles fetch what they add
 
   bool float16;  // images and bias
   // Where they are: runs are of so many images, or so many are an image.

@@ -199,9 +199,23 @@ struct ConvTileRunner {
     }
   }
 
+  // A line for each pixel and block.
+  [[gnu::always_inline]] static void FetchZ(const ConvTile& tile) {
+    const char* const z = tile.z;
+    const int64_t pixel_step = tile.z_pixel_step, block_step = tile.z_block_step;
+#pragma GCC unroll 14
+    for (int p = 0; p < kPixels; ++p) {
+#pragma GCC unroll 2
+      for (int b = 0; b < kBlocks; ++b) {
+        __builtin_prefetch(z + p * pixel_step + b * block_step);
+      }
+    }
+  }
+
   static void Run(const ConvTile& tile) {
     Sums sums;
     Begin(tile, sums);
+    if (tile.fetch_z) FetchZ(tile);
     const char* weights_of_block = tile.weights;
     const char* src_of_block = tile.src;
     const char* prefetch_of_block = tile.prefetch;
