@@ -78,7 +78,7 @@ TEST_F(BudgetTest, PlanTimeHasAnEffectInParts) {
 // It fitted, or not, by chance: tiles were chosen by times measured in passing.
 TEST_F(BudgetTest, TheSameCommandDecidesTheSame) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
-  Zoo("mobilenet_v2 --batch 4 --image 96", "m.ash");
+  Zoo("mobilenet_v2 --batch 4 --image 64", "m.ash");
   const int64_t least = Arena(absl::StrCat("m.ash --memory-budget min", kQuick));
   const ProcessResult first = Plan(absl::StrCat("m.ash --memory-budget ", least - 1, kQuick));
   EXPECT_EQ(first.exit_code, 3);
@@ -172,9 +172,9 @@ TEST_F(BudgetTest, TheSmallestThatWouldDoIsTheSmallest) {
 // 60 MB took the untiled plan, which was slower than one of 8.8 MB.
 TEST_F(BudgetTest, MoreMemoryIsNeverSlower) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
-  Zoo("resnet18 --batch 4", "r18.ash");
+  Zoo("resnet18 --batch 2 --image 96", "r18.ash");
   double slower = 0;
-  for (const char* budget : {"60MB", "20MB", "8MB", "4MB", "2MB", "1MB", "min"}) {
+  for (const char* budget : {"12MB", "4MB", "800kB", "600kB", "400kB", "300kB", "min"}) {
     const ProcessResult result = Plan(absl::StrCat("r18.ash --memory-budget ", budget, kQuick));
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const double ms = result.Json()["predicted_ms"].get<double>();

@@ -238,8 +238,9 @@ void PanelConvolution::PackFilter(const float* filter, void* packed) const {
 // Where the input of tile `index` begins, for plans that fetch it.
 const char* PanelConvolution::InputOf(const char* src, int64_t index) const {
   const PanelPlan& plan = plan_;
-  const int64_t image = index / plan.tiles_per_row, in_row = index % plan.tiles_per_row;
-  return src + image * plan.src.n + plan.ColumnOf(in_row) * plan.src.w;
+  const int64_t row = index / plan.tiles_per_row, in_row = index % plan.tiles_per_row;
+  return src + row / plan.h.output * plan.src.n + plan.h.Origin(row % plan.h.output) * plan.src.h +
+         plan.w.Origin(plan.ColumnOf(in_row)) * plan.src.w;
 }
 
 // All tiles of a run by one chunk of weights. `tile` has the members that they share, its pointers
@@ -414,7 +415,7 @@ void PanelConvolution::RunTask(const ConvTensors& tensors, int64_t task, Own& ow
       continue;
     }
     if (plan.fetch_input && panel + 1 == all_panels) {
-      tile.prefetch_step = plan.src.w, tile.prefetch_block_step = plan.src.c;
+      tile.prefetch_step = tile.pixel_step, tile.prefetch_block_step = plan.src.c;
       RunTiles(tile, origin, tiles, blocks, /*prefetch_part=*/0, last);
       continue;
     }

@@ -106,10 +106,12 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   chunk_blocks = std::clamp<int64_t>(
       ChunkWeightsBytes(problem.processor) / BlockBytes(panel_blocks), 1, in_blocks);
   chunk_blocks = CeilDivide(in_blocks, CeilDivide(in_blocks, chunk_blocks));
-  // Weights that stay in the cache need not be fetched. Tiles of one long row read whole pieces of
-  // it, a line a pixel, for each of which there is a lane.
-  fetch_input = runs > 1 && groups * GroupBytes() <= CachedWeightsBytes(problem.processor) &&
-                h.output == 1 && h.window == 1 && w.window == 1 && w.stride == 1 &&
+  // Weights that stay in the cache need not be fetched, nor few ones beside a run's input. Tiles
+  // read a line a pixel, for each of which there is a lane.
+  const int64_t run_input = tiles / runs * tile_pixels * in_blocks * lanes * kFloat;
+  const bool few_weights = groups * GroupBytes() <= CachedWeightsBytes(problem.processor) ||
+                           in_blocks * BlockBytes(panel_blocks) <= run_input / 2;
+  fetch_input = runs > 1 && few_weights && h.window == 1 && w.window == 1 &&
                 lanes == kChannelBlock && !float16;
   // What is larger is not in that cache when it is added.
   fetch_z = images * h.output * w.output * groups * out_blocks * kChannelBlock * kFloat >
