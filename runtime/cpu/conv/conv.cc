@@ -33,8 +33,11 @@ ConvBiasParam ParamOf(const ConvolutionForward& op) { return {op.param()}; }
 void AddPanelConvolutions(const ConvProblem& problem, KernelList& kernels) {
   const ConvStrides strides(problem);
   double time = 1;
-  const int64_t likely = PanelInputBytes(problem.processor);
-  for (int64_t input_bytes : {likely, 2 * likely, likely / 2}) {
+  int64_t likely = PanelInputBytes(problem.processor), next = 2 * likely;
+  // Each run reads all weights: where they come from behind the second-level cache, few runs do
+  // better although not all of their input stays in it.
+  if (problem.filter.bytes() > problem.processor.l2_bytes) std::swap(likely, next);
+  for (int64_t input_bytes : {likely, next, PanelInputBytes(problem.processor) / 2}) {
     auto kernel = MakePanelConvolution(problem, strides, time, input_bytes);
     const auto same = [&](const std::unique_ptr<Kernel>& other) {
       return other->implementation() == kernel->implementation();
