@@ -90,9 +90,10 @@ absl::Status ReadWord(const std::string& word, PlanRequest& request) {
         KernelRecord record,
         LoadKernelRecord(DefaultKernelRecordPath(), device->measured_as(device->processor())));
     request.means.record = std::make_shared<const KernelRecord>(std::move(record));
+    request.wishes.tuned_tiles = true;
     return absl::OkStatus();
   }
-  if (word == "tile=none") return request.wishes.untiled = true, absl::OkStatus();
+  if (word == "tile=none") return request.wishes.tuned_tiles = false, absl::OkStatus();
   if (absl::StartsWith(word, "tile=")) {
     ASHLAR_ASSIGN_OR_RETURN(request.wishes.tiles,
                             TileSpec::Parse(absl::string_view(word).substr(5)));

@@ -38,7 +38,7 @@ def main():
                 if threads == THREADS[-1]:
                     kernels[name] = row.get("kernel") or ""
     one, two = (least[threads] for threads in THREADS)
-    common = [name for name in one if name in two]
+    common = [name for name in one if two.get(name, 0) > 0]
     sums = [sum(of[name] for name in common) for of in (one, two)]
     print("| operator | kernel on two threads | 1 thread, ms | 2 threads, ms | speed-up | lost, ms |\n|---|---|---:|---:|---:|---:|")
     print(f"| all {len(common)} | | {sums[0]:.2f} | {sums[1]:.2f} | {sums[0] / sums[1]:.2f} | {sums[1] - sums[0] / 2:.3f} |")

@@ -122,13 +122,14 @@ bool ColumnFit::Improve(Line& line, Work& work, int64_t deadline) {
   std::vector<int64_t> bases;  // of the line, of what is placed anew
   for (auto g = in_line; g != line.order.end(); ++g) bases.push_back(line.fit.bases()[*g]);
   line.fit.TakeBack(kept);
-  for (auto g = changed; g != order.end(); ++g) {
+  for (auto g = changed;; ++g) {
     if (excess > line.excess || work.spent() >= deadline) {
       line.fit.TakeBack(kept);
       for (size_t i = 0; i < bases.size(); ++i) line.fit.PlaceAt(line.order[kept + i], bases[i]);
       work.Spend(kPutBackWork * static_cast<int64_t>(bases.size()));
       return false;
     }
+    if (g == order.end()) break;
     line.fit.Place(*g, work);
     excess += ExcessOf(*g, line.fit.bases()[*g]);
   }
@@ -148,12 +149,13 @@ std::vector<int32_t> ColumnFit::Learn(const Line& line) {
   std::vector<double> ranks;   // of these
   for (size_t rank = 0; rank < line.order.size(); ++rank) {
     const int32_t g = line.order[rank];
-    double key = static_cast<double>(rank);
+    const double place = static_cast<double>(rank + 1);
+    double key = place;
     if (instance_.begin(g) < end && begin < instance_.end(g)) {
       if (ExcessOf(g, line.fit.bases()[g]) > 0) key *= 1 - kForward * Random();
       if (random_() % sparse == 0) key *= 1 + shake * (Random() - 0.5);
     }
-    if (key == static_cast<double>(rank)) {
+    if (key == place) {
       order.push_back(g);
       ranks.push_back(key);
     } else {
@@ -182,7 +184,7 @@ double ColumnFit::ExcessOf(int32_t group, int64_t base) const {
 void ColumnFit::Judge(Line& line) const {
   line.excess = 0;
   line.high.clear();
-  for (int32_t g = 0; g < instance_.groups(); ++g) {
+  for (const int32_t g : line.order) {
     const double excess = ExcessOf(g, line.fit.bases()[g]);
     if (excess > 0) line.high.push_back(g);
     line.excess += excess;

@@ -27,7 +27,8 @@ inline constexpr DivePriority kDivePriorities[] = {
     DivePriority::kArea, DivePriority::kLoadThenArea, DivePriority::kLoadThenWide,
     DivePriority::kHeight, DivePriority::kBytesSteps};
 
-// Groups without a fixed base, in the order of the priority.
+// Groups without a fixed base, in the order of the priority; first those that live in all sections,
+// which at the bottom are in nobody's way.
 std::vector<int32_t> DiveOrder(const Instance& instance, DivePriority priority);
 
 // Which group stands on the floor of a valley.

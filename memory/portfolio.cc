@@ -100,7 +100,7 @@ class Dives {
   // the search may stop.
   bool Offer(int64_t attempts, int64_t deadline, bool with_columns = true) {
     do {
-      if (ended_) return false;
+      if (ended_) return with_columns && column_ && wheel_.learns() && OfferColumns(deadline);
       const int64_t before = best_.work().spent();
       std::vector<int64_t> bases = wheel_.Next(best_.work(), deadline);
       ended_ = bases.empty() || --left_ <= 0;  // empty: in the middle of a dive
@@ -222,12 +222,13 @@ Solution PlaceByFirstFits(const Instance& instance, int64_t lower_bound,
 }
 
 Solution PlaceByDives(const Instance& instance, int64_t lower_bound, const SearchLimits& limits) {
-  return WithinCapacity(instance, lower_bound, limits,
-                        [](const Instance& some, int64_t bound, const SearchLimits& some_limits) {
-                          Best best(some, bound, some_limits);
-                          Dives(some, some_limits, best).Offer(kAttempts, some_limits.work);
-                          return best.Take();
-                        });
+  return WithinCapacity(
+      instance, lower_bound, limits,
+      [](const Instance& some, int64_t bound, const SearchLimits& some_limits) {
+        Best best(some, bound, some_limits);
+        Dives(some, some_limits, best).Offer(kAttempts, some_limits.work, /*with_columns=*/false);
+        return best.Take();
+      });
 }
 
 Solution PlaceByExactSearch(const Instance& instance, int64_t lower_bound,

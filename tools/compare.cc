@@ -134,6 +134,7 @@ class CompareCommand final : public Command {
 
   absl::Status Run(Console& console) override {
     if (ComparesDumps()) return CompareDumps(model_.path, other_, console);
+    if (layers_ == "all") planning_.tuned_tiles = false;  // whose values are parts of the layers'
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kAll));
     ASHLAR_ASSIGN_OR_RETURN(const InputTensors inputs,
                             MakeInputs(model.graph, inputs_, execution_.seed, console));

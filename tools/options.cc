@@ -215,7 +215,7 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
         ->group(group);
     app.add_flag_callback(
            "--no-autotune", [&flags] { flags.autotune = false; },
-           "kernels by the table, not as `tune` found out")
+           "kernels by the table and no tiles, not as `tune` found out")
         ->option_text(" ")
         ->group(group);
   }
@@ -340,7 +340,8 @@ PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& 
         RecordFor(planning.record, wishes, [&](const std::string& note) { console.Note(note); });
   }
   wishes.tiles = planning.tiles;
-  wishes.untiled = planning.Given("--tile") && planning.tiles.empty();
+  wishes.tuned_tiles = planning.tuned_tiles && !planning.Given("--tile") &&
+                       planning.memory_budget < 0 && planning.total_budget < 0;
   if (planning.memory_budget >= 0) {
     wishes.budget = MemoryBudget{planning.memory_budget, planning.max_extra_flops, false};
   }

@@ -95,6 +95,7 @@ struct PlanningFlags {
       absl::Milliseconds(memory::SearchLimits().work / memory::kWorkPerMillisecond);
   int64_t plan_work() const;  // that it stands for
   TileSpec tiles;
+  bool tuned_tiles = true;     // those on record, where neither tiles nor a budget are asked for
   int64_t memory_budget = -1;  // bytes; 0: as few as can be; -1: none
   int64_t total_budget = -1;   // bytes; -1: none
   double max_extra_flops = std::numeric_limits<double>::infinity();

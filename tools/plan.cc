@@ -119,6 +119,7 @@ class PlanCommand final : public PlanOptions {
     request.checks.measure_passes = true;
     if (request.wishes.budget) request.wishes.budget->find_smallest = true;
     if (request.wishes.total) request.wishes.total->find_smallest = true;
+    if (int8_twin_) request.wishes.tuned_tiles = false;  // as the twin is
     console.Progress("planning");
     ASHLAR_ASSIGN_OR_RETURN(const std::optional<PlannedModel> twin, PlanTwin(model, request));
     const bool needs_model = !tile_info_.empty() || format() == PlanFormat::kPlan || shows_all();
@@ -239,6 +240,7 @@ class PlanCommand final : public PlanOptions {
     } else if (!planned.wishes.tiles.empty()) {
       PlanningFlags whole = planning_;
       whole.tiles = TileSpec();
+      whole.tuned_tiles = false;
       whole.plan_file.clear();
       whole.memory_budget = whole.total_budget = -1;
       ASHLAR_ASSIGN_OR_RETURN(NamedPlan plan, PlanOf(model_.path, whole, console));

@@ -21,6 +21,7 @@ void TakePackedOptions(const PackingOptions& packed, PlanningFlags& planning) {
   if (!planning.Given("--passes")) planning.passes = packed.passes;
   if (!planning.Given("--exact")) planning.exact = packed.exact;
   if (!planning.Given("--inplace")) planning.inplace = packed.inplace;
+  planning.tuned_tiles = false;
   const bool budget = planning.memory_budget >= 0;
   if (budget && !(packed.budget && SameBudget(*packed.budget, planning))) return;
   if (budget) planning.memory_budget = -1;

@@ -1,4 +1,4 @@
-// ashlar tune: which kernels are the fastest here.
+// ashlar tune: which kernels are the fastest here, and which tiles.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -39,7 +39,7 @@ class TuneCommand final : public Command {
   void Declare(CLI::App& app) override {
     AddModelFlags(app, model_);
     AddParsed(app, "--duration,--seconds", duration_, ParseSeconds, "TIME",
-              "begin no trial after so long of timing (default 5s)")
+              "begin no trial after so long of timing, of kernels and of tiles each (default 5s)")
         ->group("Measurement");
     app.add_flag("--anew", anew_, "forget what is on record for the model's problems")
         ->group("Measurement");
@@ -83,11 +83,14 @@ class TuneCommand final : public Command {
     const auto start = std::chrono::steady_clock::now();
     ASHLAR_ASSIGN_OR_RETURN(const Tuning tuning, Autotune(model.graph, request, tune_, fresh));
     TunedTiles tiles;
-    const auto& wishes = request.wishes;
-    const bool as_it_is = !wishes.tiled() && !wishes.untiled && !wishes.total;
-    if (device->is_host() && as_it_is && !watch.interrupted()) {
+    if (device->is_host() && request.wishes.tuned_tiles && !watch.interrupted()) {
       console.Progress("timing tiles");
-      ASHLAR_ASSIGN_OR_RETURN(tiles, TuneTiles(model.graph, request, tune_, fresh));
+      absl::StatusOr<TunedTiles> tuned = TuneTiles(model.graph, request, tune_, fresh);
+      if (tuned.ok()) {
+        tiles = *std::move(tuned);
+      } else {
+        console.Note(absl::StrCat("tiles are not timed: ", tuned.status().message()));
+      }
     }
     const std::vector<TunedProblem>& problems = tuning.problems;
     const double seconds =
@@ -105,8 +108,10 @@ class TuneCommand final : public Command {
       for (const auto& [threads, speeds] : record->speeds) fresh.speeds.erase(threads);
     }
     for (const auto& [key, before] : record->tiles) {
-      const auto now = fresh.tiles.find(key);
-      if (now != fresh.tiles.end() && now->second == before) fresh.tiles.erase(now);
+      for (const auto& [threads, spec] : before) {
+        const auto now = fresh.tiles[key].find(threads);
+        if (now != fresh.tiles[key].end() && now->second == spec) fresh.tiles[key].erase(now);
+      }
     }
     ASHLAR_RETURN_IF_ERROR(MergeKernelRecord(planning_.record, processor, fresh));
     ASHLAR_RETURN_IF_ERROR(Show(tuning, tiles, seconds, watch.interrupted(), console));

@@ -33,9 +33,10 @@ absl::Status SetBudget(const ashlar_plan_options& options, Wishes& wishes) {
 }
 
 // The options that the file was packed under, where the caller sets none of them.
-void TakePackedOptions(const PackedModel& packed, PlanRequest& request) {
+void TakePackedOptions(const PackedModel& packed, bool tile_given, PlanRequest& request) {
   const absl::StatusOr<PackingOptions> options = PackingOptions::Parse(packed.options);
   if (!options.ok()) return;
+  request.wishes.tuned_tiles = false;
   request.means.passes = options->passes;
   request.means.inplace = options->inplace;
   request.means.kernels.exact = request.means.kernels.exact || options->exact;
@@ -47,7 +48,7 @@ void TakePackedOptions(const PackedModel& packed, PlanRequest& request) {
     request.wishes.budget.reset();  // its tiles were found when the file was packed
   }
   request.means.kernels.least_memory = request.means.kernels.least_memory || options->least_memory;
-  if (request.wishes.tiles.empty()) request.wishes.tiles = options->tiles;
+  if (!tile_given) request.wishes.tiles = options->tiles;
 }
 
 // The shapes that are asked for; InvalidArgument names the one that is none.
@@ -100,16 +101,15 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
     if (!precision.ok()) return Annotate(precision.status(), "precision");
     wishes.precision = *precision;
   }
-  if (options.tile != nullptr && *options.tile != '\0') {
-    wishes.untiled = absl::string_view(options.tile) == "none";
-    if (!wishes.untiled) {
-      ASHLAR_ASSIGN_OR_RETURN(wishes.tiles, TileSpec::Parse(options.tile));
-    }
+  const bool tile_given = options.tile != nullptr && *options.tile != '\0';
+  if (tile_given && absl::string_view(options.tile) != "none") {
+    ASHLAR_ASSIGN_OR_RETURN(wishes.tiles, TileSpec::Parse(options.tile));
   }
   ASHLAR_RETURN_IF_ERROR(SetBudget(options, wishes));
-  if (wishes.budget.has_value() && !wishes.tiles.empty()) {
+  if (wishes.budget.has_value() && tile_given) {
     return InvalidArgument("tile and memory_budget together: a budget finds its own tiles");
   }
+  wishes.tuned_tiles = !tile_given && !wishes.budget.has_value();
   means.kernels.exact = options.exact != 0;
   means.kernels.least_memory = options.prefer_memory != 0;
   wishes.release_input = options.release_input != 0;
@@ -117,7 +117,7 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
     means.record = RecordFor(options.kernel_record, wishes, Log);
   }
   if (model.packed.has_value() && wishes.comp_node.type == CompNode::Type::kCpu) {
-    TakePackedOptions(*model.packed, request);
+    TakePackedOptions(*model.packed, tile_given, request);
   }
   return request;
 }

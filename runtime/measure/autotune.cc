@@ -26,6 +26,7 @@ absl::StatusOr<Tuning> Autotune(const Graph& graph, PlanRequest request, const T
   means.passes = "none";
   if (wishes.tiled()) means.order = Order::kAsGiven;
   wishes.tiles = TileSpec();
+  wishes.tuned_tiles = false;
   wishes.budget.reset();
   KernelPolicy all = means.kernels;
   all.all_candidates = true;

@@ -25,6 +25,9 @@ struct NetworkTurns {
   double Seconds(std::vector<double> Pair::*plan, absl::Span<const int> nodes) const;
 };
 
+// Pairs to confirm a gain with: of fewer nothing is sure (MedianIntervalOf).
+inline constexpr int kLeastConfirming = 6;
+
 struct TurnLimits {
   int least, most;                              // pairs
   std::chrono::steady_clock::time_point until;  // from then on no more than the least

@@ -19,7 +19,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double kPromising = 0.98;
 // Times that kernels are left out of a network whose others are confirmed again.
 constexpr int kConfirmations = 3;
-constexpr int kLeastConfirming = 6;  // pairs: of fewer nothing is sure
 
 // By problem, an implementation to run on; none where the present one stays.
 using Choices = std::map<int, std::string>;

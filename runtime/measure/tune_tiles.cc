@@ -21,15 +21,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Numbers of parts that are tried, the smallest and the largest among them.
+// Numbers of parts that are tried, the smallest and the largest among them, and the largest.
 constexpr size_t kNumbersOfParts = 4;
+constexpr int64_t kMostParts = 32;
 // Tilings that are expected to be fastest that are tried.
 constexpr size_t kExpected = 3;
 // A tiling is worth confirming where its trial took no more than this of the present time, and so
 // many at most.
 constexpr double kPromisingTiles = 0.985;
 constexpr size_t kConfirmed = 2;
-constexpr int kLeastPairs = 6;  // pairs: of fewer nothing is sure
 // Where the number of parts changes, of the network's time: a segment has to earn what begins it.
 constexpr double kChange = 0.003;
 
@@ -38,7 +38,8 @@ class TilesTuning {
   TilesTuning(const Graph& graph, PlanRequest request, const TuneOptions& tune)
       : graph_(graph), request_(std::move(request)), tune_(tune) {}
 
-  absl::StatusOr<TunedTiles> Run() {
+  // `earlier`: what is on record, which is tried again.
+  absl::StatusOr<TunedTiles> Run(const TileSpec& earlier) {
     const auto& [wishes, means, checks] = request_;
     ASHLAR_ASSIGN_OR_RETURN(rewritten_,
                             RewriteGraph(Graph(graph_), wishes, means, {.tiled = true}));
@@ -47,8 +48,9 @@ class TilesTuning {
     if (cuts_.size() < 2) return std::move(tuned_);
     ASHLAR_ASSIGN_OR_RETURN(present_, Prepare({}));
     start_ = Clock::now();
+    ASHLAR_RETURN_IF_ERROR(Try(earlier));
     ASHLAR_RETURN_IF_ERROR(TryParts());
-    ASHLAR_RETURN_IF_ERROR(Try(BestOfStretches()));
+    if (!tune_.stopped()) ASHLAR_RETURN_IF_ERROR(Try(BestOfStretches()));
     ASHLAR_RETURN_IF_ERROR(TryExpected());
     ASHLAR_RETURN_IF_ERROR(Confirm());
     return std::move(tuned_);
@@ -88,7 +90,7 @@ class TilesTuning {
   // The numbers into which the batch can be split, few of them.
   std::vector<int64_t> NumbersOfParts() const {
     std::vector<int64_t> all;
-    for (int64_t parts = 2; parts <= images(); ++parts) {
+    for (int64_t parts = 2; parts <= std::min(images(), kMostParts); ++parts) {
       if (images() % parts == 0) all.push_back(parts);
     }
     const size_t count = std::min(kNumbersOfParts, all.size());
@@ -103,13 +105,13 @@ class TilesTuning {
   absl::Status TryParts() {
     const std::vector<int64_t> numbers = NumbersOfParts();
     if (numbers.empty()) return absl::OkStatus();
-    const int64_t most = numbers.back();
+    const int64_t few = numbers.front();  // what can be split in two can be split in more
     for (last_ = cuts_.size() - 1; last_ > 0; --last_) {
-      if (Tile(rewritten_.graph, {{Batch(0, last_, most)}}, order_.order, Operators()).ok()) break;
+      if (Tile(rewritten_.graph, {{Batch(0, last_, few)}}, order_.order, Operators()).ok()) break;
     }
     if (last_ == 0) return absl::OkStatus();
     for (const int64_t parts : numbers) {
-      if (tune_.stopped()) break;
+      if (tune_.stopped() || (TimeIsOut() && !tuned_.trials.empty())) break;
       ASHLAR_RETURN_IF_ERROR(Try({{Batch(0, last_, parts)}}, parts));
     }
     return absl::OkStatus();
@@ -236,11 +238,12 @@ class TilesTuning {
                                     std::chrono::duration<double>(std::min(tune_.seconds, 1e6)));
     for (const TunedTiles::Trial& trial : promising) {
       if (tune_.stopped()) break;
-      ASHLAR_ASSIGN_OR_RETURN(const auto network, Prepare(trial.tiles));
-      ASHLAR_ASSIGN_OR_RETURN(
-          const NetworkTurns turns,
-          TakeTurns(*present_, *network, {kLeastPairs, tune_.confirming_pairs, until}, tune_));
-      const std::optional<MedianInterval> ratio = MedianIntervalOf(WholeRatios(*network, turns));
+      const auto network = Prepare(trial.tiles);
+      if (!network.ok()) continue;
+      ASHLAR_ASSIGN_OR_RETURN(const NetworkTurns turns,
+                              TakeTurns(*present_, **network,
+                                        {kLeastConfirming, tune_.confirming_pairs, until}, tune_));
+      const std::optional<MedianInterval> ratio = MedianIntervalOf(WholeRatios(**network, turns));
       if (!ratio || ratio->high >= 1) continue;
       if (tuned_.ratio && tuned_.ratio->median <= ratio->median) continue;
       tuned_.ratio = ratio;
@@ -267,12 +270,16 @@ class TilesTuning {
 absl::StatusOr<TunedTiles> TuneTiles(const Graph& graph, PlanRequest request,
                                      const TuneOptions& tune, KernelRecord& record) {
   const std::string key = TilesKey(graph, request.wishes, request.means);
-  KernelRecord without = record;
-  without.tiles.clear();
-  request.means.record = std::make_shared<const KernelRecord>(std::move(without));
+  request.means.record = std::make_shared<const KernelRecord>(record);
+  request.wishes.tuned_tiles = true;
+  const TileSpec earlier = TilesOnRecord(graph, request);
+  request.wishes.tuned_tiles = false;
   const int threads = request.wishes.threads;
-  ASHLAR_ASSIGN_OR_RETURN(TunedTiles tuned, TilesTuning(graph, std::move(request), tune).Run());
-  if (!tuned.trials.empty()) record.tiles[key][threads] = tuned.chosen;
+  ASHLAR_ASSIGN_OR_RETURN(TunedTiles tuned,
+                          TilesTuning(graph, std::move(request), tune).Run(earlier));
+  // Stopped before anything was sure, an earlier choice stays.
+  const bool decided = tuned.ratio.has_value() || (!tuned.trials.empty() && !tune.stopped());
+  if (decided) record.tiles[key][threads] = tuned.chosen;
   return tuned;
 }
 

@@ -45,11 +45,13 @@ absl::Status CheckReleases(const Wishes& wishes) {
                    ", which copies them into memory of its own: only on the CPU"));
 }
 
-// Common to all plans: the device must hold a session, and the time of planning is noted.
+// Common to all plans: the device must hold a session, and the time of planning is noted. Who plans
+// again by a plan's wishes wants its tiles, and no others.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
     absl::StatusOr<std::unique_ptr<PlannedGraph>> planned, Clock::time_point start) {
   if (!planned.ok()) return planned;
   ASHLAR_RETURN_IF_ERROR(CheckDeviceHolds(**planned));
+  (*planned)->wishes.tuned_tiles = false;
   (*planned)->plan_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   return planned;
 }
@@ -64,21 +66,22 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanR
     return Checked(PlanAsRecorded(std::move(graph), request), start);
   }
   if (wishes.total) return Checked(PlanWithinTotal(graph, request), start);
-  if (TileSpec tiles = TilesOnRecord(graph, request); !tiles.empty()) {
-    PlanRequest in_tiles = request;
-    in_tiles.wishes.tiles = std::move(tiles);
-    auto planned = PlanGraph(Graph(graph), in_tiles);
+  PlanRequest in_tiles = request;
+  in_tiles.wishes.tiles = TilesOnRecord(graph, request);
+  const bool on_record = !in_tiles.wishes.tiles.empty();
+  const Graph given = wishes.budget ? graph : Graph();
+  ASHLAR_ASSIGN_OR_RETURN(RewrittenGraph rewritten,
+                          RewriteGraph(std::move(graph), wishes, means,
+                                       {wishes.tiled() || on_record, checks.measure_passes}));
+  if (on_record) {
+    // They only save time: where they cannot be had, as of a record that is older than what makes
+    // tiles, the graph is planned as it is.
+    auto planned = Checked(PlanTiled(rewritten, in_tiles), start);
     if (planned.ok()) {
       (*planned)->tiles_on_record = true;
       return planned;
     }
-    // A record that is older than what makes tiles of a graph.
-    if (!planned.status().GetPayload(kNoSuchTiles).has_value()) return planned;
   }
-  const Graph given = wishes.budget ? graph : Graph();
-  ASHLAR_ASSIGN_OR_RETURN(
-      RewrittenGraph rewritten,
-      RewriteGraph(std::move(graph), wishes, means, {wishes.tiled(), checks.measure_passes}));
   return Checked(wishes.budget ? PlanWithinBudget(given, rewritten, request)
                  : wishes.tiled()
                      ? PlanTiled(rewritten, request)

@@ -20,15 +20,14 @@ std::string TilesKey(const Graph& graph, const Wishes& wishes, const Means& mean
   return absl::StrCat(graph.nodes().size(), " operators, ", absl::Hex(hash, absl::kZeroPad16), ", ",
                       Name(wishes.precision), ", ", means.passes,
                       means.kernels.exact ? ", exact" : "",
-                      means.kernels.least_memory ? ", least memory" : "");
+                      means.kernels.least_memory ? ", least memory" : "",
+                      means.inplace ? "" : ", copies", wishes.release_input ? ", released" : "");
 }
 
 TileSpec TilesOnRecord(const Graph& graph, const PlanRequest& request) {
   const auto& [wishes, means, checks] = request;
-  if (means.record == nullptr || means.record->tiles.empty() || wishes.tiled() || wishes.untiled ||
-      wishes.total) {
-    return {};
-  }
+  if (!wishes.tuned_tiles || wishes.tiled() || wishes.total) return {};
+  if (means.record == nullptr || means.record->tiles.empty()) return {};
   const auto found = means.record->tiles.find(TilesKey(graph, wishes, means));
   if (found == means.record->tiles.end()) return {};
   const auto tiles = found->second.find(wishes.threads);

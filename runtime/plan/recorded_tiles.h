@@ -17,7 +17,8 @@ namespace ashlar {
 std::string TilesKey(const Graph& graph, const Wishes& wishes, const Means& means);
 
 // Those on record for a graph before the passes and so many threads. Empty where there are none,
-// and where the request asks for tiles, for none or for a budget.
+// where the request does not wish for them (Wishes::tuned_tiles), and where it asks for tiles of
+// its own or for a budget.
 TileSpec TilesOnRecord(const Graph& graph, const PlanRequest& request);
 
 }  // namespace ashlar

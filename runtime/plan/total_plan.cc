@@ -29,6 +29,7 @@ class TotalPlanner {
   TotalPlanner(const Graph& graph, const PlanRequest& request)
       : graph_(graph), request_(request), total_(*request.wishes.total) {
     request_.wishes.total.reset();
+    request_.wishes.tuned_tiles = false;
   }
 
   absl::StatusOr<Planned> Plan() {

@@ -42,7 +42,7 @@ struct Wishes {
   // their rows die there as they are read.
   bool release_input = false;
   TileSpec tiles;
-  bool untiled = false;                // not in tiles that are on record either
+  bool tuned_tiles = false;            // in tiles that are on record, if any are (recorded_tiles.h)
   std::optional<MemoryBudget> budget;  // finds `tiles`
   std::optional<TotalBudget> total;    // finds `budget` and Means::most_weights
   // That reading the model took for a while, beside what is stated of planning: as MemoryNeed has

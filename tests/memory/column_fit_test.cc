@@ -7,6 +7,7 @@
 #include "memory/dive.h"
 #include "memory/lower_bound.h"
 #include "tests/memory/problems.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/training_buffers.h"
 
 namespace ashlar::memory {
@@ -58,6 +59,7 @@ TEST(ColumnFitTest, StopsInTheMiddleOfAnAttempt) {
 
 // A step of training that no dive brings closer to its bound than 1.0025 in seconds.
 TEST(ColumnFitTest, NothingIsWastedAtTheFullestSection) {
+  if (ashlar::testing::kSanitized) GTEST_SKIP() << "takes seconds there";
   const Problem problem = ashlar::testing::TrainingBuffers(10);
   const auto instance = Instance::Create(problem);
   ASSERT_TRUE(instance.ok());

@@ -140,11 +140,32 @@ TEST_F(TuneCommandTest, TilesOnRecordAreThoseOfPlans) {
                                 model + " --no-autotune",
                                 model + " --exact",
                                 model + " --prefer memory",
+                                model + " --inplace off",
+                                model + " --total-budget 2GB",
                                 "resnet18.ash --threads 2 --shape data=4" + size,
                                 "resnet18.ash --threads 1 --shape data=2" + size};
   for (const std::string& arguments : others) EXPECT_EQ(tiles_of(arguments), "") << arguments;
+  // Files are packed for any number of threads, and layers compared whole.
+  ASSERT_EQ(Ashlar("convert resnet18.ash -o packed.ash --pack").exit_code, 0);
+  EXPECT_THAT(Ashlar("inspect packed.ash").out, ::testing::Not(HasSubstr(tiles)));
+  EXPECT_EQ(Ashlar("compare --layers all " + model).exit_code, 0);
+  // What is on record is tried again, and kept where it is still the fastest or replaced.
+  const ProcessResult again = Ashlar("tune --seconds 0.1 --json " + model);
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.Json()["tiles"][0]["tile"], tiles);
   // With `--tile none` kernels alone are timed.
   EXPECT_TRUE(Ashlar("tune --seconds 0.1 --json --tile none " + model).Json()["tiles"].empty());
+}
+
+// Kernels are timed in the graph as it is: once they were looked for by the nodes of its tiles.
+TEST_F(TuneCommandTest, KernelsAreTunedAsItIsWhateverTilesAreOnRecord) {
+  const std::string arguments = "tune resnet18.ash --passes none --threads 1 --seconds 0.1 --json";
+  ASSERT_EQ(Ashlar(arguments).exit_code, 0);
+  json record = json::parse(Read("kernels.json"));
+  if (!record.contains("tiles")) GTEST_SKIP() << "nothing is tried without the passes";
+  record["tiles"].front().front() = {{"1", "5-20:rows2"}};
+  Write("kernels.json", record.dump());
+  EXPECT_EQ(Ashlar(arguments).exit_code, 0);
 }
 
 TEST_F(TuneCommandTest, AFamilyThatIsNoMoreIsReplaced) {

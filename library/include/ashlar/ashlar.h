@@ -111,9 +111,8 @@ typedef struct ashlar_plan_options {
   double max_extra_flops; /* under a budget, the ratio that may be computed again; 0: any, negative:
                              none */
   const char* device;     /* NULL: "cpu0:0" */
-  const char*
-      tile; /* as the command's --tile; NULL: those of kernel_record, "none": not these either */
-  const char* precision;      /* NULL: "fp32"; "fp16", "bf16" where the device has them */
+  const char* tile;       /* as the command's --tile; NULL: those of kernel_record, if any */
+  const char* precision;  /* NULL: "fp32"; "fp16", "bf16" where the device has them */
   const char* kernel_record;  /* NULL: none; a file of measured kernels, as `ashlar tune` writes */
   const ashlar_shape* shapes; /* other shapes for inputs */
   size_t num_shapes;

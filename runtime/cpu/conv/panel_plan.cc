@@ -111,11 +111,10 @@ PanelPlan::PanelPlan(const ConvProblem& problem, const ConvStrides& strides,
   const int64_t run_input = tiles / runs * tile_pixels * in_blocks * lanes * kFloat;
   const bool few_weights = groups * GroupBytes() <= CachedWeightsBytes(problem.processor) ||
                            in_blocks * BlockBytes(panel_blocks) <= run_input / 2;
-  fetch_input = runs > 1 && few_weights && h.window == 1 && w.window == 1 &&
-                lanes == kChannelBlock && !float16;
-  // What is larger is not in that cache when it is added.
-  fetch_z = images * h.output * w.output * groups * out_blocks * kChannelBlock * kFloat >
-            problem.processor.l2_bytes / 2;
+  fetch_input = runs > 1 && few_weights && h.window == 1 && w.window == 1 && h.pad_begin == 0 &&
+                w.pad_begin == 0 && lanes == kChannelBlock && !float16;
+  // What is larger is not in the second-level cache when it is added.
+  fetch_z = problem.z.has_value() && problem.z->bytes() > problem.processor.l2_bytes / 2;
   if (float16) PlanWidening(planar);
 }
 

@@ -56,7 +56,7 @@ struct ConvTile {
   char* dst;
   int64_t dst_pixel_step, dst_block_step;
   bool float16_z, float16_dst;  // of Float16 instead of floats
-  bool fetch_z;                 // into the first-level cache, while the sums are made
+  bool fetch_z;  // into the first-level cache, while the sums are made; not depthwise
 
   ConvFinish finish;
   // Output channels of the last block that exist; the others are made zero where it is below 16.

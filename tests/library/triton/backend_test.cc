@@ -191,7 +191,7 @@ TEST_F(BackendTest, ConfigurationsThatWillNotDoSayWhy) {
       {with("budget", "3MB"), "budget"},
       {with("threads", "0"), "threads"},
       {with("prefer", "luck"), "prefer"},
-      {with("tile", "none"), ""},
+      {with("tile", "some"), ""},
       {with("batch", "2"), "max_batch"},
       {sizes, "max_batch"},
       {not_sizes, "batch"},

@@ -18,11 +18,11 @@ namespace {
 
 constexpr int64_t kImage = 64 * 4;  // bytes
 
-// Six operators on four images.
-Graph SixOperators() {
+// Three operators on four images.
+Graph ThreeOperators() {
   GraphMaker make;
   int var = make.Input("data", {4, 64});
-  for (int i = 0; i < 6; ++i) var = make.Add<Elemwise>({ScalarFunction::kExp}, {var});
+  for (int i = 0; i < 3; ++i) var = make.Add<Elemwise>({ScalarFunction::kExp}, {var});
   make.Output(var);
   return std::move(make).Build();
 }
@@ -46,10 +46,11 @@ void InstallSized(int one, int two, int four) {
 }
 
 TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
-  InstallSized(1, 3, 12);
+  InstallSized(3, 12, 48);
   KernelRecord record;
-  const Graph network = SixOperators();
-  const TunedTiles tuned = Value(TuneTiles(network, RequestOnFake(), {.seconds = 2}, record));
+  const Graph network = ThreeOperators();
+  const TunedTiles tuned =
+      Value(TuneTiles(network, RequestOnFake(), {.seconds = 2, .confirming_pairs = 6}, record));
   ASSERT_TRUE(tuned.ratio.has_value());
   EXPECT_LT(tuned.ratio->high, 1);
   ASSERT_EQ(tuned.chosen.segments.size(), 1u) << tuned.chosen.ToString();
@@ -62,9 +63,12 @@ TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
   // Plans have them, unless they are asked for others.
   PlanRequest with = RequestOnFake();
   with.means.record = std::make_shared<const KernelRecord>(record);
+  EXPECT_TRUE(Value(PlanGraph(Graph(network), with))->wishes.tiles.empty());
+  with.wishes.tuned_tiles = true;
   const auto planned = Value(PlanGraph(Graph(network), with));
   EXPECT_EQ(planned->wishes.tiles, tuned.chosen);
   EXPECT_TRUE(planned->tiles_on_record);
+  EXPECT_FALSE(planned->wishes.tuned_tiles);
   with.wishes.tiles = Value(TileSpec::Parse(
       absl::StrCat(tuned.chosen.segments[0].from, "-", tuned.chosen.segments[0].to, ":batch2")));
   const auto other = Value(PlanGraph(Graph(network), with));
@@ -73,14 +77,16 @@ TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
   PlanRequest threads = RequestOnFake();
   threads.means.record = with.means.record;
   threads.wishes.threads = 2;
+  threads.wishes.tuned_tiles = true;
   EXPECT_TRUE(Value(PlanGraph(Graph(network), threads))->wishes.tiles.empty());
 }
 
 TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
-  InstallSized(3, 5, 6);
+  InstallSized(6, 8, 9);
   KernelRecord record;
-  const Graph network = SixOperators();
-  const TunedTiles tuned = Value(TuneTiles(network, RequestOnFake(), {.seconds = 2}, record));
+  const Graph network = ThreeOperators();
+  const TunedTiles tuned =
+      Value(TuneTiles(network, RequestOnFake(), {.seconds = 2, .confirming_pairs = 6}, record));
   EXPECT_FALSE(tuned.trials.empty());
   EXPECT_TRUE(tuned.chosen.empty()) << tuned.chosen.ToString();
   EXPECT_FALSE(tuned.ratio.has_value());
@@ -93,36 +99,38 @@ TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
 TEST(TuneTiles, StretchesHaveTheirOwnNumbersOfParts) {
   GraphMaker make;
   int var = make.Input("data", {4, 64});
-  for (int i = 0; i < 4; ++i) var = make.Add<Elemwise>({ScalarFunction::kExp}, {var});
-  for (int i = 0; i < 4; ++i) var = make.Add<Elemwise>({ScalarFunction::kNegate}, {var});
+  for (int i = 0; i < 2; ++i) var = make.Add<Elemwise>({ScalarFunction::kExp}, {var});
+  for (int i = 0; i < 2; ++i) var = make.Add<Elemwise>({ScalarFunction::kNegate}, {var});
   make.Output(var);
   const Graph network = std::move(make).Build();
-  std::string at;
+  static std::string at;  // outlives the device's kernels
   FakeDevice::Install({{.name = "sized",
-                        .during = [&](const std::string& name) { at = name; },
+                        .during = [](const std::string& name) { at = name; },
                         .sized =
                             [&](int64_t bytes) {
                               const int64_t images = bytes / kImage;
-                              const int64_t ms = at == "EXP" ? (images == 1 ? 1 : 4 * images)
-                                                             : (images == 4 ? 2 : 4);
+                              const int64_t ms = at == "EXP" ? (images == 1 ? 2 : 12 * images)
+                                                             : (images == 4 ? 4 : 12);
                               std::this_thread::sleep_for(std::chrono::milliseconds(ms));
                             }}});
   KernelRecord record;
-  const TunedTiles tuned = Value(TuneTiles(network, RequestOnFake(), {.seconds = 3}, record));
+  const TunedTiles tuned =
+      Value(TuneTiles(network, RequestOnFake(), {.seconds = 2, .confirming_pairs = 6}, record));
   ASSERT_EQ(tuned.chosen.segments.size(), 1u) << tuned.chosen.ToString();
   EXPECT_EQ(tuned.chosen.segments[0].count, 4);
-  EXPECT_EQ(network.node(4).id, tuned.chosen.segments[0].to) << tuned.chosen.ToString();
+  EXPECT_EQ(network.node(2).id, tuned.chosen.segments[0].to) << tuned.chosen.ToString();
 }
 
 // A record that names tiles which the graph does not have is no error.
 TEST(TuneTiles, TilesThatAGraphDoesNotHaveAreLeftOut) {
   InstallSized(0, 0, 0);
-  const Graph network = SixOperators();
+  const Graph network = ThreeOperators();
   PlanRequest request = RequestOnFake();
   KernelRecord record;
   record.tiles[TilesKey(network, request.wishes, request.means)][1] =
       Value(TileSpec::Parse("700-800:batch2"));
   request.means.record = std::make_shared<const KernelRecord>(std::move(record));
+  request.wishes.tuned_tiles = true;
   EXPECT_TRUE(Value(PlanGraph(Graph(network), request))->wishes.tiles.empty());
 }
 
