@@ -18,7 +18,7 @@ constexpr CommandRow kCommands[] = {
      "  ashlar profile resnet50.ash --by op\n"
      "  ashlar profile resnet50.ash --dump profile.json --trace trace.json",
      MakeProfileCommand},
-    {"tune", "Time the kernels of a model inside whole runs and remember the fastest",
+    {"tune", "Time kernels and tiles of a model inside whole runs and remember the fastest",
      "  ashlar tune resnet50.ash\n"
      "  ashlar tune resnet50.ash --threads 1 --kernels kernels.json",
      MakeTuneCommand},

@@ -114,8 +114,11 @@ Facts KernelRecordFacts(const absl::StatusOr<Device*>& cpu,
   const absl::StatusOr<KernelRecord> record =
       LoadKernelRecord(path, (*cpu)->measured_as(processor.value_or((*cpu)->processor())));
   if (!record.ok()) return {{"kernel record", std::string(record.status().message())}};
-  Facts facts = {
-      {"kernel record", absl::StrCat(path, ": ", Counted(record->choices.size(), "problem"))}};
+  std::string known = Counted(record->choices.size(), "problem");
+  if (!record->tiles.empty()) {
+    absl::StrAppend(&known, ", tiles of ", Counted(record->tiles.size(), "model"));
+  }
+  Facts facts = {{"kernel record", absl::StrCat(path, ": ", known)}};
   for (const auto& [threads, speeds] : record->speeds) {
     constexpr double kGiga = 1e6;  // of a second, in a millisecond
     facts.push_back(
