@@ -24,6 +24,7 @@
 #include "graph/tiling/tile_spec.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device/device_library.h"
+#include "runtime/plan/recorded_tiles.h"
 #include "runtime/session/bind_tensors.h"
 #include "serialization/kernel_record_file.h"
 #include "serialization/kernel_record_path.h"
@@ -93,10 +94,10 @@ absl::Status ReadWord(const std::string& word, PlanRequest& request) {
     request.wishes.tuned_tiles = true;
     return absl::OkStatus();
   }
-  if (word == "tile=none") return request.wishes.tuned_tiles = false, absl::OkStatus();
   if (absl::StartsWith(word, "tile=")) {
+    request.wishes.tuned_tiles = false;
     ASHLAR_ASSIGN_OR_RETURN(request.wishes.tiles,
-                            TileSpec::Parse(absl::string_view(word).substr(5)));
+                            ParseTilesOrNone(absl::string_view(word).substr(5)));
     return absl::OkStatus();
   }
   if (absl::StartsWith(word, "processor=")) {

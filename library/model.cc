@@ -232,7 +232,8 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
   return result;
 }
 
-absl::StatusOr<PackedModel> PackModel(Model& model, const PlanRequest& request) {
+absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request) {
+  request.wishes.tuned_tiles = false;  // which are for a number of threads, and files for any
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
   absl::StatusOr<std::shared_ptr<const Executable>> executable =
       Executable::Compile(model.graph, request);

@@ -99,7 +99,7 @@ absl::StatusOr<PlannedModel> PlanModel(Model model, const PlanRequest& request,
 // What a file holds beside the model, so that loading packs nothing: its graph as the request
 // rewrites it, and its weights as the kernels want them. They are packed from the plain ones.
 // Errors are UsePlainWeights's and Executable::Compile's.
-absl::StatusOr<PackedModel> PackModel(Model& model, const PlanRequest& request);
+absl::StatusOr<PackedModel> PackModel(Model& model, PlanRequest request);
 
 }  // namespace ashlar
 

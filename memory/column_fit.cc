@@ -118,7 +118,7 @@ bool ColumnFit::Improve(Line& line, Work& work, int64_t deadline) {
   if (changed == order.end()) return false;
   const size_t kept = static_cast<size_t>(changed - order.begin());
   double excess = 0;
-  for (auto g = order.begin(); g != changed; ++g) excess += ExcessOf(*g, line.fit.bases()[*g]);
+  for (auto g = order.begin(); g != changed; ++g) excess += ExcessOf(line, *g);
   std::vector<int64_t> bases;  // of the line, of what is placed anew
   for (auto g = in_line; g != line.order.end(); ++g) bases.push_back(line.fit.bases()[*g]);
   line.fit.TakeBack(kept);
@@ -131,7 +131,7 @@ bool ColumnFit::Improve(Line& line, Work& work, int64_t deadline) {
     }
     if (g == order.end()) break;
     line.fit.Place(*g, work);
-    excess += ExcessOf(*g, line.fit.bases()[*g]);
+    excess += ExcessOf(line, *g);
   }
   line.order = std::move(order);
   Judge(line);
@@ -152,7 +152,7 @@ std::vector<int32_t> ColumnFit::Learn(const Line& line) {
     const double place = static_cast<double>(rank + 1);
     double key = place;
     if (instance_.begin(g) < end && begin < instance_.end(g)) {
-      if (ExcessOf(g, line.fit.bases()[g]) > 0) key *= 1 - kForward * Random();
+      if (ExcessOf(line, g) > 0) key *= 1 - kForward * Random();
       if (random_() % sparse == 0) key *= 1 + shake * (Random() - 0.5);
     }
     if (key == place) {
@@ -174,18 +174,11 @@ std::vector<int32_t> ColumnFit::Learn(const Line& line) {
   return merged;
 }
 
-double ColumnFit::ExcessOf(int32_t group, int64_t base) const {
-  const int64_t above = base + instance_.height(group) - target_;
-  if (above <= 0) return 0;
-  return static_cast<double>(std::min(above, instance_.height(group))) *
-         (instance_.end(group) - instance_.begin(group));
-}
-
 void ColumnFit::Judge(Line& line) const {
   line.excess = 0;
   line.high.clear();
   for (const int32_t g : line.order) {
-    const double excess = ExcessOf(g, line.fit.bases()[g]);
+    const double excess = ExcessOf(line, g);
     if (excess > 0) line.high.push_back(g);
     line.excess += excess;
   }

@@ -21,7 +21,7 @@ namespace ashlar::memory {
 // Then attempts: groups that ended above the target move forward in the order, some that live near
 // one of them are shaken, and the plan is placed anew from the first whose place in the order
 // changed. An attempt is given up as soon as more stands above the target than did before, over
-// time, which is soon: most take a hundredth of a whole plan's time. What is no worse stays.
+// time, which is mostly soon. What is no worse stays.
 //
 // There are lines of attempts, by how the column and the others are ordered at first; a line begins
 // when those before no longer get better. The sequence is the same on every machine.
@@ -52,7 +52,9 @@ class ColumnFit {
   bool Begin(Work& work, int64_t deadline);
   bool Improve(Line& line, Work& work, int64_t deadline);
   std::vector<int32_t> Learn(const Line& line);
-  double ExcessOf(int32_t group, int64_t base) const;
+  double ExcessOf(const Line& line, int32_t group) const {
+    return instance_.Excess(group, line.fit.bases()[group], target_);
+  }
   void Judge(Line& line) const;
   double Random() { return random_() * 0x1p-32; }  // [0, 1)
 

@@ -2,6 +2,7 @@
 #ifndef ASHLAR_MEMORY_INSTANCE_H_
 #define ASHLAR_MEMORY_INSTANCE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -86,6 +87,13 @@ class Instance {
   // The buffer's address relative to the group's base.
   int64_t offset_in_group(int buffer) const {
     return offset_in_group_.empty() ? 0 : offset_in_group_[buffer];
+  }
+
+  // What stands above a target of a group at `base`: bytes x sections of its hull, 0 where nothing
+  // does.
+  double Excess(int group, int64_t base, int64_t target) const {
+    const int64_t above = std::min(base + height_[group] - target, height_[group]);
+    return above <= 0 ? 0 : static_cast<double>(above) * (end_[group] - begin_[group]);
   }
 
   // Highest end of a group at these bases.

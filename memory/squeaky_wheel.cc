@@ -36,11 +36,9 @@ SqueakyWheel::SqueakyWheel(const Instance& instance, int64_t target)
 void SqueakyWheel::Judge(const std::vector<int64_t>& bases, Result& result) const {
   result = {bases, instance_.Arena(bases), 0, {}};
   for (int32_t g = 0; g < instance_.groups(); ++g) {
-    const int64_t above = bases[g] + instance_.height(g) - target_;
-    if (above <= 0) continue;
-    result.high.push_back(g);
-    result.excess += static_cast<double>(std::min(above, instance_.height(g))) *
-                     (instance_.end(g) - instance_.begin(g));
+    const double excess = instance_.Excess(g, bases[g], target_);
+    if (excess > 0) result.high.push_back(g);
+    result.excess += excess;
   }
 }
 

@@ -83,9 +83,8 @@ class ConvertCommand final : public Command {
     console.Progress("packing weights");
     ExecutionFlags execution;
     execution.threads = DefaultThreads();
-    PlanRequest request = ToPlanRequest(execution, planning_, console);
-    request.wishes.tuned_tiles = false;  // which are for a number of threads, and files for any
-    ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed, PackModel(model, request));
+    ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed,
+                            PackModel(model, ToPlanRequest(execution, planning_, console)));
     console.Progress(absl::StrCat("writing ", output_));
     ASHLAR_RETURN_IF_ERROR(WriteModel(model.graph, packed, output_));
     console.Print(absl::StrFormat("%s -> %s: packed for %s, %s in %s\n", model_.path, output_,

@@ -16,6 +16,7 @@
 #include "graph/status.h"
 #include "memory/planner.h"
 #include "runtime/measure/process_memory.h"
+#include "runtime/plan/recorded_tiles.h"
 #include "serialization/kernel_record_path.h"
 #include "tools/exit_code.h"
 #include "tools/parse.h"
@@ -58,10 +59,6 @@ absl::StatusOr<int64_t> ParseTotalBudget(absl::string_view text) {
   ASHLAR_ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
   if (bytes > 0) return bytes;
   return absl::InvalidArgumentError("a budget of no bytes");
-}
-
-absl::StatusOr<TileSpec> ParseTiles(absl::string_view text) {
-  return text == "none" ? TileSpec() : TileSpec::Parse(text);
 }
 
 absl::StatusOr<bool> ParseLayout(absl::string_view text) {
@@ -224,7 +221,7 @@ void AddPlanningFlags(CLI::App& app, PlanningFlags& flags, const std::string& su
   parsed("--plan-time", flags.plan_time, ParseDuration, "TIME",
          "for the search of a plan that meets the bound, counted (default 250ms; in parts "
          "four times as much)");
-  parsed("--tile", flags.tiles, ParseTiles, "SPEC|none",
+  parsed("--tile", flags.tiles, ParseTilesOrNone, "SPEC|none",
          "execute in parts, as `plan --memory-budget` prints it: FROM-TO:KIND[;...], ids of "
          "operators and batchN, rowsN, linesN, ebbN, gridNxM or inputgridNxM (`inspect --nodes`); "
          "none: not as `tune` found out either");

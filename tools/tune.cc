@@ -107,11 +107,13 @@ class TuneCommand final : public Command {
     if (!anew_) {
       for (const auto& [threads, speeds] : record->speeds) fresh.speeds.erase(threads);
     }
-    for (const auto& [key, before] : record->tiles) {
-      for (const auto& [threads, spec] : before) {
-        const auto now = fresh.tiles[key].find(threads);
-        if (now != fresh.tiles[key].end() && now->second == spec) fresh.tiles[key].erase(now);
-      }
+    for (auto& [key, now] : fresh.tiles) {
+      const auto before = record->tiles.find(key);
+      if (before == record->tiles.end()) continue;
+      std::erase_if(now, [&](const auto& tiles) {
+        const auto was = before->second.find(tiles.first);
+        return was != before->second.end() && was->second == tiles.second;
+      });
     }
     ASHLAR_RETURN_IF_ERROR(MergeKernelRecord(planning_.record, processor, fresh));
     ASHLAR_RETURN_IF_ERROR(Show(tuning, tiles, seconds, watch.interrupted(), console));

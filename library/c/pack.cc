@@ -18,8 +18,7 @@ absl::Status Pack(const ashlar_model& model, const ashlar_plan_options& options,
     return InvalidArgument("share: a packed file holds the weights of one plan");
   }
   ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, options));
-  ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(source, options));
-  request.wishes.tuned_tiles = false;  // which are for a number of threads, and files for any
+  ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request, RequestFor(source, options));
   if (request.wishes.comp_node.type != CompNode::Type::kCpu) {
     return InvalidArgument(
         absl::StrCat("device ", options.device, ": weights are packed for the host"));

@@ -9,6 +9,7 @@
 #include "library/c/border.h"
 #include "library/c/objects.h"
 #include "library/execution.h"
+#include "runtime/plan/recorded_tiles.h"
 
 namespace ashlar::c {
 namespace {
@@ -102,8 +103,8 @@ absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_opt
     wishes.precision = *precision;
   }
   const bool tile_given = options.tile != nullptr && *options.tile != '\0';
-  if (tile_given && absl::string_view(options.tile) != "none") {
-    ASHLAR_ASSIGN_OR_RETURN(wishes.tiles, TileSpec::Parse(options.tile));
+  if (tile_given) {
+    ASHLAR_ASSIGN_OR_RETURN(wishes.tiles, ParseTilesOrNone(options.tile));
   }
   ASHLAR_RETURN_IF_ERROR(SetBudget(options, wishes));
   if (wishes.budget.has_value() && tile_given) {

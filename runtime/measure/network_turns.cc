@@ -16,11 +16,12 @@ double Sum(const std::vector<double>& seconds, absl::Span<const int> nodes) {
 
 }  // namespace
 
-std::vector<double> NetworkTurns::Ratios(absl::Span<const int> nodes) const {
+std::vector<double> NetworkTurns::Ratios(absl::Span<const int> of_present,
+                                         absl::Span<const int> of_other) const {
   std::vector<double> ratios;
   for (const Pair& pair : pairs) {
-    const double present = Sum(pair.present, nodes);
-    if (present > 0) ratios.push_back(Sum(pair.other, nodes) / present);
+    const double present = Sum(pair.present, of_present);
+    if (present > 0) ratios.push_back(Sum(pair.other, of_other) / present);
   }
   return ratios;
 }

@@ -19,8 +19,11 @@ struct NetworkTurns {
   };
   std::vector<Pair> pairs;
 
-  // By pair, what these nodes took in the other plan over what they took in the present one.
-  std::vector<double> Ratios(absl::Span<const int> nodes) const;
+  // By pair, what nodes took in the other plan over what nodes took in the present one.
+  std::vector<double> Ratios(absl::Span<const int> of_present,
+                             absl::Span<const int> of_other) const;
+  // Of the same nodes, where both plans have them.
+  std::vector<double> Ratios(absl::Span<const int> nodes) const { return Ratios(nodes, nodes); }
   // The median of their seconds in a plan, &Pair::present or &Pair::other.
   double Seconds(std::vector<double> Pair::*plan, absl::Span<const int> nodes) const;
 };

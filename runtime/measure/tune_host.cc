@@ -129,7 +129,7 @@ class HostTuning {
       passes = std::max(passes, problem.trials.size());
     }
     for (size_t pass = 0; pass < passes; ++pass) {
-      if (tune_.stopped() || (pass > 1 && Clock::now() > start_ + Duration())) break;
+      if (tune_.stopped() || (pass > 1 && Clock::now() > start_ + tune_.duration())) break;
       Choices tried;
       for (size_t i = 0; i < found_.problems.size(); ++i) {
         const std::vector<TunedProblem::Trial>& trials = found_.problems[i].trials;
@@ -158,7 +158,8 @@ class HostTuning {
 
   // Leaves the choices that are faster beyond doubt.
   absl::StatusOr<std::optional<MedianInterval>> Confirm(TimedNetwork& present, Choices& choices) {
-    const TurnLimits confirmation{kLeastConfirming, tune_.confirming_pairs, start_ + Duration()};
+    const TurnLimits confirmation{kLeastConfirming, tune_.confirming_pairs,
+                                  start_ + tune_.duration()};
     for (int i = 0; i < kConfirmations && !choices.empty(); ++i) {
       ASHLAR_ASSIGN_OR_RETURN(TimedNetwork network, Prepare(choices));
       ASHLAR_ASSIGN_OR_RETURN(const NetworkTurns turns,
@@ -185,11 +186,6 @@ class HostTuning {
     }
     choices.clear();
     return std::nullopt;
-  }
-
-  Clock::duration Duration() const {
-    return std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(std::min(tune_.seconds, 1e6)));
   }
 
   const Graph& graph_;

@@ -2,6 +2,8 @@
 #ifndef ASHLAR_RUNTIME_MEASURE_TUNE_OPTIONS_H_
 #define ASHLAR_RUNTIME_MEASURE_TUNE_OPTIONS_H_
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 
 namespace ashlar {
@@ -23,6 +25,11 @@ struct TuneOptions {
   std::function<bool()> stop = nullptr;
 
   bool stopped() const { return stop != nullptr && stop(); }
+  // `seconds`, as a clock has them.
+  std::chrono::steady_clock::duration duration() const {
+    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+        std::chrono::duration<double>(std::min(seconds, 1e6)));
+  }
 };
 
 }  // namespace ashlar

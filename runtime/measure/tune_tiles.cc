@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Numbers of parts that are tried, the smallest and the largest among them, and the largest.
+// How many numbers of parts are tried, the smallest and the largest among them, and their limit.
 constexpr size_t kNumbersOfParts = 4;
 constexpr int64_t kMostParts = 32;
 // Tilings that are expected to be fastest that are tried.
@@ -67,10 +67,7 @@ class TilesTuning {
     return std::make_unique<TimedNetwork>(std::move(network));
   }
 
-  bool TimeIsOut() const {
-    return tune_.stopped() ||
-           std::chrono::duration<double>(Clock::now() - start_).count() > tune_.seconds;
-  }
+  bool TimeIsOut() const { return tune_.stopped() || Clock::now() > start_ + tune_.duration(); }
 
   // The batch in so many parts between two cuts.
   TileSegment Batch(size_t from, size_t to, int64_t parts) const {
@@ -155,14 +152,7 @@ class TilesTuning {
   }
 
   std::vector<double> WholeRatios(const TimedNetwork& network, const NetworkTurns& turns) const {
-    std::vector<double> ratios;
-    for (const NetworkTurns::Pair& pair : turns.pairs) {
-      double present = 0, other = 0;
-      for (const int node : present_->planned().schedule.order) present += pair.present[node];
-      for (const int node : network.planned().schedule.order) other += pair.other[node];
-      if (present > 0) ratios.push_back(other / present);
-    }
-    return ratios;
+    return turns.Ratios(present_->planned().schedule.order, network.planned().schedule.order);
   }
 
   // Of all ways to give each stretch between cuts a number of parts the fastest, by what operators
@@ -234,15 +224,14 @@ class TilesTuning {
     std::stable_sort(promising.begin(), promising.end(),
                      [](const auto& a, const auto& b) { return a.ratio < b.ratio; });
     promising.resize(std::min(promising.size(), kConfirmed));
-    const auto until = start_ + std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(std::min(tune_.seconds, 1e6)));
     for (const TunedTiles::Trial& trial : promising) {
       if (tune_.stopped()) break;
       const auto network = Prepare(trial.tiles);
       if (!network.ok()) continue;
-      ASHLAR_ASSIGN_OR_RETURN(const NetworkTurns turns,
-                              TakeTurns(*present_, **network,
-                                        {kLeastConfirming, tune_.confirming_pairs, until}, tune_));
+      ASHLAR_ASSIGN_OR_RETURN(
+          const NetworkTurns turns,
+          TakeTurns(*present_, **network,
+                    {kLeastConfirming, tune_.confirming_pairs, start_ + tune_.duration()}, tune_));
       const std::optional<MedianInterval> ratio = MedianIntervalOf(WholeRatios(**network, turns));
       if (!ratio || ratio->high >= 1) continue;
       if (tuned_.ratio && tuned_.ratio->median <= ratio->median) continue;

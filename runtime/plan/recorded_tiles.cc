@@ -24,9 +24,13 @@ std::string TilesKey(const Graph& graph, const Wishes& wishes, const Means& mean
                       means.inplace ? "" : ", copies", wishes.release_input ? ", released" : "");
 }
 
+absl::StatusOr<TileSpec> ParseTilesOrNone(absl::string_view text) {
+  return text == "none" ? TileSpec() : TileSpec::Parse(text);
+}
+
 TileSpec TilesOnRecord(const Graph& graph, const PlanRequest& request) {
   const auto& [wishes, means, checks] = request;
-  if (!wishes.tuned_tiles || wishes.tiled() || wishes.total) return {};
+  if (!wishes.tuned_tiles || wishes.tiled()) return {};
   if (means.record == nullptr || means.record->tiles.empty()) return {};
   const auto found = means.record->tiles.find(TilesKey(graph, wishes, means));
   if (found == means.record->tiles.end()) return {};

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graph/graph.h"
 #include "graph/tiling/tile_spec.h"
 #include "runtime/plan/plan_request.h"
@@ -15,6 +17,9 @@ namespace ashlar {
 // Fowler, Noll and Vo) without the values of constants, and what decides which passes and which
 // kernels it gets: "191 operators, 5f3a0c11d2aa90e7, Float32, all, exact".
 std::string TilesKey(const Graph& graph, const Wishes& wishes, const Means& means);
+
+// The text of an option: a spec, or "none", which is empty: in no tiles, whatever is on record.
+absl::StatusOr<TileSpec> ParseTilesOrNone(absl::string_view text);
 
 // Those on record for a graph before the passes and so many threads. Empty where there are none,
 // where the request does not wish for them (Wishes::tuned_tiles), and where it asks for tiles of

@@ -16,12 +16,8 @@ namespace {
 TEST(FirstFitTest, PlacesAnewWhatWasTakenBack) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const Problem problem = testing::RandomProblem(seed, {.buffers = 60,
-                                                          .steps = 12,
-                                                          .largest = 50,
-                                                          .alignments = seed % 4 == 1,
-                                                          .fixed = seed % 4 == 2,
-                                                          .relations = seed % 4 == 3});
+    const Problem problem =
+        testing::RandomProblemInTurn(seed, {.buffers = 60, .steps = 12, .largest = 50});
     const auto instance = Instance::Create(problem);
     ASSERT_TRUE(instance.ok());
     std::vector<int32_t> order = DiveOrder(*instance, DivePriority::kArea);

@@ -39,6 +39,16 @@ inline Variety VarietyOf(uint32_t seed, int buffers) {
           .zero_sizes = (seed & 64) != 0};
 }
 
+inline Problem RandomProblem(uint32_t seed, const Variety& variety);
+
+// Plain, with alignments, with fixed offsets, with relations: by the seed, in turn.
+inline Problem RandomProblemInTurn(uint32_t seed, Variety variety) {
+  variety.alignments = seed % 4 == 1;
+  variety.fixed = seed % 4 == 2;
+  variety.relations = seed % 4 == 3;
+  return RandomProblem(seed, variety);
+}
+
 inline Problem RandomProblem(uint32_t seed, const Variety& variety) {
   std::mt19937 random(seed);
   const auto draw = [&](int64_t low, int64_t high) {

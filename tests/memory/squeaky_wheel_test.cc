@@ -14,12 +14,8 @@ TEST(SqueakyWheelTest, AttemptsAreValidRepeatAndImprove) {
   int improved = 0;
   for (uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const Problem problem = testing::RandomProblem(seed, {.buffers = 120,
-                                                          .steps = 60,
-                                                          .largest = 1000,
-                                                          .alignments = seed % 4 == 1,
-                                                          .fixed = seed % 4 == 2,
-                                                          .relations = seed % 4 == 3});
+    const Problem problem =
+        testing::RandomProblemInTurn(seed, {.buffers = 120, .steps = 60, .largest = 1000});
     const auto instance = Instance::Create(problem);
     ASSERT_TRUE(instance.ok());
     const int64_t target = ComputeLowerBound(*instance).bytes;

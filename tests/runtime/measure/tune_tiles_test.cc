@@ -45,12 +45,15 @@ void InstallSized(int one, int two, int four) {
                         }}});
 }
 
+TunedTiles Tuned(const Graph& network, KernelRecord& record) {
+  return Value(TuneTiles(network, RequestOnFake(), {.seconds = 2, .confirming_pairs = 6}, record));
+}
+
 TEST(TuneTiles, TheFasterPartsOfTheBatchGoOnRecord) {
   InstallSized(3, 12, 48);
   KernelRecord record;
   const Graph network = ThreeOperators();
-  const TunedTiles tuned =
-      Value(TuneTiles(network, RequestOnFake(), {.seconds = 2, .confirming_pairs = 6}, record));
+  const TunedTiles tuned = Tuned(network, record);
   ASSERT_TRUE(tuned.ratio.has_value());
   EXPECT_LT(tuned.ratio->high, 1);
   ASSERT_EQ(tuned.chosen.segments.size(), 1u) << tuned.chosen.ToString();
@@ -85,8 +88,7 @@ TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
   InstallSized(6, 8, 9);
   KernelRecord record;
   const Graph network = ThreeOperators();
-  const TunedTiles tuned =
-      Value(TuneTiles(network, RequestOnFake(), {.seconds = 2, .confirming_pairs = 6}, record));
+  const TunedTiles tuned = Tuned(network, record);
   EXPECT_FALSE(tuned.trials.empty());
   EXPECT_TRUE(tuned.chosen.empty()) << tuned.chosen.ToString();
   EXPECT_FALSE(tuned.ratio.has_value());
@@ -94,8 +96,8 @@ TEST(TuneTiles, WhatIsSlowerInPartsStaysWhole) {
   EXPECT_TRUE(record.tiles.at(TilesKey(network, request.wishes, request.means)).at(1).empty());
 }
 
-// Stretches have numbers of parts of their own: the first half of the operators makes rows of
-// another size, of which one image at a time is faster; the second half is slower in parts.
+// Stretches have numbers of parts of their own: of the first half of the operators one image at a
+// time is faster; the second half is slower in parts.
 TEST(TuneTiles, StretchesHaveTheirOwnNumbersOfParts) {
   GraphMaker make;
   int var = make.Input("data", {4, 64});
@@ -107,15 +109,14 @@ TEST(TuneTiles, StretchesHaveTheirOwnNumbersOfParts) {
   FakeDevice::Install({{.name = "sized",
                         .during = [](const std::string& name) { at = name; },
                         .sized =
-                            [&](int64_t bytes) {
+                            [](int64_t bytes) {
                               const int64_t images = bytes / kImage;
                               const int64_t ms = at == "EXP" ? (images == 1 ? 2 : 12 * images)
                                                              : (images == 4 ? 4 : 12);
                               std::this_thread::sleep_for(std::chrono::milliseconds(ms));
                             }}});
   KernelRecord record;
-  const TunedTiles tuned =
-      Value(TuneTiles(network, RequestOnFake(), {.seconds = 2, .confirming_pairs = 6}, record));
+  const TunedTiles tuned = Tuned(network, record);
   ASSERT_EQ(tuned.chosen.segments.size(), 1u) << tuned.chosen.ToString();
   EXPECT_EQ(tuned.chosen.segments[0].count, 4);
   EXPECT_EQ(network.node(2).id, tuned.chosen.segments[0].to) << tuned.chosen.ToString();
