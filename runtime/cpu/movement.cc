@@ -27,19 +27,36 @@ absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
   });
 }
 
-// Output 0 is row-major; `strides` walk the input, from element `base` on, in its order.
-KernelList StridedCopy(const KernelRequest& request, int64_t base, Strides strides) {
-  const TensorType& output = request.outputs[0];
+// Copies a part of the input to `output`, in the order in which that lies in memory: row-major or
+// with channels last. `strides` walk the input, from element `base` on, by dimension of the output.
+RowLoop<2> LoopTo(const TensorType& output, int64_t base, const Strides& strides, int threads) {
+  const Strides target = StridesOver(output, output.shape, /*blocked=*/false);
   RowLoop<2> loop;
-  loop.shape = output.shape;
-  loop.strides = {ContiguousStrides(output.shape), std::move(strides)};
+  for (const int axis : GridOf(output).order) {
+    loop.shape.push_back(output.shape[axis]);
+    loop.strides[0].push_back(target[axis]);
+    loop.strides[1].push_back(strides[axis]);
+  }
   loop.base = {0, base};
-  PrepareRowLoop(loop, request.threads);
-  const int64_t element = SizeOf(output.dtype);
+  PrepareRowLoop(loop, threads);
+  return loop;
+}
+
+KernelList StridedCopy(const KernelRequest& request, int64_t base, const Strides& strides) {
+  const TensorType& output = request.outputs[0];
   const int threads = request.threads;
-  return OnlyKernel("copy:strided", [=, loops = std::vector{loop}](const KernelArgs& args) {
-    CopyElements(loops, threads, element, args.outputs[0], args.inputs[0]);
-  });
+  const int64_t element = SizeOf(output.dtype);
+  return OnlyKernel(
+      "copy:strided",
+      [=, loops = std::vector{LoopTo(output, base, strides, threads)}](const KernelArgs& args) {
+        CopyElements(loops, threads, element, args.outputs[0], args.inputs[0]);
+      });
+}
+
+// The strides of an input that is not in blocks of channels.
+Strides StridesOfInput(const KernelRequest& request) {
+  const TensorType& input = request.inputs[0];
+  return StridesOver(input, input.shape, /*blocked=*/false);
 }
 
 // A part of an image in blocks of channels, of which it takes all or none.
@@ -79,12 +96,12 @@ absl::StatusOr<KernelList> MakeSubtensor(const Subtensor& op, const KernelReques
   if (IsBlocked(request.inputs[0].format) || IsBlocked(request.outputs[0].format)) {
     return MakeBlockedSubtensor(request, ranges);
   }
-  StridedView view = ViewOf(ranges, ContiguousStrides(request.inputs[0].shape));
-  return StridedCopy(request, view.base, std::move(view.strides));
+  const StridedView view = ViewOf(ranges, StridesOfInput(request));
+  return StridedCopy(request, view.base, view.strides);
 }
 
 absl::StatusOr<KernelList> MakeDimshuffle(const Dimshuffle& op, const KernelRequest& request) {
-  return StridedCopy(request, 0, op.Permuted(ContiguousStrides(request.inputs[0].shape)));
+  return StridedCopy(request, 0, op.Permuted(StridesOfInput(request)));
 }
 
 absl::StatusOr<KernelList> MakeExpand(const KernelRequest& request) {
@@ -96,16 +113,11 @@ absl::StatusOr<KernelList> MakeExpand(const KernelRequest& request) {
 absl::StatusOr<KernelList> MakeSplit(const Split& op, const KernelRequest& request) {
   const TensorType& input = request.inputs[0];
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, input.shape.rank()));
-  const Strides strides = ContiguousStrides(input.shape);
+  const Strides strides = StridesOfInput(request);
   std::vector<std::vector<RowLoop<2>>> pieces;
   int64_t start = 0;
   for (const TensorType& output : request.outputs) {
-    RowLoop<2> loop;
-    loop.shape = output.shape;
-    loop.strides = {ContiguousStrides(output.shape), strides};
-    loop.base = {0, start * strides[axis]};
-    PrepareRowLoop(loop, request.threads);
-    pieces.push_back({loop});
+    pieces.push_back({LoopTo(output, start * strides[axis], strides, request.threads)});
     start += output.shape[axis];
   }
   const int64_t element = SizeOf(input.dtype);

@@ -41,7 +41,7 @@ void AddCases<Split>(Cases& cases) {
                {"split",
                 Make<Split>({row.axis, row.sizes}),
                 {QuantizedTensor(cases, dtype, row.input, {0.25f}, 5)}},
-               false);
+               row.input.rank() == 4);
     }
   }
   cases.Reject({

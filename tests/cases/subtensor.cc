@@ -1,5 +1,7 @@
 #include "opr/subtensor.h"
 
+#include <algorithm>
+
 #include "tests/cases/quantized.h"
 #include "tests/support/shapes.h"
 
@@ -29,15 +31,27 @@ void AddCases<Subtensor>(Cases& cases) {
       cases.Add(test);
     }
   }
+  // Parts of images, as tiles take them: some rows, columns and images, all channels.
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+    for (const int64_t channels : {3, 16, 35}) {
+      KernelCase test{"part of an image",
+                      Make<Subtensor>({{0, 2, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}}),
+                      {cases.Tensor(dtype, {3, channels, 7, 9}, -50, 50)}};
+      for (const int32_t bound : {1, 3, 2, 6, 4, 9}) test.inputs.push_back(Int32Vector({bound}));
+      test.tolerance = test.gpu_tolerance = 0;
+      cases.AddImages(test);
+    }
+  }
   for (const DType dtype : kBytes) {
     for (const auto& row : kRows) {
       KernelCase test{"subtensor",
                       Make<Subtensor>(row.param),
                       {QuantizedTensor(cases, dtype, {2, 11, 7, 9}, {0.25f}, 5)}};
       for (const int32_t bound : row.bounds) test.inputs.push_back(Int32Vector({bound}));
-      AddMoved(cases, std::move(test), false);
+      const std::vector<int64_t>& idx = row.param.idx;
+      const bool is_image = std::find(idx.begin(), idx.end(), 1) == idx.end();
+      AddMoved(cases, std::move(test), is_image);
     }
-    // Whole images.
     AddMoved(cases,
              {"subtensor",
               Make<Subtensor>({{0}, {1}, {1}, {0}, {0}}),
