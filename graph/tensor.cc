@@ -141,6 +141,39 @@ double HostTensor::At(int64_t i) const {
   return 0;
 }
 
+int64_t HostTensor::IntegerAt(int64_t i) const {
+  switch (StoredAs(dtype_)) {
+    case DType::kInt64:
+      return data<int64_t>()[i];
+    case DType::kInt32:
+      return data<int32_t>()[i];
+    case DType::kInt8:
+      return data<int8_t>()[i];
+    default:
+      return data<uint8_t>()[i];
+  }
+}
+
+void HostTensor::SetInteger(int64_t i, int64_t value) {
+  switch (StoredAs(dtype_)) {
+    case DType::kInt64:
+      mutable_data<int64_t>()[i] = value;
+      break;
+    case DType::kInt32:
+      mutable_data<int32_t>()[i] = static_cast<int32_t>(value);
+      break;
+    case DType::kInt8:
+      mutable_data<int8_t>()[i] = static_cast<int8_t>(value);
+      break;
+    case DType::kBool:
+      mutable_data<uint8_t>()[i] = value != 0;
+      break;
+    default:
+      mutable_data<uint8_t>()[i] = static_cast<uint8_t>(value);
+      break;
+  }
+}
+
 void HostTensor::Set(int64_t i, double value) {
   switch (StoredAs(dtype_)) {
     case DType::kFloat32:

@@ -77,10 +77,15 @@ class HostTensor {
   // The tensor before any computation: the source of a deferred tensor, or this one.
   const HostTensor& source() const;
 
-  // Element i as a double, whatever the dtype.
+  // Element i as a double, whatever the dtype. An Int64 beyond 2^53 is rounded.
   double At(int64_t i) const;
+  // Element i of a dtype of integers or Bool, exactly.
+  int64_t IntegerAt(int64_t i) const;
   // Stores a value, rounded and saturated to the dtype. Only for a tensor made by Zeros.
   void Set(int64_t i, double value);
+  // Stores an integer in a dtype of integers, without the upper bits that the dtype lacks, or in
+  // Bool. Only for a tensor made by Zeros.
+  void SetInteger(int64_t i, int64_t value);
 
  private:
   struct Deferral;

@@ -2,6 +2,7 @@
 
 #include "opr/composition.h"
 #include "opr/reduce.h"
+#include "opr/strided.h"
 #include "opr/top_k.h"
 #include "opr/type_cvt.h"
 
@@ -29,17 +30,17 @@ absl::StatusOr<std::vector<HostTensor>> ArgReduce::Evaluate(
   Shape shape = x.shape();
   shape[axis] = 1;
   HostTensor y = HostTensor::Zeros(DType::kInt64, shape);
-  for (int64_t i = 0; i < y.num_elements(); ++i) {
-    const int64_t begin = i / view.inner * view.length * view.inner + i % view.inner;
-    int64_t best = 0;
-    for (int64_t k = 1; k < view.length; ++k) {
-      if (Displaces(param().mode, param().last, x.At(begin + k * view.inner),
-                    x.At(begin + best * view.inner))) {
-        best = k;
+  WithNumber(x.dtype(), [&]<typename Number>(Number) {
+    for (int64_t i = 0; i < y.num_elements(); ++i) {
+      const int64_t begin = i / view.inner * view.length * view.inner + i % view.inner;
+      const auto at = [&](int64_t k) { return NumberAt<Number>(x, begin + k * view.inner); };
+      int64_t best = 0;
+      for (int64_t k = 1; k < view.length; ++k) {
+        if (Displaces(param().mode, param().last, at(k), at(best))) best = k;
       }
+      y.mutable_data<int64_t>()[static_cast<size_t>(i)] = best;
     }
-    y.mutable_data<int64_t>()[static_cast<size_t>(i)] = best;
-  }
+  });
   return std::vector<HostTensor>{std::move(y)};
 }
 

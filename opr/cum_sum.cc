@@ -1,6 +1,7 @@
 #include "opr/cum_sum.h"
 
 #include "opr/gradient.h"
+#include "opr/strided.h"
 
 namespace ashlar {
 
@@ -22,16 +23,18 @@ absl::StatusOr<std::vector<HostTensor>> CumSum::Evaluate(
   ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(param().axis, x.shape().rank()));
   const AxisView view = AroundAxis(x.shape(), axis);
   HostTensor y = HostTensor::Zeros(x.dtype(), x.shape());
-  for (int64_t row = 0; row < view.outer * view.inner; ++row) {
-    double sum = 0;
-    for (int64_t i = 0; i < view.length; ++i) {
-      const int64_t place = param().reverse ? view.length - 1 - i : i;
-      const int64_t at = (row / view.inner * view.length + place) * view.inner + row % view.inner;
-      if (param().exclusive) y.Set(at, sum);
-      sum += x.At(at);
-      if (!param().exclusive) y.Set(at, sum);
+  WithNumber(x.dtype(), [&]<typename Number>(Number) {
+    for (int64_t row = 0; row < view.outer * view.inner; ++row) {
+      Number sum = 0;
+      for (int64_t i = 0; i < view.length; ++i) {
+        const int64_t place = param().reverse ? view.length - 1 - i : i;
+        const int64_t at = (row / view.inner * view.length + place) * view.inner + row % view.inner;
+        if (param().exclusive) SetNumber(y, at, sum);
+        sum += NumberAt<Number>(x, at);
+        if (!param().exclusive) SetNumber(y, at, sum);
+      }
     }
-  }
+  });
   return std::vector<HostTensor>{std::move(y)};
 }
 

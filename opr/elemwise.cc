@@ -81,34 +81,49 @@ absl::StatusOr<std::vector<TensorType>> Elemwise::Infer(absl::Span<const InputIn
   return std::vector<TensorType>{std::move(output)};
 }
 
-absl::StatusOr<std::vector<HostTensor>> Elemwise::Evaluate(
-    absl::Span<const HostTensor> inputs) const {
+namespace {
+
+// The function, computed in Number, of inputs that broadcast to `output`.
+template <typename Number>
+void EvaluateIn(const ElemwiseParam& param, absl::Span<const HostTensor> inputs,
+                HostTensor& output) {
   constexpr int64_t kPiece = 1024;
-  const ScalarRow& row = RowOf(param().mode);
-  Shape shape = inputs[0].shape();
-  for (const HostTensor& input : inputs) {
-    ASHLAR_ASSIGN_OR_RETURN(shape, Broadcast(shape, input.shape()));
-  }
-  HostTensor output = HostTensor::Zeros(inputs[0].dtype(), shape);
+  const ScalarRow& row = RowOf(param.mode);
+  Shape shape = output.shape();
   std::array<Strides, 4> strides;  // the inputs, then the output
   strides.fill(Strides(shape.rank(), 0));
   for (size_t i = 0; i < inputs.size(); ++i)
     strides[i] = BroadcastStrides(inputs[i].shape(), shape);
   strides[3] = ContiguousStrides(shape);
   JoinDimensions(shape, strides);
-  std::array<std::array<double, kPiece>, 3> values = {};
-  for (int i = 0; i < row.num_parameters; ++i) values[row.arity + i].fill(param().parameters[i]);
+  std::array<std::array<Number, kPiece>, 3> values = {};
+  for (int i = 0; i < row.num_parameters; ++i) {
+    values[row.arity + i].fill(ParameterAs<Number>(param.parameters[i]));
+  }
   ForEachRow(shape, strides, kPiece, [&](const std::array<int64_t, 4>& offsets, int64_t n) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       LoadRow(inputs[i], offsets[i], strides[i].back(), absl::MakeSpan(values[i].data(), n));
     }
-    WithFunction(param().mode, [&](auto function) {
+    WithFunction(param.mode, [&](auto function) {
       for (int64_t i = 0; i < n; ++i) {
         values[0][i] = Formula<function()>::Of(values[0][i], values[1][i], values[2][i]);
       }
     });
-    StoreRow(absl::MakeSpan(values[0].data(), n), offsets[3], output);
+    StoreRow(absl::MakeConstSpan(values[0].data(), n), offsets[3], output);
   });
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<HostTensor>> Elemwise::Evaluate(
+    absl::Span<const HostTensor> inputs) const {
+  Shape shape = inputs[0].shape();
+  for (const HostTensor& input : inputs) {
+    ASHLAR_ASSIGN_OR_RETURN(shape, Broadcast(shape, input.shape()));
+  }
+  HostTensor output = HostTensor::Zeros(inputs[0].dtype(), shape);
+  WithNumber(output.dtype(),
+             [&]<typename Number>(Number) { EvaluateIn<Number>(param(), inputs, output); });
   return std::vector<HostTensor>{std::move(output)};
 }
 

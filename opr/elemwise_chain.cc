@@ -165,7 +165,7 @@ absl::StatusOr<std::vector<HostTensor>> ElemwiseChain::Evaluate(
                            argument(param().c[s], i));
       }
     }
-    StoreRow(absl::MakeSpan(chained.data(), n), offsets[kOutput], output);
+    StoreRow(absl::MakeConstSpan(chained.data(), n), offsets[kOutput], output);
   });
   return std::vector<HostTensor>{std::move(output)};
 }

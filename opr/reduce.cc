@@ -8,6 +8,7 @@
 #include "opr/gradient.h"
 #include "opr/host_value.h"
 #include "opr/pooling.h"
+#include "opr/scalar_functions.h"
 #include "opr/strided.h"
 
 namespace ashlar {
@@ -15,25 +16,49 @@ ASHLAR_MAKE_FROM_PARAMS(Reduce)
 
 namespace {
 
-// How a mode gathers values: it starts with `initial`, then takes each in.
+// How a mode gathers values, computed in Number: it starts with `initial`, then takes each in.
+template <typename Number>
 struct Gathering {
-  double initial;
-  double (*take)(double total, double value);
+  Number initial;
+  Number (*take)(Number total, Number value);
 };
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // In the order of ReduceMode. A mean is a sum, divided at the end.
-constexpr Gathering kGatherings[] = {
-    {0, [](double total, double value) { return total + value; }},
-    {0, [](double total, double value) { return total + value * value; }},
-    {1, [](double total, double value) { return total * value; }},
-    {kInfinity,
-     [](double total, double value) { return value < total || value != value ? value : total; }},
-    {-kInfinity,
-     [](double total, double value) { return value > total || value != value ? value : total; }},
-    {0, [](double total, double value) { return total + value; }},
+template <typename N>
+constexpr Gathering<N> kGatherings[] = {
+    {0, [](N total, N value) { return total + value; }},
+    {0, [](N total, N value) { return total + value * value; }},
+    {1, [](N total, N value) { return total * value; }},
+    {ParameterAs<N>(std::numeric_limits<double>::infinity()),
+     [](N total, N value) { return value < total || value != value ? value : total; }},
+    {ParameterAs<N>(-std::numeric_limits<double>::infinity()),
+     [](N total, N value) { return value > total || value != value ? value : total; }},
+    {0, [](N total, N value) { return total + value; }},
 };
+
+// The reduction of `x` to the shape of `output`, computed in Number.
+template <typename Number>
+void EvaluateIn(ReduceMode mode, const HostTensor& x, HostTensor& output) {
+  constexpr int64_t kPiece = 1024;
+  const Shape& target = output.shape();
+  const Gathering<Number>& gathering = kGatherings<Number>[static_cast<size_t>(mode)];
+  std::vector<Number> totals(target.num_elements(), gathering.initial);
+  Shape shape = x.shape();
+  std::array<Strides, 2> strides = {ContiguousStrides(shape), BroadcastStrides(target, shape)};
+  JoinDimensions(shape, strides);
+  std::array<Number, kPiece> values;
+  ForEachRow(shape, strides, kPiece, [&](const std::array<int64_t, 2>& offsets, int64_t n) {
+    LoadRow(x, offsets[0], 1, absl::MakeSpan(values.data(), n));
+    Number* total = totals.data() + offsets[1];
+    const int64_t step = strides[1].back();
+    for (int64_t i = 0; i < n; ++i) total[i * step] = gathering.take(total[i * step], values[i]);
+  });
+  if (mode == ReduceMode::kMean && !totals.empty()) {
+    const auto count = static_cast<Number>(x.num_elements() / target.num_elements());
+    for (Number& total : totals) total = total / count;
+  }
+  StoreRow(absl::MakeConstSpan(totals), 0, output);
+}
 
 }  // namespace
 
@@ -76,27 +101,11 @@ absl::StatusOr<std::vector<TensorType>> Reduce::Infer(absl::Span<const InputInfo
 
 absl::StatusOr<std::vector<HostTensor>> Reduce::Evaluate(
     absl::Span<const HostTensor> inputs) const {
-  constexpr int64_t kPiece = 1024;
   const HostTensor& x = inputs[0];
   ASHLAR_ASSIGN_OR_RETURN(Shape target, TargetShape(InfosOf(inputs)));
-  const Gathering& gathering = kGatherings[static_cast<size_t>(param().mode)];
-  std::vector<double> totals(target.num_elements(), gathering.initial);
-  Shape shape = x.shape();
-  std::array<Strides, 2> strides = {ContiguousStrides(shape), BroadcastStrides(target, shape)};
-  JoinDimensions(shape, strides);
-  std::array<double, kPiece> values;
-  ForEachRow(shape, strides, kPiece, [&](const std::array<int64_t, 2>& offsets, int64_t n) {
-    LoadRow(x, offsets[0], 1, absl::MakeSpan(values.data(), n));
-    double* total = totals.data() + offsets[1];
-    const int64_t step = strides[1].back();
-    for (int64_t i = 0; i < n; ++i) total[i * step] = gathering.take(total[i * step], values[i]);
-  });
-  if (param().mode == ReduceMode::kMean && !totals.empty()) {
-    const double count = static_cast<double>(x.num_elements() / target.num_elements());
-    for (double& total : totals) total /= count;
-  }
   HostTensor output = HostTensor::Zeros(x.dtype(), target);
-  StoreRow(totals, 0, output);
+  WithNumber(x.dtype(),
+             [&]<typename Number>(Number) { EvaluateIn<Number>(param().mode, x, output); });
   return std::vector<HostTensor>{std::move(output)};
 }
 

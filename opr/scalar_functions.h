@@ -1,6 +1,6 @@
 // The scalar functions, each said once: Elemwise, chains and the activations behind convolutions
 // and products are instances of this table, in the reference and on every device. Compiles for the
-// host and for devices, so it includes nothing of Ashlar.
+// host and for devices, so it includes of Ashlar only what does, too.
 //
 // A new function is a row of the table, and its cases.
 #ifndef ASHLAR_OPR_SCALAR_FUNCTIONS_H_
@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <iterator>
 #include <type_traits>
+
+#include "opr/wrapping_int.h"
 
 // Always inlined on the host: callers of a formula are compiled for several instruction sets.
 #if defined(__CUDACC__)
@@ -109,16 +111,30 @@ ASHLAR_FORMULA T GeluTanh(T a) {
   return T(0.5) * a * (1 + std::tanh(T(0.79788456080286536) * (a + T(0.044715) * a * a * a)));
 }
 
+template <typename T>
+ASHLAR_FORMULA T Abs(T a) {
+  return std::fabs(a);
+}
+ASHLAR_FORMULA WrappingInt Abs(WrappingInt a) { return a < 0 ? -a : a; }
+
+// The remainder of C's division.
+template <typename T>
+ASHLAR_FORMULA T Fmod(T a, T b) {
+  return std::fmod(a, b);
+}
+ASHLAR_FORMULA WrappingInt Fmod(WrappingInt a, WrappingInt b) { return a % b; }
+
 // The quotient without its fraction, which a rounded quotient may have lost.
 template <typename T>
 ASHLAR_FORMULA T TruncDiv(T a, T b) {
   return std::rint((a - std::fmod(a, b)) / b);
 }
+ASHLAR_FORMULA WrappingInt TruncDiv(WrappingInt a, WrappingInt b) { return a / b; }
 
 // The remainder of C's division, moved to the divisor's side of zero.
 template <typename T>
 ASHLAR_FORMULA T Mod(T a, T b) {
-  const T rest = std::fmod(a, b);
+  const T rest = Fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
@@ -127,6 +143,11 @@ template <typename T>
 ASHLAR_FORMULA T Maximum(T a, T b) {
   return a < b || b != b ? b : a == 0 && b == 0 ? a + b : a;
 }
+template <typename T>
+ASHLAR_FORMULA T Minimum(T a, T b) {
+  return -Maximum(-a, -b);
+}
+ASHLAR_FORMULA WrappingInt Minimum(WrappingInt a, WrappingInt b) { return b < a ? b : a; }
 
 // The derivatives of the functions of these names.
 template <typename T, typename U>
@@ -174,7 +195,7 @@ ASHLAR_FORMULA T MishGrad(T a) {
   ROW(Exp, Row("EXP", 1).InFloat32().Onnx("Exp").Gradient("MUL(y, g)"), std::exp(a))               \
   ROW(Log, Row("LOG", 1).InFloat32().Onnx("Log").Gradient("TRUE_DIV(g, a)"), std::log(a))          \
   ROW(Sqrt, Row("SQRT", 1).Onnx("Sqrt").Gradient("TRUE_DIV(g, ADD(y, y))"), std::sqrt(a))          \
-  ROW(Abs, Row("ABS", 1).Integers().Onnx("Abs").Gradient("ABS_GRAD(a, g)"), std::fabs(a))          \
+  ROW(Abs, Row("ABS", 1).Integers().Onnx("Abs").Gradient("ABS_GRAD(a, g)"), Abs(a))                \
   ROW(Negate, Row("NEGATE", 1).Integers().Arithmetic().Onnx("Neg").Gradient("NEGATE(g)"), -a)      \
   ROW(Sigmoid, Row("SIGMOID", 1).Activation().Arithmetic().Onnx("Sigmoid")                         \
       .Gradient("SIGMOID_GRAD(y, g)"), Sigmoid(a))                                                 \
@@ -194,7 +215,7 @@ ASHLAR_FORMULA T MishGrad(T a) {
   ROW(Max, Row("MAX", 2).Commutative().Integers().Booleans().Onnx("Max")                           \
       .Gradient("COND_LT_MOV(b, a, g)", "COND_LEQ_MOV(a, b, g)"), Maximum(a, b))                   \
   ROW(Min, Row("MIN", 2).Commutative().Integers().Onnx("Min")                                      \
-      .Gradient("COND_LT_MOV(a, b, g)", "COND_LEQ_MOV(b, a, g)"), -Maximum(-a, -b))                \
+      .Gradient("COND_LT_MOV(a, b, g)", "COND_LEQ_MOV(b, a, g)"), Minimum(a, b))                   \
   ROW(Pow, Row("POW", 2).InFloat32().Onnx("Pow")                                                   \
       .Gradient("MUL(MUL(POW(a, SUB(b, 1)), b), g)", "MUL(MUL(LOG(a), y), g)"), std::pow(a, b))    \
   ROW(FuseAddRelu, Row("FUSE_ADD_RELU", 2).Commutative().Integers().OfSum(F::kRelu)                \
@@ -221,7 +242,7 @@ ASHLAR_FORMULA T MishGrad(T a) {
   ROW(TruncDiv, Row("TRUNC_DIV", 2).Integers().Flat(), TruncDiv(a, b))                             \
   ROW(Mod, Row("MOD", 2).Integers().Gradient("g", "MUL(TRUE_DIV(SUB(y, a), b), g)"), Mod(a, b))    \
   ROW(Fmod, Row("FMOD", 2).Integers()                                                              \
-      .Gradient("g", "MUL(TRUE_DIV(SUB(y, a), b), g)"), std::fmod(a, b))                           \
+      .Gradient("g", "MUL(TRUE_DIV(SUB(y, a), b), g)"), Fmod(a, b))                                \
   ROW(Equal, Row("EQ", 2).Commutative().Integers().Booleans().Flat(), a == b)                      \
   ROW(Less, Row("LT", 2).Integers().Flat(), a < b)                                                 \
   ROW(LessOrEqual, Row("LEQ", 2).Integers().Flat(), a <= b)                                        \
@@ -368,8 +389,8 @@ constexpr ScalarParameters DefaultsOf(ScalarFunction function) {
 
 namespace formulas {
 
-// Formula<kFunction>::Of(a, b, c). The arguments behind the tensors are the parameters; what is
-// behind these does not matter.
+// Formula<kFunction>::Of(a, b, c). The parameters follow the tensors; further arguments do not
+// matter. Returns `a` for integers if the function is defined for floats alone.
 template <ScalarFunction kFunction>
 struct Formula;
 
@@ -378,7 +399,12 @@ struct Formula;
   struct Formula<ScalarFunction::k##enumerator> {                                                  \
     template <typename T, typename U>                                                              \
     ASHLAR_FORMULA static T Of([[maybe_unused]] T a, [[maybe_unused]] U b, [[maybe_unused]] U c) { \
-      return formula;                                                                              \
+      if constexpr (RowOf(ScalarFunction::k##enumerator).integers ||                               \
+                    !std::is_same_v<T, WrappingInt>) {                                             \
+        return formula;                                                                            \
+      } else {                                                                                     \
+        return a;                                                                                  \
+      }                                                                                            \
     }                                                                                              \
   };
 ASHLAR_SCALAR_FUNCTIONS(ASHLAR_FORMULA_OF)
@@ -399,6 +425,16 @@ ASHLAR_FORMULA T Apply(ScalarFunction function, T a, T b, T c) {
 #undef ASHLAR_CASE
   }
   return a;
+}
+
+// A parameter of a function as a number that the function is computed in.
+template <typename Number>
+ASHLAR_ANYWHERE_CONSTEXPR Number ParameterAs(double parameter) {
+  if constexpr (std::is_same_v<Number, WrappingInt>) {
+    return WrappingInt::Truncated(parameter);
+  } else {
+    return static_cast<Number>(parameter);
+  }
 }
 
 // visit(std::integral_constant<ScalarFunction, function>()).

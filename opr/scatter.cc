@@ -6,6 +6,7 @@
 #include "opr/gather.h"
 #include "opr/gradient.h"
 #include "opr/inherited.h"
+#include "opr/strided.h"
 
 namespace ashlar {
 
@@ -53,9 +54,13 @@ absl::StatusOr<std::vector<HostTensor>> ScatteringOperator::EvaluateScattered(
                   static_cast<size_t>(runs.length * size));
       continue;
     }
-    for (int64_t i = 0; i < runs.length; ++i) {
-      y.Set(begin + i, Updated(reduction(), y.At(begin + i), updates.At(r * runs.length + i)));
-    }
+    WithNumber(x.dtype(), [&]<typename Number>(Number) {
+      for (int64_t i = 0; i < runs.length; ++i) {
+        SetNumber(y, begin + i,
+                  Updated(reduction(), NumberAt<Number>(y, begin + i),
+                          NumberAt<Number>(updates, r * runs.length + i)));
+      }
+    });
   }
   return std::vector<HostTensor>{std::move(y)};
 }

@@ -10,9 +10,10 @@ namespace ashlar {
 // the last stays.
 enum class ScatterReduction { kNone, kAdd, kMul, kMax, kMin };
 
-// The element after an update.
-ASHLAR_ANYWHERE_CONSTEXPR double Updated(ScatterReduction reduction, double element,
-                                         double update) {
+// The element after an update; Number is double, or WrappingInt for integers.
+template <typename Number>
+ASHLAR_ANYWHERE_CONSTEXPR Number Updated(ScatterReduction reduction, Number element,
+                                         Number update) {
   switch (reduction) {
     case ScatterReduction::kNone:
       return update;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "graph/shape.h"
 #include "graph/tensor.h"
+#include "opr/wrapping_int.h"
 
 namespace ashlar {
 
@@ -21,6 +23,30 @@ Strides BroadcastStrides(const Shape& from, const Shape& to);
 // Elements `offset`, `offset` + `stride`, ... as doubles, and back.
 void LoadRow(const HostTensor& tensor, int64_t offset, int64_t stride, absl::Span<double> row);
 void StoreRow(absl::Span<const double> row, int64_t offset, HostTensor& tensor);
+// The same for integers and Bool, exactly; what is stored wraps around.
+void LoadRow(const HostTensor& tensor, int64_t offset, int64_t stride, absl::Span<WrappingInt> row);
+void StoreRow(absl::Span<const WrappingInt> row, int64_t offset, HostTensor& tensor);
+
+// Calls visit(Number()), Number being the type that elements of the dtype are computed in by the
+// reference: double for floats, WrappingInt for integers and Bool.
+template <typename Visit>
+auto WithNumber(DType dtype, const Visit& visit) {
+  return IsFloat(dtype) ? visit(double()) : visit(WrappingInt());
+}
+
+// Element i as such a number, and back.
+template <typename Number>
+Number NumberAt(const HostTensor& tensor, int64_t i) {
+  if constexpr (std::is_same_v<Number, WrappingInt>) {
+    return tensor.IntegerAt(i);
+  } else {
+    return tensor.At(i);
+  }
+}
+inline void SetNumber(HostTensor& tensor, int64_t i, double value) { tensor.Set(i, value); }
+inline void SetNumber(HostTensor& tensor, int64_t i, WrappingInt value) {
+  tensor.SetInteger(i, value.value);
+}
 
 // Copies the elements of `from` at `offset`, walked with `strides` over the shape of `to`.
 void CopyStrided(const HostTensor& from, int64_t offset, const Strides& strides, HostTensor& to);

@@ -6,6 +6,7 @@
 #include "opr/along_axis.h"
 #include "opr/gradient.h"
 #include "opr/scatter.h"
+#include "opr/strided.h"
 
 namespace ashlar {
 
@@ -37,20 +38,24 @@ absl::StatusOr<std::vector<HostTensor>> TopK::Evaluate(absl::Span<const HostTens
   HostTensor values = HostTensor::Zeros(x.dtype(), shape);
   HostTensor indices = HostTensor::Zeros(DType::kInt64, shape);
   std::vector<int64_t> order(static_cast<size_t>(view.length));
-  for (int64_t row = 0; row < view.outer * view.inner; ++row) {
-    const int64_t outer = row / view.inner, inner = row % view.inner;
-    const auto at = [&](int64_t i) { return x.At((outer * view.length + i) * view.inner + inner); };
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-      return ComesBefore(param().largest, at(i), i, at(j), j);
-    });
-    for (int64_t i = 0; i < param().k; ++i) {
-      const int64_t to = (outer * param().k + i) * view.inner + inner;
-      const int64_t from = order[static_cast<size_t>(i)];
-      values.Set(to, at(from));
-      indices.mutable_data<int64_t>()[static_cast<size_t>(to)] = from;
+  WithNumber(x.dtype(), [&]<typename Number>(Number) {
+    for (int64_t row = 0; row < view.outer * view.inner; ++row) {
+      const int64_t outer = row / view.inner, inner = row % view.inner;
+      const auto at = [&](int64_t i) {
+        return NumberAt<Number>(x, (outer * view.length + i) * view.inner + inner);
+      };
+      std::iota(order.begin(), order.end(), 0);
+      std::sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+        return ComesBefore(param().largest, at(i), i, at(j), j);
+      });
+      for (int64_t i = 0; i < param().k; ++i) {
+        const int64_t to = (outer * param().k + i) * view.inner + inner;
+        const int64_t from = order[static_cast<size_t>(i)];
+        SetNumber(values, to, at(from));
+        indices.mutable_data<int64_t>()[static_cast<size_t>(to)] = from;
+      }
     }
-  }
+  });
   return std::vector<HostTensor>{std::move(values), std::move(indices)};
 }
 

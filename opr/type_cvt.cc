@@ -67,7 +67,18 @@ absl::StatusOr<std::vector<HostTensor>> TypeCvt::Evaluate(
     }
     return std::vector<HostTensor>{std::move(output)};
   }
-  for (int64_t i = 0; i < x.num_elements(); ++i) output.Set(i, x.At(i));
+  const bool from_integers = !IsFloat(x.dtype()), to_integers = !IsFloat(type.dtype);
+  for (int64_t i = 0; i < x.num_elements(); ++i) {
+    if (!from_integers) {
+      output.Set(i, x.At(i));
+    } else if (to_integers) {
+      output.SetInteger(i, x.IntegerAt(i));
+    } else if (type.dtype == DType::kFloat64) {
+      output.Set(i, static_cast<double>(x.IntegerAt(i)));
+    } else {
+      output.Set(i, static_cast<float>(x.IntegerAt(i)));
+    }
+  }
   return std::vector<HostTensor>{std::move(output)};
 }
 

@@ -21,10 +21,12 @@ struct TypeCvtParam {
   }
 };
 
-// To integers: towards zero, saturated, NaN to 0. To Bool: whether it is not zero. From floats to a
-// quantised dtype of 8 bits: rint(x / scale) + zero point, half to even, saturated; from any
-// quantised dtype to Float32: (x - zero point) * scale, where there may be several scales. Between
-// a quantised dtype and the integers that it is stored as the integers stay.
+// From floats to integers: towards zero, saturated, NaN to 0. From integers to integers: without
+// the upper bits that the dtype lacks. From integers to floats: the nearest Float32, which 16 bits
+// round once more. To Bool: whether it is not zero. From floats to a quantised dtype of 8 bits:
+// rint(x / scale) + zero point, half to even, saturated; from any quantised dtype to Float32: (x -
+// zero point) * scale, where there may be several scales. Between a quantised dtype and the
+// integers that it is stored as the integers stay.
 class TypeCvt final : public OperatorWithParam<TypeCvtParam, PointwiseOperator> {
  public:
   ASHLAR_OPERATOR("TypeCvt", "typecvt")

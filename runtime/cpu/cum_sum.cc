@@ -1,5 +1,5 @@
-// CumSum, of any numbers, summed in double as the reference does: the output may overwrite the
-// input.
+// CumSum, of any numbers, summed as the reference does: floats in double, integers as WrappingInt.
+// The output may overwrite the input.
 #include "opr/cum_sum.h"
 
 #include <algorithm>
@@ -16,54 +16,54 @@ namespace {
 
 constexpr int64_t kLanes = 64;  // neighbouring elements that are loaded together
 
+template <typename Number>
 struct Sums {
   CumSumParam param;
   AxisView view;
-  LoadRowFunction load;
-  StoreRowFunction store;
+  RowAccess<Number> rows;
 
   int64_t groups() const { return CeilDivide(view.inner, kLanes); }
 };
 
 // Columns next to each other: element by element of all.
-void SumColumns(const Sums& s, int64_t group, const KernelArgs& args) {
+template <typename Number>
+void SumColumns(const Sums<Number>& s, int64_t group, const KernelArgs& args) {
   const AxisView& view = s.view;
   const int64_t first = group % s.groups() * kLanes, lanes = std::min(kLanes, view.inner - first);
-  double sums[kLanes] = {}, row[kLanes];
+  Number sums[kLanes] = {}, row[kLanes];
   for (int64_t k = 0; k < view.length; ++k) {
     const int64_t place = s.param.reverse ? view.length - 1 - k : k;
     const int64_t at = (group / s.groups() * view.length + place) * view.inner + first;
-    s.load(args.inputs[0], at, 1, lanes, row);
-    if (s.param.exclusive) s.store(sums, lanes, args.outputs[0], at, 1);
+    s.rows.load(args.inputs[0], at, 1, lanes, row);
+    if (s.param.exclusive) s.rows.store(sums, lanes, args.outputs[0], at, 1);
     for (int64_t l = 0; l < lanes; ++l) sums[l] += row[l];
-    if (!s.param.exclusive) s.store(sums, lanes, args.outputs[0], at, 1);
+    if (!s.param.exclusive) s.rows.store(sums, lanes, args.outputs[0], at, 1);
   }
 }
 
 // One column, whose elements are neighbours: a stretch of it at a time.
-void SumRow(const Sums& s, int64_t group, const KernelArgs& args) {
+template <typename Number>
+void SumRow(const Sums<Number>& s, int64_t group, const KernelArgs& args) {
   const int64_t length = s.view.length;
-  double sum = 0, row[kLanes];
+  Number sum = 0, row[kLanes];
   for (int64_t done = 0; done < length; done += kLanes) {
     const int64_t count = std::min(kLanes, length - done);
     const int64_t at = group * length + (s.param.reverse ? length - done - count : done);
-    s.load(args.inputs[0], at, 1, count, row);
+    s.rows.load(args.inputs[0], at, 1, count, row);
     for (int64_t i = 0; i < count; ++i) {
-      double& element = row[s.param.reverse ? count - 1 - i : i];
-      const double before = sum;
+      Number& element = row[s.param.reverse ? count - 1 - i : i];
+      const Number before = sum;
       sum += element;
       element = s.param.exclusive ? before : sum;
     }
-    s.store(row, count, args.outputs[0], at, 1);
+    s.rows.store(row, count, args.outputs[0], at, 1);
   }
 }
 
-absl::StatusOr<KernelList> MakeCumSum(const CumSum& op, const KernelRequest& request) {
+template <typename Number>
+KernelList CumSumKernel(const CumSumParam& param, int axis, const KernelRequest& request) {
   const TensorType& x = request.inputs[0];
-  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, x.shape.rank()));
-  const Sums sums = {op.param(), AroundAxis(x.shape, axis),
-                     RowLoader(x.dtype, request.processor.isa),
-                     RowStorer(x.dtype, request.processor.isa)};
+  const Sums<Number> sums = {param, AroundAxis(x.shape, axis), {x.dtype, request.processor.isa}};
   const int64_t at_once = std::max<int64_t>(
       1, kElementsPerThread /
              std::max<int64_t>(1, sums.view.length * std::min(sums.view.inner, kLanes)));
@@ -71,10 +71,21 @@ absl::StatusOr<KernelList> MakeCumSum(const CumSum& op, const KernelRequest& req
   return OnlyKernel("cum_sum", [=](const KernelArgs& args) {
     ParallelFor(threads, sums.view.outer * sums.groups(), at_once, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        (sums.view.inner == 1 ? SumRow : SumColumns)(sums, i, args);
+        if (sums.view.inner == 1) {
+          SumRow(sums, i, args);
+        } else {
+          SumColumns(sums, i, args);
+        }
       }
     });
   });
+}
+
+absl::StatusOr<KernelList> MakeCumSum(const CumSum& op, const KernelRequest& request) {
+  const TensorType& x = request.inputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, x.shape.rank()));
+  return IsFloat(x.dtype) ? CumSumKernel<double>(op.param(), axis, request)
+                          : CumSumKernel<WrappingInt>(op.param(), axis, request);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "graph/tensor.h"
+#include "opr/integer_elemwise.h"
 #include "runtime/cpu/isa.h"
 
 namespace ashlar::cpu {
@@ -59,6 +60,18 @@ void StoreRow(const double* row, int64_t n, void* data, int64_t offset, int64_t 
   }
 }
 
+template <typename T>
+void LoadIntegers(const void* data, int64_t offset, int64_t stride, int64_t n, WrappingInt* row) {
+  const T* const from = static_cast<const T*>(data) + offset;
+  for (int64_t i = 0; i < n; ++i) row[i] = from[i * stride];
+}
+
+template <typename T>
+void StoreIntegers(const WrappingInt* row, int64_t n, void* data, int64_t offset, int64_t stride) {
+  T* const to = static_cast<T*>(data) + offset;
+  for (int64_t i = 0; i < n; ++i) to[i * stride] = static_cast<T>(row[i].value);
+}
+
 // Calls visit.template operator()<Element>() for the dtype.
 template <typename Visit>
 auto WithElement(DType dtype, const Visit& visit) {
@@ -98,6 +111,17 @@ StoreRowFunction RowStorer(DType dtype, Isa isa) {
   return WithElement(dtype, [isa]<typename Element>() {
     return StoreRowFunction(Versions<StoreRow<Element>>::For(isa));
   });
+}
+
+LoadRowOf<WrappingInt> IntegerLoader(DType dtype) {
+  return WithInteger(StoredAs(dtype),
+                     []<typename T>() -> LoadRowOf<WrappingInt> { return LoadIntegers<T>; });
+}
+
+StoreRowOf<WrappingInt> IntegerStorer(DType dtype) {
+  if (dtype == DType::kBool) return StoreIntegers<bool>;
+  return WithInteger(StoredAs(dtype),
+                     []<typename T>() -> StoreRowOf<WrappingInt> { return StoreIntegers<T>; });
 }
 
 }  // namespace ashlar::cpu

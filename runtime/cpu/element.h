@@ -1,23 +1,47 @@
-// Elements of any dtype as numbers.
+// Elements of any dtype as numbers: double, or WrappingInt for integers and Bool.
 #ifndef ASHLAR_RUNTIME_CPU_ELEMENT_H_
 #define ASHLAR_RUNTIME_CPU_ELEMENT_H_
 
 #include <cstdint>
 
 #include "graph/dtype.h"
+#include "opr/wrapping_int.h"
 #include "runtime/device/processor.h"
 
 namespace ashlar::cpu {
 
-// row[i] is element offset + i * stride of `data`. Int64 beyond 2^53 is rounded.
-using LoadRowFunction = void (*)(const void* data, int64_t offset, int64_t stride, int64_t n,
-                                 double* row);
-// The inverse, as HostTensor::Set: integers are rounded towards zero and saturated.
-using StoreRowFunction = void (*)(const double* row, int64_t n, void* data, int64_t offset,
-                                  int64_t stride);
+// row[i] is element offset + i * stride of `data`.
+template <typename Number>
+using LoadRowOf = void (*)(const void* data, int64_t offset, int64_t stride, int64_t n,
+                           Number* row);
+// The inverse, as HostTensor::Set and HostTensor::SetInteger: doubles are rounded towards zero and
+// saturated by integers, integers wrap around.
+template <typename Number>
+using StoreRowOf = void (*)(const Number* row, int64_t n, void* data, int64_t offset,
+                            int64_t stride);
+using LoadRowFunction = LoadRowOf<double>;
+using StoreRowFunction = StoreRowOf<double>;
 
 LoadRowFunction RowLoader(DType dtype, Isa isa);
 StoreRowFunction RowStorer(DType dtype, Isa isa);
+// Of dtypes of integers and Bool.
+LoadRowOf<WrappingInt> IntegerLoader(DType dtype);
+StoreRowOf<WrappingInt> IntegerStorer(DType dtype);
+
+// How rows of a dtype are read and written as numbers that it is computed in.
+template <typename Number>
+struct RowAccess {
+  LoadRowOf<Number> load;
+  StoreRowOf<Number> store;
+
+  RowAccess(DType dtype, Isa isa);
+};
+template <>
+inline RowAccess<double>::RowAccess(DType dtype, Isa isa)
+    : load(RowLoader(dtype, isa)), store(RowStorer(dtype, isa)) {}
+template <>
+inline RowAccess<WrappingInt>::RowAccess(DType dtype, Isa)
+    : load(IntegerLoader(dtype)), store(IntegerStorer(dtype)) {}
 
 }  // namespace ashlar::cpu
 

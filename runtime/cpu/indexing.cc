@@ -7,6 +7,7 @@
 #include "graph/status.h"
 #include "opr/gather.h"
 #include "opr/scatter.h"
+#include "opr/strided.h"
 #include "runtime/cpu/copy.h"
 #include "runtime/cpu/element.h"
 #include "runtime/cpu/kernels.h"
@@ -71,14 +72,14 @@ class GatherKernel final : public IndexingKernel {
 };
 
 // One update after the other: several may meet one element.
+template <typename Number>
 class ScatterKernel final : public IndexingKernel {
  public:
   ScatterKernel(IndexedRuns runs, ScatterReduction reduction, const KernelRequest& request)
       : IndexingKernel(std::move(runs), request.inputs[1].dtype),
         reduction_(reduction),
         x_(request.inputs[0]),
-        load_(RowLoader(x_.dtype, request.processor.isa)),
-        store_(RowStorer(x_.dtype, request.processor.isa)),
+        rows_(x_.dtype, request.processor.isa),
         threads_(request.threads) {}
 
  protected:
@@ -101,18 +102,17 @@ class ScatterKernel final : public IndexingKernel {
     constexpr int64_t kRow = 256;
     for (int64_t i = 0; i < length; i += kRow) {
       const int64_t n = std::min(kRow, length - i);
-      double elements[kRow], updates[kRow];
-      load_(args.outputs[0], to + i, 1, n, elements);
-      load_(args.inputs[2], from + i, 1, n, updates);
+      Number elements[kRow], updates[kRow];
+      rows_.load(args.outputs[0], to + i, 1, n, elements);
+      rows_.load(args.inputs[2], from + i, 1, n, updates);
       for (int64_t k = 0; k < n; ++k) elements[k] = Updated(reduction_, elements[k], updates[k]);
-      store_(elements, n, args.outputs[0], to + i, 1);
+      rows_.store(elements, n, args.outputs[0], to + i, 1);
     }
   }
 
   const ScatterReduction reduction_;
   const TensorType x_;
-  const LoadRowFunction load_;
-  const StoreRowFunction store_;
+  const RowAccess<Number> rows_;
   const int threads_;
 };
 
@@ -128,7 +128,10 @@ absl::StatusOr<KernelList> MakeScatter(const ScatteringOperator& op, const Kerne
   ASHLAR_ASSIGN_OR_RETURN(IndexedRuns runs,
                           op.RunsOf(request.inputs[0].shape, request.inputs[1].shape));
   KernelList kernels;
-  kernels.push_back(std::make_unique<ScatterKernel>(std::move(runs), op.reduction(), request));
+  WithNumber(request.inputs[0].dtype, [&]<typename Number>(Number) {
+    kernels.push_back(
+        std::make_unique<ScatterKernel<Number>>(std::move(runs), op.reduction(), request));
+  });
   return kernels;
 }
 

@@ -113,20 +113,44 @@ void RunFloat32(const LongRows& rows_of, int arity, int threads, RowFunction fun
   });
 }
 
-// Other dtypes are computed in double, as the reference does.
-void RunAsDouble(const RowLoop<kOperands>& loop, int arity, int threads, LoadRowFunction load,
-                 StoreRowFunction store, const ElemwiseParam& param, const KernelArgs& args) {
-  ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, kOperands>& at, int64_t n) {
-    double buffers[kOperands][kRow];
-    const double* rows[kOperands] = {};
-    for (int k = 1; k < kOperands; ++k) {
-      rows[k] = buffers[std::min(k, arity)];  // operands beyond the arity are read, not used
-      if (k <= arity) load(args.inputs[k - 1], at[k], loop.strides[k].back(), n, buffers[k]);
+// out[i] = the function of a[i], b[i] and c[i], as ComputeRow.
+template <typename Number>
+using NumbersFunction = void (*)(const Number* a, const Number* b, const Number* c, Number* out,
+                                 int64_t n);
+
+template <ScalarFunction kFunction, typename Number>
+void ComputeNumbers(const Number* a, const Number* b, const Number* c, Number* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = Formula<kFunction>::Of(a[i], b[i], c[i]);
+}
+
+// Dtypes other than Float32 are computed as the reference does: 16-bit floats in double, integers
+// and Bool in WrappingInt.
+template <typename Number>
+KernelList NumbersKernel(std::string name, const std::vector<RowLoop<kOperands>>& loops,
+                         const ElemwiseParam& param, const KernelRequest& request) {
+  const TensorType output = request.outputs[0];
+  const RowAccess<Number> rows_of(output.dtype, request.processor.isa);
+  const int arity = Arity(param.mode), threads = request.threads;
+  const NumbersFunction<Number> function = WithFunction(
+      param.mode,
+      [](auto known) -> NumbersFunction<Number> { return ComputeNumbers<known(), Number>; });
+  return OnlyKernel(std::move(name), [=](const KernelArgs& args) {
+    for (const RowLoop<kOperands>& loop : loops) {
+      ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, kOperands>& at, int64_t n) {
+        Number rows[kOperands][kRow];
+        for (int k = 1; k < kOperands; ++k) {
+          if (k <= arity) {
+            rows_of.load(args.inputs[k - 1], at[k], loop.strides[k].back(), n, rows[k]);
+          } else {
+            const int i = std::min(k - arity, ScalarRow::kMostParameters) - 1;
+            std::fill_n(rows[k], n, ParameterAs<Number>(param.parameters[i]));
+          }
+        }
+        function(rows[1], rows[2], rows[3], rows[0], n);
+        rows_of.store(rows[0], n, args.outputs[0], at[0], loop.strides[0].back());
+      });
     }
-    for (int64_t i = 0; i < n; ++i) {
-      buffers[0][i] = Apply(param, rows[1][i], rows[2][i], rows[3][i]);
-    }
-    store(buffers[0], n, args.outputs[0], at[0], loop.strides[0].back());
+    ZeroChannelPadding(output, args.outputs[0]);
   });
 }
 
@@ -149,38 +173,9 @@ absl::StatusOr<KernelList> MakeElemwise(const Elemwise& op, const KernelRequest&
       ZeroChannelPadding(output, args.outputs[0]);
     });
   }
-  const LoadRowFunction load = RowLoader(output.dtype, request.processor.isa);
-  const StoreRowFunction store = RowStorer(output.dtype, request.processor.isa);
-  return OnlyKernel("elementwise:double", [=](const KernelArgs& args) {
-    for (const auto& loop : loops) RunAsDouble(loop, arity, threads, load, store, param, args);
-    ZeroChannelPadding(output, args.outputs[0]);
-  });
-}
-
-// Integers of any dtype as numbers of 64 bits, and back: upper bits that the dtype lacks are lost.
-using LoadIntegersFunction = void (*)(const void* data, int64_t offset, int64_t stride, int64_t n,
-                                      int64_t* row);
-using StoreIntegersFunction = void (*)(const int64_t* row, int64_t n, void* data, int64_t offset,
-                                       int64_t stride);
-
-template <typename T>
-void LoadIntegers(const void* data, int64_t offset, int64_t stride, int64_t n, int64_t* row) {
-  const T* const from = static_cast<const T*>(data) + offset;
-  for (int64_t i = 0; i < n; ++i) row[i] = from[i * stride];
-}
-
-template <typename T>
-void StoreIntegers(const int64_t* row, int64_t n, void* data, int64_t offset, int64_t stride) {
-  T* const to = static_cast<T*>(data) + offset;
-  for (int64_t i = 0; i < n; ++i) to[i * stride] = static_cast<T>(row[i]);
-}
-
-LoadIntegersFunction LoaderOf(DType dtype) {
-  return WithInteger(dtype, []<typename T>() -> LoadIntegersFunction { return LoadIntegers<T>; });
-}
-
-StoreIntegersFunction StorerOf(DType dtype) {
-  return WithInteger(dtype, []<typename T>() -> StoreIntegersFunction { return StoreIntegers<T>; });
+  return IsFloat(output.dtype)
+             ? NumbersKernel<double>("elementwise:double", loops, param, request)
+             : NumbersKernel<WrappingInt>("elementwise:integers", loops, param, request);
 }
 
 absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
@@ -189,18 +184,18 @@ absl::StatusOr<KernelList> MakeIntegerElemwise(const IntegerElemwise& op,
   const IntegerFunction function = op.param().mode;
   const int threads = request.threads;
   const DType dtypes[] = {request.inputs[0].dtype, request.inputs[1].dtype};
-  const std::array<LoadIntegersFunction, 2> load = {LoaderOf(dtypes[0]), LoaderOf(dtypes[1])};
-  const StoreIntegersFunction store = StorerOf(dtypes[0]);
+  const std::array load = {IntegerLoader(dtypes[0]), IntegerLoader(dtypes[1])};
+  const StoreRowOf<WrappingInt> store = IntegerStorer(dtypes[0]);
   const int bits = static_cast<int>(8 * SizeOf(dtypes[0]));
   return OnlyKernel("elementwise:integers", [=](const KernelArgs& args) {
     for (const RowLoop<3>& loop : loops) {
       ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 3>& at, int64_t n) {
-        int64_t rows[2][kRow];
+        WrappingInt rows[2][kRow];
         for (int k = 0; k < 2; ++k) {
           load[k](args.inputs[k], at[k + 1], loop.strides[k + 1].back(), n, rows[k]);
         }
         for (int64_t i = 0; i < n; ++i) {
-          rows[0][i] = Apply(function, rows[0][i], rows[1][i], bits);
+          rows[0][i] = Apply(function, rows[0][i].value, rows[1][i].value, bits);
         }
         store(rows[0], n, args.outputs[0], at[0], loop.strides[0].back());
       });

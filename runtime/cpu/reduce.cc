@@ -1,4 +1,5 @@
-// Reduce: for each element that is kept, the elements that are folded into it, in double. Where
+// Reduce: for each element that is kept, the elements that are folded into it, floats in double and
+// integers as WrappingInt. Where
 // kept elements are neighbours in memory, whole rows are added up at a time; where the folded ones
 // are, 16 partial results stand side by side.
 #include "opr/reduce.h"
@@ -6,8 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "opr/scalar_functions.h"
 #include "runtime/cpu/element.h"
 #include "runtime/cpu/isa.h"
 #include "runtime/cpu/kernels.h"
@@ -19,23 +23,24 @@ namespace {
 
 constexpr int64_t kRow = 256;  // elements
 
-constexpr double Initial(ReduceMode mode) {
+template <typename Number>
+constexpr Number Initial(ReduceMode mode) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (mode) {
     case ReduceMode::kProduct:
       return 1;
     case ReduceMode::kMin:
-      return kInfinity;
+      return ParameterAs<Number>(kInfinity);
     case ReduceMode::kMax:
-      return -kInfinity;
+      return ParameterAs<Number>(-kInfinity);
     default:
       return 0;
   }
 }
 
 // Two partial results in one. A NaN is handed on.
-template <ReduceMode kMode>
-double Join(double a, double b) {
+template <ReduceMode kMode, typename Number>
+Number Join(Number a, Number b) {
   switch (kMode) {
     case ReduceMode::kProduct:
       return a * b;
@@ -48,24 +53,24 @@ double Join(double a, double b) {
   }
 }
 
-template <ReduceMode kMode>
-double Term(double x) {
+template <ReduceMode kMode, typename Number>
+Number Term(Number x) {
   return kMode == ReduceMode::kSumSqr ? x * x : x;
 }
 
 // totals[i] takes in row[i].
-template <ReduceMode kMode>
-void TakeEach(const double* row, int64_t n, double* totals) {
+template <ReduceMode kMode, typename Number>
+void TakeEach(const Number* row, int64_t n, Number* totals) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) totals[i] = Join<kMode>(totals[i], Term<kMode>(row[i]));
 }
 
 // totals[0] takes in the whole row, by way of independent partial results.
-template <ReduceMode kMode>
-void TakeAll(const double* row, int64_t n, double* totals) {
+template <ReduceMode kMode, typename Number>
+void TakeAll(const Number* row, int64_t n, Number* totals) {
   constexpr int kPartial = 16;
-  double partial[kPartial];
-  for (double& p : partial) p = Initial(kMode);
+  Number partial[kPartial];
+  for (Number& p : partial) p = Initial<Number>(kMode);
   int64_t i = 0;
   for (; i + kPartial <= n; i += kPartial) {
 #pragma omp simd
@@ -74,70 +79,81 @@ void TakeAll(const double* row, int64_t n, double* totals) {
     }
   }
   for (; i < n; ++i) partial[0] = Join<kMode>(partial[0], Term<kMode>(row[i]));
-  for (double p : partial) totals[0] = Join<kMode>(totals[0], p);
+  for (Number p : partial) totals[0] = Join<kMode>(totals[0], p);
 }
 
-using TakeFunction = void (*)(const double*, int64_t, double*);
+template <typename Number>
 struct ModeFunctions {
-  double initial;
-  TakeFunction each, all;
+  using Take = void (*)(const Number*, int64_t, Number*);
+  Number initial;
+  Take each, all;
 };
 
-template <ReduceMode kMode>
-ModeFunctions FunctionsOf(Isa isa) {
-  return {Initial(kMode), Versions<TakeEach<kMode>>::For(isa), Versions<TakeAll<kMode>>::For(isa)};
+template <ReduceMode kMode, typename Number>
+ModeFunctions<Number> FunctionsOf(Isa isa) {
+  if constexpr (std::is_same_v<Number, WrappingInt>) {  // rare enough for one version
+    return {Initial<Number>(kMode), TakeEach<kMode, Number>, TakeAll<kMode, Number>};
+  } else {
+    return {Initial<Number>(kMode), Versions<TakeEach<kMode, Number>>::For(isa),
+            Versions<TakeAll<kMode, Number>>::For(isa)};
+  }
 }
 
-ModeFunctions FunctionsOf(ReduceMode mode, Isa isa) {
+template <typename Number>
+ModeFunctions<Number> FunctionsOf(ReduceMode mode, Isa isa) {
   switch (mode) {
     case ReduceMode::kSum:
     case ReduceMode::kMean:
-      return FunctionsOf<ReduceMode::kSum>(isa);
+      return FunctionsOf<ReduceMode::kSum, Number>(isa);
     case ReduceMode::kSumSqr:
-      return FunctionsOf<ReduceMode::kSumSqr>(isa);
+      return FunctionsOf<ReduceMode::kSumSqr, Number>(isa);
     case ReduceMode::kProduct:
-      return FunctionsOf<ReduceMode::kProduct>(isa);
+      return FunctionsOf<ReduceMode::kProduct, Number>(isa);
     case ReduceMode::kMin:
-      return FunctionsOf<ReduceMode::kMin>(isa);
+      return FunctionsOf<ReduceMode::kMin, Number>(isa);
     case ReduceMode::kMax:
       break;
   }
-  return FunctionsOf<ReduceMode::kMax>(isa);
+  return FunctionsOf<ReduceMode::kMax, Number>(isa);
 }
 
 // Row-major tensors: the kept elements, in the output and in the input, and how the input is walked
 // from one of them over those that it takes in.
+template <typename Number>
 struct Reduction {
   RowLoop<2> kept;
   RowLoop<1> folded;
-  ModeFunctions functions;
-  LoadRowFunction load;
-  StoreRowFunction store;
-  double divisor = 1;
+  ModeFunctions<Number> functions;
+  RowAccess<Number> rows;
+  Number divisor = 1;
 };
 
 // Neighbouring kept elements are neighbours in the input: whole rows are taken in at a time.
-void FoldRows(const Reduction& r, const void* input, int64_t offset, int64_t n, double* totals) {
+template <typename Number>
+void FoldRows(const Reduction<Number>& r, const void* input, int64_t offset, int64_t n,
+              Number* totals) {
   ForEachRow(r.folded.shape, r.folded.strides, 1, [&](const std::array<int64_t, 1>& at, int64_t) {
-    double row[kRow];
-    r.load(input, offset + at[0], 1, n, row);
+    Number row[kRow];
+    r.rows.load(input, offset + at[0], 1, n, row);
     r.functions.each(row, n, totals);
   });
 }
 
-void FoldElement(const Reduction& r, const void* input, int64_t offset, double* total) {
+template <typename Number>
+void FoldElement(const Reduction<Number>& r, const void* input, int64_t offset, Number* total) {
   ForEachRow(r.folded.shape, r.folded.strides, kRow,
              [&](const std::array<int64_t, 1>& at, int64_t n) {
-               double row[kRow];
-               r.load(input, offset + at[0], r.folded.strides[0].back(), n, row);
+               Number row[kRow];
+               r.rows.load(input, offset + at[0], r.folded.strides[0].back(), n, row);
                r.functions.all(row, n, total);
              });
 }
 
-void Run(const Reduction& r, int threads, const KernelArgs& args) {
+template <typename Number>
+void Run(const Reduction<Number>& r, int threads, const KernelArgs& args) {
   const int64_t step = r.kept.strides[1].back();
   ParallelRows(r.kept, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
-    double totals[kRow];
+    Number totals[kRow];
     std::fill(totals, totals + n, r.functions.initial);
     if (step == 1) {
       FoldRows(r, args.inputs[0], at[1], n, totals);
@@ -146,21 +162,18 @@ void Run(const Reduction& r, int threads, const KernelArgs& args) {
         FoldElement(r, args.inputs[0], at[1] + i * step, &totals[i]);
       }
     }
-    for (int64_t i = 0; i < n; ++i) totals[i] /= r.divisor;
-    r.store(totals, n, args.outputs[0], at[0], r.kept.strides[0].back());
+    for (int64_t i = 0; i < n; ++i) totals[i] = totals[i] / r.divisor;
+    r.rows.store(totals, n, args.outputs[0], at[0], r.kept.strides[0].back());
   });
 }
 
-absl::StatusOr<KernelList> MakeReduce(const Reduce& op, const KernelRequest& request) {
-  const ReduceMode mode = op.param().mode;
+template <typename Number>
+KernelList ReduceKernel(ReduceMode mode, const KernelRequest& request, std::string name) {
   const TensorType& input = request.inputs[0];
-  const TensorType& output = request.outputs[0];
-  Reduction r;
-  r.functions = FunctionsOf(mode, request.processor.isa);
-  r.load = RowLoader(input.dtype, request.processor.isa);
-  r.store = RowStorer(output.dtype, request.processor.isa);
+  const Isa isa = request.processor.isa;
+  Reduction<Number> r = {{}, {}, FunctionsOf<Number>(mode, isa), {input.dtype, isa}};
   const Strides in = ContiguousStrides(input.shape);
-  const Strides out = BroadcastStrides(output.shape, input.shape);
+  const Strides out = BroadcastStrides(request.outputs[0].shape, input.shape);
   for (int axis = 0; axis < input.shape.rank(); ++axis) {
     if (out[axis] != 0 || input.shape[axis] == 1) {
       r.kept.shape.push_back(input.shape[axis]);
@@ -171,12 +184,21 @@ absl::StatusOr<KernelList> MakeReduce(const Reduce& op, const KernelRequest& req
       r.folded.strides[0].push_back(in[axis]);
     }
   }
-  if (mode == ReduceMode::kMean) r.divisor = static_cast<double>(r.folded.shape.num_elements());
+  if (mode == ReduceMode::kMean) {
+    r.divisor = static_cast<Number>(r.folded.shape.num_elements());
+  }
   const int threads = request.threads;
   PrepareRowLoop(r.kept, threads);
   PrepareRowLoop(r.folded, 1);
-  return OnlyKernel(absl::StrCat("reduce:", Name(request.processor.isa)),
-                    [=](const KernelArgs& args) { Run(r, threads, args); });
+  return OnlyKernel(std::move(name), [=](const KernelArgs& args) { Run(r, threads, args); });
+}
+
+absl::StatusOr<KernelList> MakeReduce(const Reduce& op, const KernelRequest& request) {
+  if (!IsFloat(request.inputs[0].dtype)) {
+    return ReduceKernel<WrappingInt>(op.param().mode, request, "reduce:integers");
+  }
+  return ReduceKernel<double>(op.param().mode, request,
+                              absl::StrCat("reduce:", Name(request.processor.isa)));
 }
 
 }  // namespace

@@ -32,6 +32,34 @@ void DequantizeRow(double* row, int64_t n, float scale, int32_t zero_point, int3
   for (int64_t i = 0; i < n; ++i) row[i] = static_cast<float>(row[i] - zero_point) * scale;
 }
 
+// Between integers, which lose the upper bits that the output lacks, or from integers to floats: to
+// the nearest Float32, which 16 bits round once more.
+KernelList IntegerConversion(std::vector<RowLoop<2>> loops, const KernelRequest& request) {
+  const TensorType output = request.outputs[0];
+  const int threads = request.threads;
+  const LoadRowOf<WrappingInt> load = IntegerLoader(request.inputs[0].dtype);
+  const bool to_floats = IsFloat(output.dtype);
+  const StoreRowOf<WrappingInt> store = to_floats ? nullptr : IntegerStorer(output.dtype);
+  const StoreRowFunction store_float =
+      to_floats ? RowStorer(output.dtype, request.processor.isa) : nullptr;
+  return OnlyKernel("convert:integers", [=, loops = std::move(loops)](const KernelArgs& args) {
+    for (const RowLoop<2>& loop : loops) {
+      ParallelRows(loop, threads, kRow, [&](const std::array<int64_t, 2>& at, int64_t n) {
+        WrappingInt row[kRow];
+        load(args.inputs[0], at[1], loop.strides[1].back(), n, row);
+        if (!to_floats) {
+          store(row, n, args.outputs[0], at[0], loop.strides[0].back());
+          return;
+        }
+        double floats[kRow];
+        for (int64_t i = 0; i < n; ++i) floats[i] = static_cast<float>(row[i].value);
+        store_float(floats, n, args.outputs[0], at[0], loop.strides[0].back());
+      });
+    }
+    ZeroChannelPadding(output, args.outputs[0]);
+  });
+}
+
 // Between floats and Float16 that lie in rows.
 KernelList Float16Conversion(std::vector<RowLoop<2>> loops, const KernelRequest& request) {
   const TensorType output = request.outputs[0];
@@ -66,6 +94,9 @@ absl::StatusOr<KernelList> MakeTypeCvt(const KernelRequest& request) {
   if ((between(DType::kFloat16, DType::kFloat32) || between(DType::kFloat32, DType::kFloat16)) &&
       std::all_of(loops.begin(), loops.end(), in_rows)) {
     return Float16Conversion(std::move(loops), request);
+  }
+  if (!IsFloat(request.inputs[0].dtype) && !IsQuantized(request.inputs[0].dtype)) {
+    return IntegerConversion(std::move(loops), request);
   }
   const LoadRowFunction load = RowLoader(request.inputs[0].dtype, request.processor.isa);
   const StoreRowFunction store = RowStorer(output.dtype, request.processor.isa);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "opr/scalar_functions.h"
 #include "runtime/cuda/scalar.h"
 
 namespace ashlar::cuda {
@@ -30,9 +31,9 @@ ASHLAR_HD Real FoldIdentity(FoldKind kind) {
     case FoldKind::kProduct:
       return 1;
     case FoldKind::kMin:
-      return INFINITY;
+      return ParameterAs<Real>(INFINITY);
     case FoldKind::kMax:
-      return -INFINITY;
+      return ParameterAs<Real>(-INFINITY);
     default:
       return 0;
   }

@@ -88,9 +88,13 @@ ASHLAR_HD void ScatterOne(const ScatterParams& p, int64_t to, int64_t from) {
     static_cast<Element*>(p.out)[to] = static_cast<const Element*>(p.updates)[from];
     return;
   }
-  const double before = LoadAs<double>(p.dtype, p.out, to);
-  StoreAs<double>(p.dtype, p.out, to,
-                  Updated(p.reduction, before, LoadAs<double>(p.dtype, p.updates, from)));
+  const auto update = [&](auto number) {
+    using Number = decltype(number);
+    StoreAs(p.dtype, p.out, to,
+            Updated(p.reduction, LoadAs<Number>(p.dtype, p.out, to),
+                    LoadAs<Number>(p.dtype, p.updates, from)));
+  };
+  HoldsIntegers(p.dtype) ? update(WrappingInt()) : update(double());
 }
 
 template <typename Element>

@@ -16,12 +16,13 @@ namespace ashlar::cuda {
 // A scalar function with its parameters.
 struct ScalarCall {
   ScalarFunction function = ScalarFunction::kIdentity;
-  float parameters[ScalarRow::kMostParameters] = {};
+  double parameters[ScalarRow::kMostParameters] = {};
 };
 
 // That of an activation, which has one argument.
 ASHLAR_HD float Activate(const ScalarCall& call, float x) {
-  return Apply(call.function, x, call.parameters[0], call.parameters[1]);
+  return Apply(call.function, x, static_cast<float>(call.parameters[0]),
+               static_cast<float>(call.parameters[1]));
 }
 
 inline constexpr int kMaxInputs = 7;
@@ -54,8 +55,9 @@ LaunchError Launch(const ChainParams& params, void* stream);
 template <typename Real, typename Load>
 ASHLAR_HD Real Argument(const ChainStep& step, int8_t index, Real chained, const Load& load) {
   if (index >= 0) return load(index);
-  return index == ChainStep::kChained ? chained
-                                      : step.call.parameters[ChainStep::kParameter - index];
+  return index == ChainStep::kChained
+             ? chained
+             : ParameterAs<Real>(step.call.parameters[ChainStep::kParameter - index]);
 }
 
 // One element, of whatever dtype, computed in Real.
@@ -75,7 +77,7 @@ ASHLAR_HD void ChainAt(const ChainParams& p, int64_t number) {
     value = Apply(step.call.function, Argument(step, step.a, value, load),
                   Argument(step, step.b, value, load), Argument(step, step.c, value, load));
   }
-  StoreAs<Real>(p.dtype, p.out, at[0], value);
+  StoreAs(p.dtype, p.out, at[0], value);
 }
 
 // A pack of kPack elements of type T, computed in Float32.
@@ -106,7 +108,8 @@ ASHLAR_HD void ChainPackAt(const ChainParams& p, int64_t number) {
     const bool chained = index == ChainStep::kChained;
     ASHLAR_UNROLL
     for (int i = 0; i < kPack; ++i) {
-      to[i] = chained ? value[i] : step.call.parameters[ChainStep::kParameter - index];
+      to[i] = chained ? value[i]
+                      : ParameterAs<float>(step.call.parameters[ChainStep::kParameter - index]);
     }
   };
   for (int s = 0; s < p.steps; ++s) {

@@ -37,7 +37,7 @@ ASHLAR_HD void ReduceAt(const ReduceParams& p, int64_t number, const Team& team)
   }
   total = team.All(total, fold);
   if (team.rank() == 0) {
-    StoreAs<Real>(p.to, p.out, at[0], total / static_cast<Real>(p.divisor));
+    StoreAs(p.to, p.out, at[0], total / ParameterAs<Real>(p.divisor));
   }
 }
 

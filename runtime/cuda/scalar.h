@@ -4,6 +4,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
+
+#include "opr/wrapping_int.h"
 
 #if defined(__CUDACC__)
 #include <cuda_fp16.h>
@@ -37,6 +40,10 @@ enum class Scalar : uint8_t {
   kBool,
   kFloat64,
 };
+
+ASHLAR_HD bool HoldsIntegers(Scalar dtype) {
+  return dtype >= Scalar::kInt64 && dtype <= Scalar::kBool;
+}
 
 struct Half {
   uint16_t bits;
@@ -98,18 +105,25 @@ ASHLAR_HD Integer Saturated(Real value, double lowest, double highest) {
   return static_cast<Integer>(wide);
 }
 
-// Element `index` of `data`, whatever it holds; Real is float or double.
+// Element `index` of `data`, whatever it holds; Real is float or double, or WrappingInt for
+// integers and Bool.
 template <typename Real>
 ASHLAR_HD Real LoadAs(Scalar dtype, const void* data, int64_t index) {
+  if constexpr (!std::is_same_v<Real, WrappingInt>) {
+    switch (dtype) {
+      case Scalar::kFloat32:
+        return static_cast<const float*>(data)[index];
+      case Scalar::kFloat64:
+        return static_cast<Real>(static_cast<const double*>(data)[index]);
+      case Scalar::kFloat16:
+        return ToFloat(static_cast<const Half*>(data)[index]);
+      case Scalar::kBFloat16:
+        return ToFloat(static_cast<const BFloat16*>(data)[index]);
+      default:
+        break;
+    }
+  }
   switch (dtype) {
-    case Scalar::kFloat32:
-      return static_cast<const float*>(data)[index];
-    case Scalar::kFloat64:
-      return static_cast<Real>(static_cast<const double*>(data)[index]);
-    case Scalar::kFloat16:
-      return ToFloat(static_cast<const Half*>(data)[index]);
-    case Scalar::kBFloat16:
-      return ToFloat(static_cast<const BFloat16*>(data)[index]);
     case Scalar::kInt64:
       return static_cast<Real>(static_cast<const int64_t*>(data)[index]);
     case Scalar::kInt32:
@@ -121,8 +135,27 @@ ASHLAR_HD Real LoadAs(Scalar dtype, const void* data, int64_t index) {
       return static_cast<const uint8_t*>(data)[index];
     case Scalar::kBool:
       return static_cast<const uint8_t*>(data)[index] != 0 ? 1 : 0;
+    default:
+      return 0;
   }
-  return 0;
+}
+
+// Stores an integer without the upper bits that the dtype lacks.
+ASHLAR_HD void StoreAs(Scalar dtype, void* data, int64_t index, WrappingInt value) {
+  switch (dtype) {
+    case Scalar::kInt64:
+      static_cast<int64_t*>(data)[index] = value.value;
+      return;
+    case Scalar::kInt32:
+      static_cast<int32_t*>(data)[index] = static_cast<int32_t>(value.value);
+      return;
+    case Scalar::kBool:
+      static_cast<uint8_t*>(data)[index] = value.value != 0 ? 1 : 0;
+      return;
+    default:
+      static_cast<uint8_t*>(data)[index] = static_cast<uint8_t>(value.value);
+      return;
+  }
 }
 
 template <typename Real>

@@ -25,7 +25,14 @@ template <typename Real>
 ASHLAR_HD void ConvertAt(const ConvertParams& p, int64_t number) {
   int64_t at[2];
   Locate(p.walk, number, at);
-  StoreAs<Real>(p.to, p.out, at[0], LoadAs<Real>(p.from, p.in, at[1]));
+  const auto value = LoadAs<Real>(p.from, p.in, at[1]);
+  if constexpr (std::is_same_v<Real, WrappingInt>) {
+    // To the nearest Float32, which 16 bits round once more.
+    if (!HoldsIntegers(p.to)) {
+      return StoreAs<float>(p.to, p.out, at[0], static_cast<float>(value.value));
+    }
+  }
+  StoreAs(p.to, p.out, at[0], value);
 }
 
 template <typename From, typename To, int kPack>

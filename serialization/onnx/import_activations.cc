@@ -1,6 +1,7 @@
 // Activations of ONNX and functions of angles: compositions of scalar functions.
 
 #include "serialization/onnx/import_table.h"
+#include "serialization/onnx/import_values.h"
 
 namespace ashlar {
 namespace {
@@ -131,7 +132,11 @@ OnnxVars ClipByAttributes(OnnxNode& node) {
 
 OnnxVars Clip(OnnxNode& node) {
   OnnxVar x = node.input(0);
-  const auto known = [&](int i) { return !node.has(i) || node.constant(node.input(i)); };
+  const auto known = [&](int i) {
+    if (!node.has(i)) return true;
+    const HostTensor* const bound = node.constant(node.input(i));
+    return bound != nullptr && (bound->num_elements() != 1 || IsExactAsDouble(*bound));
+  };
   if (known(1) && known(2)) {
     const double low = node.has(1) ? node.KnownNumber(1, "min") : -kInfinity;
     const double high = node.has(2) ? node.KnownNumber(2, "max") : kInfinity;

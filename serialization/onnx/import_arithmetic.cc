@@ -16,17 +16,6 @@ OnnxVars Binary(OnnxNode& node) {
   return node.Function(kFunction, {node.input(0), OnnxSecondOperand(node)});
 }
 
-// Integers of 8 bits wrap around, which they do often, where scalar functions saturate.
-template <ScalarFunction kFunction, IntegerFunction kOfBytes>
-OnnxVars Wrapping(OnnxNode& node) {
-  const OnnxVar a = node.input(0), b = OnnxSecondOperand(node);
-  const DType dtype = node.dtype(a);
-  if (dtype != node.dtype(b) || (dtype != DType::kInt8 && dtype != DType::kUint8)) {
-    return node.Function(kFunction, {a, b});
-  }
-  return node.Add<IntegerElemwise>({kOfBytes}, {a, b});
-}
-
 // Any number of inputs.
 OnnxVar Joined(OnnxNode& node, ScalarFunction function) {
   node.Ignore({"consumed_inputs"});
@@ -67,9 +56,7 @@ OnnxVars DivOfConstants(OnnxNode& node) {
   for (int64_t i = 0; divisors != nullptr && i < divisors->num_elements(); ++i) {
     if (divisors->At(i) == 0) return node.Invalid("integers are divided by 0");
   }
-  return OnnxOfIntegers(node, node.input(0), divisor, [](int64_t a, int64_t b) {
-    return b == -1 ? WrappingNegative(a) : a / b;  // the least integer by -1 would trap
-  });
+  return OnnxOfIntegers(node, node.input(0), divisor, formulas::TruncDiv);
 }
 
 bool AreWhole(const HostTensor& numbers) {
@@ -138,14 +125,8 @@ OnnxVars ModOfConstants(OnnxNode& node) {
   for (int64_t i = 0; divisors != nullptr && i < divisors->num_elements(); ++i) {
     if (divisors->At(i) == 0) return node.Invalid("integers are divided by 0");
   }
-  if (as_c) {
-    return OnnxOfIntegers(node, a, b,
-                          [](int64_t x, int64_t y) { return y == -1 ? int64_t{0} : x % y; });
-  }
-  return OnnxOfIntegers(node, a, b, [](int64_t x, int64_t y) {
-    const int64_t rest = y == -1 ? 0 : x % y;
-    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-  });
+  return as_c ? OnnxOfIntegers(node, a, b, formulas::Fmod)
+              : OnnxOfIntegers(node, a, b, formulas::Mod);
 }
 
 OnnxVars Dropout(OnnxNode& node) {
@@ -168,29 +149,10 @@ OnnxVars Dropout(OnnxNode& node) {
 
 OnnxVars Identity(OnnxNode& node) { return node.input(0); }
 
-// Integers in a dtype of fewer bits: the rest by 2^bits, around zero where the dtype has signs.
-OnnxVar Narrowed(OnnxNode& node, OnnxVar x, DType to) {
-  const double values = std::ldexp(1.0, static_cast<int>(8 * SizeOf(to)));
-  const auto rest = [&](OnnxVar of) {
-    return node.Function(F::kMod, {of, node.Scalar(values, node.dtype(x))});
-  };
-  if (to == DType::kUint8) return node.Converted(rest(x), to);
-  const OnnxVar raised = rest(node.Sum(rest(x), values / 2));  // the first rest leaves room to add
-  return node.Converted(node.Sum(raised, -values / 2), to);
-}
-
 // To a float of 16 bits values are rounded, and stay Float32.
 OnnxVar CastTo(OnnxNode& node, OnnxVar x, int onnx_type) {
   const absl::StatusOr<DType> to = ComputedAs(onnx_type);
   if (!to.ok()) return node.Fail(to.status());
-  const DType from = node.dtype(x);
-  if (!IsFloat(from) && from != DType::kBool && !IsFloat(*to) && *to != DType::kBool &&
-      SizeOf(*to) <= SizeOf(from) && from != *to) {
-    // Integers lose their upper bits, where TypeCvt saturates.
-    if (node.constant(x) != nullptr) return OnnxWrapped(node, x, *to);
-    const bool signs_alone = SizeOf(*to) == SizeOf(from);
-    return Narrowed(node, signs_alone ? node.Converted(x, DType::kInt32) : x, *to);
-  }
   OnnxVar value = x;
   if (onnx_type == onnx::TensorProto::FLOAT16) value = node.Converted(x, DType::kFloat16);
   if (onnx_type == onnx::TensorProto::BFLOAT16) value = node.Converted(x, DType::kBFloat16);
@@ -220,7 +182,7 @@ OnnxVars CastLike(OnnxNode& node) {
 }
 
 constexpr OnnxRow kArithmeticRows[] = {
-    OnnxRow("Add", 2, 2, Wrapping<F::kAdd, IntegerFunction::kAdd>),
+    OnnxRow("Add", 2, 2, Binary<F::kAdd>),
     OnnxRow("Cast", 1, 1, Cast).Limits("16-bit and 64-bit floats are Float32"),
     OnnxRow("CastLike", 2, 2, CastLike).Limits("as Cast"),
     OnnxRow("Div", 2, 2, Div).Folded(DivOfConstants),
@@ -230,10 +192,10 @@ constexpr OnnxRow kArithmeticRows[] = {
     OnnxRow("Mean", 1, OnnxRow::kAny, Mean),
     OnnxRow("Min", 1, OnnxRow::kAny, Several<F::kMin>),
     OnnxRow("Mod", 2, 2, Mod).Folded(ModOfConstants),
-    OnnxRow("Mul", 2, 2, Wrapping<F::kMul, IntegerFunction::kMul>),
+    OnnxRow("Mul", 2, 2, Binary<F::kMul>),
     OnnxRow("Pow", 2, 2, Pow),
     OnnxRow("Reciprocal", 1, 1, Reciprocal),
-    OnnxRow("Sub", 2, 2, Wrapping<F::kSub, IntegerFunction::kSub>),
+    OnnxRow("Sub", 2, 2, Binary<F::kSub>),
     OnnxRow("Sum", 1, OnnxRow::kAny, Several<F::kAdd>),
 };
 

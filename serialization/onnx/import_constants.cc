@@ -78,18 +78,21 @@ OnnxVars RangeOfNumbers(OnnxNode& node) {
   }
   const double step = delta.At(0);
   if (step == 0) return node.Invalid("delta is 0");
-  const double count = std::ceil((limit.At(0) - start.At(0)) / step);
+  const bool exact = !IsFloat(start.dtype());
+  double count = std::ceil((limit.At(0) - start.At(0)) / step);
+  if (exact) {  // doubles lose the last digits of an Int64
+    const __int128 distance = __int128{limit.IntegerAt(0)} - start.IntegerAt(0);
+    const __int128 stride = delta.IntegerAt(0), rest = distance % stride;
+    count = static_cast<double>(distance / stride + (rest != 0 && (rest < 0) == (stride < 0)));
+  }
   if (!(count < 1e12)) return node.Invalid(absl::StrCat(count, " elements"));
   std::optional<HostTensor> result =
       node.NewTensor(start.dtype(), {std::max<int64_t>(static_cast<int64_t>(count), 0)});
   if (!result) return kNoOnnxVar;
-  const bool exact = !IsFloat(start.dtype());
   for (int64_t i = 0; i < result->num_elements(); ++i) {
     if (exact) {
-      const uint64_t distance =
-          static_cast<uint64_t>(i) * static_cast<uint64_t>(IntegerAt(delta, 0));
-      SetInteger(*result, i,
-                 static_cast<int64_t>(static_cast<uint64_t>(IntegerAt(start, 0)) + distance));
+      const WrappingInt first = start.IntegerAt(0), distance = WrappingInt(i) * delta.IntegerAt(0);
+      result->SetInteger(i, (first + distance).value);
     } else {
       result->Set(i, start.At(0) + static_cast<double>(i) * step);
     }

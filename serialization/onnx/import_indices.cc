@@ -14,7 +14,7 @@ namespace {
 
 // An index into a dimension, which may count from the end; an error outside of it.
 int64_t Place(OnnxNode& node, const HostTensor& indices, int64_t i, int64_t size) {
-  const int64_t index = IntegerAt(indices, i);
+  const int64_t index = indices.IntegerAt(i);
   if (index >= -size && index < size) return index < 0 ? index + size : index;
   node.Invalid(absl::StrCat("index ", index, " is out of range for size ", size));
   return 0;
@@ -106,7 +106,7 @@ OnnxVars NonZero(OnnxNode& node) {
   std::optional<HostTensor> result = node.NewTensor(DType::kInt64, {x.shape().rank(), count});
   if (!result) return kNoOnnxVar;
   for (int axis = 0; axis < x.shape().rank(); ++axis) {
-    for (int64_t i = 0; i < count; ++i) SetInteger(*result, axis * count + i, found[i][axis]);
+    for (int64_t i = 0; i < count; ++i) result->SetInteger(axis * count + i, found[i][axis]);
   }
   return node.Constant(*std::move(result));
 }

@@ -3,6 +3,7 @@
 #include "serialization/onnx/import_axes.h"
 #include "serialization/onnx/import_names.h"
 #include "serialization/onnx/import_table.h"
+#include "serialization/onnx/import_values.h"
 
 namespace ashlar {
 namespace {
@@ -47,10 +48,12 @@ OnnxVars PadByInputs(OnnxNode& node) {
   const std::vector<int64_t> pads = node.KnownInts(1, "pads");
   const std::vector<int64_t> axes = node.has(3) ? node.KnownInts(3, "axes") : AllAxes(node.rank(x));
   if (!node.has(2)) return Padded(node, x, pads, axes, 0);
-  if (node.constant(node.input(2)) != nullptr) {
+  const HostTensor* const value = node.constant(node.input(2));
+  if (value != nullptr && (value->num_elements() != 1 || IsExactAsDouble(*value))) {
     return Padded(node, x, pads, axes, node.KnownNumber(2, "the value"));
   }
-  // A value that is computed goes where ones, padded as well, are not.
+  // A value that is computed, or that a double cannot hold, goes where ones, padded as well, are
+  // not.
   std::optional<HostTensor> ones = node.NewTensor(node.dtype(x), node.shape(x).dims());
   if (!ones) return kNoOnnxVar;
   for (int64_t i = 0; i < ones->num_elements(); ++i) ones->Set(i, 1);

@@ -69,43 +69,17 @@ OnnxVar OnnxSecondOperand(OnnxNode& node) {
   return node.Reshaped(b, along);
 }
 
-int64_t IntegerAt(const HostTensor& tensor, int64_t i) {
-  switch (tensor.dtype()) {
-    case DType::kInt64:
-      return tensor.data<int64_t>()[i];
-    case DType::kInt32:
-      return tensor.data<int32_t>()[i];
-    case DType::kInt8:
-      return tensor.data<int8_t>()[i];
-    default:
-      return tensor.data<uint8_t>()[i];
-  }
-}
-
-void SetInteger(HostTensor& tensor, int64_t i, int64_t value) {
-  switch (tensor.dtype()) {
-    case DType::kInt64:
-      tensor.mutable_data<int64_t>()[i] = value;
-      break;
-    case DType::kInt32:
-      tensor.mutable_data<int32_t>()[i] = static_cast<int32_t>(value);
-      break;
-    case DType::kBool:
-      tensor.mutable_data<uint8_t>()[i] = value != 0;
-      break;
-    default:
-      tensor.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(value);
-      break;
-  }
+bool IsExactAsDouble(const HostTensor& scalar) {
+  return IsFloat(scalar.dtype()) || WrappingInt::Truncated(scalar.At(0)) == scalar.IntegerAt(0);
 }
 
 OnnxVar OnnxOfIntegers(OnnxNode& node, OnnxVar a, OnnxVar b,
-                       int64_t (*function)(int64_t a, int64_t b)) {
+                       WrappingInt (*function)(WrappingInt a, WrappingInt b)) {
   if (IsFloat(node.dtype(a))) return node.Invalid("expected integers");
   return Combined(
       node, a, b, node.dtype(a),
       [&](HostTensor& to, int64_t i, const HostTensor& x, int64_t l, const HostTensor& y,
-          int64_t r) { SetInteger(to, i, function(IntegerAt(x, l), IntegerAt(y, r))); });
+          int64_t r) { to.SetInteger(i, function(x.IntegerAt(l), y.IntegerAt(r)).value); });
 }
 
 OnnxVar OnnxCompared(OnnxNode& node, OnnxVar a, OnnxVar b, bool (*integers)(int64_t a, int64_t b),
@@ -114,18 +88,9 @@ OnnxVar OnnxCompared(OnnxNode& node, OnnxVar a, OnnxVar b, bool (*integers)(int6
   return Combined(node, a, b, DType::kBool,
                   [&](HostTensor& to, int64_t i, const HostTensor& x, int64_t l,
                       const HostTensor& y, int64_t r) {
-                    to.mutable_data<uint8_t>()[i] = exact
-                                                        ? integers(IntegerAt(x, l), IntegerAt(y, r))
-                                                        : numbers(x.At(l), y.At(r));
+                    to.mutable_data<uint8_t>()[i] = exact ? integers(x.IntegerAt(l), y.IntegerAt(r))
+                                                          : numbers(x.At(l), y.At(r));
                   });
-}
-
-OnnxVar OnnxWrapped(OnnxNode& node, OnnxVar var, DType dtype) {
-  const HostTensor* from = node.constant(var);
-  std::optional<HostTensor> to = node.NewTensor(dtype, node.shape(var).dims());
-  if (from == nullptr || !to) return kNoOnnxVar;
-  for (int64_t i = 0; i < from->num_elements(); ++i) SetInteger(*to, i, IntegerAt(*from, i));
-  return node.Constant(*std::move(to));
 }
 
 void CopyElement(const HostTensor& from, int64_t j, HostTensor& to, int64_t i) {

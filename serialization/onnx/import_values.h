@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "opr/wrapping_int.h"
 #include "serialization/onnx/node.h"
 
 namespace ashlar {
@@ -13,21 +14,15 @@ namespace ashlar {
 // `broadcast` is 1, and then from `axis` on.
 OnnxVar OnnxSecondOperand(OnnxNode& node);
 
-// An element of an integer or Bool tensor, and back: upper bits that the dtype lacks are lost.
-int64_t IntegerAt(const HostTensor& tensor, int64_t i);
-void SetInteger(HostTensor& tensor, int64_t i, int64_t value);
-inline int64_t WrappingNegative(int64_t a) {
-  return static_cast<int64_t>(-static_cast<uint64_t>(a));
-}
+// Whether the one element of a constant is the same number as a double.
+bool IsExactAsDouble(const HostTensor& scalar);
 
 // The result of `function` on two constants that broadcast to each other. The dtype is that of `a`.
 OnnxVar OnnxOfIntegers(OnnxNode& node, OnnxVar a, OnnxVar b,
-                       int64_t (*function)(int64_t a, int64_t b));
+                       WrappingInt (*function)(WrappingInt a, WrappingInt b));
 // Of Bool; `integers` where the dtype is no float.
 OnnxVar OnnxCompared(OnnxNode& node, OnnxVar a, OnnxVar b, bool (*integers)(int64_t a, int64_t b),
                      bool (*numbers)(double a, double b));
-// The integers of a constant in another dtype.
-OnnxVar OnnxWrapped(OnnxNode& node, OnnxVar var, DType dtype);
 
 // Copies whole elements: to[i] = from[j].
 void CopyElement(const HostTensor& from, int64_t j, HostTensor& to, int64_t i);

@@ -80,8 +80,8 @@ void SetActivation(const ConvBiasParam& param, DepthwiseParams& params) {
       params.low = 0;
       return;
     case ScalarFunction::kClamp:
-      params.low = params.activation.parameters[0];
-      params.high = params.activation.parameters[1];
+      params.low = static_cast<float>(params.activation.parameters[0]);
+      params.high = static_cast<float>(params.activation.parameters[1]);
       return;
     default:
       params.called = true;

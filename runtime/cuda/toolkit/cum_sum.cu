@@ -5,21 +5,23 @@
 namespace ashlar::cuda {
 namespace {
 
+template <typename Number>
 __global__ void __launch_bounds__(kThreads) CumSumKernel(const __grid_constant__ CumSumParams p) {
-  ASHLAR_GRID_LOOP(line, p.extents.elements) CumSumAt(p, line);
+  ASHLAR_GRID_LOOP(line, p.extents.elements) CumSumAt<Number>(p, line);
 }
 
+template <typename Number>
 __global__ void __launch_bounds__(kThreads)
     CumSumTeamKernel(const __grid_constant__ CumSumParams p) {
-  __shared__ double sums[kThreads];
+  __shared__ Number sums[kThreads];
   const int64_t thread = threadIdx.x;
   for (int64_t line = blockIdx.x; line < p.extents.elements; line += gridDim.x) {
     __syncthreads();  // the last line's sums are read
     const int64_t begin = StretchBegin(p, thread, kThreads);
     const int64_t end = StretchBegin(p, thread + 1, kThreads);
-    sums[thread] = SumStretch<false>(p, line, begin, end, 0);
+    sums[thread] = SumStretch<false>(p, line, begin, end, Number(0));
     __syncthreads();
-    double before = 0;
+    Number before = 0;
     for (int64_t i = 0; i < thread; ++i) before += sums[i];
     SumStretch<true>(p, line, begin, end, before);
   }
@@ -28,9 +30,14 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 LaunchError Launch(const CumSumParams& p, void* stream) {
-  if (!p.teams) return Start(CumSumKernel, Blocks(p.extents.elements), kThreads, stream, p);
+  const bool real = IsReal(p.dtype);
+  if (!p.teams) {
+    return Start(real ? CumSumKernel<double> : CumSumKernel<WrappingInt>,
+                 Blocks(p.extents.elements), kThreads, stream, p);
+  }
   const auto blocks = static_cast<unsigned>(std::min(p.extents.elements, kMaxBlocks));
-  return Start(CumSumTeamKernel, blocks, kThreads, stream, p);
+  return Start(real ? CumSumTeamKernel<double> : CumSumTeamKernel<WrappingInt>, blocks, kThreads,
+               stream, p);
 }
 
 }  // namespace ashlar::cuda

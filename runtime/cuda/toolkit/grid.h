@@ -54,6 +54,15 @@ LaunchError StartElements(void (*kernel)(Params), const Params& p, void* stream)
   return Start(kernel, Blocks(p.extents.elements), kThreads, stream, p);
 }
 
+template <typename Number>
+__device__ Number Exchanged(Number value, int distance) {
+  return __shfl_xor_sync(0xffffffffu, value, distance);
+}
+__device__ inline WrappingInt Exchanged(WrappingInt value, int distance) {
+  return static_cast<int64_t>(
+      __shfl_xor_sync(0xffffffffu, static_cast<long long>(value.value), distance));
+}
+
 // The threads of a block. `shared` has a place for each warp; All is called by all threads.
 template <typename Real>
 struct Block {
@@ -63,7 +72,7 @@ struct Block {
   template <typename Combine>
   __device__ Real All(Real value, Combine combine) const {
     for (int distance = 16; distance > 0; distance /= 2) {
-      value = combine(value, __shfl_xor_sync(0xffffffffu, value, distance));
+      value = combine(value, Exchanged(value, distance));
     }
     const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
     __syncthreads();  // the last call's values are read

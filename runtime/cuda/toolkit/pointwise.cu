@@ -25,8 +25,8 @@ LaunchError Launch(const ChainParams& p, void* stream) {
       return Start(ChainPackKernel<T, 16 / sizeof(T)>, blocks, kThreads, stream, p);
     });
   }
-  return Start(IsReal(p.dtype) ? ChainKernel<float> : ChainKernel<double>, blocks, kThreads, stream,
-               p);
+  return Start(IsReal(p.dtype) ? ChainKernel<float> : ChainKernel<WrappingInt>, blocks, kThreads,
+               stream, p);
 }
 
 }  // namespace ashlar::cuda

@@ -25,11 +25,11 @@ LaunchError Launch(const ReduceParams& p, void* stream) {
   const bool real = IsReal(p.from) && IsReal(p.to);
   const int64_t results = p.kept.extents.elements;
   if (p.by_team) {
-    return Start(real ? ReduceTeamKernel<float> : ReduceTeamKernel<double>,
+    return Start(real ? ReduceTeamKernel<float> : ReduceTeamKernel<WrappingInt>,
                  static_cast<unsigned>(std::min(results, kMaxBlocks)), kThreads, stream, p);
   }
-  return Start(real ? ReduceKernel<float> : ReduceKernel<double>, Blocks(results), kThreads, stream,
-               p);
+  return Start(real ? ReduceKernel<float> : ReduceKernel<WrappingInt>, Blocks(results), kThreads,
+               stream, p);
 }
 
 }  // namespace ashlar::cuda

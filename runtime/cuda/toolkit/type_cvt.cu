@@ -19,7 +19,9 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 LaunchError Launch(const ConvertParams& p, void* stream) {
-  auto* kernel = IsReal(p.from) && IsReal(p.to) ? ConvertKernel<float> : ConvertKernel<double>;
+  auto* kernel = !IsReal(p.from) ? ConvertKernel<WrappingInt>
+                 : IsReal(p.to)  ? ConvertKernel<float>
+                                 : ConvertKernel<double>;
   if (p.pack > 1 && p.from == Scalar::kFloat32) {
     kernel = p.to == Scalar::kFloat16 ? ConvertPackKernel<float, Half>
                                       : ConvertPackKernel<float, BFloat16>;
