@@ -19,6 +19,10 @@ void AddCases<ArgReduce>(Cases& cases) {
                 "arg_reduce", Make<ArgReduce>({mode, axis, last}), {cases.Tensor(dtype, shape)}};
             test.tolerance = test.gpu_tolerance = 0;
             cases.Add(test);
+            if (!IsFloat(dtype)) {
+              test.inputs = {cases.Integers(dtype, shape)};
+              cases.Add(test);
+            }
             // Many that are equal.
             for (int64_t i = 0; dtype == DType::kFloat32 && i < shape.num_elements(); ++i) {
               if (i == 0) test.inputs = {HostTensor::Zeros(dtype, shape)};

@@ -43,6 +43,9 @@ struct KernelCase {
 // The error that a GPU's sums of floats may have.
 double ToleranceOf(DType dtype);
 
+inline constexpr DType kIntegerDTypes[] = {DType::kInt64, DType::kInt32, DType::kInt8,
+                                           DType::kUint8};
+
 // The device and types that cases are made for.
 struct CaseScope {
   std::vector<Format> images;  // the formats that images may lie in, besides row-major
@@ -71,6 +74,10 @@ class Cases {
   }
   HostTensor Tensor(const Shape& shape, double low = -2, double high = 2) {
     return Tensor(DType::kFloat32, shape, low, high);
+  }
+  // Integers over the dtype's whole range, its ends among them.
+  HostTensor Integers(DType dtype, const Shape& shape) {
+    return AnyIntegers(random_, dtype, shape);
   }
   // Whether images lie in blocks of channels.
   bool blocked() const { return IsBlocked(scope_.images[0]); }

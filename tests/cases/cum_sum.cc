@@ -18,6 +18,10 @@ void AddCases<CumSum>(Cases& cases) {
             cases.Add(test);
             test.in_place = 0;
             cases.Add(test);
+            if (IsFloat(dtype)) continue;
+            test.inputs = {cases.Integers(dtype, shape)};
+            test.tolerance = test.gpu_tolerance = 0;
+            cases.Add(test);
           }
         }
       }

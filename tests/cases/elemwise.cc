@@ -109,6 +109,20 @@ void AddDTypes(Cases& cases, ScalarFunction mode) {
   }
 }
 
+// Integers over their whole range, which wrap around. Bounds of a clamp, too.
+void AddIntegers(Cases& cases, ScalarFunction mode) {
+  if (!TakesIntegers(mode)) return;
+  for (const DType dtype : kIntegerDTypes) {
+    KernelCase test = CaseOf(mode, {});
+    if (mode == ScalarFunction::kClamp) test.op = Make<Elemwise>({mode, {-16777217, 33554433}});
+    for (int i = 0; i < Arity(mode); ++i) {
+      test.inputs.push_back(cases.Integers(dtype, {30, i == 1 ? 1 : 40}));
+    }
+    test.tolerance = test.gpu_tolerance = 0;
+    cases.Add(test);
+  }
+}
+
 // Numbers that are often equal, and flags.
 void AddBooleans(Cases& cases, ScalarFunction mode) {
   if (!RowOf(mode).booleans) return;
@@ -162,6 +176,7 @@ void AddCases<Elemwise>(Cases& cases) {
     AddBroadcasts(cases, mode);
     AddInPlace(cases, mode);
     AddDTypes(cases, mode);
+    AddIntegers(cases, mode);
     AddBooleans(cases, mode);
     AddEndsOfTheRange(cases, mode);
   }

@@ -5,15 +5,13 @@
 namespace ashlar::testing {
 namespace {
 
-constexpr DType kIntegers[] = {DType::kInt64, DType::kInt32, DType::kInt8, DType::kUint8};
-
 void AddRandomCases(Cases& cases) {
   const std::pair<Shape, Shape> shapes[] = {
       {{2, 3, 5}, {2, 3, 5}}, {{40, 70}, {70}}, {{3, 1, 4}, {2, 1}}, {{}, {6}}, {{0, 3}, {3}}};
   for (size_t mode = 0; mode < std::size(kIntegerFunctionNames); ++mode) {
     const auto function = static_cast<IntegerFunction>(mode);
-    for (const DType a : kIntegers) {
-      for (const DType b : kIntegers) {
+    for (const DType a : kIntegerDTypes) {
+      for (const DType b : kIntegerDTypes) {
         const auto& [left, right] = shapes[static_cast<size_t>(cases.Pick(0, 4))];
         KernelCase test{kIntegerFunctionNames[mode],
                         Make<IntegerElemwise>({function}),

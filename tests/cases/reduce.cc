@@ -65,6 +65,8 @@ void AddCases<Reduce>(Cases& cases) {
         const double tolerance = IsFloat(dtype) ? 0.01 : 0;
         Add(cases, {mode, axis}, {Values(cases, dtype, {19, 37})}, tolerance);
         Add(cases, {mode, axis}, {Values(cases, dtype, {4, 9})}, tolerance);
+        if (IsFloat(dtype)) continue;
+        Add(cases, {mode, axis}, {cases.Integers(dtype, {19, 70})}, 0);
       }
     }
   }

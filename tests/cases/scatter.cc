@@ -16,6 +16,9 @@ void AddOf(Cases& cases, typename Op::Param param, const Shape& x, const HostTen
     cases.Add(test);
     test.in_place = 0;
     cases.Add(test);
+    if (IsFloat(dtype)) continue;
+    test.inputs = {cases.Integers(dtype, x), indices, cases.Integers(dtype, updates)};
+    cases.Add(test);
   }
 }
 

@@ -19,6 +19,9 @@ void AddCases<TopK>(Cases& cases) {
                             {cases.Tensor(dtype, shape, -9, 9)}};  // integers are often equal
             test.tolerance = test.gpu_tolerance = 0;
             cases.Add(test);
+            if (IsFloat(dtype)) continue;
+            test.inputs = {cases.Integers(dtype, shape)};
+            cases.Add(test);
           }
         }
       }

@@ -65,6 +65,7 @@ void AddCases<TypeCvt>(Cases& cases) {
         special.Set(i, values[static_cast<size_t>(i) % values.size()]);
       }
       add(std::move(special));
+      if (!IsFloat(a) && a != DType::kBool) add(cases.Integers(a, {2, 19, 3, 5}));
       for (const Shape& shape : {Shape{2, 3, 5, 7}, Shape{1, 16, 4, 4}}) {
         add(cases.Tensor(a, shape, a == DType::kBool ? 0 : -100, 100));
       }

@@ -40,10 +40,12 @@ double WorstError(const HostTensor& got, const HostTensor& want, double floor, b
     for (int64_t i = 0; i < count; ++i) squares += want.At(i) * want.At(i);
     floor = count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count));
   }
+  const bool integers = !IsFloat(got.dtype()) && !IsFloat(want.dtype());
   double worst = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double g = got.At(i), w = want.At(i);
     if (signs && g == 0 && w == 0 && std::signbit(g) != std::signbit(w)) return INFINITY;
+    if (integers && g == w && got.IntegerAt(i) != want.IntegerAt(i)) return INFINITY;
     if (g == w || (std::isnan(g) && std::isnan(w))) continue;
     const double error = std::abs(g - w) / std::max({std::abs(w), floor, 1e-37});
     worst = std::max(worst, std::isnan(error) ? INFINITY : error);

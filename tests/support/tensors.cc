@@ -69,4 +69,28 @@ double LargestDifference(const HostTensor& got, const HostTensor& want) {
   return worst / largest;
 }
 
+std::vector<int64_t> IntegerEdges(DType dtype) {
+  const int bits = static_cast<int>(8 * SizeOf(dtype));
+  const bool has_signs = dtype != DType::kUint8;
+  const int64_t most = static_cast<int64_t>(~uint64_t{0} >> (64 - bits + has_signs));
+  const int64_t least = has_signs ? -most - 1 : 0;
+  std::vector<int64_t> edges = {least, least + 1, most, most - 1};
+  constexpr int64_t kExact = int64_t{1} << 53;
+  for (const int64_t number : {-kExact - 1, int64_t{-3}, int64_t{-2}, int64_t{-1}, int64_t{0},
+                               int64_t{1}, int64_t{2}, int64_t{3}, kExact + 1}) {
+    if (number > least && number < most) edges.push_back(number);
+  }
+  return edges;
+}
+
+HostTensor AnyIntegers(std::mt19937_64& random, DType dtype, const Shape& shape) {
+  const std::vector<int64_t> edges = IntegerEdges(dtype);
+  HostTensor tensor = HostTensor::Zeros(dtype, shape);
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
+    const uint64_t bits = random();
+    tensor.SetInteger(i, i % 2 == 0 ? edges[bits % edges.size()] : static_cast<int64_t>(bits));
+  }
+  return tensor;
+}
+
 }  // namespace ashlar::testing

@@ -19,6 +19,12 @@ HostTensor RandomTensor(std::mt19937_64& random, DType dtype, const Shape& shape
 HostTensor RandomTensor(std::mt19937_64& random, const Shape& shape, double low = -1,
                         double high = 1);
 
+// The ends of the dtype's range, numbers around 0 and around what a double is exact in, as far as
+// the dtype has them.
+std::vector<int64_t> IntegerEdges(DType dtype);
+// Integers of a dtype over its whole range, every other one an edge.
+HostTensor AnyIntegers(std::mt19937_64& random, DType dtype, const Shape& shape);
+
 // Every element within `tolerance` * max(1, |expected|) of the expected one, or NaN where that is.
 // Says how many are not and shows the worst.
 ::testing::AssertionResult Near(const HostTensor& actual, const std::vector<double>& expected,
