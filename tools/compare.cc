@@ -58,12 +58,7 @@ class LayerComparer {
 };
 
 Json ToJson(const Comparison& comparison) {
-  const Difference& d = comparison.difference;
-  Json json = {{"name", comparison.name},
-               {"max_abs", d.max_abs},
-               {"max_rel", d.max_rel},
-               {"nmse", d.nmse},
-               {"ok", d.ok}};
+  Json json = DifferenceDocument(comparison.name, comparison.difference);
   if (!comparison.type.empty()) json["type"] = comparison.type;
   return json;
 }

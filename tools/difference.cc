@@ -8,7 +8,14 @@
 namespace ashlar {
 namespace {
 
-double Distance(double a, double r) {
+// Of integers the exact one, also where doubles are rounded.
+double Distance(const HostTensor& actual, const HostTensor& reference, int64_t i) {
+  const auto integers = [](const HostTensor& tensor) { return !IsFloat(tensor.dtype()); };
+  if (integers(actual) && integers(reference)) {
+    const __int128 distance = __int128{actual.IntegerAt(i)} - reference.IntegerAt(i);
+    return std::abs(static_cast<double>(distance));
+  }
+  const double a = actual.At(i), r = reference.At(i);
   if (a == r || (std::isnan(a) && std::isnan(r))) return 0;
   const double distance = std::abs(a - r);
   return std::isnan(distance) ? INFINITY : distance;
@@ -26,6 +33,14 @@ absl::StatusOr<Metric> ParseMetric(absl::string_view name) {
       name, {{"elemwise", Metric::kElementwise}, {"max", Metric::kMax}, {"nmse", Metric::kNmse}});
 }
 
+Json DifferenceDocument(absl::string_view name, const Difference& difference) {
+  return {{"name", name},
+          {"max_abs", difference.max_abs},
+          {"max_rel", difference.max_rel},
+          {"nmse", difference.nmse},
+          {"ok", difference.ok}};
+}
+
 Difference Compare(const HostTensor& actual, const HostTensor& reference,
                    const Tolerance& tolerance) {
   Difference result;
@@ -33,7 +48,7 @@ Difference Compare(const HostTensor& actual, const HostTensor& reference,
   bool elements_ok = true, finite = true;
   for (int64_t i = 0; i < reference.num_elements(); ++i) {
     const double a = actual.At(i), r = reference.At(i);
-    const double distance = Distance(a, r);
+    const double distance = Distance(actual, reference, i);
     if (distance > result.max_abs || result.worst < 0) {
       result.max_abs = distance;
       result.worst = i;

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/tensor.h"
+#include "tools/json_output.h"
 
 namespace ashlar {
 
@@ -35,6 +36,9 @@ struct Difference {
   int64_t worst = -1;  // the element with the largest |a - r|
   bool ok = true;
 };
+
+// The keys name, max_abs, max_rel, nmse and ok.
+Json DifferenceDocument(absl::string_view name, const Difference& difference);
 
 // Of tensors of equal shape. Where NaN or infinity stands on one side alone the difference is
 // infinite; where both sides have the same, it is 0.

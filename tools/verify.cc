@@ -12,6 +12,7 @@
 #include "tools/model.h"
 #include "tools/parse.h"
 #include "tools/plan_report.h"
+#include "tools/plan_values.h"
 #include "tools/record_use.h"
 #include "tools/request.h"
 #include "tools/table.h"
@@ -39,6 +40,9 @@ class VerifyCommand final : public Command {
         ->group("Measurement");
     AddParsed(app, "--understate", understate_, ParseSize, "SIZE",
               "negative control: claim a chunk smaller than it is; exit 4")
+        ->group("Measurement");
+    app.add_flag("--no-values", no_values_,
+                 "do not compare the plan's values with those of the whole model")
         ->group("Measurement");
     AddPlanningFlags(app, planning_);
     AddPlanFileFlag(app, planning_);
@@ -78,7 +82,8 @@ class VerifyCommand final : public Command {
         measurement.overruns,
         CheckGuards(std::move(model.graph), request, measurement.inputs, LettingGoOf(model)));
     measurement.ok = measurement.ok && measurement.overruns.empty() && StaysBelow(measurement);
-    return Show(measurement, console);
+    ASHLAR_ASSIGN_OR_RETURN(const PlanValues values, Values(request, measurement.inputs, console));
+    return Show(measurement, values, console);
   }
 
  private:
@@ -88,7 +93,21 @@ class VerifyCommand final : public Command {
     return planning_.total_budget < 0 || !HeapCountingAvailable() || m.rss_peak <= m.need.total();
   }
 
-  absl::Status Show(const Measurement& m, Console& console) const {
+  // A total is for a process that has no memory for the whole model beside the plan.
+  absl::StatusOr<PlanValues> Values(const PlanRequest& request, const InputTensors& inputs,
+                                    Console& console) const {
+    PlanValues none;
+    none.left_out = no_values_                    ? "--no-values"
+                    : training_.train             ? "a step of training"
+                    : planning_.total_budget >= 0 ? "the total is limited"
+                                                  : "";
+    if (!none.left_out.empty()) return none;
+    console.Progress("comparing values with the whole model");
+    ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console, WeightsUse::kAll));
+    return ComparePlanValues(model, request, inputs, console);
+  }
+
+  absl::Status Show(const Measurement& m, const PlanValues& values, Console& console) const {
     std::vector<NamedPool> pools = {{"arena", &m.arena}, {"weights", &m.weights}};
     if (m.state.planned_bytes > 0) pools.push_back({"state", &m.state});
     pools.insert(pools.end(), {{"input", &m.input}, {"output", &m.output}});
@@ -145,7 +164,8 @@ class VerifyCommand final : public Command {
     }
     document["overruns"] = m.overruns;
     document["kernel_record"] = RecordDocument(m.record_use);
-    document["ok"] = m.ok;
+    document["values"] = values.ToJson();
+    document["ok"] = m.ok && values.ok();
     console.Print(table.ToText());
     console.Print(RecordLine(m.record_use));
     console.Print(absl::StrFormat(
@@ -171,7 +191,13 @@ class VerifyCommand final : public Command {
       console.Print(absl::StrCat("overrun: ", FormatName(overrun, 300), "\n"));
       if (excess.empty()) excess = overrun;
     }
+    console.Print(values.ToText());
     ASHLAR_RETURN_IF_ERROR(console.Write(document));
+    if (m.ok && !values.ok()) {
+      return WithExitCode(absl::FailedPreconditionError(absl::StrCat(
+                              model_.path, ": the plan's values differ from ", values.against)),
+                          ExitCode::kMismatch);
+    }
     if (m.ok) return absl::OkStatus();
     if (excess.empty()) {
       excess = absl::StrFormat("a run made %d heap calls, and libraries kept %d bytes",
@@ -189,6 +215,7 @@ class VerifyCommand final : public Command {
   TrainingFlags training_;
   MeasureOptions measure_;
   int64_t understate_ = 0;
+  bool no_values_ = false;
 };
 
 }  // namespace

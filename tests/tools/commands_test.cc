@@ -241,6 +241,31 @@ TEST_F(CommandsTest, VerifyHoldsAndItsNegativeControlDoesNot) {
   EXPECT_THAT(control.err, HasSubstr("actual > planned"));
 }
 
+// A tiled model of 8 bits once had other values than the whole, and `verify` said nothing.
+TEST_F(CommandsTest, VerifyComparesTheValuesOfThePlanWithThoseOfTheWhole) {
+  ASSERT_EQ(Ashlar("zoo squeezenet --image 128 -o large.ash -q").exit_code, 0);
+  const struct {
+    const char* options;
+    const char* against;
+  } kRows[] = {
+      {"model.ash --memory-budget min", "the reference on the host"},
+      {"large.ash --tile none", "the whole model, untiled and exact"},
+  };
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.options);
+    const ProcessResult result = Ashlar(absl::StrCat("verify --json ", row.options));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const json values = result.Json()["values"];
+    EXPECT_EQ(values["against"], row.against);
+    EXPECT_EQ(values["ok"], true);
+    EXPECT_FALSE(values.contains("left_out"));
+    EXPECT_EQ(values["outputs"].size(), 1U);
+    EXPECT_LT(values["outputs"][0]["max_rel"], 1e-4);
+  }
+  EXPECT_THAT(Ashlar("verify model.ash").out, HasSubstr("values: as the reference on the host"));
+  EXPECT_THAT(Ashlar("verify model.ash --no-values").out, HasSubstr("values: not compared: "));
+}
+
 TEST_F(CommandsTest, CompareAgreesWithFileHostAndOtherPlans) {
   ASSERT_EQ(Ashlar("run model.ash -o ref.npz").exit_code, 0);
   for (const char* options :
