@@ -1,0 +1,116 @@
+"""Differences that are explained: which reference, which nodes, who is right, and the sentence that decides."""
+import dataclasses
+from typing import Callable
+
+import numpy as np
+from onnx import helper
+
+
+@dataclasses.dataclass
+class Known:
+    reference: str  # the one that differs from Ashlar
+    ops: str  # operators, apart by spaces
+    right: str  # who is right
+    why: str
+    when: Callable = lambda node: True
+
+
+@dataclasses.dataclass
+class Node:
+    """A node with its operator set and the arrays of its inputs by place, None where one is left out."""
+    op: str
+    opset: int
+    attributes: dict
+    inputs: list
+    outputs: list
+    constant: bool  # computed before the run
+
+    def get(self, name, default=None):
+        return self.attributes.get(name, default)
+
+    def dtype(self, index=0):
+        return self.inputs[index].dtype.name if index < len(self.inputs) and self.inputs[index] is not None else None
+
+
+def describe(builder, node):
+    constant = {v.name for v in builder.values if not v.constant}
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in attributes.items()}
+    return Node(node.op_type, builder.opset, attributes, [builder.arrays.get(n) for n in node.input],
+                [builder.arrays.get(n) for n in node.output], not any(n in constant for n in node.input))
+
+
+def explained(reference, node):
+    """The entry that explains a difference from a reference, the first at this node; or None."""
+    for known in KNOWN:
+        if known.reference in (reference, "both") and node.op in known.ops.split():
+            try:
+                if known.when(node):
+                    return known
+            except (AttributeError, IndexError, TypeError):  # a node without that input
+                continue
+    return None
+
+
+def _same(node):
+    return str(node.get("auto_pad", "")).startswith("SAME")
+
+
+def _wide(node):
+    """8-bit weights beyond 7 bits."""
+    return any(a is not None and a.dtype.name in ("int8", "uint8") and (a.max(initial=0) > 63 or a.min(initial=0) < -64)
+               for a in node.inputs)
+
+
+_REFERENCE, _RUNTIME = "onnx.reference", "onnxruntime"
+_OTHER = "Ashlar and ONNX Runtime"
+
+KNOWN = [
+    Known(_REFERENCE, "Softmax LogSoftmax Hardmax", _OTHER,
+          "before operator set 13 'the input is coerced into a 2D tensor' at axis; onnx.reference works along axis",
+          lambda n: n.opset < 13),
+    Known(_REFERENCE, "BatchNormalization", _OTHER,
+          "operator set 9: a test case has 1 output, by the mean and var given; onnx.reference takes those of the batch",
+          lambda n: n.opset < 14),
+    Known(_REFERENCE, "MaxPool AveragePool LpPool", _OTHER,
+          "auto_pad SAME: 'output_shape[i] = ceil(input_shape[i] / strides[i])'; onnx.reference gives fewer", _same),
+    Known(_REFERENCE, "MaxPool AveragePool LpPool", _OTHER,
+          "auto_pad VALID has its own formula of the output's shape, with dilations and ceil_mode; onnx.reference forgets those",
+          lambda n: n.get("auto_pad") == "VALID" and (n.get("ceil_mode") or n.get("dilations"))),
+    Known(_REFERENCE, "MaxPool", _OTHER,
+          "windows of one and three dimensions, of unequal pads, and Indices ('the dimensions are flattened'): onnx.reference has "
+          "code of its own for them, which reads other elements",
+          lambda n: n.inputs[0].ndim != 4 or len(n.outputs) > 1 or n.get("ceil_mode") or len(set(n.get("pads", [0]))) > 1),
+    Known(_REFERENCE, "LpPool", _OTHER,
+          "the norm of the elements inside; onnx.reference multiplies a mean by the whole window where that hangs over the edge",
+          lambda n: n.get("ceil_mode")),
+    Known(_REFERENCE, "GlobalMaxPool", _OTHER,
+          "'the other dimensions' than N and C are pooled; onnx.reference pools two, wherever they are",
+          lambda n: n.inputs[0].ndim != 4),
+    Known(_REFERENCE, "LRN", _OTHER,
+          "the sum goes over channels; onnx.reference makes as many sums as there are images",
+          lambda n: n.inputs[0].shape[0] < n.inputs[0].shape[1]),
+    Known(_REFERENCE, "LpNormalization", _OTHER,
+          "the 1-norm is of absolute values; onnx.reference adds the values", lambda n: n.get("p", 2) == 1),
+    Known(_REFERENCE, "ConvTranspose", _OTHER,
+          "onnx.reference mixes the channels of groups, and reads outside where pads are negative (SAME, output_shape)",
+          lambda n: n.get("group", 1) > 1 or _same(n) or n.get("output_shape")),
+    Known(_REFERENCE, "Resize Upsample", _OTHER,
+          "'floor(input_dimension * scale)' of float32 numbers; onnx.reference multiplies in float64",
+          lambda n: len(n.inputs) < 4),
+    Known(_REFERENCE, "SoftmaxCrossEntropyLoss", _OTHER,
+          "the logarithm of Softmax is finite; onnx.reference takes it of an exponential that is 0",
+          lambda n: not np.isfinite(n.outputs[0]).all()),
+    Known(_REFERENCE, "RoiAlign", _OTHER,
+          "before operator set 16 boxes are not moved by half a pixel; onnx.reference takes the newer default",
+          lambda n: n.opset < 16),
+    Known(_RUNTIME, "InstanceNormalization", "Ashlar and onnx.reference",
+          "'y = scale * (x - mean) / sqrt(variance + epsilon) + B'; ONNX Runtime loses digits where the mean is large or the "
+          "variance small"),
+    Known(_RUNTIME, "ConvTranspose", "Ashlar and onnx.reference",
+          "auto_pad SAME: 'output_shape[i] = input_shape[i] * strides[i]'; ONNX Runtime gives less for kernels below the stride",
+          _same),
+    Known(_RUNTIME, "MatMulInteger ConvInteger QLinearConv QLinearMatMul", "Ashlar and onnx.reference",
+          "sums in 32 bits; ONNX Runtime's sums of pairs saturate at 16 bits without VNNI (its documentation of quantisation)",
+          _wide),
+]

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Long runs that CI has no time for. Packages of PyPI go into a folder of their own; nothing else needs them.
+# Usage: scripts/nightly.sh [minutes of random models, default 60]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+minutes=${1:-60}
+scripts/test.sh release
+python=build/differential.venv/bin/python
+[ -x $python ] || python3 -m venv build/differential.venv
+$python -m pip install -q onnx onnxruntime
+# Other seeds every night; a finding names its own.
+$python scripts/differential.py --seed $(($(date +%j) * 1000000)) --minutes "$minutes"
+scripts/test_threads.sh
+scripts/test_wheel.sh
+scripts/test_packages.sh
+scripts/test_aarch64.sh || [ $? -eq 77 ]  # skipped, with a message, without a cross compiler
