@@ -22,16 +22,16 @@ def peer_command(way, batch, precision):
     return [sys.executable, str(PEERS / "pytorch.py"), way, str(batch), precision]
 
 
-def device_limits():
-    """Of the device, as pytorch_limits.py prints it; empty, with a word on stderr, where PyTorch does not run."""
+def device_limits(timeout):
+    """The limits of the device as pytorch_limits.py prints them; empty, with a word on stderr, if PyTorch does not run."""
     try:
         probe = subprocess.run([sys.executable, str(PEERS / "pytorch_limits.py")], capture_output=True, text=True,
-                               timeout=120)
+                               timeout=timeout)
         if probe.returncode == 0:
             return json.loads(probe.stdout)
         reason = (probe.stderr.strip().splitlines() or ["no output"])[-1]
     except subprocess.TimeoutExpired:
-        reason = "no answer in 120 s"
+        reason = f"no answer in {timeout:.0f} s"
     print(f"no limits of the device, since PyTorch does not run: {reason}", file=sys.stderr, flush=True)
     return {}
 

@@ -5,6 +5,8 @@ import json
 PEERS = {"eager": "PyTorch", "graph": "PyTorch, CUDA graph", "folded": "CUDA graph, folded", "compile": "torch.compile",
          "freeze": "torch.compile, freezing", "jax": "JAX"}
 ORDER = {"fp32": 0, "tf32": 1, "fp16": 2, "bf16": 3}
+# The largest difference from the CPU's outputs over the largest output that sums in a precision may have.
+TOLERANCE = {"fp32": 1e-3, "tf32": 1e-1, "fp16": 1e-1, "bf16": 4e-1}
 
 
 def read_rows(path):
@@ -51,7 +53,8 @@ def speed_of_place(rows):
     parts.append("\n".join("    " + command for command in dict.fromkeys(row["command"] for row in rows)))
     parts.append("Milliseconds a run, medians; in brackets the median of the per-round ratios to Ashlar (above 1: slower "
                  "than Ashlar). \"Best\": the least of these ratios, with the least and the most of its rounds. Each line "
-                 "is one call, interleaved.")
+                 "is one call, interleaved. \"Error\": the largest difference of Ashlar's outputs from those of the CPU's "
+                 "exact kernels, over the largest output.")
     lines = []
     for row in rows:
         ratios = row["over_ashlar"]
@@ -61,15 +64,25 @@ def speed_of_place(rows):
             cells.append(f"{row['ms'][name]:.3f} ({ratios[name]['median']:.2f}x)" if name in ratios else "-")
         cells.append(f"**{ratios[best]['median']:.2f}x** {PEERS[best]} ({ratios[best]['least']:.2f} to "
                      f"{ratios[best]['most']:.2f})" if best else "-")
-        cells.append(f"{row['rounds']} x {row['runs']}" + ("" if row["complete"] else ", cut short"))
+        cells.append(error_of(row))
+        cells.append(f"{row['rounds']} x {row['runs']}" + ("" if row["complete"] or row.get("wrong") else ", cut short")
+                     + ("" if row["tuned"] else ", not tuned"))
         lines.append(cells)
-    parts.append(table(["", "Ashlar", *(PEERS[name] for name in names), "best", "rounds x runs"], lines))
+    parts.append(table(["", "Ashlar", *(PEERS[name] for name in names), "best", "error", "rounds x runs"], lines))
     parts += [memory(rows, names), kinds(rows)]
     left_out = [f"{row['precision']}, batch {row['batch']}: {name}: {why}" for row in rows
                 for name, why in row["left_out"].items()]
     if left_out:
         parts.append("Left out:\n\n" + "\n".join(f"- {line}" for line in left_out))
     return "\n\n".join(part for part in parts if part)
+
+
+def error_of(row):
+    """The error of a row's outputs; "-" if they were not compared."""
+    if "wrong" not in row:
+        return "-"
+    text = "not finite" if row["error"] is None else f"{row['error']:.1g}"
+    return f"**WRONG: {text}**" if row["wrong"] else text
 
 
 def memory(rows, names):
@@ -106,7 +119,8 @@ def kinds(rows):
     lines = []
     for row in rows:
         cells = [f"{row['precision']}, batch {row['batch']}",
-                 f"{row['limits']['flops'] / 1e12:.0f}, {row['limits']['bytes'] / 1e12:.2f}"]
+                 f"{row['limits']['flops'] / 1e12:.0f}, {row['limits']['bytes'] / 1e12:.2f}",
+                 f"{sum(entry['ms'] for entry in row['kinds'].values()):.3f}", f"{row['ms']['ashlar']:.3f}"]
         for kind in found:
             entry = row["kinds"].get(kind)
             share = f"{entry['share']:.0%}" if entry and entry["share"] is not None else "-"
@@ -114,7 +128,9 @@ def kinds(rows):
         lines.append(cells)
     return ("By kind of operator, from one profiled run: milliseconds, and in brackets the share of the nearer limit. "
             "Limits: a product of 8192 x 8192 matrices in that precision (TFLOP/s), a copy of 4 GiB (TB/s, read and "
-            "written), both by PyTorch on this device.\n\n" + table(["", "limits", *found], lines))
+            "written), both by PyTorch on this device. The clock is read between the steps of that run, so at small "
+            "batches their sum exceeds the time of a run, which stands beside it.\n\n"
+            + table(["", "limits", "sum", "run", *found], lines))
 
 
 def planned(ashlar, folder, batches, precisions):

@@ -12,6 +12,9 @@ the same layers (the stride in the 3x3 convolutions) and channels last; weights 
 converts from fp32 in NCHW and back and ends in a softmax, which PyTorch does not. Reported: medians over all
 runs, and the median of the per-round ratios to each other system.
 
+A row has its error: the largest difference of Ashlar's outputs from those of the CPU's exact kernels, over the largest
+output. It counts as wrong beyond what that precision may lose, and is measured anew by the next call.
+
 A row is a batch in a precision. It is written when it is measured, or as far as it is measured when time
 (--limit) is out or the process is told to end. `compile` is torch.compile(mode="max-autotune") and takes
 minutes a row; `freeze` is the same, and `folded` a CUDA graph, with normalisation folded into the filters.
@@ -20,6 +23,7 @@ import argparse
 import datetime
 import importlib.metadata
 import json
+import math
 import os
 import pathlib
 import signal
@@ -52,6 +56,24 @@ class Ashlar:
                                 env=self.environment).stdout
         return json.loads(output) if json_output else output
 
+    def tune(self, *arguments, timeout):
+        """The times of engines by `ashlar tune`, in JSON. At the timeout it is interrupted, and records what it timed."""
+        command = [str(self.build / "ashlar"), "tune", *map(str, arguments), "--quiet", "--json"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=self.environment) as process:
+            try:
+                try:
+                    output, errors = process.communicate(timeout=timeout)
+                except subprocess.TimeoutExpired:
+                    process.send_signal(signal.SIGINT)
+                    output, errors = process.communicate(timeout=10)
+            except BaseException:  # told to end, too
+                process.kill()
+                raise
+        if process.returncode != 0 and not is_timed(output):
+            raise subprocess.CalledProcessError(process.returncode, command, output, errors)
+        return output
+
     def model(self, folder, batch):
         path = folder / f"resnet50-{batch}.ash"
         if not path.exists():
@@ -67,6 +89,14 @@ class Ashlar:
 def reason_of(error):
     words = error.stderr if isinstance(error.stderr, str) else (error.stderr or b"").decode(errors="replace")
     return " | ".join([str(error).split("]")[-1].strip()] + words.strip().splitlines()[-5:])
+
+
+def is_timed(trials):
+    """Whether a document of `ashlar tune` has a problem of which anything was timed."""
+    try:
+        return any(trial["ms"] > 0 for problem in json.loads(trials)["problems"] for trial in problem["trials"])
+    except (ValueError, KeyError):
+        return False
 
 
 def versions(ashlar, limits, commit):
@@ -98,21 +128,35 @@ def shares(rows, flops, transferred):
     return kinds
 
 
-def rows_of(path, commit, batch, precision):
-    """Those of this build in a file that may not be there."""
+def rows_of(path, what, batch, precision):
+    """The rows of this build on this device in a file that may not be there, without those of wrong outputs."""
     rows = gpu_tables.read_rows(path) if path and path.exists() else []
-    return [row for row in rows if row["versions"]["ashlar"] == commit
-            and (row["batch"], row["precision"]) == (batch, precision)]
+    return [row for row in rows
+            if (row["versions"]["ashlar"], row["device"], row["batch"], row["precision"])
+            == (what["versions"]["ashlar"], what["device"], batch, precision) and not row.get("wrong")]
+
+
+def limits_of(folder, timeout):
+    """The limits of the device, which are measured once for a folder."""
+    path, device = folder / "limits.json", gpu_peers.smi("name")
+    if path.exists():
+        limits = json.loads(path.read_text())
+        if device in (None, limits["device"]):
+            return limits
+    limits = gpu_peers.device_limits(timeout)
+    if limits:
+        path.write_text(json.dumps(limits))
+    return limits
 
 
 class Row:
     """One batch in one precision. Its measurement can end at any time; what there is is in `row`."""
 
-    def __init__(self, args, ashlar, folder, batch, precision, limits):
+    def __init__(self, args, ashlar, folder, batch, precision, limits, what):
         self.args, self.ashlar, self.folder = args, ashlar, folder
         self.batch, self.precision, self.limits = batch, precision, limits
         # On record: the rows of a batch and a precision are of the same kernels.
-        self.tuned = any(row["tuned"] for row in rows_of(args.json, args.commit, batch, precision))
+        self.tuned = any(row["tuned"] for row in rows_of(args.json, what, batch, precision))
         self.servers = []
         self.times, self.rounds = {}, []
         self.runs = max(10, 100 // batch)
@@ -131,24 +175,62 @@ class Row:
                                          self.folder / f"{way}.err") for way in peers]
         options = ["--device", "gpu0:0", *OPTIONS[self.precision]]
         if args.tune and not self.tuned:  # while they import
-            self.ashlar.run("tune", model, *options, "--seconds", args.tune_seconds, timeout=self.left(180))
-            self.tuned = True
+            self.tune(model, options)
         self.row["tuned"] = self.tuned
-        # Of the kernels that run.
-        plan = self.ashlar.plan(model, self.precision)
+        options += [] if self.tuned else ["--no-autotune"]
+        # The memory of the kernels that run.
+        plan = self.ashlar.run("plan", model, *options, json_output=True)
         self.row["planned"] = {name: pool["planned_bytes"] for name, pool in plan["pools"].items()}
         words = [str(self.ashlar.build / "latency_server"), str(model), "1", str(source), str(self.folder / "out.npy"),
-                 "gpu0:0", self.precision] + ["tuned"] * args.tune
+                 "gpu0:0", self.precision] + ["tuned"] * self.tuned
         for server in list(self.servers):
             self.prepare(server, 400 if server.name in SLOW else 240)
         ours = gpu_peers.Server("ashlar", words, self.folder / "ashlar.err", self.ashlar.environment, imports=False)
         self.servers.insert(0, ours)
         if not self.prepare(ours, 120):
             return
+        self.compare(model, source)
         self.interleave()
         self.stop()
         if not set(args.peers) & set(SLOW):  # which come beside a row that has it
             self.describe(model, options)
+
+    def tune(self, model, options):
+        """Times engines. If that fails, the row is of the kernels that are planned without a record."""
+        seconds = self.args.tune_seconds
+        try:
+            # Preparing engines may take longer than timing them; half of the time is for the row.
+            timeout = self.left(min(60 + 4 * seconds, (self.args.deadline - time.monotonic()) / 2))
+            trials = self.ashlar.tune(model, *options, "--seconds", seconds, timeout=timeout)
+            self.tuned = True
+            if self.args.details:
+                (self.args.details / f"trials-{self.precision}-{self.batch}.json").write_text(trials)
+        except subprocess.SubprocessError as error:
+            self.row["left_out"]["tune"] = reason_of(error)
+            print(f"tune: {reason_of(error)}", file=sys.stderr, flush=True)
+
+    def compare(self, model, source):
+        """Compares what the server computed with the CPU's `--exact`: the largest difference over the largest output."""
+        import numpy
+
+        reference = self.folder / f"reference-{self.batch}.npz"
+        try:
+            if not reference.exists():
+                self.ashlar.run("run", model, "--input", f"data={source}", "--output", reference, "--exact", "--top", 0,
+                                timeout=self.left(60))
+            expected = next(iter(numpy.load(reference).values()))
+            got = numpy.load(self.folder / "out.npy").reshape(expected.shape)
+            error = float(abs(got - expected).max() / abs(expected).max())
+        except (subprocess.SubprocessError, OSError, ValueError, StopIteration) as problem:
+            reason = reason_of(problem) if isinstance(problem, subprocess.SubprocessError) else str(problem)
+            self.row["left_out"]["comparison with the CPU"] = reason
+            print(f"compare: {reason}", file=sys.stderr, flush=True)
+            return
+        self.row["error"] = error if math.isfinite(error) else None
+        self.row["wrong"] = not error <= gpu_tables.TOLERANCE[self.precision]
+        if self.row["wrong"]:
+            print(f"wrong: the outputs differ from the CPU's by {error:.2g} of the largest; "
+                  f"{gpu_tables.TOLERANCE[self.precision]:g} are allowed", file=sys.stderr, flush=True)
 
     def left(self, most):
         """Seconds that a step may take, at most `most`."""
@@ -244,15 +326,15 @@ def command_of(args):
 
 
 def measure_all(args, ashlar, folder):
-    """The rows that are not in the file yet; the number of those that failed or had no time."""
-    limits = gpu_peers.device_limits()
+    """The rows that are not in the file yet; the number of those that failed, were wrong or had no time."""
+    limits = limits_of(folder, min(120, max(1, args.deadline - time.monotonic())))
     what = versions(ashlar, limits, args.commit)
-    longest, missing = (150 if set(args.peers) & set(SLOW) else 40), 0  # seconds of a row
+    longest, missing = args.row_seconds or (150 if set(args.peers) & set(SLOW) else 40), 0
     for precision in args.precision:
         for batch in args.batch:
             name = f"batch {batch} in {precision}"
             if any(row["complete"] and set(args.peers) <= set(row["ms"])
-                   for row in rows_of(args.json, args.commit, batch, precision)):
+                   for row in rows_of(args.json, what, batch, precision)):
                 print(f"{name}: measured before", file=sys.stderr, flush=True)
                 continue
             begun = time.monotonic()
@@ -260,11 +342,11 @@ def measure_all(args, ashlar, folder):
                 print(f"{name}: no time left", file=sys.stderr, flush=True)
                 missing += 1
                 continue
-            row = Row(args, ashlar, folder, batch, precision, limits)
+            row = Row(args, ashlar, folder, batch, precision, limits, what)
             complete = False
             try:
                 row.measure()
-                complete = len(row.rounds) == args.rounds
+                complete = len(row.rounds) == args.rounds and not row.row.get("wrong")
             except subprocess.SubprocessError as error:
                 print(f"{name}: {reason_of(error)}", file=sys.stderr, flush=True)
             finally:  # told to end, too
@@ -277,7 +359,8 @@ def measure_all(args, ashlar, folder):
                     print(json.dumps(result), flush=True)
                     if args.json:
                         add_line(args.json, result)
-                print(f"{name}: {'measured' if complete else 'cut short' if result else 'FAILED'}, "
+                ended = "wrong" if row.row.get("wrong") else "cut short" if result else "FAILED"
+                print(f"{name}: {'measured' if complete else ended}, "
                       f"{time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
             missing += not complete
             longest = max(longest, time.monotonic() - begun)
@@ -298,6 +381,9 @@ def main():
     parser.add_argument("--commit", default="unknown", help="of Ashlar, for the rows")
     parser.add_argument("--folder", type=pathlib.Path, help="for models and inputs, to be used again")
     parser.add_argument("--limit", type=float, default=float("inf"), help="seconds in all")
+    parser.add_argument("--row-seconds", type=float, default=0,
+                        help="a row is begun if so many are left (default 40, with torch.compile 150), later the longest row's")
+    parser.add_argument("--details", type=pathlib.Path, help="a folder for what `ashlar tune` timed, a file a row")
     parser.add_argument("--json", type=pathlib.Path,
                         help="add each row to a file, a line each; what is complete there is not measured again")
     parser.add_argument("--table", type=pathlib.Path, help="print the rows of a file as Markdown, and end")
