@@ -1,32 +1,40 @@
 #!/usr/bin/env bash
-# On a machine with a GPU: tests, memory checks, accuracy and speed of what cuda_device_pack.sh packed.
+# Tests, checks and times Ashlar on a machine with a GPU, from what cuda_device_pack.sh packed.
 # Usage: cuda_device_run.sh OUT [STAGE...]
-#   OUT    where results go, as they come:
-#          summary.txt   a line or a few for each stage, also on stdout
-#          log.txt       all that the programs said
-#          speed.jsonl   a row a line, and table.md made of it
-#          kernels.json  what `ashlar tune` found out
-#          doctor.json   the machine
-#   STAGE  tests          the device's tests, each in a process of its own
-#          speed:P        ResNet-50 at batch 1, 10, 64 in precision P (fp16, tf32, fp32, bf16) beside
-#                         PyTorch eager, as a CUDA graph and so with normalisation folded, and JAX: one to two
-#                         minutes a batch
+#   OUT    the folder of results, eight files at most, written as they come:
+#          summary.txt      a line or a few for each stage, also on stdout
+#          log.txt          the output of all programs
+#          doctor.json      the machine
+#          deviceprop.json  the device as cuDNN describes it
+#          speed.jsonl      a row a line, and table.md made of it
+#          kernels.json     the record of `ashlar tune`
+#          details.tgz      trials-P-BATCH.json: the time of each engine that `tune` tried; records of other stages
+#   STAGE  smoke          ResNet-50 at batch 10 against the CPU in four precisions, memory, times without
+#                         tuning: about a minute
+#          tests          the device's tests, each in a process of its own, $JOBS (8) at a time
+#          quick:P        ResNet-50 at batch 1, 10, 64 in precision P (fp16, tf32, fp32, bf16) beside
+#                         PyTorch eager and as a CUDA graph: about 45 seconds a batch
+#          jax:P          the same beside the CUDA graph and JAX
+#          speed:P        the same beside PyTorch eager, as a CUDA graph and so with normalisation folded,
+#                         and JAX, twice the rounds: one to two minutes a batch
 #          compile:P      the same beside the CUDA graph and torch.compile: two to four minutes a batch
 #          freeze:P       the same beside torch.compile with normalisation folded into the filters
-#          sanitize       compute-sanitizer's tools
+#          sanitize:one   compute-sanitizer over a model and the kernels with barriers: three minutes at most
+#          sanitize       compute-sanitizer's tools over all kernels; each has its time, and may not end in it
 #          flight         ResNet-50 in fp16 with several runs on the way, at batch 1 and 64
 #          scratch        ResNet-50 in fp16, tuned with and without room for the scratch of faster kernels
 #          int8           ResNet-50 in 8 bits at batch 1 and 64, by kernels of our own and as tuned; int8-BATCH.json
-#                         has both kinds by layer
+#                         in details.tgz has both kinds by layer
 #          models         every model of the zoo against the CPU, in all precisions; verify and profile
 #          `doctor` always comes first, and where it finds no device nothing else is run.
-# $LIMIT seconds (570) are shared by the stages that are left. Where a call may take ten minutes, three do
-# it all; what comes first is what tells most:
-#   1: tests speed:fp16 speed:tf32 speed:fp32
-#   2: speed:fp32 flight sanitize compile:fp16
-#   3: models compile:tf32 compile:fp32 freeze:fp16
-# speed.jsonl and kernels.json of an earlier call, put beside this script, are gone on with: rows that are
-# complete are not measured again, so a stage that had no time may simply be named again.
+# $LIMIT seconds (570) are shared by the stages that are left. cuda_device_first_run.md has the commands of a
+# first occasion, and what to do by their answers. Settings from the environment:
+#   SECONDS_EACH      seconds of one program (120; tests 240)
+#   JOBS, SKIP_TESTS  processes of the tests; a pattern of tests that are left out
+#   ROW_SECONDS       a row of speed is begun if so many are left (40, with torch.compile 150)
+#   TUNE, ROUNDS      seconds of `tune` for a row (15; quick 8), and rounds (10; quick and jax 5)
+# speed.jsonl and kernels.json of an earlier call on the same machine, or beside this script, are gone on with:
+# rows that are complete are not measured again, so a stage that had no time may simply be named again.
 # The exit code is 0 if every stage was "ok".
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -48,9 +56,17 @@ unpack() {
 unpack "$here/pack.tar.xz" "$work" || exit 1
 pack=$work/pack
 commit=$(cat "$pack/commit")
+# Files of an earlier call on this machine come before those that travelled here.
 for name in speed.jsonl kernels.json; do
-  if [ -f "$here/$name" ]; then cp "$here/$name" "$out/"; fi
+  for place in "$work/kept" "$here"; do
+    if [ -f "$place/$name" ]; then cp "$place/$name" "$out/"; break; fi
+  done
 done
+# Files that come back packed together.
+details=$work/details
+mkdir -p "$work/kept" "$details"
+# A driver that no process holds starts anew with every program.
+{ exec 9</dev/nvidia0; } 2>/dev/null || true
 export ASHLAR_KERNELS="$out/kernels.json" TORCHINDUCTOR_CACHE_DIR="$work/inductor" PYTHONUNBUFFERED=1
 
 # CUDA's libraries: those that Python packages brought, then the toolkit's.
@@ -60,62 +76,115 @@ roots = list(dict.fromkeys(site.getsitepackages() + [p for p in sys.path if p]))
 print(":".join(p for root in roots for p in sorted(glob.glob(root + "/nvidia/*/lib"))))
 P
 )
-libraries="$pack:$cuda:/usr/local/cuda/lib64"
+# The machine may name the folder of the driver's library, libcuda.so.1, by this variable alone.
+libraries="$pack${cuda:+:$cuda}:/usr/local/cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+libraries="$libraries:/usr/local/nvidia/lib64:/usr/local/nvidia/lib"
 
 # Programs of the pack only: Python's own libraries are for Python.
 ashlar() { LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-120}" "$pack/ashlar" "$@"; }
 # A program of tests by name: runtime_cuda_device_test, tools_gpu_test.
 device_test() { LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 "${SECONDS_EACH:-120}" "$pack/$1" "${@:2}"; }
 
-# A line for who reads along, and for the summary. Descriptor 3 is the script's stdout.
+# Adds a line to the summary and the log, and shows it. Descriptor 3 is the script's stdout.
 say() { echo "$*" | tee -a "$out/summary.txt" "$out/log.txt" >&3; }
 
+# Prints the device as cuDNN describes it, the form in which runtime/cuda/toolkit/library_device.cc describes one.
+# The attributes and types of cudnn_graph.h stand by their numbers.
+device_properties() {
+  LD_LIBRARY_PATH=$libraries timeout --foreground -k 5 60 python3 - <<'P'
+import ctypes
+cudnn, one, size = ctypes.CDLL("libcudnn.so.9"), ctypes.c_void_p(), ctypes.c_int64()
+def check(status):
+    assert status == 0, f"cuDNN: status {status}"
+check(cudnn.cudnnBackendCreateDescriptor(38, ctypes.byref(one)))
+check(cudnn.cudnnBackendSetAttribute(one, 2700, 23, ctypes.c_int64(1), ctypes.byref(ctypes.c_int32(0))))
+check(cudnn.cudnnBackendFinalize(one))
+check(cudnn.cudnnBackendGetAttribute(one, 2702, 24, ctypes.c_int64(0), ctypes.byref(size), None))
+text = ctypes.create_string_buffer(size.value + 1)
+check(cudnn.cudnnBackendGetAttribute(one, 2702, 24, size, ctypes.byref(size), text))
+print(text.value.decode())
+P
+}
+
+# Says where a driver could be, if none is found.
+driver_facts() {
+  say "  LD_LIBRARY_PATH: ${LD_LIBRARY_PATH:-not set}; $(ls -d /dev/nvidia* 2>/dev/null | paste -sd ' ')"
+  say "  libcuda.so.1: $({ ldconfig -p | grep -F libcuda.so.1
+    timeout 20 find /usr /lib /opt /run -name 'libcuda.so*'; } 2>/dev/null | paste -sd ' ')"
+}
+
 doctor() {
-  local state
-  ashlar doctor
-  ashlar doctor --json --quiet >"$out/doctor.json" || return 1
+  local state output
+  export SECONDS_EACH=60
+  output=$(ashlar doctor 2>&1) || say "  doctor: $(tail -n 3 <<<"$output")"
+  echo "$output"
+  ashlar doctor --json --quiet >"$out/doctor.json" || { driver_facts; return 1; }
   state=$(python3 -c 'import json, sys; f = json.load(open(sys.argv[1]))["facts"]
 print(f["gpu0:0"]); print(*(f"{k}: {v}" for k, v in f.items() if "CUDA" in k or k == "device memory"), sep="; ")' \
     "$out/doctor.json") || return 1
   say "gpu0:0: $state"
-  [ "${state%%$'\n'*}" = ready ]
+  [ "${state%%$'\n'*}" = ready ] || { driver_facts; return 1; }
+  device_properties >"$out/deviceprop.json" || { rm "$out/deviceprop.json"; say "  cuDNN does not describe the device"; }
 }
 
-tests() {
-  local status=0
-  tests_of runtime_cuda_device_test || status=1
-  tests_of tools_gpu_test || status=1
-  return $status
-}
-
+# Prints the tests of a program, each with the program's name in front.
 tests_of() {
-  local program=$1 name suite="" status=0 output begun
+  local suite="" name
   while read -r name; do
     case "$name" in
-      *.) suite=$name; continue ;;
-      '' | *' '*) continue ;;
+      *.) suite=$name ;;
+      '' | *' '*) ;;
+      *) echo "$1 $suite$name" ;;
     esac
-    begun=$SECONDS
-    output=$(device_test "$program" --gtest_filter="$suite$name" 2>&1)
-    case $?:$output in
-      0:*'[  SKIPPED ]'*)
-        # Of a device that does not answer: nothing was tested.
-        case "$suite$name" in
-          CudaDevice.*) status=1; say "  $suite$name: FAILED: skipped" ;;
-          *) say "  $suite$name: does not apply" ;;
-        esac ;;
-      0:*) say "  $suite$name: ok ($((SECONDS - begun)) s)" ;;
-      124:* | 137:*) status=1; say "  $suite$name: FAILED: out of time" ;;
-      *) status=1; say "  $suite$name: FAILED"; say "$(grep -E -m 6 'Failure|error|rror:|Which|Actual|seed' <<<"$output")" ;;
-    esac
-    echo "$output"
-  done < <(device_test "$program" --gtest_list_tests | sed 's/^ *//; s/ *#.*//')
+  done < <(device_test "$1" --gtest_list_tests | sed 's/^ *//; s/ *#.*//')
+}
+
+# Runs a test in a process of its own. Of a flood of failures the beginning is kept.
+one_test() {
+  local program=$1 name=$2 output code begun=$SECONDS
+  output=$(device_test "$program" --gtest_filter="$name" 2>&1 </dev/null | head -c 100000; exit "${PIPESTATUS[0]}")
+  code=$?
+  case $code:$output in
+    0:*'[  SKIPPED ]'*)
+      # If the device does not answer, nothing was tested.
+      case "$name" in
+        CudaDevice.*) code=1; say "  $name: FAILED: skipped" ;;
+        *) say "  $name: does not apply" ;;
+      esac ;;
+    0:*) say "  $name: ok ($((SECONDS - begun)) s)" ;;
+    124:* | 137:*) say "  $name: FAILED: out of time after $((SECONDS - begun)) s" ;;
+    # The trace that ends in "by KERNEL, threads 1" names the case.
+    *) say "  $name: FAILED ($code)"$'\n'"$(grep -E -m 8 'Failure|[Ee]rror|[Aa]ctual|Which|seed|accessed|: .* by [^ ]+, threads' \
+         <<<"$output" | cut -c 1-400)" ;;
+  esac
+  printf '%s\n' "$output"
+  return $((code != 0))
+}
+
+# Runs the tests of free memory by themselves, then the longest, then the rest, $JOBS at a time.
+tests() {
+  local status=0 all="" some program name running=0 jobs=${JOBS:-8}
+  export SECONDS_EACH=${SECONDS_EACH:-240}
+  for program in runtime_cuda_device_test tools_gpu_test; do
+    some=$(tests_of $program)
+    [ -n "$some" ] || { say "  $program: FAILED: it lists no tests"; status=1; }
+    all="$all$some"$'\n'
+  done
+  all=$(grep . <<<"$all" | grep -vE "${SKIP_TESTS:-^$}")
+  while read -r program name; do one_test "$program" "$name" || status=1; done < <(grep Memory <<<"$all")
+  while read -r program name; do
+    if [ $running -ge "$jobs" ]; then wait -n || status=1; running=$((running - 1)); fi
+    one_test "$program" "$name" &
+    running=$((running + 1))
+  done < <(grep -v Memory <<<"$all" |
+    awk '{print /AllCandidates|Tf32|ConvBias|ModelsOf|\/Elemwise$|\/MatrixMul$/ ? 0 : 1, $0}' | sort -s -n -k 1,1 | cut -d ' ' -f 2-)
+  while [ $running -gt 0 ]; do wait -n || status=1; running=$((running - 1)); done
   return $status
 }
 
-# One line of a model: what was checked and how it ended.
+# Runs a check, and adds its name and how it ended to `line`. Its words are left in `output`.
 check() {
-  local what=$1 output code begun=$SECONDS
+  local what=$1 code begun=$SECONDS
   shift
   output=$(ashlar "$@" --quiet 2>&1)
   code=$?
@@ -131,7 +200,7 @@ check() {
 }
 
 models() {
-  local failures=0 name line model reference begun options
+  local failures=0 name line model reference begun options output
   for name in squeezenet resnet18 mobilenet_v2 inception_v1 resnet50 vgg19; do
     begun=$SECONDS line="" model=$work/$name.ash reference=$work/$name.npz
     [ -f "$model" ] || ashlar zoo "$name" --batch 1 -o "$model" --quiet || { failures=1; continue; }
@@ -149,6 +218,50 @@ models() {
     check least-budget verify "${options[@]}" --memory-budget min
     check profile profile "${options[@]}" --by op --warmup 10
     say "  $name:$line ($((SECONDS - begun)) s)"
+  done
+  [ $failures = 0 ]
+}
+
+# Compares with the CPU, and says the largest difference over the largest output.
+compared() {
+  local name=$1
+  check "$name" compare "${@:2}"
+  line="$line ($(awk '$NF == "ok" || $NF == "DIFFERS" {print $(NF - 2)}' <<<"$output" | tail -n 1))"
+}
+
+# The first facts about a device: right outputs, memory as planned, times without tuning.
+smoke() {
+  local failures=0 line="" model=$work/smoke.ash reference=$work/smoke.npz options batch precision output
+  # shellcheck disable=SC2086
+  ashlar zoo ${SMOKE_MODEL:-resnet50 --batch 10} -o "$model" --quiet || return 1
+  ashlar run "$model" --output "$reference" --exact --top 0 --quiet || return 1
+  options=("$model" --device gpu0:0 --no-autotune)
+  compared fp32 "${options[@]}" --ref "$reference" --rtol 1e-3
+  compared tf32 "${options[@]}" --ref "$reference" --allow-tf32 --rtol 1e-1
+  compared fp16 "${options[@]}" --ref "$reference" --precision fp16 --rtol 1e-1
+  compared bf16 "${options[@]}" --ref "$reference" --precision bf16 --rtol 4e-1
+  check verify-fp32 verify "${options[@]}"
+  check verify-fp16 verify "${options[@]}" --precision fp16
+  say "  ${SMOKE_MODEL:-resnet50 --batch 10}:$line"
+  # The layers of a small model against the reference in double precision say where an output goes wrong.
+  if [ $failures -gt 0 ]; then
+    ashlar zoo resnet18 --image 64 -o "$work/resnet18.ash" --quiet
+    for precision in fp32 fp16; do
+      output=$(ashlar compare "$work/resnet18.ash" --device gpu0:0 --no-autotune --precision $precision --ref host --layers all \
+        --rtol 1e-1 --quiet 2>&1) || true
+      echo "$output"
+      say "    resnet18 by layer, $precision: $(grep -c ' ok *$' <<<"$output") are right; $(grep -vE ' ok *$' <<<"$output" | head -c 1500)"
+    done
+  fi
+  for precision in "--precision fp16" "--allow-tf32" ""; do
+    for batch in ${SMOKE_BATCHES:-1 10 64}; do
+      resnet50_of "$batch" || return 1
+      # shellcheck disable=SC2086
+      output=$(ashlar bench "$model" --device gpu0:0 --no-autotune $precision --duration 500ms --quiet 2>&1) || failures=$((failures + 1))
+      echo "$output"
+      say "  untuned, batch $batch ${precision:---precision fp32}:" \
+        "$(grep -E '^(median|p90|images/s|arena)|error' <<<"$output" | tr -s ' ' | paste -sd ';')"
+    done
   done
   [ $failures = 0 ]
 }
@@ -197,6 +310,16 @@ sanitize() {
   tools=$(sanitizer) || { say "  compute-sanitizer is neither on the PATH nor in the toolkit's folder"; return 1; }
   "$tools" --version | tail -n 1
   ashlar zoo squeezenet --image 64 -o "$small" --quiet || return 1
+  if [ "${1:-}" = one ]; then
+    SECONDS_EACH=60 sanitized "a model in fp16" memcheck --report-api-errors no --error-exitcode 9 \
+      "$pack/ashlar" run "$small" --device gpu0:0 --iterations 3 --no-autotune --precision fp16 || status=1
+    # The kernels with shared memory and barriers.
+    for tool in racecheck memcheck; do
+      SECONDS_EACH=40 sanitized "some kernels" $tool --kernel-name kns=6ashlar --error-exitcode 9 "$pack/runtime_cuda_device_test" \
+        --gtest_filter='*/PoolingForward:*/Softmax:*/RelayoutFormat:*/AdamUpdate' || status=1
+    done
+    return $status
+  fi
   # Our kernels only, by the namespace in their mangled names: those of the libraries take long, and are
   # not ours. Calls that fail are part of what libraries and a test do.
   for tool in memcheck racecheck synccheck; do
@@ -248,7 +371,7 @@ scratch() {
     resnet50_of "$batch" || return 1
     for extra in 0 64MB; do
       local options=("$model" --device gpu0:0 --precision fp16 --extra-scratch "$extra" --quiet)
-      output=$(export ASHLAR_KERNELS="$out/kernels-scratch-$extra.json"
+      output=$(export ASHLAR_KERNELS="$details/kernels-scratch-$extra.json"
         ashlar tune "${options[@]}" --seconds 20 2>&1 && ashlar bench "${options[@]}" --duration 2s 2>&1) || status=1
       echo "$output"
       say "  batch $batch --extra-scratch $extra:" \
@@ -261,14 +384,14 @@ scratch() {
 # What is quantised with numbers for images is as fast as what has seen images.
 int8() {
   local batch record status=0 model output
-  export ASHLAR_KERNELS="$out/kernels-int8.json"
+  export ASHLAR_KERNELS="$details/kernels-int8.json"
   python3 -c 'import sys, numpy; numpy.savez(sys.argv[1], data=numpy.random.default_rng(1).normal(size=(64, 3, 224, 224)).astype("f"))' \
     "$work/images.npz" || return 1
   for batch in 1 64; do
     resnet50_of "$batch" || return 1
     ashlar quantize "$model" --calibrate "$work/images.npz" -o "$work/int8-$batch.ash" --quiet || return 1
     local options=("$work/int8-$batch.ash" --device gpu0:0 --extra-scratch 256MB --quiet)
-    ashlar tune "${options[@]}" --seconds 20 --json >"$out/int8-$batch.json" || status=1
+    ashlar tune "${options[@]}" --seconds 20 --json >"$details/int8-$batch.json" || status=1
     for record in --no-autotune ""; do
       # shellcheck disable=SC2086
       output=$(ashlar bench "${options[@]}" --duration 2s $record 2>&1) || status=1
@@ -283,11 +406,41 @@ speed() {
   local precision=$1 left=$2
   shift 2
   python3 "$here/versus_gpu_frameworks.py" --build "$pack" --libraries "$libraries" --folder "$work" --commit "$commit" \
-    --precision "$precision" --tune --json "$out/speed.jsonl" --limit "$left" --peers "$@"
+    --precision "$precision" --tune --tune-seconds "${TUNE:-15}" --rounds "${ROUNDS:-10}" --json "$out/speed.jsonl" \
+    --details "$details" --limit "$left" ${ROW_SECONDS:+--row-seconds "$ROW_SECONDS"} --peers "$@"
   local status=$?
   [ $status = 0 ] || say "$(tac "$out/log.txt" | sed '/^#### /q' | tac | grep -aE '^(batch |[a-z]+: )' | tail -n 8 | cut -c 1-400)"
-  python3 "$here/versus_gpu_frameworks.py" --table "$out/speed.jsonl" >"$out/table.md" 2>/dev/null
   return $status
+}
+
+# Makes the table of the rows that there are.
+make_table() {
+  [ ! -s "$out/speed.jsonl" ] || python3 "$here/versus_gpu_frameworks.py" --table "$out/speed.jsonl" >"$out/table.md"
+}
+
+# Brings the files of a stage to where the next call or the caller finds them, however the stage ended.
+keep() {
+  make_table 2>/dev/null
+  for name in speed.jsonl kernels.json; do
+    [ ! -f "$out/$name" ] || cp "$out/$name" "$work/kept/"
+  done
+  [ -z "$(ls "$details")" ] || tar -C "$details" -czf "$out/details.tgz" .
+  # A log of more than 16 MB might not come back: the middle is left out.
+  if [ "$(stat -c %s "$out/log.txt")" -gt 15000000 ]; then
+    { head -c 4000000 "$out/log.txt"; printf '\n#### left out\n'; tail -c 10000000 "$out/log.txt"; } >"$work/log.txt"
+    cp "$work/log.txt" "$out/log.txt"
+  fi
+}
+
+# Ends a process group: what is left of it after five seconds is killed.
+end_group() {
+  local _
+  kill -TERM -- -"$1" 2>/dev/null
+  for _ in {1..50}; do
+    kill -0 -- -"$1" 2>/dev/null || return 0
+    sleep 0.1
+  done
+  kill -KILL -- -"$1" 2>/dev/null
 }
 
 stage() {
@@ -308,41 +461,47 @@ stage() {
   status=$?
   kill -TERM -- -$watch 2>/dev/null
   wait $watch 2>/dev/null
+  end_group $running
   running="" watch=""
   case $status in
     0) say "$name: ok ($((SECONDS - begun)) s)" ;;
     143 | 137) say "$name: out of time after $((SECONDS - begun)) s" ;;
     *) say "$name: FAILED (exit $status, $((SECONDS - begun)) s)" ;;
   esac
+  keep
   [ $status = 0 ] || failed=1
   return $status
 }
 
-# What was measured is told last, since of a long output the end is kept.
+# The table is shown last, since of a long output the end is kept.
 finish() {
   trap - EXIT TERM INT HUP
-  [ -z "$running" ] || kill -TERM -- -"$running" 2>/dev/null
-  [ -z "$watch" ] || kill -TERM -- -"$watch" 2>/dev/null
+  for group in $watch $running $imports; do end_group "$group"; done 2>/dev/null
   wait 2>/dev/null
-  if [ -s "$out/speed.jsonl" ]; then
-    python3 "$here/versus_gpu_frameworks.py" --table "$out/speed.jsonl" >"$out/table.md" && cat "$out/table.md"
-  fi
+  keep
+  [ ! -s "$out/table.md" ] || cat "$out/table.md"
   exit "$1"
 }
 
 exec 3>&1
-failed=0 running="" watch=""
+failed=0 running="" watch="" imports=""
 set -m  # stages are process groups of their own
 trap 'say "ended from outside"; finish 143' TERM INT HUP
 trap 'finish $failed' EXIT
 device=$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null)
 say "${device:-no answer of nvidia-smi}; Ashlar $commit"
+# The peers' packages may lie on a slow disk: they are read once, while the first stages run.
+python3 -c 'import torch, torchvision, jax' >/dev/null 2>&1 &
+imports=$!
 stage doctor doctor || { say "not run, since gpu0:0 is not ready: $*"; exit; }
 for name in "$@"; do
   precision=${name#*:}
   case "$name" in
     doctor) ;;
-    tests | models | sanitize | flight | scratch | int8) stage "$name" "$name" ;;
+    tests | models | sanitize | flight | scratch | int8 | smoke) stage "$name" "$name" ;;
+    sanitize:one) stage "$name" sanitize one ;;
+    quick:*) TUNE=${TUNE:-8} ROUNDS=${ROUNDS:-5} stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph eager ;;
+    jax:*) ROUNDS=${ROUNDS:-5} stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph jax ;;
     speed:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) eager graph folded jax ;;
     compile:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph compile ;;
     freeze:*) stage "$name" speed "$precision" $((limit - SECONDS - 15)) graph freeze ;;

@@ -2,7 +2,7 @@
 # What benchmarks/cuda_device_run.sh does where a machine lacks something, and with programs that do not end: its functions, by themselves.
 # Usage: cuda_device_run_test.sh SCRIPT
 set -uo pipefail
-for name in unpack sanitizer bounded resnet50_of scratch int8; do
+for name in unpack sanitizer bounded sanitized resnet50_of scratch int8; do
   eval "$(sed -n "/^$name() {/,/^}/p" "$1")"
   declare -F $name >/dev/null || { echo "no function $name in $1"; exit 1; }
 done
@@ -28,9 +28,43 @@ printf '#!/bin/sh\n' >"$folder/tools/compute-sanitizer"
 chmod +x "$folder/tools/compute-sanitizer"
 expect "the sanitizer" "$(PATH=$folder/tools:$PATH; sanitizer)" "$folder/tools/compute-sanitizer"
 
+# Answers of compute-sanitizer: its exit code, its words, and what they are read as.
+(
+  work=$folder libraries="" tools=$folder/tools/compute-sanitizer SECONDS_EACH=5
+  say() { said=$*; }
+  answer() {  # name, exit code, words, status, errors, those of ours
+    printf '#!/bin/sh\ncat <<T\n%s\nT\nexit %s\n' "$3" "$2" >"$tools"
+    sanitized "$1" tool program >/dev/null
+    expect "status of $1" $? "$4"
+    expect "errors of $1" "$found" "$5"
+    expect "our errors of $1" "$ours" "$6"
+    case $said in *"tool, $1: "*"exit $2"*) ;; *) echo "of $1 it says: $said"; failed=1 ;; esac
+  }
+  answer clean 0 "========= ERROR SUMMARY: 0 errors" 0 0 0
+  answer write 9 "========= Invalid __global__ write of size 4 bytes
+=========     at void ashlar::cuda::(anonymous namespace)::Pool<float>(float *)+0x70
+=========     by thread (0,0,0) in block (0,0,0)
+========= ERROR SUMMARY: 1 error" 1 1 1
+  answer library 9 "========= Invalid __shared__ read of size 16 bytes
+=========     at cutlass_80_tensorop+0x70 in kernel.cu:1
+========= ERROR SUMMARY: 2 errors" 1 2 0
+  answer race 9 "========= Error: Race reported between Write access at void ashlar::cuda::Softmax<float>(float *)+0x8f0
+=========     and Read access at void ashlar::cuda::Softmax<float>(float *)+0xa30 [124 hazards]
+=========
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)" 1 1 2
+  answer races 0 "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" 0 0 0
+  answer silent 0 "" 1 "" 0
+  answer unsupported 1 "========= Error: Device not supported" 1 "" 0
+  printf '#!/bin/sh\nsleep 300\n' >"$tools"
+  SECONDS_EACH=1
+  sanitized slow tool program >/dev/null
+  expect "errors of a time-out" "$found" "no answer in time"
+  exit $failed
+) || failed=1
+
 # Each tune with a record of its own, which the runs behind it read.
 (
-  work=$folder out=$folder
+  work=$folder details=$folder
   say() { echo "$@" >>"$folder/said"; }
   ashlar() { echo "${ASHLAR_KERNELS:-} $*" >>"$folder/calls"; echo "median  1.0 ms"; }
   scratch >/dev/null
