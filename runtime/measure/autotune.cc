@@ -42,7 +42,8 @@ absl::StatusOr<Tuning> Autotune(const Graph& graph, PlanRequest request, const T
   if (device->is_host()) {
     ASHLAR_ASSIGN_OR_RETURN(tuning.ratio, TuneOnHost(rewritten, request, tune, found, record));
   } else {
-    ASHLAR_ASSIGN_OR_RETURN(tuning.ratio, TuneOnDevice(rewritten, request, tune, found, record));
+    ASHLAR_ASSIGN_OR_RETURN(tuning.ratio,
+                            TuneOnDevice(rewritten, request, candidates, tune, found, record));
   }
   tuning.problems = std::move(found.problems);
   return tuning;

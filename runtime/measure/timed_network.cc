@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/status.h"
+#include "runtime/plan/plan_graph.h"
 #include "runtime/session/profiler.h"
 
 namespace ashlar {
@@ -25,11 +26,26 @@ InputTensors RandomInputs(const Graph& graph) {
 }  // namespace
 
 absl::StatusOr<TimedNetwork> TimedNetwork::Prepare(const Graph& graph, const PlanRequest& request) {
+  SharedTensors none;
+  return Prepare(graph, request, none);
+}
+
+absl::StatusOr<TimedNetwork> TimedNetwork::Prepare(const Graph& graph, const PlanRequest& request,
+                                                   SharedTensors& shared) {
   TimedNetwork network;
-  ASHLAR_ASSIGN_OR_RETURN(network.executable_, Executable::Compile(graph, request));
+  ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned, PlanGraph(graph, request));
+  // Weights of no use go before there are others.
+  if (shared.packed != nullptr && !shared.packed->HasWeightsOf(*planned)) shared.packed = nullptr;
+  ASHLAR_ASSIGN_OR_RETURN(network.executable_,
+                          Executable::FromPlan(std::move(planned), {.packed = shared.packed}));
+  if (shared.packed == nullptr) shared.packed = network.executable_;
   ASHLAR_ASSIGN_OR_RETURN(network.session_, Session::Create(network.executable_));
-  network.inputs_ = RandomInputs(network.executable_->graph());
-  ASHLAR_ASSIGN_OR_RETURN(network.outputs_, BindTensors(*network.session_, network.inputs_));
+  if (shared.inputs == nullptr) {
+    shared.inputs =
+        std::make_shared<const InputTensors>(RandomInputs(network.executable_->graph()));
+  }
+  network.inputs_ = shared.inputs;
+  ASHLAR_ASSIGN_OR_RETURN(network.outputs_, BindTensors(*network.session_, *network.inputs_));
   return network;
 }
 

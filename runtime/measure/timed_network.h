@@ -14,10 +14,19 @@
 
 namespace ashlar {
 
+// Passed from one network to the next of the same graph, so that inputs are made once, and weights
+// are packed once for all kernels that want them alike.
+struct SharedTensors {
+  std::shared_ptr<const InputTensors> inputs = nullptr;
+  std::shared_ptr<const Executable> packed = nullptr;
+};
+
 class TimedNetwork {
  public:
   // Plans, packs and binds. `graph` is not rewritten where the request's passes are "none".
   static absl::StatusOr<TimedNetwork> Prepare(const Graph& graph, const PlanRequest& request);
+  static absl::StatusOr<TimedNetwork> Prepare(const Graph& graph, const PlanRequest& request,
+                                              SharedTensors& shared);
 
   // Runs once. By node, the seconds that it took on the clock of its device; 0 where it has no
   // step.
@@ -35,7 +44,7 @@ class TimedNetwork {
  private:
   std::shared_ptr<const Executable> executable_;
   std::unique_ptr<Session> session_;
-  InputTensors inputs_;
+  std::shared_ptr<const InputTensors> inputs_;
   std::vector<HostTensor> outputs_;
 };
 

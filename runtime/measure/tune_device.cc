@@ -5,6 +5,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,15 +43,56 @@ std::vector<int> TrialsOf(const TunedProblem& problem, int turn) {
   return trials;
 }
 
-// A record that makes each problem try one of its candidates of a turn: that of the pass, where it
-// has so many.
+// Prepares kernels of a library, some of which are compiled for a second, while there is time.
+class Preparation {
+ public:
+  Preparation(const KernelCandidates& candidates, const TunedProblems& found,
+              const TuneOptions& tune)
+      : candidates_(candidates), found_(found), tune_(tune) {}
+
+  // From the end of the preparation of the network on the kernels that are expected to be best.
+  void StartClock() { start_ = Clock::now(); }
+  bool IsOver() const {
+    return start_.has_value() && (tune_.stopped() || Clock::now() - *start_ > tune_.duration());
+  }
+
+  // Whether a trial of a problem can run: it is prepared, or was before. However short the time,
+  // one is prepared besides the expected, without which there is nothing to compare.
+  bool Prepare(size_t problem, const std::string& implementation) {
+    const auto [place, added] = prepared_.insert({problem, implementation});
+    if (!added || !start_.has_value()) return true;
+    if (IsOver() && (compares_ || tune_.stopped())) {
+      prepared_.erase(place);
+      return false;
+    }
+    compares_ = true;
+    const auto& by_node = found_.by_node;
+    const auto node = std::find(by_node.begin(), by_node.end(), static_cast<int>(problem));
+    for (const auto& kernel : candidates_[node - by_node.begin()]) {
+      if (kernel->implementation() == implementation) kernel->workspace_bytes();
+    }
+    return true;
+  }
+
+ private:
+  const KernelCandidates& candidates_;
+  const TunedProblems& found_;
+  const TuneOptions& tune_;
+  std::optional<Clock::time_point> start_;
+  std::set<std::pair<size_t, std::string>> prepared_;
+  bool compares_ = false;
+};
+
+// A record that makes each problem try one of its candidates of a turn: the candidate of the pass,
+// if it has so many, and if there is time to prepare it.
 KernelRecord RecordOfPass(const std::vector<TunedProblem>& problems, int turn, size_t pass,
-                          int threads) {
+                          int threads, Preparation& preparation) {
   KernelRecord record;
-  for (const TunedProblem& problem : problems) {
-    const std::vector<int> trials = TrialsOf(problem, turn);
+  for (size_t i = 0; i < problems.size(); ++i) {
+    const std::vector<int> trials = TrialsOf(problems[i], turn);
     if (trials.empty()) continue;
-    Record(problem, problem.trials[trials[pass % trials.size()]].implementation, threads, record);
+    const std::string& tried = problems[i].trials[trials[pass % trials.size()]].implementation;
+    if (preparation.Prepare(i, tried)) Record(problems[i], tried, threads, record);
   }
   return record;
 }
@@ -118,7 +162,8 @@ void Choose(int threads, TunedProblem& problem, KernelRecord& record) {
 
 // The network on the choices, or on what was expected to be best.
 absl::StatusOr<TimedNetwork> PrepareAll(const Graph& graph, PlanRequest request,
-                                        const std::vector<TunedProblem>& problems, bool chosen) {
+                                        const std::vector<TunedProblem>& problems, bool chosen,
+                                        SharedTensors& shared) {
   KernelRecord record;
   for (const TunedProblem& problem : problems) {
     const int expected = ExpectedOf(problem);
@@ -127,7 +172,7 @@ absl::StatusOr<TimedNetwork> PrepareAll(const Graph& graph, PlanRequest request,
     Record(problem, problem.trials[trial].implementation, request.wishes.threads, record);
   }
   request.means.record = std::make_shared<const KernelRecord>(std::move(record));
-  return TimedNetwork::Prepare(graph, request);
+  return TimedNetwork::Prepare(graph, request, shared);
 }
 
 // So many runs that they take as long as a clock is sure of.
@@ -140,11 +185,12 @@ absl::StatusOr<int> RepetitionsOf(TimedNetwork& network) {
 absl::StatusOr<std::optional<MedianInterval>> RatioOfChoices(const Graph& graph,
                                                              const PlanRequest& request,
                                                              const TuneOptions& tune,
-                                                             const TunedProblems& found) {
+                                                             const TunedProblems& found,
+                                                             SharedTensors& shared) {
   ASHLAR_ASSIGN_OR_RETURN(TimedNetwork expected,
-                          PrepareAll(graph, request, found.problems, /*chosen=*/false));
+                          PrepareAll(graph, request, found.problems, /*chosen=*/false, shared));
   ASHLAR_ASSIGN_OR_RETURN(TimedNetwork chosen,
-                          PrepareAll(graph, request, found.problems, /*chosen=*/true));
+                          PrepareAll(graph, request, found.problems, /*chosen=*/true, shared));
   ASHLAR_ASSIGN_OR_RETURN(const int repetitions, RepetitionsOf(expected));
   std::vector<double> ratios;
   for (int pair = 0; pair < tune.confirming_pairs && !tune.stopped(); ++pair) {
@@ -163,14 +209,14 @@ absl::StatusOr<std::optional<MedianInterval>> RatioOfChoices(const Graph& graph,
 absl::StatusOr<std::optional<MedianInterval>> Confirm(const Graph& graph,
                                                       const PlanRequest& request,
                                                       const TuneOptions& tune, TunedProblems& found,
-                                                      KernelRecord& record) {
+                                                      KernelRecord& record, SharedTensors& shared) {
   const auto changed = [](const TunedProblem& problem) {
     return problem.IsTimed() && problem.chosen != ExpectedOf(problem);
   };
   const bool changes = std::any_of(found.problems.begin(), found.problems.end(), changed);
   if (!changes || tune.stopped()) return std::nullopt;
   ASHLAR_ASSIGN_OR_RETURN(const std::optional<MedianInterval> ratio,
-                          RatioOfChoices(graph, request, tune, found));
+                          RatioOfChoices(graph, request, tune, found, shared));
   if (tune.stopped() || (ratio.has_value() && ratio->high < 1)) return ratio;
   for (TunedProblem& problem : found.problems) {
     if (!changed(problem)) continue;
@@ -183,27 +229,28 @@ absl::StatusOr<std::optional<MedianInterval>> Confirm(const Graph& graph,
 }  // namespace
 
 absl::StatusOr<std::optional<MedianInterval>> TuneOnDevice(const Graph& graph, PlanRequest request,
+                                                           const KernelCandidates& candidates,
                                                            const TuneOptions& tune,
                                                            TunedProblems& found,
                                                            KernelRecord& record) {
   const int threads = request.wishes.threads;
-  Clock::time_point start;
+  SharedTensors shared;
+  Preparation preparation(candidates, found, tune);
   for (int turn = 0; turn < tune.device_rounds; ++turn) {
     size_t passes = 0;
     for (const TunedProblem& problem : found.problems) {
       passes = std::max(passes, TrialsOf(problem, turn).size());
     }
     for (size_t pass = 0; pass < passes; ++pass) {
-      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
       const bool compares = turn > 0 || pass > 1;  // what was timed is of two already
-      if (tune.stopped() || (compares && seconds > tune.seconds)) break;
-      request.means.record =
-          std::make_shared<KernelRecord>(RecordOfPass(found.problems, turn, pass, threads));
+      if (tune.stopped() || (compares && preparation.IsOver())) break;
+      request.means.record = std::make_shared<KernelRecord>(
+          RecordOfPass(found.problems, turn, pass, threads, preparation));
       // What is expected to be best has to run; of the others some may be refused only now.
-      absl::StatusOr<TimedNetwork> network = TimedNetwork::Prepare(graph, request);
+      absl::StatusOr<TimedNetwork> network = TimedNetwork::Prepare(graph, request, shared);
       if (turn == 0 && pass == 0) {
         ASHLAR_RETURN_IF_ERROR(network.status());
-        start = Clock::now();
+        preparation.StartClock();
       }
       if (!network.ok()) continue;
       const absl::Status status = RunPass(*network, tune, found);
@@ -213,7 +260,7 @@ absl::StatusOr<std::optional<MedianInterval>> TuneOnDevice(const Graph& graph, P
   for (TunedProblem& problem : found.problems) Choose(threads, problem, record);
   const bool any = std::any_of(found.problems.begin(), found.problems.end(),
                                std::mem_fn(&TunedProblem::IsTimed));
-  if (any) return Confirm(graph, request, tune, found, record);
+  if (any) return Confirm(graph, request, tune, found, record, shared);
   if (found.problems.empty() || tune.stopped()) return std::nullopt;
   return absl::DeadlineExceededError(
       absl::StrCat("nothing was timed: none of the kernels for ", found.problems.size(),

@@ -122,6 +122,12 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPlan(
   auto executable = std::make_shared<Executable>();
   planned->device->UseThreads(planned->wishes.threads);
   const int64_t bytes = planned->weights.bytes;
+  if (options.packed != nullptr && options.packed->HasWeightsOf(*planned)) {
+    executable->weights_ =
+        std::make_unique<BorrowedMemory>(options.packed, options.packed->weights(), bytes);
+    executable->planned_ = std::move(planned);
+    return std::shared_ptr<const Executable>(std::move(executable));
+  }
   int64_t written = -1;
   if (options.measure) {
     ASHLAR_ASSIGN_OR_RETURN(executable->weights_, device.Allocate(bytes + kMeasureSlack));
@@ -198,6 +204,11 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromPacked(
       std::make_unique<BorrowedMemory>(std::move(packed.owner), packed.pool, packed.pool_bytes);
   executable->planned_ = std::move(planned);
   return std::shared_ptr<const Executable>(std::move(executable));
+}
+
+bool Executable::HasWeightsOf(const PlannedGraph& planned) const {
+  return planned_->device == planned.device && weights_bytes() >= planned.weights.bytes &&
+         PackedWeightsOf(planned_->weights) == PackedWeightsOf(planned.weights);
 }
 
 const char* Executable::AddressOf(const Location& weight) const {

@@ -22,6 +22,8 @@ struct PackOptions {
   // Pack the pool into memory larger than planned, and measure the written bytes.
   bool measure = false;
   DoneWith done_with = nullptr;  // may be empty
+  // An executable of the same graph: its packed weights are used if the plan has the same.
+  std::shared_ptr<const class Executable> packed = nullptr;
 };
 
 // Immutable and shared by sessions.
@@ -51,6 +53,8 @@ class Executable {
   const PlannedGraph& planned() const { return *planned_; }
   const Graph& graph() const { return planned_->graph; }
   const void* weights() const { return weights_->data(); }
+  // Whether the pool holds the weights of another plan of the same graph, at the same places.
+  bool HasWeightsOf(const PlannedGraph& planned) const;
   // Of a weight, which lies there or in a file (Location::binding).
   const char* AddressOf(const Location& weight) const;
   // Of the block that holds the weights.

@@ -1,6 +1,10 @@
 // Kernels chosen by measurement on a device with streams: times are those of the device's clock.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <set>
+
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
 #include "runtime/cuda/conv/conv.h"
@@ -231,6 +235,117 @@ TEST_F(CudaTune, TwoCandidatesAreTimedHoweverShortTheTime) {
   EXPECT_GT(problems[0].trials[1].seconds, 0);
   EXPECT_EQ(problems[0].trials[2].seconds, 0);
   EXPECT_EQ(record.choices.size(), 1u);
+}
+
+// A library compiles a kernel when it is asked for its workspace.
+TEST_F(CudaTune, TheClockIsLookedAtAfterEachPreparation) {
+  class Compiled final : public Kernel {
+   public:
+    Compiled(const cuda::ConvProblem& problem, std::set<std::string>& compiled)
+        : inner_(cuda::MakeDirectConvolution(problem, 1)),
+          problem_(problem.filter.ToString()),
+          compiled_(compiled) {}
+    std::string implementation() const override { return "compiled"; }
+    int64_t workspace_bytes() const override {
+      compiled_.insert(problem_);
+      return 0;
+    }
+    absl::Status Run(const KernelArgs& args, KernelState* state) const override {
+      return inner_->Run(args, state);
+    }
+
+   private:
+    std::unique_ptr<Kernel> inner_;
+    const std::string problem_;
+    std::set<std::string>& compiled_;
+  };
+  std::set<std::string> compiled;
+  device_.convolution_library =
+      [&](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
+    KernelList kernels;
+    kernels.push_back(std::make_unique<SlowedConvolution>(problem, "first", 2));
+    if (problem.policy.all_candidates) {
+      kernels.push_back(std::make_unique<Compiled>(problem, compiled));
+    }
+    return kernels;
+  };
+  std::mt19937_64 random(5);
+  GraphMaker make;
+  int x = make.Input("x", {1, 4, 6, 6});
+  for (int channels = 4; channels < 10; ++channels) {
+    x = make.Add<ConvolutionForward>(
+        ConvolutionParam(),
+        {x, make.Constant(RandomTensor(random, {channels + 1, channels, 1, 1}))},
+        absl::StrCat("conv", channels));
+  }
+  make.Output(x);
+  const Graph graph = std::move(make).Build();
+  for (const auto& [seconds, expected] : {std::pair(0.0, 1u), {1e9, 6u}}) {
+    compiled.clear();
+    KernelRecord record;
+    const std::vector<TunedProblem> problems =
+        Value(Autotune(graph, OnGpu(), {.seconds = seconds}, record)).problems;
+    ASSERT_EQ(problems.size(), 6u);
+    EXPECT_EQ(compiled.size(), expected) << seconds << " s";
+    const auto timed =
+        std::count_if(problems.begin(), problems.end(),
+                      [](const TunedProblem& problem) { return problem.trials[1].seconds > 0; });
+    EXPECT_EQ(timed, expected);
+    for (const TunedProblem& problem : problems) EXPECT_GT(problem.trials[0].seconds, 0);
+  }
+}
+
+// Three kernels want the filter alike, and a fourth wants it in another layout.
+TEST_F(CudaTune, WeightsArePackedOnceForAllThatWantThemAlike) {
+  class Packs final : public Kernel {
+   public:
+    Packs(const cuda::ConvProblem& problem, std::string name, std::string key, int& packed)
+        : inner_(cuda::MakeDirectConvolution(problem, 1)),
+          name_(std::move(name)),
+          packing_{std::move(key), problem.filter.bytes()},
+          packed_(packed) {}
+    std::string implementation() const override { return name_; }
+    std::optional<Packing> packing(int input) const override {
+      return input == 1 ? std::optional(packing_) : std::nullopt;
+    }
+    absl::Status Pack(int, const HostTensor& value, void* packed) const override {
+      ++packed_;
+      std::memcpy(packed, value.raw(), static_cast<size_t>(value.bytes()));
+      return absl::OkStatus();
+    }
+    absl::Status Run(const KernelArgs& args, KernelState* state) const override {
+      return inner_->Run(args, state);
+    }
+
+   private:
+    std::unique_ptr<Kernel> inner_;
+    const std::string name_;
+    const Packing packing_;
+    int& packed_;
+  };
+  int packed = 0;
+  bool otherwise = false;
+  device_.convolution_library =
+      [&](const cuda::ConvProblem& problem) -> absl::StatusOr<KernelList> {
+    KernelList kernels;
+    for (const char* name : {"first", "second", "third"}) {
+      kernels.push_back(std::make_unique<Packs>(problem, name, "as it is", packed));
+    }
+    if (otherwise) kernels.push_back(std::make_unique<Packs>(problem, "last", "too", packed));
+    return kernels;
+  };
+  for (const auto& [last, most] : {std::pair(false, 1), {true, 2 * 4 + 1}}) {
+    packed = 0;
+    otherwise = last;
+    KernelRecord record;
+    const std::vector<TunedProblem> problems =
+        Value(Autotune(Network(), OnGpu(), kUnhurried, record)).problems;
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].trials.size(), last ? 4u : 3u);
+    for (const TunedProblem::Trial& trial : problems[0].trials) EXPECT_GT(trial.seconds, 0);
+    EXPECT_GE(packed, 1);
+    EXPECT_LE(packed, most);
+  }
 }
 
 TEST_F(CudaTune, WhenNothingWasTimedItSaysSo) {
