@@ -8,12 +8,17 @@ Profile dumps: serialization/megengine/profile_dump.schema.json; what `--json` w
 Exit code 0: all are valid, 1: not, 2: usage, 77: jsonschema is missing.
 """
 import json
+import os
 import pathlib
 import sys
+
+SYSTEM_PYTHON = "/usr/bin/python3"  # has Debian's packages, which a virtual environment hides
 
 try:
     import jsonschema
 except ImportError:
+    if sys.prefix != sys.base_prefix and os.access(SYSTEM_PYTHON, os.X_OK):
+        os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
     print("the Python package jsonschema is missing (Debian: python3-jsonschema)")
     sys.exit(77)
 
