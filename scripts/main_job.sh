@@ -7,9 +7,7 @@ step() { printf '\n== %s\n' "$*"; }
 
 step "1/5 packages and build"
 scripts/install_packages.sh
-mkdir -p build
-cmake --preset release >build/release.configure.log 2>&1 ||
-  { cat build/release.configure.log; exit 1; }
+scripts/configure.sh release
 cmake --build --preset release --target ashlar
 ashlar=build/release/ashlar
 

@@ -4,19 +4,19 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-deb wheel}
+scripts/configure.sh --check release
 scripts/install_packages.sh dpkg-dev file
-mkdir -p build
 options=()
 if [[ " $what " = *" wheel "* ]]; then
   scripts/install_packages.sh advancecomp || echo "without advzip: a larger wheel"
   scripts/static_libraries.sh build/static
   options=("-DASHLAR_STATIC_LIBRARIES=$PWD/build/static")
 fi
-cmake --preset release "${options[@]}" >build/release.configure.log 2>&1 || { cat build/release.configure.log; exit 1; }
+scripts/configure.sh release "${options[@]}"
 for kind in $what; do
   case $kind in
     deb)
-      cmake --build --preset release --target ashlar ashlar_shared command_documents
+      cmake --build --preset release --target packaged
       (cd build/release && cpack --config CPackConfig.cmake >packages.log || { cat packages.log; exit 1; })
       ls -l build/release/packages/*.deb
       ;;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds static Abseil and protobuf-lite, from the sources of Debian's packages that are installed, into a folder: a
-# wheel brings them inside of its library. Debian's own archives are not for shared libraries.
+# wheel brings them inside of its library. Debian's own archives are not for shared libraries. The code is not ours, so
+# its warnings are off.
 # Usage: scripts/static_libraries.sh FOLDER    (exit 77 where the sources cannot be had)
 set -euo pipefail
 mkdir -p "$1"
@@ -22,7 +23,7 @@ apt=(apt-get -qq -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sou
 "${apt[@]}" update
 "${apt[@]}" source $wanted >sources.log || { echo "skipped: no sources of" $wanted; exit 77; }
 flags=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF -DCMAKE_CXX_STANDARD=20
-       "-DCMAKE_CXX_FLAGS=-fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections"
+       "-DCMAKE_CXX_FLAGS=-w -fvisibility=hidden -fvisibility-inlines-hidden -ffunction-sections"
        -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 cmake -S abseil-*/ -B abseil "${flags[@]}" >abseil.log
 cmake -S protobuf-*/ -B protobuf "${flags[@]}" -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_BUILD_PROTOC_BINARIES=OFF >protobuf.log

@@ -7,8 +7,6 @@ cd "$(dirname "$0")/.."
 preset=${1:-release}
 scripts/install_packages.sh
 echo "configuring preset $preset"
-mkdir -p build
-cmake --preset "$preset" "${@:2}" >"build/$preset.configure.log" 2>&1 ||
-  { cat "build/$preset.configure.log"; exit 1; }
+scripts/configure.sh "$preset" "${@:2}"
 cmake --build --preset "$preset" ${ASHLAR_TARGETS:+--target $ASHLAR_TARGETS}
 ctest --preset "$preset" -j "$(nproc)"

@@ -6,7 +6,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install_packages.sh
-mkdir -p build
-cmake --preset tsan >build/tsan.configure.log 2>&1 || { cat build/tsan.configure.log; exit 1; }
+scripts/configure.sh tsan
 cmake --build --preset tsan --target library_test library_opened_test
 ctest --preset tsan -R '^library_(opened_)?test'

@@ -6,7 +6,7 @@
 
 namespace ashlar {
 
-// "0.1.0"
+// "1.0.0": the version of the CMake project.
 std::string Version();
 
 // "release, g++ 12.2.0"
