@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "library/c/exclusive_use.h"
 #include "library/c/loaded_plan.h"
 #include "library/include/ashlar/ashlar.h"
 #include "library/model.h"
@@ -33,11 +34,14 @@ struct ashlar_plan {
 };
 
 struct ashlar_session {
+  ashlar_session(const void* arena, int64_t bytes) : use("session", arena, bytes) {}
+  ashlar::c::ExclusiveUse use;
   std::shared_ptr<const ashlar::Executable> executable;
   std::unique_ptr<ashlar::Session> session;
 };
 
 struct ashlar_training {
+  mutable ashlar::c::ExclusiveUse use{"training"};
   std::unique_ptr<ashlar::TrainingSession> session;
   ashlar::Shape shape;            // of the model's images before
   std::string settings;           // that a checkpoint has to agree with

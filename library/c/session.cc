@@ -46,10 +46,18 @@ absl::Status NotBound(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) ? WithStatus(status, ASHLAR_NOT_BOUND) : status;
 }
 
-ashlar_status Bind(ashlar_session* session, const char* name, const void* data, size_t size,
-                   ashlar_place place, bool input) {
+// Calls `body` while no other thread is in the session.
+template <typename Body>
+ashlar_status In(ashlar_session* session, const Body& body) {
   return Call([&]() -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(session, "session"));
+    return session->use.Enter(body);
+  });
+}
+
+ashlar_status Bind(ashlar_session* session, const char* name, const void* data, size_t size,
+                   ashlar_place place, bool input) {
+  return In(session, [&]() -> absl::Status {
     if (size > 0) ASHLAR_RETURN_IF_ERROR(CheckGiven(data, "data"));
     if (place != ASHLAR_HOST && place != ASHLAR_DEVICE) {
       return InvalidArgument(absl::StrCat("place is ", static_cast<int>(place)));
@@ -72,10 +80,7 @@ ashlar_status Bind(ashlar_session* session, const char* name, const void* data, 
 
 template <typename Part>
 ashlar_status Step(ashlar_session* session, const Part& part) {
-  return Call([&]() -> absl::Status {
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(session, "session"));
-    return NotBound(part(*session->session));
-  });
+  return In(session, [&] { return NotBound(part(*session->session)); });
 }
 
 absl::StatusOr<std::unique_ptr<ashlar_session>> SessionOf(const ashlar_plan& plan,
@@ -83,7 +88,7 @@ absl::StatusOr<std::unique_ptr<ashlar_session>> SessionOf(const ashlar_plan& pla
   SessionOptions own;
   ASHLAR_ASSIGN_OR_RETURN(own.arena, CallersArena(options, plan.memory));
   own.stream = options.stream;
-  auto made = std::make_unique<ashlar_session>();
+  auto made = std::make_unique<ashlar_session>(options.arena, plan.memory.arena);
   ASHLAR_ASSIGN_OR_RETURN(made->executable, plan.loaded->Load());
   ASHLAR_ASSIGN_OR_RETURN(made->session, Session::Create(made->executable, own));
   return made;
@@ -91,8 +96,7 @@ absl::StatusOr<std::unique_ptr<ashlar_session>> SessionOf(const ashlar_plan& pla
 
 ashlar_status OnEvent(ashlar_session* session, void* event,
                       absl::Status (Session::*what)(void* event)) {
-  return Call([&]() -> absl::Status {
-    ASHLAR_RETURN_IF_ERROR(CheckGiven(session, "session"));
+  return In(session, [&]() -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(event, "event"));
     return (session->session.get()->*what)(event);
   });
@@ -129,8 +133,7 @@ ashlar_status ashlar_bind_input(ashlar_session* session, const char* name, const
 }
 
 ashlar_status ashlar_released_input(ashlar_session* session, const char* name, void** data) {
-  return ashlar::c::Call([&]() -> absl::Status {
-    ASHLAR_RETURN_IF_ERROR(ashlar::c::CheckGiven(session, "session"));
+  return ashlar::c::In(session, [&]() -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(ashlar::c::CheckGiven(data, "data"));
     ASHLAR_ASSIGN_OR_RETURN(
         const absl::string_view input,

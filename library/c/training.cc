@@ -125,12 +125,12 @@ absl::Status Save(const ashlar_training& training, const char* path) {
   return InvalidArgument(absl::StrCat("path ", path, " is neither a .ash nor a .onnx file"));
 }
 
-// Calls `use`; a null handle is refused.
+// Calls `use` while no other thread is in the training; a null handle is refused.
 template <typename Training, typename Use>
 ashlar_status With(Training* training, const Use& use) {
   return Call([&]() -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(training, "training"));
-    return use(*training);
+    return training->use.Enter([&] { return use(*training); });
   });
 }
 

@@ -6,7 +6,7 @@
     run.plan.memory.arena            # bytes, known before the first run
 """
 from ._buckets import Buckets
-from ._library import (DoesNotFit, Error, Internal, InvalidArgument, NotBound, RejectedFile, Unavailable,
+from ._library import (Busy, DoesNotFit, Error, Internal, InvalidArgument, NotBound, RejectedFile, Unavailable,
                        Unsupported)
 from ._model import Model, Plan, Session, TensorInfo, load, shared_arena
 from ._pinned import Pinned
@@ -15,6 +15,6 @@ from ._sizes import parse_size
 from ._training import TrainingSession
 
 __all__ = [
-    "Buckets", "DoesNotFit", "Error", "Internal", "InvalidArgument", "Model", "NotBound", "Pinned", "Plan", "RejectedFile", "Session",
+    "Buckets", "Busy", "DoesNotFit", "Error", "Internal", "InvalidArgument", "Model", "NotBound", "Pinned", "Plan", "RejectedFile", "Session",
     "Solution", "TensorInfo", "TrainingSession", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory", "shared_arena"
 ]

@@ -30,8 +30,8 @@ def weights_of(plans: Mapping[int, Plan]) -> int:
 
 
 class Buckets:
-    """Runs requests of any number of rows up to the largest batch size, in the least that holds them. Not from two threads at
-    once. Inputs and outputs are those of all rows; what is missing in a batch is zeros, and its results are cut off."""
+    """Runs requests of any number of rows up to the largest batch size, in the least that holds them. Calls of several
+    threads take turns. Inputs and outputs are those of all rows; what is missing in a batch is zeros, and its results are cut off."""
 
     def __init__(self, model: Model, batch: Sequence[int], **plan: Any) -> None:
         self._set_up(plans_for(model, batch, **plan))

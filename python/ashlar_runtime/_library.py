@@ -50,8 +50,12 @@ class Internal(Error, RuntimeError):
     """A defect of the library."""
 
 
+class Busy(Error, RuntimeError):
+    """A session, training or arena that another thread is using."""
+
+
 ERRORS: List[Type[Error]] = [
-    Error, InvalidArgument, DoesNotFit, RejectedFile, Unsupported, Unavailable, NotBound, Internal
+    Error, InvalidArgument, DoesNotFit, RejectedFile, Unsupported, Unavailable, NotBound, Internal, Busy
 ]
 
 
@@ -188,7 +192,7 @@ def check(status: int) -> None:
     """Raises the error that a status stands for."""
     if status != 0:
         message = LIBRARY.ashlar_error_message().decode("utf-8", "replace")
-        raise ERRORS[min(status, len(ERRORS) - 1)](message, LIBRARY.ashlar_error_bytes())
+        raise (ERRORS[status] if status < len(ERRORS) else Internal)(message, LIBRARY.ashlar_error_bytes())
 
 
 def call(name: str, *arguments: Any) -> None:

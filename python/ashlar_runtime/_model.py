@@ -4,11 +4,13 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import threading
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import _library as c
+from ._locks import Turns
 from ._sizes import parse_size
 
 if TYPE_CHECKING:
@@ -340,8 +342,9 @@ class _Slot:
 
 
 class Session:
-    """Runs a plan; not from two threads at once. One array in, one out, else dicts by name. `stream` is the caller's, as a number
-    (cudaStream_t; 0 is the default one), which must outlive the session."""
+    """Runs a plan. One array in, one out, else dicts by name. Calls of several threads take turns, also with the sessions that have
+    the same arena; sessions of one plan run side by side. `stream` is the caller's, as a number (cudaStream_t; 0 is the default
+    one), which must outlive the session."""
 
     def __init__(self, plan: Plan, arena: Optional[Array] = None, stream: Optional[int] = None) -> None:
         self.plan = plan
@@ -358,37 +361,50 @@ class Session:
         on_host = (plan._options.device or b"cpu").startswith(b"cpu")
         self._inputs = [_Slot("input", info, self._pointer, on_host) for info in plan.inputs]
         self._outputs = [_Slot("output", info, self._pointer, on_host) for info in plan.outputs]
-        self._started: Any = None
+        self._started: Optional[Tuple[int, Any]] = None  # the thread that started a run, and what wait() returns
+        self._turns = Turns.of_arena(None if self._arena is None else self._arena.ctypes.data)
         self._one_each = len(self._inputs) == len(self._outputs) == 1
 
     def __call__(self, inputs: Any = None, out: Any = None, **named: Any) -> Any:
-        if self._one_each and type(inputs) is np.ndarray and type(out) is np.ndarray:  # as below, in less time
-            source, target = self._inputs[0], self._outputs[0]
-            if source.array is not inputs:
-                source.bind(inputs)
-            if target.array is not out:
-                target.bind(out)
+        with self._turns:
+            self._refuse_between_halves()
+            if self._one_each and type(inputs) is np.ndarray and type(out) is np.ndarray:  # as below, in less time
+                source, target = self._inputs[0], self._outputs[0]
+                if source.array is not inputs:
+                    source.bind(inputs)
+                if target.array is not out:
+                    target.bind(out)
+                c.check(self._run(self._pointer))
+                return out
+            results = self._bind_all(named if inputs is None else inputs, out)
             c.check(self._run(self._pointer))
-            return out
-        results = self._bind_all(named if inputs is None else inputs, out)
-        c.check(self._run(self._pointer))
-        return results
+            return results
 
     def start(self, inputs: Any = None, out: Any = None, **named: Any) -> None:
-        """The first half of a call, after which the host may do other things; wait() returns what the call would."""
-        self._started = self._bind_all(named if inputs is None else inputs, out)
-        c.call("start", self._pointer)
+        """The first half of a call, after which the host may do other things; wait() returns what the call would. In between, calls
+        of other threads raise Busy."""
+        with self._turns:
+            self._refuse_between_halves()
+            results = self._bind_all(named if inputs is None else inputs, out)
+            c.call("start", self._pointer)
+            self._started = threading.get_ident(), results
 
     def wait(self) -> Any:
-        c.call("wait", self._pointer)
-        results, self._started = self._started, None
-        return results
+        with self._turns:
+            c.call("wait", self._pointer)
+            started, self._started = self._started, None
+            return None if started is None else started[1]
+
+    def _refuse_between_halves(self) -> None:
+        if self._started is not None and self._started[0] != threading.get_ident():
+            raise c.Busy("another thread has started a run of this session, and wait() has not been called")
 
     def released_input(self, name: Optional[str] = None) -> "np.ndarray[Any, Any]":
         """Of a plan with `release_input`: the array in the arena where an input is to be written. A run leaves nothing of it, so
         this is to be called before every run; arrays that are given to a run instead are copied there."""
         place = ctypes.c_void_p()
-        c.call("released_input", self._pointer, _encoded(name), ctypes.byref(place))
+        with self._turns:
+            c.call("released_input", self._pointer, _encoded(name), ctypes.byref(place))
         infos = self.plan.inputs
         at = next(i for i, info in enumerate(infos) if name in (None, info.name))
         info, slot = infos[at], self._inputs[at]
@@ -401,11 +417,13 @@ class Session:
 
     def wait_event(self, event: int) -> None:
         """Runs started from now on begin after an event of the caller's (cudaEvent_t)."""
-        c.call("wait_event", self._pointer, event)
+        with self._turns:
+            c.call("wait_event", self._pointer, event)
 
     def record_event(self, event: int) -> None:
         """Records an event of the caller's behind the runs that were started."""
-        c.call("record_event", self._pointer, event)
+        with self._turns:
+            c.call("record_event", self._pointer, event)
 
     def _bind_all(self, inputs: Any, out: Any) -> Any:
         """Binds the tensors of a run, and returns what a call returns."""

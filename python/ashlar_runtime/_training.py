@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Union
 import numpy as np
 
 from . import _library as c
+from ._locks import Turns
 from ._model import Array, Model, TensorInfo, _address, _encoded, _info, _list, _memory, _numpy, _plan_options
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
@@ -22,7 +23,7 @@ def _place(what: str, name: str, names: "tuple[str, ...]") -> int:
 
 
 class TrainingSession:
-    """Changes a model's weights, step by step; not from two threads at once. `momentum` is of sgd; `freeze` is a regular
+    """Changes a model's weights, step by step; calls of several threads take turns. `momentum` is of sgd; `freeze` is a regular
     expression of names of weights that stay; `classes` makes the last fully connected layer anew; what else a plan takes
     (threads, shapes for the batch, ...) goes to the plan of a step."""
 
@@ -36,6 +37,7 @@ class TrainingSession:
             plan=ctypes.pointer(step), optimizer=_place("optimizer", optimizer, OPTIMIZERS), loss=_place("loss", loss, LOSSES),
             momentum=momentum, weight_decay=weight_decay, nesterov=int(nesterov), frozen_batch_norm=int(frozen_batch_norm),
             freeze=_encoded(freeze), classes=classes, seed=seed)
+        self._turns = Turns()
         self._handle = c.Handle("training", "model_train", model._handle.pointer, ctypes.byref(options))
         memory = c.Memory()
         c.call("training_memory", self._handle.pointer, ctypes.byref(memory))
@@ -43,6 +45,10 @@ class TrainingSession:
         self.images, self.labels = self._infos("training_inputs")
         self.outputs = self._infos("training_outputs")[0]
         self.states: Dict[str, TensorInfo] = {info.name: info for info in self._infos("training_states")}
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        with self._turns:
+            c.call(name, self._handle.pointer, *arguments)
 
     def _infos(self, name: str) -> List[TensorInfo]:
         return [_info(tensor) for tensor in _list(name, self._handle, c.Tensor)]
@@ -58,14 +64,13 @@ class TrainingSession:
     def step(self, images: Array, labels: Array, rate: float) -> float:
         """One step at this learning rate: the loss before it."""
         x, t, loss = self._checked(self.images, images), self._checked(self.labels, labels), ctypes.c_float()
-        c.call("training_step", self._handle.pointer, _address(x), x.nbytes, _address(t), t.nbytes, rate,
-               ctypes.byref(loss))
+        self._call("training_step", _address(x), x.nbytes, _address(t), t.nbytes, rate, ctypes.byref(loss))
         return loss.value
 
     def evaluate(self, images: Array) -> "np.ndarray[Any, Any]":
         """What the model makes of images by the weights as they are: logits, or its output."""
         x, y = self._checked(self.images, images), np.empty(self.outputs.shape, self.outputs.dtype)
-        c.call("training_evaluate", self._handle.pointer, _address(x), x.nbytes, _address(y), y.nbytes)
+        self._call("training_evaluate", _address(x), x.nbytes, _address(y), y.nbytes)
         return y
 
     def _state(self, name: str) -> TensorInfo:
@@ -76,28 +81,28 @@ class TrainingSession:
     def read(self, name: str) -> "np.ndarray[Any, Any]":
         info = self._state(name)
         value = np.empty(info.shape, info.dtype)
-        c.call("training_read", self._handle.pointer, name.encode(), _address(value), value.nbytes)
+        self._call("training_read", name.encode(), _address(value), value.nbytes)
         return value
 
     def write(self, name: str, value: Array) -> None:
         array = self._checked(self._state(name), value)
-        c.call("training_write", self._handle.pointer, name.encode(), _address(array), array.nbytes)
+        self._call("training_write", name.encode(), _address(array), array.nbytes)
 
     @property
     def steps(self) -> int:
         """So far."""
         steps = ctypes.c_int64()
-        c.call("training_steps", self._handle.pointer, ctypes.byref(steps))
+        self._call("training_steps", ctypes.byref(steps))
         return steps.value
 
     def checkpoint(self, path: Path) -> None:
         """All that it takes to go on, in a .ash file, which is replaced when all is written."""
-        c.call("training_checkpoint", self._handle.pointer, os.fsencode(path))
+        self._call("training_checkpoint", os.fsencode(path))
 
     def resume(self, path: Path) -> None:
         """From a checkpoint of the same options: the steps to come have the same losses, to the last bit."""
-        c.call("training_resume", self._handle.pointer, os.fsencode(path))
+        self._call("training_resume", os.fsencode(path))
 
     def save(self, path: Path) -> None:
         """The model with its weights as they are, .ash or .onnx, for the batch that it came with."""
-        c.call("training_save", self._handle.pointer, os.fsencode(path))
+        self._call("training_save", os.fsencode(path))

@@ -2,6 +2,7 @@
 """Tests of the Python side over the library. usage: runtime_test.py LIBRARY_FOLDER|installed COMMAND
 
 Skips with exit code 77 where numpy is missing."""
+import concurrent.futures
 import gc
 import multiprocessing
 import os
@@ -255,6 +256,61 @@ class RuntimeTest(support.ModelTest):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+    def on_threads(self, work, count=4):
+        """Calls work(i) on threads, and raises what they raise."""
+        with concurrent.futures.ThreadPoolExecutor(count) as pool:
+            for future in [pool.submit(work, i) for i in range(count)]:
+                future.result()
+
+    def test_threads_that_share_a_session_take_turns(self):
+        plan = self.model.plan(threads=2)
+        arena = ashlar.shared_arena(plan)
+        shared, alone = plan.session(), plan.session()
+        in_arena = [plan.session(arena) for _ in range(4)]
+        buckets = ashlar.Buckets(self.model, batch=[1, 2], threads=1)
+        xs = [self.x * (i + 1) for i in range(4)]
+        expected = [alone(x) for x in xs]
+        outs = [np.empty_like(expected[0]) for _ in xs]
+        calls = {"one": lambda i: shared(xs[i]), "one, out": lambda i: shared(xs[i], out=outs[i]), "arena": lambda i: in_arena[i](xs[i])}
+        of_buckets = [buckets(x) for x in xs]
+
+        def work(i):
+            for name, call in calls.items():
+                wrong = sum(not np.array_equal(call(i), expected[i]) for _ in range(200))
+                self.assertEqual(wrong, 0, name)
+            self.assertEqual(sum(not np.array_equal(buckets(xs[i]), of_buckets[i]) for _ in range(50)), 0)
+
+        self.on_threads(work)
+
+    def test_no_other_thread_comes_between_start_and_wait(self):
+        session = self.model.compile(threads=1)
+        expected = session(self.x)
+        session.start(self.x)
+        with self.assertRaisesRegex(ashlar.Busy, "another thread has started"):
+            self.on_threads(lambda _: session(self.x), 1)
+        np.testing.assert_array_equal(session.wait(), expected)
+        self.on_threads(lambda _: session(self.x), 1)
+
+    def test_a_child_of_a_busy_process_goes_on(self):
+        session = self.model.compile(threads=1)
+        expected, done = session(self.x), threading.Event()
+
+        def work():
+            while not done.is_set():
+                session(self.x)
+
+        other = threading.Thread(target=work)
+        other.start()
+        try:
+            for _ in range(5):
+                child = os.fork()
+                if child == 0:
+                    os._exit(not np.array_equal(session(self.x), expected))
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+        finally:
+            done.set()
+            other.join()
 
     def test_ten_thousand_sessions_leave_nothing_behind(self):
         plan = self.model.plan(threads=1)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -177,6 +178,72 @@ TEST_F(SessionLibraryTest, TenThousandLeaveNothingBehind) {
   const size_t before = mallinfo2().uordblks;
   make(kSanitized ? 200 : 10000);
   EXPECT_EQ(mallinfo2().uordblks, before);
+}
+
+// Calls `run` on `threads` threads, so often each and until one was refused. Every call is right or
+// refused with ASHLAR_BUSY; returns how many were refused.
+template <typename Run>  // (thread) -> whether the numbers are right
+int RefusedOnThreads(int threads, const Run& run) {
+  constexpr int kCalls = 200;
+  std::atomic<int> refused = 0, wrong = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([&, t] {
+      for (int call = 0; call < kCalls || (refused == 0 && std::chrono::steady_clock::now() < end);
+           ++call) {
+        const ashlar_status status = StatusOf([&] { wrong += run(t) ? 0 : 1; });
+        if (status == ASHLAR_BUSY) ++refused;
+        if (status != ASHLAR_BUSY && status != ASHLAR_OK) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  EXPECT_EQ(wrong, 0);
+  return refused;
+}
+
+TEST_F(SessionLibraryTest, OneSessionOnFourThreadsIsRightOrRefused) {
+  Session session = Model(path_).NewPlan(Threads(1)).NewSession();
+  const std::vector<float> input = InputOf(5);
+  const std::vector<float> expected = RunOnce(session, input);
+  std::vector<float> output(expected.size());
+  session.Input(input.data(), input.size()).Output(output.data(), output.size());
+  EXPECT_GT(RefusedOnThreads(4,
+                             [&](int) {
+                               session.Run();
+                               return true;
+                             }),
+            0);
+  EXPECT_EQ(output, expected);
+  session.Run();  // once the others are gone
+  EXPECT_EQ(output, expected);
+}
+
+TEST_F(SessionLibraryTest, SessionsOfOverlappingArenasAreRightOrRefused) {
+  const Plan plan = Model(path_).NewPlan(Threads(1));
+  const auto arena = static_cast<size_t>(plan.Memory().arena);
+  const Block block = AlignedBlock(plan.Memory().arena + 64);
+  std::vector<Session> sessions;
+  for (const size_t offset : {0, 0, 64}) {
+    sessions.push_back(plan.NewSession(block.get() + offset, arena));
+  }
+  std::vector<std::vector<float>> inputs, expected, outputs(3, std::vector<float>(kOutputs));
+  for (int t = 0; t < 3; ++t) {
+    inputs.push_back(InputOf(t));
+    expected.push_back(RunOnce(sessions[t], inputs[t]));
+    sessions[t].Input(inputs[t].data(), inputs[t].size());
+    sessions[t].Output(outputs[t].data(), outputs[t].size());
+  }
+  EXPECT_GT(RefusedOnThreads(3,
+                             [&](int t) {
+                               sessions[t].Run();
+                               return outputs[t] == expected[t];
+                             }),
+            0);
+  // A session that is gone refuses nobody.
+  sessions.pop_back();
+  EXPECT_EQ(RunOnce(sessions[0], inputs[2]), expected[2]);
 }
 
 TEST_F(SessionLibraryTest, AForkedChildGoesOn) {

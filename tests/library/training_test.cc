@@ -1,9 +1,11 @@
 // Trainings through the library: in C, and in C++ from images to a model that learned.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/library/c_program.h"
@@ -52,6 +54,26 @@ class TrainingTest : public LibraryTest {
   ashlar_plan_options plan_;
   ashlar_training_options options_;
 };
+
+TEST_F(TrainingTest, OneTrainingOnFourThreadsStepsAsOneOrIsRefused) {
+  TrainingSession alone = Model(path_).Train(options_), shared = Model(path_).Train(options_);
+  std::atomic<int> steps = 0, refused = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        const ashlar_status status = StatusOf([&] { Step(shared); });
+        ++(status == ASHLAR_OK ? steps : refused);
+        EXPECT_TRUE(status == ASHLAR_OK || status == ASHLAR_BUSY) << status;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(shared.Steps(), steps);
+  EXPECT_EQ(steps + refused, 80);
+  for (int i = 0; i < steps; ++i) Step(alone);
+  EXPECT_EQ(Logits(shared), Logits(alone));
+}
 
 TEST_F(TrainingTest, SaysWhatAStepTakesAndLearns) {
   TrainingSession training = Model(path_).Train(options_);

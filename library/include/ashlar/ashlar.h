@@ -9,10 +9,13 @@
  * floating-point settings. Ownership: what *_open, *_plan, *_session and *_train make is the
  * caller's, to be released once, in any order: each keeps alive what it needs. Strings and arrays
  * handed out belong to the object that was asked. Threads: models and plans may be used by several
- * threads at once, a session or training by one at a time; they run side by side. A forked child
- * may go on with what it inherited. Extension: structs begin with their size and are set up by
- * ASHLAR_INIT; fields are only ever appended, and zero is the default of every one. Values of
- * enumerations never change. */
+ * threads at once, a session or training by one at a time; they run side by side. A call while
+ * another thread is inside the same session or training, or inside a session of an overlapping
+ * arena, is refused with ASHLAR_BUSY, so numbers are never wrong because of it. Nothing waits. What
+ * is bound stays bound: threads that share a session take a lock around binding and running. A
+ * forked child may go on with what it inherited. Extension: structs begin with their size and are
+ * set up by ASHLAR_INIT; fields are only ever appended, and zero is the default of every one.
+ * Values of enumerations never change. */
 #ifndef ASHLAR_ASHLAR_H_
 #define ASHLAR_ASHLAR_H_
 
@@ -47,7 +50,8 @@ typedef enum ashlar_status {
   ASHLAR_UNSUPPORTED = 4,   /* an operator, type or shape without a kernel */
   ASHLAR_UNAVAILABLE = 5,   /* the device, or its library, is not there */
   ASHLAR_NOT_BOUND = 6,     /* a run without all inputs and outputs */
-  ASHLAR_INTERNAL = 7
+  ASHLAR_INTERNAL = 7,
+  ASHLAR_BUSY = 8 /* another thread is using the session, training or arena */
 } ashlar_status;
 
 ASHLAR_API int ashlar_version(void); /* of the library; ASHLAR_VERSION is the header's */
@@ -194,7 +198,8 @@ typedef struct ashlar_session ashlar_session;
 typedef struct ashlar_session_options {
   size_t size;
   void* arena; /* the caller's, at a multiple of arena_alignment; NULL: the session's own. Sessions
-                  may share one as long as no two run at once: nothing in it is kept between runs */
+                  may share one as long as no two run at once, which is refused (ASHLAR_BUSY):
+                  nothing in it is kept between runs */
   size_t arena_bytes; /* as long as it is, in bytes: at least the plan's arena */
   void* stream; /* of the caller's, on a device that has them (cudaStream_t; cudaStreamLegacy for
                    the default one), which must outlive the session; NULL: the session's own. Runs
@@ -241,7 +246,8 @@ ASHLAR_API ashlar_status ashlar_pin(const char* device, void* data, size_t bytes
 ASHLAR_API ashlar_status ashlar_unpin(const char* device, void* data);
 
 /* Training. A step, forward, backward and update, is one run of one plan; what it changes are the
- * model's float weights, kept in a pool of states beside the arena. One thread at a time. */
+ * model's float weights, kept in a pool of states beside the arena. One thread at a time, or
+ * ASHLAR_BUSY. */
 typedef struct ashlar_training ashlar_training;
 
 typedef enum ashlar_optimizer {

@@ -53,7 +53,7 @@ struct List {
   const T& operator[](std::size_t i) const { return first[i]; }
 };
 
-// Runs a plan; not from two threads at once.
+// Runs a plan, from one thread at a time: calls of a second one throw ASHLAR_BUSY.
 class Session {
  public:
   // The caller's tensor of `count` elements, in place until another is bound. Without a name: the
@@ -143,7 +143,8 @@ class Plan {
   std::shared_ptr<ashlar_plan> plan_;
 };
 
-// A step of training is one run of one plan; not from two threads at once.
+// A step of training is one run of one plan, from one thread at a time: calls of a second one throw
+// ASHLAR_BUSY.
 class TrainingSession {
  public:
   ashlar_memory Memory() const {
