@@ -1,0 +1,106 @@
+// Small models of the outside data in random tiles and in the least memory: the same values as
+// whole.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/plan/plan_graph.h"
+#include "runtime/plan/rewrite.h"
+#include "serialization/onnx/reader.h"
+#include "tests/support/model/loaded_model.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+#include "tests/support/tiled_graphs.h"
+
+namespace ashlar::testing {
+namespace {
+
+struct Folder {
+  const char* path;
+  bool least;  // in the least memory, too, whose search takes a second and more for each model
+};
+
+class TiledOnnxModels : public ::testing::TestWithParam<Folder> {};
+
+std::vector<std::string> ModelsBelow(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".onnx") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+bool HasImages(const Graph& graph) {
+  if (graph.inputs().size() != 1 || graph.outputs().empty()) return false;
+  const auto is_image = [&](const Binding& end) {
+    return graph.var(end.var).type.shape.rank() == 4;
+  };
+  return is_image(graph.inputs()[0]) && is_image(graph.outputs().back());
+}
+
+// By name: integers, and what is computed in integers, exactly.
+void ExpectSame(const Graph& graph, const InputTensors& inputs, const PlanRequest& request,
+                const std::map<std::string, HostTensor>& whole) {
+  LoadedModel model(graph, request);
+  const std::vector<HostTensor> outputs = model.Run(inputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = model.graph().outputs()[i].name;
+    ASSERT_TRUE(whole.contains(name)) << name;
+    EXPECT_LE(RelativeError(outputs[i], whole.at(name)), 1e-4) << name;
+  }
+}
+
+TEST_P(TiledOnnxModels, GiveTheSameAsWhole) {
+  const auto [folder, least] = GetParam();
+  if (!HasSharedData(folder)) GTEST_SKIP() << "no ../shared/" << folder;
+  cpu::RegisterDevice();
+  int tiled = 0;
+  for (const std::string& path : ModelsBelow(SharedData(folder))) {
+    SCOPED_TRACE(path);
+    const absl::StatusOr<Graph> read = ReadOnnx(path);
+    if (!read.ok() || !HasImages(*read)) continue;
+    PlanRequest request;
+    request.means.kernels.exact = true;
+    request.means.planner.limits.work = 0;
+    const Graph graph = std::move(
+        Value(RewriteGraph(Graph(*read), request.wishes, request.means, {.tiled = true})).graph);
+    request.means.passes = "none";
+    std::mt19937_64 random(7);
+    const TensorType& type = graph.var(graph.inputs()[0].var).type;
+    const InputTensors inputs = {
+        {graph.inputs()[0].name, RandomTensor(random, type.dtype, type.shape, 0, 2)}};
+    LoadedModel untiled(graph, request);
+    const std::vector<HostTensor> outputs = untiled.Run(inputs);
+    std::map<std::string, HostTensor> whole;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      whole[untiled.graph().outputs()[i].name] = outputs[i];
+    }
+    for (int i = 0; i < 5; ++i) {
+      request.wishes.tiles = RandomTiles(random, graph);
+      SCOPED_TRACE(request.wishes.tiles.ToString());
+      if (!PlanGraph(Graph(graph), request).ok()) continue;  // what is no segment of this model
+      ExpectSame(graph, inputs, request, whole);
+      ++tiled;
+    }
+    if (!least) continue;
+    request.wishes.tiles = {};
+    request.wishes.budget = MemoryBudget{};  // the least
+    SCOPED_TRACE("the least memory");
+    ExpectSame(graph, inputs, request, whole);
+  }
+  EXPECT_GT(tiled, 5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Data, TiledOnnxModels,
+                         ::testing::Values(Folder{"data/tried2", true},
+                                           Folder{"data/int8/nodes", false}),
+                         [](const ::testing::TestParamInfo<Folder>& info) {
+                           return std::filesystem::path(info.param.path).filename().string();
+                         });
+
+}  // namespace
+}  // namespace ashlar::testing
