@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,6 +15,7 @@
 #include "runtime/plan/packed_parts.h"
 #include "runtime/plan/plan_graph.h"
 #include "serialization/megengine/import.h"
+#include "serialization/native/format.h"
 #include "serialization/onnx/reader.h"
 
 namespace ashlar {
@@ -37,25 +39,30 @@ absl::Status Unsuited(const absl::Status& status) {
   return absl::FailedPreconditionError(status.message());
 }
 
-absl::StatusOr<Model> OpenOnnx(const std::string& path, const OpenOptions& open) {
+using OnnxReader = absl::FunctionRef<absl::StatusOr<Graph>(const OnnxReadOptions&, Model&)>;
+
+absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
   OnnxReadOptions options;
   options.shapes = open.shapes;
   options.outputs = open.outputs;
   options.follow_links = open.follow_links;
   options.note = open.note;
   Model model;
-  absl::StatusOr<Graph> graph = ReadOnnx(path, options, &model.data_files, &model.reading_bytes);
+  absl::StatusOr<Graph> graph = read(options, model);
   if (absl::IsInvalidArgument(graph.status()) && !options.shapes.empty()) {
     // The file's fault, unless it is a model without them.
     options.shapes.clear();
     options.note = nullptr;
-    if (!absl::IsInvalidArgument(ReadOnnx(path, options).status())) {
+    Model without;
+    if (!absl::IsInvalidArgument(read(options, without).status())) {
       return Unsuited(Annotate(graph.status(), "with the shapes given"));
     }
   }
   ASHLAR_ASSIGN_OR_RETURN(model.graph, std::move(graph));
   return model;
 }
+
+constexpr char kInMemory[] = "the model in memory";
 
 void Tell(const NoteListener& note, const std::string& text) {
   if (note) note(text);
@@ -64,7 +71,11 @@ void Tell(const NoteListener& note, const std::string& text) {
 }  // namespace
 
 absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options) {
-  if (HasEnding(path, ".onnx")) return OpenOnnx(path, options);
+  if (HasEnding(path, ".onnx")) {
+    return OpenOnnx(options, [&](const OnnxReadOptions& read, Model& model) {
+      return ReadOnnx(path, read, &model.data_files, &model.reading_bytes);
+    });
+  }
   if (!options.outputs.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "outputs ", absl::StrJoin(options.outputs, ","), ": ", path, " is no .onnx file"));
@@ -89,10 +100,16 @@ absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& opti
   return model;
 }
 
-absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes) {
+absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
+                                        const OpenOptions& options) {
+  if (!HasNativeMagic(bytes)) {
+    return OpenOnnx(options, [&](const OnnxReadOptions& read, Model& model) {
+      return ReadOnnxFromBytes(bytes, kInMemory, read, &model.reading_bytes);
+    });
+  }
   const std::shared_ptr<const void> owner(bytes.data(), [](const void*) {});  // the caller
   Model model;
-  model.file.name = "the model in memory";
+  model.file.name = kInMemory;
   ASHLAR_ASSIGN_OR_RETURN(model.graph, ReadModelFromBytes(bytes, owner, model.file.name));
   ASHLAR_ASSIGN_OR_RETURN(model.packed, ReadPackedModelFromBytes(bytes, owner, model.file.name));
   return model;

@@ -59,9 +59,11 @@ bool HasEnding(const std::string& path, absl::string_view ending);
 // ResourceExhausted where memory does not suffice; any other error is the file's.
 absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options);
 
-// The same of a model in Ashlar's format in memory, at a multiple of 64, which must outlive all
-// that is made of it. Its weights are taken as they are, their checksums unread.
-absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes);
+// The same of a model in memory, by its first bytes: in Ashlar's format, at a multiple of 64, which
+// must outlive all that is made of it, with its weights taken as they are, their checksums unread,
+// and without options; or an ONNX file, of which nothing is borrowed.
+absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,
+                                        const OpenOptions& options = {});
 
 // The same model for inputs of other shapes; the packed part of its file is not for them. Errors
 // are WithInputShapes's and UsePlainWeights's.

@@ -281,6 +281,7 @@ class Reader {
     if (position_[kGroup] >= 0) groups_.push_back(Unquote(cells_[position_[kGroup]]));
     if (Given(kAlignment)) status.Update(Number(kAlignment, buffer.alignment));
     if (Given(kOffset)) status.Update(Number(kOffset, buffer.offset.emplace()));
+    if (buffer.offset == -1) buffer.offset.reset();  // free, as in the library
     if (!status.ok()) return status;
     // As it stands there, too: a larger alignment must not hide one that is none.
     status = ValidateBuffer(buffer);

@@ -179,7 +179,10 @@ absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const Planner& pla
   const LowerBound bound = ComputeLowerBound(*instance);
 
   const Clock::time_point search_start = Clock::now();
-  const Solution solution = planner.Solve(*instance, bound.bytes, limits);
+  const absl::StatusOr<Solution> solved = CancelledIfStopped(
+      [&]() -> absl::StatusOr<Solution> { return planner.Solve(*instance, bound.bytes, limits); });
+  if (!solved.ok()) return solved.status();
+  const Solution& solution = *solved;
   PlanResult result;
   result.search_ms = MillisecondsSince(search_start);
   if (solution.bases.size() != static_cast<size_t>(instance->groups())) {

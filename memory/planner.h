@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct SearchLimits {
   int64_t nodes = INT64_MAX;
   // Bytes: a plan that fits is good enough. Without it: as few as possible.
   std::optional<int64_t> capacity = std::nullopt;
+  // Ends planning with Cancelled, and changes no plan that is returned.
+  std::stop_token stop = {};
 };
 
 // The result of a planner.
@@ -92,6 +95,7 @@ std::string ProofText(const PlanResult& result);
 // Plans, and then checks the plan with the independent validator, always.
 // InvalidArgument: unknown planner, or a problem that contradicts itself.
 // FailedPrecondition: too many groups for this planner.
+// Cancelled: a stop was requested.
 // Internal: the plan did not pass; the message names the buffers.
 absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const PlanOptions& options = {});
 absl::StatusOr<PlanResult> PlanMemory(const Problem& problem, const Planner& planner,

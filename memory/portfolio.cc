@@ -36,7 +36,8 @@ class Best {
       : instance_(instance),
         lower_bound_(lower_bound),
         limits_(limits),
-        good_enough_(std::max(lower_bound, limits.capacity.value_or(0))) {}
+        good_enough_(std::max(lower_bound, limits.capacity.value_or(0))),
+        work_(limits.stop) {}
 
   // True if the search may stop.
   bool Offer(std::vector<int64_t> bases, const std::string& planner) {

@@ -12,6 +12,7 @@
 #include "library/printable.h"
 #include "serialization/json_file.h"
 #include "tools/format.h"
+#include "tools/option_words.h"
 #include "tools/options.h"
 #include "tools/version.h"
 
@@ -39,7 +40,7 @@ void Console::Progress(absl::string_view text) {
 void Console::Note(absl::string_view text) {
   if (flags_.quiet) return;
   ClearProgress();
-  std::fprintf(stderr, "note: %s\n", Printable(text).c_str());
+  std::fprintf(stderr, "note: %s\n", Printable(InOptionWords(text)).c_str());
 }
 
 void Console::ClearProgress() {

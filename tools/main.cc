@@ -27,6 +27,7 @@
 #include "tools/command.h"
 #include "tools/exit_code.h"
 #include "tools/format.h"
+#include "tools/option_words.h"
 #include "tools/options.h"
 #include "tools/output_files.h"
 #include "tools/parse.h"
@@ -104,7 +105,7 @@ absl::Status WithMemoryHint(const absl::Status& status, const CLI::App& app) {
 
 int Report(const absl::Status& status) {
   if (!status.ok()) {
-    std::fprintf(stderr, "error: %s\n", Printable(status.message()).c_str());
+    std::fprintf(stderr, "error: %s\n", Printable(InOptionWords(status.message())).c_str());
   }
   return static_cast<int>(ExitCodeOf(status));
 }

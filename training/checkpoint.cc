@@ -70,6 +70,11 @@ absl::StatusOr<Reading> Open(const std::string& path) {
 
 }  // namespace
 
+bool IsCheckpoint(const Graph& graph) {
+  const std::vector<Binding>& outputs = graph.outputs();
+  return graph.inputs().empty() && !outputs.empty() && outputs[0].name == kSettings;
+}
+
 absl::Status WriteCheckpoint(const TrainingSession& session, const Progress& progress,
                              const std::string& path) {
   GraphBuilder builder;

@@ -20,6 +20,9 @@ struct Progress {
   std::string settings;       // that the steps to come depend on; to be the same when it goes on
 };
 
+// Whether a file that was read as a model is a checkpoint.
+bool IsCheckpoint(const Graph& graph);
+
 // The file is written beside and renamed, so that at any moment there is a whole one.
 absl::Status WriteCheckpoint(const TrainingSession& session, const Progress& progress,
                              const std::string& path);

@@ -29,8 +29,10 @@ constexpr size_t kNear = 2;              // stages between two choices that chan
 
 class Search {
  public:
-  Search(const Graph& graph, double max_extra_flops, const TilesOfStep& tiles)
+  Search(const Graph& graph, double max_extra_flops, const TilesOfStep& tiles,
+         const std::stop_token& stop)
       : graph_(graph),
+        stop_(stop),
         tiles_(tiles),
         trials_(graph, graph.outputs()[0].var, tiles.parts),
         untiled_(tiled() ? tiles.operations : trials_.step_operations()),
@@ -66,6 +68,7 @@ class Search {
   RecomputePoint PointOf(const Found& found);
 
   const Graph& graph_;
+  const std::stop_token& stop_;
   const TilesOfStep& tiles_;
   RecomputeTrials trials_;
   const double untiled_;  // operations of the step without tiles
@@ -74,6 +77,7 @@ class Search {
 };
 
 void Search::Consider(const StageMasks& masks) {
+  memory::ThrowIfStopped(stop_);
   const RecomputeTrials::Whole cost = trials_.Try(masks);
   if (cost.operations > most_) return;
   const int64_t grains = GrainsOf(cost.operations);
@@ -199,17 +203,22 @@ double StepOperations(const Graph& step) {
 
 absl::StatusOr<std::vector<RecomputePoint>> RecomputeFrontier(const Graph& step,
                                                               double max_extra_flops,
-                                                              const TilesOfStep& tiles) {
+                                                              const TilesOfStep& tiles,
+                                                              const std::stop_token& stop) {
   ASHLAR_ASSIGN_OR_RETURN(const Graph graph, NormsInHalves(step));
   const StorageModel model = BuildStorageModel(step, {});
   const std::vector<int64_t> none(step.nodes().size(), 0);
-  return Search(graph, max_extra_flops, tiles).Run(ScheduleAsGiven(step, model, none).peak_bytes);
+  const int64_t kept = ScheduleAsGiven(step, model, none).peak_bytes;
+  return memory::CancelledIfStopped([&]() -> absl::StatusOr<std::vector<RecomputePoint>> {
+    return Search(graph, max_extra_flops, tiles, stop).Run(kept);
+  });
 }
 
 absl::StatusOr<FittedStep> FitStep(const Graph& step, int64_t budget, double max_extra_flops,
                                    const PlanRequest& request, const TilesOfStep& tiles) {
-  ASHLAR_ASSIGN_OR_RETURN(const std::vector<RecomputePoint> points,
-                          RecomputeFrontier(step, max_extra_flops, tiles));
+  ASHLAR_ASSIGN_OR_RETURN(
+      const std::vector<RecomputePoint> points,
+      RecomputeFrontier(step, max_extra_flops, tiles, request.means.planner.limits.stop));
   const auto planned = [&](size_t i) -> absl::StatusOr<FittedStep> {
     FittedStep fitted{{}, points[i]};
     ASHLAR_ASSIGN_OR_RETURN(fitted.graph, RecomputeStep(step, points[i].spec, tiles.parts));

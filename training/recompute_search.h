@@ -3,6 +3,7 @@
 #define ASHLAR_TRAINING_RECOMPUTE_SEARCH_H_
 
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,10 +33,11 @@ struct TilesOfStep {
 double StepOperations(const Graph& step);
 
 // From nothing made again to as much as `max_extra_flops` allows: each point needs less memory and
-// more operations than the one before. Deterministic.
+// more operations than the one before. Deterministic. Cancelled once a stop is requested.
 absl::StatusOr<std::vector<RecomputePoint>> RecomputeFrontier(const Graph& step,
                                                               double max_extra_flops,
-                                                              const TilesOfStep& tiles = {});
+                                                              const TilesOfStep& tiles = {},
+                                                              const std::stop_token& stop = {});
 
 struct FittedStep {
   Graph graph;

@@ -45,8 +45,12 @@ struct Candidate {
 class StripSearch {
  public:
   StripSearch(const TrainingGraph& graph, const TrainingOptions& options, int64_t budget,
-              double max_extra_flops)
-      : graph_(graph), options_(options), budget_(budget), max_extra_flops_(max_extra_flops) {}
+              double max_extra_flops, std::stop_token stop)
+      : graph_(graph),
+        options_(options),
+        budget_(budget),
+        max_extra_flops_(max_extra_flops),
+        stop_(std::move(stop)) {}
 
   absl::Status Find();
   // The best first.
@@ -71,7 +75,7 @@ class StripSearch {
   static TileSegment UsualTiles(const Stretch& stretch);
   // Some counts of each kind.
   std::vector<TileSegment> TilesFor(const Stretch& stretch) const;
-  void Try(TileSpec spec);
+  absl::Status Try(TileSpec spec);
   // From candidate `first` on: by the point that was chosen of each, or by the least of any.
   void Sort(size_t first = 0, bool by_least = false);
   std::tuple<bool, double, double> KeyOf(const Candidate& c) const {
@@ -84,6 +88,7 @@ class StripSearch {
   const TrainingOptions& options_;
   const int64_t budget_;
   const double max_extra_flops_;
+  const std::stop_token stop_;
   double operations_ = 0;  // of the step without tiles
   std::vector<Stretch> stretches_;
   std::set<std::string> tried_;
@@ -160,15 +165,18 @@ std::vector<TileSegment> StripSearch::TilesFor(const Stretch& stretch) const {
   return tiles;
 }
 
-void StripSearch::Try(TileSpec spec) {
-  if (!tried_.insert(spec.ToString()).second) return;
+// An error only if a stop was requested.
+absl::Status StripSearch::Try(TileSpec spec) {
+  if (!tried_.insert(spec.ToString()).second) return absl::OkStatus();
   const absl::StatusOr<TrainingGraph> tiled = InTiles(spec);
-  if (!tiled.ok()) return;  // operators that are not made in parts, or too many of these
+  if (!tiled.ok())
+    return absl::OkStatus();  // operators that are not made in parts, or too many of these
   const auto nodes = static_cast<int64_t>(tiled->step.nodes().size());
-  if (nodes > kMostStepNodes) return;
+  if (nodes > kMostStepNodes) return absl::OkStatus();
   const absl::StatusOr<std::vector<RecomputePoint>> points =
-      RecomputeFrontier(tiled->step, max_extra_flops_, TilesOf(*tiled));
-  if (!points.ok()) return;
+      RecomputeFrontier(tiled->step, max_extra_flops_, TilesOf(*tiled), stop_);
+  if (absl::IsCancelled(points.status())) return points.status();
+  if (!points.ok()) return absl::OkStatus();
   std::optional<Candidate> best;
   for (const RecomputePoint& point : *points) {
     if (point.extra_flops > max_extra_flops_) continue;
@@ -176,6 +184,7 @@ void StripSearch::Try(TileSpec spec) {
     best->least = point.peak_bytes;
   }
   if (best) found_.push_back(*std::move(best));
+  return absl::OkStatus();
 }
 
 void StripSearch::Sort(size_t first, bool by_least) {
@@ -197,7 +206,9 @@ absl::Status StripSearch::Find() {
       return spec;
     };
     const int64_t peak = round == 0 ? 0 : found_[0].peak;
-    for (const Stretch& stretch : stretches_) Try(with(UsualTiles(stretch)));
+    for (const Stretch& stretch : stretches_) {
+      ASHLAR_RETURN_IF_ERROR(Try(with(UsualTiles(stretch))));
+    }
     Sort();
     std::vector<Stretch> refined;
     for (size_t i = 0; i < std::min(kRefined, found_.size()); ++i) {
@@ -207,7 +218,9 @@ absl::Status StripSearch::Find() {
       }
     }
     for (const Stretch& stretch : refined) {
-      for (TileSegment& segment : TilesFor(stretch)) Try(with(std::move(segment)));
+      for (TileSegment& segment : TilesFor(stretch)) {
+        ASHLAR_RETURN_IF_ERROR(Try(with(std::move(segment))));
+      }
     }
     Sort();
     if (found_.empty() || found_[0].peak <= budget_) break;
@@ -230,7 +243,7 @@ absl::StatusOr<FittedTraining> FitTraining(const TrainingGraph& graph,
   std::optional<FittedTraining> best;
   if (untiled.ok()) best = FittedTraining{*std::move(untiled), {}};
   if (budget > 0 && best && best->step.point.extra_flops == 0) return *std::move(best);
-  StripSearch search(graph, options, budget, max_extra_flops);
+  StripSearch search(graph, options, budget, max_extra_flops, request.means.planner.limits.stop);
   ASHLAR_RETURN_IF_ERROR(search.Find());
   search.KeepBest(kRefined);
   for (size_t i = 0; i < std::min(kMostPlanned, search.found().size()); ++i) {
@@ -260,7 +273,7 @@ absl::StatusOr<std::vector<TrainingPoint>> TrainingFrontier(const TrainingGraph&
                           RecomputeFrontier(graph.step, max_extra_flops));
   std::vector<TrainingPoint> points, in_tiles;
   for (const RecomputePoint& point : whole) points.push_back({{}, point});
-  StripSearch search(graph, options, 0, max_extra_flops);
+  StripSearch search(graph, options, 0, max_extra_flops, {});
   ASHLAR_RETURN_IF_ERROR(search.Find());
   for (size_t i = 0; i < std::min(kRefined, search.found().size()); ++i) {
     const TileSpec& spec = search.found()[i].spec;

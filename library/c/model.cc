@@ -1,10 +1,13 @@
 // Models behind the C interface.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "graph/status.h"
 #include "library/c/border.h"
 #include "library/c/objects.h"
+#include "serialization/native/format.h"
+#include "serialization/onnx/reader.h"
 
 using ashlar::c::Call;
 using ashlar::c::CheckGiven;
@@ -18,6 +21,71 @@ absl::Status Rejected(const absl::Status& status) {
   return WithStatus(status, ASHLAR_REJECTED_FILE);
 }
 
+// An ONNX model may lack shapes that only plans give.
+absl::StatusOr<std::unique_ptr<ashlar_model>> Made(absl::StatusOr<ashlar::Model> opened,
+                                                   bool onnx) {
+  auto made = std::make_unique<ashlar_model>();
+  if (opened.ok()) {
+    made->model = *std::move(opened);
+  } else if (onnx && absl::IsFailedPrecondition(opened.status())) {
+    made->needs_shapes = opened.status();
+  } else {
+    return Rejected(opened.status());
+  }
+  return made;
+}
+
+void Declare(const std::vector<ashlar::OnnxTensor>& tensors, std::vector<ashlar_tensor>& list,
+             std::deque<std::string>& names) {
+  for (const ashlar::OnnxTensor& from : tensors) {
+    ashlar_tensor tensor = {};
+    tensor.name = names.emplace_back(from.name).c_str();
+    tensor.dtype = static_cast<int32_t>(from.dtype);
+    tensor.rank = -1;
+    if (from.dims && from.dims->size() <= ASHLAR_MAX_RANK) {
+      tensor.rank = static_cast<int32_t>(from.dims->size());
+      std::copy(from.dims->begin(), from.dims->end(), tensor.shape);
+      const absl::StatusOr<ashlar::Shape> fixed = ashlar::Shape::Make(*from.dims);
+      if (fixed.ok()) tensor.bytes = ashlar::TensorType{from.dtype, *fixed}.bytes();
+    }
+    list.push_back(tensor);
+  }
+}
+
+absl::Status Declare(ashlar_model& model) {
+  if (model.is_onnx()) {
+    ASHLAR_ASSIGN_OR_RETURN(
+        const ashlar::OnnxSignature signature,
+        model.path.empty() ? ashlar::ReadOnnxSignatureFromBytes(model.bytes, "the model in memory")
+                           : ashlar::ReadOnnxSignature(model.path));
+    Declare(signature.inputs, model.inputs, model.names);
+    Declare(signature.outputs, model.outputs, model.names);
+    return absl::OkStatus();
+  }
+  const ashlar::Graph& graph = model.model.graph;
+  const auto add = [&](const std::vector<ashlar::Binding>& bindings,
+                       std::vector<ashlar_tensor>& list) {
+    for (const ashlar::Binding& binding : bindings) {
+      list.push_back(ashlar::c::TensorOf(binding.name, graph.var(binding.var).type, model.names));
+    }
+  };
+  add(graph.inputs(), model.inputs);
+  add(graph.outputs(), model.outputs);
+  return absl::OkStatus();
+}
+
+ashlar_status HandDeclared(const ashlar_model* model,
+                           std::vector<ashlar_tensor> ashlar_model::*list,
+                           const ashlar_tensor** first, size_t* count) {
+  const ashlar_status read = Call([&]() -> absl::Status {
+    ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
+    auto& of = const_cast<ashlar_model&>(*model);  // which were handed out as such
+    std::call_once(of.declared_once, [&of] { of.declared = Declare(of); });
+    return of.declared.ok() ? of.declared : Rejected(of.declared);
+  });
+  return read == ASHLAR_OK ? ashlar::c::Hand(model, "model", list, first, count) : read;
+}
+
 }  // namespace
 
 ashlar_status ashlar_model_open(const char* path, ashlar_model** model) {
@@ -28,15 +96,8 @@ ashlar_status ashlar_model_open(const char* path, ashlar_model** model) {
     options.note = ashlar::c::Log;
     const bool onnx = ashlar::HasEnding(path, ".onnx");
     absl::StatusOr<ashlar::Model> opened = ashlar::OpenModel(path, options);
-    auto made = std::make_unique<ashlar_model>();
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_model> made, Made(std::move(opened), onnx));
     if (onnx) made->path = path;
-    if (opened.ok()) {
-      made->model = *std::move(opened);
-    } else if (onnx && absl::IsFailedPrecondition(opened.status())) {
-      made->needs_shapes = opened.status();
-    } else {
-      return Rejected(opened.status());
-    }
     *model = made.release();
     return absl::OkStatus();
   });
@@ -46,10 +107,14 @@ ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size, ashlar_mod
   return Call([&]() -> absl::Status {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(bytes, "bytes"));
     ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
-    absl::StatusOr<ashlar::Model> opened =
-        ashlar::OpenModelInMemory({static_cast<const uint8_t*>(bytes), size});
-    if (!opened.ok()) return Rejected(opened.status());
-    *model = new ashlar_model{*std::move(opened), "", absl::OkStatus()};
+    const absl::Span<const uint8_t> given(static_cast<const uint8_t*>(bytes), size);
+    const bool onnx = !ashlar::HasNativeMagic(given);
+    ashlar::OpenOptions options;
+    options.note = ashlar::c::Log;
+    ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_model> made,
+                            Made(ashlar::OpenModelInMemory(given, options), onnx));
+    if (onnx) made->bytes = given;
+    *model = made.release();
     return absl::OkStatus();
   });
 }
@@ -64,9 +129,21 @@ ashlar_status ashlar_model_join(const ashlar_model* first, const ashlar_model* s
     ASHLAR_RETURN_IF_ERROR(second->needs_shapes);
     absl::StatusOr<ashlar::Model> both = ashlar::JoinModels(first->model, second->model);
     if (!both.ok()) return both.status();
-    *joined = new ashlar_model{*std::move(both), "", absl::OkStatus()};
+    auto made = std::make_unique<ashlar_model>();
+    made->model = *std::move(both);
+    *joined = made.release();
     return absl::OkStatus();
   });
+}
+
+ashlar_status ashlar_model_inputs(const ashlar_model* model, const ashlar_tensor** first,
+                                  size_t* count) {
+  return HandDeclared(model, &ashlar_model::inputs, first, count);
+}
+
+ashlar_status ashlar_model_outputs(const ashlar_model* model, const ashlar_tensor** first,
+                                   size_t* count) {
+  return HandDeclared(model, &ashlar_model::outputs, first, count);
 }
 
 void ashlar_model_release(ashlar_model* model) { delete model; }

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,17 @@
 
 struct ashlar_model {
   ashlar::Model model;
-  std::string path;           // of an ONNX model, which is read anew for other shapes; else empty
-  absl::Status needs_shapes;  // why it has no graph before shapes are given
+  std::string path;                 // of an ONNX model, which is read anew for other shapes
+  absl::Span<const uint8_t> bytes;  // the same of one in memory, the caller's
+  absl::Status needs_shapes;        // why it has no graph before shapes are given
+
+  bool is_onnx() const { return !path.empty() || !bytes.empty(); }
+
+  // What the file declares, read when it is first asked for.
+  std::once_flag declared_once;
+  absl::Status declared;
+  std::deque<std::string> names;
+  std::vector<ashlar_tensor> inputs, outputs;
 };
 
 struct ashlar_plan {

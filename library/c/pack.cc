@@ -10,7 +10,8 @@ namespace ashlar::c {
 
 namespace {
 
-absl::Status Pack(const ashlar_model& model, const ashlar_plan_options& options, const char* path) {
+absl::Status Pack(const ashlar_model& model, const ashlar_plan_options& options, const char* path,
+                  const Watched& watched) {
   if (!HasEnding(path, ".ash")) {
     return InvalidArgument(absl::StrCat("path ", path, " is not a .ash file"));
   }
@@ -18,7 +19,7 @@ absl::Status Pack(const ashlar_model& model, const ashlar_plan_options& options,
     return InvalidArgument("share: a packed file holds the weights of one plan");
   }
   ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, options));
-  ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request, RequestFor(source, options));
+  ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request, RequestFor(source, options, watched));
   if (request.wishes.comp_node.type != CompNode::Type::kCpu) {
     return InvalidArgument(
         absl::StrCat("device ", options.device, ": weights are packed for the host"));
@@ -37,6 +38,9 @@ ashlar_status ashlar_model_pack(const ashlar_model* model, const ashlar_plan_opt
     ASHLAR_RETURN_IF_ERROR(ashlar::c::CheckGiven(path, "path"));
     ashlar_plan_options given;
     ASHLAR_RETURN_IF_ERROR(ashlar::c::Read(options, "ashlar_plan_options", given));
-    return ashlar::c::Pack(*model, given, path);
+    return ashlar::c::RunWatched({given.time_limit, given.progress, given.progress_context},
+                                 [&](const ashlar::c::Watched& watched) {
+                                   return ashlar::c::Pack(*model, given, path, watched);
+                                 });
   });
 }

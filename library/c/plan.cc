@@ -171,9 +171,12 @@ absl::StatusOr<Writer> WriterOf(const char* format) {
 
 absl::StatusOr<std::unique_ptr<ashlar_plan>> PlanOf(const ashlar_model& model,
                                                     const ashlar_plan_options& options) {
-  ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, options));
-  ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request, RequestFor(source, options));
-  return MakePlan(std::move(source), request, options.share);
+  using Made = std::unique_ptr<ashlar_plan>;
+  return MakeWatched<Made>(options, [&](const Watched& watched) -> absl::StatusOr<Made> {
+    ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, options));
+    ASHLAR_ASSIGN_OR_RETURN(const PlanRequest request, RequestFor(source, options, watched));
+    return MakePlan(std::move(source), request, options.share);
+  });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "library/c/objects.h"
 #include "library/execution.h"
 #include "runtime/plan/recorded_tiles.h"
+#include "training/checkpoint.h"
 
 namespace ashlar::c {
 namespace {
@@ -75,20 +76,29 @@ absl::StatusOr<InputShapes> ShapesIn(const ashlar_plan_options& options) {
 
 absl::StatusOr<Model> ModelFor(const ashlar_model& model, const ashlar_plan_options& options) {
   ASHLAR_ASSIGN_OR_RETURN(const InputShapes shapes, ShapesIn(options));
+  if (IsCheckpoint(model.model.graph)) {
+    return InvalidArgument(
+        absl::StrCat(model.model.file.name,
+                     ": a checkpoint of a training, which is no model; make the same training of "
+                     "its model, resume it from this file and save what it trained"));
+  }
   if (shapes.empty()) {
     ASHLAR_RETURN_IF_ERROR(model.needs_shapes);
     return model.model;
   }
-  if (model.path.empty()) return WithShapes(model.model, shapes);
+  if (!model.is_onnx()) return WithShapes(model.model, shapes);
   OpenOptions open;
   open.shapes = shapes;
   open.note = Log;
-  return OpenModel(model.path, open);
+  return model.path.empty() ? OpenModelInMemory(model.bytes, open) : OpenModel(model.path, open);
 }
 
-absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options) {
+absl::StatusOr<PlanRequest> RequestFor(const Model& model, const ashlar_plan_options& options,
+                                       const Watched& watched) {
   PlanRequest request;
   auto& [wishes, means, checks] = request;
+  means.planner.limits.stop = watched.stop;
+  means.progress = watched.progress;
   if (options.threads < 0 || options.threads > kMostThreads) {
     return InvalidArgument(
         absl::StrCat("threads is ", options.threads, "; expected 0 to ", kMostThreads));

@@ -6,6 +6,7 @@
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
 #include "library/c/border.h"
+#include "library/c/watched.h"
 #include "memory/planner.h"
 
 namespace ashlar::c {
@@ -55,12 +56,15 @@ ashlar_status ashlar_solve(ashlar_buffer* buffers, size_t count,
     if (count > 0) ASHLAR_RETURN_IF_ERROR(ashlar::c::CheckGiven(buffers, "buffers"));
     ashlar_solve_options given;
     ASHLAR_RETURN_IF_ERROR(ashlar::c::Read(options, "ashlar_solve_options", given));
-    ASHLAR_ASSIGN_OR_RETURN(const ashlar::memory::PlanOptions plan_options,
-                            ashlar::c::OptionsOf(given));
+    ASHLAR_ASSIGN_OR_RETURN(ashlar::memory::PlanOptions plan_options, ashlar::c::OptionsOf(given));
     ASHLAR_ASSIGN_OR_RETURN(const ashlar::memory::Problem problem,
                             ashlar::c::ProblemOf(buffers, count));
     ASHLAR_ASSIGN_OR_RETURN(const ashlar::memory::PlanResult result,
-                            ashlar::memory::PlanMemory(problem, plan_options));
+                            ashlar::c::MakeWatched<ashlar::memory::PlanResult>(
+                                given, [&](const ashlar::c::Watched& watched) {
+                                  plan_options.limits.stop = watched.stop;
+                                  return ashlar::memory::PlanMemory(problem, plan_options);
+                                }));
     if (given.capacity > 0 && result.plan.arena > given.capacity) {
       return ashlar::DoesNotFit(
           absl::StrCat("no plan found within ", given.capacity, " bytes; the best needs ",

@@ -58,15 +58,15 @@ std::string SettingsOf(const TrainingOptions& options, const TrainingGraph& grap
                       " classes=", classes);
 }
 
-absl::StatusOr<std::unique_ptr<ashlar_training>> Make(const ashlar_model& model,
-                                                      const ashlar_training_options& given) {
-  ashlar_plan_options plan;
-  ASHLAR_RETURN_IF_ERROR(Read(given.plan, "ashlar_plan_options", plan));
+absl::StatusOr<std::unique_ptr<ashlar_training>> MakeTraining(const ashlar_model& model,
+                                                              const ashlar_training_options& given,
+                                                              const ashlar_plan_options& plan,
+                                                              const Watched& watched) {
   if (plan.share != nullptr) return InvalidArgument("share: a training's weights are its own");
   ASHLAR_ASSIGN_OR_RETURN(TrainingOptions options, OptionsIn(given));
   ASHLAR_ASSIGN_OR_RETURN(Model source, ModelFor(model, plan));
   ASHLAR_RETURN_IF_ERROR(UsePlainWeights(source));
-  ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(source, plan));
+  ASHLAR_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(source, plan, watched));
   const std::optional<MemoryBudget> budget = std::exchange(request.wishes.budget, std::nullopt);
   options.tiles = std::exchange(request.wishes.tiles, {});  // gradients are made in them, too
   auto made = std::make_unique<ashlar_training>();
@@ -93,6 +93,14 @@ absl::StatusOr<std::unique_ptr<ashlar_training>> Make(const ashlar_model& model,
     made->states.push_back(TensorOf(entry.name, entry.type, made->names));
   }
   return made;
+}
+
+absl::StatusOr<std::unique_ptr<ashlar_training>> Make(const ashlar_model& model,
+                                                      const ashlar_training_options& given) {
+  ashlar_plan_options plan;
+  ASHLAR_RETURN_IF_ERROR(Read(given.plan, "ashlar_plan_options", plan));
+  return MakeWatched<std::unique_ptr<ashlar_training>>(
+      plan, [&](const Watched& watched) { return MakeTraining(model, given, plan, watched); });
 }
 
 absl::Status CheckBytes(absl::string_view what, size_t got, const ashlar_tensor& tensor) {
@@ -173,6 +181,9 @@ ashlar_status ashlar_training_step(ashlar_training* training, const void* images
                                    size_t image_bytes, const void* labels, size_t label_bytes,
                                    double rate, float* loss) {
   return With(training, [&](ashlar_training& of) -> absl::Status {
+    if (!std::isfinite(rate)) {
+      return ashlar::c::InvalidArgument(absl::StrCat("rate is ", rate, "; expected a number"));
+    }
     ASHLAR_RETURN_IF_ERROR(
         ashlar::c::Fill(of.session->images(), images, image_bytes, "images", of.inputs[0]));
     ASHLAR_RETURN_IF_ERROR(

@@ -6,15 +6,18 @@
     run.plan.memory.arena            # bytes, known before the first run
 """
 from ._buckets import Buckets
-from ._library import (Busy, DoesNotFit, Error, Internal, InvalidArgument, NotBound, RejectedFile, Unavailable,
-                       Unsupported)
+from ._library import (Busy, Cancelled, DoesNotFit, Error, Internal, InvalidArgument, MissingFile, NotBound, OutOfTime,
+                       RejectedFile, Unavailable, Unsupported, version)
 from ._model import Model, Plan, Session, TensorInfo, load, shared_arena
 from ._pinned import Pinned
 from ._planner import Solution, plan_memory
 from ._sizes import parse_size
 from ._training import TrainingSession
+from ._watch import Progress
+
+__version__ = version()
 
 __all__ = [
-    "Buckets", "Busy", "DoesNotFit", "Error", "Internal", "InvalidArgument", "Model", "NotBound", "Pinned", "Plan", "RejectedFile", "Session",
-    "Solution", "TensorInfo", "TrainingSession", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory", "shared_arena"
+    "Buckets", "Busy", "Cancelled", "DoesNotFit", "Error", "Internal", "InvalidArgument", "MissingFile", "Model", "NotBound",
+    "OutOfTime", "Pinned", "Plan", "Progress", "RejectedFile", "Session", "Solution", "TensorInfo", "TrainingSession", "Unavailable", "Unsupported", "load", "parse_size", "plan_memory", "shared_arena"
 ]

@@ -1,7 +1,7 @@
 """One model at several batch sizes: weights in memory once, and one arena, the largest."""
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Sequence
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
@@ -9,18 +9,20 @@ from . import _library as c
 from ._model import Model, Plan, Session, TensorInfo, aligned_block, as_inputs
 
 
-def plans_for(model: Model, batch: Sequence[int], **plan: Any) -> Dict[int, Plan]:
-    """A plan for each batch size, ascending; they share their weights."""
+def plans_for(model: Model, batch: Sequence[int], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None,
+              **plan: Any) -> Dict[int, Plan]:
+    """A plan for each batch size, ascending; they share their weights. `shapes` are of inputs whose other dimensions are open,
+    or are to be others; the batch sizes take the place of their first dimensions."""
     sizes = sorted(set(batch))
     if not sizes or sizes[0] < 1:
         raise c.InvalidArgument(f"batch is {list(batch)}; expected sizes from 1 on")
-    first = model.plan(**{name: value for name, value in plan.items() if name not in ("budget", "max_extra_flops")})
+    first = model.plan(shapes=shapes, **{name: value for name, value in plan.items() if name not in ("budget", "max_extra_flops")})
     if any(not info.shape for info in first.inputs + first.outputs):
         raise c.InvalidArgument("batch: a tensor of the model has no dimensions")
     plans: Dict[int, Plan] = {}
     for size in sizes:
-        shapes = {info.name: (size, *info.shape[1:]) for info in first.inputs}
-        plans[size] = model.plan(shapes=shapes, share=next(iter(plans.values()), None), **plan)
+        of_size = {info.name: (size, *info.shape[1:]) for info in first.inputs}
+        plans[size] = model.plan(shapes=of_size, share=next(iter(plans.values()), None), **plan)
     return plans
 
 
@@ -31,10 +33,12 @@ def weights_of(plans: Mapping[int, Plan]) -> int:
 
 class Buckets:
     """Runs requests of any number of rows up to the largest batch size, in the least that holds them. Calls of several
-    threads take turns. Inputs and outputs are those of all rows; what is missing in a batch is zeros, and its results are cut off."""
+    threads take turns. Inputs and outputs are those of all rows; what is missing in a batch is zeros, and its results are cut off. `shapes` are of inputs with
+    more open dimensions than the batch."""
 
-    def __init__(self, model: Model, batch: Sequence[int], **plan: Any) -> None:
-        self._set_up(plans_for(model, batch, **plan))
+    def __init__(self, model: Model, batch: Sequence[int], shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None,
+                 **plan: Any) -> None:
+        self._set_up(plans_for(model, batch, shapes, **plan))
 
     @classmethod
     def of(cls, plans: Dict[int, Plan]) -> "Buckets":
@@ -50,6 +54,9 @@ class Buckets:
         self.weights = weights_of(plans)
         block = aligned_block(self.arena, max(memory.arena_alignment for memory in memories))
         self.sessions: Dict[int, Session] = {size: plan.session(block) for size, plan in plans.items()}
+
+    def __repr__(self) -> str:
+        return f"Buckets(batch={list(self.plans)}, arena={self.arena}, weights={self.weights})"
 
     def size_for(self, rows: int) -> int:
         """The least batch size that holds so many rows."""

@@ -34,6 +34,10 @@ class RejectedFile(Error, ValueError):
     """A file that cannot be read, is damaged, or of another kind."""
 
 
+class MissingFile(RejectedFile, FileNotFoundError):
+    """A file that is not there."""
+
+
 class Unsupported(Error, NotImplementedError):
     """An operator, dtype or shape without a kernel."""
 
@@ -54,8 +58,17 @@ class Busy(Error, RuntimeError):
     """A session, training or arena that another thread is using."""
 
 
+class Cancelled(Error, RuntimeError):
+    """Planning that the caller ended."""
+
+
+class OutOfTime(Error, TimeoutError):
+    """Planning that took longer than its time_limit."""
+
+
 ERRORS: List[Type[Error]] = [
-    Error, InvalidArgument, DoesNotFit, RejectedFile, Unsupported, Unavailable, NotBound, Internal, Busy
+    Error, InvalidArgument, DoesNotFit, RejectedFile, Unsupported, Unavailable, NotBound, Internal, Busy,
+    Cancelled, OutOfTime
 ]
 
 
@@ -75,11 +88,19 @@ class Sized(ctypes.Structure):
         super().__init__(size=ctypes.sizeof(type(self)), **fields)
 
 
+class Progress(Sized):
+    _fields_ = [("size", c_size_t), ("seconds", c_double), ("plans", c_int64), ("least_arena", c_int64)]
+
+
+PROGRESS = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(Progress))
+
+
 class PlanOptions(Sized):
     _fields_ = [("size", c_size_t), ("threads", c_int32), ("prefer_memory", c_int32), ("exact", c_int32),
                 ("memory_budget", c_int64), ("max_extra_flops", c_double), ("device", c_char_p), ("tile", c_char_p),
                 ("precision", c_char_p), ("kernel_record", c_char_p), ("shapes", POINTER(Shape)),
-                ("num_shapes", c_size_t), ("share", c_void_p), ("release_input", c_int32)]
+                ("num_shapes", c_size_t), ("share", c_void_p), ("release_input", c_int32), ("time_limit", c_double),
+                ("progress", PROGRESS), ("progress_context", c_void_p)]
 
 
 class Memory(Sized):
@@ -115,7 +136,8 @@ class TrainingOptions(Sized):
 
 
 class SolveOptions(Sized):
-    _fields_ = [("size", c_size_t), ("work_ms", c_int64), ("capacity", c_int64), ("planner", c_char_p)]
+    _fields_ = [("size", c_size_t), ("work_ms", c_int64), ("capacity", c_int64), ("planner", c_char_p), ("time_limit", c_double),
+                ("progress", PROGRESS), ("progress_context", c_void_p)]
 
 
 class Solution(Sized):
@@ -127,6 +149,9 @@ WRITE = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
 # Functions that return a status, by name without "ashlar_".
 SIGNATURES: Dict[str, List[Any]] = {
     "model_open": [c_char_p, POINTER(c_void_p)],
+    "model_open_bytes": [c_void_p, c_size_t, POINTER(c_void_p)],
+    "model_inputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
+    "model_outputs": [c_void_p, POINTER(POINTER(Tensor)), POINTER(c_size_t)],
     "model_join": [c_void_p, c_void_p, POINTER(c_void_p)],
     "model_plan": [c_void_p, POINTER(PlanOptions), POINTER(c_void_p)],
     "model_pack": [c_void_p, POINTER(PlanOptions), c_char_p],
@@ -186,6 +211,12 @@ def _open() -> ctypes.CDLL:
 
 
 LIBRARY = _open()
+
+
+def version() -> str:
+    """Of the library: "1.0.0"."""
+    number = LIBRARY.ashlar_version()
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
 def check(status: int) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import operator
 import os
 import threading
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
@@ -11,7 +12,8 @@ import numpy as np
 
 from . import _library as c
 from ._locks import Turns
-from ._sizes import parse_size
+from ._sizes import LEAST, parse_size
+from ._watch import ProgressFunction, watched
 
 if TYPE_CHECKING:
     from ._training import TrainingSession
@@ -21,6 +23,7 @@ DTYPES: Dict[int, "np.dtype[Any]"] = {
     0: np.dtype("float32"), 1: np.dtype("float16"), 2: np.dtype("uint16"), 3: np.dtype("int64"), 4: np.dtype("int32"),
     5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool")
 }
+_BYTES_ALIGNMENT = 64  # of a model in memory
 _DEFAULT_STREAM = 1  # cudaStreamLegacy; 0, its other name, is none to the library
 PROOFS = ("gap", "optimal", "optimal by search")
 BUFFER_DTYPE = np.dtype([("id", "i8"), ("lower", "i8"), ("upper", "i8"), ("size", "i8"), ("alignment", "i8"),
@@ -135,16 +138,37 @@ def _by_name(side: str, infos: List[TensorInfo], given: Any) -> Dict[str, Array]
     return dict(given)
 
 
+def mismatch(array: "np.ndarray[Any, Any]", info: TensorInfo) -> str:
+    """What is wrong with an array, and what mends it."""
+    text = f"got {array.dtype}{list(array.shape)}, expected {info.dtype}{list(info.shape)}"
+    if array.shape == info.shape:
+        return f"{text}: x.astype('{info.dtype}') converts"
+    if len(info.shape) == 4 and array.shape == tuple(info.shape[axis] for axis in (0, 2, 3, 1)):
+        return f"{text}: channels are last, np.ascontiguousarray(x.transpose(0, 3, 1, 2)) moves them"
+    if len(info.shape) == 4 and array.shape == tuple(info.shape[axis] for axis in (0, 3, 1, 2)):
+        return f"{text}: channels are first, np.ascontiguousarray(x.transpose(0, 2, 3, 1)) moves them"
+    return text
+
+
 def as_inputs(infos: List[TensorInfo], given: Any) -> Dict[str, "np.ndarray[Any, Any]"]:
     """One array, or arrays by name, as numpy arrays at the same addresses."""
     return {name: _numpy(f"input '{name}'", array) for name, array in _by_name("input", infos, given).items()}
 
 
 def aligned_block(size: int, alignment: int) -> "np.ndarray[Any, Any]":
-    """Bytes at a multiple of `alignment`: an arena, say."""
+    """Bytes at a multiple of `alignment`: an arena, say. At least one, because an empty array has no address of its own."""
     block = np.empty(size + alignment, np.uint8)
     begin = -block.ctypes.data % alignment
-    return block[begin:begin + size]
+    return block[begin:begin + max(size, 1)]
+
+
+def _copied(source: Union[bytes, bytearray, memoryview]) -> "np.ndarray[Any, Any]":
+    """In memory that the library can read a model from."""
+    size = memoryview(source).nbytes
+    block = aligned_block(size, _BYTES_ALIGNMENT)[:size]
+    if size:
+        block[:] = np.frombuffer(source, np.uint8)
+    return block
 
 
 def _list(name: str, handle: c.Handle, kind: Any) -> List[Any]:
@@ -164,33 +188,78 @@ def _memory(memory: c.Memory) -> Memory:
 
 
 def _plan_options(budget: Union[int, str, None] = None, threads: int = 0,
-                  shapes: Optional[Mapping[str, Sequence[int]]] = None, prefer: str = "speed", exact: bool = False,
+                  shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None, prefer: str = "speed", exact: bool = False,
                   max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
                   precision: Optional[str] = None, kernel_record: Optional[str] = None,
-                  release_input: bool = False) -> c.PlanOptions:
+                  release_input: bool = False, time_limit: float = 0) -> c.PlanOptions:
     if prefer not in ("speed", "memory"):
         raise c.InvalidArgument(f"prefer is {prefer!r}; expected 'speed' or 'memory'")
-    given = shapes or {}
+    if shapes is not None and not isinstance(shapes, Mapping):
+        raise c.InvalidArgument(f"shapes is {shapes!r}; expected a dict, such as {{'data': (1, 3, 224, 224)}}")
+    given = {name: _shape(name, shape) for name, shape in (shapes or {}).items()}
     array = (c.Shape * max(len(given), 1))()
     for entry, (name, shape) in zip(array, given.items()):
         if len(shape) > c.MAX_RANK:
             raise c.InvalidArgument(f"{name}: a shape of {len(shape)} dimensions; at most {c.MAX_RANK}")
         entry.input, entry.rank = name.encode(), len(shape)
-        entry.shape[:len(shape)] = list(shape)
+        entry.shape[:len(shape)] = shape
+    if budget is not None and not (budget_bytes := parse_size(budget, "budget")) >= LEAST:
+        raise c.InvalidArgument(f"budget is {budget!r}; expected bytes, a size such as '512KiB', 'min' or None")
     return c.PlanOptions(
         threads=threads, prefer_memory=int(prefer == "memory"), exact=int(exact),
-        memory_budget=0 if budget is None else parse_size(budget, "budget"),
+        memory_budget=0 if budget is None else budget_bytes,
         max_extra_flops=0.0 if max_extra_flops is None else (max_extra_flops or -1.0), device=_encoded(device),
         tile=_encoded(tile), precision=_encoded(precision), kernel_record=_encoded(kernel_record), shapes=array,
-        num_shapes=len(given), release_input=int(release_input))
+        num_shapes=len(given), release_input=int(release_input), time_limit=time_limit)
+
+
+def _shape(name: str, shape: Union[str, Sequence[int]]) -> List[int]:
+    """(1, 3, 224, 224), or "1x3x224x224" as the command takes it."""
+    try:
+        if isinstance(shape, str):
+            return [int(size) for size in shape.split("x")]
+        return [operator.index(size) for size in shape]
+    except (TypeError, ValueError):
+        raise c.InvalidArgument(f"the shape of '{name}' is {shape!r}; expected integers, such as (1, 3, 224, 224) or "
+                                "'1x3x224x224'") from None
 
 
 class Model:
-    """A model file, .ash or .onnx. It is mapped, and must not shrink meanwhile."""
+    """A model file, .ash or .onnx, which is mapped and must not shrink meanwhile; or the bytes of one."""
+    _handle: c.Handle
+    _parts: "Tuple[Model, ...]" = ()  # of a pipeline, whose bytes it reads
 
-    def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        self.path = os.fspath(path)
-        self._handle = c.Handle("model", "model_open", os.fsencode(self.path))
+    def __init__(self, source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> None:
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            self.path = ""
+            self._bytes = _copied(source)  # which everything that is made of the model keeps alive
+            self._handle = c.Handle("model", "model_open_bytes", self._bytes.ctypes.data, self._bytes.nbytes)
+        else:
+            self.path = os.fspath(source)
+            try:
+                self._handle = c.Handle("model", "model_open", os.fsencode(self.path))
+            except c.RejectedFile as error:
+                if os.path.exists(self.path):
+                    raise
+                raise c.MissingFile(str(error)) from None
+        self._opened_as: Tuple[Any, ...] = (Model, (source,))  # for pickle
+
+    @property
+    def inputs(self) -> List[TensorInfo]:
+        """As the file has them, before a plan: dimensions that are open are -1, and `bytes` is then 0."""
+        return [_info(t) for t in _list("model_inputs", self._handle, c.Tensor)]
+
+    @property
+    def outputs(self) -> List[TensorInfo]:
+        """As `inputs`; without shapes of the inputs all dimensions that follow from them are -1."""
+        return [_info(t) for t in _list("model_outputs", self._handle, c.Tensor)]
+
+    def __repr__(self) -> str:
+        return f"Model({self.path!r})" if self.path else "Model(bytes)"
+
+    def __reduce__(self) -> Any:
+        """Pickled as its path, or bytes, it is opened again where it is read."""
+        return self._opened_as
 
     def then(self, following: "Model") -> "Model":
         """This model and behind it another, as one: inputs of the other read the outputs that have their names, or the
@@ -199,26 +268,31 @@ class Model:
             raise c.InvalidArgument(f"{type(following).__name__} follows a model; expected a Model")
         joined = Model.__new__(Model)
         joined.path = f"{self.path} then {following.path}"
+        joined._parts = self, following
+        joined._opened_as = Model.then, (self, following)
         joined._handle = c.Handle("model", "model_join", self._handle.pointer, following._handle.pointer)
         return joined
 
     def plan(self, budget: Union[int, str, None] = None, threads: int = 0,
-             shapes: Optional[Mapping[str, Sequence[int]]] = None, prefer: str = "speed", exact: bool = False,
+             shapes: Optional[Mapping[str, Union[str, Sequence[int]]]] = None, prefer: str = "speed", exact: bool = False,
              max_extra_flops: Optional[float] = None, tile: Optional[str] = None, device: Optional[str] = None,
              precision: Optional[str] = None, kernel_record: Optional[str] = None, share: Optional["Plan"] = None,
-             release_input: bool = False) -> "Plan":
+             release_input: bool = False, time_limit: float = 0, progress: Optional[ProgressFunction] = None) -> "Plan":
         """What a run will take, to the byte; takes no memory for it. `budget` is of the arena: bytes, "3.3MB" or "min".
         `share` is a plan without sessions yet: weights that both want alike are held once. With `release_input` the inputs
-        are given up: they lie in the arena (Session.released_input), and rows that were read make room there."""
-        options = _plan_options(budget, threads, shapes, prefer, exact, max_extra_flops, tile, device, precision, kernel_record,
-                                release_input)
-        options.share = None if share is None else share._handle.pointer
-        return Plan(self._handle, options)
+        are given up: they lie in the arena (Session.released_input), and rows that were read make room there. `shapes` are by
+        input: (1, 3, 224, 224) or "1x3x224x224". OutOfTime is raised if planning takes more than `time_limit` seconds (0: any),
+        because no plan may depend on the clock. `progress` is called with a Progress about twenty times a second; what it raises
+        ends planning, as Ctrl-C does."""
+        options = {"budget": budget, "threads": threads, "shapes": shapes, "prefer": prefer, "exact": exact,
+                   "max_extra_flops": max_extra_flops, "tile": tile, "device": device, "precision": precision,
+                   "kernel_record": kernel_record, "release_input": release_input}
+        return Plan(self, options, share, time_limit, progress)
 
     def pack(self, path: Union[str, "os.PathLike[str]"], plan: "Plan") -> None:
         """Writes the model to a .ash file with its weights as a plan of it wants them. Plans of that file with the same options,
         whatever their threads, use them where they lie: processes share them as pages of the file."""
-        c.call("model_pack", self._handle.pointer, ctypes.byref(plan._options), os.fsencode(path))
+        watched(plan._options, lambda: c.call("model_pack", self._handle.pointer, ctypes.byref(plan._options), os.fsencode(path)))
 
     def train(self, **options: Any) -> "TrainingSession":
         """A training of the model: the options of TrainingSession, and those of plan() for a step of it."""
@@ -233,9 +307,14 @@ class Model:
 class Plan:
     """Everything that is decided before memory is touched."""
 
-    def __init__(self, model: c.Handle, options: c.PlanOptions) -> None:
-        self._options = options
-        self._handle = c.Handle("plan", "model_plan", model.pointer, ctypes.byref(options))
+    def __init__(self, model: Model, options: Dict[str, Any], share: Optional["Plan"] = None, time_limit: float = 0,
+                 progress: Optional[ProgressFunction] = None) -> None:
+        self._model, self._given, self._shares = model, options, share is not None
+        self._options = _plan_options(**options, time_limit=time_limit)
+        self._options.share = None if share is None else share._handle.pointer
+        self._handle = watched(
+            self._options, lambda: c.Handle("plan", "model_plan", model._handle.pointer, ctypes.byref(self._options)), progress)
+        self._options.time_limit = 0  # pack() has the others
         memory = c.Memory()
         c.call("plan_memory", self._handle.pointer, ctypes.byref(memory))
         self.memory = _memory(memory)
@@ -296,6 +375,12 @@ class Plan:
         m = self.memory
         return f"Plan(arena={m.arena}, weights={m.weights}, lower_bound={m.lower_bound}, proof={m.proof!r})"
 
+    def __reduce__(self) -> Any:
+        """Pickled as its model and options, it is planned again where it is read."""
+        if self._shares:
+            raise TypeError("a plan that shares weights cannot be pickled, because what it shares is this process's memory")
+        return Plan, (self._model, self._given)
+
 
 class _Slot:
     """A tensor of a session, and the array that is bound there, which stays alive."""
@@ -318,10 +403,10 @@ class _Slot:
             return
         flags = array.flags
         if array.dtype != info.dtype or array.shape != info.shape:
-            raise c.InvalidArgument(f"{self._side} '{info.name}': got {array.dtype}{list(array.shape)}, expected "
-                                    f"{info.dtype}{list(info.shape)}")
+            raise c.InvalidArgument(f"{self._side} '{info.name}': {mismatch(array, info)}")
         if not flags.c_contiguous:
-            raise c.InvalidArgument(f"{self._side} '{info.name}': got strides {array.strides}, expected a contiguous array")
+            raise c.InvalidArgument(f"{self._side} '{info.name}': got strides {array.strides}, expected a contiguous array: "
+                                    "np.ascontiguousarray(x) makes one")
         if self._side == "output" and not flags.writeable:
             raise c.InvalidArgument(f"output '{info.name}': the array may not be written")
         c.check(self._bind(self._session, self._name, _address(array), self._bytes, c.HOST))
@@ -354,6 +439,7 @@ class Session:
             if not (self._arena.flags.c_contiguous and self._arena.flags.writeable):
                 raise c.InvalidArgument("arena: expected a contiguous array that may be written")
             options.arena, options.arena_bytes = self._arena.ctypes.data, self._arena.nbytes
+        self._has_stream = stream is not None
         if stream is not None:
             options.stream = stream or _DEFAULT_STREAM
         self._handle = c.Handle("session", "plan_session", plan._handle.pointer, ctypes.byref(options))
@@ -394,6 +480,16 @@ class Session:
             c.call("wait", self._pointer)
             started, self._started = self._started, None
             return None if started is None else started[1]
+
+    def __repr__(self) -> str:
+        ins, outs = (", ".join(f"{i.name}: {i.dtype}{list(i.shape)}" for i in infos) for infos in (self.plan.inputs, self.plan.outputs))
+        return f"Session({ins} -> {outs}; arena={self.plan.memory.arena})"
+
+    def __reduce__(self) -> Any:
+        """Pickled as its plan, it is made again where it is read."""
+        if self._arena is not None or self._has_stream:
+            raise TypeError("a session in an arena or on a stream of the caller's cannot be pickled; pickle its plan")
+        return Session, (self.plan,)
 
     def _refuse_between_halves(self) -> None:
         if self._started is not None and self._started[0] != threading.get_ident():
@@ -455,6 +551,6 @@ def shared_arena(*plans: Plan) -> "np.ndarray[Any, Any]":
     return aligned_block(max(m.arena for m in memories), max(m.arena_alignment for m in memories))
 
 
-def load(path: Union[str, "os.PathLike[str]"]) -> Model:
-    """A model from a file, .ash or .onnx."""
-    return Model(path)
+def load(source: Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]) -> Model:
+    """A model from a file, .ash or .onnx, or from the bytes of one."""
+    return Model(source)

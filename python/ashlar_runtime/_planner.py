@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _library as c
 from ._model import PROOFS
+from ._watch import ProgressFunction, watched
 
 
 class Solution(NamedTuple):
@@ -17,15 +18,26 @@ class Solution(NamedTuple):
     proof: str
 
 
+def _integers(name: str, column: Any) -> Any:
+    """A number, or an array of one dimension, as int64; whatever would change on the way is refused."""
+    array = np.asarray(column)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max):
+        raise c.InvalidArgument(f"{name}: got {array.dtype}, expected integers of at most 64 bits: x.astype(np.int64) converts")
+    array = array.astype(np.int64)
+    return array.ravel() if array.ndim else np.int64(array)
+
+
 def plan_memory(lower: Any, upper: Any, size: Any, alignment: Any = 1, offset: Any = -1, inside: Any = -1,
                 inside_offset: Any = 0, capacity: int = 0, work_ms: int = 0,
-                planner: Optional[str] = None) -> Solution:
+                planner: Optional[str] = None, time_limit: float = 0, progress: Optional[ProgressFunction] = None) -> Solution:
     """Places buffers that live in steps [lower, upper): arrays, or numbers for all. `offset` prescribes where it is not -1;
-    `inside` is the index of the buffer that one shares bytes with. DoesNotFit where `capacity` bytes were not reached."""
+    `inside` is the index of the buffer that one shares bytes with. DoesNotFit where `capacity` bytes were not reached.
+    `time_limit` and `progress` are those of Model.plan."""
     given = {"lower": lower, "upper": upper, "size": size, "alignment": alignment, "offset": offset, "inside": inside,
              "inside_offset": inside_offset}
-    arrays = {name: np.asarray(column, np.int64).ravel() if np.ndim(column) else np.int64(column)
-              for name, column in given.items()}
+    arrays = {name: _integers(name, column) for name, column in given.items()}
     lengths = {name: array.size for name, array in arrays.items() if np.ndim(array)}
     if len(set(lengths.values()) - {1}) > 1:
         raise c.InvalidArgument("arrays of one length are expected, and not " +
@@ -37,8 +49,9 @@ def plan_memory(lower: Any, upper: Any, size: Any, alignment: Any = 1, offset: A
     table["id"] = np.arange(count)
     for name, column in zip(arrays, columns):
         table[name] = column
-    options = c.SolveOptions(work_ms=work_ms, capacity=capacity, planner=None if planner is None else planner.encode())
+    options = c.SolveOptions(work_ms=work_ms, capacity=capacity, planner=None if planner is None else planner.encode(),
+                             time_limit=time_limit)
     solution = c.Solution()
-    c.call("solve", table.ctypes.data_as(ctypes.POINTER(c.Buffer)), count, ctypes.byref(options),
-           ctypes.byref(solution))
+    watched(options, lambda: c.call("solve", table.ctypes.data_as(ctypes.POINTER(c.Buffer)), count, ctypes.byref(options),
+                                    ctypes.byref(solution)), progress)
     return Solution(table["offset"].copy(), solution.arena, solution.lower_bound, PROOFS[solution.proof])

@@ -9,7 +9,8 @@ import numpy as np
 
 from . import _library as c
 from ._locks import Turns
-from ._model import Array, Model, TensorInfo, _address, _encoded, _info, _list, _memory, _numpy, _plan_options
+from ._model import Array, Model, TensorInfo, _address, _encoded, _info, _list, _memory, _numpy, _plan_options, mismatch
+from ._watch import ProgressFunction, watched
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
 LOSSES = ("cross-entropy", "mse")
@@ -29,7 +30,8 @@ class TrainingSession:
 
     def __init__(self, model: Model, optimizer: str = "sgd", loss: str = "cross-entropy", momentum: Optional[float] = None,
                  weight_decay: float = 0.0, nesterov: bool = False, frozen_batch_norm: bool = False,
-                 freeze: Optional[str] = None, classes: int = 0, seed: int = 1, **plan: Any) -> None:
+                 freeze: Optional[str] = None, classes: int = 0, seed: int = 1, progress: Optional[ProgressFunction] = None,
+                 **plan: Any) -> None:
         step = _plan_options(**plan)
         if momentum is None:
             momentum = 0.9 if optimizer == "sgd" else 0.0
@@ -38,7 +40,9 @@ class TrainingSession:
             momentum=momentum, weight_decay=weight_decay, nesterov=int(nesterov), frozen_batch_norm=int(frozen_batch_norm),
             freeze=_encoded(freeze), classes=classes, seed=seed)
         self._turns = Turns()
-        self._handle = c.Handle("training", "model_train", model._handle.pointer, ctypes.byref(options))
+        self._model = model  # whose bytes it may read
+        self._handle = watched(step, lambda: c.Handle("training", "model_train", model._handle.pointer, ctypes.byref(options)),
+                               progress)
         memory = c.Memory()
         c.call("training_memory", self._handle.pointer, ctypes.byref(memory))
         self.memory = _memory(memory)
@@ -50,6 +54,13 @@ class TrainingSession:
         with self._turns:
             c.call(name, self._handle.pointer, *arguments)
 
+    def __repr__(self) -> str:
+        m = self.memory
+        return f"TrainingSession(images={list(self.images.shape)}, steps={self.steps}, arena={m.arena}, state={m.state})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a training cannot be pickled: checkpoint(path) keeps its states, save(path) the model")
+
     def _infos(self, name: str) -> List[TensorInfo]:
         return [_info(tensor) for tensor in _list(name, self._handle, c.Tensor)]
 
@@ -57,8 +68,7 @@ class TrainingSession:
     def _checked(info: TensorInfo, array: Array) -> "np.ndarray[Any, Any]":
         given = _numpy(info.name, array)
         if given.dtype != info.dtype or given.shape != info.shape:
-            raise c.InvalidArgument(f"{info.name}: got {given.dtype}{list(given.shape)}, expected "
-                                    f"{info.dtype}{list(info.shape)}")
+            raise c.InvalidArgument(f"{info.name}: {mismatch(given, info)}")
         return np.ascontiguousarray(given)
 
     def step(self, images: Array, labels: Array, rate: float) -> float:

@@ -3,11 +3,15 @@
 
 Skips with exit code 77 where numpy is missing."""
 import concurrent.futures
+import copy
 import gc
 import multiprocessing
 import os
+import pickle
+import signal
 import subprocess
 import threading
+import time
 
 import support
 
@@ -164,6 +168,12 @@ class RuntimeTest(support.ModelTest):
                                (x.astype(np.float64), "float64")):
             with self.assertRaisesRegex(ashlar.InvalidArgument, message):
                 buckets(wrong)
+        onnx = ashlar.load(support.onnx_relu(os.path.join(self.folder.name, "open.onnx"), "n", 2, "height", "width"))
+        opened = ashlar.Buckets(onnx, batch=[1, 3], shapes={"x": (1, 2, 4, 5)}, threads=1)
+        pictures = np.random.default_rng(4).standard_normal((2, 2, 4, 5)).astype(np.float32)
+        np.testing.assert_array_equal(opened(pictures), np.maximum(pictures, 0))
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "a shape such as"):
+            ashlar.Buckets(onnx, batch=[1, 3])
         for batch in ([], [0]):
             with self.assertRaises(ashlar.InvalidArgument):
                 ashlar.Buckets(self.model, batch=batch)
@@ -198,6 +208,16 @@ class RuntimeTest(support.ModelTest):
         t = np.arange(4, dtype=np.int32)
         losses = [training.step(x, t, 0.001) for _ in range(2)]
         self.assertEqual(training.steps, 2)
+        for rate in (float("nan"), float("inf")):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, "rate is"):
+                training.step(x, t, rate)
+        self.assertTrue(repr(training).startswith("TrainingSession(images=[4, 3, 32, 32], steps=2"))
+        with self.assertRaisesRegex(TypeError, "checkpoint"):
+            pickle.dumps(training)
+        state = os.path.join(self.folder.name, "state.ash")
+        training.checkpoint(state)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "state.ash: a checkpoint of a training, which is no model"):
+            ashlar.load(state).plan()
         kept = os.path.join(self.folder.name, "checkpoint.ash")
         training.checkpoint(kept)
         other = model.train(**options)
@@ -229,8 +249,26 @@ class RuntimeTest(support.ModelTest):
                 run(given)
         with self.assertRaises(ashlar.NotBound):
             run()
-        with self.assertRaises(ashlar.RejectedFile):
-            ashlar.load(self.path + ".none")
+        for missing in (self.path + ".none", self.path + ".onnx"):
+            for kind in (ashlar.RejectedFile, FileNotFoundError, ValueError):
+                with self.assertRaisesRegex(kind, "No such file"):
+                    ashlar.load(missing)
+        for given, hint in ((self.x.astype(np.float64), r"x.astype\('float32'\)"), (self.x.transpose(0, 1, 3, 2), "np.ascontiguousarray"),
+                            (np.ascontiguousarray(self.x.transpose(0, 2, 3, 1)), "channels are last")):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, hint):
+                run(given)
+        for options, message in (({"budget": 1.5}, "budget is 1.5, expected a size"), ({"budget": -7}, "budget is -7"),
+                                 ({"shapes": {name: "1xax3"}}, "the shape of"), ({"shapes": {name: (1, 2.5)}}, "the shape of"),
+                                 ({"shapes": f"{name}=1x3"}, "expected a dict")):
+            with self.assertRaisesRegex(ashlar.InvalidArgument, message):
+                self.model.plan(**options)
+        self.assertEqual(self.model.plan(threads=1, budget=1e9).memory, self.model.plan(threads=1, budget=10**9).memory)
+        for column in ("lower", "upper", "size", "alignment", "offset"):
+            buffers = {"lower": [0], "upper": [2], "size": [64], column: [1.5]}
+            with self.assertRaisesRegex(ashlar.InvalidArgument, f"{column}: got float64, expected integers"):
+                ashlar.plan_memory(**buffers)
+        self.assertEqual(ashlar.plan_memory(np.array([0], np.uint8), [2], np.array([64], np.uint64)).arena, 64)
+        self.assertEqual(ashlar.plan_memory([], [], []).arena, 0)
         for options in ({"budget": "3 stones"}, {"prefer": "luck"}, {"precision": "fp8"}, {"threads": -1}):
             with self.assertRaises(ValueError, msg=options):
                 self.model.plan(**options)
@@ -311,6 +349,97 @@ class RuntimeTest(support.ModelTest):
         finally:
             done.set()
             other.join()
+
+    def test_planning_is_watched_and_interrupted(self):
+        model = ashlar.load(support.zoo(COMMAND, "squeezenet", self.folder.name))
+        seen = []
+
+        def stop(progress):
+            seen.append(progress)
+            raise KeyError("enough")
+
+        with self.assertRaisesRegex(KeyError, "enough"):
+            model.plan(threads=1, budget="min", progress=stop)
+        self.assertEqual(len(seen), 1)
+        self.assertGreater(seen[0].seconds, 0)
+        with self.assertRaisesRegex(ashlar.OutOfTime, "time_limit, 0.05 seconds"):
+            model.plan(threads=1, budget="min", time_limit=0.05)
+        with self.assertRaisesRegex(ashlar.InvalidArgument, "time_limit"):
+            model.plan(threads=1, time_limit=-1)
+        plan = model.plan(threads=1, budget="1.5MB", time_limit=600, progress=lambda _: None)
+        self.assertEqual(plan.memory, model.plan(threads=1, budget="1.5MB").memory)
+        for delay in (0.1, 0.5):  # while it searches, which takes seconds
+            timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
+            begin = time.monotonic()
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                model.plan(threads=1, budget="min")
+            self.assertLess(time.monotonic() - begin - delay, 1)  # 0.02 to 0.06 on an idle machine
+
+    def test_the_planner_alone_stops_in_time(self):
+        random = np.random.default_rng(3)
+        lower = random.integers(0, 400, 3000)
+        buffers = {"lower": lower, "upper": lower + random.integers(1, 60, 3000), "size": random.integers(1, 10000, 3000)}
+        with self.assertRaises(ashlar.OutOfTime):
+            ashlar.plan_memory(**buffers, work_ms=600000, time_limit=0.2)
+
+    def test_models_say_what_they_take(self):
+        self.assertEqual(self.model.inputs, self.model.plan(threads=1).inputs)
+        self.assertEqual(self.model.outputs, self.model.plan(threads=1).outputs)
+        onnx = support.onnx_relu(os.path.join(self.folder.name, "open.onnx"), "n", 3, "height", "width")
+        with open(onnx, "rb") as file:
+            source = file.read()
+        for model in (ashlar.load(onnx), ashlar.load(source)):
+            for infos, name in ((model.inputs, "x"), (model.outputs, "y")):
+                self.assertEqual(infos, [ashlar.TensorInfo(name, np.dtype("float32"), (-1, 3, -1, -1), 0)])
+            with self.assertRaises(ashlar.InvalidArgument) as raised:
+                model.plan(threads=1)
+            self.assertIn("'height' and 'width' are not fixed; a shape such as x=1x3x224x224", str(raised.exception))
+            self.assertNotIn("--", str(raised.exception))  # which is the command's language
+            self.assertEqual(model.plan(threads=1, shapes={"x": "2x3x4x5"}).inputs[0].shape, (2, 3, 4, 5))
+        self.assertRegex(ashlar.__version__, r"^\d+\.\d+\.\d+$")
+
+    def test_models_from_bytes(self):
+        expected = self.model.compile(threads=1)(self.x)
+        onnx = os.path.join(self.folder.name, "model.onnx")
+        subprocess.run([COMMAND, "convert", self.path, "-o", onnx, "-q"], check=True)
+        for path in (self.path, onnx):
+            with open(path, "rb") as file:
+                source = file.read()
+            for given in (source, bytearray(source), memoryview(source)):
+                session = ashlar.load(given).compile(threads=1)  # which keeps the bytes
+                gc.collect()
+                np.testing.assert_allclose(session(self.x), expected, rtol=1e-5, atol=1e-6)
+            two = ashlar.load(source).plan(threads=1, shapes={self.info.name: (2, *self.x.shape[1:])})
+            self.assertEqual(two.inputs[0].shape[0], 2)
+        for wrong in (b"", b"no model"):
+            with self.assertRaisesRegex(ashlar.RejectedFile, "in memory"):
+                ashlar.load(wrong)
+
+    def test_models_plans_and_sessions_are_pickled_as_what_they_were_made_of(self):
+        plan = self.model.plan(threads=1, budget="min")
+        session = plan.session()
+        expected = session(self.x)
+        with open(self.path, "rb") as file:
+            of_bytes = ashlar.load(file.read())
+        for made in (self.model, of_bytes):
+            for again in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
+                self.assertEqual(again.path, made.path)
+                self.assertEqual(again.plan(threads=1, budget="min").memory, plan.memory)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(session))(self.x), expected)
+        self.assertEqual(copy.deepcopy(plan).memory, plan.memory)
+        for wrong, message in ((self.model.plan(threads=1, share=self.model.plan(threads=1)), "shares weights"),
+                               (plan.session(ashlar.shared_arena(plan)), "arena")):
+            with self.assertRaisesRegex(TypeError, message):
+                pickle.dumps(wrong)
+
+    def test_what_is_printed_says_what_it_is(self):
+        plan = self.model.plan(threads=1)
+        with open(self.path, "rb") as file:
+            of_bytes = ashlar.load(file.read())
+        for made, text in ((self.model, "Model('"), (of_bytes, "Model(bytes)"), (plan, "Plan(arena="),
+                           (plan.session(), f"Session({self.info.name}: float32"), (ashlar.Buckets(self.model, [1, 2]), "Buckets(batch=[1, 2]")):
+            self.assertTrue(repr(made).startswith(text), repr(made))
 
     def test_ten_thousand_sessions_leave_nothing_behind(self):
         plan = self.model.plan(threads=1)

@@ -51,5 +51,26 @@ def zoo(command, name, folder, *options):
     return path
 
 
+def onnx_relu(path, *shape):
+    """An ONNX file of y = Relu(x); a dimension that is no number is open. Written by hand, without the package onnx."""
+
+    def varint(value):
+        return bytes([value & 127 | 128]) + varint(value >> 7) if value > 127 else bytes([value])
+
+    def field(number, value):
+        if isinstance(value, int):
+            return varint(number << 3) + varint(value)
+        data = value.encode() if isinstance(value, str) else value
+        return varint(number << 3 | 2) + varint(len(data)) + data
+
+    dims = b"".join(field(1, field(1 if isinstance(size, int) else 2, size)) for size in shape)
+    tensor = field(1, field(1, 1) + field(2, dims))  # of floats
+    node = field(1, "x") + field(2, "y") + field(4, "Relu")
+    graph = field(1, node) + field(2, "graph") + b"".join(
+        field(number, field(1, name) + field(2, tensor)) for number, name in ((11, "x"), (12, "y")))
+    pathlib.Path(path).write_bytes(field(1, 8) + field(7, graph) + field(8, field(2, 13)))
+    return path
+
+
 def main():
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

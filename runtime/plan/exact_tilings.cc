@@ -17,7 +17,7 @@ std::vector<Tiling> ExactTilings(const TilingProblem& problem, absl::Span<const 
   const ArenaModel& arena = problem.arena;
   const double flops = WeightFlops(problem.graph);
   std::vector<std::optional<Tiling>> tried(specs.size());
-  ParallelFor(specs.size(), [&](size_t i) {
+  ParallelFor(specs.size(), problem.stop, [&](size_t i) {
     const absl::StatusOr<Graph> tiled = Tile(problem.graph, specs[i], problem.order, Operators());
     if (!tiled.ok()) return;
     const StorageModel model = BuildStorageModel(*tiled, StorageFor(specs[i], arena.storage));

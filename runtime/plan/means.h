@@ -2,6 +2,7 @@
 #ifndef ASHLAR_RUNTIME_PLAN_MEANS_H_
 #define ASHLAR_RUNTIME_PLAN_MEANS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -22,11 +23,17 @@ enum class WorkspaceSource {
 
 struct RecordedPlan;
 
+// What planning has done so far, for another thread that watches it.
+struct PlanningProgress {
+  std::atomic<int64_t> plans = 0;
+  std::atomic<int64_t> least_arena = std::numeric_limits<int64_t>::max();  // bytes, of these plans
+};
+
 struct Means {
   std::string passes = "all";  // SelectPasses
   Order order = Order::kLeastPeak;
-  bool inplace = true;  // readonly and writable forwards, placements
-  memory::PlanOptions planner;
+  bool inplace = true;          // readonly and writable forwards, placements
+  memory::PlanOptions planner;  // its limits.stop ends all of planning
   KernelPolicy kernels;
   std::shared_ptr<const KernelRecord> record;  // of Autotune; may be null
   WorkspaceSource workspace = WorkspaceSource::kKernel;
@@ -36,6 +43,7 @@ struct Means {
   // A plan made before, which is made again without a search (plan_as_recorded.h): all else here,
   // and the wishes, are then those of that plan. May be null.
   std::shared_ptr<const RecordedPlan> recorded;
+  std::shared_ptr<PlanningProgress> progress;  // may be null
 };
 
 }  // namespace ashlar

@@ -8,15 +8,20 @@
 #include <thread>
 #include <vector>
 
+#include "memory/stop.h"
+
 namespace ashlar {
 
-void ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body) {
+void ParallelFor(size_t count, const std::stop_token& stop, absl::FunctionRef<void(size_t)> body) {
   std::atomic<size_t> next = 0;
   std::mutex failing;
   std::exception_ptr failure;  // the first; memory may run out on any thread
   const auto work = [&] {
     try {
-      for (size_t i = next++; i < count; i = next++) body(i);
+      for (size_t i = next++; i < count; i = next++) {
+        memory::ThrowIfStopped(stop);
+        body(i);
+      }
     } catch (...) {
       const std::lock_guard<std::mutex> lock(failing);
       if (failure == nullptr) failure = std::current_exception();

@@ -58,7 +58,10 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> Checked(
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanUnlessStopped(Graph graph,
+                                                                const PlanRequest& request) {
   const Clock::time_point start = Clock::now();
   const auto& [wishes, means, checks] = request;
   ASHLAR_RETURN_IF_ERROR(CheckReleases(wishes));
@@ -89,9 +92,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanR
                  start);
 }
 
-absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
-                                                              absl::Span<const std::string> kernels,
-                                                              const PlanRequest& request) {
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanKernelsUnlessStopped(
+    Graph rewritten, absl::Span<const std::string> kernels, const PlanRequest& request) {
   const Clock::time_point start = Clock::now();
   ASHLAR_RETURN_IF_ERROR(CheckReleases(request.wishes));
   if (request.means.recorded != nullptr) {
@@ -105,6 +107,19 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
     arrangement.planner = PlannerFor(Thoroughness::kChosen, request.means);
   }
   return Checked(PlanRewritten({std::move(rewritten), {}}, request, arrangement), start);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request) {
+  return memory::CancelledIfStopped([&] { return PlanUnlessStopped(std::move(graph), request); });
+}
+
+absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanWithKernels(Graph rewritten,
+                                                              absl::Span<const std::string> kernels,
+                                                              const PlanRequest& request) {
+  return memory::CancelledIfStopped(
+      [&] { return PlanKernelsUnlessStopped(std::move(rewritten), kernels, request); });
 }
 
 }  // namespace ashlar

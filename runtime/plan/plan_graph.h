@@ -18,6 +18,7 @@ namespace ashlar {
 //
 // ResourceExhausted, naming the smallest budget that would do, where a budget cannot be met; and
 // naming the needed bytes and the free ones where the device's memory is too small for a session.
+// Cancelled once a stop is requested (Means::planner); nothing else depends on that.
 absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanGraph(Graph graph, const PlanRequest& request);
 
 // The plan of a graph whose passes have run and which is tiled as wished for, with kernels chosen

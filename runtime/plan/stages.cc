@@ -51,6 +51,13 @@ absl::StatusOr<std::vector<std::shared_ptr<const Kernel>>> FitKernels(
   return ChooseKernels(candidates, live, extra_workspace);
 }
 
+void Report(int64_t arena, PlanningProgress& progress) {
+  progress.plans.fetch_add(1);
+  int64_t least = progress.least_arena.load();
+  while (arena < least && !progress.least_arena.compare_exchange_weak(least, arena)) {
+  }
+}
+
 }  // namespace
 
 Arrangement ArrangementOf(const Means& means) {
@@ -76,6 +83,8 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
                                                             const PlanRequest& request,
                                                             const Arrangement& arrangement) {
   const auto& [wishes, means, checks] = request;
+  const std::stop_token& stop = means.planner.limits.stop;
+  memory::ThrowIfStopped(stop);
   ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<PlannedGraph> planned,
                           BeginPlan(std::move(rewritten), request));
   Device& device = *planned->device;
@@ -85,6 +94,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   const StorageModel& model = planned->model;
 
   // 5. Kernels found.
+  memory::ThrowIfStopped(stop);
   KernelPolicy policy = means.kernels;
   policy.packed_before = !arrangement.kernels.empty();
   ASHLAR_ASSIGN_OR_RETURN(KernelCandidates candidates,
@@ -97,12 +107,14 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   LimitWeights(graph, model, speed, means.most_weights, candidates);
 
   // 6. Order, with the least workspaces.
+  memory::ThrowIfStopped(stop);
   const bool recorded = means.workspace == WorkspaceSource::kRecorded;
   const std::vector<int64_t> least =
       recorded ? RecordedBytes(graph, model) : LeastWorkspace(candidates);
   Schedule schedule = ScheduleNodes(arrangement.order, graph, model, least);
 
   // 7. Kernels that fit under the peak of that order.
+  memory::ThrowIfStopped(stop);
   ASHLAR_ASSIGN_OR_RETURN(planned->kernels, FitKernels(graph, model, candidates, schedule,
                                                        alignment, means.extra_workspace));
   planned->workspace = least;
@@ -129,6 +141,7 @@ absl::StatusOr<std::unique_ptr<PlannedGraph>> PlanRewritten(RewrittenGraph rewri
   // 9. Weights and states.
   planned->weights = PlanWeights(graph, model, planned->kernels, alignment);
   planned->state = PlanStates(graph, model, alignment);
+  if (means.progress != nullptr) Report(planned->plan.plan.arena, *means.progress);
   return planned;
 }
 

@@ -102,8 +102,13 @@ TiledPlans::TiledPlans(const RewrittenGraph& rewritten, const PlanRequest& reque
       search_(Problem()) {}
 
 TilingProblem TiledPlans::Problem() const {
-  return {rewritten_.graph, order_.order, SpeedOf(device_, request_.wishes, request_.means), arena_,
-          max_extra_flops()};
+  return {rewritten_.graph,
+          order_.order,
+          SpeedOf(device_, request_.wishes, request_.means),
+          arena_,
+          max_extra_flops(),
+          /*ebb=*/false,
+          request_.means.planner.limits.stop};
 }
 
 absl::StatusOr<std::unique_ptr<TiledPlans>> TiledPlans::Create(const RewrittenGraph& rewritten,
@@ -147,7 +152,7 @@ absl::StatusOr<RewrittenGraph> TiledPlans::PartOf(const TileSegment& batch) cons
 
 void TiledPlans::ForEach(size_t count, absl::FunctionRef<void(size_t)> function) const {
   if (device_.is_host()) {
-    ParallelFor(count, function);
+    ParallelFor(count, request_.means.planner.limits.stop, function);
   } else {
     for (size_t i = 0; i < count; ++i) function(i);
   }
@@ -158,7 +163,7 @@ absl::Status TiledPlans::TileAs(const std::vector<const Tiling*>& tilings) {
     return std::count(tilings.begin(), tilings.end(), entry.first) == 0;
   });
   std::vector<std::optional<absl::StatusOr<TiledGraph>>> made(tilings.size());
-  ParallelFor(tilings.size(), [&](size_t i) {
+  ParallelFor(tilings.size(), request_.means.planner.limits.stop, [&](size_t i) {
     const TileSpec& spec = tilings[i]->spec;
     if (tiled_.contains(tilings[i])) return;
     made[i] = spec.empty() ? TiledGraph{} : TileRewritten(rewritten_, order_, spec);

@@ -68,6 +68,7 @@ int64_t TilingWays::AsItIsPeak(size_t first, size_t last) {
 }
 
 bool TilingWays::SplitsBatch(size_t last) {
+  memory::ThrowIfStopped(problem_.stop);
   const auto [entry, is_new] = splits_batch_.try_emplace(last);
   if (is_new) {
     const TileSegment halves{IdOf(0), IdOf(last), TileKind::kBatch, 2, 1, {}};
@@ -78,7 +79,7 @@ bool TilingWays::SplitsBatch(size_t last) {
 
 void TilingWays::Try(absl::Span<const TilingTrial> trials) {
   std::vector<std::optional<TilingWay>> ways(trials.size());
-  ParallelFor(trials.size(), [&](size_t k) {
+  ParallelFor(trials.size(), problem_.stop, [&](size_t k) {
     const TilingTrial& trial = trials[k];
     const GraphCut& read = cuts_[IsLines(trial.kind) ? trial.i : trial.j];
     const int64_t rows = RowsOf(problem_.graph.var(read.var).type);
@@ -155,6 +156,7 @@ std::optional<TilingWay> TilingWays::Tiled(const TilingTrial& trial) const {
 }
 
 const TilingWay& TilingWays::Whole(size_t cut, int64_t images) {
+  memory::ThrowIfStopped(problem_.stop);
   const auto [entry, is_new] = whole_.try_emplace({cut, images});
   if (is_new) {
     entry->second = AsItIs(cuts_[cut], cuts_[cut + 1], images);

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -41,6 +42,7 @@ struct TilingProblem {
   const ArenaModel& arena;
   double max_extra_flops = std::numeric_limits<double>::infinity();  // as in TilingWay
   bool ebb = false;  // whether lines are tried as those that ebb, too (TileKind::kEbb)
+  std::stop_token stop = {};
 };
 
 // One way to execute what lies between two cuts.

@@ -93,9 +93,13 @@ std::array<uint8_t, kNativeHeaderBytes> EncodeHeader(const NativeHeader& header)
   return std::bit_cast<std::array<uint8_t, kNativeHeaderBytes>>(raw);
 }
 
+bool HasNativeMagic(absl::Span<const uint8_t> bytes) {
+  return bytes.size() >= sizeof(kMagic) &&
+         std::equal(std::begin(kMagic), std::end(kMagic), bytes.begin());
+}
+
 absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file) {
-  if (file.size() < sizeof(kMagic) ||
-      !std::equal(std::begin(kMagic), std::end(kMagic), file.begin())) {
+  if (!HasNativeMagic(file)) {
     return Reject("not an Ashlar model (.ash): ", file.size(), " bytes, wrong magic number");
   }
   ASHLAR_ASSIGN_OR_RETURN(const RawHeader raw, ReadHeader(file));

@@ -56,6 +56,9 @@ uint64_t NextSection(uint64_t offset);
 
 std::array<uint8_t, kNativeHeaderBytes> EncodeHeader(const NativeHeader& header);
 
+// Whether bytes begin as those of a file in this format.
+bool HasNativeMagic(absl::Span<const uint8_t> bytes);
+
 // InvalidArgument unless `file` (all of it) begins with a header whose sections lie inside it, in
 // order and aligned, and that is undamaged.
 absl::StatusOr<NativeHeader> DecodeHeader(absl::Span<const uint8_t> file);

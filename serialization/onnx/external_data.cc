@@ -65,6 +65,11 @@ absl::StatusOr<std::vector<std::string>> Steps(absl::string_view location) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::string& location) {
+  if (model_path_.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("its weights lie in the file ", Shown(location),
+                     ", which a model in memory does not have beside it; open the file"));
+  }
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<std::string> steps, Steps(location));
   const std::string folder = FolderOf(model_path_);
   const std::string path = absl::StrCat(folder, "/", Shown(location));
@@ -86,7 +91,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::
     if (error == ELOOP || (error == ENOTDIR && !follow_links_)) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ": '", Shown(steps[i]),
-                       "' is a symbolic link or no folder; --allow-external-symlinks follows "
+                       "' is a symbolic link or no folder; allowing external symlinks follows "
                        "links"));
     }
     return absl::ErrnoToStatus(error, absl::StrCat(path, ": cannot open"));
@@ -95,7 +100,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> ExternalData::Open(const std::
   if (fstat(at.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 1 && !follow_links_) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": has ", info.st_nlink,
-        " names (hard links), so that it may lie elsewhere; --allow-external-symlinks takes it"));
+        " names (hard links), so that it may lie elsewhere; allowing external symlinks takes it"));
   }
   return MappedFile::Map(at.Release(), path);
 }

@@ -18,7 +18,8 @@ namespace ashlar {
 // lie below the model's folder, and be neither behind a symbolic link nor have a second name.
 class ExternalData {
  public:
-  // With `follow_links` links are followed (caches that keep files under their hashes need it).
+  // An empty path is that of a model in memory, beside which there is nothing. With `follow_links`
+  // links are followed (caches that keep files under their hashes need it).
   ExternalData(std::string model_path, bool follow_links)
       : model_path_(std::move(model_path)), follow_links_(follow_links) {}
 

@@ -36,8 +36,8 @@ absl::Status NotFixed(const onnx::ValueInfoProto& input, const TensorShapeProto&
   }
   return absl::FailedPreconditionError(
       absl::StrCat("input ", Shown(input.name()), ": ", absl::StrJoin(names, " and "),
-                   names.size() == 1 ? " is" : " are", " not fixed; --shape ", Shown(input.name()),
-                   "=", absl::StrJoin(example, "x"), " fixes them"));
+                   names.size() == 1 ? " is" : " are", " not fixed; a shape such as ",
+                   Shown(input.name()), "=", absl::StrJoin(example, "x"), " fixes them"));
 }
 
 }  // namespace
@@ -55,9 +55,9 @@ absl::StatusOr<TensorType> OnnxInputType(const onnx::ValueInfoProto& input,
     return TensorType{*dtype, given->second};
   }
   if (!tensor.has_shape()) {
-    return absl::FailedPreconditionError(absl::StrCat(name, " has no shape; --shape ",
+    return absl::FailedPreconditionError(absl::StrCat(name, " has no shape; a shape such as ",
                                                       Shown(input.name()), "=1x3x", kUsualSide, "x",
-                                                      kUsualSide, " or the like gives it one"));
+                                                      kUsualSide, " gives it one"));
   }
   std::vector<int64_t> dims;
   for (int i = 0; i < tensor.shape().dim_size(); ++i) {
@@ -68,7 +68,8 @@ absl::StatusOr<TensorType> OnnxInputType(const onnx::ValueInfoProto& input,
     bool others = true;
     for (int k = 1; k < tensor.shape().dim_size(); ++k) others &= IsFixed(tensor.shape().dim(k));
     if (others) {
-      options.note(absl::StrCat(name, ": the first dimension is not fixed; it is 1 (--shape ",
+      options.note(absl::StrCat(name,
+                                ": the first dimension is not fixed; it is 1 (a shape such as ",
                                 Shown(input.name()), "=... fixes it)"));
     }
   }

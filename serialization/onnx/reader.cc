@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/status.h"
 #include "serialization/onnx/external_data.h"
 #include "serialization/onnx/graph_reader.h"
+#include "serialization/onnx/tensors.h"
 
 namespace ashlar {
 namespace {
@@ -21,10 +23,11 @@ constexpr int64_t kReading = 1 << 20, kReadingNode = 4 << 10;
 // while they are copied into the message.
 class Blocks final : public google::protobuf::io::ZeroCopyInputStream {
  public:
-  explicit Blocks(const MappedFile& file) : file_(file) {}
+  // `file` holds the bytes; null if they are the caller's.
+  Blocks(absl::Span<const uint8_t> bytes, const MappedFile* file) : bytes_(bytes), file_(file) {}
   bool Next(const void** data, int* size) override {
-    file_.DropResidentPages(file_.bytes().data(), static_cast<int64_t>(at_));
-    const absl::Span<const uint8_t> block = file_.bytes().subspan(at_, kBlockBytes);
+    if (file_ != nullptr) file_->DropResidentPages(bytes_.data(), static_cast<int64_t>(at_));
+    const absl::Span<const uint8_t> block = bytes_.subspan(at_, kBlockBytes);
     at_ += block.size();
     *data = block.data();
     *size = static_cast<int>(block.size());
@@ -32,7 +35,7 @@ class Blocks final : public google::protobuf::io::ZeroCopyInputStream {
   }
   void BackUp(int count) override { at_ -= static_cast<size_t>(count); }
   bool Skip(int count) override {
-    const size_t step = std::min(static_cast<size_t>(count), file_.bytes().size() - at_);
+    const size_t step = std::min(static_cast<size_t>(count), bytes_.size() - at_);
     at_ += step;
     return step == static_cast<size_t>(count);
   }
@@ -40,25 +43,67 @@ class Blocks final : public google::protobuf::io::ZeroCopyInputStream {
 
  private:
   static constexpr size_t kBlockBytes = 1 << 20;
-  const MappedFile& file_;
+  const absl::Span<const uint8_t> bytes_;
+  const MappedFile* const file_;
   size_t at_ = 0;
 };
 
-absl::StatusOr<onnx::ModelProto> Parse(const std::string& path) {
-  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-  const size_t size = file->bytes().size();
+// `name` is for errors.
+absl::StatusOr<onnx::ModelProto> Parse(absl::Span<const uint8_t> bytes, const MappedFile* file,
+                                       const std::string& name) {
+  const size_t size = bytes.size();
   if (size > kMostBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", size, " bytes; an ONNX file holds at most ", kMostBytes,
+        absl::StrCat(name, ": ", size, " bytes; an ONNX file holds at most ", kMostBytes,
                      ": weights this large must lie in external data"));
   }
   onnx::ModelProto model;
-  Blocks blocks(*file);
+  Blocks blocks(bytes, file);
   if (size == 0 || !model.ParseFromZeroCopyStream(&blocks)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": no ONNX model, or a damaged one (", size, " bytes)"));
+        absl::StrCat(name, ": no ONNX model, or a damaged one (", size, " bytes)"));
   }
   return model;
+}
+
+absl::StatusOr<Graph> ReadMessage(onnx::ModelProto model, const OnnxReadOptions& options,
+                                  ExternalData& external, const std::string& name, int64_t* taken) {
+  const int64_t in_message = kReading + kReadingNode * model.graph().node_size();
+  int64_t folded_bytes = 0;
+  absl::StatusOr<Graph> graph = ReadOnnxGraph(model, options, external, folded_bytes);
+  if (!graph.ok()) return Annotate(graph.status(), name);
+  if (taken != nullptr) *taken = in_message + folded_bytes;
+  return graph;
+}
+
+// -1 for a dimension that is open.
+absl::StatusOr<OnnxTensor> Declared(const onnx::ValueInfoProto& value) {
+  OnnxTensor tensor;
+  tensor.name = Shown(value.name());
+  const onnx::TypeProto::Tensor& type = value.type().tensor_type();
+  const absl::StatusOr<DType> dtype = ComputedAs(type.elem_type());
+  if (!dtype.ok()) return Annotate(dtype.status(), tensor.name);
+  tensor.dtype = *dtype;
+  if (!type.has_shape()) return tensor;
+  tensor.dims.emplace();
+  for (const onnx::TensorShapeProto::Dimension& dim : type.shape().dim()) {
+    tensor.dims->push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value() : -1);
+  }
+  return tensor;
+}
+
+absl::StatusOr<OnnxSignature> SignatureOf(const onnx::ModelProto& model) {
+  absl::flat_hash_set<absl::string_view> weights;
+  for (const onnx::TensorProto& weight : model.graph().initializer()) weights.insert(weight.name());
+  OnnxSignature signature;
+  for (const onnx::ValueInfoProto& input : model.graph().input()) {
+    if (weights.contains(input.name())) continue;
+    ASHLAR_ASSIGN_OR_RETURN(signature.inputs.emplace_back(), Declared(input));
+  }
+  for (const onnx::ValueInfoProto& output : model.graph().output()) {
+    ASHLAR_ASSIGN_OR_RETURN(signature.outputs.emplace_back(), Declared(output));
+  }
+  return signature;
 }
 
 }  // namespace
@@ -66,15 +111,31 @@ absl::StatusOr<onnx::ModelProto> Parse(const std::string& path) {
 absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& options,
                                std::vector<std::shared_ptr<const MappedFile>>* files,
                                int64_t* taken) {
-  ASHLAR_ASSIGN_OR_RETURN(onnx::ModelProto model, Parse(path));
-  const int64_t in_message = kReading + kReadingNode * model.graph().node_size();
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  ASHLAR_ASSIGN_OR_RETURN(onnx::ModelProto model, Parse(file->bytes(), file.get(), path));
   ExternalData external(path, options.follow_links);
-  int64_t folded_bytes = 0;
-  absl::StatusOr<Graph> graph = ReadOnnxGraph(model, options, external, folded_bytes);
-  if (!graph.ok()) return Annotate(graph.status(), path);
-  if (files != nullptr) *files = external.files();
-  if (taken != nullptr) *taken = in_message + folded_bytes;
+  absl::StatusOr<Graph> graph = ReadMessage(std::move(model), options, external, path, taken);
+  if (graph.ok() && files != nullptr) *files = external.files();
   return graph;
+}
+
+absl::StatusOr<Graph> ReadOnnxFromBytes(absl::Span<const uint8_t> bytes, const std::string& name,
+                                        const OnnxReadOptions& options, int64_t* taken) {
+  ASHLAR_ASSIGN_OR_RETURN(onnx::ModelProto model, Parse(bytes, nullptr, name));
+  ExternalData external("", options.follow_links);
+  return ReadMessage(std::move(model), options, external, name, taken);
+}
+
+absl::StatusOr<OnnxSignature> ReadOnnxSignature(const std::string& path) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  ASHLAR_ASSIGN_OR_RETURN(const onnx::ModelProto model, Parse(file->bytes(), file.get(), path));
+  return SignatureOf(model);
+}
+
+absl::StatusOr<OnnxSignature> ReadOnnxSignatureFromBytes(absl::Span<const uint8_t> bytes,
+                                                         const std::string& name) {
+  ASHLAR_ASSIGN_OR_RETURN(const onnx::ModelProto model, Parse(bytes, nullptr, name));
+  return SignatureOf(model);
 }
 
 }  // namespace ashlar

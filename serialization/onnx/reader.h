@@ -5,10 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/graph.h"
 #include "serialization/mapped_file.h"
 
@@ -45,6 +47,26 @@ struct OnnxReadOptions {
 absl::StatusOr<Graph> ReadOnnx(const std::string& path, const OnnxReadOptions& options = {},
                                std::vector<std::shared_ptr<const MappedFile>>* files = nullptr,
                                int64_t* taken = nullptr);
+
+// The same of a file in memory, which is `name` in errors and has no external data.
+absl::StatusOr<Graph> ReadOnnxFromBytes(absl::Span<const uint8_t> bytes, const std::string& name,
+                                        const OnnxReadOptions& options = {},
+                                        int64_t* taken = nullptr);
+
+// A tensor as a file declares it: without dims if nothing is said of its shape.
+struct OnnxTensor {
+  std::string name;
+  DType dtype = DType::kFloat32;             // as it is computed
+  std::optional<std::vector<int64_t>> dims;  // -1: open
+};
+struct OnnxSignature {
+  std::vector<OnnxTensor> inputs, outputs;  // inputs without weights
+};
+
+// Reads the inputs and outputs that a file declares, whether or not the model can be planned.
+absl::StatusOr<OnnxSignature> ReadOnnxSignature(const std::string& path);
+absl::StatusOr<OnnxSignature> ReadOnnxSignatureFromBytes(absl::Span<const uint8_t> bytes,
+                                                         const std::string& name);
 
 }  // namespace ashlar
 

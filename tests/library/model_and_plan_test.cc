@@ -14,6 +14,63 @@ namespace {
 using ModelLibraryTest = LibraryTest;
 using PlanLibraryTest = LibraryTest;
 
+// Ends planning at the first question, and keeps what it was told.
+int Cancel(void* told, const ashlar_progress* progress) {
+  *static_cast<ashlar_progress*>(told) = *progress;
+  return 1;
+}
+
+TEST_F(PlanLibraryTest, IsCancelledOrEndsInTime) {
+  auto options = Threads(1);
+  const ashlar_shape shape = {"data", 4, {64, 3, 16, 16}};  // which takes seconds
+  options.shapes = &shape;
+  options.num_shapes = 1;
+  options.memory_budget = ASHLAR_LEAST;
+  const Model model(path_);
+  const auto cancelled = [&](const ashlar_plan_options& given) {
+    EXPECT_EQ(StatusOf([&] { model.NewPlan(given); }), ASHLAR_CANCELLED);
+    ashlar_training_options training = Sized<ashlar_training_options>();
+    training.plan = &given;
+    EXPECT_EQ(StatusOf([&] { model.Train(training); }), ASHLAR_CANCELLED);
+    EXPECT_EQ(StatusOf([&] { model.Pack(path_ + ".packed.ash", given); }), ASHLAR_CANCELLED);
+  };
+  ashlar_progress told = {};
+  options.progress = Cancel;
+  options.progress_context = &told;
+  cancelled(options);
+  EXPECT_EQ(told.size, sizeof(told));
+  EXPECT_GT(told.seconds, 0);
+  options.progress = nullptr;
+  options.time_limit = 0.03;
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_OUT_OF_TIME);
+  EXPECT_NE(std::string(ashlar_error_message()).find("0.03 seconds"), std::string::npos);
+  options.time_limit = -1;
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT);
+  // The plan is that of who does not watch, and errors are, too.
+  options.memory_budget = 0;
+  options.time_limit = 0;
+  const ashlar_memory plain = model.NewPlan(options).Memory();
+  options.time_limit = 1e300;
+  EXPECT_EQ(model.NewPlan(options).Memory().arena, plain.arena);
+  options.tile = "nonsense";
+  EXPECT_EQ(StatusOf([&] { model.NewPlan(options); }), ASHLAR_INVALID_ARGUMENT);
+}
+
+TEST_F(ModelLibraryTest, DeclaresItsTensorsBeforeAPlan) {
+  const Model model(path_);
+  const Plan plan = model.NewPlan(Threads(1));
+  const ashlar_tensor* first = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(ashlar_model_inputs(model.get(), &first, &count), ASHLAR_OK);
+  ASSERT_EQ(count, 1u);
+  EXPECT_STREQ(first[0].name, plan.Inputs()[0].name);
+  EXPECT_EQ(first[0].bytes, plan.Inputs()[0].bytes);
+  ASSERT_EQ(ashlar_model_outputs(model.get(), &first, &count), ASHLAR_OK);
+  ASSERT_EQ(count, 1u);
+  EXPECT_EQ(first[0].bytes, plan.Outputs()[0].bytes);
+  EXPECT_EQ(ashlar_model_inputs(nullptr, &first, &count), ASHLAR_INVALID_ARGUMENT);
+}
+
 TEST_F(ModelLibraryTest, RunsFromCAsFromCpp) {
   const std::vector<float> input = InputOf(1);
   std::vector<float> output(kOutputs);

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import zlib
 
-LARGEST = 2_960_000  # bytes, where the wheel, with its static libraries and better packed, has 2,995,000
+LARGEST = 2_980_000  # bytes, where the wheel, with its static libraries and better packed, has 3,015,000
 
 
 def main(library):

@@ -41,6 +41,15 @@ TEST(CsvTest, ReadsColumnsInAnyOrder) {
   EXPECT_EQ(b.offset, 64);
 }
 
+TEST(CsvTest, AnOffsetOfMinusOneIsFreeAsInTheLibrary) {
+  const auto csv = Read("id,lower,upper,size,offset\na,0,1,8,-1\nb,0,1,8,\nc,0,1,8,16\n");
+  ASSERT_TRUE(csv.ok()) << csv.status();
+  EXPECT_EQ(csv->problem.buffers[0].offset, std::nullopt);
+  EXPECT_EQ(csv->problem.buffers[1].offset, std::nullopt);
+  EXPECT_EQ(csv->problem.buffers[2].offset, 16);
+  EXPECT_FALSE(Read("id,lower,upper,size,offset\na,0,1,8,-2\n").ok());
+}
+
 TEST(CsvTest, NumericIdsAreKept) {
   const auto csv = Read("id,lower,upper,size\n900,0,1,2\n");
   ASSERT_TRUE(csv.ok());
@@ -138,7 +147,7 @@ TEST(CsvTest, RejectsWithLineAndColumn) {
        "x.csv:5: id \"b\" at [12, 20) overlaps id \"x\" at [8, 16) of line 3"},
       {"id,lower,upper,size,alignment\n1,0,1,2,3\n", "alignment 3 is not a positive power of two"},
       {"id,lower,upper,size,alignment\n1,0,1,2,0\n", "alignment 0 is not"},
-      {"id,lower,upper,size,offset\n1,0,1,2,-1\n", "negative fixed offset -1"},
+      {"id,lower,upper,size,offset\n1,0,1,2,-2\n", "negative fixed offset -2"},
       {"id,lower,upper,size,offset\n1,0,1,2,9223372036854775807\n", "exceeds 2^62"},
       {"id,lower,upper,size,alignment,offset\n1,0,1,2,4,6\n", "contradicts alignment 4"},
       {std::string("id,lower,upper,size\n1,0\0,1,2\n", 29), "is not a 64-bit integer"},

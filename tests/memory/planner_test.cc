@@ -40,6 +40,17 @@ TEST(PlannerTest, PlansNothing) {
   }
 }
 
+TEST(PlannerTest, StopsOnRequest) {
+  Problem problem;
+  for (int i = 0; i < 200; ++i) problem.buffers.push_back({i, i, i + 1 + i % 7, 64 + i * 8});
+  std::stop_source source;
+  PlanOptions options;
+  options.limits.stop = source.get_token();
+  EXPECT_TRUE(PlanMemory(problem, options).ok());
+  source.request_stop();
+  EXPECT_EQ(PlanMemory(problem, options).status().code(), absl::StatusCode::kCancelled);
+}
+
 TEST(PlannerTest, ReusesWhatDied) {
   const Problem problem = MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 10},
                                        {.id = 1, .lower = 2, .upper = 4, .size = 10}});

@@ -51,7 +51,9 @@ typedef enum ashlar_status {
   ASHLAR_UNAVAILABLE = 5,   /* the device, or its library, is not there */
   ASHLAR_NOT_BOUND = 6,     /* a run without all inputs and outputs */
   ASHLAR_INTERNAL = 7,
-  ASHLAR_BUSY = 8 /* another thread is using the session, training or arena */
+  ASHLAR_BUSY = 8,        /* another thread is using the session, training or arena */
+  ASHLAR_CANCELLED = 9,   /* by the caller's progress function */
+  ASHLAR_OUT_OF_TIME = 10 /* planning took longer than time_limit */
 } ashlar_status;
 
 ASHLAR_API int ashlar_version(void); /* of the library; ASHLAR_VERSION is the header's */
@@ -66,8 +68,9 @@ ASHLAR_API void ashlar_set_log(ashlar_log_fn log, void* context); /* NULL, the d
 /* Models: Ashlar's own files and ONNX (.onnx). The file is mapped and must not shrink meanwhile. */
 typedef struct ashlar_model ashlar_model;
 ASHLAR_API ashlar_status ashlar_model_open(const char* path, ashlar_model** model);
-/* A model in Ashlar's format in memory, at a multiple of 64, which must outlive all that is made of
- * it. Its weights are taken as they are: checksums are compared for files. */
+/* A model in memory, which must outlive all that is made of it: in Ashlar's format, at a multiple
+ * of 64, with its weights taken as they are (checksums are compared for files); or an ONNX file
+ * whose weights are all in it. */
 ASHLAR_API ashlar_status ashlar_model_open_bytes(const void* bytes, size_t size,
                                                  ashlar_model** model);
 /* Models of a pipeline as one: inputs of `second` read the outputs of `first` that have their
@@ -98,11 +101,28 @@ typedef struct ashlar_tensor { /* row-major, dense */
   int64_t bytes;
 } ashlar_tensor;
 
+/* What the file declares, before a plan: a dimension that is open is -1, and `bytes` is then 0.
+ * rank is -1 if nothing is said of the shape. */
+ASHLAR_API ashlar_status ashlar_model_inputs(const ashlar_model* model, const ashlar_tensor** first,
+                                             size_t* count);
+ASHLAR_API ashlar_status ashlar_model_outputs(const ashlar_model* model,
+                                              const ashlar_tensor** first, size_t* count);
+
 typedef struct ashlar_shape {
   const char* input;
   int32_t rank;
   int64_t shape[ASHLAR_MAX_RANK];
 } ashlar_shape;
+
+typedef struct ashlar_progress { /* of planning, until now */
+  size_t size;                   /* of this struct, as the library has it */
+  double seconds;
+  int64_t plans;       /* made so far: searches under a memory budget make many */
+  int64_t least_arena; /* bytes, of these plans; 0: none is made yet */
+} ashlar_progress;
+
+/* Called in the thread that waits for a plan, about every 20 ms; nonzero ends planning. */
+typedef int (*ashlar_progress_fn)(void* context, const ashlar_progress* progress);
 
 #define ASHLAR_LEAST (-1) /* as a memory budget: as few bytes as can be */
 
@@ -124,6 +144,12 @@ typedef struct ashlar_plan_options {
                                       then held once. It may be released */
   int32_t release_input; /* 1: the inputs are given up: they lie in the arena, where rows that were
                             read make room (ashlar_released_input). On the CPU */
+  double time_limit; /* seconds that planning may take; 0: any. The plan never depends on it: when
+                        it is exceeded there is none (ASHLAR_OUT_OF_TIME) */
+  ashlar_progress_fn progress; /* NULL: none. If it returns nonzero there is no plan
+                                  (ASHLAR_CANCELLED). With it, or a time limit, planning works in a
+                                  thread of its own */
+  void* progress_context;
 } ashlar_plan_options;
 
 /* Plans. What is below is known before memory is taken. */
@@ -297,7 +323,7 @@ ASHLAR_API ashlar_status ashlar_training_outputs(const ashlar_training* training
 /* Weights, running statistics and the optimizer's own, by name. */
 ASHLAR_API ashlar_status ashlar_training_states(const ashlar_training* training,
                                                 const ashlar_tensor** first, size_t* count);
-/* One step at this learning rate, which is not checked; `loss` (may be NULL) is that before it. The
+/* One step at this learning rate, a finite number; `loss` (may be NULL) is that before it. The
  * tensors are read during the call; their bytes are those of the inputs, or
  * ASHLAR_INVALID_ARGUMENT. From the second step on, no call to the heap. */
 ASHLAR_API ashlar_status ashlar_training_step(ashlar_training* training, const void* images,
@@ -341,6 +367,9 @@ typedef struct ashlar_solve_options {
   int64_t work_ms;     /* counted work, about so many milliseconds on a fast core; 0: 250 */
   int64_t capacity;    /* bytes: the first plan that fits is good enough; 0: as few as can be */
   const char* planner; /* NULL: "auto"; as the command's --planner */
+  double time_limit;   /* as in ashlar_plan_options, and so the next ones */
+  ashlar_progress_fn progress;
+  void* progress_context;
 } ashlar_solve_options;
 
 typedef struct ashlar_solution {

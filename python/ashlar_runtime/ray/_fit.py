@@ -88,8 +88,8 @@ def fit(model: Path, memory: Union[int, str], cpus: float, *, largest: int = 64,
     and so many CPUs. `idle`: bytes of an idle worker, or the kind to measure ("data", where Ray is up). Raises DoesNotFit with
     the bytes of a node that would do."""
     options = with_threads(plan)
-    if "budget" in options or "shapes" in options:
-        raise InvalidArgument("fit looks for the budget and the batch size; give neither budget nor shapes")
+    if "budget" in options:
+        raise InvalidArgument("fit looks for the budget and the batch size; give no budget")
     most = int(cpus // options["threads"])
     if most < 1:
         raise InvalidArgument(f"{cpus} CPUs for {options['threads']} threads a worker")

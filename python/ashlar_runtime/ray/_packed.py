@@ -77,7 +77,7 @@ def _packed_plan(path: Path, batch: Optional[int], plan: Mapping[str, Any], fold
 def _plans_on_node(path: Path, batch: Batch, plan: Mapping[str, Any], pack: bool, folder: Optional[Path]) -> Dict[int, Plan]:
     """Plans by batch size."""
     sizes = [batch] if batch is None or isinstance(batch, int) else sorted(set(batch))
-    if not pack or len(sizes) != 1 or load(path).plan(threads=1).memory.weights == 0:
+    if not pack or len(sizes) != 1 or load(path).plan(threads=1, shapes=plan.get("shapes")).memory.weights == 0:
         return plans_by_batch(load(path), batch, plan)
     found = _packed_plan(path, sizes[0], plan, folder)
     return {own_size(found): found}

@@ -554,7 +554,7 @@ TEST(OnnxBadModels, InputsThatAreNotFixed) {
       "dim { dim_param: 'width' } }";
   ExpectErrors({
       {"sides", with(image), StatusCode::kFailedPrecondition,
-       "input x: 'n' and 'height' and 'width' are not fixed; --shape x=1x3x224x224"},
+       "input x: 'n' and 'height' and 'width' are not fixed; a shape such as x=1x3x224x224"},
       {"no shape", with(""), StatusCode::kFailedPrecondition, "has no shape"},
       {"no type",
        "ir_version: 8 opset_import { version: 13 } graph { node { op_type: 'Relu' "
