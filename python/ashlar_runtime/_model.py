@@ -306,6 +306,7 @@ class Model:
 
 class Plan:
     """Everything that is decided before memory is touched."""
+    _handle: c.Handle
 
     def __init__(self, model: Model, options: Dict[str, Any], share: Optional["Plan"] = None, time_limit: float = 0,
                  progress: Optional[ProgressFunction] = None) -> None:
