@@ -73,7 +73,8 @@ class Graph {
   const Var& var(int index) const { return vars_[index]; }
   const OperatorNode& node(int index) const { return nodes_[index]; }
 
-  // Inputs and outputs, in node order. Names are unique within each list.
+  // Inputs and outputs as declared, which is node order until a pass moves nodes. Names are unique
+  // within each list.
   const std::vector<Binding>& inputs() const { return inputs_; }
   const std::vector<Binding>& outputs() const { return outputs_; }
 
@@ -139,6 +140,9 @@ class GraphBuilder {
   // A var, and its producer where that makes nothing else, takes the place of one of another graph:
   // its id, which nothing here may have, and its name.
   void TakeIdentity(int var, const Graph& other, int other_var);
+  // Sorts inputs and outputs as in another graph, whatever the order of the nodes; names that are
+  // not there come last.
+  void OrderBindingsAs(const Graph& other);
   // The static value of a var: constant, or computed from constants and shapes. Null if unknown.
   // The pointer lives until the next Add.
   const HostTensor* StaticValue(int var) { return values_.Find(graph_, var); }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "graph/graph.h"
 #include "graph/naming.h"
@@ -117,6 +118,21 @@ void GraphBuilder::TakeIdentity(int var, const Graph& other, int other_var) {
   node.id = maker.id;
   node.name = maker.name;
   node.priority = maker.priority;
+}
+
+void GraphBuilder::OrderBindingsAs(const Graph& other) {
+  const auto order = [](std::vector<Binding>& bindings, const std::vector<Binding>& as) {
+    absl::flat_hash_map<absl::string_view, size_t> places;
+    for (const Binding& binding : as) places.emplace(binding.name, places.size());
+    const auto place = [&](const Binding& binding) {
+      const auto found = places.find(binding.name);
+      return found != places.end() ? found->second : places.size();
+    };
+    std::stable_sort(bindings.begin(), bindings.end(),
+                     [&](const Binding& a, const Binding& b) { return place(a) < place(b); });
+  };
+  order(graph_.inputs_, other.inputs());
+  order(graph_.outputs_, other.outputs());
 }
 
 absl::StatusOr<Graph> GraphBuilder::Build() && {

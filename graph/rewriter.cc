@@ -66,6 +66,7 @@ absl::Status GraphRewriter::Add(const OperatorNode& node, OperatorPtr op,
 }
 
 absl::StatusOr<Graph> GraphRewriter::Finish() && {
+  builder_.OrderBindingsAs(source_);
   ASHLAR_ASSIGN_OR_RETURN(Graph graph, std::move(builder_).Build());
   return Prune(graph);
 }
@@ -83,6 +84,7 @@ absl::StatusOr<Graph> Prune(const Graph& graph) {
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     if (needed[i]) ASHLAR_RETURN_IF_ERROR(rewriter.Copy(graph.node(static_cast<int>(i))));
   }
+  rewriter.builder().OrderBindingsAs(graph);
   return std::move(rewriter.builder()).Build();
 }
 

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "graph/passes/pass.h"
 #include "opr/conv_bias.h"
 #include "opr/elemwise.h"
 #include "opr/pooling.h"
@@ -76,6 +79,39 @@ TEST(TileTest, TheGraphIsTheSameEveryTime) {
       ASSERT_EQ(a.inputs, b.inputs) << a.name;
     }
   }
+}
+
+std::vector<std::string> Names(const std::vector<Binding>& bindings) {
+  std::vector<std::string> names;
+  for (const Binding& binding : bindings) names.push_back(binding.name);
+  return names;
+}
+
+// Programs unpack outputs by position; the order of execution once decided it.
+TEST(TileTest, OutputsKeepTheDeclaredOrderInAnyOrderOfExecutionAndAllPasses) {
+  int64_t several = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    std::mt19937_64 random(seed);
+    const Graph graph = RandomImageGraph(random, true);
+    if (graph.outputs().size() < 2) continue;
+    const TileSpec spec = RandomTiles(random, graph);
+    std::vector<int> order = NodesInOrder(graph);
+    std::reverse(order.begin(), order.end());
+    absl::StatusOr<Graph> tiled = Tile(graph, spec, order, Operators());
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << " tiles " << spec.ToString());
+    ASSERT_TRUE(tiled.ok()) << tiled.status();
+    ++several;
+    EXPECT_EQ(Names(tiled->outputs()), Names(graph.outputs()));
+    const PassContext context = {
+        .operators = Operators(), .chains = true, .quantized_sums = true, .has_kernel = nullptr};
+    for (const Pass& pass : AllPasses()) {
+      if (pass.applies != nullptr && !pass.applies(context)) continue;
+      tiled = pass.run(*tiled, context);
+      ASSERT_TRUE(tiled.ok()) << pass.name << ": " << tiled.status();
+      EXPECT_EQ(Names(tiled->outputs()), Names(graph.outputs())) << pass.name;
+    }
+  }
+  EXPECT_GT(several, 50);
 }
 
 TEST(TileTest, LinesComputeNothingTwice) {
