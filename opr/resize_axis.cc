@@ -1,5 +1,5 @@
-// Coordinates and filters as in ONNX's operator Resize (version 19); widened filters follow
-// its reference evaluation.
+// Coordinates and filters as in ONNX's operator Resize (version 19): the scale is the one given,
+// and length_resized the whole size of the output. Widened filters follow ONNX's reference.
 #include "opr/resize_axis.h"
 
 #include <algorithm>
@@ -26,18 +26,21 @@ double Rounded(const ResizeParam& param, double x) {
 
 double CoordinateOf(const ResizeParam& param, const ResizeAxis& axis, int64_t output) {
   const double o = static_cast<double>(output), in = static_cast<double>(axis.whole_input);
-  const double length = axis.scale * in;  // may be fractional where a scale was given
+  const double out = static_cast<double>(axis.whole_output);
   switch (param.coordinates) {
     case ResizeCoordinates::kHalfPixel:
       return Rounded(param, (o + 0.5) / axis.scale) - 0.5;
     case ResizeCoordinates::kHalfPixelSymmetric:
-      return Rounded(param, in / 2 * (1 - static_cast<double>(axis.whole_output) / length) +
-                                (o + 0.5) / axis.scale) -
-             0.5;
+      return Rounded(param, in / 2 * (1 - out / (axis.scale * in)) + (o + 0.5) / axis.scale) - 0.5;
     case ResizeCoordinates::kPytorchHalfPixel:
       return axis.whole_output == 1 ? 0 : Rounded(param, (o + 0.5) / axis.scale) - 0.5;
-    case ResizeCoordinates::kAlignCorners:
-      return axis.whole_output == 1 ? 0 : Rounded(param, o * (in - 1) / (length - 1));
+    case ResizeCoordinates::kAlignCorners: {
+      if (axis.whole_output == 1) return 0;
+      // ONNX's text, exporters and runtimes divide by the whole size less 1; ONNX's own cases, of
+      // axes that a scale below 1 shrinks, by the fractional length.
+      const double length = axis.scale < 1 ? axis.scale * in : out;
+      return Rounded(param, o * (in - 1) / (length - 1));
+    }
     case ResizeCoordinates::kAsymmetric:
       return Rounded(param, o / axis.scale);
     case ResizeCoordinates::kTfHalfPixelForNn:
@@ -47,7 +50,7 @@ double CoordinateOf(const ResizeParam& param, const ResizeAxis& axis, int64_t ou
   }
   const double extent = (axis.roi_end - axis.roi_begin) * (in - 1);
   return Rounded(param, axis.roi_begin * (in - 1) +
-                            (axis.whole_output == 1 ? extent / 2 : o * extent / (length - 1)));
+                            (axis.whole_output == 1 ? extent / 2 : o * extent / (out - 1)));
 }
 
 int64_t Nearest(ResizeRounding rounding, double x) {

@@ -134,6 +134,20 @@ TEST(Resize, RoundsHalvesAsItIsTold) {
   }
 }
 
+// Scale 1.7 of 5 elements makes 8, whose corners are those of the input: values of ONNX Runtime
+// 1.32 and PyTorch's interpolate(align_corners=True). A fractional length of 8.5 was once taken.
+TEST(Resize, CornersAreAlignedToTheWholeSize) {
+  ResizeParam param = Param(Mode::kLinear, Coordinates::kAlignCorners);
+  param.axes = {0};
+  std::vector<double> expected;
+  for (int o = 0; o < 8; ++o) expected.push_back(1 + o * 4 / 7.0);
+  EXPECT_TRUE(Near(Evaluate(Resize(param), {Counting({5}), Floats({1.7f})}), expected, 1e-6));
+  param.coordinates = Coordinates::kTfCropAndResize;  // from the second element to the last
+  for (int o = 0; o < 8; ++o) expected[static_cast<size_t>(o)] = 2 + o * 3 / 7.0;
+  EXPECT_TRUE(Near(Evaluate(Resize(param), {Counting({5}), Floats({1.7f}), Floats({0.25f, 1.0f})}),
+                   expected, 1e-6));
+}
+
 // Scale 1.5 of 5 elements makes 7: what lies at 1.5 o, not at 5 / 7 o.
 TEST(Resize, AScaleThatWasGivenIsKept) {
   ResizeParam param = Param(Mode::kLinear, Coordinates::kAsymmetric);
