@@ -71,8 +71,11 @@ absl::StatusOr<Shape> Reduce::TargetShape(absl::Span<const InputInfo> inputs) co
     return target;
   }
   ASHLAR_ASSIGN_OR_RETURN(std::vector<int64_t> dims, IntegerVector(inputs[1], "the target shape"));
+  const int leading = x.rank() - static_cast<int>(dims.size());
+  for (size_t i = 0; leading >= 0 && i < dims.size(); ++i) {
+    if (dims[i] == -1) dims[i] = x[leading + static_cast<int>(i)];
+  }
   ASHLAR_ASSIGN_OR_RETURN(target, Shape::Make(dims));
-  const int leading = x.rank() - target.rank();
   for (int axis = 0; axis < target.rank(); ++axis) {
     if (leading >= 0 && (target[axis] == 1 || target[axis] == x[leading + axis])) continue;
     return absl::InvalidArgumentError(

@@ -24,8 +24,8 @@ struct ReduceParam {
   }
 };
 
-// Inputs: x, and with axis kNoAxis the shape of the output, one that broadcasts to x's; it is an
-// integer vector known before the run. With an axis, the output has size 1 there.
+// Inputs: x, and with axis kNoAxis the shape of the output, one that broadcasts to x's (-1: x's
+// size); it is an integer vector known before the run. With an axis, the output has size 1 there.
 class Reduce final : public OperatorWithParam<ReduceParam, AxisOperator> {
  public:
   ASHLAR_OPERATOR("Reduce", absl::StrCat("reduce", static_cast<int>(param().mode)))

@@ -39,6 +39,10 @@ absl::StatusOr<Shape> Reshape::TargetShape(absl::Span<const InputInfo> inputs) c
           absl::StrCat(text, ": -1 cannot be deduced from shape ", x.ToString()));
     }
     (*target)[deduced] = elements / known;
+    if (param().follows && deduced == 0 && (x.rank() == 0 || (*target)[0] != x[0])) {
+      return absl::InvalidArgumentError(absl::StrCat(text, ": dimension 0 becomes ", (*target)[0],
+                                                     ", expected that of ", x.ToString()));
+    }
   } else if (known != elements) {
     return absl::InvalidArgumentError(
         absl::StrCat(text, " has ", known, " elements, shape ", x.ToString(), " has ", elements));

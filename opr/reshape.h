@@ -9,10 +9,13 @@ namespace ashlar {
 
 struct ReshapeParam {
   int64_t axis = kNoAxis;  // the dimension that is deduced; the shape vector holds -1 there
+  // Dimension 0, which is -1 in the shape vector, has to be x's: the number of images stays open.
+  bool follows = false;
 
   template <typename V>
   void Visit(V& v) {
     v.Optional("axis", axis, kNoAxis);
+    v.Optional("follows", follows, false);
   }
 };
 

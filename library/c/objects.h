@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,8 @@ struct ashlar_session {
 struct ashlar_training {
   mutable ashlar::c::ExclusiveUse use{"training"};
   std::unique_ptr<ashlar::TrainingSession> session;
-  ashlar::Shape shape;            // of the model's images before
+  std::optional<ashlar::Graph> as_given;  // the model as its file has it, for its own batch
+  ashlar::ParameterOptions parameters;
   std::string settings;           // that a checkpoint has to agree with
   std::deque<std::string> names;  // of tensors
   std::vector<ashlar_tensor> inputs, outputs, states;

@@ -70,11 +70,13 @@ absl::StatusOr<std::unique_ptr<ashlar_training>> MakeTraining(const ashlar_model
   const std::optional<MemoryBudget> budget = std::exchange(request.wishes.budget, std::nullopt);
   options.tiles = std::exchange(request.wishes.tiles, {});  // gradients are made in them, too
   auto made = std::make_unique<ashlar_training>();
-  const Graph& before = model.needs_shapes.ok() ? model.model.graph : source.graph;
-  if (!before.inputs().empty()) made->shape = before.var(before.inputs()[0].var).type.shape;
+  made->as_given = model.needs_shapes.ok() ? model.model.graph : source.graph;
+  made->parameters = options.parameters;
   if (given.classes < 0) return InvalidArgument(absl::StrCat("classes is ", given.classes));
   if (given.classes > 0) {
-    ASHLAR_ASSIGN_OR_RETURN(source.graph, WithClasses(source.graph, given.classes, given.seed));
+    for (Graph* graph : {&source.graph, &*made->as_given}) {
+      ASHLAR_ASSIGN_OR_RETURN(*graph, WithClasses(*graph, given.classes, given.seed));
+    }
   }
   ASHLAR_ASSIGN_OR_RETURN(TrainingGraph graph, MakeTrainingGraph(std::move(source.graph), options));
   if (budget.has_value()) {
@@ -125,9 +127,10 @@ absl::StatusOr<const ashlar_tensor*> StateOf(const ashlar_training& training, co
   return absl::NotFoundError(absl::StrCat("no state '", name, "'"));
 }
 
-// The model with its weights as they are, for the images that it came with.
+// Writes the model with its weights as they are, for the images that it came with.
 absl::Status Save(const ashlar_training& training, const char* path) {
-  ASHLAR_ASSIGN_OR_RETURN(const Graph trained, training.session->Trained(training.shape));
+  ASHLAR_ASSIGN_OR_RETURN(const Graph trained,
+                          training.session->Trained(*training.as_given, training.parameters));
   if (HasEnding(path, ".onnx")) return WriteOnnx(trained, path);
   if (HasEnding(path, ".ash")) return WriteModel(trained, path);
   return InvalidArgument(absl::StrCat("path ", path, " is neither a .ash nor a .onnx file"));

@@ -70,7 +70,10 @@ OnnxVar Reduced(OnnxNode& node, OnnxVar x, ReduceMode mode, const Reduction& red
     return node.Add<PoolingForward>(param, {x});
   }
   if (reduction.axes.size() == 1) return node.Add<Reduce>({mode, reduction.axes[0]}, {x});
-  return node.Add<Reduce>({mode}, {x, node.IntVector(reduction.kept.dims())});
+  std::vector<int64_t> target(reduction.kept.dims().begin(), reduction.kept.dims().end());
+  // The number of images stays open.
+  if (!target.empty() && !reduction.axes.empty() && reduction.axes[0] != 0) target[0] = -1;
+  return node.Add<Reduce>({mode}, {x, node.IntVector(target)});
 }
 
 OnnxVars Filled(OnnxNode& node, double value, const Reduction& reduction, OnnxVar x) {

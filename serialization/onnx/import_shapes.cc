@@ -70,7 +70,9 @@ OnnxVars Reshape(OnnxNode& node) {
   if (to->num_elements() != from.num_elements()) {
     return node.Invalid(absl::StrCat("from ", from.ToString(), " to ", to->ToString()));
   }
-  return node.Reshaped(x, *to);
+  // A size that the file copies, or has as a number that Shape may have made, is followed.
+  const bool follows = deduced != 0 && from.rank() > 0 && to->rank() > 0 && (*to)[0] == from[0];
+  return follows ? node.Reshaped(x, *to) : node.ReshapedTo(x, *to, deduced);
 }
 
 // To a matrix of what stands before the axis, and from it on.
@@ -84,7 +86,7 @@ OnnxVars Flatten(OnnxNode& node) {
   }
   Shape to = {1, 1};
   for (int i = 0; i < from.rank(); ++i) to[i < axis ? 0 : 1] *= from[i];
-  return node.Reshaped(x, to);
+  return axis == 1 ? node.Reshaped(x, to) : node.ReshapedTo(x, to, axis == 0 ? 1 : 0);
 }
 
 OnnxVars Squeeze(OnnxNode& node) {
@@ -105,7 +107,8 @@ OnnxVars Squeeze(OnnxNode& node) {
     }
     if (!dropped[i]) to.push_back(from[i]);
   }
-  return node.Reshaped(x, to);
+  const bool follows = !dropped.empty() && !dropped[0];
+  return follows ? node.Reshaped(x, to) : node.ReshapedTo(x, to, -1);
 }
 
 OnnxVars Unsqueeze(OnnxNode& node) {
@@ -122,7 +125,11 @@ OnnxVars Unsqueeze(OnnxNode& node) {
   Shape to;
   int next = 0;
   for (int i = 0; i < rank; ++i) to.push_back(added[i] ? 1 : from[next++]);
-  return node.Reshaped(x, to);
+  const auto first = std::find(added.begin(), added.end(), false);
+  if (first == added.begin()) return node.Reshaped(x, to);
+  // The first dimension of x, which stands further back now, is deduced.
+  const bool all = first == added.end();
+  return node.ReshapedTo(x, to, all ? -1 : static_cast<int>(first - added.begin()));
 }
 
 OnnxVars Transpose(OnnxNode& node) {

@@ -222,8 +222,20 @@ OnnxVar OnnxNode::Function(ScalarFunction function, std::vector<OnnxVar> inputs,
 }
 
 OnnxVar OnnxNode::Reshaped(OnnxVar var, const Shape& shape) {
+  const Shape& from = this->shape(var);
+  const bool follows =
+      from.rank() > 0 && shape.rank() > 0 && from[0] == shape[0] && shape.num_elements() > 0;
+  if (!follows || from == shape) return ReshapedTo(var, shape, -1);
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  dims[0] = -1;
+  return Add<Reshape>({.follows = true}, {var, IntVector(dims)});
+}
+
+OnnxVar OnnxNode::ReshapedTo(OnnxVar var, const Shape& shape, int deduced) {
   if (!ok() || this->shape(var) == shape) return var;
-  return Add<Reshape>({}, {var, IntVector(shape.dims())});
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  if (deduced >= 0 && shape.num_elements() > 0) dims[static_cast<size_t>(deduced)] = -1;
+  return Add<Reshape>({}, {var, IntVector(dims)});
 }
 
 OnnxVar OnnxNode::Permuted(OnnxVar var, std::vector<int64_t> pattern) {

@@ -123,8 +123,11 @@ class OnnxNode {
   OnnxVar Least(OnnxVar a, double b) {
     return Function(ScalarFunction::kMin, {a, Scalar(b, dtype(a))});
   }
-  // The same elements under another shape; nothing where it is the same.
+  // The same elements under another shape; nothing where it is the same. A first dimension that is
+  // the var's follows it when the model gets inputs of other shapes.
   OnnxVar Reshaped(OnnxVar var, const Shape& shape);
+  // The same, but dimension `deduced` is what the others leave; -1: all stay as they are.
+  OnnxVar ReshapedTo(OnnxVar var, const Shape& shape, int deduced);
   OnnxVar Permuted(OnnxVar var, std::vector<int64_t> pattern);  // Dimshuffle
   OnnxVar Converted(OnnxVar var, DType dtype);
   // So many elements more before axis `axis` and behind it; negative: fewer.

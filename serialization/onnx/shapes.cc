@@ -6,6 +6,8 @@
 #include "opr/concat.h"
 #include "opr/dimshuffle.h"
 #include "opr/get_var_shape.h"
+#include "opr/host_value.h"
+#include "opr/reshape.h"
 #include "opr/subtensor.h"
 #include "serialization/onnx/operators.h"
 
@@ -16,8 +18,15 @@ absl::StatusOr<OnnxValues> OnnxReshape(OnnxEmitter& emitter) {
   if (shape.num_elements() == 0) {
     return absl::UnimplementedError(absl::StrCat("to the empty shape ", shape.ToString()));
   }
-  return emitter.Add("Reshape",
-                     {emitter.input(0), emitter.Ints({shape.dims().begin(), shape.dims().end()})});
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  const std::vector<InputInfo> infos = emitter.infos();
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<int64_t> given, IntegerVector(infos[1], "the target"));
+  const auto open = std::find(given.begin(), given.end(), -1);
+  if (open != given.end()) {  // stays open; 0: as in the input
+    dims[static_cast<size_t>(open - given.begin())] =
+        emitter.op<Reshape>().param().follows ? 0 : -1;
+  }
+  return emitter.Add("Reshape", {emitter.input(0), emitter.Ints(dims)});
 }
 
 absl::StatusOr<OnnxValues> OnnxDimshuffle(OnnxEmitter& emitter) {

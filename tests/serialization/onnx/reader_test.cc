@@ -7,7 +7,9 @@
 #include <set>
 #include <tuple>
 
+#include "serialization/input_shapes.h"
 #include "serialization/onnx/supported.h"
+#include "serialization/onnx/writer.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/onnx/model_text.h"
 #include "tests/support/graph_maker.h"
@@ -227,6 +229,57 @@ TEST_F(OnnxReader, SparseTensorsAreMadeDense) {
       Run(Value(Read(ModelText(values + "dims: [2, 2] int64_data: [0, 1, 1, 2] } } " + node)))),
       dense);
   EXPECT_FALSE(Read(ModelText(values + "dims: 2 int64_data: [1, 6] } } " + node)).ok());
+}
+
+// Trained models were lost: what was read for one number of images could not be made for another.
+TEST_F(OnnxReader, TheNumberOfImagesStaysOpen) {
+  const auto reshape = [](const std::vector<int64_t>& target) {
+    return IntsText("t", target) + "node { op_type: 'Reshape' input: ['x', 't'] output: 'y' }";
+  };
+  const auto flatten = [](int axis) {
+    return absl::StrCat("node { op_type: 'Flatten' input: 'x' output: 'y' ",
+                        "attribute { name: 'axis' type: INT i: ", axis, " } }");
+  };
+  const auto by_axes = [](const char* type, const std::vector<int64_t>& axes) {
+    return absl::StrCat(IntsText("a", axes), "node { op_type: '", type,
+                        "' input: ['x', 'a'] output: 'y' }");
+  };
+  const struct {
+    std::string nodes;
+    Shape expected;  // for three images
+  } kCases[] = {{reshape({0, -1}), {3, 32}},
+                {reshape({-1, 32}), {3, 32}},
+                {reshape({1, -1}), {3, 32}},
+                {reshape({1, 32}), {3, 32}},
+                {reshape({0, 2, 16}), {3, 2, 16}},
+                {reshape({-1, 4}), {24, 4}},
+                {flatten(1), {3, 32}},
+                {flatten(0), {1, 96}},
+                {flatten(2), {6, 16}},
+                {by_axes("Unsqueeze", {0}), {1, 3, 2, 4, 4}},
+                {by_axes("Unsqueeze", {1}), {3, 1, 2, 4, 4}},
+                {by_axes("ReduceSum", {1, 2}), {3, 1, 1, 4}}};
+  const InputShapes three = {{"x", {3, 2, 4, 4}}};
+  for (const auto& [nodes, expected] : kCases) {
+    SCOPED_TRACE(nodes);
+    const Graph one = Value(Read(ModelText(nodes)));
+    ASSERT_TRUE(IsOk(WriteOnnx(one, dir_ / "w.onnx")));
+    const Graph written = Value(ReadOnnx(dir_ / "w.onnx", {.shapes = three}));
+    const Graph reshaped = Value(WithInputShapes(one, three));
+    for (const Graph* const graph : {&reshaped, &written}) {
+      EXPECT_EQ(graph->var(graph->outputs()[0].var).type.shape, expected);
+    }
+  }
+}
+
+// Images that stand further back are not mixed with what stands in front of them.
+TEST_F(OnnxReader, AFirstDimensionThatIsNoNumberOfImagesStays) {
+  const Graph one = Value(Read(
+      ModelText(IntsText("t", {2, 16}) + "node { op_type: 'Transpose' input: 'x' output: 'm' " +
+                IntsAttribute("perm", {1, 0, 2, 3}) +
+                "} node { op_type: 'Reshape' input: ['m', 't'] output: 'y' }")));
+  EXPECT_TRUE(FailsWith(WithInputShapes(one, {{"x", {3, 2, 4, 4}}}).status(),
+                        "dimension 0 becomes 6, expected that of {2,3,4,4}"));
 }
 
 // The table of the page is what `ashlar ops --onnx --markdown` prints.
