@@ -193,10 +193,10 @@ absl::StatusOr<OnnxValues> OnnxMatrixMul(OnnxEmitter& emitter) {
   const MatrixMulParam& param = emitter.op<MatrixMul>().param();
   if (emitter.input_type(0).shape.rank() == 2 && emitter.input_type(1).shape.rank() == 2) {
     return emitter.Add(
-        "Gemm", {emitter.input(0), emitter.input(1)},
+        "Gemm", {emitter.InputOfFilter(), emitter.input(1)},
         {{"transA", int64_t{param.transposeA}}, {"transB", int64_t{param.transposeB}}});
   }
-  const std::string a = param.transposeA ? Transposed(emitter, 0) : emitter.input(0);
+  const std::string a = param.transposeA ? Transposed(emitter, 0) : emitter.InputOfFilter();
   const std::string b = param.transposeB ? Transposed(emitter, 1) : emitter.input(1);
   return emitter.Add("MatMul", {a, b});
 }

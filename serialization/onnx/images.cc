@@ -1,5 +1,7 @@
 // Operators on images: convolution, pooling, normalisation.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "graph/status.h"
 #include "opr/batch_norm.h"
@@ -34,6 +36,36 @@ std::vector<OnnxAttribute> WindowAttributes(const WindowAxis& h, const WindowAxi
   return attributes;
 }
 
+// Whether padding is as wide as the window, which ONNX Runtime refuses in pools.
+bool IsWide(const WindowAxis& axis) {
+  return axis.pad_begin >= axis.window || UsedPadEnd(axis) >= axis.window;
+}
+
+// By output, how many times as large the mean is when padding does not count.
+absl::StatusOr<HostTensor> SharesOfWindows(const WindowAxis& h, const WindowAxis& w) {
+  const auto shares = [](const WindowAxis& axis) {
+    std::vector<double> of_outputs;
+    for (int64_t o = 0; o < axis.output; ++o) {
+      int64_t inside = 0;
+      for (int64_t k = 0; k < axis.window; ++k) {
+        const int64_t at = axis.Origin(o) + k * axis.dilation;
+        inside += at >= 0 && at < axis.input;
+      }
+      of_outputs.push_back(static_cast<double>(axis.window) / static_cast<double>(inside));
+    }
+    return of_outputs;
+  };
+  const std::vector<double> rows = shares(h), columns = shares(w);
+  HostTensor factors = HostTensor::Zeros(DType::kFloat32, {1, 1, h.output, w.output});
+  for (int64_t i = 0; i < factors.num_elements(); ++i) {
+    const double share =
+        rows[static_cast<size_t>(i / w.output)] * columns[static_cast<size_t>(i % w.output)];
+    if (!std::isfinite(share)) return absl::UnimplementedError("a mean of padding alone");
+    factors.Set(i, share);
+  }
+  return factors;
+}
+
 // A filter of a true convolution, as correlation wants it.
 HostTensor Flipped(const HostTensor& filter) {
   HostTensor flipped = HostTensor::ZerosLike(filter, filter.shape());
@@ -65,7 +97,7 @@ absl::StatusOr<std::string> Conv(OnnxEmitter& emitter, const ConvolutionParam& p
   ASHLAR_ASSIGN_OR_RETURN(const std::string filter, Filter(emitter, param, filter_shape));
   std::vector<OnnxAttribute> attributes = WindowAttributes(geometry.h, geometry.w);
   attributes.push_back({"group", geometry.groups});
-  std::vector<std::string> inputs = {emitter.input(0), filter};
+  std::vector<std::string> inputs = {emitter.InputOfFilter(), filter};
   if (!bias.empty()) inputs.push_back(bias);
   return emitter.Add("Conv", inputs, attributes);
 }
@@ -98,23 +130,35 @@ absl::StatusOr<OnnxValues> OnnxConvolutionBackwardData(OnnxEmitter& emitter) {
   ASHLAR_ASSIGN_OR_RETURN(const BackwardDataGeometry geometry,
                           InferBackwardData(param, emitter.input_type(0), emitter.input_type(1)));
   const WindowAxis &h = geometry.h, &w = geometry.w;
-  // Padding behind is less than a stride there, and there is none before.
-  if (h.pad_begin < 0 || w.pad_begin < 0 || h.pad_end <= -h.stride || w.pad_end <= -w.stride) {
-    return absl::UnimplementedError("padding that adds rows or columns that nothing reaches");
-  }
+  // Padding behind adds less than a stride there, and none before: rows and columns that nothing
+  // reaches are zeros around.
+  const auto around = [](const WindowAxis& axis) {
+    return axis.pad_begin < 0 || axis.pad_end <= -axis.stride;
+  };
+  const auto behind = [&](const WindowAxis& axis) {
+    return around(axis) ? 0 : std::max<int64_t>(-axis.pad_end, 0);
+  };
+  const auto zeros = [&](const WindowAxis& axis, int64_t pad) {
+    return around(axis) ? std::max<int64_t>(-pad, 0) : 0;
+  };
   const Shape filter_shape = {geometry.groups * geometry.in_channels, geometry.out_channels,
                               h.window, w.window};
   ASHLAR_ASSIGN_OR_RETURN(const std::string filter, Filter(emitter, param, filter_shape));
   using Pair = std::vector<int64_t>;
-  const std::string image = emitter.Add(
-      "ConvTranspose", {emitter.input(0), filter},
+  std::string image = emitter.Add(
+      "ConvTranspose", {emitter.InputOfFilter(), filter},
       {{"kernel_shape", Pair{h.window, w.window}},
        {"strides", Pair{h.stride, w.stride}},
        {"dilations", Pair{h.dilation, w.dilation}},
-       {"pads", Pair{h.pad_begin, w.pad_begin, std::max<int64_t>(h.pad_end, 0),
-                     std::max<int64_t>(w.pad_end, 0)}},
-       {"output_padding", Pair{std::max<int64_t>(-h.pad_end, 0), std::max<int64_t>(-w.pad_end, 0)}},
+       {"pads", Pair{std::max<int64_t>(h.pad_begin, 0), std::max<int64_t>(w.pad_begin, 0),
+                     std::max<int64_t>(h.pad_end, 0), std::max<int64_t>(w.pad_end, 0)}},
+       {"output_padding", Pair{behind(h), behind(w)}},
        {"group", geometry.groups}});
+  if (around(h) || around(w)) {
+    const std::string pads = emitter.Ints({0, 0, zeros(h, h.pad_begin), zeros(w, w.pad_begin), 0, 0,
+                                           zeros(h, h.pad_end), zeros(w, w.pad_end)});
+    image = emitter.Add("Pad", {image, pads});
+  }
   if (emitter.num_inputs() <= ConvolutionBackwardData::kZ) return image;
   return emitter.Add("Add", {image, emitter.input(ConvolutionBackwardData::kZ)});
 }
@@ -123,10 +167,26 @@ absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter) {
   const PoolingParam& param = emitter.op<PoolingForward>().param();
   ASHLAR_ASSIGN_OR_RETURN(const PoolingGeometry geometry,
                           InferPooling(param, emitter.input_type(0)));
-  std::vector<OnnxAttribute> attributes = WindowAttributes(geometry.h, geometry.w);
-  if (param.mode == PoolingMode::kMax) {
-    return emitter.Add("MaxPool", {emitter.input(0)}, attributes);
+  WindowAxis h = geometry.h, w = geometry.w;
+  const bool excludes = param.mode == PoolingMode::kAverageCountExcludePadding;
+  std::string image = emitter.input(0), factors;
+  if (IsWide(h) || IsWide(w)) {
+    if (IsQuantized(emitter.stored_input_type(0).dtype)) {
+      return absl::UnimplementedError("padding as wide as a window, of a quantised image");
+    }
+    if (excludes) {
+      ASHLAR_ASSIGN_OR_RETURN(HostTensor counts, SharesOfWindows(h, w));
+      factors = emitter.Tensor(counts);
+    }
+    const bool max = param.mode == PoolingMode::kMax;
+    const std::string pads =
+        emitter.Ints({0, 0, h.pad_begin, w.pad_begin, 0, 0, UsedPadEnd(h), UsedPadEnd(w)});
+    image = emitter.Add(
+        "Pad", {image, pads, emitter.Scalar(max ? -std::numeric_limits<double>::infinity() : 0)});
+    for (WindowAxis* axis : {&h, &w}) axis->pad_begin = axis->pad_end = 0;
   }
+  std::vector<OnnxAttribute> attributes = WindowAttributes(h, w);
+  if (param.mode == PoolingMode::kMax) return emitter.Add("MaxPool", {image}, attributes);
   // Sums of integers, rounded once, are what is made of the mean of an image.
   if (IsQuantized(emitter.stored_input_type(0).dtype) && param.mode == PoolingMode::kAverage) {
     const Shape& image = emitter.input_type(0).shape;
@@ -139,8 +199,9 @@ absl::StatusOr<OnnxValues> OnnxPooling(OnnxEmitter& emitter) {
   if (!emitter.rich() && (geometry.h.dilation != 1 || geometry.w.dilation != 1)) {
     return absl::UnimplementedError("a mean of windows with dilation");
   }
-  attributes.push_back({"count_include_pad", int64_t{param.mode == PoolingMode::kAverage}});
-  return emitter.Add("AveragePool", {emitter.input(0)}, attributes);
+  attributes.push_back({"count_include_pad", int64_t{!excludes}});
+  image = emitter.Add("AveragePool", {image}, attributes);
+  return factors.empty() ? image : emitter.Add("Mul", {image, factors});
 }
 
 absl::StatusOr<OnnxValues> OnnxBatchNorm(OnnxEmitter& emitter) {

@@ -96,6 +96,17 @@ std::string OnnxEmitter::input(int i) {
   return Dequantized(model_.ValueOf(node_.inputs[i]), stored_input_type(i));
 }
 
+std::string OnnxEmitter::InputOfFilter() {
+  const OperatorNode& maker = graph_.node(graph_.var(node_.inputs[0]).producer);
+  const bool dequantized =
+      IsQuantized(stored_input_type(0).dtype) ||
+      (maker.op->type() == "TypeCvt" && IsQuantized(graph_.var(maker.inputs[0]).type.dtype));
+  if (!dequantized || constant(1) == nullptr || IsQuantized(stored_input_type(1).dtype)) {
+    return input(0);
+  }
+  return Add("Concat", {input(0)}, {{"axis", int64_t{0}}});
+}
+
 std::string OnnxEmitter::Tensor(const HostTensor& tensor) {
   const TensorType type = {tensor.dtype(), tensor.shape(), Format::kDefault, tensor.quantization()};
   return Dequantized(model_.AddTensor(node_.name, tensor), type);

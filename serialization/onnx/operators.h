@@ -41,6 +41,10 @@ class OnnxEmitter {
   bool rich() const { return model_.operator_set() >= kRichestOnnxSet; }
 
   std::string input(int i);
+  // Input 0 of an operator whose input 1 may be a filter of floats. ONNX Runtime rounds such
+  // filters to 8 bits behind a DequantizeLinear; a Concat of one tensor between keeps them as they
+  // are.
+  std::string InputOfFilter();
   // The input under another shape of as many elements; a constant is stored that way.
   std::string input(int i, const Shape& shape);
   std::string Tensor(const HostTensor& tensor);

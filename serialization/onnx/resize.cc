@@ -10,6 +10,7 @@
 #include "opr/axis.h"
 #include "opr/grid_sample.h"
 #include "opr/host_value.h"
+#include "opr/resize_axis.h"
 #include "serialization/onnx/operators.h"
 
 namespace ashlar {
@@ -50,6 +51,19 @@ constexpr const char* kCoordinates[] = {
 static_assert(std::size(kCoordinates) ==
               static_cast<size_t>(ResizeCoordinates::kTfCropAndResize) + 1);
 
+// The nearest elements by their indices, axis by axis.
+absl::StatusOr<OnnxValues> Gathered(OnnxEmitter& emitter) {
+  const ResizeParam& param = emitter.op<Resize>().param();
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, ResizeAxesOf(param, emitter.infos()));
+  std::string value = emitter.input(0);
+  for (const ResizeAxis& axis : axes) {
+    const std::vector<int32_t> index = TapsOf(param, axis).index;
+    value = emitter.Add("Gather", {value, emitter.Ints({index.begin(), index.end()})},
+                        {{"axis", int64_t{axis.axis}}});
+  }
+  return value;
+}
+
 }  // namespace
 
 absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
@@ -60,6 +74,7 @@ absl::StatusOr<OnnxValues> OnnxResize(OnnxEmitter& emitter) {
   const char* const coordinates = kCoordinates[static_cast<size_t>(param.coordinates)];
   const bool newer = param.antialias || param.rounds_sizes ||
                      param.coordinates == ResizeCoordinates::kHalfPixelSymmetric;
+  if (coordinates == nullptr && param.mode == ResizeMode::kNearest) return Gathered(emitter);
   if (coordinates == nullptr || (newer && !emitter.rich()) || !param.part.empty()) {
     return absl::UnimplementedError("coordinates, antialiasing or parts");
   }

@@ -2,16 +2,22 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "opr/dimshuffle.h"
 #include "opr/elemwise.h"
 #include "serialization/npz.h"
+#include "serialization/onnx/reader.h"
+#include "tests/serialization/files.h"
+#include "tests/serialization/onnx/model_text.h"
 #include "tests/serialization/onnx/valid_model.h"
 #include "tests/serialization/sample_graphs.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"
 #include "tests/support/tensors.h"
+#include "tests/support/tiled_graphs.h"
 
 namespace ashlar {
 namespace {
@@ -56,6 +62,116 @@ TEST(OnnxWriter, WritesValidModelsOfEverySampleGraph) {
     ASSERT_TRUE(IsOk(WriteOnnx(sample.graph, dir / "m.onnx")));
     ExpectValid(ParseOnnx(dir / "m.onnx"));
     KeepCase(sample);
+  }
+}
+
+// Nodes from x, Float32 {1,2,4,4}, to y.
+Graph GraphOf(const TempDir& dir, const std::string& nodes, int version = 19) {
+  testing::WriteWholeFile(dir / "given.onnx",
+                          testing::Serialized(testing::ModelText(nodes, version)));
+  return Value(ReadOnnx(dir / "given.onnx"));
+}
+
+// The model that is written computes the same; returns it.
+onnx::ModelProto ExpectSameValues(const Graph& graph, const TempDir& dir) {
+  EXPECT_TRUE(IsOk(WriteOnnx(graph, dir / "m.onnx")));
+  std::mt19937_64 random(3);
+  const HostTensor x = testing::RandomTensor(random, {1, 2, 4, 4}, -2, 2);
+  const std::vector<HostTensor> expected = Value(testing::EvaluateGraph(graph, {{"x", x}}));
+  const Graph again = Value(ReadOnnx(dir / "m.onnx"));
+  const std::vector<HostTensor> actual = Value(testing::EvaluateGraph(again, {{"x", x}}));
+  EXPECT_LT(testing::RelativeError(actual[0], expected[0]), 1e-6);
+  return ParseOnnx(dir / "m.onnx");
+}
+
+// ONNX Runtime refuses pools with padding as wide as the window, which ceil_mode and dilations
+// make.
+TEST(OnnxWriter, PoolsHaveLessPaddingThanTheirWindow) {
+  TempDir dir;
+  for (const char* const type : {"AveragePool", "MaxPool"}) {
+    for (const int64_t counted : {0, 1}) {
+      if (counted == 1 && absl::string_view(type) == "MaxPool") continue;
+      for (const int64_t kernel : {2, 3}) {
+        SCOPED_TRACE(absl::StrCat(type, " ", counted, " ", kernel));
+        std::string nodes = absl::StrCat("node { op_type: '", type, "' input: 'x' output: 'y' ",
+                                         testing::IntsAttribute("kernel_shape", {kernel, 2}),
+                                         testing::IntsAttribute("dilations", {1, 3}),
+                                         testing::IntsAttribute("strides", {2, 3}),
+                                         testing::IntsAttribute("pads", {1, 1, 1, 1}),
+                                         "attribute { name: 'ceil_mode' type: INT i: 1 } ");
+        if (counted == 1) {
+          absl::StrAppend(&nodes, "attribute { name: 'count_include_pad' type: INT i: 1 } ");
+        }
+        const onnx::ModelProto model = ExpectSameValues(GraphOf(dir, nodes + "}"), dir);
+        for (const onnx::NodeProto& node : model.graph().node()) {
+          if (node.op_type() != type) continue;
+          for (const onnx::AttributeProto& attribute : node.attribute()) {
+            if (attribute.name() != "pads") continue;
+            for (int i = 0; i < attribute.ints_size(); ++i) {
+              EXPECT_LT(attribute.ints(i), i % 2 == 0 ? kernel : 2);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(OnnxWriter, RowsThatNothingReachesAreZerosAround) {
+  TempDir dir;
+  for (const std::vector<int64_t>& sizes :
+       {std::vector<int64_t>{11, 13}, {9, 12}, {9, 9}, {8, 7}, {14, 10}}) {
+    SCOPED_TRACE(absl::StrCat(sizes[0], " x ", sizes[1]));
+    const std::string nodes =
+        absl::StrCat("initializer { name: 'w' data_type: 1 dims: [2, 1, 3, 3] float_data: [",
+                     absl::StrJoin(std::vector<double>(18, 0.5), ","), "] } ",
+                     "node { op_type: 'ConvTranspose' input: ['x', 'w'] output: 'y' ",
+                     testing::IntsAttribute("strides", {2, 2}),
+                     testing::IntsAttribute("output_shape", sizes), "}");
+    ExpectSameValues(GraphOf(dir, nodes), dir);
+  }
+}
+
+// Operator set 13 and later have no tf_half_pixel_for_nn: the nearest elements are gathered.
+TEST(OnnxWriter, NearestElementsAreGatheredWhereOnnxLacksTheirCoordinates) {
+  TempDir dir;
+  for (const std::vector<double>& scales :
+       {std::vector<double>{2, 2}, {1.5, 0.5}, {0.6, 2.6}, {1, 3}}) {
+    SCOPED_TRACE(absl::StrJoin(scales, " x "));
+    const std::string nodes = absl::StrCat(
+        "initializer { name: 's' data_type: 1 dims: 4 float_data: [1, 1, ",
+        absl::StrJoin(scales, ","), "] } initializer { name: 'r' data_type: 1 dims: 0 } ",
+        "node { op_type: 'Resize' input: ['x', 'r', 's'] output: 'y' ",
+        "attribute { name: 'coordinate_transformation_mode' type: STRING ",
+        "s: 'tf_half_pixel_for_nn' } ",
+        "attribute { name: 'nearest_mode' type: STRING s: 'floor' } }");
+    ExpectSameValues(GraphOf(dir, nodes, 11), dir);
+  }
+}
+
+// ONNX Runtime would round a filter of floats between integers to 8 bits.
+TEST(OnnxWriter, FiltersOfFloatsDoNotFollowDequantizeLinear) {
+  TempDir dir;
+  const std::string nodes = absl::StrCat(
+      R"(initializer { name: 's' data_type: 1 float_data: 0.02 }
+         initializer { name: 'z' data_type: 2 int32_data: 128 }
+         initializer { name: 'b' data_type: 6 dims: 1 int32_data: 7 }
+         initializer { name: 'bs' data_type: 1 float_data: 0.0006 }
+         initializer { name: 'ws' data_type: 1 float_data: 0.01 }
+         initializer { name: 'w' data_type: 3 dims: [1, 2, 2, 2] int32_data: [)",
+      absl::StrJoin(std::vector<int>(8, 9), ","), R"(] }
+         node { op_type: 'QuantizeLinear' input: ['x', 's', 'z'] output: 'q' }
+         node { op_type: 'DequantizeLinear' input: ['q', 's', 'z'] output: 'd' }
+         node { op_type: 'DequantizeLinear' input: ['w', 'ws'] output: 'wd' }
+         node { op_type: 'DequantizeLinear' input: ['b', 'bs'] output: 'bd' }
+         node { op_type: 'Conv' input: ['d', 'wd', 'bd'] output: 'c' }
+         node { op_type: 'QuantizeLinear' input: ['c', 's', 'z'] output: 'yq' }
+         node { op_type: 'DequantizeLinear' input: ['yq', 's', 'z'] output: 'y' })");
+  const onnx::ModelProto model = ExpectSameValues(GraphOf(dir, nodes), dir);
+  std::map<std::string, std::string> makers;
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    if (node.op_type() == "Conv") EXPECT_EQ(makers[node.input(0)], "Concat");
+    makers[node.output(0)] = node.op_type();
   }
 }
 
