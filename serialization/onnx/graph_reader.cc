@@ -230,7 +230,7 @@ absl::Status Reader::ReadNode(const NodeProto& node, const absl::flat_hash_set<s
   const auto set = scope.sets->find(domain);
   const OnnxRow* row =
       set != scope.sets->end() ? FindOnnxRow(domain, node.op_type(), set->second) : nullptr;
-  if (row == nullptr || (row->run == nullptr && !foldable)) {
+  if (row == nullptr || (row->run == nullptr && row->body == nullptr && !foldable)) {
     Miss(node, foldable, set == scope.sets->end() ? "its domain is not imported" : "", scope);
     return absl::OkStatus();
   }
@@ -260,6 +260,13 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
                                                    : row.max_inputs > row.min_inputs
                                                        ? absl::StrCat(" to ", row.max_inputs)
                                                        : ""));
+  }
+  if (row.body != nullptr) {
+    const absl::StatusOr<FunctionProto> body = row.body(node);
+    if (body.ok()) return ReadCall(node, *body, inputs, scope);
+    if (!absl::IsUnimplemented(body.status())) return body.status();
+    Miss(node, false, std::string(body.status().message()), scope);
+    return absl::OkStatus();
   }
   std::vector<bool> outputs;
   for (const std::string& output : node.output()) {

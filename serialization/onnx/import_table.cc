@@ -14,7 +14,7 @@ constexpr absl::Span<const OnnxRow> (*kFamilies[])() = {
     OnnxTensorSequenceRows, OnnxNormalisationRows, OnnxOrderRows,        OnnxPaddingRows,
     OnnxPoolingRows,        OnnxProductRows,       OnnxQuantizationRows, OnnxRecurrentRows,
     OnnxReductionRows,      OnnxResizeRows,        OnnxSamplingRows,     OnnxShapeRows,
-    OnnxBlockRows,          OnnxFourierRows,
+    OnnxBlockRows,          OnnxFourierRows,       OnnxQuantizedFunctionRows,
 };
 
 // A function of opr/scalar_functions.h whose parameters are the attributes.

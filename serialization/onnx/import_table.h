@@ -13,6 +13,8 @@ namespace ashlar {
 
 // Adds operators that compute the node's outputs, and returns those, or as many as there are.
 using OnnxImportFunction = OnnxVars (*)(OnnxNode& node);
+// The function that a node calls, made for its attributes and inputs; errors as OnnxNode's.
+using OnnxBodyFunction = absl::StatusOr<onnx::FunctionProto> (*)(const onnx::NodeProto& call);
 
 struct OnnxRow {
   static constexpr int kAny = std::numeric_limits<int>::max();
@@ -26,9 +28,13 @@ struct OnnxRow {
   bool of_sequence = false;           // input 0 is a sequence of tensors
   bool shape_only = false;            // reads no more than the shapes of its inputs
   const char* limits = "";            // its supported part, for the table of operators
+  OnnxBodyFunction body = nullptr;    // in place of `run`: is made of other operators
 
   constexpr OnnxRow(const char* name, int least, int most, OnnxImportFunction function)
       : type(name), min_inputs(least), max_inputs(most), run(function) {}
+
+  constexpr OnnxRow(const char* name, int least, int most, OnnxBodyFunction function)
+      : type(name), min_inputs(least), max_inputs(most), run(nullptr), body(function) {}
 
  private:
   // In front of what calls it: Clang takes no constant that is made by what it has not read yet.
@@ -79,6 +85,7 @@ absl::Span<const OnnxRow> OnnxPaddingRows();
 absl::Span<const OnnxRow> OnnxPoolingRows();
 absl::Span<const OnnxRow> OnnxProductRows();
 absl::Span<const OnnxRow> OnnxQuantizationRows();
+absl::Span<const OnnxRow> OnnxQuantizedFunctionRows();
 absl::Span<const OnnxRow> OnnxRecurrentRows();
 absl::Span<const OnnxRow> OnnxReductionRows();
 absl::Span<const OnnxRow> OnnxResizeRows();

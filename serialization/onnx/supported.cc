@@ -13,8 +13,8 @@ std::vector<SupportedOnnx> SupportedOnnxOperators() {
     if (row.until == OnnxRow::kAny) {
       sets = row.since == 1 ? "all" : absl::StrCat("from ", row.since);
     }
-    operators.push_back(
-        {row.type, domain.empty() ? "ai.onnx" : domain, sets, row.run != nullptr, row.limits});
+    const bool runs = row.run != nullptr || row.body != nullptr;
+    operators.push_back({row.type, domain.empty() ? "ai.onnx" : domain, sets, runs, row.limits});
   }
   return operators;
 }

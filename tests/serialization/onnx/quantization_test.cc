@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -241,9 +242,10 @@ absl::StatusOr<HostTensor> OfBytes(const std::string& nodes, const HostTensor& x
   TempDir dir;
   WriteWholeFile(
       dir / "m.onnx",
-      Serialized(absl::StrCat("ir_version: 8 opset_import { version: 21 } graph { ", "name: 'g' ",
-                              nodes, " input ", ValueText("x", x.shape(), 2), " input ",
-                              ValueText("w", w.shape(), 2), " output { name: 'y' } }")));
+      Serialized(absl::StrCat("ir_version: 8 opset_import { version: 21 } ",
+                              "opset_import { domain: 'com.microsoft' version: 1 } graph { ",
+                              "name: 'g' ", nodes, " input ", ValueText("x", x.shape(), 2),
+                              " input ", ValueText("w", w.shape(), 2), " output { name: 'y' } }")));
   const absl::StatusOr<Graph> graph = ReadOnnx(dir / "m.onnx");
   if (!graph.ok()) return graph.status();
   return Value(EvaluateGraph(*graph, {{"x", x}, {"w", w}}))[0];
@@ -253,6 +255,80 @@ HostTensor Bytes(const Shape& shape, uint8_t value) {
   HostTensor tensor = HostTensor::Zeros(DType::kUint8, shape);
   for (uint8_t& each : tensor.mutable_data<uint8_t>()) each = value;
   return tensor;
+}
+
+// Models of ONNX Runtime's quantiser in its QOperator format: values of ONNX Runtime 1.32.
+TEST(QuantizedOnnx, OperatorsOfTheQuantiserGiveTheBitsOfTheReference) {
+  const HostTensor x =
+      HostTensor::FromValues<uint8_t>(DType::kUint8, {2, 4}, {0, 10, 100, 128, 150, 200, 255, 30});
+  const HostTensor w =
+      HostTensor::FromValues<uint8_t>(DType::kUint8, {2, 4}, {5, 250, 60, 90, 128, 3, 77, 255});
+  const std::string constants = R"(
+    initializer { name: 'xs' data_type: 1 float_data: 0.02 }
+    initializer { name: 'xz' data_type: 2 int32_data: 128 }
+    initializer { name: 'ws' data_type: 1 float_data: 0.05 }
+    initializer { name: 'wz' data_type: 2 int32_data: 120 }
+    initializer { name: 'ys' data_type: 1 float_data: 0.03 }
+    initializer { name: 'yz' data_type: 2 int32_data: 100 }
+    initializer { name: 'ps' data_type: 1 float_data: 0.00390625 }
+    initializer { name: 'pz' data_type: 2 int32_data: 0 }
+    initializer { name: 'k' data_type: 9 dims: 4 int32_data: [1, 0, 1, 0] }
+    initializer { name: 'm' data_type: 3 dims: 4 dims: 2
+                  int32_data: [3, -5, 100, 7, -128, 20, 127, -1] }
+    initializer { name: 'ms' data_type: 1 dims: 2 float_data: [0.01, 0.02] }
+    initializer { name: 'mz' data_type: 3 dims: 2 int32_data: [0, 0] }
+    initializer { name: 'ns' data_type: 1 float_data: 0.01 }
+    initializer { name: 'nz' data_type: 3 int32_data: 0 }
+    initializer { name: 'c' data_type: 6 dims: 2 int32_data: [1000, -2000] } )";
+  const std::string both = "'x', 'xs', 'xz', 'w', 'ws', 'wz', 'ys', 'yz'";
+  const std::string image = "'x', 'xs', 'xz', 'ys', 'yz'", share = "'x', 'xs', 'xz', 'ps', 'pz'";
+  const std::string matrix = "'x', 'xs', 'xz', 'm', 'ms', 'mz', 'c'";
+  const std::string windows =
+      absl::StrCat(IntsAttribute("kernel_shape", {2, 2}), IntsAttribute("pads", {1, 1, 0, 0}));
+  const std::string axis = "attribute { name: 'axis' type: INT i: 1 } ";
+  const struct {
+    const char* type;
+    std::string inputs, attributes;
+    std::vector<double> expected;
+    Shape shape = {2, 4};
+  } kCases[] = {
+      {"QLinearAdd", both, "", {0, 238, 0, 50, 128, 0, 113, 255}},
+      {"QLinearMul", both, "", {255, 0, 156, 100, 106, 0, 0, 0}},
+      {"QLinearLeakyRelu",
+       image,
+       "attribute { name: 'alpha' type: FLOAT f: 0.2 }",
+       {83, 84, 96, 100, 115, 148, 185, 87}},
+      {"QLinearSigmoid", share, "", {18, 22, 93, 128, 156, 207, 237, 32}},
+      {"QLinearSoftmax",
+       share,
+       axis + "attribute { name: 'opset' type: INT i: 13 }",
+       {11, 14, 84, 147, 21, 58, 175, 2}},
+      {"QLinearGlobalAveragePool", image, "", {54, 120}, {1, 2, 2, 2}},
+      {"QLinearAveragePool", image, windows, {15, 18, 48, 54, 115, 131, 150, 120}, {1, 2, 2, 2}},
+      {"QLinearConcat",
+       "'ys', 'yz', 'x', 'xs', 'xz', 'w', 'ws', 'wz'",
+       axis,
+       {15, 21, 81, 100, 0, 255, 0, 50, 115, 148, 185, 35, 113, 0, 28, 255}},
+      {"QLinearWhere", absl::StrCat("'k', ", both), "", {15, 255, 81, 50, 115, 0, 185, 255}},
+      {"QGemm", absl::StrCat(matrix, ", 'ys', 'yz'"), "", {49, 63, 0, 114}},
+      {"QGemm",
+       "'x', 'xs', 'xz', 'm', 'ns', 'nz', 'c'",
+       "",
+       {-1.52f, -0.5492f, -4.0871997f, 0.20639999f}},
+  };
+  for (const auto& [type, inputs, attributes, expected, shape] : kCases) {
+    SCOPED_TRACE(absl::StrCat(type, " of ", inputs));
+    const absl::StatusOr<HostTensor> y =
+        OfBytes(absl::StrCat("node { op_type: '", type, "' domain: 'com.microsoft' input: [",
+                             inputs, "] output: 'y' ", attributes, " } ", constants),
+                x.Reshaped(shape), w.Reshaped(shape));
+    ASSERT_TRUE(IsOk(y.status()));
+    ASSERT_EQ(y->num_elements(), static_cast<int64_t>(expected.size()));
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const double error = std::fabs(y->At(static_cast<int64_t>(i)) - expected[i]);
+      EXPECT_LE(error, y->dtype() == DType::kFloat32 ? 1e-5 : 0) << "element " << i;
+    }
+  }
 }
 
 constexpr char kProduct[] = "node { op_type: 'MatMulInteger' input: ['x', 'w'] output: 'y' }";
