@@ -235,7 +235,7 @@ absl::StatusOr<OnnxValues> OnnxSoftmax(OnnxEmitter& emitter) {
   return emitter.Add("Softmax", {input}, {{"axis", emitter.op<Softmax>().param().axis}});
 }
 
-// Cast wraps around, or does anything, where TypeCvt saturates.
+// Of floats beyond a dtype's range Cast may make anything, and TypeCvt saturates.
 absl::StatusOr<OnnxValues> OnnxTypeCvt(OnnxEmitter& emitter) {
   const DType stored = emitter.stored_input_type(0).dtype;
   const DType made = emitter.stored_output_type().dtype;
@@ -251,8 +251,7 @@ absl::StatusOr<OnnxValues> OnnxTypeCvt(OnnxEmitter& emitter) {
     return values;
   }
   std::string value = emitter.input(0);
-  const bool narrows = IsFloat(from) ? SizeOf(to) == 1 : SizeOf(to) <= SizeOf(from) && to != from;
-  if (from != DType::kBool && to != DType::kBool && !IsFloat(to) && narrows) {
+  if (IsFloat(from) && to != DType::kBool && SizeOf(to) == 1) {
     const double values = std::ldexp(1.0, static_cast<int>(8 * SizeOf(to)));
     const double least = to == DType::kUint8 ? 0 : -values / 2;
     const auto bound = [&](double number) {
