@@ -9,6 +9,7 @@
 #include "graph/status.h"
 #include "serialization/onnx/external_data.h"
 #include "serialization/onnx/graph_reader.h"
+#include "serialization/onnx/shown.h"
 #include "serialization/onnx/tensors.h"
 
 namespace ashlar {
@@ -87,7 +88,7 @@ absl::StatusOr<OnnxTensor> Declared(const onnx::ValueInfoProto& value) {
   if (!type.has_shape()) return tensor;
   tensor.dims.emplace();
   for (const onnx::TensorShapeProto::Dimension& dim : type.shape().dim()) {
-    tensor.dims->push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value() : -1);
+    tensor.dims->push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);
   }
   return tensor;
 }
