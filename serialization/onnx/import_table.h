@@ -21,20 +21,17 @@ struct OnnxRow {
 
   const char* type;
   int min_inputs, max_inputs;
-  OnnxImportFunction run;             // null: only of constants
+  OnnxImportFunction run;             // null: only of constants, or `body`
   OnnxImportFunction fold = nullptr;  // of constants; null: `run`, whose operators are evaluated
   int since = 1, until = kAny;        // versions of the operator set
   const char* domain = "";            // "" is ai.onnx
   bool of_sequence = false;           // input 0 is a sequence of tensors
   bool shape_only = false;            // reads no more than the shapes of its inputs
   const char* limits = "";            // its supported part, for the table of operators
-  OnnxBodyFunction body = nullptr;    // in place of `run`: is made of other operators
+  OnnxBodyFunction body = nullptr;    // in place of `run`: a function to be called
 
   constexpr OnnxRow(const char* name, int least, int most, OnnxImportFunction function)
       : type(name), min_inputs(least), max_inputs(most), run(function) {}
-
-  constexpr OnnxRow(const char* name, int least, int most, OnnxBodyFunction function)
-      : type(name), min_inputs(least), max_inputs(most), run(nullptr), body(function) {}
 
  private:
   // In front of what calls it: Clang takes no constant that is made by what it has not read yet.
@@ -48,6 +45,9 @@ struct OnnxRow {
  public:
   constexpr OnnxRow Folded(OnnxImportFunction function) const {
     return With(&OnnxRow::fold, function);
+  }
+  constexpr OnnxRow MadeOf(OnnxBodyFunction function) const {
+    return With(&OnnxRow::body, function);
   }
   constexpr OnnxRow Since(int version) const { return With(&OnnxRow::since, version); }
   constexpr OnnxRow Until(int version) const { return With(&OnnxRow::until, version); }

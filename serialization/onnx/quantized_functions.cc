@@ -1,6 +1,7 @@
 // Operators of ONNX Runtime's quantiser (its QOperator format) as functions: their inputs behind
 // DequantizeLinear, the operator of floats, and QuantizeLinear behind that. Each step is read as if
 // the model had it, so that operators of 8 bits are made where there are any.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@ using onnx::FunctionProto;
 using onnx::NodeProto;
 
 constexpr int64_t kBodyOperatorSet = 19;
+constexpr int kMostInputs = 9;  // of all but concatenations
 
 const AttributeProto* AttributeOf(const NodeProto& call, absl::string_view name) {
   for (const AttributeProto& attribute : call.attribute()) {
@@ -35,7 +37,9 @@ class Body {
  public:
   explicit Body(const NodeProto& call, int64_t operator_set = kBodyOperatorSet) {
     function_.set_name(call.op_type());
-    for (int i = 0; i < call.input_size(); ++i) function_.add_input(Input(i));
+    for (int i = 0; i < std::max(call.input_size(), kMostInputs); ++i) {
+      function_.add_input(Input(i));  // more than are given are left out where they are read
+    }
     function_.add_opset_import()->set_version(operator_set);
   }
 
@@ -170,19 +174,23 @@ absl::StatusOr<FunctionProto> QGemm(const NodeProto& call) {
 }
 
 constexpr OnnxRow kQuantizedFunctionRows[] = {
-    OnnxRow("QGemm", 6, 9, QGemm).In(kMicrosoftDomain).Limits("alpha 1"),
-    OnnxRow("QLinearAdd", 7, 8, QAdd).In(kMicrosoftDomain),
-    OnnxRow("QLinearAveragePool", 4, 5, QAveragePool).In(kMicrosoftDomain).Limits("channels first"),
-    OnnxRow("QLinearConcat", 5, OnnxRow::kAny, QConcat).In(kMicrosoftDomain),
-    OnnxRow("QLinearGlobalAveragePool", 5, 5, QGlobalAveragePool)
+    OnnxRow("QGemm", 6, 9, nullptr).MadeOf(QGemm).In(kMicrosoftDomain).Limits("alpha 1"),
+    OnnxRow("QLinearAdd", 7, 8, nullptr).MadeOf(QAdd).In(kMicrosoftDomain),
+    OnnxRow("QLinearAveragePool", 4, 5, nullptr)
+        .MadeOf(QAveragePool)
         .In(kMicrosoftDomain)
         .Limits("channels first"),
-    OnnxRow("QLinearLeakyRelu", 4, 5, QLeakyRelu).In(kMicrosoftDomain),
-    OnnxRow("QLinearMul", 7, 8, QMul).In(kMicrosoftDomain),
-    OnnxRow("QLinearReduceMean", 4, 5, QReduceMean).In(kMicrosoftDomain),
-    OnnxRow("QLinearSigmoid", 4, 5, QSigmoid).In(kMicrosoftDomain),
-    OnnxRow("QLinearSoftmax", 5, 5, QSoftmax).In(kMicrosoftDomain),
-    OnnxRow("QLinearWhere", 9, 9, QWhere).In(kMicrosoftDomain),
+    OnnxRow("QLinearConcat", 5, OnnxRow::kAny, nullptr).MadeOf(QConcat).In(kMicrosoftDomain),
+    OnnxRow("QLinearGlobalAveragePool", 5, 5, nullptr)
+        .MadeOf(QGlobalAveragePool)
+        .In(kMicrosoftDomain)
+        .Limits("channels first"),
+    OnnxRow("QLinearLeakyRelu", 4, 5, nullptr).MadeOf(QLeakyRelu).In(kMicrosoftDomain),
+    OnnxRow("QLinearMul", 7, 8, nullptr).MadeOf(QMul).In(kMicrosoftDomain),
+    OnnxRow("QLinearReduceMean", 4, 5, nullptr).MadeOf(QReduceMean).In(kMicrosoftDomain),
+    OnnxRow("QLinearSigmoid", 4, 5, nullptr).MadeOf(QSigmoid).In(kMicrosoftDomain),
+    OnnxRow("QLinearSoftmax", 5, 5, nullptr).MadeOf(QSoftmax).In(kMicrosoftDomain),
+    OnnxRow("QLinearWhere", 9, 9, nullptr).MadeOf(QWhere).In(kMicrosoftDomain),
 };
 
 }  // namespace

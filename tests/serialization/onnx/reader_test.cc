@@ -260,11 +260,13 @@ TEST_F(OnnxReader, TheNumberOfImagesStaysOpen) {
                 {by_axes("Unsqueeze", {1}), {3, 1, 2, 4, 4}},
                 {by_axes("ReduceSum", {1, 2}), {3, 1, 1, 4}}};
   const InputShapes three = {{"x", {3, 2, 4, 4}}};
+  OnnxReadOptions for_three;
+  for_three.shapes = three;
   for (const auto& [nodes, expected] : kCases) {
     SCOPED_TRACE(nodes);
     const Graph one = Value(Read(ModelText(nodes)));
     ASSERT_TRUE(IsOk(WriteOnnx(one, dir_ / "w.onnx")));
-    const Graph written = Value(ReadOnnx(dir_ / "w.onnx", {.shapes = three}));
+    const Graph written = Value(ReadOnnx(dir_ / "w.onnx", for_three));
     const Graph reshaped = Value(WithInputShapes(one, three));
     for (const Graph* const graph : {&reshaped, &written}) {
       EXPECT_EQ(graph->var(graph->outputs()[0].var).type.shape, expected);

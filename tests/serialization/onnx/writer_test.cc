@@ -119,8 +119,8 @@ TEST(OnnxWriter, PoolsHaveLessPaddingThanTheirWindow) {
 
 TEST(OnnxWriter, RowsThatNothingReachesAreZerosAround) {
   TempDir dir;
-  for (const std::vector<int64_t>& sizes :
-       {std::vector<int64_t>{11, 13}, {9, 12}, {9, 9}, {8, 7}, {14, 10}}) {
+  const std::vector<std::vector<int64_t>> all = {{11, 13}, {9, 12}, {9, 9}, {8, 7}, {14, 10}};
+  for (const std::vector<int64_t>& sizes : all) {
     SCOPED_TRACE(absl::StrCat(sizes[0], " x ", sizes[1]));
     const std::string nodes =
         absl::StrCat("initializer { name: 'w' data_type: 1 dims: [2, 1, 3, 3] float_data: [",
@@ -135,8 +135,8 @@ TEST(OnnxWriter, RowsThatNothingReachesAreZerosAround) {
 // Operator set 13 and later have no tf_half_pixel_for_nn: the nearest elements are gathered.
 TEST(OnnxWriter, NearestElementsAreGatheredWhereOnnxLacksTheirCoordinates) {
   TempDir dir;
-  for (const std::vector<double>& scales :
-       {std::vector<double>{2, 2}, {1.5, 0.5}, {0.6, 2.6}, {1, 3}}) {
+  const std::vector<std::vector<double>> all = {{2, 2}, {1.5, 0.5}, {0.6, 2.6}, {1, 3}};
+  for (const std::vector<double>& scales : all) {
     SCOPED_TRACE(absl::StrJoin(scales, " x "));
     const std::string nodes = absl::StrCat(
         "initializer { name: 's' data_type: 1 dims: 4 float_data: [1, 1, ",
