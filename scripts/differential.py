@@ -61,8 +61,9 @@ def main():
         return 0
     run = campaign.Campaign(options)
     run.run()
-    run.summary([op for op in ashlar.read() if op not in registry.GENERATORS])
-    return 1 if run.found else 0
+    uncovered = [op for op in ashlar.read() if op not in registry.GENERATORS]
+    run.summary(uncovered)
+    return 1 if run.found or uncovered else 0
 
 
 if __name__ == "__main__":

@@ -104,6 +104,12 @@ KNOWN = [
     Known(_REFERENCE, "RoiAlign", _OTHER,
           "before operator set 16 boxes are not moved by half a pixel; onnx.reference takes the newer default",
           lambda n: n.opset < 16),
+    Known(_RUNTIME, "LRN", "Ashlar and onnx.reference",
+          "the sum of the squares of neighbours; ONNX Runtime adds and takes off squares as it goes, and keeps their rounding",
+          lambda n: np.abs(n.inputs[0]).max() > 100),
+    Known(_RUNTIME, "MaxPool AveragePool LpPool", "Ashlar; onnx.reference refuses or crops, too",
+          "auto_pad SAME: 'pad the input so that': never less than nothing; ONNX Runtime takes rows off for strides above the kernel",
+          lambda n: _same(n) and any(s > k for s, k in zip(n.get("strides", []), n.get("kernel_shape")))),
     Known(_RUNTIME, "InstanceNormalization", "Ashlar and onnx.reference",
           "'y = scale * (x - mean) / sqrt(variance + epsilon) + B'; ONNX Runtime loses digits where the mean is large or the "
           "variance small"),

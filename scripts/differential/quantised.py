@@ -24,7 +24,7 @@ def zero(b, dtype, shape=()):
 
 
 def scale(b, shape=(), low=0.01, high=0.2):
-    return b.constant(b.data("float32", shape, low=low, high=high))
+    return b.constant(b.data("float32", shape, low=low, high=high), exact=False)
 
 
 def quantised_input(b, shape, dtype=None):

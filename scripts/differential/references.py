@@ -55,16 +55,27 @@ def by_reference(model, feeds):
 
 
 def _declared(node, given, opset):
-    """The dtypes of a node's results by ONNX's own inference; None where it has none."""
+    """The types of a node's results by ONNX's own inference, by name; none where that fails."""
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, node.domain)
         types = {v.name: _info(v).type for v in given}
         data = {v.name: numpy_helper.from_array(v.array, v.name) for v in given if isinstance(v.array, np.ndarray)}
-        inferred = onnx.shape_inference.infer_node_outputs(
-            schema, node, types, data, opset_imports=[helper.make_opsetid("", opset)])
-        return [inferred[name].tensor_type.elem_type if name in inferred else 0 for name in node.output]
+        return onnx.shape_inference.infer_node_outputs(schema, node, types, data,
+                                                       opset_imports=[helper.make_opsetid("", opset)])
     except Exception:
-        return [0] * len(node.output)
+        return {}
+
+
+def _is_of(array, declared):
+    """Whether an array has the dtype and shape of a type, as far as that says them."""
+    if isinstance(array, list) or declared is None:
+        return True
+    tensor = declared.tensor_type
+    if tensor.elem_type and helper.tensor_dtype_to_np_dtype(tensor.elem_type) != array.dtype:
+        return False
+    dims = tensor.shape.dim
+    return not tensor.HasField("shape") or (len(dims) == array.ndim and all(
+        not d.HasField("dim_value") or d.dim_value == n for d, n in zip(dims, array.shape)))
 
 
 def evaluate(node, inputs, opset):
@@ -72,7 +83,7 @@ def evaluate(node, inputs, opset):
     given = {v.name: v for v in inputs if v is not None}.values()
     feeds = {v.name: v.array for v in given}
     if node.domain == "":
-        dtypes = _declared(node, given, opset)
+        declared = _declared(node, given, opset)
         node_alone = helper.make_graph([node], "node", [_info(v) for v in given],
                                        [helper.make_empty_tensor_value_info(n) for n in node.output if n])
         model = helper.make_model(node_alone, opset_imports=[helper.make_opsetid("", opset)])
@@ -81,10 +92,9 @@ def evaluate(node, inputs, opset):
             results = iter(results)
             arrays = [next(results) if n else None for n in node.output]
             arrays = [a if isinstance(a, list) else np.asarray(a) for a in arrays]
-            if all(isinstance(a, list) or not d or helper.tensor_dtype_to_np_dtype(d) == a.dtype
-                   for a, d in zip(arrays, dtypes)):
+            if all(_is_of(a, declared.get(n)) for a, n in zip(arrays, node.output) if n):
                 return arrays, "onnx.reference"
-            results = "other dtypes than declared"
+            results = "another dtype or shape than ONNX infers"
     else:
         results = "domain"
     graph = helper.make_graph([node], "node", [_info(v) for v in given],
