@@ -1,6 +1,7 @@
 // What is written comes in again and computes the same.
 #include <random>
 
+#include "opr/type_cvt.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/session/bind_tensors.h"
 #include "serialization/onnx/reader.h"
@@ -8,6 +9,7 @@
 #include "tests/cases/case_graph.h"
 #include "tests/serialization/files.h"
 #include "tests/serialization/sample_graphs.h"
+#include "tests/support/graph_maker.h"
 #include "tests/support/operators.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -66,6 +68,27 @@ TEST(OnnxRoundTrip, CasesOfEveryOperator) {
     ++read;
   });
   EXPECT_GE(read, 100);
+}
+
+// Conversions between integers were written with a clamp, and saturated where the graph wraps
+// around.
+TEST(OnnxRoundTrip, ConversionsBetweenIntegersWrapAround) {
+  const std::vector<int64_t> numbers = {-9, 300, -129, 255, 0, (int64_t{1} << 32) + 5};
+  HostTensor x = HostTensor::Zeros(DType::kInt64, {6});
+  for (size_t i = 0; i < numbers.size(); ++i) x.SetInteger(static_cast<int64_t>(i), numbers[i]);
+  const std::vector<std::pair<DType, std::vector<double>>> cases = {
+      {DType::kUint8, {247, 44, 127, 255, 0, 5}},
+      {DType::kInt8, {-9, 44, 127, -1, 0, 5}},
+      {DType::kInt32, {-9, 300, -129, 255, 0, 5}}};
+  TempDir dir;
+  for (const auto& [to, expected] : cases) {
+    SCOPED_TRACE(Name(to));
+    GraphMaker maker;
+    maker.Output(maker.Add<TypeCvt>({to}, {maker.Input("x", {6}, DType::kInt64)}, "y"));
+    ASSERT_TRUE(IsOk(WriteOnnx(std::move(maker).Build(), dir / "m.onnx")));
+    const Graph graph = Value(ReadOnnx(dir / "m.onnx"));
+    EXPECT_TRUE(Near(Value(EvaluateGraph(graph, {{"x", x}}))[0], expected, 0));
+  }
 }
 
 HostTensor RunOnTheCpu(const Graph& graph, const HostTensor& image) {
