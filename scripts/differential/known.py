@@ -62,6 +62,9 @@ def _wide(node):
                for a in node.inputs)
 
 
+# Operators that are read and that neither reference evaluates.
+WITHOUT_REFERENCE = {"QLinearReduceMean:com.microsoft"}
+
 _REFERENCE, _RUNTIME = "onnx.reference", "onnxruntime"
 _OTHER = "Ashlar and ONNX Runtime"
 
@@ -81,6 +84,9 @@ KNOWN = [
           "windows of one and three dimensions, of unequal pads, and Indices ('the dimensions are flattened'): onnx.reference has "
           "code of its own for them, which reads other elements",
           lambda n: n.inputs[0].ndim != 4 or len(n.outputs) > 1 or n.get("ceil_mode") or len(set(n.get("pads", [0]))) > 1),
+    Known(_REFERENCE, "AveragePool", _OTHER,
+          "count_include_pad 0 'doesn't include pad'; with ceil_mode onnx.reference moves the window by other pads",
+          lambda n: n.get("ceil_mode") and any(n.get("pads", []))),
     Known(_REFERENCE, "LpPool", _OTHER,
           "the norm of the elements inside; onnx.reference multiplies a mean by the whole window where that hangs over the edge",
           lambda n: n.get("ceil_mode")),

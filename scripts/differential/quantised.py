@@ -196,3 +196,39 @@ def weight_of(b, shape, axis):
     points = b.constant(np.zeros(each, dtype)) if dtype == "int8" else zero(b, dtype, each)
     result = b.node("DequantizeLinear", w, steps, points, axis=axis if each else None)
     return result, steps.array
+
+
+def _m(name):
+    return name + ":com.microsoft"
+
+
+@operators(*map(_m, ("QLinearAdd", "QLinearMul", "QLinearAveragePool", "QLinearGlobalAveragePool", "QLinearConcat",
+                     "QLinearLeakyRelu", "QLinearSigmoid", "QLinearSoftmax", "QLinearWhere", "QGemm")),
+           chain=False)
+def of_the_quantiser(b, op):
+    """The operators that ONNX Runtime's quantiser writes in its QOperator format."""
+    op = op.split(":")[0]
+    dtype = b.pick(*_BITS)
+    shape = b.image(4) if "Pool" in op else b.shape(2, 2) if op == "QGemm" else b.shape(2, 4)
+    triple = lambda shape, constant=None: [b.new(dtype, shape, constant=constant, low=0, high=127), scale(b), zero(b, dtype)]
+    x, result = triple(shape), [scale(b, (), 0.02, 0.3), zero(b, dtype)]
+    attributes = {}
+    if op in ("QLinearAdd", "QLinearMul"):
+        inputs = x + triple(shape) + result
+    elif op == "QLinearConcat":
+        inputs, attributes = result + x + triple(shape), {"axis": b.axis(len(shape), 0)}
+    elif op == "QLinearWhere":
+        inputs = [b.new("bool", shape)] + x + triple(shape) + result
+    elif op == "QGemm":
+        trans = b.pick(None, 1)
+        n = b.integer(1, 6)
+        w = triple((n, shape[1]) if trans else (shape[1], n), True)
+        bias = b.constant(b.data("int32", (n,), low=-900, high=900)) if b.chance(0.5) else None
+        inputs, attributes = x + w + [bias] + result, {"transB": trans}
+    else:
+        inputs = x + result
+        attributes = {"QLinearLeakyRelu": {"alpha": 0.2}, "QLinearSoftmax": {"axis": -1, "opset": 13}}.get(op, {})
+        if op == "QLinearAveragePool":
+            attributes = {**window(b, "AveragePool", shape, dilated=False, same=False), "count_include_pad": b.pick(None, 1)}
+            attributes.pop("auto_pad")
+    return b.node(op, *inputs, domain="com.microsoft", **attributes)
