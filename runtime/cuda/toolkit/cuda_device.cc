@@ -168,8 +168,7 @@ class CudaDevice final : public Device {
 
   absl::StatusOr<std::unique_ptr<Stream>> NewStream(const StreamUse& use) override {
     ASHLAR_RETURN_IF_ERROR(CheckThere());
-    ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<CudnnHandle> cudnn, HandleFor(use.arena));
-    return DeviceStream::Create(comp_node_.device, use.callers, std::move(cudnn));
+    return DeviceStream::Create(comp_node_.device, use.callers, HandleFor(use.arena));
   }
 
   std::optional<MemoryState> memory() override {
@@ -228,14 +227,14 @@ class CudaDevice final : public Device {
   }
 
   // Each has memory on the device and an event, so streams of one arena have one together.
-  absl::StatusOr<std::shared_ptr<CudnnHandle>> HandleFor(const void* arena) {
-    if (arena == nullptr) return CudnnHandle::Create();
+  std::shared_ptr<CudnnHandle> HandleFor(const void* arena) {
+    if (arena == nullptr) return std::make_shared<CudnnHandle>(comp_node_.device);
     const std::lock_guard<std::mutex> lock(handles_mutex_);
     std::erase_if(handles_, [](const auto& entry) { return entry.second.expired(); });
     std::weak_ptr<CudnnHandle>& place = handles_[arena];
     std::shared_ptr<CudnnHandle> handle = place.lock();
     if (handle == nullptr) {
-      ASHLAR_ASSIGN_OR_RETURN(handle, CudnnHandle::Create());
+      handle = std::make_shared<CudnnHandle>(comp_node_.device);
       place = handle;
     }
     return handle;

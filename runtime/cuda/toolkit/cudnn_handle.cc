@@ -2,13 +2,6 @@
 
 namespace ashlar::cuda {
 
-absl::StatusOr<std::shared_ptr<CudnnHandle>> CudnnHandle::Create() {
-  std::shared_ptr<CudnnHandle> created(new CudnnHandle());
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudaGetDevice(&created->device_));
-  ASHLAR_CUDA_RETURN_IF_ERROR(cudnnCreate(&created->handle_));
-  return created;
-}
-
 // Nothing can be reported from here; what fails leaves nothing to be done.
 CudnnHandle::~CudnnHandle() {
   if (handle_ == nullptr) return;
@@ -19,6 +12,10 @@ CudnnHandle::~CudnnHandle() {
 absl::Status CudnnHandle::Use(cudaStream_t stream,
                               absl::FunctionRef<absl::Status(cudnnHandle_t)> use) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (handle_ == nullptr) {
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudaSetDevice(device_));
+    ASHLAR_CUDA_RETURN_IF_ERROR(cudnnCreate(&handle_));
+  }
   if (stream != stream_) {
     stream_ = nullptr;
     ASHLAR_CUDA_RETURN_IF_ERROR(cudnnSetStream(handle_, stream));

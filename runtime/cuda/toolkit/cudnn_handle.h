@@ -1,9 +1,8 @@
-// A handle of cuDNN's, with the device's memory that the library keeps for it, for streams that are
-// never at work at once.
+// A handle of cuDNN for streams that are never at work at once. The library keeps memory on the
+// device for it, so it is created when it is first used.
 #ifndef ASHLAR_RUNTIME_CUDA_TOOLKIT_CUDNN_HANDLE_H_
 #define ASHLAR_RUNTIME_CUDA_TOOLKIT_CUDNN_HANDLE_H_
 
-#include <memory>
 #include <mutex>
 
 #include "absl/functional/function_ref.h"
@@ -13,19 +12,17 @@ namespace ashlar::cuda {
 
 class CudnnHandle {
  public:
-  // On the thread's device.
-  static absl::StatusOr<std::shared_ptr<CudnnHandle>> Create();
+  explicit CudnnHandle(int device) : device_(device) {}
   ~CudnnHandle();
   CudnnHandle(const CudnnHandle&) = delete;
   CudnnHandle& operator=(const CudnnHandle&) = delete;
 
-  // Calls `use` with the handle, which hands work over to `stream`; one thread at a time.
+  // Calls `use` with the handle, which hands work over to `stream`; one thread at a time. The first
+  // use is in no capture.
   absl::Status Use(cudaStream_t stream, absl::FunctionRef<absl::Status(cudnnHandle_t)> use);
 
  private:
-  CudnnHandle() = default;
-
-  int device_ = 0;
+  const int device_;
   cudnnHandle_t handle_ = nullptr;
   std::mutex mutex_;
   cudaStream_t stream_ = nullptr;  // that the handle has now
