@@ -32,6 +32,7 @@
 #   SECONDS_EACH      seconds of one program (120; tests 240)
 #   JOBS, SKIP_TESTS  processes of the tests; a pattern of tests that are left out
 #   ROW_SECONDS       a row of speed is begun if so many are left (40, with torch.compile 150)
+#   BATCHES           of smoke and of rows ("1 10 64")
 #   TUNE, ROUNDS      seconds of `tune` for a row (15; quick 8), and rounds (10; quick and jax 5)
 # speed.jsonl and kernels.json of an earlier call on the same machine, or beside this script, are gone on with:
 # rows that are complete are not measured again, so a stage that had no time may simply be named again.
@@ -254,7 +255,7 @@ smoke() {
     done
   fi
   for precision in "--precision fp16" "--allow-tf32" ""; do
-    for batch in ${SMOKE_BATCHES:-1 10 64}; do
+    for batch in ${BATCHES:-1 10 64}; do
       resnet50_of "$batch" || return 1
       # shellcheck disable=SC2086
       output=$(ashlar bench "$model" --device gpu0:0 --no-autotune $precision --duration 500ms --quiet 2>&1) || failures=$((failures + 1))
@@ -405,8 +406,9 @@ int8() {
 speed() {
   local precision=$1 left=$2
   shift 2
+  # shellcheck disable=SC2086
   python3 "$here/versus_gpu_frameworks.py" --build "$pack" --libraries "$libraries" --folder "$work" --commit "$commit" \
-    --precision "$precision" --tune --tune-seconds "${TUNE:-15}" --rounds "${ROUNDS:-10}" --json "$out/speed.jsonl" \
+    --precision "$precision" ${BATCHES:+--batch $BATCHES} --tune --tune-seconds "${TUNE:-15}" --rounds "${ROUNDS:-10}" --json "$out/speed.jsonl" \
     --details "$details" --limit "$left" ${ROW_SECONDS:+--row-seconds "$ROW_SECONDS"} --peers "$@"
   local status=$?
   [ $status = 0 ] || say "$(tac "$out/log.txt" | sed '/^#### /q' | tac | grep -aE '^(batch |[a-z]+: )' | tail -n 8 | cut -c 1-400)"

@@ -147,4 +147,4 @@ def planned(ashlar, folder, batches, precisions):
                           str(pools["weights"]), str(pools["input"] + pools["output"]), mib(sum(pools.values()))])
     head = ["", "arena", "over its lower bound", "scratch at the peak", "weights", "input and output", "in all, MiB"]
     return (f"{datetime.date.today()}; {facts.get('CUDA libraries', 'no CUDA libraries')}, whose heuristics chose the "
-            "kernels for a described Hopper GPU.\n\n" + table(head, lines))
+            "kernels for a described H200.\n\n" + table(head, lines))
