@@ -73,8 +73,7 @@ class CudaDevice final : public Device {
     if (missing_.empty()) {
       ASHLAR_RETURN_IF_ERROR(OpenLibraries());
     } else {
-      library_.described = DescribeDevice();
-      ASHLAR_RETURN_IF_ERROR(library_.described->status());
+      ASHLAR_ASSIGN_OR_RETURN(library_.described, DescribeDevice());
     }
     const LibraryDevice& library = library_;
     RegisterKernels(

@@ -1,23 +1,43 @@
 #include "runtime/cuda/toolkit/library_device.h"
 
-#include <cstring>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "graph/status.h"
 
 namespace ashlar::cuda {
 namespace {
 
-// The names are those of cudaDeviceProp and of its attributes; sizes are bytes, clocks kHz.
+// The H200 with the names of cudaDeviceProp and of its attributes; sizes are bytes, clocks kHz. An
+// H100 of 80 GB has other values of memClockRateKHz (2619000), globalMemoryBusWidth (5120),
+// totalGlobalMem and l2CacheSize (52428800).
 constexpr char kHopper[] = R"({
   "deviceVer": 900, "driverVer": 13000, "cudaDeviceId": 0, "pciDeviceId": 0,
   "multiProcessorCount": 132, "smClockRateKHz": 1980000, "memClockRateKHz": 3201000,
-  "globalMemoryBusWidth": 6144, "totalGlobalMem": 150000000000, "l2CacheSize": 62914560,
+  "globalMemoryBusWidth": 6144, "totalGlobalMem": 150754820096, "l2CacheSize": 62914560,
   "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64],
   "regsPerBlock": 65536, "maxRegistersPerSM": 65536, "warpSize": 32,
   "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448,
   "maxSharedMemoryPerMultiprocessor": 233472, "maxSharedMemoryPerSM": 233472,
   "reservedSharedMemoryPerBlock": 1024, "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024,
   "maxThreadsPerSM": 2048, "maxMemoryPitch": 2147483647, "textureAlignment": 512,
-  "isTccDriver": 0, "supportCoopLaunch": 1, "deviceName": "Hopper", "name": "Hopper"
+  "isTccDriver": 0, "supportCoopLaunch": 1, "deviceName": "NVIDIA H200", "name": "NVIDIA H200"
 })";
+
+// A file with the description of another device.
+constexpr char kVariable[] = "ASHLAR_DEVICE_PROPERTIES";
+
+absl::StatusOr<std::string> Description() {
+  const char* const path = std::getenv(kVariable);
+  if (path == nullptr || *path == '\0') return std::string(kHopper);
+  std::ifstream file(path);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (file.bad() || text.empty()) {
+    return absl::NotFoundError(absl::StrCat(kVariable, ": no description of a device in ", path));
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -31,12 +51,14 @@ LibraryDevice::~LibraryDevice() {
   if (cublas != nullptr) static_cast<void>(cublasLtDestroy(cublas));
 }
 
-std::unique_ptr<Descriptor> DescribeDevice() {
+absl::StatusOr<std::unique_ptr<Descriptor>> DescribeDevice() {
+  ASHLAR_ASSIGN_OR_RETURN(const std::string text, Description());
   auto description = std::make_unique<Descriptor>(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   description
       ->SetAll<char>(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
-                     absl::MakeConstSpan(kHopper, sizeof(kHopper)))
+                     absl::MakeConstSpan(text.c_str(), text.size() + 1))
       .Finalize();
+  ASHLAR_RETURN_IF_ERROR(Annotate(description->status(), "the description of a device"));
   return description;
 }
 

@@ -34,9 +34,10 @@ struct LibraryDevice {
   static constexpr size_t kMostPrepared = 512;  // more than a model has, or a few of its tilings
 };
 
-// A description of a Hopper data centre GPU (132 multiprocessors, compute capability 9.0), which
-// cuDNN takes in the place of a device when it is only asked what it would do.
-std::unique_ptr<Descriptor> DescribeDevice();
+// Describes an H200 (Hopper, 132 multiprocessors, compute capability 9.0), or the device in the
+// file that the environment variable ASHLAR_DEVICE_PROPERTIES names. cuDNN takes the description in
+// the place of a device when it is only asked what it would do.
+absl::StatusOr<std::unique_ptr<Descriptor>> DescribeDevice();
 
 }  // namespace ashlar::cuda
 

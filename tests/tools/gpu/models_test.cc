@@ -1,5 +1,7 @@
 // Models of the zoo on a GPU: plans, which need no device, and runs where one answers.
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <random>
 #include <utility>
 
@@ -156,6 +158,51 @@ TEST_F(CudaLibrary, APlanFitsABudget) {
       Value(PlanGraph(Value(BuildResNet18(kSmall)), options));
   EXPECT_LE(planned->plan.plan.arena, whole * 6 / 10);
   EXPECT_FALSE(planned->wishes.tiles.empty());
+}
+
+// Plans by a description in a file, as cuDNN gives it of a real device, for gpu1:0 and on, which
+// are opened for the first time here.
+TEST_F(CudaLibrary, APlanIsForTheDescribedDevice) {
+  if (device_->ready().ok()) GTEST_SKIP() << "there is a device, which needs no description";
+  constexpr char kVariable[] = "ASHLAR_DEVICE_PROPERTIES";
+  const std::string path = ::testing::TempDir() + "deviceprop.json";
+  auto open = [&, next = 1](const std::string& text) mutable {
+    std::ofstream(path) << text;
+    setenv(kVariable, path.c_str(), /*overwrite=*/1);
+    CompNode comp_node = kGpu;
+    comp_node.device = next++;
+    const absl::StatusOr<Device*> device = OpenGpu(comp_node);
+    unsetenv(kVariable);
+    return device.ok() ? absl::StatusOr<CompNode>(comp_node) : device.status();
+  };
+  EXPECT_TRUE(FailsWith(open("").status(), "ASHLAR_DEVICE_PROPERTIES: no description of a device"));
+  EXPECT_TRUE(FailsWith(open("nonsense").status(), "the description of a device"));
+  // The H100 of 80 GB.
+  const CompNode h100 = Value(open(R"({
+    "deviceVer": 900, "driverVer": 13000, "cudaDeviceId": 0, "pciDeviceId": 0,
+    "multiProcessorCount": 132, "smClockRateKHz": 1980000, "memClockRateKHz": 2619000,
+    "globalMemoryBusWidth": 5120, "totalGlobalMem": 85017493504, "l2CacheSize": 52428800,
+    "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64],
+    "regsPerBlock": 65536, "maxRegistersPerSM": 65536, "warpSize": 32,
+    "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448,
+    "maxSharedMemoryPerMultiprocessor": 233472, "maxSharedMemoryPerSM": 233472,
+    "reservedSharedMemoryPerBlock": 1024, "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024,
+    "maxThreadsPerSM": 2048, "maxMemoryPitch": 2147483647, "textureAlignment": 512,
+    "isTccDriver": 0, "supportCoopLaunch": 1, "deviceName": "NVIDIA H100 80GB HBM3",
+    "name": "NVIDIA H100 80GB HBM3"})"));
+  // The heuristics list the same engines in the same order for both cards, so plans are the same.
+  std::vector<std::vector<std::string>> engines;
+  for (const CompNode& comp_node : {kGpu, h100}) {
+    PlanRequest options = Options(DType::kFloat16);
+    options.wishes.comp_node = comp_node;
+    const std::unique_ptr<PlannedGraph> planned =
+        Value(PlanGraph(Value(BuildResNet50({.batch = 10})), options));
+    engines.push_back({absl::StrCat(planned->plan.plan.arena)});
+    for (const auto& kernel : planned->kernels) {
+      engines.back().push_back(kernel == nullptr ? "" : kernel->implementation());
+    }
+  }
+  EXPECT_EQ(engines[0], engines[1]);
 }
 
 TEST_F(CudaLibrary, WithoutADeviceARunSaysWhatIsMissing) {
