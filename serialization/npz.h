@@ -18,8 +18,9 @@ namespace ashlar {
 using NamedTensors = std::vector<std::pair<std::string, HostTensor>>;
 
 // Stored and deflated entries, as numpy.savez and savez_compressed write them. InvalidArgument for
-// other methods, encrypted entries, zip64 archives, names that leave the archive ("../x"),
-// duplicate names, a wrong CRC-32, and arrays that ReadNpy refuses.
+// other methods, encrypted entries, zip64 archives, duplicate names, a wrong CRC-32, and arrays
+// that ReadNpy refuses. Names are those of values and may look like paths: nothing is unpacked to
+// disk.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
 
 // The same on the bytes of a whole file; `name` is for messages.

@@ -38,7 +38,7 @@ TilingWays::TilingWays(const TilingProblem& problem)
       flops_(WeightFlops(problem.graph)) {
   if (cuts_.empty()) return;
   const Shape& shape = problem.graph.var(cuts_[0].var).type.shape;
-  if (shape.rank() > 0) images_ = shape[0];
+  if (shape.rank() > 0) images_ = std::max<int64_t>(shape[0], 1);
 }
 
 bool TilingWays::IsInput(const GraphCut& cut) const {

@@ -83,6 +83,21 @@ TEST(Npz, ReadsCompressedArchives) {
   }
 }
 
+// Exporters name values after modules: "/layer1/conv/Conv_output_0".
+TEST(Npz, NamesThatLookLikePathsAreNamesOfValues) {
+  TempDir dir;
+  NamedTensors tensors;
+  for (const char* name : {"/layer1/conv/Conv_output_0", "/", "//a", "a//b", "../a", "a/..", "a\\b",
+                           "C:\\a", ".", "", "a:0", "\xc3\xa4/\xe2\x82\xac", " "}) {
+    tensors.emplace_back(name, HostTensor::Zeros(DType::kFloat32, {3}));
+  }
+  const std::string path = dir / "x.npz";
+  ASSERT_TRUE(WriteNpz(tensors, path).ok());
+  const NamedTensors read = *ReadNpz(path);
+  ASSERT_EQ(read.size(), tensors.size());
+  for (size_t i = 0; i < read.size(); ++i) EXPECT_EQ(read[i].first, tensors[i].first);
+}
+
 TEST(Npz, RefusesBadArchives) {
   TempDir dir;
   const std::string good = GoodArchive(dir);
@@ -103,10 +118,7 @@ TEST(Npz, RefusesBadArchives) {
        "1 bytes for 2147483647"},
       {"encrypted", edit(directory + 8, "\x01"), "encrypted"},
       {"wrong sum", edit(directory - 1, "\x55"), "CRC-32"},
-      {"leaves the archive", absl::StrReplaceAll(good, {{"ab.npy", "../x.n"}}), "leaves"},
-      {"absolute name", absl::StrReplaceAll(good, {{"ab.npy", "/a.npy"}}), "leaves"},
-      {"backslash", absl::StrReplaceAll(good, {{"ab.npy", "\\b.npy"}}), "leaves"},
-      {"NUL", absl::StrReplaceAll(good, {{"ab.npy", std::string("a\0.npy", 6)}}), "leaves"},
+      {"NUL", absl::StrReplaceAll(good, {{"ab.npy", std::string("a\0.npy", 6)}}), "byte 0"},
       {"not an array", absl::StrReplaceAll(good, {{"ab.npy", "ab.exe"}}), "no .npy file"},
       {"a name twice", absl::StrReplaceAll(good, {{"cd.npy", "ab.npy"}}), "twice"},
       {"other local name", edit(good.find("ab.npy"), "xx"), "no header of its own"},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/tiling/tile.h"
+#include "opr/elemwise.h"
 #include "opr/table.h"
 #include "quantization/quantize_model.h"
 #include "runtime/cpu/cpu_device.h"
@@ -17,6 +18,7 @@
 #include "runtime/plan/rewrite.h"
 #include "runtime/schedule/scheduler.h"
 #include "tests/support/environment.h"
+#include "tests/support/graph_maker.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
 #include "tests/support/tiled_graphs.h"
@@ -140,6 +142,18 @@ TEST(SmallestPlanOf, TilesThatDoNotFitArePassedOver) {
 class SmallestPlan : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Bits, SmallestPlan, ::testing::Bool(),
                          [](const auto& bits) { return bits.param ? "Eight" : "Floats"; });
+
+// The search once divided by the number of images.
+TEST(SmallestPlanOf, NoImagesIsAPlan) {
+  cpu::RegisterDevice();
+  testing::GraphMaker maker;
+  int x = maker.Input("x", {0, 3, 8, 8});
+  for (int i = 0; i < 3; ++i) x = maker.Add<Elemwise>({ScalarFunction::kSqrt}, {x});
+  maker.Output(x);
+  PlanRequest request;
+  request.wishes.budget = MemoryBudget{};
+  EXPECT_EQ(Value(PlanGraph(std::move(maker).Build(), request))->plan.plan.arena, 0);
+}
 
 TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
   cpu::RegisterDevice();
