@@ -8,12 +8,14 @@ namespace ashlar {
 namespace {
 
 constexpr absl::Span<const OnnxRow> (*kFamilies[])() = {
-    OnnxActivationRows,     OnnxArithmeticRows,    OnnxAttentionRows,    OnnxConstantRows,
-    OnnxContribRows,        OnnxConvolutionRows,   OnnxIndexRows,        OnnxLogicRows,
-    OnnxLossRows,           OnnxEinsumRows,        OnnxRotaryRows,       OnnxSequenceRows,
-    OnnxTensorSequenceRows, OnnxNormalisationRows, OnnxOrderRows,        OnnxPaddingRows,
-    OnnxPoolingRows,        OnnxProductRows,       OnnxQuantizationRows, OnnxRecurrentRows,
-    OnnxReductionRows,      OnnxResizeRows,        OnnxSamplingRows,     OnnxShapeRows,
+    OnnxActivationRows,     OnnxArithmeticRows,    OnnxAttentionRows,
+    OnnxConstantRows,       OnnxContribRows,       OnnxConvolutionRows,
+    OnnxIndexRows,          OnnxLogicRows,         OnnxLossRows,
+    OnnxEinsumRows,         OnnxRotaryRows,        OnnxSequenceRows,
+    OnnxTensorSequenceRows, OnnxNormalisationRows, OnnxOrderRows,
+    OnnxPaddingRows,        OnnxPoolingRows,       OnnxProductRows,
+    OnnxQuantizationRows,   OnnxRecurrentRows,     OnnxReductionRows,
+    OnnxResizeRows,         OnnxSamplingRows,      OnnxShapeRows,
     OnnxBlockRows,          OnnxFourierRows,       OnnxQuantizedFunctionRows,
 };
 
