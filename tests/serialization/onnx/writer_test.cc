@@ -170,7 +170,9 @@ TEST(OnnxWriter, FiltersOfFloatsDoNotFollowDequantizeLinear) {
   const onnx::ModelProto model = ExpectSameValues(GraphOf(dir, nodes), dir);
   std::map<std::string, std::string> makers;
   for (const onnx::NodeProto& node : model.graph().node()) {
-    if (node.op_type() == "Conv") EXPECT_EQ(makers[node.input(0)], "Concat");
+    if (node.op_type() == "Conv") {
+      EXPECT_EQ(makers[node.input(0)], "Concat");
+    }
     makers[node.output(0)] = node.op_type();
   }
 }
