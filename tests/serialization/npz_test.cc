@@ -164,11 +164,11 @@ TEST(Npz, RefusesEveryTruncationAndSurvivesEveryFlip) {
   }
 }
 
-TEST(WriteNpz, RefusesNamesThatLeaveTheArchiveAndKeepsTheOldFile) {
+TEST(WriteNpz, RefusesNamesThatCannotBeStoredAndKeepsTheOldFile) {
   TempDir dir;
   testing::WriteWholeFile(dir / "x.npz", "old");
-  for (const char* name : {"../x", "/etc/x", "a/../../x", "a\\b", "a//b"}) {
-    SCOPED_TRACE(name);
+  for (const std::string& name : {std::string("a\0b", 3), std::string(1 << 16, 'a')}) {
+    SCOPED_TRACE(name.substr(0, 20));
     EXPECT_EQ(WriteNpz({{"a", Ints({1})}, {name, Ints({1})}}, dir / "x.npz").code(),
               absl::StatusCode::kInvalidArgument);
   }
