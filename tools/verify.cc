@@ -103,8 +103,12 @@ class VerifyCommand final : public Command {
                                                   : "";
     if (!none.left_out.empty()) return none;
     console.Progress("comparing values with the whole model");
-    ASHLAR_ASSIGN_OR_RETURN(const Model model, LoadModel(model_, console, WeightsUse::kAll));
-    return ComparePlanValues(model, request, inputs, console);
+    const absl::StatusOr<Model> model = LoadModel(model_, console, WeightsUse::kAll);
+    absl::StatusOr<PlanValues> values =
+        model.ok() ? ComparePlanValues(*model, request, inputs, console) : model.status();
+    if (values.ok() || absl::IsInternal(values.status())) return values;
+    none.left_out = std::string(values.status().message());  // memory that the plan alone left
+    return none;
   }
 
   absl::Status Show(const Measurement& m, const PlanValues& values, Console& console) const {
