@@ -20,50 +20,91 @@ using memory::Inside;
 // Steps between a part and its whole if the part is made for it: some other operand comes between.
 constexpr int64_t kLongestMaking = 4;
 
-// Buffers that hold parts of the same memory, at offsets relative to each other.
+// Buffers that hold parts of the same memory, at offsets relative to each other: a forest of
+// disjoint sets in which each buffer knows its offset in its parent.
 class SharedMemory {
  public:
-  explicit SharedMemory(size_t buffers) : peers_(buffers) {}
+  explicit SharedMemory(size_t buffers) : links_(buffers), whole_(buffers, -1), read_by_(buffers) {
+    for (size_t i = 0; i < buffers; ++i) {
+      links_[i].parent = static_cast<int>(i);
+      links_[i].alive = {static_cast<int>(i)};
+    }
+  }
 
+  // Places `inner` at `offset` of `outer`.
   void Relate(int inner, int outer, int64_t offset) {
-    peers_[inner].push_back({outer, -offset});
-    peers_[outer].push_back({inner, offset});
+    const auto [a, base_a] = Find(inner);
+    const auto [b, base_b] = Find(outer);
+    if (a == b) return;
+    const int64_t a_in_b = base_b + offset - base_a;
+    if (links_[a].size <= links_[b].size) {
+      Join(a, b, a_in_b);
+    } else {
+      Join(b, a, -a_in_b);
+    }
   }
 
   // `part` is read where `whole` is.
   void RelatePart(int part, int whole, int64_t offset) {
     Relate(part, whole, offset);
-    whole_.resize(peers_.size(), -1);
     whole_[part] = whole;
   }
 
-  // Whether memory [offset, offset + size) of `buffer`, seen through any buffer that shares it, is
-  // last used before `end`, and none of `read`, but for `buffer` itself or its parts, lies there.
-  bool DeadBy(const std::vector<Buffer>& buffers, int buffer, int64_t offset, int64_t size,
-              int64_t end, absl::Span<const int> read) const {
-    std::vector<std::pair<int, int64_t>> stack = {{buffer, 0}};
-    std::vector<int> seen = {buffer};
-    while (!stack.empty()) {
-      const auto [current, base] = stack.back();  // base: address relative to `buffer`
-      stack.pop_back();
-      const Buffer& b = buffers[current];
-      const bool overlaps = base < offset + size && offset < base + b.size;
-      if (overlaps && b.upper > end) return false;
-      const bool is_read = std::find(read.begin(), read.end(), current) != read.end();
-      const bool is_it = current == buffer || (!whole_.empty() && whole_[current] == buffer);
-      if (overlaps && is_read && !is_it) return false;
-      for (const auto& [peer, delta] : peers_[current]) {
-        if (std::find(seen.begin(), seen.end(), peer) != seen.end()) continue;
-        seen.push_back(peer);
-        stack.push_back({peer, base + delta});
-      }
+  // Sets the buffers that step `step` reads; -1 is none. Steps come in their order.
+  void SetRead(absl::Span<const int> read, int64_t step) {
+    end_ = step + 1;
+    for (const int buffer : read) {
+      if (buffer >= 0) read_by_[buffer] = end_;
     }
-    return true;
+  }
+
+  // Whether memory [offset, offset + size) of `buffer`, seen through any buffer that shares it, is
+  // last used in the step, and none of the buffers read in it, except `buffer` itself or its parts,
+  // lies there.
+  bool IsDead(const std::vector<Buffer>& buffers, int buffer, int64_t offset, int64_t size) {
+    const auto [root, base] = Find(buffer);
+    // Steps only grow, so what was last used before this one need not be looked at again.
+    std::vector<int>& alive = links_[root].alive;
+    std::erase_if(alive, [&](int other) { return buffers[other].upper < end_; });
+    return std::none_of(alive.begin(), alive.end(), [&](int other) {
+      const Buffer& b = buffers[other];
+      const int64_t at = Find(other).second - base;
+      const bool overlaps = at < offset + size && offset < at + b.size;
+      const bool is_it = other == buffer || whole_[other] == buffer;
+      return overlaps && (b.upper > end_ || (read_by_[other] == end_ && !is_it));
+    });
   }
 
  private:
-  std::vector<std::vector<std::pair<int, int64_t>>> peers_;
-  std::vector<int> whole_;  // by buffer; empty where none is a part
+  struct Link {
+    int parent = 0;
+    int64_t offset = 0;      // in the parent
+    int64_t size = 1;        // of a root: buffers of its set
+    std::vector<int> alive;  // of a root: the buffers of its set that may still be used
+  };
+
+  // The root of the buffer's set, and the buffer's offset in it.
+  std::pair<int, int64_t> Find(int buffer) const {
+    int64_t offset = 0;
+    for (; links_[buffer].parent != buffer; buffer = links_[buffer].parent) {
+      offset += links_[buffer].offset;
+    }
+    return {buffer, offset};
+  }
+
+  void Join(int root, int parent, int64_t offset) {
+    links_[root].parent = parent;
+    links_[root].offset = offset;
+    links_[parent].size += links_[root].size;
+    std::vector<int>& alive = links_[parent].alive;
+    alive.insert(alive.end(), links_[root].alive.begin(), links_[root].alive.end());
+    links_[root].alive = {};
+  }
+
+  std::vector<Link> links_;
+  std::vector<int> whole_;        // by buffer; -1 if it is no part
+  std::vector<int64_t> read_by_;  // by buffer: the end of the last step that reads it
+  int64_t end_ = 0;
 };
 
 // Bytes live at the steps of a problem; none, where it is malformed.
@@ -161,7 +202,7 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
   }
 
   // Placements first: they bind whatever the order is. A placed part may not be read after its
-  // whole is overwritten, nor the other way round; DeadBy sees to that.
+  // whole is overwritten, nor the other way round; IsDead sees to that.
   SharedMemory shared(buffers.size());
   std::vector<bool> inner_taken(buffers.size(), false);
   const auto relate = [&](int inner, int outer, int64_t offset) {
@@ -185,8 +226,10 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
   }
   std::vector<bool> overwritten(buffers.size(), false);
   for (int node : order) {
+    if (model.overwrites[node].empty()) continue;
     std::vector<int> read;
     for (int storage : model.reads[node]) read.push_back(result.storage_buffer[storage]);
+    shared.SetRead(read, step[node]);
     for (const Overwrite& candidate : model.overwrites[node]) {
       const int output = result.storage_buffer[candidate.made];
       if (inner_taken[output]) continue;  // already has its place
@@ -195,8 +238,7 @@ Lifetimes ComputeLifetimes(const Graph& graph, const StorageModel& model,
       int64_t& size = buffers[output].size;
       const int64_t guarded = size;
       if (candidate.offset + size > buffers[target].size) size -= guard;
-      if (overwritten[target] || !shared.DeadBy(buffers, target, candidate.offset, size,
-                                                buffers[output].lower + 1, read)) {
+      if (overwritten[target] || !shared.IsDead(buffers, target, candidate.offset, size)) {
         size = guarded;
         continue;
       }

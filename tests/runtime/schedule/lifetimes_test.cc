@@ -74,6 +74,16 @@ TEST_F(LifetimesTest, AChainOfElementwiseOperatorsNeedsOneTensor) {
   EXPECT_EQ(Arena(), 64 * 16);
 }
 
+// Each look at a chain cost its length squared: 20,000 operators were not planned in minutes.
+TEST_F(LifetimesTest, LongChainsAreLookedAtOnce) {
+  constexpr int kOperators = 50000;
+  int x = Input("x", 4);
+  for (int i = 0; i < kOperators; ++i) x = Unary(ScalarFunction::kTanh, x);
+  Output(x);
+  Finish();
+  EXPECT_EQ(lifetimes_.num_overwrites, kOperators - 2);  // neither the input nor the output
+}
+
 TEST_F(LifetimesTest, WithoutInplaceEachOutputHasItsOwnMemory) {
   const int a = Unary(ScalarFunction::kExp, Input("x", 4));
   const int b = Unary(ScalarFunction::kRelu, a);
