@@ -216,18 +216,29 @@ absl::StatusOr<std::vector<RecomputePoint>> RecomputeFrontier(const Graph& step,
 
 absl::StatusOr<FittedStep> FitStep(const Graph& step, int64_t budget, double max_extra_flops,
                                    const PlanRequest& request, const TilesOfStep& tiles) {
-  ASHLAR_ASSIGN_OR_RETURN(
-      const std::vector<RecomputePoint> points,
-      RecomputeFrontier(step, max_extra_flops, tiles, request.means.planner.limits.stop));
-  const auto planned = [&](size_t i) -> absl::StatusOr<FittedStep> {
-    FittedStep fitted{{}, points[i]};
-    ASHLAR_ASSIGN_OR_RETURN(fitted.graph, RecomputeStep(step, points[i].spec, tiles.parts));
+  const auto plan_point = [&](const RecomputePoint& point) -> absl::StatusOr<FittedStep> {
+    FittedStep fitted{{}, point};
+    ASHLAR_ASSIGN_OR_RETURN(fitted.graph, RecomputeStep(step, point.spec, tiles.parts));
     ASHLAR_ASSIGN_OR_RETURN(const std::unique_ptr<PlannedGraph> plan,
                             PlanGraph(fitted.graph, request));
     fitted.arena_bytes = plan->plan.plan.arena;
     fitted.predicted_ms = plan->predicted_ms;
     return fitted;
   };
+  // Neither of these computes more than the step itself by operators that are not cheap, so that no
+  // search finds anything with fewer operations.
+  for (const bool cheap : {false, true}) {
+    if (budget <= 0 || !tiles.parts.empty()) break;
+    RecomputePoint point;
+    point.spec.cheap = cheap;
+    ASHLAR_ASSIGN_OR_RETURN(FittedStep fitted, plan_point(point));
+    fitted.point.peak_bytes = fitted.arena_bytes;
+    if (fitted.arena_bytes <= budget) return fitted;
+  }
+  ASHLAR_ASSIGN_OR_RETURN(
+      const std::vector<RecomputePoint> points,
+      RecomputeFrontier(step, max_extra_flops, tiles, request.means.planner.limits.stop));
+  const auto planned = [&](size_t i) { return plan_point(points[i]); };
   // Plans may need less than their points say, and more: from the first that should fit on towards
   // less memory, and where that one fits, back towards fewer operations.
   size_t first = 0;
