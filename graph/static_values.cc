@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "graph/evaluate.h"
 #include "graph/graph.h"
 
 namespace ashlar {
@@ -78,7 +79,7 @@ std::vector<HostTensor> StaticValues::Evaluate(const Graph& graph, const Operato
   }
   evaluated_bytes_ = bytes;
   operations_ = operations;
-  absl::StatusOr<std::vector<HostTensor>> values = node.op->Evaluate(inputs);
+  absl::StatusOr<std::vector<HostTensor>> values = EvaluateOperator(*node.op, inputs, site.outputs);
   return values.ok() ? *std::move(values) : std::vector<HostTensor>();
 }
 

@@ -44,7 +44,7 @@ absl::StatusOr<AttentionGeometry> Attention::GeometryOf(absl::Span<const TensorT
     ASHLAR_RETURN_IF_ERROR(CheckDType(kNames[i], inputs[i], inputs[0].dtype));
   }
   const Shape &q = inputs[kQueries].shape, &k = inputs[kKeys].shape, &v = inputs[kValues].shape;
-  const bool fits = q[0] == k[0] && q[0] == v[0] && k[1] == v[1] && q[1] % k[1] == 0 &&
+  const bool fits = q[0] == k[0] && q[0] == v[0] && k[1] == v[1] && k[1] > 0 && q[1] % k[1] == 0 &&
                     q[3] == k[3] && k[2] == v[2];
   if (!fits) {
     return absl::InvalidArgumentError(absl::StrCat("queries are ", q.ToString(), ", keys ",
@@ -71,6 +71,8 @@ absl::StatusOr<std::vector<TensorType>> Attention::Infer(absl::Span<const InputI
   }
   const Shape output = {g.batch, g.heads, g.queries, g.width};
   ASHLAR_RETURN_IF_ERROR(Shape::Make(output.dims()).status());
+  ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("queries", inputs[kQueries].type, output));
+  ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("keys", inputs[kKeys].type, output));
   return std::vector<TensorType>{{inputs[0].type.dtype, output}};
 }
 

@@ -81,6 +81,7 @@ struct ChannelComposition : Composition {
 
 absl::Status CheckX(const TensorType& x, double epsilon) {
   ASHLAR_RETURN_IF_ERROR(CheckFloat("x", x));
+  ASHLAR_RETURN_IF_ERROR(CheckNotEmpty("x", x));
   return CheckNormalised(x, epsilon);
 }
 

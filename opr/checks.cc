@@ -5,11 +5,6 @@
 namespace ashlar {
 namespace {
 
-absl::Status CheckNotEmpty(absl::string_view name, const TensorType& type) {
-  if (type.shape.num_elements() > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, " is ", type.ToString(), ": empty"));
-}
-
 HostTensor Converted(const HostTensor& tensor, DType dtype) {
   if (tensor.dtype() == dtype || !IsFloat(tensor.dtype())) return tensor;
   HostTensor converted = HostTensor::Zeros(dtype, tensor.shape());
@@ -19,8 +14,18 @@ HostTensor Converted(const HostTensor& tensor, DType dtype) {
 
 }  // namespace
 
+absl::Status CheckNotEmpty(absl::string_view name, const TensorType& type) {
+  if (type.shape.num_elements() > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", type.ToString(), ": empty"));
+}
+
+absl::Status CheckMadeOfElements(absl::string_view name, const TensorType& type,
+                                 const Shape& output) {
+  return output.num_elements() == 0 ? absl::OkStatus() : CheckNotEmpty(name, type);
+}
+
 absl::Status CheckDType(absl::string_view name, const TensorType& type, DType dtype) {
-  if (type.dtype == dtype) return CheckNotEmpty(name, type);
+  if (type.dtype == dtype) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(name, " is ", type.ToString(), ", expected ", Name(dtype)));
 }
@@ -40,7 +45,7 @@ absl::Status CheckDiff(const TensorType& diff, DType dtype, const Shape& output,
 }
 
 absl::Status CheckFloat(absl::string_view name, const TensorType& type) {
-  if (IsFloat(type.dtype)) return CheckNotEmpty(name, type);
+  if (IsFloat(type.dtype)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(name, " is ", type.ToString(), ", expected floats"));
 }
@@ -65,7 +70,6 @@ absl::Status CheckBytesImage(absl::string_view name, const TensorType& type) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, " is ", type.ToString(), ", expected a quantised one of 8 bits"));
   }
-  ASHLAR_RETURN_IF_ERROR(CheckNotEmpty(name, type));
   return CheckRankOfImage(name, type);
 }
 

@@ -13,8 +13,14 @@
 
 namespace ashlar {
 
-// InvalidArgument unless the tensor has elements of dtype `dtype`; `name` is the input's in
-// messages.
+// Returns InvalidArgument if the tensor has no elements; `name` is the input's in messages.
+absl::Status CheckNotEmpty(absl::string_view name, const TensorType& type);
+
+// The same, but an output without elements is made of anything.
+absl::Status CheckMadeOfElements(absl::string_view name, const TensorType& type,
+                                 const Shape& output);
+
+// InvalidArgument unless the tensor is of dtype `dtype`.
 absl::Status CheckDType(absl::string_view name, const TensorType& type, DType dtype);
 
 inline absl::Status CheckFloat32(absl::string_view name, const TensorType& type) {
@@ -29,7 +35,7 @@ absl::Status CheckType(absl::string_view name, const TensorType& type, const Ten
 absl::Status CheckDiff(const TensorType& diff, DType dtype, const Shape& output,
                        absl::string_view whose);
 
-// InvalidArgument unless the tensor has elements, which are floats.
+// InvalidArgument unless the elements are floats.
 absl::Status CheckFloat(absl::string_view name, const TensorType& type);
 
 // The same, and of rank 4: [N, C, H, W].

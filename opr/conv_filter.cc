@@ -9,6 +9,7 @@ absl::StatusOr<FilterShape> FilterShapeOf(SparseMode sparse, FilterOrder order,
   const bool quantized = IsQuantized(src.dtype);
   ASHLAR_RETURN_IF_ERROR(quantized ? CheckBytesImage("input", src) : CheckImage("input", src));
   ASHLAR_RETURN_IF_ERROR(CheckDType("filter", filter, quantized ? DType::kQuantizedS8 : src.dtype));
+  ASHLAR_RETURN_IF_ERROR(CheckNotEmpty("filter", filter));
   const bool grouped = sparse == SparseMode::kGroup, out_first = order == FilterOrder::kOutIn;
   if (filter.shape.rank() != (grouped ? 5 : 4)) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -27,6 +27,7 @@ absl::StatusOr<ConvolutionGeometry> InferConvolution(const ConvolutionParam& par
   const ConvolutionGeometry geometry = {windows, src.shape[0], f.groups, f.in_channels,
                                         f.out_channels};
   ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
+  ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("input", src, geometry.output()));
   return geometry;
 }
 

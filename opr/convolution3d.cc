@@ -45,6 +45,7 @@ absl::StatusOr<Geometry> GeometryOf(const Convolution3DParam& param,
   const TensorType& filter = inputs[Convolution3DForward::kFilter].type;
   ASHLAR_RETURN_IF_ERROR(CheckFloat("input", src));
   ASHLAR_RETURN_IF_ERROR(CheckDType("filter", filter, src.dtype));
+  ASHLAR_RETURN_IF_ERROR(CheckNotEmpty("filter", filter));
   const int first = param.sparse == SparseMode::kGroup ? 1 : 0;  // the output's channels
   if (src.shape.rank() != 5 || filter.shape.rank() != 5 + first) {
     return absl::InvalidArgumentError(absl::StrCat("input is ", src.ToString(), ", filter ",
@@ -127,6 +128,7 @@ std::vector<Slices> SlicesOfOneKind(const WindowAxis& d) {
 absl::StatusOr<std::vector<TensorType>> Convolution3DForward::Infer(
     absl::Span<const InputInfo> inputs) const {
   ASHLAR_ASSIGN_OR_RETURN(const Geometry geometry, GeometryOf(param(), inputs));
+  ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("input", inputs[kSrc].type, geometry.output()));
   return std::vector<TensorType>{{inputs[kSrc].type.dtype, geometry.output()}};
 }
 

@@ -98,6 +98,7 @@ absl::StatusOr<BackwardDataGeometry> InferBackwardData(const ConvolutionParam& p
       geometry.w, AxisOf({0, f.w, param.stride_w, param.dilate_w, param.pad_w, param.pad_w_end},
                          src.shape[3], "w"));
   ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
+  ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("input", src, geometry.output()));
   return geometry;
 }
 

@@ -92,6 +92,7 @@ absl::StatusOr<ConvolutionGeometry> InferBackwardFilter(const ConvolutionParam& 
                                                         const TensorType& diff,
                                                         const TensorType& filter) {
   ASHLAR_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry, InferConvolution(param, src, filter));
+  ASHLAR_RETURN_IF_ERROR(CheckNotEmpty("input", src));
   ASHLAR_RETURN_IF_ERROR(CheckDiff(diff, src.dtype, geometry.output(), "the convolution's"));
   return geometry;
 }

@@ -19,6 +19,7 @@ namespace {
 
 absl::Status CheckLogitsAndLabels(const TensorType& logits, const TensorType& labels) {
   ASHLAR_RETURN_IF_ERROR(CheckFloat("logits", logits));
+  ASHLAR_RETURN_IF_ERROR(CheckNotEmpty("logits", logits));
   if (logits.shape.rank() != 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("logits are ", logits.ToString(), ", expected rank 2 (N, K)"));

@@ -28,6 +28,7 @@ absl::StatusOr<std::vector<TensorType>> GridSample::Infer(
   std::vector<int64_t> dims = {x.shape[0], x.shape[1]};
   for (int axis = 1; axis < rank - 1; ++axis) dims.push_back(grid.shape[axis]);
   ASHLAR_ASSIGN_OR_RETURN(Shape output, Shape::Make(dims));
+  ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("input", x, output));
   return std::vector<TensorType>{{x.dtype, std::move(output)}};
 }
 

@@ -68,6 +68,7 @@ absl::StatusOr<std::vector<TensorType>> LSTM::Infer(absl::Span<const InputInfo> 
   const Shape state = {s.directions, s.batch, s.hidden};
   const Shape all = {s.steps, s.directions, s.batch, s.hidden};
   ASHLAR_RETURN_IF_ERROR(Shape::Make(all.dims()).status());
+  ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("x", inputs[kX].type, state));
   return std::vector<TensorType>{{dtype, all}, {dtype, state}, {dtype, state}};
 }
 

@@ -45,6 +45,7 @@ absl::StatusOr<PoolingGeometry> InferPooling(const PoolingParam& param, const Te
   ASHLAR_RETURN_IF_ERROR(CheckWindowsTouchInput(geometry.h, "h"));
   ASHLAR_RETURN_IF_ERROR(CheckWindowsTouchInput(geometry.w, "w"));
   ASHLAR_RETURN_IF_ERROR(Shape::Make(geometry.output().dims()).status());
+  ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("input", src, geometry.output()));
   return geometry;
 }
 

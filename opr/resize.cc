@@ -109,11 +109,11 @@ HostTensor OutsideOf(const ResizeAxis& axis, const ResizeTaps& taps, DType dtype
 absl::StatusOr<std::vector<TensorType>> Resize::Infer(absl::Span<const InputInfo> inputs) const {
   if (inputs.empty()) return CheckInputCount(inputs, 2);
   const TensorType& x = inputs[0].type;
-  ASHLAR_RETURN_IF_ERROR(param().mode == ResizeMode::kNearest ? CheckDType("input", x, x.dtype)
-                                                              : CheckFloat("input", x));
+  if (param().mode != ResizeMode::kNearest) ASHLAR_RETURN_IF_ERROR(CheckFloat("input", x));
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, ResizeAxesOf(param(), inputs));
   const Shape shape = Resized(x.shape, axes);
   ASHLAR_RETURN_IF_ERROR(Shape::Make(shape.dims()).status());
+  ASHLAR_RETURN_IF_ERROR(CheckMadeOfElements("input", x, shape));
   return std::vector<TensorType>{{x.dtype, shape}};
 }
 

@@ -29,6 +29,7 @@ absl::StatusOr<std::vector<TensorType>> UpdateOperator::InferUpdate(
   ASHLAR_RETURN_IF_ERROR(CheckInputCount(inputs, names.size()));
   const TensorType& first = inputs[0].type;
   ASHLAR_RETURN_IF_ERROR(CheckFloat32(names[0], first));
+  ASHLAR_RETURN_IF_ERROR(CheckNotEmpty(names[0], first));
   for (int i = 1; i < static_cast<int>(inputs.size()); ++i) {
     const TensorType& type = inputs[i].type;
     const bool scalar = i >= first_scalar && i <= last_scalar;

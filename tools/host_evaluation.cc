@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/evaluate.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -29,7 +30,8 @@ absl::StatusOr<NamedTensors> EvaluateOnHost(
       case Role::kCompute: {
         std::vector<HostTensor> operands;
         for (int input : node.inputs) operands.push_back(values[input]);
-        absl::StatusOr<std::vector<HostTensor>> results = node.op->Evaluate(operands);
+        absl::StatusOr<std::vector<HostTensor>> results =
+            EvaluateOperator(*node.op, operands, graph.OutputTypes(node));
         if (!results.ok()) {
           return Annotate(results.status(), Describe(node));
         }

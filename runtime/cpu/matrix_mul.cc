@@ -10,6 +10,7 @@
 #include "opr/matrix_mul.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -461,12 +462,37 @@ void MatrixMulKernel::RunNarrowTiles(MatrixTile tile, int64_t rows, int64_t colu
   });
 }
 
+// Writes sums of no products: 0, or with `dest` what they would be added to.
+class EmptySums final : public Kernel {
+ public:
+  EmptySums(int64_t bytes, bool adds) : bytes_(bytes), adds_(adds) {}
+  std::string implementation() const override { return "matrix_mul:empty sums"; }
+  absl::Status Run(const KernelArgs& args, KernelState*) const override {
+    float* const output = args.Output<float>(0);
+    if (!adds_) {
+      std::memset(output, 0, static_cast<size_t>(bytes_));
+    } else if (const float* const dest = args.Input<float>(MatrixMulUpdate::kDest);
+               dest != output) {
+      std::memcpy(output, dest, static_cast<size_t>(bytes_));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const int64_t bytes_;
+  const bool adds_;
+};
+
 // Without workspace, and the one that packs A before it, where that is likely to be faster.
 absl::StatusOr<KernelList> MakeKernels(const MatrixMulParam& param, const KernelRequest& request,
                                        std::optional<float> alpha = std::nullopt) {
   ASHLAR_ASSIGN_OR_RETURN(const MatrixMulGeometry geometry,
                           InferMatrixMul(param, request.inputs[kA], request.inputs[kB]));
   KernelList kernels;
+  if (geometry.k == 0) {
+    kernels.push_back(std::make_unique<EmptySums>(request.outputs[0].bytes(), alpha.has_value()));
+    return kernels;
+  }
   auto plain = std::make_unique<MatrixMulKernel>(param, geometry, request, alpha, false);
   if (plain->WorthPackingA() && !request.policy.least_memory) {
     kernels.push_back(std::make_unique<MatrixMulKernel>(param, geometry, request, alpha, true));

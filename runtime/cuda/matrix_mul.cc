@@ -61,6 +61,10 @@ void RegisterMatrixMulKernels(KernelRegistry& registry, const LibraryKernels& li
                            const auto& op,
                            const KernelRequest& request) -> absl::StatusOr<KernelList> {
     const MatrixMulBiasParam param = ParamOf(op);
+    if (request.inputs[0].shape.num_elements() == 0) {
+      return absl::UnimplementedError(
+          absl::StrCat("A is ", request.inputs[0].ToString(), ": sums of no products"));
+    }
     KernelList kernels;
     if (library) {
       ASHLAR_ASSIGN_OR_RETURN(kernels, library(param, request));

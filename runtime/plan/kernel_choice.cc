@@ -53,8 +53,13 @@ bool NeedsKernel(const Graph& graph, const StorageModel& model, int index) {
     case Role::kConstant:
     case Role::kState:
       return false;
-    case Role::kCompute:
-      return model.Writes(graph, index);
+    case Role::kCompute: {
+      const auto has_elements = [&](int var) {
+        return graph.var(var).type.shape.num_elements() > 0;
+      };
+      return model.Writes(graph, index) &&
+             std::any_of(node.outputs.begin(), node.outputs.end(), has_elements);
+    }
     case Role::kOutput: {
       const int index_of_storage = model.views[node.inputs[0]].storage;
       if (index_of_storage < 0) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/evaluate.h"
 #include "graph/status.h"
 #include "opr/host_io.h"
 #include "opr/table.h"
@@ -81,7 +82,8 @@ absl::StatusOr<std::vector<OnnxVar>> OnnxImport::Fold(const Operator& op,
                      " operations"));
   }
   folded_operations_ += operations;
-  ASHLAR_ASSIGN_OR_RETURN(std::vector<HostTensor> values, op.Evaluate(operands));
+  ASHLAR_ASSIGN_OR_RETURN(std::vector<HostTensor> values,
+                          EvaluateOperator(op, operands, site.outputs));
   std::vector<OnnxVar> outputs;
   for (HostTensor& value : values) outputs.push_back(AddConstant(std::move(value)));
   return outputs;

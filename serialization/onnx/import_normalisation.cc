@@ -90,6 +90,7 @@ OnnxVars InstanceNormalization(OnnxNode& node) {
   const double epsilon = node.Float("epsilon", 1e-5);
   const Shape from = node.shape(x);
   if (from.rank() < 3) return node.Invalid("expected [N, C, ...]");
+  if (from.num_elements() == 0) return x;
   const OnnxVar scale = AlongChannels(node, node.input(1), from[1], from.rank());
   const OnnxVar bias = AlongChannels(node, node.input(2), from[1], from.rank());
   const OnnxVar rows = node.Reshaped(x, {from[0] * from[1], ElementsBetween(from, 2, from.rank())});
@@ -236,6 +237,7 @@ OnnxVars SoftmaxOf(OnnxNode& node) {
 
 OnnxVars LogSoftmax(OnnxNode& node) {
   const SoftmaxRows rows = RowsOf(node);
+  if (node.ok() && rows.shape.num_elements() == 0) return node.input(0);
   const OnnxVar largest = node.Add<Reduce>({ReduceMode::kMax, rows.axis}, {rows.x});
   const OnnxVar shifted = node.Difference(rows.x, largest);
   const OnnxVar sum =

@@ -67,6 +67,7 @@ OnnxVars Hardmax(OnnxNode& node) {
   const Shape whole = node.shape(x);
   int axis = node.Axis(node.Int("axis", node.version() < 13 ? 1 : -1), whole.rank());
   if (!node.ok()) return kNoOnnxVar;
+  if (whole.num_elements() == 0) return x;
   if (node.version() < 13) {  // rows of all that follows the axis
     x = node.Reshaped(
         x, {ElementsBetween(whole, 0, axis), ElementsBetween(whole, axis, whole.rank())});

@@ -16,9 +16,10 @@ using onnx::TensorShapeProto;
 // Of a picture, where a file does not say how large.
 constexpr int64_t kUsualSide = 224;
 
-// 0 and -1 stand for sizes that are not fixed, too.
+// Returns whether a dimension is known. Exporters write -1 for sizes that are not fixed, too; 0 is
+// a size: such tensors have no elements.
 bool IsFixed(const TensorShapeProto::Dimension& dim) {
-  return dim.has_dim_value() && dim.dim_value() > 0;
+  return dim.has_dim_value() && dim.dim_value() >= 0;
 }
 
 absl::Status NotFixed(const onnx::ValueInfoProto& input, const TensorShapeProto& shape) {
@@ -75,6 +76,11 @@ absl::StatusOr<TensorType> OnnxInputType(const onnx::ValueInfoProto& input,
   }
   absl::StatusOr<Shape> shape = Shape::Make(dims);
   if (!shape.ok()) return Annotate(shape.status(), name);
+  if (options.note != nullptr && shape->num_elements() == 0) {
+    options.note(absl::StrCat(name, " is declared as ", shape->ToString(),
+                              ", which has no elements (--shape ", Shown(input.name()),
+                              "=... gives it another shape)"));
+  }
   return TensorType{*dtype, *std::move(shape)};
 }
 

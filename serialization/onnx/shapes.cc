@@ -15,10 +15,13 @@ namespace ashlar {
 
 absl::StatusOr<OnnxValues> OnnxReshape(OnnxEmitter& emitter) {
   const Shape& shape = emitter.output_type().shape;
-  if (shape.num_elements() == 0) {
-    return absl::UnimplementedError(absl::StrCat("to the empty shape ", shape.ToString()));
-  }
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  if (shape.num_elements() == 0) {
+    // Before operator set 14 a 0 stands for the input's dimension.
+    if (!emitter.rich()) return absl::UnimplementedError("a shape with a 0");
+    return emitter.Add("Reshape", {emitter.input(0), emitter.Ints(dims)},
+                       {{"allowzero", int64_t{1}}});
+  }
   const std::vector<InputInfo> infos = emitter.infos();
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<int64_t> given, IntegerVector(infos[1], "the target"));
   const auto open = std::find(given.begin(), given.end(), -1);

@@ -511,6 +511,66 @@ TEST(OnnxKnownValues, Einsum) {
   }
 }
 
+// Dimensions of 0 that a file declares, as the specification and numpy have them.
+TEST(OnnxKnownValues, OfTensorsWithoutElements) {
+  const HostTensor images = HostTensor::Zeros(DType::kFloat32, {0, 2, 4, 4});
+  const auto floats = [](const Shape& shape) { return HostTensor::Zeros(DType::kFloat32, shape); };
+  const std::string two = "'x', 'w'";
+  const struct {
+    std::string nodes;
+    HostTensor x;
+    Tensors known;
+    Shape shape;
+    double value;  // of all elements
+  } kRows[] = {
+      {NodeText("MatMul", two), floats({2, 0}), {{"w", floats({0, 3})}}, {2, 3}, 0},
+      {NodeText("MatMul", two), floats({0, 2}), {{"w", floats({2, 3})}}, {0, 3}, 0},
+      {NodeText("Gemm", "'x', 'w', 'b'"),
+       floats({2, 0}),
+       {{"w", floats({0, 3})}, {"b", Floats({3}, {5, 5, 5})}},
+       {2, 3},
+       5},
+      {NodeText("Conv", two), images, {{"w", floats({5, 2, 3, 3})}}, {0, 5, 2, 2}, 0},
+      {NodeText("MaxPool", "'x'", IntsAttribute("kernel_shape", {2, 2})),
+       images,
+       {},
+       {0, 2, 3, 3},
+       0},
+      {NodeText("GlobalAveragePool", "'x'"), images, {}, {0, 2, 1, 1}, 0},
+      {NodeText("Softmax", "'x'"), floats({3, 0}), {}, {3, 0}, 0},
+      {NodeText("LogSoftmax", "'x'"), floats({3, 0}), {}, {3, 0}, 0},
+      {NodeText("Relu", "'x'"), floats({0, 7}), {}, {0, 7}, 0},
+      {NodeText("Concat", two, IntAttribute("axis", 0)),
+       floats({0, 2}),
+       {{"w", Floats({1, 2}, {4, 4})}},
+       {1, 2},
+       4},
+      {NodeText("ReduceSum", two, IntAttribute("keepdims", 0)),
+       floats({0, 3}),
+       {{"w", Ints({0})}},
+       {3},
+       0},
+      {NodeText("ReduceProd", two, IntAttribute("keepdims", 0)),
+       floats({0, 3}),
+       {{"w", Ints({0})}},
+       {3},
+       1},
+      {NodeText("ReduceMax", two, IntAttribute("keepdims", 0)),
+       floats({0, 3}),
+       {{"w", Ints({0})}},
+       {3},
+       -INFINITY},
+  };
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.nodes);
+    const absl::StatusOr<HostTensor> y =
+        Computed(row.nodes, {{"x", row.x}}, row.known, /*version=*/18);
+    ASSERT_TRUE(y.ok()) << y.status();
+    EXPECT_EQ(y->shape(), row.shape);
+    for (int64_t i = 0; i < y->num_elements(); ++i) EXPECT_EQ(y->At(i), row.value);
+  }
+}
+
 TEST(OnnxKnownValues, RefusesSequencesWhereTensorsAreNeeded) {
   const Tensors x = {{"x", Floats({2}, {1, 2})}};
   const std::string list = NodeText("SequenceConstruct", "'x', 'x'", "", "'s'");

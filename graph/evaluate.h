@@ -1,0 +1,19 @@
+// Evaluates operators on the host, whatever their outputs are.
+#ifndef ASHLAR_GRAPH_EVALUATE_H_
+#define ASHLAR_GRAPH_EVALUATE_H_
+
+#include <vector>
+
+#include "graph/operator.h"
+
+namespace ashlar {
+
+// Evaluates an operator whose outputs have these types. It is not asked if all of them are without
+// elements.
+absl::StatusOr<std::vector<HostTensor>> EvaluateOperator(const Operator& op,
+                                                         absl::Span<const HostTensor> inputs,
+                                                         absl::Span<const TensorType> outputs);
+
+}  // namespace ashlar
+
+#endif  // ASHLAR_GRAPH_EVALUATE_H_
