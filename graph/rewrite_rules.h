@@ -42,7 +42,9 @@ struct ChannelAffine {
 // input; without axes the elements stay in row-major order.
 struct Movement {
   std::vector<int64_t> axes;
-  bool of_any_shape = false;  // makes the same of the same elements under another shape
+  // Whether it makes the same of the same elements under another shape; otherwise, if it keeps
+  // their order, under one with the same first dimension.
+  bool of_any_shape = false;
 };
 
 // An operator without the bounds between which it brings its output last.

@@ -37,7 +37,8 @@ class Reshape final : public OperatorWithParam<ReshapeParam> {
                                       const Site& site) const override;
   Aliasing aliasing(const Site& site) const override;
   std::optional<Movement> AsMovement(absl::Span<const InputInfo> inputs) const override {
-    return inputs[1].value != nullptr ? std::optional(Movement{{}, true}) : std::nullopt;
+    return inputs[1].value != nullptr ? std::optional(Movement{{}, !param().follows})
+                                      : std::nullopt;
   }
 
  private:

@@ -17,10 +17,10 @@ class SinkMovementsTest : public PassTest {
   int Turn(int x, std::vector<int64_t> axes) {
     return make_.Add<Dimshuffle>({std::move(axes)}, {x});
   }
-  int Reshaped(int x, const std::vector<int64_t>& shape) {
+  int Reshaped(int x, const std::vector<int64_t>& shape, ReshapeParam param = {}) {
     const int64_t rank = static_cast<int64_t>(shape.size());
     return make_.Add<Reshape>(
-        {}, {x, make_.Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {rank}, shape))});
+        param, {x, make_.Constant(HostTensor::FromValues<int64_t>(DType::kInt64, {rank}, shape))});
   }
   // Types of the operators that compute, once the outputs are checked.
   std::vector<std::string> Sunk(int output) {
@@ -96,6 +96,14 @@ TEST_F(SinkMovementsTest, ViewsOfAPatternStayBehindReshapes) {
   y = Elem(ScalarFunction::kRelu, {y});
   y = Turn(Reshaped(y, {2, 4, 5, 3}), {0, 3, 1, 2});
   EXPECT_THAT(Sunk(y), ElementsAre("Elemwise"));
+}
+
+// The number of images that it follows is not that of the tensor before another reshape.
+TEST_F(SinkMovementsTest, AReshapeThatFollowsItsInputKeepsIt) {
+  int y = make_.Add<Reduce>({ReduceMode::kSum, {-1}}, {Reshaped(x_, {6, 4, 5})});
+  y = Elem(ScalarFunction::kRelu, {Turn(Reshaped(y, {2, 12}), {1, 0})});
+  y = Reshaped(Turn(y, {1, 0}), {-1, 3, 4}, {.follows = true});
+  EXPECT_THAT(Sunk(y), ElementsAre("Reshape", "Reduce", "Elemwise", "Reshape", "Reshape"));
 }
 
 TEST_F(SinkMovementsTest, BetweenConvolutionsOfVolumesNothingMoves) {
