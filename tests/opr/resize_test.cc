@@ -213,7 +213,7 @@ TEST(Resize, RefusesWhatItCannotCompute) {
       {Param(Mode::kLinear), {x, Floats({1, NAN})}, "scale nan of axis 3"},
       {Param(Mode::kLinear), {x, Floats({1, 0.1f})}, "scale 0.1 of axis 3 makes 4 elements 0"},
       {Param(Mode::kLinear), {x, Floats({1e9f, 1e9f})}, "is larger than"},
-      {Param(Mode::kLinear), {none, Floats({1, 1})}, "empty"},
+      {Param(Mode::kLinear), {none, Floats({1, 1})}, "makes 0 elements 0"},
       {Param(Mode::kLinear), {ints, Floats({1, 1})}, "expected floats"},
       {far, {x, Floats({1, 1})}, "axis"},
       {twice, {x, Floats({1, 1})}, "axis 3 is resized twice"},

@@ -1,5 +1,6 @@
 #include "tests/support/operators.h"
 
+#include "graph/evaluate.h"
 #include "graph/status.h"
 #include "opr/host_value.h"
 #include "tests/support/status.h"
@@ -70,7 +71,7 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(
     }
     std::vector<HostTensor> operands;
     for (int var : node.inputs) operands.push_back(values[var]);
-    absl::StatusOr<std::vector<HostTensor>> outputs = node.op->Evaluate(operands);
+    absl::StatusOr<std::vector<HostTensor>> outputs = EvaluateOperator(*node.op, operands, graph.OutputTypes(node));
     if (!outputs.ok()) return Annotate(outputs.status(), node.name);
     for (size_t i = 0; i < outputs->size(); ++i) values[node.outputs[i]] = (*outputs)[i];
   }

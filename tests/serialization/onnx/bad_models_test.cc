@@ -157,6 +157,11 @@ TEST(OnnxBadModels, MissingOperatorsAreListedAtOnce) {
       {"unknown attribute", ModelText(Node("Relu", Int("z", 1))), StatusCode::kUnimplemented,
        "attribute 'z'"},
       {"loop", ModelText(Node("Loop")), StatusCode::kUnimplemented, "Loop"},
+      {"greatest samples of boxes",
+       ModelText(
+           Weights("r", {1, 4}) + IntsText("i", {0}) +
+           Node("RoiAlign", "attribute { name: 'mode' type: STRING s: 'max' }", "'x', 'r', 'i'")),
+       StatusCode::kUnimplemented, "RoiAlign (ai.onnx 17), at run time, 1 node: 'n': mode 'max'"},
   });
 }
 
@@ -182,6 +187,7 @@ TEST(OnnxBadModels, Tensors) {
        "type 99"},
       {"strings", with("data_type: 8 dims: 1 string_data: 'a'"), StatusCode::kUnimplemented,
        "string"},
+      {"uint16", with("data_type: 4 dims: 1 raw_data: 'ab'"), StatusCode::kUnimplemented, "uint16"},
       {"int4", with("data_type: 22 dims: 1 raw_data: 'a'"), StatusCode::kUnimplemented, "int4"},
       {"10,000 dimensions",
        with(absl::StrCat("data_type: 1 dims: [", absl::StrJoin(std::vector<int>(10'000, 1), ","),
@@ -309,7 +315,7 @@ TEST(OnnxBadModels, Shapes) {
        invalid, ""},
       {"product without inner size",
        ModelText(Weights("w", {0, 3}) + Node("MatMul", "", "'x', 'w'")), StatusCode::kUnimplemented,
-       "empty"},
+       "a row of A has 4 elements"},
       {"pad beyond the tensor", with("Pad", {{0, 0, -3, 0, 0, 0, -3, 0}}), invalid, ""},
       {"pad of another length", with("Pad", {{0, 0}}), invalid, "pads"},
       {"pad without end", with("Pad", {{0, 0, 0, INT64_MAX, 0, 0, 0, 1}}), invalid, ""},
