@@ -24,10 +24,13 @@ bool ComputesInIntegers(const Graph& graph) {
   });
 }
 
-// What rounding may do: the default tolerance of `compare` in Float32; a step of 16 bits; with
-// tensors of 8 bits, whose steps rounding may move, a share of the signal.
-Tolerance ToleranceOf(const Graph& graph, DType precision) {
+// What rounding may do: the default tolerance of `compare` in Float32; a step of 16 bits, whose
+// fractions TF32's are; with tensors of 8 bits, whose steps rounding may move, a share of the
+// signal.
+Tolerance ToleranceOf(const Graph& graph, const PlanRequest& request) {
   Tolerance tolerance;
+  const DType precision =
+      request.means.kernels.allow_tf32 ? DType::kFloat16 : request.wishes.precision;
   if (ComputesInIntegers(graph)) {
     tolerance.atol = tolerance.rtol = 0;
   } else if (std::any_of(graph.vars().begin(), graph.vars().end(),
@@ -66,7 +69,7 @@ absl::StatusOr<NamedTensors> Reference(const Model& model, const PlanRequest& re
 absl::StatusOr<PlanValues> ComparePlanValues(const Model& model, const PlanRequest& request,
                                              const InputTensors& inputs, Console& console) {
   PlanValues values;
-  values.tolerance = ToleranceOf(model.graph, request.wishes.precision);
+  values.tolerance = ToleranceOf(model.graph, request);
   const bool on_host = Summarize(model.graph).computation <= kMostOnHost;
   values.against = on_host ? "the reference on the host" : "the whole model, untiled and exact";
   NamedTensors actual;
