@@ -17,6 +17,7 @@
 #include "tools/host_evaluation.h"
 #include "tools/inputs.h"
 #include "tools/layer_values.h"
+#include "tools/plan_report.h"
 #include "tools/request.h"
 #include "tools/table.h"
 
@@ -151,7 +152,7 @@ class CompareCommand final : public Command {
     if (reference.ok()) {
       ASHLAR_ASSIGN_OR_RETURN(outputs, CompareOutputs(session->outputs(), *reference));
     }
-    return Show(layers.Take(), outputs, console);
+    return Show(layers.Take(), outputs, session->planned(), console);
   }
 
  private:
@@ -329,7 +330,7 @@ class CompareCommand final : public Command {
   }
 
   absl::Status Show(const std::vector<Comparison>& layers, const std::vector<Comparison>& outputs,
-                    Console& console) const {
+                    const PlannedGraph& planned, Console& console) const {
     Table table({layers.empty() ? "output" : "value", "type", ">max abs", ">max rel", ">nmse", ""});
     Json document = console.Document(execution_.device, execution_.threads);
     const Comparison* first = nullptr;
@@ -346,9 +347,10 @@ class CompareCommand final : public Command {
     }
     document["model"] = model_.path;
     document["other"] = other_.empty() ? Json() : Json(other_);
+    document["rounding"] = RoundingDocument(planned);
     document["ok"] = first == nullptr;
     document["first_difference"] = first == nullptr ? Json() : Json(first->name);
-    console.Print(table.ToText());
+    console.Print(absl::StrCat(table.ToText(), RoundingLine(planned)));
     ASHLAR_RETURN_IF_ERROR(console.Write(document));
     if (first == nullptr) return absl::OkStatus();
     return WithExitCode(

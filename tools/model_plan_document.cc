@@ -50,6 +50,7 @@ void AddModelPlan(const PlannedGraph& planned, const PeakReport& peak, Json& doc
                                   {"arena_bytes_after", pass.arena_bytes_after}});
   }
   document["workspaces"] = WorkspaceDocument(planned);
+  document["rounding"] = RoundingDocument(planned);
   document["comp_seq"] = Json::array();
   for (int node : planned.schedule.order) {
     document["comp_seq"].push_back(planned.graph.node(node).name);

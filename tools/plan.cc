@@ -146,7 +146,8 @@ class PlanCommand final : public PlanOptions {
     }
     const std::string table = absl::StrCat(
         PoolTable(model_.path, made), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
-        WorkspaceLine(*graph), RecordLine(graph->record_use()), "\n", PeakTable(planned), "\n",
+        WorkspaceLine(*graph), RoundingLine(*graph), RecordLine(graph->record_use()), "\n",
+        PeakTable(planned), "\n",
         made.packed != nullptr ? absl::StrCat("rewritten when the file was packed (",
                                               FormatName(packed_under, 200), ")\n")
                                : PassTable(graph->passes),

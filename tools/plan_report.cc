@@ -21,6 +21,23 @@ const Kernel* WorkspaceOwner(const PlannedGraph& planned, int node) {
   return recorded ? nullptr : planned.kernels[node].get();
 }
 
+// Kernels that round further than direct sums.
+struct Rounding {
+  int kernels = 0;
+  double factor = 1;  // the largest
+};
+
+Rounding RoundingOf(const PlannedGraph& planned) {
+  Rounding rounding;
+  for (const int node : planned.schedule.order) {
+    const double factor =
+        planned.kernels[node] == nullptr ? 1 : planned.kernels[node]->relative_rounding();
+    rounding.kernels += factor > 1;
+    rounding.factor = std::max(rounding.factor, factor);
+  }
+  return rounding;
+}
+
 }  // namespace
 
 std::string ArenaLine(const memory::PlanResult& result) {
@@ -161,6 +178,20 @@ Json WorkspaceDocument(const PlannedGraph& planned) {
                           {"offset_bytes", planned.LocateWorkspace(node)->offset}});
   }
   return workspaces;
+}
+
+std::string RoundingLine(const PlannedGraph& planned) {
+  const Rounding rounding = RoundingOf(planned);
+  if (rounding.kernels == 0) return "";
+  return absl::StrFormat(
+      "rounding: %s by Winograd's algorithm, up to %g times as far as direct sums; --exact does "
+      "without\n",
+      Counted(rounding.kernels, "convolution"), rounding.factor);
+}
+
+Json RoundingDocument(const PlannedGraph& planned) {
+  const Rounding rounding = RoundingOf(planned);
+  return {{"kernels", rounding.kernels}, {"factor", rounding.factor}};
 }
 
 std::string PeakTable(const PlannedBuffers& planned) {

@@ -43,6 +43,12 @@ std::string WorkspaceLine(const PlannedGraph& planned);
 // in the arena; "kernel" is null where sizes are recorded ones.
 Json WorkspaceDocument(const PlannedGraph& planned);
 
+// How many kernels round further than direct sums, and how far; empty if none does.
+std::string RoundingLine(const PlannedGraph& planned);
+
+// The same: {kernels, factor}.
+Json RoundingDocument(const PlannedGraph& planned);
+
 // The largest buffers that live at the peak.
 std::string PeakTable(const PlannedBuffers& planned);
 

@@ -3,13 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
 #include <memory>
+#include <random>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/host_processor.h"
 #include "runtime/cpu/kernels.h"
 #include "tests/cases/convolution_layer.h"
+#include "tests/cases/kernel_check.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
 
 namespace ashlar::cpu {
 namespace {
@@ -122,6 +130,61 @@ TEST(ConvTest, ProductsThatAreToBeSummedAsTheyAreAreNotTransformed) {
   layer.param.compute_mode = ComputeMode::kFloat32;
   for (const auto& kernel : Candidates(layer, false, 1)) {
     EXPECT_FALSE(absl::StartsWith(kernel->implementation(), "winograd"));
+  }
+}
+
+// Root mean square of the difference of Float32 bytes and doubles.
+double RmsError(const std::string& bytes, const HostTensor& want) {
+  double squares = 0;
+  for (int64_t i = 0; i < want.num_elements(); ++i) {
+    float got;
+    std::memcpy(&got, bytes.data() + i * sizeof(float), sizeof(float));
+    squares += (got - want.At(i)) * (got - want.At(i));
+  }
+  return std::sqrt(squares / static_cast<double>(want.num_elements()));
+}
+
+// Against sums in double; plans and `compare` state the factor.
+TEST(ConvTest, WinogradRoundsNoFurtherThanStated) {
+  if (HostProcessor().isa == Isa::kBaseline)
+    GTEST_SKIP() << "the processor has no vectors that it needs";
+  RegisterDevice();
+  Device& device = *testing::Value(OpenDevice(CompNode{}));
+  std::mt19937_64 random(5);
+  for (const int64_t channels : {16, 64, 256}) {
+    const Layer layer{"3x3", 1, channels, 32, 24, 24, 3, 3, 1, Window(1, 1)};
+    std::map<std::string, double> factors;
+    const KernelPolicy all = {.all_candidates = true};
+    for (const auto& kernel : Candidates(layer, false, 1, all)) {
+      factors[kernel->implementation()] = kernel->relative_rounding();
+    }
+    testing::KernelCase test;
+    test.op = std::make_shared<const ConvBiasForward>(layer.param);
+    test.inputs = {testing::RandomTensor(random, {1, channels, 24, 24}),
+                   testing::RandomTensor(random, {32, channels, 3, 3}),
+                   testing::RandomTensor(random, {1, 32, 1, 1})};
+    test.formats = {Format::kNCHW16c, Format::kDefault, Format::kDefault};
+    test.output_format = Format::kNCHW16c;
+    test.constant = {false, true, true};
+    test.policy = all;
+    std::vector<HostTensor> wide;
+    for (const HostTensor& input : test.inputs) {
+      wide.push_back(HostTensor::Zeros(DType::kFloat64, input.shape()));
+      for (int64_t i = 0; i < input.num_elements(); ++i) wide.back().Set(i, input.At(i));
+    }
+    const HostTensor want = testing::Value(test.op->Evaluate(wide))[0];
+    double direct = 0;
+    const std::vector<testing::KernelOutcome> outcomes = testing::CheckKernels(device, test);
+    for (const auto& outcome : outcomes) {
+      if (absl::StartsWith(outcome.implementation, "winograd")) continue;
+      direct = std::max(direct, RmsError(outcome.outputs[0], want));
+    }
+    ASSERT_GT(direct, 0);
+    for (const auto& outcome : outcomes) {
+      SCOPED_TRACE(absl::StrCat(channels, " channels, ", outcome.implementation));
+      ASSERT_TRUE(factors.contains(outcome.implementation));
+      EXPECT_LE(RmsError(outcome.outputs[0], want), direct * factors[outcome.implementation]);
+    }
   }
 }
 
