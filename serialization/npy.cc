@@ -19,13 +19,12 @@ constexpr absl::string_view kMagic("\x93NUMPY", 6);
 struct ElementType {
   const char* descr;  // as NumPy writes it
   DType dtype;
-  bool is_double = false;  // eight bytes, rounded to Float32
 };
 
 constexpr ElementType kElementTypes[] = {
-    {"<f4", DType::kFloat32}, {"<f8", DType::kFloat32, true}, {"<f2", DType::kFloat16},
-    {"<i8", DType::kInt64},   {"<i4", DType::kInt32},         {"|i1", DType::kInt8},
-    {"|u1", DType::kUint8},   {"|b1", DType::kBool},          {"<f8", DType::kFloat64},
+    {"<f4", DType::kFloat32}, {"<f8", DType::kFloat64}, {"<f2", DType::kFloat16},
+    {"<i8", DType::kInt64},   {"<i4", DType::kInt32},   {"|i1", DType::kInt8},
+    {"|u1", DType::kUint8},   {"|b1", DType::kBool},
 };
 
 absl::StatusOr<ElementType> FindElementType(absl::string_view descr) {
@@ -158,22 +157,13 @@ absl::StatusOr<HostTensor> Parse(absl::Span<const uint8_t> bytes) {
   ASHLAR_ASSIGN_OR_RETURN(const ElementType type, FindElementType(header.descr));
   if (header.fortran_order) return Reject("Fortran order, expected C order");
   ASHLAR_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(header.shape));
-  const int64_t size = type.is_double ? 8 : SizeOf(type.dtype);
-  const int64_t expected = shape.num_elements() * size;
+  const int64_t expected = shape.num_elements() * SizeOf(type.dtype);
   if (static_cast<int64_t>(elements.size()) != expected) {
     return Reject(elements.size(), " bytes of elements, shape ", shape.ToString(), " of ",
                   header.descr, " needs ", expected);
   }
   HostTensor tensor = HostTensor::Zeros(type.dtype, shape);
-  if (!type.is_double) {
-    if (expected > 0) std::memcpy(tensor.mutable_raw(), elements.data(), elements.size());
-    return tensor;
-  }
-  for (int64_t i = 0; i < shape.num_elements(); ++i) {
-    double value;
-    std::memcpy(&value, elements.data() + 8 * i, 8);
-    tensor.mutable_data<float>()[i] = static_cast<float>(value);
-  }
+  if (expected > 0) std::memcpy(tensor.mutable_raw(), elements.data(), elements.size());
   return tensor;
 }
 

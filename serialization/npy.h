@@ -12,7 +12,7 @@
 
 namespace ashlar {
 
-// Reads versions 1.0 and 2.0, C order, little-endian: f2, f4, f8 (rounded to Float32), i1, i4, i8,
+// Reads versions 1.0 and 2.0, C order, little-endian: f2, f4, f8, i1, i4, i8,
 // u1, bool. InvalidArgument for anything else, objects above all.
 absl::StatusOr<HostTensor> ReadNpy(const std::string& path);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -106,10 +107,16 @@ HostTensor Normalised(const HostTensor& x, const std::vector<double>& mean,
   return y;
 }
 
-HostTensor Converted(const HostTensor& x, DType dtype) {
+// InvalidArgument for a finite number that is infinite in the dtype.
+absl::StatusOr<HostTensor> Converted(const HostTensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   HostTensor y = HostTensor::Zeros(dtype, x.shape());
-  for (int64_t i = 0; i < x.num_elements(); ++i) y.Set(i, x.At(i));
+  for (int64_t i = 0; i < x.num_elements(); ++i) {
+    y.Set(i, x.At(i));
+    if (!std::isfinite(x.At(i)) || std::isfinite(y.At(i))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(x.At(i), " at element ", i, " is infinite as ", Name(dtype)));
+  }
   return y;
 }
 
@@ -190,7 +197,12 @@ class InputReader {
       if (part.shape() != expected || bytes + more > joined.bytes()) {
         return Mismatch(binding, type, parts);
       }
-      const HostTensor converted = Converted(part, type.dtype);
+      const absl::StatusOr<HostTensor> as_input = Converted(part, type.dtype);
+      if (!as_input.ok()) {
+        return WithExitCode(Annotate(as_input.status(), absl::StrCat("input '", binding.name, "'")),
+                            ExitCode::kRejectedInput);
+      }
+      const HostTensor& converted = *as_input;
       std::memcpy(target + bytes, converted.raw(), static_cast<size_t>(converted.bytes()));
       bytes += converted.bytes();
       rows += expected.rank() > 0 ? expected[0] : 1;

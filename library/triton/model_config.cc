@@ -24,7 +24,8 @@ constexpr DataType kDataTypes[] = {{ASHLAR_F32, TRITONSERVER_TYPE_FP32, "TYPE_FP
                                    {ASHLAR_I32, TRITONSERVER_TYPE_INT32, "TYPE_INT32"},
                                    {ASHLAR_I8, TRITONSERVER_TYPE_INT8, "TYPE_INT8"},
                                    {ASHLAR_U8, TRITONSERVER_TYPE_UINT8, "TYPE_UINT8"},
-                                   {ASHLAR_BOOL, TRITONSERVER_TYPE_BOOL, "TYPE_BOOL"}};
+                                   {ASHLAR_BOOL, TRITONSERVER_TYPE_BOOL, "TYPE_BOOL"},
+                                   {ASHLAR_F64, TRITONSERVER_TYPE_FP64, "TYPE_FP64"}};
 
 const DataType& RowOf(int32_t dtype) {
   for (const DataType& row : kDataTypes) {

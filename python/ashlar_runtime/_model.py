@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # By ashlar_dtype; bfloat16 has no numpy dtype of its own and goes as its bits.
 DTYPES: Dict[int, "np.dtype[Any]"] = {
     0: np.dtype("float32"), 1: np.dtype("float16"), 2: np.dtype("uint16"), 3: np.dtype("int64"), 4: np.dtype("int32"),
-    5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool")
+    5: np.dtype("int8"), 6: np.dtype("uint8"), 8: np.dtype("bool"), 9: np.dtype("float64")
 }
 _BYTES_ALIGNMENT = 64  # of a model in memory
 _DEFAULT_STREAM = 1  # cudaStreamLegacy; 0, its other name, is none to the library

@@ -1,6 +1,9 @@
 #include "serialization/onnx/graph_reader.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -8,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
+#include "opr/type_cvt.h"
 #include "serialization/onnx/functions.h"
 #include "serialization/onnx/import.h"
 #include "serialization/onnx/import_table.h"
@@ -74,6 +78,11 @@ class Reader {
   void Define(const NodeProto& node, int output, OnnxVar var, Scope& scope);
   void Miss(const NodeProto& node, bool folding, const std::string& why, Scope& scope);
   void NoteConverted(int onnx_type);
+  // The var as another float; one conversion of each var serves all its readers.
+  absl::StatusOr<OnnxVar> Converted(OnnxVar var, DType dtype);
+  void NoteInfinite(OnnxVar wide, OnnxVar narrow);
+  absl::Status NarrowInputs(std::vector<OnnxVar>& inputs);
+  absl::StatusOr<OnnxVar> Output(const std::string& name, const Scope& scope);
 
   onnx::ModelProto& model_;
   const OnnxReadOptions& options_;
@@ -82,11 +91,50 @@ class Reader {
   MissingOperators missing_;
   const OnnxFunctions functions_;
   std::set<std::string> converted_;  // names of float types that become Float32
+  std::set<std::string> narrowed_;   // operators that compute Float64 as Float32
+  std::map<std::pair<OnnxVar, DType>, OnnxVar> conversions_;
   int64_t nodes_read_ = 0;
 };
 
 void Reader::NoteConverted(int onnx_type) {
   if (IsConverted(onnx_type)) converted_.insert(OnnxTypeName(onnx_type));
+}
+
+absl::StatusOr<OnnxVar> Reader::Converted(OnnxVar var, DType dtype) {
+  if (import_.type(var).dtype == dtype) return var;
+  const auto [conversion, is_new] = conversions_.try_emplace({var, dtype}, var);
+  if (!is_new) return conversion->second;
+  TypeCvtParam param;
+  param.dtype = dtype;
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<OnnxVar> outputs,
+                          import_.Add(std::make_shared<const TypeCvt>(std::move(param)), {var}));
+  conversion->second = outputs[0];
+  // Back again, exactly.
+  if (dtype == DType::kFloat64) conversions_.insert({{outputs[0], DType::kFloat32}, var});
+  return outputs[0];
+}
+
+// Notes a constant that is finite as Float64 and not as Float32.
+void Reader::NoteInfinite(OnnxVar wide, OnnxVar narrow) {
+  const HostTensor* const from = import_.constant(wide);
+  if (from == nullptr || options_.note == nullptr) return;
+  for (int64_t i = 0; i < from->num_elements(); ++i) {
+    if (!std::isfinite(from->At(i)) || std::isfinite(import_.constant(narrow)->At(i))) continue;
+    options_.note(absl::StrCat(from->At(i), " of a double constant is infinite as Float32"));
+    return;
+  }
+}
+
+// Makes Float32 of Float64.
+absl::Status Reader::NarrowInputs(std::vector<OnnxVar>& inputs) {
+  for (OnnxVar& input : inputs) {
+    const bool tensor = input != kNoOnnxVar && import_.sequence(input) == nullptr;
+    if (!tensor || import_.type(input).dtype != DType::kFloat64) continue;
+    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar narrow, Converted(input, DType::kFloat32));
+    NoteInfinite(input, narrow);
+    input = narrow;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<OnnxVar> Reader::Find(const std::string& name, const Scope& scope) {
@@ -172,7 +220,13 @@ absl::Status Reader::AddInputs(const absl::flat_hash_set<std::string>& read, Sco
       var = import_.AddInput(name, *std::move(type));
       NoteConverted(input.type().tensor_type().elem_type());
     }
-    import_.SetOnnxType(var, input.type().tensor_type().elem_type());
+    const int onnx_type = input.type().tensor_type().elem_type();
+    // Computed in another dtype than its own.
+    if (IsConverted(onnx_type)) {
+      import_.BeginNode(absl::StrCat(name, "/Float32"));
+      ASHLAR_ASSIGN_OR_RETURN(var, Converted(var, DType::kFloat32));
+    }
+    import_.SetOnnxType(var, onnx_type);
     scope.vars[name] = var;
   }
   return absl::OkStatus();
@@ -272,7 +326,10 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
   for (const std::string& output : node.output()) {
     outputs.push_back(!output.empty() && read.contains(output));
   }
-  OnnxNode reading(node, version, inputs, std::move(outputs), import_, external_);
+  std::vector<OnnxVar> read_inputs = inputs;
+  if (!row.doubles) ASHLAR_RETURN_IF_ERROR(NarrowInputs(read_inputs));
+  const bool narrowed = !inputs.empty() && read_inputs[0] != inputs[0];
+  OnnxNode reading(node, version, std::move(read_inputs), std::move(outputs), import_, external_);
   const bool constant = reading.all_constant();
   const OnnxImportFunction function =
       row.run == nullptr || (constant && row.fold != nullptr) ? row.fold : row.run;
@@ -290,7 +347,13 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
       Miss(node, constant, absl::StrCat("output ", i), scope);
       return absl::OkStatus();
     }
-    Define(node, i, vars[i], scope);
+    OnnxVar var = vars[i];
+    if (narrowed && import_.sequence(var) == nullptr &&
+        import_.type(var).dtype == DType::kFloat32) {
+      narrowed_.insert(node.op_type());
+      ASHLAR_ASSIGN_OR_RETURN(var, Converted(var, DType::kFloat64));
+    }
+    Define(node, i, var, scope);
   }
   return absl::OkStatus();
 }
@@ -372,6 +435,26 @@ absl::Status Reader::ReadCall(const NodeProto& node, const FunctionProto& functi
   return absl::OkStatus();
 }
 
+// Returns an output of the model, a float in the dtype that the file declares.
+absl::StatusOr<OnnxVar> Reader::Output(const std::string& name, const Scope& scope) {
+  ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Find(name, scope));
+  if (import_.sequence(var) != nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("output '", Shown(name), "' is a sequence of tensors"));
+  }
+  const DType dtype = import_.type(var).dtype;
+  DType declared = dtype;
+  for (const auto* values : {&model_.graph().value_info(), &model_.graph().output()}) {
+    for (const onnx::ValueInfoProto& value : *values) {
+      if (value.name() != name) continue;
+      declared = DeclaredAs(value.type().tensor_type().elem_type(), dtype);
+    }
+  }
+  if (!IsFloat(dtype) || !IsFloat(declared)) return var;
+  import_.BeginNode(absl::StrCat(name, "/", Name(declared)));
+  return Converted(var, declared);
+}
+
 // Names in the options that the model lacks.
 absl::Status Reader::CheckOptions(const std::vector<std::string>& outputs) const {
   std::set<std::string> inputs, values;
@@ -433,11 +516,7 @@ absl::StatusOr<Graph> Reader::Read() {
   ASHLAR_RETURN_IF_ERROR(missing_.ToStatus());
   std::vector<std::pair<std::string, OnnxVar>> bound;
   for (const std::string& name : outputs) {
-    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Find(name, scope));
-    if (import_.sequence(var) != nullptr) {
-      return absl::UnimplementedError(
-          absl::StrCat("output '", Shown(name), "' is a sequence of tensors"));
-    }
+    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Output(name, scope));
     bound.emplace_back(name, var);
   }
   for (const onnx::ValueInfoProto& output : graph.output()) {
@@ -448,6 +527,10 @@ absl::StatusOr<Graph> Reader::Read() {
   }
   if (!converted_.empty() && options_.note != nullptr) {
     options_.note(absl::StrCat(absl::StrJoin(converted_, " and "), " is computed as Float32"));
+  }
+  if (!narrowed_.empty() && options_.note != nullptr) {
+    options_.note(
+        absl::StrCat("double is computed as Float32 by ", absl::StrJoin(narrowed_, ", ")));
   }
   return std::move(import_).Finish(bound);
 }

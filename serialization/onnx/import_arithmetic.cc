@@ -176,14 +176,14 @@ OnnxVars CastLike(OnnxNode& node) {
   const OnnxVar x = node.input(0), like = node.input(1);
   if (!node.ok()) return kNoOnnxVar;
   if (!IsFloat(node.dtype(like))) return node.Converted(x, node.dtype(like));
-  // A float that is computed is Float32, whatever the model calls it.
+  // A float of 16 bits is computed as Float32.
   const int onnx_type = node.onnx_type(1);
   return onnx_type == 0 ? node.Converted(x, node.dtype(like)) : CastTo(node, x, onnx_type);
 }
 
 constexpr OnnxRow kArithmeticRows[] = {
     OnnxRow("Add", 2, 2, Binary<F::kAdd>),
-    OnnxRow("Cast", 1, 1, Cast).Limits("16-bit and 64-bit floats are Float32"),
+    OnnxRow("Cast", 1, 1, Cast).Limits("16-bit floats are rounded, and stay Float32"),
     OnnxRow("CastLike", 2, 2, CastLike).Limits("as Cast"),
     OnnxRow("Div", 2, 2, Div).Folded(DivOfConstants),
     OnnxRow("Dropout", 1, 3, Dropout).Limits("the input itself"),

@@ -60,7 +60,8 @@ OnnxVar Reduced(OnnxNode& node, OnnxVar x, ReduceMode mode, const Reduction& red
   if (mode != ReduceMode::kSumSqr && shape == reduction.kept) return x;
   // The mean of whole images keeps their format as a pooling.
   const bool image = mode == ReduceMode::kMean && shape.rank() == 4 &&
-                     reduction.axes == std::vector<int64_t>{2, 3} && IsFloat(node.dtype(x));
+                     reduction.axes == std::vector<int64_t>{2, 3} &&
+                     node.dtype(x) == DType::kFloat32;
   if (image) {
     PoolingParam param;
     param.mode = PoolingMode::kAverage;

@@ -7,16 +7,31 @@
 namespace ashlar {
 namespace {
 
-constexpr absl::Span<const OnnxRow> (*kFamilies[])() = {
-    OnnxActivationRows,     OnnxArithmeticRows,    OnnxAttentionRows,
-    OnnxConstantRows,       OnnxContribRows,       OnnxConvolutionRows,
-    OnnxIndexRows,          OnnxLogicRows,         OnnxLossRows,
-    OnnxEinsumRows,         OnnxRotaryRows,        OnnxSequenceRows,
-    OnnxTensorSequenceRows, OnnxNormalisationRows, OnnxOrderRows,
-    OnnxPaddingRows,        OnnxPoolingRows,       OnnxProductRows,
-    OnnxQuantizationRows,   OnnxRecurrentRows,     OnnxReductionRows,
-    OnnxResizeRows,         OnnxSamplingRows,      OnnxShapeRows,
-    OnnxBlockRows,          OnnxFourierRows,       OnnxQuantizedFunctionRows,
+using Family = absl::Span<const OnnxRow> (*)();
+constexpr Family kFamilies[] = {
+    OnnxAttentionRows,
+    OnnxContribRows,
+    OnnxConvolutionRows,
+    OnnxLossRows,
+    OnnxEinsumRows,
+    OnnxRotaryRows,
+    OnnxNormalisationRows,
+    OnnxOrderRows,
+    OnnxPoolingRows,
+    OnnxProductRows,
+    OnnxQuantizationRows,
+    OnnxRecurrentRows,
+    OnnxResizeRows,
+    OnnxSamplingRows,
+    OnnxBlockRows,
+    OnnxFourierRows,
+    OnnxQuantizedFunctionRows,
+};
+// All of these become operators whose kernels take Float64: functions of elements, reductions,
+// and movements.
+constexpr Family kFamiliesOfDoubles[] = {
+    OnnxActivationRows, OnnxArithmeticRows, OnnxConstantRows, OnnxIndexRows, OnnxLogicRows,
+    OnnxPaddingRows,    OnnxReductionRows,  OnnxSequenceRows, OnnxShapeRows, OnnxTensorSequenceRows,
 };
 
 // A function of opr/scalar_functions.h whose parameters are the attributes.
@@ -38,8 +53,11 @@ OnnxVars ScalarFunctionOf(OnnxNode& node) {
 const std::vector<OnnxRow>& Rows() {
   static const std::vector<OnnxRow>* const rows = [] {
     auto* all = new std::vector<OnnxRow>();
-    for (const auto& family : kFamilies) {
+    for (const Family family : kFamilies) {
       for (const OnnxRow& row : family()) all->push_back(row);
+    }
+    for (const Family family : kFamiliesOfDoubles) {
+      for (const OnnxRow& row : family()) all->push_back(row.OfDoubles());
     }
     const size_t explicit_rows = all->size();
     for (const ScalarRow& row : scalar_rows::kRows) {
@@ -49,7 +67,8 @@ const std::vector<OnnxRow>& Rows() {
                       [&](const OnnxRow& other) {
                         return other.run != nullptr && std::strcmp(other.type, row.onnx) == 0;
                       });
-      if (!listed) all->emplace_back(row.onnx, row.arity, row.arity, ScalarFunctionOf);
+      if (listed) continue;
+      all->push_back(OnnxRow(row.onnx, row.arity, row.arity, ScalarFunctionOf).OfDoubles());
     }
     return all;
   }();

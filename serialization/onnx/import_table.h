@@ -27,6 +27,7 @@ struct OnnxRow {
   const char* domain = "";            // "" is ai.onnx
   bool of_sequence = false;           // input 0 is a sequence of tensors
   bool shape_only = false;            // reads no more than the shapes of its inputs
+  bool doubles = false;               // takes Float64; others get it as Float32
   const char* limits = "";            // its supported part, for the table of operators
   OnnxBodyFunction body = nullptr;    // in place of `run`: a function to be called
 
@@ -55,6 +56,7 @@ struct OnnxRow {
   constexpr OnnxRow In(const char* name) const { return With(&OnnxRow::domain, name); }
   constexpr OnnxRow OfSequence() const { return With(&OnnxRow::of_sequence, true); }
   constexpr OnnxRow OfShapes() const { return With(&OnnxRow::shape_only, true); }
+  constexpr OnnxRow OfDoubles() const { return With(&OnnxRow::doubles, true); }
   constexpr OnnxRow Limits(const char* text) const { return With(&OnnxRow::limits, text); }
 };
 

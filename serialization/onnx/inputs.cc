@@ -50,10 +50,11 @@ absl::StatusOr<TensorType> OnnxInputType(const onnx::ValueInfoProto& input,
     return absl::UnimplementedError(absl::StrCat(name, " is no tensor"));
   }
   const onnx::TypeProto::Tensor& tensor = input.type().tensor_type();
-  const absl::StatusOr<DType> dtype = ComputedAs(tensor.elem_type());
-  if (!dtype.ok()) return Annotate(dtype.status(), name);
+  const absl::StatusOr<DType> computed = ComputedAs(tensor.elem_type());
+  if (!computed.ok()) return Annotate(computed.status(), name);
+  const DType dtype = DeclaredAs(tensor.elem_type(), *computed);
   if (const auto given = options.shapes.find(input.name()); given != options.shapes.end()) {
-    return TensorType{*dtype, given->second};
+    return TensorType{dtype, given->second};
   }
   if (!tensor.has_shape()) {
     return absl::FailedPreconditionError(absl::StrCat(name, " has no shape; a shape such as ",
@@ -81,7 +82,7 @@ absl::StatusOr<TensorType> OnnxInputType(const onnx::ValueInfoProto& input,
                               ", which has no elements (--shape ", Shown(input.name()),
                               "=... gives it another shape)"));
   }
-  return TensorType{*dtype, *std::move(shape)};
+  return TensorType{dtype, *std::move(shape)};
 }
 
 void NoteOnnxType(const onnx::ValueInfoProto& declared, const TensorType& type,

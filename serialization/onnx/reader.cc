@@ -82,9 +82,9 @@ absl::StatusOr<OnnxTensor> Declared(const onnx::ValueInfoProto& value) {
   OnnxTensor tensor;
   tensor.name = Shown(value.name());
   const onnx::TypeProto::Tensor& type = value.type().tensor_type();
-  const absl::StatusOr<DType> dtype = ComputedAs(type.elem_type());
-  if (!dtype.ok()) return Annotate(dtype.status(), tensor.name);
-  tensor.dtype = *dtype;
+  const absl::StatusOr<DType> computed = ComputedAs(type.elem_type());
+  if (!computed.ok()) return Annotate(computed.status(), tensor.name);
+  tensor.dtype = DeclaredAs(type.elem_type(), *computed);
   if (!type.has_shape()) return tensor;
   tensor.dims.emplace();
   for (const onnx::TensorShapeProto::Dimension& dim : type.shape().dim()) {

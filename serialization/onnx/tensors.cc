@@ -30,21 +30,21 @@ constexpr const char* kNames[] = {
 // The types that there is a dtype for.
 struct TypeRow {
   TensorProto::DataType type;
-  int64_t bytes;  // of an element in a file
-  DType dtype;    // in which it is computed
+  DType declared;
+  DType dtype;  // of its computation
   Field field;
 };
 
 constexpr TypeRow kTypes[] = {
-    {TensorProto::FLOAT, 4, DType::kFloat32, Field::kFloats},
-    {TensorProto::UINT8, 1, DType::kUint8, Field::kInt32s},
-    {TensorProto::INT8, 1, DType::kInt8, Field::kInt32s},
-    {TensorProto::INT32, 4, DType::kInt32, Field::kInt32s},
-    {TensorProto::INT64, 8, DType::kInt64, Field::kInt64s},
-    {TensorProto::BOOL, 1, DType::kBool, Field::kInt32s},
-    {TensorProto::FLOAT16, 2, DType::kFloat32, Field::kInt32s},
-    {TensorProto::DOUBLE, 8, DType::kFloat32, Field::kDoubles},
-    {TensorProto::BFLOAT16, 2, DType::kFloat32, Field::kInt32s},
+    {TensorProto::FLOAT, DType::kFloat32, DType::kFloat32, Field::kFloats},
+    {TensorProto::UINT8, DType::kUint8, DType::kUint8, Field::kInt32s},
+    {TensorProto::INT8, DType::kInt8, DType::kInt8, Field::kInt32s},
+    {TensorProto::INT32, DType::kInt32, DType::kInt32, Field::kInt32s},
+    {TensorProto::INT64, DType::kInt64, DType::kInt64, Field::kInt64s},
+    {TensorProto::BOOL, DType::kBool, DType::kBool, Field::kInt32s},
+    {TensorProto::FLOAT16, DType::kFloat16, DType::kFloat32, Field::kInt32s},
+    {TensorProto::DOUBLE, DType::kFloat64, DType::kFloat64, Field::kDoubles},
+    {TensorProto::BFLOAT16, DType::kBFloat16, DType::kFloat32, Field::kInt32s},
 };
 
 // Null where there is no dtype.
@@ -59,13 +59,8 @@ float FromBits(int onnx_type, uint16_t bits) {
   return onnx_type == TensorProto::FLOAT16 ? HalfToFloat(bits) : BFloat16ToFloat(bits);
 }
 
-// The value of an element of a float type that is none of Float32.
+// Returns the value of an element of 16 bits.
 float Widened(int onnx_type, const uint8_t* element) {
-  if (onnx_type == TensorProto::DOUBLE) {
-    double value;
-    std::memcpy(&value, element, sizeof(value));
-    return static_cast<float>(value);
-  }
   uint16_t bits;
   std::memcpy(&bits, element, sizeof(bits));
   return FromBits(onnx_type, bits);
@@ -80,7 +75,7 @@ HostTensor FromBytes(int onnx_type, const Shape& shape, std::shared_ptr<const vo
     HostTensor tensor = HostTensor::Zeros(row.dtype, shape);
     float* to = tensor.mutable_data<float>().data();
     for (int64_t i = 0; i < shape.num_elements(); ++i) {
-      to[i] = Widened(onnx_type, bytes + i * row.bytes);
+      to[i] = Widened(onnx_type, bytes + i * SizeOf(row.declared));
     }
     return tensor;
   }
@@ -111,9 +106,7 @@ HostTensor FromField(const TensorProto& tensor, const TypeRow& row, const Shape&
       copy(tensor.int64_data(), result.mutable_data<int64_t>());
       break;
     case Field::kDoubles:
-      for (int i = 0; i < tensor.double_data_size(); ++i) {
-        result.mutable_data<float>()[i] = static_cast<float>(tensor.double_data(i));
-      }
+      copy(tensor.double_data(), result.mutable_data<double>());
       break;
     case Field::kInt32s:
       if (row.dtype == DType::kInt32) {
@@ -160,7 +153,7 @@ absl::StatusOr<HostTensor> Read(const TensorProto& tensor, TensorProto* taken,
   ASHLAR_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(absl::MakeConstSpan(
                                                  tensor.dims().data(), tensor.dims().size())));
   if (tensor.has_segment()) return absl::UnimplementedError("is stored in segments");
-  const int64_t bytes = shape.num_elements() * row.bytes;
+  const int64_t bytes = shape.num_elements() * SizeOf(row.declared);
   const std::string type = OnnxTypeName(tensor.data_type());
   const bool raw = !tensor.raw_data().empty();
   if (tensor.data_location() == TensorProto::EXTERNAL) {
@@ -218,14 +211,19 @@ absl::StatusOr<DType> ComputedAs(int onnx_type) {
       absl::StrCat("elements of ", OnnxTypeName(onnx_type), " are not supported"));
 }
 
+DType DeclaredAs(int onnx_type, DType fallback) {
+  const TypeRow* const row = RowOf(onnx_type);
+  return row != nullptr ? row->declared : fallback;
+}
+
 std::string OnnxTypeName(int onnx_type) {
   const bool known = onnx_type >= 0 && onnx_type < static_cast<int>(std::size(kNames));
   return known ? kNames[onnx_type] : absl::StrCat("type ", onnx_type);
 }
 
 bool IsConverted(int onnx_type) {
-  return onnx_type == TensorProto::FLOAT16 || onnx_type == TensorProto::BFLOAT16 ||
-         onnx_type == TensorProto::DOUBLE;
+  const TypeRow* const row = RowOf(onnx_type);
+  return row != nullptr && row->declared != row->dtype;
 }
 
 absl::StatusOr<HostTensor> ReadTensor(const TensorProto& tensor, ExternalData& external) {

@@ -14,11 +14,14 @@
 namespace ashlar {
 
 // The dtype in which a type of ONNX (onnx::TensorProto::DataType, which is a mere number in files)
-// is computed: Float32 for all floats. Unimplemented names a type that there is no dtype for.
+// is computed: Float32 for floats of 16 bits. Unimplemented names a type that there is no dtype
+// for.
 absl::StatusOr<DType> ComputedAs(int onnx_type);
+// Returns the dtype of inputs and outputs of a type, `fallback` if there is none.
+DType DeclaredAs(int onnx_type, DType fallback);
 // "float16", "int4", "type 99".
 std::string OnnxTypeName(int onnx_type);
-// Whether it is a float that is read as Float32 but is none: float16, bfloat16, double.
+// Returns whether a type is read as Float32 but declared as another: float16, bfloat16.
 bool IsConverted(int onnx_type);
 
 // The tensor's value, in the dtype it is computed in; a copy. Errors name the tensor.

@@ -50,7 +50,7 @@ TEST(ReadNpy, ReadsEveryElementType) {
   };
   const Case cases[] = {
       {"<f4", BytesOf<float>({1.5f, -2}), DType::kFloat32, {1.5, -2}},
-      {"<f8", BytesOf<double>({1.5, 1e300}), DType::kFloat32, {1.5, INFINITY}},
+      {"<f8", BytesOf<double>({1.5, 1e300}), DType::kFloat64, {1.5, 1e300}},
       {"<f2", BytesOf<uint16_t>({0x3c00, 0xc000}), DType::kFloat16, {1, -2}},
       {"<i8", BytesOf<int64_t>({-3, 4}), DType::kInt64, {-3, 4}},
       {"<i4", BytesOf<int32_t>({-3, 4}), DType::kInt32, {-3, 4}},

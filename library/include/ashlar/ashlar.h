@@ -89,7 +89,8 @@ typedef enum ashlar_dtype { /* numbered as in the files */
                             ASHLAR_I32 = 4,
                             ASHLAR_I8 = 5,
                             ASHLAR_U8 = 6,
-                            ASHLAR_BOOL = 8
+                            ASHLAR_BOOL = 8,
+                            ASHLAR_F64 = 9
 } ashlar_dtype;
 
 #define ASHLAR_MAX_RANK 8

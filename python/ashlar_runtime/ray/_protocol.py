@@ -16,7 +16,7 @@ Arrays = Dict[str, "np.ndarray[Any, Any]"]
 HEADER_LENGTH = "Inference-Header-Content-Length"
 # numpy has no bfloat16: its bits are uint16, which models have not otherwise.
 DATATYPES = {"float32": "FP32", "float16": "FP16", "uint16": "BF16", "int64": "INT64", "int32": "INT32", "int8": "INT8",
-             "uint8": "UINT8", "bool": "BOOL"}
+             "uint8": "UINT8", "bool": "BOOL", "float64": "FP64"}
 BINARY_ONLY = {"FP16", "BF16"}  # have no numbers in JSON
 
 

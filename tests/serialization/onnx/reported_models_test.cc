@@ -1,0 +1,105 @@
+// Models made after public reports of faults in other systems (data/tried2 of the outside data):
+// the values beside them, whole, on two threads, in the least memory, and written and read again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "serialization/npy.h"
+#include "serialization/onnx/reader.h"
+#include "serialization/onnx/writer.h"
+#include "tests/serialization/files.h"
+#include "tests/support/model/loaded_model.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+constexpr char kFolder[] = "data/tried2";
+
+// Outputs whose values in the folder are not those of the specification.
+struct Exception {
+  const char* model;
+  int output;
+  const char* reason;
+};
+constexpr Exception kExceptions[] = {
+    {"norms", 0, "onnx.reference sums other channels than LRN's text for an even size"},
+    {"norms", 3, "onnx.reference divides by the sum of signed values for p = 1"},
+    {"int64_big", 3, "ONNX Runtime adds some Int64 in doubles"},
+    {"int_div_mod", 0, "ONNX Runtime divides some Int64 in doubles"},
+};
+
+std::vector<std::filesystem::path> Models() {
+  std::vector<std::filesystem::path> folders;
+  if (!HasSharedData(kFolder)) return folders;
+  for (const auto& entry : std::filesystem::directory_iterator(SharedData(kFolder))) {
+    if (entry.is_directory()) folders.push_back(entry.path());
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+void ExpectGiven(const std::filesystem::path& folder, const Graph& graph,
+                 const InputTensors& inputs, const PlanRequest& request) {
+  LoadedModel model(graph, request);
+  const std::vector<HostTensor> outputs = model.Run(inputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    SCOPED_TRACE(absl::StrCat("output ", i));
+    const std::filesystem::path path = folder / absl::StrCat("expected_", i, ".npy");
+    if (!std::filesystem::exists(path)) continue;
+    const bool excepted = std::any_of(
+        std::begin(kExceptions), std::end(kExceptions), [&](const Exception& exception) {
+          return folder.filename() == exception.model && static_cast<int>(i) == exception.output;
+        });
+    const HostTensor expected = Value(ReadNpy(path));
+    EXPECT_EQ(outputs[i].dtype(), expected.dtype());
+    ASSERT_EQ(outputs[i].shape(), expected.shape());
+    if (excepted) continue;
+    for (int64_t k = 0; k < expected.num_elements() && !IsFloat(expected.dtype()); ++k) {
+      ASSERT_EQ(outputs[i].IntegerAt(k), expected.IntegerAt(k)) << "element " << k;
+    }
+    const double tolerance = expected.dtype() == DType::kFloat64   ? 1e-15
+                             : expected.dtype() == DType::kFloat16 ? 1e-3
+                                                                   : 2e-6;
+    EXPECT_TRUE(Near(outputs[i], expected, tolerance));
+  }
+}
+
+TEST(ReportedModels, GiveTheirValuesInEveryMode) {
+  if (Models().empty()) GTEST_SKIP() << "no ../shared/" << kFolder;
+  for (const std::filesystem::path& folder : Models()) {
+    SCOPED_TRACE(folder.filename().string());
+    const Graph graph = Value(ReadOnnx(folder / "model.onnx"));
+    InputTensors inputs;
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      inputs[graph.inputs()[i].name] = Value(ReadNpy(folder / absl::StrCat("input_", i, ".npy")));
+    }
+    PlanRequest request;
+    request.means.planner.limits.work = 0;
+    {
+      SCOPED_TRACE("whole");
+      ExpectGiven(folder, graph, inputs, request);
+    }
+    {
+      SCOPED_TRACE("written and read again");
+      TempDir dir;
+      ASSERT_TRUE(IsOk(WriteOnnx(graph, dir / "again.onnx")));
+      ExpectGiven(folder, Value(ReadOnnx(dir / "again.onnx")), inputs, request);
+    }
+    {
+      SCOPED_TRACE("on two threads");
+      PlanRequest two = request;
+      two.wishes.threads = 2;
+      ExpectGiven(folder, graph, inputs, two);
+    }
+    SCOPED_TRACE("in the least memory");
+    request.wishes.budget = MemoryBudget{};
+    ExpectGiven(folder, graph, inputs, request);
+  }
+}
+
+}  // namespace
+}  // namespace ashlar::testing
