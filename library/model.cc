@@ -1,5 +1,7 @@
 #include "library/model.h"
 
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -17,11 +19,77 @@
 #include "serialization/megengine/import.h"
 #include "serialization/native/format.h"
 #include "serialization/onnx/reader.h"
+#include "serialization/standard_input.h"
 
 namespace ashlar {
 
 bool HasEnding(const std::string& path, absl::string_view ending) {
   return absl::EndsWithIgnoreCase(path, ending);
+}
+
+namespace {
+
+constexpr size_t kFirstBytes = 64;
+constexpr int64_t kMostPipedBytes = int64_t{1} << 31;  // as many as an ONNX file can have
+
+// Returns the first bytes of a file, or none if it cannot be read, which its reader reports.
+std::string FirstBytesOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return "";
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(kFirstBytes, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(file.gcount()));
+  return bytes;
+}
+
+// Returns whether a file that begins so is an ONNX model. A ModelProto begins with its first field,
+// the IR version: 8, then a small number and the next field (producer_name, graph, opset_import).
+bool BeginsOnnx(absl::string_view bytes) {
+  constexpr int kOldestIrVersion = 3;  // versions 1 and 2 are those of a TensorFlow SavedModel
+  constexpr int kFirstOfTwoBytes = 128;
+  constexpr int kLengthDelimited = 2;  // the wire type of names and messages
+  if (bytes.size() < 3 || bytes[0] != 8) return false;
+  const int version = static_cast<unsigned char>(bytes[1]);
+  return version >= kOldestIrVersion && version < kFirstOfTwoBytes &&
+         (bytes[2] & 7) == kLengthDelimited;
+}
+
+// Returns InvalidArgument for a model of another program, by its first bytes.
+absl::Status CheckKnownKind(const std::string& path, absl::string_view bytes) {
+  const struct {
+    size_t at;
+    absl::string_view begins;
+    const char* kind;
+    const char* ending = "";  // without which the bytes alone say too little
+  } kinds[] = {
+      {4, "TFL3", "a TensorFlow Lite model"},
+      {4, "ORTM", "a model in ONNX Runtime's own format"},
+      {0, "PK\3\4", "a PyTorch or Keras file (or another zip archive)"},
+      {0, "\x80\x02", "a PyTorch file (pickled)"},
+      {0, "\x89HDF", "a Keras model (HDF5)"},
+      {0, "<?xml", "an OpenVINO model (XML)"},
+      {0, "<net", "an OpenVINO model (XML)"},
+      {0, "GGUF", "a GGUF file"},
+      {0, "", "a TensorFlow model", ".pb"},
+  };
+  for (const auto& kind : kinds) {
+    if (bytes.size() < kind.at || !absl::StartsWith(bytes.substr(kind.at), kind.begins)) continue;
+    if (!HasEnding(path, kind.ending)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": ", kind.kind, ", which is not read here; export it as ONNX"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool IsOnnxFile(const std::string& path) {
+  if (HasEnding(path, ".onnx")) return true;
+  for (const char* ending : {".ash", ".json", ".csv", ".plan"}) {
+    if (HasEnding(path, ending)) return false;
+  }
+  return BeginsOnnx(FirstBytesOf(path));
 }
 
 namespace {
@@ -62,28 +130,17 @@ absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
   return model;
 }
 
-constexpr char kInMemory[] = "the model in memory";
-
-void Tell(const NoteListener& note, const std::string& text) {
-  if (note) note(text);
-}
-
-}  // namespace
-
-absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options) {
-  if (HasEnding(path, ".onnx")) {
-    return OpenOnnx(options, [&](const OnnxReadOptions& read, Model& model) {
-      return ReadOnnx(path, read, &model.data_files, &model.reading_bytes);
-    });
-  }
+// Opens a model that is no ONNX file: `read` reads its graph.
+absl::StatusOr<Model> OpenNative(const std::string& path, const OpenOptions& options,
+                                 absl::FunctionRef<absl::StatusOr<Graph>(ModelFile*)> read) {
+  const auto is_no_onnx_file = [&](const std::string& what) {
+    return absl::FailedPreconditionError(absl::StrCat(what, ": ", path, " is no .onnx file"));
+  };
   if (!options.outputs.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "outputs ", absl::StrJoin(options.outputs, ","), ": ", path, " is no .onnx file"));
+    return is_no_onnx_file(absl::StrCat("outputs ", absl::StrJoin(options.outputs, ",")));
   }
   Model model;
-  ASHLAR_ASSIGN_OR_RETURN(model.graph, HasEnding(path, ".json")
-                                           ? ReadDump(path, options.weights_seed)
-                                           : ReadModel(path, &model.file));
+  ASHLAR_ASSIGN_OR_RETURN(model.graph, read(&model.file));
   if (!options.shapes.empty()) {
     absl::StatusOr<Graph> reshaped = WithInputShapes(model.graph, options.shapes);
     if (!reshaped.ok()) return Unsuited(reshaped.status());
@@ -98,6 +155,42 @@ absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& opti
     }
   }
   return model;
+}
+
+// Opens the model that a pipe holds, by its first bytes.
+absl::StatusOr<Model> OpenPiped(const std::string& path, const OpenOptions& options) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
+                          MapFileOrPipe(path, kMostPipedBytes));
+  const absl::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
+                               file->bytes().size());
+  if (BeginsOnnx(text)) {
+    return OpenOnnx(options, [&](const OnnxReadOptions& read, Model& model) {
+      return ReadOnnxFromBytes(file->bytes(), path, read, &model.reading_bytes);
+    });
+  }
+  ASHLAR_RETURN_IF_ERROR(CheckKnownKind(path, text));
+  return OpenNative(path, options, [&](ModelFile* of) { return ReadMappedModel(file, path, of); });
+}
+
+constexpr char kInMemory[] = "the model in memory";
+
+void Tell(const NoteListener& note, const std::string& text) {
+  if (note) note(text);
+}
+
+}  // namespace
+
+absl::StatusOr<Model> OpenModel(const std::string& path, const OpenOptions& options) {
+  if (IsPipe(path)) return OpenPiped(path, options);
+  if (IsOnnxFile(path)) {
+    return OpenOnnx(options, [&](const OnnxReadOptions& read, Model& model) {
+      return ReadOnnx(path, read, &model.data_files, &model.reading_bytes);
+    });
+  }
+  ASHLAR_RETURN_IF_ERROR(CheckKnownKind(path, FirstBytesOf(path)));
+  return OpenNative(path, options, [&](ModelFile* file) {
+    return HasEnding(path, ".json") ? ReadDump(path, options.weights_seed) : ReadModel(path, file);
+  });
 }
 
 absl::StatusOr<Model> OpenModelInMemory(absl::Span<const uint8_t> bytes,

@@ -54,6 +54,10 @@ struct OpenOptions {
 // Whether a path ends in `ending` (".csv"), in whatever case.
 bool HasEnding(const std::string& path, absl::string_view ending);
 
+// Returns whether a file is an ONNX model: by its ending, or if that says nothing by its first
+// bytes. A pipe has neither; OpenModel reads it.
+bool IsOnnxFile(const std::string& path);
+
 // Reads a model (.onnx, else Ashlar's own), or a profile dump (.json), and gives its inputs the
 // shapes that were asked for. FailedPrecondition where the options do not go with the model;
 // ResourceExhausted where memory does not suffice; any other error is the file's.

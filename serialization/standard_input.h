@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "serialization/mapped_file.h"
@@ -13,6 +14,13 @@ namespace ashlar {
 // Reads standard input to its end, into a file without a name. InvalidArgument where it holds more
 // than `most` bytes.
 absl::StatusOr<std::shared_ptr<const MappedFile>> MapStandardInput(int64_t most);
+
+// Returns whether the path names a pipe, such as a shell's <(command).
+bool IsPipe(const std::string& path);
+
+// Opens a file, or reads a pipe to its end as MapStandardInput does.
+absl::StatusOr<std::shared_ptr<const MappedFile>> MapFileOrPipe(const std::string& path,
+                                                                int64_t most);
 
 }  // namespace ashlar
 

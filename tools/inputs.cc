@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -159,7 +160,13 @@ class InputReader {
 
   // Reads one value of --input into the parts of the inputs it is for.
   absl::Status Read(const std::string& argument) {
-    const size_t equals = argument.find('=');
+    size_t equals = argument.find('=');
+    // A file may be called "a=b.png".
+    std::error_code error;
+    if (equals != std::string::npos && !Find(argument.substr(0, equals)).ok() &&
+        std::filesystem::exists(argument, error)) {
+      equals = std::string::npos;
+    }
     const std::string name = equals == std::string::npos ? "" : argument.substr(0, equals);
     const std::string path = equals == std::string::npos ? argument : argument.substr(equals + 1);
     if (!name.empty()) ASHLAR_RETURN_IF_ERROR(Find(name).status());
@@ -215,20 +222,24 @@ class InputReader {
 
  private:
   absl::StatusOr<InputFile> Open(const std::string& path) {
-    if (path != "-" && path != "/dev/stdin") {
+    const bool standard_input = path == "-" || path == "/dev/stdin";
+    if (!standard_input && !IsPipe(path)) {
       ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
       return InputFile{path, KindByEnding(path), std::move(file)};
     }
-    if (read_standard_input_) return UsageError("--input: standard input is read only once");
-    read_standard_input_ = true;
+    if (standard_input && read_standard_input_) {
+      return UsageError("--input: standard input is read only once");
+    }
+    read_standard_input_ = read_standard_input_ || standard_input;
     // A picture without compression, or all inputs in the largest dtype there is.
     int64_t most = int64_t{1} << 28;
     for (const Binding& input : graph_.inputs()) {
       most += 8 * graph_.var(input.var).type.shape.num_elements();
     }
-    ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MapStandardInput(most));
+    ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file,
+                            standard_input ? MapStandardInput(most) : MapFileOrPipe(path, most));
     const FileKind kind = KindByBytes(file->bytes());
-    return InputFile{"standard input", kind, std::move(file)};
+    return InputFile{standard_input ? "standard input" : path, kind, std::move(file)};
   }
 
   static absl::Status Mismatch(const Binding& binding, const TensorType& type,

@@ -7,6 +7,7 @@
 #include "graph/status.h"
 #include "runtime/measure/process_memory.h"
 #include "serialization/plan_file.h"
+#include "serialization/standard_input.h"
 #include "tools/exit_code.h"
 #include "tools/parse.h"
 
@@ -50,7 +51,8 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, Weights
   console.Progress(absl::StrCat("reading ", flags.path));
   OpenOptions options;
   ASHLAR_ASSIGN_OR_RETURN(options.shapes, ParseShapes(flags));
-  const bool onnx = HasEnding(flags.path, ".onnx");
+  const std::string path = flags.path == "-" ? "/dev/stdin" : flags.path;
+  const bool onnx = IsOnnxFile(path) || IsPipe(path);  // what a pipe holds shows when it is read
   if (!flags.outputs.empty() && !onnx) {
     return UsageError(
         absl::StrCat("--outputs ", flags.outputs, ": ", flags.path, " is no .onnx file"));
@@ -60,7 +62,7 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, Weights
   options.weights_seed = flags.weights_seed;
   options.use = use;
   options.note = NotesTo(console);
-  absl::StatusOr<Model> model = OpenModel(flags.path, options);
+  absl::StatusOr<Model> model = OpenModel(path, options);
   if (model.ok()) return model;
   if (!absl::IsFailedPrecondition(model.status()) || (!onnx && options.shapes.empty())) {
     return WithExitCode(OfPlan(flags.path, model.status()), ExitCode::kRejectedInput);

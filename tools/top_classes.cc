@@ -9,9 +9,14 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graph/status.h"
-#include "serialization/mapped_file.h"
+#include "serialization/standard_input.h"
 
 namespace ashlar {
+namespace {
+
+constexpr int64_t kMostLabelBytes = 1 << 28;
+
+}  // namespace
 
 std::vector<std::vector<ScoredClass>> TopClasses(const HostTensor& scores, int64_t count) {
   const int64_t rows = scores.shape()[0], columns = scores.shape()[1];
@@ -35,7 +40,8 @@ std::vector<std::vector<ScoredClass>> TopClasses(const HostTensor& scores, int64
 }
 
 absl::StatusOr<std::vector<std::string>> ReadLabels(const std::string& path) {
-  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+  ASHLAR_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file,
+                          MapFileOrPipe(path, kMostLabelBytes));
   absl::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   if (absl::StrContains(text, '\0')) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": no text; expected labels, one a line"));

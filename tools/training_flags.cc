@@ -110,7 +110,7 @@ void AddTrainFlag(CLI::App& app, TrainingFlags& flags) {
 absl::StatusOr<Model> LoadModelToTrain(const ModelFlags& model, const TrainingFlags& flags,
                                        Console& console, WeightsUse use) {
   const bool asked = flags.batch > 0 && model.shapes.empty() && model.then.empty();
-  if (asked && HasEnding(model.path, ".onnx")) {
+  if (asked && IsOnnxFile(model.path)) {
     OpenOptions options;
     options.outputs = absl::StrSplit(model.outputs, ',', absl::SkipEmpty());
     options.follow_links = model.follow_links;

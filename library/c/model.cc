@@ -94,7 +94,7 @@ ashlar_status ashlar_model_open(const char* path, ashlar_model** model) {
     ASHLAR_RETURN_IF_ERROR(CheckGiven(model, "model"));
     ashlar::OpenOptions options;
     options.note = ashlar::c::Log;
-    const bool onnx = ashlar::HasEnding(path, ".onnx");
+    const bool onnx = ashlar::IsOnnxFile(path);
     absl::StatusOr<ashlar::Model> opened = ashlar::OpenModel(path, options);
     ASHLAR_ASSIGN_OR_RETURN(std::unique_ptr<ashlar_model> made, Made(std::move(opened), onnx));
     if (onnx) made->path = path;

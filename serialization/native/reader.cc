@@ -389,10 +389,15 @@ absl::Status CheckAligned(absl::Span<const uint8_t> bytes, absl::string_view nam
 
 absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file) {
   ASHLAR_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> mapping, MappedFile::Open(path));
+  return ReadMappedModel(std::move(mapping), path, file);
+}
+
+absl::StatusOr<Graph> ReadMappedModel(std::shared_ptr<const MappedFile> mapping,
+                                      const std::string& name, ModelFile* file) {
   NativeHeader header;
-  absl::StatusOr<Graph> graph = Named(path, Read(mapping->bytes(), mapping, &header));
+  absl::StatusOr<Graph> graph = Named(name, Read(mapping->bytes(), mapping, &header));
   if (graph.ok() && file != nullptr) {
-    *file = {std::move(mapping), static_cast<int64_t>(header.weights_bytes), path};
+    *file = {std::move(mapping), static_cast<int64_t>(header.weights_bytes), name};
   }
   return graph;
 }

@@ -48,6 +48,10 @@ absl::Status CheckPackedWeights(const ModelFile& file);
 // expected; NotFound, PermissionDenied and the like where it cannot be opened.
 absl::StatusOr<Graph> ReadModel(const std::string& path, ModelFile* file = nullptr);
 
+// The same on a file that is mapped already. `name` is for messages.
+absl::StatusOr<Graph> ReadMappedModel(std::shared_ptr<const MappedFile> mapping,
+                                      const std::string& name, ModelFile* file = nullptr);
+
 // The same on bytes that `owner` keeps alive; they start at a multiple of 64. `name` is for
 // messages.
 absl::StatusOr<Graph> ReadModelFromBytes(absl::Span<const uint8_t> bytes,

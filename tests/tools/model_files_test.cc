@@ -1,0 +1,129 @@
+// Model files whose names say nothing or the wrong thing, and models and inputs from pipes.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/command/command_process.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ModelFilesTest : public CommandTest {
+ protected:
+  static void SetUpTestSuite() {
+    CommandTest::SetUpTestSuite();
+    ASSERT_EQ(Ashlar("convert model.ash -o model.onnx").exit_code, 0);
+  }
+  // Writes into a pipe of that name what a command of the shell prints. Ends when that is read.
+  static std::thread Pipe(const std::string& name, const std::string& command) {
+    EXPECT_EQ(mkfifo(Path(name).c_str(), 0600), 0);
+    return std::thread(
+        [=] { std::system(absl::StrCat("cd ", Path("."), " && ", command, " > ", name).c_str()); });
+  }
+};
+
+// An ONNX file without its ending was "not an Ashlar model (.ash): wrong magic number".
+TEST_F(ModelFilesTest, OnnxModelsAreKnownByTheirFirstBytes) {
+  const std::string expected = Ashlar("run model.onnx --json --seed 3").Json()["outputs"].dump();
+  const std::string bytes = Read("model.onnx");
+  for (const char* name : {"noext", "model.ort", "model.pb", "model.ONNX", "a.b"}) {
+    SCOPED_TRACE(name);
+    Write(name, bytes);
+    const ProcessResult run = Ashlar(absl::StrCat("run ", name, " --json --seed 3"));
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.Json()["outputs"].dump(), expected);
+    EXPECT_EQ(Ashlar(absl::StrCat("plan ", name, " --outputs prob")).exit_code, 0);
+  }
+}
+
+TEST_F(ModelFilesTest, ModelsComeFromPipesAndStandardInput) {
+  for (const char* file : {"model.ash", "model.onnx"}) {
+    SCOPED_TRACE(file);
+    const std::string expected =
+        Ashlar(absl::StrCat("run ", file, " --json --seed 3")).Json()["outputs"].dump();
+    for (const std::string& model :
+         {absl::StrCat("- < ", file), absl::StrCat("/dev/stdin < ", file)}) {
+      const ProcessResult run = Ashlar(absl::StrCat("run --json --seed 3 ", model));
+      ASSERT_EQ(run.exit_code, 0) << run.err;
+      EXPECT_EQ(run.Json()["outputs"].dump(), expected) << model;
+    }
+    const std::string pipe = absl::StrCat("pipe.", file, ".fifo");
+    std::thread writer = Pipe(pipe, absl::StrCat("cat ", file));
+    const ProcessResult piped = Ashlar(absl::StrCat("run --json --seed 3 ", pipe));
+    writer.join();
+    ASSERT_EQ(piped.exit_code, 0) << piped.err;
+    EXPECT_EQ(piped.Json()["outputs"].dump(), expected);
+  }
+  std::thread writer = Pipe("cut", "head -c 1000 model.ash");
+  const ProcessResult cut = Ashlar("run cut");
+  writer.join();
+  EXPECT_EQ(cut.exit_code, 6) << cut.err;
+  EXPECT_THAT(cut.err, HasSubstr("cut: "));
+}
+
+TEST_F(ModelFilesTest, FilesOfOtherProgramsAreNamed) {
+  const struct {
+    const char* file;
+    std::string bytes;
+    const char* kind;
+  } cases[] = {
+      {"a.tflite", std::string("\x1c\0\0\0TFL3\x14\0\x20\0", 12), "a TensorFlow Lite model"},
+      {"a.pt", std::string("PK\3\4\0\0\x08\x08", 8), "a PyTorch or Keras file"},
+      {"old.pth", std::string("\x80\x02\x8a\nl\xfc", 6), "a PyTorch file (pickled)"},
+      {"a.h5", "\x89HDF\r\n\x1a\n", "a Keras model (HDF5)"},
+      {"a.xml", "<?xml version=\"1.0\"?>\n<net name=\"n\">", "an OpenVINO model"},
+      {"saved_model.pb", std::string("\x08\x01\x12\xb2\x04\n", 6), "a TensorFlow model"},
+      {"a.ort", std::string("\x14\0\0\0ORTM\0\0", 10), "a model in ONNX Runtime's own format"},
+      {"a.gguf", std::string("GGUF\3\0\0\0", 8), "a GGUF file"},
+  };
+  for (const auto& test : cases) {
+    Write(test.file, test.bytes);
+    ExpectEndings("run ", {{test.file, 6, absl::StrCat(test.file, ": ", test.kind)},
+                           {test.file, 6, "export it as ONNX"}});
+  }
+  Write("a.bin", "something else");
+  ExpectEndings("run ", {{"a.bin", 6, "not an Ashlar model (.ash)"}});
+  Write("empty", "");
+  ExpectEndings("run ", {{"empty", 6, "not an Ashlar model (.ash)"}});
+}
+
+// A shell's <(command) was "not a regular file".
+TEST_F(ModelFilesTest, InputsAndLabelsComeFromPipes) {
+  Write("p.ppm", "P6\n2 1\n255\n\x01\x20\xff\x80\x40\xc8");
+  Write("labels.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n");
+  const std::string run = "run model.ash --json --top 1 --resize stretch ";
+  const ProcessResult expected = Ashlar(run + "--input p.ppm --labels labels.txt");
+  ASSERT_EQ(expected.exit_code, 0) << expected.err;
+  int pipes = 0;
+  for (const char* name : {"", "data="}) {
+    const std::string image = absl::StrCat("image", ++pipes), labels = absl::StrCat("l", pipes);
+    std::thread images = Pipe(image, "cat p.ppm"), texts = Pipe(labels, "cat labels.txt");
+    const ProcessResult piped =
+        Ashlar(absl::StrCat(run, "--input ", name, image, " --labels ", labels));
+    images.join();
+    texts.join();
+    ASSERT_EQ(piped.exit_code, 0) << piped.err;
+    EXPECT_EQ(piped.Json()["outputs"], expected.Json()["outputs"]);
+  }
+}
+
+// The name of a file was split at its "=".
+TEST_F(ModelFilesTest, NamesOfFilesMayHoldAnEqualsSign) {
+  Write("a=b.ppm", "P6\n2 1\n255\n\x01\x20\xff\x80\x40\xc8");
+  for (const char* input : {"a=b.ppm", "data=a=b.ppm", "./a=b.ppm"}) {
+    const ProcessResult run =
+        Ashlar(absl::StrCat("run model.ash --resize stretch --input ", input));
+    EXPECT_EQ(run.exit_code, 0) << input << ": " << run.err;
+  }
+  ExpectEndings("run model.ash --input ",
+                {{"a=c.ppm", 2, "--input a: no such input; the model has: data"}});
+}
+
+}  // namespace
+}  // namespace ashlar::testing
