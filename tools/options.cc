@@ -355,7 +355,7 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
               "another shape for an input: the batch, "
               "and the size of images where the model pools whatever it gets")
       ->group("Model");
-  app.add_option("--outputs", flags.outputs, "values where an .onnx model is to end")
+  app.add_option("--outputs", flags.outputs, "values or nodes where an .onnx model is to end")
       ->option_text("NAME,...")
       ->group("Model");
   AddRepeated(app, "--then", flags.then, "MODEL",

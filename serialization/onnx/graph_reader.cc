@@ -9,6 +9,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "graph/status.h"
 #include "opr/type_cvt.h"
@@ -63,6 +65,7 @@ class Reader {
   int64_t folded_bytes() const { return import_.folded_bytes(); }
 
  private:
+  const NodeProto* FindNode(const std::string& name) const;
   absl::Status CheckOptions(const std::vector<std::string>& outputs) const;
   absl::Status AddInputs(const absl::flat_hash_set<std::string>& read, Scope& scope);
   absl::Status AddInitializers(GraphProto& graph, Scope& scope);
@@ -455,6 +458,38 @@ absl::StatusOr<OnnxVar> Reader::Output(const std::string& name, const Scope& sco
   return Converted(var, declared);
 }
 
+// Returns the values that look most like a name: they contain it, or begin as it does.
+std::string DescribeNearest(const std::string& name, const std::set<std::string>& values) {
+  constexpr size_t kShownValues = 5;
+  std::vector<std::pair<size_t, std::string>> likeness;  // in bytes
+  for (const std::string& value : values) {
+    const auto begin = static_cast<size_t>(
+        std::mismatch(name.begin(), name.end(), value.begin(), value.end()).first - name.begin());
+    const bool within =
+        absl::StrContains(absl::AsciiStrToLower(value), absl::AsciiStrToLower(name));
+    if (!value.empty()) likeness.emplace_back(within ? name.size() + 1 : begin, value);
+  }
+  std::stable_sort(likeness.begin(), likeness.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (likeness.size() > kShownValues) likeness.resize(kShownValues);
+  return absl::StrCat("; near ones of ", values.size(), " values (`inspect --nodes` lists nodes): ",
+                      absl::StrJoin(likeness, ", ", [](std::string* out, const auto& value) {
+                        absl::StrAppend(out, Shown(value.second));
+                      }));
+}
+
+// Returns the node of that name, or null if a value has it or there is none.
+const NodeProto* Reader::FindNode(const std::string& name) const {
+  const NodeProto* found = nullptr;
+  for (const NodeProto& node : model_.graph().node()) {
+    if (std::find(node.output().begin(), node.output().end(), name) != node.output().end()) {
+      return nullptr;
+    }
+    if (found == nullptr && node.name() == name) found = &node;
+  }
+  return found;
+}
+
 // Names in the options that the model lacks.
 absl::Status Reader::CheckOptions(const std::vector<std::string>& outputs) const {
   std::set<std::string> inputs, values;
@@ -479,8 +514,9 @@ absl::Status Reader::CheckOptions(const std::vector<std::string>& outputs) const
   for (const std::string& output : outputs) {
     if (!output.empty() && values.count(output) != 0) continue;
     if (!options_.outputs.empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("no value '", Shown(output), "' in the model"));
+      return absl::FailedPreconditionError(absl::StrCat("no value and no node '", Shown(output),
+                                                        "' in the model",
+                                                        DescribeNearest(output, values)));
     }
     return absl::InvalidArgumentError(
         absl::StrCat("output '", Shown(output), "' is made by nothing"));
@@ -501,7 +537,14 @@ absl::StatusOr<Graph> Reader::Read() {
   const auto add = [&](const std::string& name) {
     if (seen.insert(name).second) outputs.push_back(name);
   };
-  for (const std::string& name : options_.outputs) add(name);
+  for (const std::string& name : options_.outputs) {
+    // A name of a node, as `inspect --nodes` shows it, stands for what the node makes.
+    const NodeProto* const node = FindNode(name);
+    if (node == nullptr) add(name);
+    for (int i = 0; node != nullptr && i < node->output_size(); ++i) {
+      if (!node->output(i).empty()) add(node->output(i));
+    }
+  }
   if (outputs.empty()) {
     for (const onnx::ValueInfoProto& output : graph.output()) add(output.name());
   }

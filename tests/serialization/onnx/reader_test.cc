@@ -147,7 +147,18 @@ TEST_F(OnnxReader, OutputsMayBeCutListedTwiceOrInputs) {
   EXPECT_EQ(graph.outputs()[1].name, "x");
   const absl::Status unknown = Read(ModelText(nodes), {.outputs = {"z"}}).status();
   EXPECT_EQ(unknown.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(FailsWith(unknown, "no value 'z'"));
+  EXPECT_TRUE(FailsWith(unknown, "no value and no node 'z'"));
+}
+
+TEST_F(OnnxReader, OutputsMayBeNodesAndNearNamesAreSuggested) {
+  const std::string nodes =
+      "node { name: '/act' op_type: 'Relu' input: 'x' output: '/act_output_0' } node { op_type: "
+      "'Neg' input: '/act_output_0' output: 'y' } ";
+  const Graph graph = Value(Read(ModelText(nodes), {.outputs = {"/act"}}));
+  ASSERT_EQ(graph.outputs().size(), 1u);
+  EXPECT_EQ(graph.outputs()[0].name, "/act_output_0");
+  const absl::Status unknown = Read(ModelText(nodes), {.outputs = {"ACT_output"}}).status();
+  EXPECT_TRUE(FailsWith(unknown, "lists nodes): /act_output_0, "));
 }
 
 TEST_F(OnnxReader, NotesSayWhatAUserShouldKnow) {
