@@ -112,6 +112,7 @@ using OnnxReader = absl::FunctionRef<absl::StatusOr<Graph>(const OnnxReadOptions
 absl::StatusOr<Model> OpenOnnx(const OpenOptions& open, OnnxReader read) {
   OnnxReadOptions options;
   options.shapes = open.shapes;
+  options.numbers = open.values;
   options.outputs = open.outputs;
   options.follow_links = open.follow_links;
   options.note = open.note;
@@ -138,6 +139,9 @@ absl::StatusOr<Model> OpenNative(const std::string& path, const OpenOptions& opt
   };
   if (!options.outputs.empty()) {
     return is_no_onnx_file(absl::StrCat("outputs ", absl::StrJoin(options.outputs, ",")));
+  }
+  if (!options.values.empty()) {
+    return is_no_onnx_file(absl::StrCat("a value for ", options.values.begin()->first));
   }
   Model model;
   ASHLAR_ASSIGN_OR_RETURN(model.graph, read(&model.file));

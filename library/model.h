@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,7 +44,8 @@ inline constexpr char kDamagedFile[] = "ashlar/damaged_file";
 using NoteListener = std::function<void(const std::string&)>;
 
 struct OpenOptions {
-  InputShapes shapes;                // in place of the shapes in the file
+  InputShapes shapes;                                 // in place of the shapes in the file
+  std::map<std::string, std::vector<double>> values;  // of an ONNX model: inputs as constants
   std::vector<std::string> outputs;  // of an ONNX model: values where it ends; none: its outputs
   bool follow_links = false;         // to external data of an ONNX model
   uint64_t weights_seed = 0;         // of a profile dump, which has none

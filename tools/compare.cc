@@ -179,7 +179,10 @@ class CompareCommand final : public Command {
   absl::StatusOr<Model> LoadOther(const Graph& graph, Console& console) const {
     ModelFlags flags = model_;
     flags.path = other_;
-    if (!IsOnnxFile(other_)) flags.outputs.clear();
+    if (!IsOnnxFile(other_)) {
+      flags.outputs.clear();
+      flags.values.clear();
+    }
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(flags, console));
     const auto text = [](const Graph& g) {
       std::vector<std::string> inputs;

@@ -200,7 +200,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", VersionText, "version, kernels and formats of this program");
   app.require_subcommand(1);
   const auto formatter = std::make_shared<HelpFormatter>();
-  formatter->column_width(30);
+  formatter->column_width(31);
   app.formatter(formatter);
   app.footer(kFooter);
   std::vector<Entry> entries;

@@ -1,6 +1,8 @@
 #include "tools/model.h"
 
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -30,6 +32,22 @@ absl::StatusOr<InputShapes> ParseShapes(const ModelFlags& flags) {
   return shapes;
 }
 
+absl::StatusOr<std::map<std::string, std::vector<double>>> ParseValues(const ModelFlags& flags) {
+  std::map<std::string, std::vector<double>> values;
+  for (const std::string& text : flags.values) {
+    const size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      return UsageError(absl::StrCat("--value ", text, ": expected NAME=NUMBER"));
+    }
+    absl::StatusOr<std::vector<double>> numbers = ParseNumbers(text.substr(equals + 1));
+    if (!numbers.ok()) {
+      return UsageError(absl::StrCat("--value ", text, ": ", numbers.status().message()));
+    }
+    values[text.substr(0, equals)] = *std::move(numbers);
+  }
+  return values;
+}
+
 NoteListener NotesTo(Console& console) {
   return [&console](const std::string& note) { console.Note(note); };
 }
@@ -51,11 +69,16 @@ absl::StatusOr<Model> LoadOne(const ModelFlags& flags, Console& console, Weights
   console.Progress(absl::StrCat("reading ", flags.path));
   OpenOptions options;
   ASHLAR_ASSIGN_OR_RETURN(options.shapes, ParseShapes(flags));
+  ASHLAR_ASSIGN_OR_RETURN(options.values, ParseValues(flags));
   const std::string path = flags.path == "-" ? "/dev/stdin" : flags.path;
   const bool onnx = IsOnnxFile(path) || IsPipe(path);  // what a pipe holds shows when it is read
   if (!flags.outputs.empty() && !onnx) {
     return UsageError(
         absl::StrCat("--outputs ", flags.outputs, ": ", flags.path, " is no .onnx file"));
+  }
+  if (!flags.values.empty() && !onnx) {
+    return UsageError(
+        absl::StrCat("--value ", flags.values[0], ": ", flags.path, " is no .onnx file"));
   }
   options.outputs = absl::StrSplit(flags.outputs, ',', absl::SkipEmpty());
   options.follow_links = flags.follow_links;

@@ -355,6 +355,9 @@ void AddModelFlags(CLI::App& app, ModelFlags& flags, const std::string& what) {
               "another shape for an input: the batch, "
               "and the size of images where the model pools whatever it gets")
       ->group("Model");
+  AddRepeated(app, "--value", flags.values, "NAME=NUMBER,...",
+              "an input of an .onnx model that is a constant from here on, such as a sampling rate")
+      ->group("Model");
   app.add_option("--outputs", flags.outputs, "values or nodes where an .onnx model is to end")
       ->option_text("NAME,...")
       ->group("Model");

@@ -138,6 +138,7 @@ PlanRequest ToPlanRequest(const ExecutionFlags& execution, const PlanningFlags& 
 struct ModelFlags {
   std::string path;
   std::vector<std::string> shapes;  // "name=1x3x224x224", of inputs of `path`
+  std::vector<std::string> values;  // "name=16000", of inputs of an ONNX model
   std::vector<std::string> then;    // models behind it, each fed by all before
   uint64_t weights_seed = 0;        // where the file has no weights: a profile dump
   std::string outputs;              // of an ONNX model: names where it ends, with commas

@@ -17,6 +17,7 @@
 #include "serialization/onnx/functions.h"
 #include "serialization/onnx/import.h"
 #include "serialization/onnx/import_table.h"
+#include "serialization/onnx/input_value.h"
 #include "serialization/onnx/inputs.h"
 #include "serialization/onnx/missing.h"
 #include "serialization/onnx/operator_sets.h"
@@ -86,6 +87,7 @@ class Reader {
   void NoteInfinite(OnnxVar wide, OnnxVar narrow);
   absl::Status NarrowInputs(std::vector<OnnxVar>& inputs);
   absl::StatusOr<OnnxVar> Output(const std::string& name, const Scope& scope);
+  std::string InputsOf(OnnxVar of) const;
 
   onnx::ModelProto& model_;
   const OnnxReadOptions& options_;
@@ -138,6 +140,33 @@ absl::Status Reader::NarrowInputs(std::vector<OnnxVar>& inputs) {
     input = narrow;
   }
   return absl::OkStatus();
+}
+
+// Returns the inputs that a var is computed of, as a clause with the option that makes them known.
+std::string Reader::InputsOf(OnnxVar of) const {
+  constexpr int64_t kMostNumbers = 16;  // that anybody gives on a command line
+  std::set<OnnxVar> seen;
+  std::vector<OnnxVar> left = {of};
+  std::set<std::string> inputs;
+  bool small = true;
+  while (!left.empty()) {
+    const OnnxVar var = left.back();
+    left.pop_back();
+    if (var == kNoOnnxVar || !seen.insert(var).second) continue;
+    if (import_.producer(var) != nullptr) {
+      const absl::Span<const OnnxVar> operands = import_.operands(var);
+      left.insert(left.end(), operands.begin(), operands.end());
+    } else if (import_.is_input(var)) {
+      inputs.insert(Shown(import_.name(var)));
+      small = small && import_.type(var).shape.num_elements() <= kMostNumbers;
+    }
+  }
+  if (inputs.empty()) return "";
+  const char* const kind = inputs.size() == 1 ? "input " : "inputs ";
+  std::string text = absl::StrCat(", as it depends on ", kind, absl::StrJoin(inputs, " and "));
+  if (!small) return text;
+  return absl::StrCat(text, "; the command's --value ", absl::StrJoin(inputs, "=NUMBER --value "),
+                      "=NUMBER makes it known");
 }
 
 absl::StatusOr<OnnxVar> Reader::Find(const std::string& name, const Scope& scope) {
@@ -211,10 +240,16 @@ absl::Status Reader::AddInputs(const absl::flat_hash_set<std::string>& read, Sco
     }
     const bool initialized =
         scope.tensors.count(name) != 0 || scope.sparse_tensors.count(name) != 0;
-    if (initialized && options_.shapes.count(name) == 0) continue;
+    const auto numbers = options_.numbers.find(name);
+    const bool given = numbers != options_.numbers.end();
+    if (initialized && options_.shapes.count(name) == 0 && !given) continue;
     OnnxVar var;
     if (const auto value = options_.values.find(name); value != options_.values.end()) {
       var = import_.AddConstant(value->second);
+      import_.SetName(var, name);
+    } else if (given) {
+      ASHLAR_ASSIGN_OR_RETURN(HostTensor value, OnnxInputValue(input, numbers->second, options_));
+      var = import_.AddConstant(std::move(value));
       import_.SetName(var, name);
     } else {
       absl::StatusOr<TensorType> type = OnnxInputType(input, options_);
@@ -364,7 +399,8 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
 absl::Status Reader::ReadCondition(const NodeProto& node, OnnxVar condition, Scope& scope) {
   const HostTensor* value = import_.constant(condition);
   if (value == nullptr) {
-    Miss(node, false, "the condition is not known before the run", scope);
+    Miss(node, false,
+         absl::StrCat("the condition is not known before the run", InputsOf(condition)), scope);
     return absl::OkStatus();
   }
   if (value->num_elements() != 1)
@@ -501,11 +537,13 @@ absl::Status Reader::CheckOptions(const std::vector<std::string>& outputs) const
   for (const std::string& input : inputs) {
     if (weights.count(input) == 0) unset.push_back(Shown(input));
   }
-  for (const auto& [name, shape] : options_.shapes) {
-    if (inputs.count(name) != 0) continue;
+  const auto check_input = [&](const std::string& name) {
+    if (inputs.count(name) != 0) return absl::OkStatus();
     return absl::FailedPreconditionError(
         absl::StrCat("no input '", Shown(name), "'; the model has: ", absl::StrJoin(unset, ", ")));
-  }
+  };
+  for (const auto& [name, shape] : options_.shapes) ASHLAR_RETURN_IF_ERROR(check_input(name));
+  for (const auto& [name, numbers] : options_.numbers) ASHLAR_RETURN_IF_ERROR(check_input(name));
   values = inputs;
   values.insert(weights.begin(), weights.end());
   for (const NodeProto& node : model_.graph().node()) {

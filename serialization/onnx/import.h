@@ -90,6 +90,8 @@ class OnnxImport {
     return at(var).origin == Origin::kOperator ? ops_[at(var).op].op.get() : nullptr;
   }
   absl::Span<const OnnxVar> operands(OnnxVar var) const { return ops_[at(var).op].inputs; }
+  bool is_input(OnnxVar var) const { return at(var).origin == Origin::kInput; }
+  const std::string& name(OnnxVar var) const { return at(var).name; }
   bool unknown(OnnxVar var) const { return at(var).origin == Origin::kUnknown; }
   bool foldable(OnnxVar var) const { return at(var).foldable; }
 

@@ -22,6 +22,8 @@ struct OnnxReadOptions {
   std::map<std::string, Shape> shapes = {};
   // Of inputs, which become constants.
   std::map<std::string, HostTensor> values = {};
+  // The same as numbers, which are stored in the input's dtype and shape.
+  std::map<std::string, std::vector<double>> numbers = {};
   // The values where the graph ends; none: its outputs.
   std::vector<std::string> outputs = {};
   // Of constants that are computed while reading: a small file must not cost much, and weights may

@@ -1,0 +1,127 @@
+// Inputs that become constants, and the conditions that are known by them.
+#include <gmock/gmock.h>
+
+#include "serialization/onnx/reader.h"
+#include "tests/serialization/onnx/model_text.h"
+#include "tests/support/graph_maker.h"
+#include "tests/support/status.h"
+#include "tests/support/tensors.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+enum OnnxType { kFloat = 1, kInt64 = 7, kBool = 9 };
+
+absl::StatusOr<Graph> Read(const std::string& text, const OnnxReadOptions& options = {}) {
+  const std::string bytes = Serialized(text);
+  return ReadOnnxFromBytes({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, "m",
+                           options);
+}
+
+// y = x * k, as floats.
+std::string ScaledText(const std::string& input) {
+  return ModelText(
+      absl::StrCat("node { op_type: 'Cast' input: 'k' output: 'f' attribute { name: 'to' type: INT "
+                   "i: 1 } } node { op_type: 'Mul' input: 'x' input: 'f' output: 'y' } input ",
+                   input));
+}
+
+TEST(OnnxInputValue, ValuesHaveTheDtypeAndShapeOfTheInput) {
+  const struct {
+    std::string input;
+    std::vector<double> numbers;
+    std::string error;  // empty: none
+  } cases[] = {
+      {ValueText("k", {}, kInt64), {3}, ""},
+      {ValueText("k", {1}, kFloat), {0.5}, ""},
+      {ValueText("k", {4, 1}, kInt64), {1, 2, 3, 4}, ""},
+      {ValueText("k", {}, kBool), {1}, ""},
+      {"{ name: 'k' type { tensor_type { elem_type: 7 } } }", {5}, ""},
+      {"{ name: 'k' type { tensor_type { elem_type: 7 shape { dim { dim_param: 'n' } } } } }",
+       {5, 6, 7, 8},
+       ""},
+      {ValueText("k", {}, kInt64), {0.5}, "input k is Int64{}, which does not hold the value 0.5"},
+      {ValueText("k", {}, kBool), {2}, "which does not hold the value 2"},
+      {ValueText("k", {}, kInt64), {1e30}, "which does not hold the value 1e+30"},
+      {ValueText("k", {3}, kInt64), {1, 2}, "of 3 elements; got a value of 2 numbers"},
+      {ValueText("k", {2}, kInt64), {1}, "of 2 elements; got a value of 1 number"},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.input);
+    const absl::StatusOr<Graph> graph =
+        Read(ScaledText(test.input), {.numbers = {{"k", test.numbers}}});
+    if (!test.error.empty()) {
+      EXPECT_EQ(graph.status().code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_TRUE(FailsWith(graph.status(), test.error));
+      continue;
+    }
+    ASSERT_TRUE(IsOk(graph.status()));
+    ASSERT_EQ(graph->inputs().size(), 1u);
+    EXPECT_EQ(graph->inputs()[0].name, "x");
+    HostTensor x = HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4});
+    for (int64_t i = 0; i < 32; ++i) x.Set(i, 1);
+    const std::vector<double> y = Values(Value(EvaluateGraph(*graph, {{"x", x}}))[0]);
+    EXPECT_EQ(y[0], test.numbers[0]);
+    EXPECT_EQ(y[31], test.numbers.back());
+  }
+  EXPECT_TRUE(
+      FailsWith(Read(ScaledText(ValueText("k", {}, kInt64)), {.numbers = {{"j", {1}}}}).status(),
+                "no input 'j'; the model has: k, x"));
+}
+
+// A weight that the file lists among its inputs has a default, which a value replaces.
+TEST(OnnxInputValue, ReplacesAnInitializer) {
+  const std::string text = ScaledText(absl::StrCat(
+      ValueText("k", {}, kInt64), "initializer { name: 'k' data_type: 7 int64_data: [2] }"));
+  const HostTensor x =
+      HostTensor::FromValues<float>(DType::kFloat32, {1, 2, 4, 4}, std::vector<float>(32, 1));
+  EXPECT_EQ(Values(Value(EvaluateGraph(Value(Read(text)), {{"x", x}}))[0])[0], 2);
+  const Graph graph = Value(Read(text, {.numbers = {{"k", {7}}}}));
+  EXPECT_EQ(Values(Value(EvaluateGraph(graph, {{"x", x}}))[0])[0], 7);
+}
+
+std::string Branch(const char* name, const char* op) {
+  return absl::StrCat("attribute { name: '", name, "' type: GRAPH g { name: 'b' node { op_type: '",
+                      op, "' input: 'x' output: 'z' } output { name: 'z' } } } ");
+}
+
+// The message did not say that an input decides.
+TEST(OnnxInputValue, ConditionsNameTheInputsTheyDependOn) {
+  const std::string branches =
+      absl::StrCat(Branch("then_branch", "Neg"), Branch("else_branch", "Abs"));
+  const std::string by_rate =
+      absl::StrCat("initializer { name: 'c' data_type: 7 int64_data: [16000] } node { op_type: ",
+                   "'Equal' input: 'sr' input: 'c' output: 'is' } node { op_type: 'If' input: ",
+                   "'is' output: 'y' ", branches, "} input ", ValueText("sr", {}, kInt64));
+  EXPECT_TRUE(FailsWith(
+      Read(ModelText(by_rate)).status(),
+      "the condition is not known before the run, as it depends on input sr; the command's "
+      "--value sr=NUMBER makes it known"));
+  const struct {
+    double rate;
+    const char* mode;
+  } cases[] = {{16000, "NEGATE"}, {8000, "ABS"}};
+  for (const auto& test : cases) {
+    const Graph graph = Value(Read(ModelText(by_rate), {.numbers = {{"sr", {test.rate}}}}));
+    HostTensor x = HostTensor::Zeros(DType::kFloat32, {1, 2, 4, 4});
+    x.Set(0, -3);
+    x.Set(1, 2);
+    const std::vector<double> y = Values(Value(EvaluateGraph(graph, {{"x", x}}))[0]);
+    EXPECT_EQ(y[0], 3);
+    EXPECT_EQ(y[1], test.rate == 16000 ? -2 : 2);
+  }
+  const std::string by_image =
+      absl::StrCat("node { op_type: 'ReduceMax' input: 'x' output: 'm' attribute { name: ",
+                   "'keepdims' type: INT i: 0 } } node { op_type: 'Cast' input: 'm' output: 'is' ",
+                   "attribute { name: 'to' type: INT i: 9 } } node { op_type: 'If' input: 'is' ",
+                   "output: 'y' ", branches, "}");
+  const absl::Status status = Read(ModelText(by_image)).status();
+  EXPECT_TRUE(FailsWith(status, "as it depends on input x"));
+  EXPECT_THAT(std::string(status.message()), ::testing::Not(HasSubstr("--value")));
+}
+
+}  // namespace
+}  // namespace ashlar::testing
