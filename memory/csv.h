@@ -30,7 +30,7 @@ struct CsvProblem {
 //   inside, at The id of the row that this one lies inside of, and at which byte
 //              of it: both may hold these bytes at the same time.
 //   group      Any text, the same in the rows that are tied by lying inside.
-//   offset     Bytes, where the address is prescribed.
+//   offset     Bytes, where the address is prescribed; -1: it is free.
 //
 // Rows are taken as they come, nothing else is kept of the text.
 // `alignment`: bytes, at least, of every buffer that lies inside of no other.

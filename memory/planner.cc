@@ -139,7 +139,7 @@ std::string ProofText(const PlanResult& result) {
         case BoundKind::kAlignment:
           return "optimal (meets the alignment bound)";
         case BoundKind::kFixedOffset:
-          return "optimal (meets a fixed offset)";
+          return "the smallest that the given offsets allow";
       }
       break;
     case Proof::kOptimalSearch:

@@ -1,13 +1,17 @@
 // ashlar plan: the memory plan of a model, or of buffers in a CSV file, without running.
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/needed_bytes.h"
 #include "graph/status.h"
+#include "memory/lower_bound.h"
+#include "runtime/plan/plan_graph.h"
 #include "runtime/plan/tiled_plan.h"
 #include "serialization/file_writer.h"
 #include "serialization/megengine/conventions.h"
@@ -51,6 +55,36 @@ class PlanCommand final : public PlanOptions {
   }
 
  private:
+  // Refuses buffers that no offset places, as there is nothing to validate then.
+  static absl::Status CheckAllPlaced(const memory::CsvProblem& csv) {
+    for (size_t i = 0; i < csv.problem.buffers.size(); ++i) {
+      if (csv.problem.buffers[i].offset) continue;
+      return UsageError(absl::StrCat("--validate: id ", FormatName(csv.ids[i]),
+                                     " has no offset; without --validate it is planned"));
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns the most bytes that live at once.
+  static absl::StatusOr<int64_t> LivenessBound(const memory::Problem& problem) {
+    ASHLAR_ASSIGN_OR_RETURN(const std::vector<memory::LiveBytes> profile,
+                            memory::LiveProfile(problem));
+    int64_t most = 0;
+    for (const memory::LiveBytes& entry : profile) most = std::max(most, entry.bytes);
+    return most;
+  }
+
+  // Says how large the arena is beside the liveness bound if given offsets decide: the lower bound
+  // is then one of these offsets, and not of the buffers alone.
+  std::string LivenessLine(const memory::PlanResult& result, int64_t liveness_bound) const {
+    if (!validate_ && result.bound_kind != memory::BoundKind::kFixedOffset) return "";
+    const double ratio = liveness_bound > 0 ? static_cast<double>(result.plan.arena) /
+                                                  static_cast<double>(liveness_bound)
+                                            : 1;
+    return absl::StrFormat("%sarena %d; %.2f of the liveness bound %d\n",
+                           validate_ ? "valid; " : "", result.plan.arena, ratio, liveness_bound);
+  }
+
   absl::Status PlanCsv(Console& console) {
     if (format() == PlanFormat::kPlan) {
       return UsageError(absl::StrCat("plan files are of models; ", model_.path, " holds buffers"));
@@ -63,6 +97,7 @@ class PlanCommand final : public PlanOptions {
     if (!problem.ok()) return WithExitCode(problem.status(), ExitCode::kRejectedInput);
     PlannedBuffers planned;
     planned.problem = *std::move(problem);
+    if (validate_) ASHLAR_RETURN_IF_ERROR(CheckAllPlaced(planned.problem));
     planned.names = planned.problem.names.empty() ? planned.problem.ids : planned.problem.names;
     planned.title = model_.path;
     console.Progress("planning");
@@ -79,17 +114,19 @@ class PlanCommand final : public PlanOptions {
     Json document = console.Document(execution_.device, execution_.threads);
     document["buffers"] = planned.problem.problem.buffers.size();
     AddArena(r, document);
+    ASHLAR_ASSIGN_OR_RETURN(const int64_t liveness_bound, LivenessBound(planned.problem.problem));
+    document["liveness_bound_bytes"] = liveness_bound;
     document["chunks"] = ChunksDocument(planned);
     if (shows_all()) {
       planned.viewed = {ViewOf(planned.problem.problem, r, planned.names, FileName(model_.path))};
     }
     document["search_ms"] = r.search_ms;
     document["total_ms"] = r.total_ms;
-    const std::string table =
-        absl::StrCat(absl::StrFormat("%s, %s planned in %s\n",
-                                     Counted(planned.problem.problem.buffers.size(), "buffer"),
-                                     FormatBytes(r.plan.arena), FormatMilliseconds(r.total_ms)),
-                     ArenaLine(r), PeakTable(planned));
+    const std::string table = absl::StrCat(
+        absl::StrFormat("%s, %s planned in %s\n",
+                        Counted(planned.problem.problem.buffers.size(), "buffer"),
+                        FormatBytes(r.plan.arena), FormatMilliseconds(r.total_ms)),
+        validate_ ? "" : ArenaLine(r), LivenessLine(r, liveness_bound), PeakTable(planned));
     return Show(planned, table, std::move(document), console);
   }
 

@@ -54,6 +54,11 @@ void PlanOptions::Declare(CLI::App& app) {
           "several planners side by side; slow ones refuse large problems")
       ->check(CheckPlanners)
       ->group("Planning");
+  app.add_flag("--validate", validate_,
+               "of a .csv file with the offsets of all buffers: check them, and how near to the "
+               "liveness bound they are")
+      ->option_text(" ")
+      ->group("Planning");
   AddText(app, "--diff", diff_, "FILE",
           "the plan beside that of another model, or of a .plan file; -o FILE.html")
       ->group("Planning");
@@ -86,8 +91,11 @@ std::vector<IdleOptions> PlanOptions::Idle(const ConsoleFlags& console) const {
   std::vector<IdleOptions> idle;
   if (PlansBuffers()) {
     idle.push_back({AllBut(*app_, {"MODEL", "--planner", "--align", "--plan-time", "--capacity",
-                                   "--compare", "--format", "--output", "--buffers"}),
+                                   "--compare", "--format", "--output", "--buffers", "--validate"}),
                     absl::StrCat("it is for models, and ", model_.path, " holds buffers")});
+  }
+  if (!PlansBuffers()) {
+    idle.push_back({{"--validate"}, absl::StrCat(model_.path, " is no .csv file of buffers")});
   }
   if (!console.prints() && output_.empty()) {
     idle.push_back({{"--format"}, "--json takes stdout; say with -o where the plan goes"});

@@ -36,7 +36,8 @@ class PlanOptions : public Command {
   TrainingFlags training_;
   WorkspaceSource workspace_ = WorkspaceSource::kKernel;
   int64_t capacity_ = 0;
-  bool frontier_ = false, buffers_ = false, share_arena_ = false, int8_twin_ = false;
+  bool frontier_ = false, buffers_ = false, share_arena_ = false, int8_twin_ = false,
+       validate_ = false;
   std::vector<std::string> more_;  // models beside MODEL
   std::string compare_, output_, tile_info_, diff_;
   PlanFormat format_ = PlanFormat::kTable;

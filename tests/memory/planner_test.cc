@@ -228,7 +228,7 @@ TEST(PlannerTest, ProofSaysWhatIsKnown) {
   EXPECT_EQ(text(fixed, "naive"), "gap 87.50 %");
   const Problem high = MakeProblem({{.id = 0, .lower = 0, .upper = 2, .size = 1, .offset = 8},
                                     {.id = 1, .lower = 0, .upper = 2, .size = 7}});
-  EXPECT_EQ(text(high, "auto"), "optimal (meets a fixed offset)");
+  EXPECT_EQ(text(high, "auto"), "the smallest that the given offsets allow");
   // 6 bytes are live at most, and no 6 will do.
   const Problem above_bound = MakeProblem({{.id = 0, .lower = 3, .upper = 6, .size = 2},
                                            {.id = 1, .lower = 0, .upper = 4, .size = 3},
