@@ -165,6 +165,7 @@ class PlanCommand final : public PlanOptions {
         format() == PlanFormat::kPlan ? IdentityOf(model) : ModelIdentity();
     const std::string packed_under = model.packed ? model.packed->options : "";
     if (workspace_ == WorkspaceSource::kRecorded) ASHLAR_RETURN_IF_ERROR(UsePlainWeights(model));
+    const int64_t total_without_budget = TotalWithoutBudget(model, request);
     ASHLAR_ASSIGN_OR_RETURN(const PlannedModel made,
                             ashlar::PlanModel(std::move(model), request, console));
     const PlannedGraph* const graph = &made.plan();
@@ -182,14 +183,23 @@ class PlanCommand final : public PlanOptions {
       ASHLAR_RETURN_IF_ERROR(AddToCompareWith(*graph, planned.viewed, console));
     }
     const std::string table = absl::StrCat(
-        PoolTable(model_.path, made), "\n", ArenaLine(graph->plan), BottleneckLine(*graph, peak),
-        WorkspaceLine(*graph), RoundingLine(*graph), RecordLine(graph->record_use()), "\n",
-        PeakTable(planned), "\n",
+        PoolTable(model_.path, made), TotalLine(total_without_budget, made), "\n",
+        ArenaLine(graph->plan),
+        graph->plan.proof == memory::Proof::kNone
+            ? ""
+            : "optimal for this order, these kernels and tiles: others make other buffers\n",
+        BottleneckLine(*graph, peak), WorkspaceLine(*graph), RoundingLine(*graph),
+        RecordLine(graph->record_use()), "\n", PeakTable(planned), "\n",
         made.packed != nullptr ? absl::StrCat("rewritten when the file was packed (",
                                               FormatName(packed_under, 200), ")\n")
                                : PassTable(graph->passes),
         TileLines(*graph),
-        twin ? absl::StrCat("\nbeside its twin in 8 bits:\n", TwinTable(made, *twin)) : "");
+        twin ? absl::StrCat("\nbeside its twin in 8 bits:\n", TwinTable(made, *twin),
+                            graph->wishes.tiles.empty()
+                                ? ""
+                                : "the floats are tiled, the 8 bits are not: the model that "
+                                  "`quantize` writes can be tiled, too\n")
+             : "");
     Json document = console.Document(execution_.device, execution_.threads);
     document["model"] = model_.path;
     AddModelPlan(*graph, peak, document);
@@ -198,6 +208,9 @@ class PlanCommand final : public PlanOptions {
     document["packed"] = made.packed != nullptr;
     if (graph->device->is_host()) {
       document["total"] = TotalDocument(NeedOf(made), AddressesNeeded(made));
+      if (total_without_budget > 0) {
+        document["total"]["without_budget_bytes"] = total_without_budget;
+      }
       if (const std::optional<TotalBudget>& total = graph->wishes.total) {
         document["total"]["budget_bytes"] = total->bytes;
         document["total"]["fits"] = NeedOf(made).total() <= total->bytes;
@@ -210,6 +223,26 @@ class PlanCommand final : public PlanOptions {
     if (!fits.ok()) planned.plan_text.clear();
     ASHLAR_RETURN_IF_ERROR(Show(planned, table, std::move(document), console));
     return fits;
+  }
+
+  // Returns the bytes in total of the model's plan without the memory budget of the request; 0 if
+  // it has none, or if there is no such plan.
+  static int64_t TotalWithoutBudget(const Model& model, PlanRequest request) {
+    if (!request.wishes.budget.has_value()) return 0;
+    request.wishes.budget.reset();
+    request.checks.measure_passes = false;
+    absl::StatusOr<std::unique_ptr<PlannedGraph>> planned = PlanGraph(model.graph, request);
+    if (!planned.ok() || !(*planned)->device->is_host()) return 0;
+    PlannedModel whole;
+    whole.planned = *std::move(planned);
+    return NeedOf(whole).total();
+  }
+
+  // Warns if the process takes more in total for its smaller arena.
+  static std::string TotalLine(int64_t without_budget, const PlannedModel& made) {
+    if (without_budget == 0 || NeedOf(made).total() <= without_budget) return "";
+    return absl::StrCat("the total is larger than without a budget (", FormatBytes(without_budget),
+                        "): planning and running so many operators takes memory, too\n");
   }
 
   // Nothing unless --int8-twin asks for it.
@@ -373,7 +406,7 @@ class PlanCommand final : public PlanOptions {
     return WithExitCode(
         absl::ResourceExhaustedError(absl::StrCat(
             model_.path, least > *capacity() ? " does not fit" : " was not made to fit",
-            ": the best plan found has ", r.plan.arena, " bytes, no plan less than ", least,
+            ": the best plan found has ", r.plan.arena, " bytes, no plan has less than ", least,
             "; --capacity is ", *capacity())),
         ExitCode::kDoesNotFit);
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/sanitized.h"
@@ -53,6 +54,33 @@ TEST_F(TotalBudgetTest, TheTotalIsTheSumOfItsParts) {
     EXPECT_GT(document["total"]["address_space_bytes"].get<int64_t>(), Total(document));
     EXPECT_FALSE(document["total"].contains("fits"));
   }
+}
+
+// The least arena took a larger process than no budget, and nothing said so.
+TEST_F(TotalBudgetTest, ATotalThatGrowsUnderAnArenasBudgetIsNamed) {
+  bool grew = false;
+  for (const char* budget : {"min", "300KB", "1GB"}) {
+    SCOPED_TRACE(budget);
+    const std::string plan = absl::StrCat("plan r18.ash --threads 2 --memory-budget ", budget);
+    const ProcessResult result = Ashlar(plan + " --json=budget.json" + kQuick);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const json document = json::parse(Read("budget.json"));
+    const int64_t without = document["total"]["without_budget_bytes"].get<int64_t>();
+    EXPECT_EQ(without, Total(Document("plan r18.ash --tile none")));
+    EXPECT_EQ(absl::StrContains(result.out, "the total is larger than without a budget"),
+              Total(document) > without);
+    grew = grew || Total(document) > without;
+  }
+  EXPECT_TRUE(grew);
+  EXPECT_FALSE(Document("plan r18.ash")["total"].contains("without_budget_bytes"));
+}
+
+// "optimal" was read as of the model, not as of its order, kernels and tiles.
+TEST_F(TotalBudgetTest, OptimalSaysOfWhat) {
+  const ProcessResult plan = Ashlar("plan r18.ash");
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_EQ(absl::StrContains(plan.out, ", optimal ("),
+            absl::StrContains(plan.out, "\noptimal for this order, these kernels and tiles: "));
 }
 
 // 293 MiB for a plan of 105: nothing limited what the process takes beside its arena.

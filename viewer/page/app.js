@@ -66,7 +66,7 @@ class App {
     byId("title").textContent = plan.title;
     const gap = plan.arena - plan.document.proven_bytes;
     facts.replaceChildren("arena ", element("b", {}, exactBytes(plan.arena)), ", lower bound ", exactBytes(plan.lowerBound), ", ",
-                          gap === 0 ? "no plan is smaller" : `at most ${formatBytes(gap)} more than the smallest`,
+                          gap === 0 ? "no placement of these buffers is smaller" : `at most ${formatBytes(gap)} more than the smallest`,
                           `; ${formatCount(plan.count)} buffers, ${formatCount(plan.last - plan.begin)} steps, planner ${plan.document.planner}`,
                           plan.used === undefined ? "" : `; a run used ${exactBytes(plan.used)}`);
     for (const {over, curve, plan} of this.pictures) {

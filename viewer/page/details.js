@@ -90,7 +90,7 @@ class Details {
         ["live", exactBytes(live) + percent(live, plan.arena)],
         ...kinds.map((bytes, kind) => [plan.kindNames[kind], bytes > 0 ? formatBytes(bytes) : ""]),
         ["gaps", gaps > 0 ? `${formatBytes(gaps)} below ${formatBytes(highest)}` : "none"],
-        ["bound", bottleneck ? `the bottleneck: what lives here is ${plan.arena > plan.lowerBound ? "the lower bound" : "why no plan is smaller"}`
+        ["bound", bottleneck ? `the bottleneck: what lives here is ${plan.arena > plan.lowerBound ? "the lower bound" : "why no placement is smaller"}`
                              : `${formatBytes(plan.lowerBound - live)} less than the bottleneck`],
       ]),
       this.table(plan, `${formatCount(list.length)} live at step ${step}`, list, chosen),
