@@ -158,7 +158,7 @@ class VerifyCommand final : public Command {
       table.AddRow({"total", FormatBytes(m.need.total()), FormatBytes(m.rss_peak),
                     absl::StrCat(m.need.total()), absl::StrCat(m.rss_peak),
                     below                        ? "ok"
-                    : planning_.total_budget < 0 ? "not promised"
+                    : planning_.total_budget < 0 ? "above the estimate"
                                                  : "EXCEEDS",
                     kPeakMethod});
       if (!StaysBelow(m) && excess.empty()) {
@@ -166,11 +166,17 @@ class VerifyCommand final : public Command {
                               " planned");
       }
     }
+    const bool above = m.need.process > 0 && m.rss_peak > m.need.total();
     document["overruns"] = m.overruns;
     document["kernel_record"] = RecordDocument(m.record_use);
     document["values"] = values.ToJson();
     document["ok"] = m.ok && values.ok();
     console.Print(table.ToText());
+    if (above && planning_.total_budget < 0) {
+      console.Print(
+          "the total is an estimate, as code, libraries and reading the model are no part of a "
+          "plan; --total-budget makes it a promise\n");
+    }
     console.Print(RecordLine(m.record_use));
     console.Print(absl::StrFormat(
         "\nheap in %s: %s by Ashlar (%s), %d by libraries (net %s)%s\n"

@@ -2,13 +2,19 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "opr/elemwise.h"
+#include "serialization/native/writer.h"
 #include "serialization/npy.h"
 #include "serialization/npz.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/graph_maker.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
 
@@ -119,6 +125,15 @@ TEST_F(CommandsTest, WrongInputsAreRefused) {
                                    {"--shape data=1x3x16", 2, "conv1"},
                                    {"--shape image=1x3x16x16", 2, "the model has: data"},
                                    {"--shape data:1x3x16x16", 2, "NAME=SHAPE"}});
+}
+
+// The row said "not promised", with exit code 0.
+TEST_F(CommandsTest, VerifyCallsTheTotalAnEstimate) {
+  const ProcessResult result = Ashlar("verify model.ash");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ::testing::Not(HasSubstr("not promised")));
+  const bool above = absl::StrContains(result.out, "above the estimate");
+  EXPECT_EQ(absl::StrContains(result.out, "the total is an estimate"), above) << result.out;
 }
 
 // Names came raw into messages: with a terminal's controls, and lines of their own.
