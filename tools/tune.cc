@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -20,6 +21,7 @@
 #include "tools/model.h"
 #include "tools/options.h"
 #include "tools/parse.h"
+#include "tools/processor_share.h"
 #include "tools/table.h"
 
 namespace ashlar {
@@ -34,6 +36,9 @@ std::string FormatRatio(const MedianInterval& ratio) {
   return absl::StrFormat("%.3f (%.3f to %.3f)", ratio.median, ratio.low, ratio.high);
 }
 
+// Speeds that are measured with less of a processor for a thread are no speeds of the machine.
+constexpr double kLeastShare = 0.75;
+
 class TuneCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -41,7 +46,9 @@ class TuneCommand final : public Command {
     AddParsed(app, "--duration,--seconds", duration_, ParseSeconds, "TIME",
               "begin no trial after so long of timing, of kernels and of tiles each (default 5s)")
         ->group("Measurement");
-    app.add_flag("--anew", anew_, "forget what is on record for the model's problems")
+    app.add_flag(
+           "--anew", anew_,
+           "measure again what is on record: the model's problems, and the processor's speeds")
         ->group("Measurement");
     AddExecutionFlags(app, execution_);
     AddPlanningFlags(app, planning_);
@@ -133,11 +140,17 @@ class TuneCommand final : public Command {
     const Processor processor = planning_.processor.value_or(device.processor());
     // Another processor's is refused as the model is tuned.
     if (!device.is_host() || !device.processor().Runs(processor)) return;
-    for (const int threads : {1, execution_.threads}) {
+    for (const int threads : std::set<int>{1, execution_.threads}) {
       if (record.speeds.count(threads) != 0) continue;
       console.Progress("measuring caches and memory");
       absl::StatusOr<MeasuredSpeeds> speeds = cpu::MeasureSpeeds(processor, threads);
-      if (speeds.ok()) {
+      const double share = ShareOfProcessors(threads);
+      if (speeds.ok() && share < kLeastShare) {
+        console.Note(absl::StrFormat(
+            "speeds are not recorded: a thread got %s of a processor, as others use the machine or "
+            "the process is limited; tune again when it is idle",
+            FormatPercent(share)));
+      } else if (speeds.ok()) {
         record.speeds[threads] = *speeds;
       } else {
         console.Note(absl::StrCat("speeds are not measured: ", speeds.status().message()));
@@ -183,7 +196,13 @@ class TuneCommand final : public Command {
                     problem.ratio.has_value() ? FormatRatio(*problem.ratio) : "stays"});
     }
     document["compiled_trials"] = compiled;
-    console.Print(table.ToText());
+    if (problems.empty()) {
+      console.Print(anew_ ? "no operator has a choice of kernels\n"
+                          : "no operator has a choice of kernels that is not on record (--anew "
+                            "measures again)\n");
+    } else {
+      console.Print(table.ToText());
+    }
     if (tuning.ratio.has_value()) {
       console.Print(absl::StrFormat("the network takes %s of its time; medians, 95 %% sure\n",
                                     FormatRatio(*tuning.ratio)));
@@ -203,7 +222,12 @@ class TuneCommand final : public Command {
     }
     if (!tiles.trials.empty()) console.Print(table.ToText());
     document["tile"] = tiles.chosen.ToString();
-    if (!tiles.ratio.has_value()) return;
+    if (!tiles.ratio.has_value()) {
+      if (!tiles.trials.empty()) {
+        console.Print("no tiles are recorded: none are faster with a certainty of 95 %\n");
+      }
+      return;
+    }
     document["tile_ratio"] = RatioOf(*tiles.ratio);
     console.Print(
         absl::StrFormat("in the tiles '%s' it takes %s of that time; plans have them "

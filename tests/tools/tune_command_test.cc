@@ -1,12 +1,16 @@
 // ashlar tune: what is on record counts for what it was measured for, and for nothing else.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <filesystem>
 #include <map>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "tests/support/command/command_process.h"
 #include "tests/support/sanitized.h"
+#include "tools/processor_share.h"
 
 namespace ashlar::testing {
 namespace {
@@ -76,6 +80,26 @@ TEST_F(TuneCommandTest, TuneIsRememberedAndUsed) {
   const auto by_table = kernels("--no-autotune");
   std::filesystem::remove(Path("kernels.json"));
   EXPECT_EQ(kernels(""), by_table);
+}
+
+// "memory 2.9 GB/s" was recorded for good on a busy machine, and expected times followed it.
+TEST_F(TuneCommandTest, SpeedsOfABusyMachineAreNotRecorded) {
+  std::atomic<bool> done(false);
+  std::vector<std::thread> others;
+  for (unsigned i = 0; i < 4 * std::thread::hardware_concurrency(); ++i) {
+    others.emplace_back([&done] {
+      while (!done) {
+      }
+    });
+  }
+  EXPECT_LT(ShareOfProcessors(2), 0.75);
+  const ProcessResult busy =
+      Ashlar("tune model.ash --threads 1 --duration 50ms --kernels busy.json");
+  done = true;
+  for (std::thread& other : others) other.join();
+  ASSERT_EQ(busy.exit_code, 0) << busy.err;
+  EXPECT_THAT(busy.err, HasSubstr("speeds are not recorded: a thread got "));
+  EXPECT_THAT(Ashlar("tune -h").out, HasSubstr("the processor's speeds"));
 }
 
 TEST_F(TuneCommandTest, TuneKeepsFilesThatAreNoRecords) {
