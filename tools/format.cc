@@ -48,8 +48,16 @@ std::string FormatFlops(int64_t operations) {
 std::string FormatPercent(double ratio) { return absl::StrFormat("%.1f %%", ratio * 100); }
 
 std::string FormatName(absl::string_view name, size_t width) {
-  std::string text(name.substr(0, width));
-  if (name.size() > width) text.replace(width - 3, 3, "...");
+  std::string text(name);
+  if (name.size() > width) {
+    const auto within_character = [&](size_t at) {
+      return at < name.size() && (static_cast<unsigned char>(name[at]) & 0xc0) == 0x80;
+    };
+    size_t front = (width - 3) / 2, back = name.size() - (width - 3 - front);
+    while (front > 0 && within_character(front)) --front;
+    while (within_character(back)) ++back;
+    text = absl::StrCat(name.substr(0, front), "...", name.substr(back));
+  }
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); }, '?');
   return text;

@@ -24,8 +24,8 @@ std::string FormatFlops(int64_t operations);
 // "12.3 %" for 0.123.
 std::string FormatPercent(double ratio);
 
-// A name from a file on one line of at most `width` bytes: control characters become '?', and what
-// is cut off is marked by "...".
+// Returns a name from a file on one line of at most `width` bytes: control characters become '?',
+// and "..." stands in the middle if it is shortened, as names of exporters differ at their ends.
 std::string FormatName(absl::string_view name, size_t width = 60);
 
 // "model.onnx" of "folder/model.onnx".

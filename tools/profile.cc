@@ -23,6 +23,7 @@
 #include "tools/inputs.h"
 #include "tools/parse.h"
 #include "tools/request.h"
+#include "tools/statistics.h"
 #include "tools/table.h"
 #include "tools/training_flags.h"
 
@@ -46,15 +47,14 @@ struct Row {
   Footprint footprint;
 };
 
-std::vector<Row> RowsByNode(const PlannedGraph& planned, const std::vector<StepTime>& times) {
+std::vector<Row> RowsByNode(const PlannedGraph& planned, const std::vector<double>& seconds) {
   std::vector<Row> rows;
-  for (size_t step = 0; step < times.size(); ++step) {
+  for (size_t step = 0; step < seconds.size(); ++step) {
     const int index = planned.schedule.order[step];
     const OperatorNode& node = planned.graph.node(index);
     if (planned.kernels[index] == nullptr) continue;
     rows.push_back({node.name, std::string(node.op->type()),
-                    planned.kernels[index]->implementation(), 1,
-                    (times[step].end - times[step].start) * 1000,
+                    planned.kernels[index]->implementation(), 1, seconds[step] * 1000,
                     FootprintOf(*node.op, planned.graph.SiteOf(node))});
   }
   return rows;
@@ -97,6 +97,9 @@ class ProfileCommand final : public Command {
         ->group("Profile");
     AddNumber(app, "--warmup", warmup_, 0, 1 << 30,
               "runs before the one that is recorded (default 2)")
+        ->group("Profile");
+    AddNumber(app, "--iterations", iterations_, 1, 1 << 20,
+              "runs that are recorded: rows have medians, files the last run (default 1)")
         ->group("Profile");
     AddInputFlags(app, inputs_);
     AddExecutionFlags(app, execution_);
@@ -145,11 +148,22 @@ class ProfileCommand final : public Command {
     console.Progress("profiling");
     const PlannedGraph& planned = session->planned();
     for (int64_t i = 0; i < warmup_; ++i) ASHLAR_RETURN_IF_ERROR(session->Run());
-    Profiler profiler(static_cast<int>(planned.schedule.order.size()));
-    ASHLAR_RETURN_IF_ERROR(session->Run(profiler));
+    std::vector<std::vector<double>> seconds(planned.schedule.order.size());  // by step
+    std::optional<Profiler> profiler;
+    for (int64_t i = 0; i < iterations_; ++i) {
+      profiler.emplace(static_cast<int>(planned.schedule.order.size()));
+      ASHLAR_RETURN_IF_ERROR(session->Run(*profiler));
+      for (size_t step = 0; step < seconds.size(); ++step) {
+        seconds[step].push_back(profiler->steps()[step].end - profiler->steps()[step].start);
+      }
+    }
     NoteRecording(session->session().recording_status(), console);
-    ASHLAR_RETURN_IF_ERROR(WriteFiles(*session, profiler, std::move(measured)));
-    return Show(planned, profiler.steps(), console);
+    ASHLAR_RETURN_IF_ERROR(WriteFiles(*session, *profiler, std::move(measured)));
+    std::vector<double> medians;
+    for (std::vector<double>& sample : seconds) {
+      medians.push_back(Summarize(std::move(sample)).median);
+    }
+    return Show(planned, medians, console);
   }
 
  private:
@@ -176,9 +190,10 @@ class ProfileCommand final : public Command {
     return absl::OkStatus();
   }
 
-  absl::Status Show(const PlannedGraph& planned, const std::vector<StepTime>& steps,
+  // Prints the table of operators; `seconds` are those of each step.
+  absl::Status Show(const PlannedGraph& planned, const std::vector<double>& seconds,
                     Console& console) const {
-    std::vector<Row> rows = RowsByNode(planned, steps);
+    std::vector<Row> rows = RowsByNode(planned, seconds);
     if (by_ == "op") rows = RowsByType(rows);
     if (sort_ != SortBy::kOrder) {
       std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
@@ -226,6 +241,7 @@ class ProfileCommand final : public Command {
     console.Print(table.ToText());
     if (shown < rows.size()) console.Print(absl::StrCat("and ", rows.size() - shown, " more\n"));
     console.Print(absl::StrCat("total ", FormatMilliseconds(total)));
+    if (iterations_ > 1) console.Print(absl::StrCat(", medians of ", iterations_, " runs"));
     if (peak > 0) {
       console.Print(absl::StrFormat("; the machine's peak is %.1f GFLOP/s with %d thread%s", peak,
                                     execution_.threads, execution_.threads == 1 ? "" : "s"));
@@ -245,7 +261,7 @@ class ProfileCommand final : public Command {
   std::string by_ = "node";
   SortBy sort_ = SortBy::kTime;
   int64_t top_ = -1;  // -1: the default; 0: all
-  int64_t warmup_ = 2;
+  int64_t warmup_ = 2, iterations_ = 1;
 };
 
 }  // namespace

@@ -127,6 +127,16 @@ TEST_F(CommandsTest, WrongInputsAreRefused) {
                                    {"--shape data:1x3x16x16", 2, "NAME=SHAPE"}});
 }
 
+// One run was recorded: on a busy machine rows varied by a factor of 7.
+TEST_F(CommandsTest, ProfileShowsMediansOfSeveralRuns) {
+  const ProcessResult result = Ashlar("profile model.ash --iterations 5");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr(", medians of 5 runs"));
+  EXPECT_EQ(Ashlar("profile model.ash --iterations 3 --json").Json()["rows"].size(),
+            Ashlar("profile model.ash --json").Json()["rows"].size());
+  ExpectEndings("profile model.ash --iterations ", {{"0", 2, "whole number from 1"}});
+}
+
 // The row said "not promised", with exit code 0.
 TEST_F(CommandsTest, VerifyCallsTheTotalAnEstimate) {
   const ProcessResult result = Ashlar("verify model.ash");

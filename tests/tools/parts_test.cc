@@ -84,7 +84,16 @@ TEST(FormatTest, NumbersForPeople) {
   EXPECT_EQ(FormatFlops(819'540'426'000'000), "819.540 TFLOP");
   EXPECT_EQ(FormatFlops(12), "12 FLOP");
   EXPECT_EQ(FormatName("a\nb\x7f"), "a?b?");
-  EXPECT_EQ(FormatName(std::string(100, 'x'), 10), "xxxxxxx...");
+  // Names of exporters were cut where they differ.
+  const struct {
+    const char* name;
+    const char* shown;
+  } names[] = {{"0123456789", "0123456789"},
+               {"jax/block/first", "jax...irst"},
+               {"jax/block/last", "jax...last"},
+               {"\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9", "\u00e9...\u00e9\u00e9"},
+               {"\xbf\xbf\xbf\xbf\xbf\xbf\xbf\xbf\xbf\xbf\xbf\xbf", "..."}};
+  for (const auto& test : names) EXPECT_EQ(FormatName(test.name, 10), test.shown);
 }
 
 TEST(TableTest, AlignsColumns) {
