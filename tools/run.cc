@@ -136,19 +136,31 @@ class RunCommand final : public Command {
   static void PrintRange(const std::string& name, const HostTensor& tensor, Json& json,
                          Console& console) {
     double min = INFINITY, max = -INFINITY, sum = 0;
+    int64_t numbers = 0;
     for (int64_t i = 0; i < tensor.num_elements(); ++i) {
       const double x = tensor.At(i);
+      if (std::isnan(x)) continue;
+      ++numbers;
       min = std::min(min, x);
       max = std::max(max, x);
       sum += x;
     }
-    const double mean = sum / static_cast<double>(std::max<int64_t>(1, tensor.num_elements()));
+    const double mean = sum / static_cast<double>(std::max<int64_t>(1, numbers));
     json["min"] = min;
     json["max"] = max;
     json["mean"] = mean;
-    console.Print(absl::StrFormat("%s %s%s: min %.6g, mean %.6g, max %.6g\n", FormatName(name),
-                                  std::string(Name(tensor.dtype())), tensor.shape().ToString(), min,
-                                  mean, max));
+    const int64_t nans = tensor.num_elements() - numbers;
+    std::string text = numbers > 0
+                           ? absl::StrFormat("min %.6g, mean %.6g, max %.6g", min, mean, max)
+                           : "no numbers";
+    if (nans > 0) {
+      json["nan"] = nans;
+      absl::StrAppend(&text, ", NaN in ", nans, " of ", Counted(tensor.num_elements(), "element"));
+    } else if (numbers == 0) {
+      text = "no elements";
+    }
+    console.Print(absl::StrCat(FormatName(name), " ", Name(tensor.dtype()),
+                               tensor.shape().ToString(), ": ", text, "\n"));
   }
 
   ModelFlags model_;

@@ -127,6 +127,29 @@ TEST_F(CommandsTest, WrongInputsAreRefused) {
                                    {"--shape data:1x3x16x16", 2, "NAME=SHAPE"}});
 }
 
+// The range was "min inf, mean nan, max -inf".
+TEST_F(CommandsTest, RangesOfOutputsLeaveNaNOut) {
+  GraphMaker maker;
+  const int x = maker.Input("x", {3});
+  maker.Output(maker.Add<Elemwise>({ScalarFunction::kNegate}, {x}, "y"));
+  ASSERT_TRUE(IsOk(WriteModel(std::move(maker).Build(), Path("negate.ash"))));
+  const float nan = std::nanf("");
+  const struct {
+    std::vector<float> values;
+    const char* text;
+  } cases[] = {{{1, 2, 6}, ": min -6, mean -3, max -1\n"},
+               {{1, nan, 5}, ": min -5, mean -3, max -1, NaN in 1 of 3 elements\n"},
+               {{nan, nan, nan}, ": no numbers, NaN in 3 of 3 elements\n"}};
+  for (const auto& test : cases) {
+    ASSERT_TRUE(IsOk(
+        WriteNpy(HostTensor::FromValues<float>(DType::kFloat32, {3}, test.values), Path("x.npy"))));
+    EXPECT_THAT(Ashlar("run negate.ash --input x.npy").out, HasSubstr(test.text));
+    const json output = Ashlar("run negate.ash --input x.npy --json").Json()["outputs"][0];
+    EXPECT_EQ(output.value("nan", 0), std::count_if(test.values.begin(), test.values.end(),
+                                                    [](float x) { return std::isnan(x); }));
+  }
+}
+
 // One run was recorded: on a busy machine rows varied by a factor of 7.
 TEST_F(CommandsTest, ProfileShowsMediansOfSeveralRuns) {
   const ProcessResult result = Ashlar("profile model.ash --iterations 5");
