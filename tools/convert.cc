@@ -37,6 +37,7 @@ class ConvertCommand final : public Command {
     app.add_flag("--pack", pack_,
                  "also store the rewritten graph, and its weights as the processor's kernels want "
                  "them: loading then packs nothing (.ash only)");
+    AddThreadsFlag(app, threads_);
     AddPlanningFlags(app, planning_);
   }
 
@@ -48,7 +49,10 @@ class ConvertCommand final : public Command {
   }
   std::vector<IdleOptions> Idle(const ConsoleFlags&) const override {
     std::vector<IdleOptions> idle;
-    if (!pack_) idle.push_back({{"Planning"}, "nothing is planned here without --pack"});
+    if (!pack_) {
+      idle.push_back({{"Planning"}, "nothing is planned here without --pack"});
+      idle.push_back({{"--threads"}, "nothing is planned here without --pack"});
+    }
     if (!HasEnding(model_.path, ".json")) {
       idle.push_back({{"--seed"}, absl::StrCat(model_.path, " has weights of its own")});
     }
@@ -82,7 +86,7 @@ class ConvertCommand final : public Command {
     ASHLAR_ASSIGN_OR_RETURN(Model model, LoadModel(model_, console, WeightsUse::kPlain));
     console.Progress("packing weights");
     ExecutionFlags execution;
-    execution.threads = DefaultThreads();
+    execution.threads = threads_;
     ASHLAR_ASSIGN_OR_RETURN(const PackedModel packed,
                             PackModel(model, ToPlanRequest(execution, planning_, console)));
     console.Progress(absl::StrCat("writing ", output_));
@@ -100,6 +104,7 @@ class ConvertCommand final : public Command {
   }
 
   bool pack_ = false;
+  int threads_ = DefaultThreads();
   PlanningFlags planning_;
   ModelFlags model_;
   std::string output_;

@@ -17,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "graph/host_memory.h"
 #include "graph/status.h"
 #include "library/printable.h"
@@ -151,8 +152,14 @@ absl::Status ParseFailure(const CLI::ParseError& error, const CLI::App& app) {
     }
     const std::string nearest = Nearest(flag, names);
     const bool close = EditDistance(flag, nearest) <= static_cast<int>(flag.size()) / 3;
+    std::string meant = close ? nearest : "";
+    // "--budget" is the end of --memory-budget.
+    const std::string end = "-" + std::string(absl::StripPrefix(flag, "--"));
+    for (const std::string& name : names) {
+      if (meant.empty() && end.size() > 4 && absl::EndsWith(name, end)) meant = name;
+    }
     return UsageError(absl::StrCat("unknown option ", flag, "; ",
-                                   close ? absl::StrCat("did you mean ", nearest, "? ") : "",
+                                   meant.empty() ? "" : absl::StrCat("did you mean ", meant, "? "),
                                    hint));
   }
   return UsageError(absl::StrCat(error.what(), "; ", hint));

@@ -74,6 +74,9 @@ TEST_F(CommandLineTest, UnknownNamesAreUsageErrorsWithTheNearestName) {
   const UsageError cases[] = {
       {"run model.ash --treads 2", "unknown option --treads; did you mean --threads?"},
       {"run --treads=2", "unknown option --treads; did you mean --threads?"},
+      {"plan model.ash --budget 1MB", "unknown option --budget; did you mean --memory-budget?"},
+      {"convert model.ash -o a.ash --flops 1", "did you mean --max-extra-flops?"},
+      {"run model.ash --y 1", "unknown option --y; `ashlar run"},
       {"plan model.ash --plannr auto --format svg", "did you mean --planner?"},
       {"banch model.ash", "unknown subcommand 'banch'; did you mean 'bench'?"},
       {"run model.ash --frobnicate", "unknown option --frobnicate; `ashlar run"},

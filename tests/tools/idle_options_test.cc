@@ -18,6 +18,7 @@ TEST_F(IdleOptionsTest, AreRefusedBeforeAnyWork) {
        "--memory-budget has no effect: nothing is"},
       {"convert none.ash -o x.ash --exact",
        "--exact has no effect: nothing is planned here without"},
+      {"convert none.ash -o x.ash --threads 1", "--threads has no effect: nothing is planned here"},
       {"convert none.onnx -o x.ash --seed 4", "--seed has no effect: none.onnx has weights of its"},
       {"run none.ash --mean 1,2,3", "--mean has no effect: no --input gives a file"},
       {"bench none.ash --scale 1", "--scale has no effect: no --input gives a file"},
@@ -50,6 +51,7 @@ TEST_F(IdleOptionsTest, AreAcceptedWhereTheyHaveAnEffect) {
   Write("b.csv", "id,lower,upper,size\na,0,2,10\n");
   for (const char* arguments :
        {"convert model.ash -o packed.ash --pack --memory-budget min --plan-time 20ms",
+        "convert model.ash -o one.ash --pack --memory-budget min --threads 1 --plan-time 20ms",
         "plan model.ash --json --format csv -o plan.txt", "plan b.csv --align 64 --planner naive",
         "plan model.ash --json=plan.json --format csv", "inspect model.ash --dot --json=i.json",
         "compare model.ash --layers all --fail-fast", "ops --markdown --device cpu"}) {
