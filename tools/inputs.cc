@@ -242,8 +242,8 @@ class InputReader {
     return InputFile{standard_input ? "standard input" : path, kind, std::move(file)};
   }
 
-  static absl::Status Mismatch(const Binding& binding, const TensorType& type,
-                               const std::vector<HostTensor>& parts) {
+  absl::Status Mismatch(const Binding& binding, const TensorType& type,
+                        const std::vector<HostTensor>& parts) const {
     std::string message = absl::StrCat("input '", binding.name, "': the files hold ",
                                        absl::StrJoin(parts, ", ",
                                                      [](std::string* out, const HostTensor& part) {
@@ -257,8 +257,19 @@ class InputReader {
       dims[0] = rows;
       absl::StrAppend(&message, "; --shape ", binding.name, "=", absl::StrJoin(dims, "x"),
                       " makes it ", rows);
+    } else if (!flags_.nhwc && AreChannelsLast(parts, type.shape)) {
+      absl::StrAppend(&message, "; --layout nhwc reads channels that come last");
     }
     return WithExitCode(absl::InvalidArgumentError(message), ExitCode::kRejectedInput);
+  }
+
+  // Returns whether the parts are images {N,H,W,C} for an input {N,C,H,W}.
+  static bool AreChannelsLast(const std::vector<HostTensor>& parts, const Shape& images) {
+    return images.rank() == 4 &&
+           std::all_of(parts.begin(), parts.end(), [&](const HostTensor& part) {
+             const Shape& s = part.shape();
+             return s.rank() == 4 && s[3] == images[1] && s[1] == images[2] && s[2] == images[3];
+           });
   }
 
   // How many there are in all of what such an input is a batch of; 0 where a part is something

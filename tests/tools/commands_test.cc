@@ -127,6 +127,21 @@ TEST_F(CommandsTest, WrongInputsAreRefused) {
                                    {"--shape data:1x3x16x16", 2, "NAME=SHAPE"}});
 }
 
+// A wrong order of dimensions was told without the option that reads it.
+TEST_F(CommandsTest, ArraysWithChannelsLastNameTheLayout) {
+  const struct {
+    Shape shape;
+    bool hint;
+  } cases[] = {{{2, 16, 16, 3}, true}, {{2, 16, 16, 4}, false}, {{2, 3, 16, 15}, false}};
+  for (const auto& test : cases) {
+    ASSERT_TRUE(IsOk(WriteNpy(HostTensor::Zeros(DType::kFloat32, test.shape), Path("a.npy"))));
+    const ProcessResult run = Ashlar("run model.ash --input a.npy");
+    EXPECT_EQ(run.exit_code, 6);
+    EXPECT_EQ(absl::StrContains(run.err, "--layout nhwc reads channels that come last"), test.hint)
+        << run.err;
+  }
+}
+
 // The range was "min inf, mean nan, max -inf".
 TEST_F(CommandsTest, RangesOfOutputsLeaveNaNOut) {
   GraphMaker maker;
