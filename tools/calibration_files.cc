@@ -13,6 +13,7 @@
 #include "serialization/npz.h"
 #include "tools/exit_code.h"
 #include "tools/folder_entries.h"
+#include "tools/format.h"
 #include "tools/inputs.h"
 
 namespace ashlar {
@@ -50,9 +51,9 @@ class ArrayData final : public CalibrationData {
     }
     const int64_t labels = data->labels_.shape().rank() == 1 ? data->labels_.shape()[0] : -1;
     if (data->labels_.num_elements() > 0 && labels != data->samples_) {
-      return RejectedData(path,
-                          absl::StrCat("labels are ", data->labels_.shape().ToString(),
-                                       ", expected one for each of ", data->samples_, " samples"));
+      return RejectedData(
+          path, absl::StrCat("labels are ", data->labels_.shape().ToString(),
+                             ", expected one for each of ", Counted(data->samples_, "sample")));
     }
     if (data->samples_ == 0) return RejectedData(path, "no samples");
     data->samples_ = std::min(data->samples_, most_samples);
@@ -111,8 +112,8 @@ class ArrayData final : public CalibrationData {
                                              type.ToString()));
     }
     if (!inputs_.empty() && (samples != samples_ || BatchOf(type) != batch_)) {
-      return RejectedData(path, absl::StrCat("'", input.name, "' has ", samples,
-                                             " samples, other inputs ", samples_));
+      return RejectedData(path, absl::StrCat("'", input.name, "' has ", Counted(samples, "sample"),
+                                             ", other inputs ", samples_));
     }
     const int64_t channels = type.shape.rank() > 1 ? type.shape[1] : 1;
     for (const std::vector<double>* values : {&flags_.mean, &flags_.scale}) {

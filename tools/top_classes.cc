@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "graph/status.h"
 #include "serialization/standard_input.h"
+#include "tools/format.h"
 
 namespace ashlar {
 namespace {
@@ -62,13 +63,13 @@ absl::Status CheckLabels(const std::string& path, const std::vector<std::string>
     const Shape& shape = graph.var(output.var).type.shape;
     // {N,C}, or {N,C,1,...}
     const bool ranked = shape.rank() >= 2 && shape.num_elements() == shape[0] * shape[1];
-    if (ranked && shape[1] == static_cast<int64_t>(labels.size())) return absl::OkStatus();
+    if (ranked && shape[1] == static_cast<int64_t>(labels.size()))
+      return absl::OkStatus();
     absl::StrAppend(&outputs, outputs.empty() ? "" : ", ", output.name, " ", shape.ToString());
   }
-  return absl::InvalidArgumentError(absl::StrCat(path, ": ", labels.size(),
-                                                 " labels, and no output has so many classes; the "
-                                                 "outputs are ",
-                                                 outputs));
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": ", Counted(static_cast<int64_t>(labels.size()), "label"),
+                   ", and no output has so many classes; the outputs are ", outputs));
 }
 
 }  // namespace ashlar

@@ -169,8 +169,9 @@ class TrainCommand final : public Command {
     }
     per_epoch_ = data.count() / batch_;
     if (per_epoch_ == 0) {
-      return UsageError(absl::StrCat(data_, " has ", data.count(), " images, fewer than the ",
-                                     batch_, " of a step; --batch makes it smaller"));
+      return UsageError(absl::StrCat(data_, " has ", Counted(data.count(), "image"),
+                                     ", fewer than the ", batch_,
+                                     " of a step; --batch makes it smaller"));
     }
     console.Progress("planning");
     absl::StatusOr<std::unique_ptr<TrainingSession>> session =

@@ -12,6 +12,7 @@
 #include "serialization/npz.h"
 #include "tools/exit_code.h"
 #include "tools/folder_entries.h"
+#include "tools/format.h"
 #include "tools/inputs.h"
 
 namespace ashlar {
@@ -115,7 +116,7 @@ absl::Status TrainingData::Check(const std::string& path, const InputFlags& flag
   }
   if (counted(labels_) != count_ || labels_.num_elements() != count_ * label_elements_) {
     return Rejected(path, absl::StrCat("labels are ", type(labels_), ", expected ", label_elements_,
-                                       " for each of ", count_, " images"));
+                                       " for each of ", Counted(count_, "image")));
   }
   for (int64_t i = 0; types_.classes > 0 && i < count_; ++i) {
     const double label = labels_.At(i);
@@ -123,8 +124,13 @@ absl::Status TrainingData::Check(const std::string& path, const InputFlags& flag
         label == static_cast<double>(static_cast<int64_t>(label))) {
       continue;
     }
-    return Rejected(path, absl::StrCat("label ", i, " is ", label, ", and the model has ",
-                                       types_.classes, " classes (--classes makes others)"));
+    const std::string of_model =
+        absl::StrCat("and the model has ", types_.classes, " classes (--classes makes others)");
+    if (!class_names_.empty()) {
+      return Rejected(path, absl::StrCat(class_names_.size(), " folders, one a class, ", of_model));
+    }
+    return Rejected(path, absl::StrCat("label ", i, " is ", label, ", ", of_model,
+                                       ", whose labels are 0 to ", types_.classes - 1));
   }
   if (!class_names_.empty() || (flags.mean.empty() && flags.scale.empty())) return absl::OkStatus();
   const size_t channels =

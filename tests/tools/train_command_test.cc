@@ -287,6 +287,16 @@ TEST_F(TrainCommandTest, AFolderForEachClass) {
       Ashlar("train model.ash --data photos --batch 2 --classes 2 -o two.ash --json -q");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.Json()["data"]["classes"], nlohmann::json({"cats", "dogs"}));
+  // "label 4 is 2, and the model has 2 classes", of a folder of three folders.
+  std::filesystem::create_directories(Path("photos/owls"));
+  std::filesystem::copy(Path("photos/dogs/0.ppm"), Path("photos/owls/0.ppm"));
+  ExpectEndings("train model.ash --data photos --batch 2 --classes 2 -o two.ash",
+                {{"", 6, "photos: 3 folders, one a class, and the model has 2 classes"}});
+  std::filesystem::remove_all(Path("photos/owls"));
+  std::filesystem::remove_all(Path("photos/dogs"));
+  std::filesystem::remove(Path("photos/cats/1.ppm"));
+  ExpectEndings("train model.ash --data photos --batch 2 --classes 2 -o two.ash",
+                {{"", 2, "photos has 1 image, fewer than the 2 of a step"}});
 }
 
 TEST_F(TrainCommandTest, WhatDoesNotGoTogetherIsRefused) {
