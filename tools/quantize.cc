@@ -20,6 +20,7 @@
 #include "tools/model.h"
 #include "tools/options.h"
 #include "tools/table.h"
+#include "tools/top_classes.h"
 
 namespace ashlar {
 namespace {
@@ -204,7 +205,10 @@ class QuantizeCommand final : public Command {
     if (top_ > 0) console.Print(absl::StrCat(worst.ToText(), "\n"));
     if (!floats.empty()) console.Print(absl::StrCat("in floats:\n", floats, "\n"));
     console.Print(absl::StrFormat("output: SQNR %.1f dB", outputs.sqnr_db));
-    if (outputs.agreement) {
+    // In other outputs, such as those of a detector, the largest element is no class.
+    const Graph& graph = before.plan().graph;
+    const Shape& first = graph.var(graph.outputs()[0].var).type.shape;
+    if (outputs.agreement && HoldsScores(first) && first[1] > 1) {
       console.Print(absl::StrFormat(", the same class in %s", FormatPercent(*outputs.agreement)));
     }
     if (outputs.accuracy_before) {

@@ -19,11 +19,6 @@
 namespace ashlar {
 namespace {
 
-// {N,C}, or {N,C,1,1} of models that end in a pooling.
-bool HoldsScores(const Shape& shape) {
-  return shape.rank() >= 2 && shape.num_elements() == shape[0] * shape[1];
-}
-
 class RunCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {

@@ -19,6 +19,10 @@ constexpr int64_t kMostLabelBytes = 1 << 28;
 
 }  // namespace
 
+bool HoldsScores(const Shape& shape) {
+  return shape.rank() >= 2 && shape.num_elements() == shape[0] * shape[1];
+}
+
 std::vector<std::vector<ScoredClass>> TopClasses(const HostTensor& scores, int64_t count) {
   const int64_t rows = scores.shape()[0], columns = scores.shape()[1];
   count = std::min(count, columns);
@@ -61,9 +65,7 @@ absl::Status CheckLabels(const std::string& path, const std::vector<std::string>
   std::string outputs;
   for (const Binding& output : graph.outputs()) {
     const Shape& shape = graph.var(output.var).type.shape;
-    // {N,C}, or {N,C,1,...}
-    const bool ranked = shape.rank() >= 2 && shape.num_elements() == shape[0] * shape[1];
-    if (ranked && shape[1] == static_cast<int64_t>(labels.size()))
+    if (HoldsScores(shape) && shape[1] == static_cast<int64_t>(labels.size()))
       return absl::OkStatus();
     absl::StrAppend(&outputs, outputs.empty() ? "" : ", ", output.name, " ", shape.ToString());
   }

@@ -16,6 +16,10 @@ struct ScoredClass {
   double value = 0;
 };
 
+// Returns whether an output holds a row of scores for each image: {N,C}, or {N,C,1,1} of models
+// that end in a pooling.
+bool HoldsScores(const Shape& shape);
+
 // For each row of a tensor {N,C} or {N,C,1,...} its `count` largest elements, the largest first; of
 // equal ones the first.
 std::vector<std::vector<ScoredClass>> TopClasses(const HostTensor& scores, int64_t count);
