@@ -42,7 +42,7 @@ absl::StatusOr<HostTensor> OnnxInputValue(const onnx::ValueInfoProto& input,
     const double number = numbers[static_cast<size_t>(i)];
     value.Set(i, number);
     const bool exact =
-        type.dtype == DType::kFloat32 || (value.At(i) == number && std::abs(number) <= kMostExact);
+        IsFloat(type.dtype) || (value.At(i) == number && std::abs(number) <= kMostExact);
     if (!exact) return refuse(absl::StrCat(", which does not hold the value ", number));
   }
   return value;
