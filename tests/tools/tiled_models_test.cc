@@ -55,14 +55,35 @@ std::vector<std::string> AllTiles(const Graph& graph) {
           small + ":grid2x3", quarter + ":inputgrid2x2", end + ":batch2(" + small + ":lines16)"};
 }
 
+Graph BuildGraph(const Model& model, int64_t batch) {
+  for (const ZooModel& each : ZooModels()) {
+    if (std::string(model.name) != each.name) continue;
+    return Value(each.build({.batch = batch, .image = model.image, .headless = model.headless}));
+  }
+  return Graph();
+}
+
+TEST_P(TiledModelsTest, ComputesTheSameInTheLeastMemory) {
+  const Model& model = GetParam();
+  if (testing::kSanitized || model.is_large) GTEST_SKIP() << "of the operators of smaller models";
+  PlanRequest request;
+  request.means.planner.limits.work = 0;
+  const Graph graph = std::move(
+      Value(RewriteGraph(BuildGraph(model, 1), request.wishes, request.means, {.tiled = true}))
+          .graph);
+  std::mt19937_64 random(1);
+  const HostTensor input =
+      testing::RandomTensor(random, graph.var(graph.inputs()[0].var).type.shape);
+  const Inference whole = Infer(graph, request, input);
+  request.wishes.budget = MemoryBudget{};
+  const Inference least = Infer(graph, request, input);
+  EXPECT_LE(RelativeError(least.outputs[0], whole.outputs[0]), 1e-4);
+}
+
 TEST_P(TiledModelsTest, ComputesTheSameInAllTiles) {
   const Model& model = GetParam();
   if (testing::kSanitized && model.is_large) GTEST_SKIP() << "of the operators of smaller models";
-  Graph graph;
-  for (const ZooModel& each : ZooModels()) {
-    if (std::string(model.name) != each.name) continue;
-    graph = Value(each.build({.batch = 2, .image = model.image, .headless = model.headless}));
-  }
+  Graph graph = BuildGraph(model, 2);
   PlanRequest request;
   request.means.planner.limits.work = 0;
   graph = std::move(
