@@ -9,7 +9,7 @@ import sys
 import tempfile
 import zlib
 
-LARGEST = 3_020_000  # bytes; the wheel, with its static libraries and better packed, has some 35,000 more
+LARGEST = 3_040_000  # bytes; the wheel, with its static libraries and better packed, has some 35,000 more
 
 
 def main(library):
