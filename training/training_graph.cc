@@ -21,6 +21,7 @@
 #include "opr/pooling_index.h"
 #include "opr/softmax.h"
 #include "opr/table.h"
+#include "opr/type_cvt.h"
 #include "opr/update.h"
 #include "training/kept_for_gradients.h"
 #include "training/sums_in_convolutions.h"
@@ -50,15 +51,23 @@ bool IsSoftmaxOfClasses(const Graph& model, const OperatorNode& node) {
 }
 
 // The logits: the output in front of a softmax over the classes.
-int LogitsOf(const Graph& model) {
+// The output before it is converted to the float that the model's file declares.
+int OutputOf(const Graph& model) {
   const int output = model.outputs()[0].var;
+  const OperatorNode& node = model.node(model.var(output).producer);
+  const bool converted = node.op->type() == TypeCvt::kType && IsFloat(model.var(output).type.dtype);
+  return converted ? node.inputs[0] : output;
+}
+
+int LogitsOf(const Graph& model) {
+  const int output = OutputOf(model);
   const OperatorNode& node = model.node(model.var(output).producer);
   return IsSoftmaxOfClasses(model, node) ? node.inputs[0] : output;
 }
 
 // The var that a loss reads.
 int LogitsFor(Loss loss, const Graph& model) {
-  return loss == Loss::kCrossEntropy ? LogitsOf(model) : model.outputs()[0].var;
+  return loss == Loss::kCrossEntropy ? LogitsOf(model) : OutputOf(model);
 }
 
 absl::StatusOr<int> AddInput(GraphBuilder& builder, const std::string& name,

@@ -14,13 +14,15 @@
 namespace ashlar::cpu {
 namespace {
 
-const std::vector<DType> kOrdered = {DType::kFloat32, DType::kInt64, DType::kInt32, DType::kInt8,
-                                     DType::kUint8};
+const std::vector<DType> kOrdered = {DType::kFloat32, DType::kFloat64, DType::kInt64,
+                                     DType::kInt32,   DType::kInt8,    DType::kUint8};
 
 // Calls visit(T()) for one of kOrdered.
 template <typename Visit>
 auto WithOrdered(DType dtype, const Visit& visit) {
   switch (dtype) {
+    case DType::kFloat64:
+      return visit(double());
     case DType::kInt64:
       return visit(int64_t());
     case DType::kInt32:

@@ -100,8 +100,8 @@ class Kernel {
   // Expected time over that of the fastest candidate for the same request that gives up nothing of
   // what KernelPolicy names; below 1 where giving up is faster still.
   virtual double relative_time() const { return 1.0; }
-  // Bound on the rounding error of an output over that of a sum in the outputs' order and
-  // precision, about: algorithms that transform their operands round more often.
+  // About how much further outputs are rounded, by the root mean square, than direct sums are:
+  // algorithms that transform their operands round more often.
   virtual double relative_rounding() const { return 1.0; }
 
   // nullopt: constant input `input` is read row-major as it is.

@@ -366,7 +366,8 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
   }
   std::vector<OnnxVar> read_inputs = inputs;
   if (!row.doubles) ASHLAR_RETURN_IF_ERROR(NarrowInputs(read_inputs));
-  const bool narrowed = !inputs.empty() && read_inputs[0] != inputs[0];
+  const bool narrowed = read_inputs != inputs;
+  if (narrowed) narrowed_.insert(node.op_type());
   OnnxNode reading(node, version, std::move(read_inputs), std::move(outputs), import_, external_);
   const bool constant = reading.all_constant();
   const OnnxImportFunction function =
@@ -388,7 +389,6 @@ absl::Status Reader::ReadOperator(const NodeProto& node, const std::vector<OnnxV
     OnnxVar var = vars[i];
     if (narrowed && import_.sequence(var) == nullptr &&
         import_.type(var).dtype == DType::kFloat32) {
-      narrowed_.insert(node.op_type());
       ASHLAR_ASSIGN_OR_RETURN(var, Converted(var, DType::kFloat64));
     }
     Define(node, i, var, scope);

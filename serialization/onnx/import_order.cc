@@ -91,7 +91,7 @@ constexpr OnnxRow kOrderRows[] = {
     OnnxRow("ArgMax", 1, 1, ArgOf<ArgReduceMode::kMax>),
     OnnxRow("ArgMin", 1, 1, ArgOf<ArgReduceMode::kMin>),
     OnnxRow("CumProd", 2, 2, CumProdOf).Limits("along an axis known before the run"),
-    OnnxRow("CumSum", 2, 2, CumSumOf).OfDoubles().Limits("along an axis known before the run"),
+    OnnxRow("CumSum", 2, 2, CumSumOf).Limits("along an axis known before the run"),
     OnnxRow("Hardmax", 1, 1, Hardmax),
     OnnxRow("TopK", 1, 2, TopKOf).Limits("k known before the run"),
 };

@@ -9,29 +9,17 @@ namespace {
 
 using Family = absl::Span<const OnnxRow> (*)();
 constexpr Family kFamilies[] = {
-    OnnxAttentionRows,
-    OnnxContribRows,
-    OnnxConvolutionRows,
-    OnnxLossRows,
-    OnnxEinsumRows,
-    OnnxRotaryRows,
-    OnnxNormalisationRows,
-    OnnxOrderRows,
-    OnnxPoolingRows,
-    OnnxProductRows,
-    OnnxQuantizationRows,
-    OnnxRecurrentRows,
-    OnnxResizeRows,
-    OnnxSamplingRows,
-    OnnxBlockRows,
-    OnnxFourierRows,
-    OnnxQuantizedFunctionRows,
+    OnnxAttentionRows, OnnxContribRows,      OnnxConvolutionRows,   OnnxLossRows,
+    OnnxEinsumRows,    OnnxRotaryRows,       OnnxNormalisationRows, OnnxPoolingRows,
+    OnnxProductRows,   OnnxQuantizationRows, OnnxRecurrentRows,     OnnxResizeRows,
+    OnnxSamplingRows,  OnnxBlockRows,        OnnxFourierRows,       OnnxQuantizedFunctionRows,
 };
 // All of these become operators whose kernels take Float64: functions of elements, reductions,
-// and movements.
+// orders, and movements.
 constexpr Family kFamiliesOfDoubles[] = {
-    OnnxActivationRows, OnnxArithmeticRows, OnnxConstantRows, OnnxIndexRows, OnnxLogicRows,
-    OnnxPaddingRows,    OnnxReductionRows,  OnnxSequenceRows, OnnxShapeRows, OnnxTensorSequenceRows,
+    OnnxActivationRows, OnnxArithmeticRows, OnnxConstantRows,       OnnxIndexRows,
+    OnnxLogicRows,      OnnxOrderRows,      OnnxPaddingRows,        OnnxReductionRows,
+    OnnxSequenceRows,   OnnxShapeRows,      OnnxTensorSequenceRows,
 };
 
 // A function of opr/scalar_functions.h whose parameters are the attributes.

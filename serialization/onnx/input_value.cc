@@ -41,8 +41,9 @@ absl::StatusOr<HostTensor> OnnxInputValue(const onnx::ValueInfoProto& input,
   for (int64_t i = 0; i < count; ++i) {
     const double number = numbers[static_cast<size_t>(i)];
     value.Set(i, number);
-    const bool exact =
-        IsFloat(type.dtype) || (value.At(i) == number && std::abs(number) <= kMostExact);
+    const bool exact = IsFloat(type.dtype)
+                           ? std::isfinite(value.At(i)) == std::isfinite(number)
+                           : value.At(i) == number && std::abs(number) <= kMostExact;
     if (!exact) return refuse(absl::StrCat(", which does not hold the value ", number));
   }
   return value;

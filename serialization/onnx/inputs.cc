@@ -79,8 +79,8 @@ absl::StatusOr<TensorType> OnnxInputType(const onnx::ValueInfoProto& input,
   if (!shape.ok()) return Annotate(shape.status(), name);
   if (options.note != nullptr && shape->num_elements() == 0) {
     options.note(absl::StrCat(name, " is declared as ", shape->ToString(),
-                              ", which has no elements (--shape ", Shown(input.name()),
-                              "=... gives it another shape)"));
+                              ", which has no elements (a shape such as ", Shown(input.name()),
+                              "=... gives it some)"));
   }
   return TensorType{dtype, *std::move(shape)};
 }

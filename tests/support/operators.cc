@@ -71,7 +71,8 @@ absl::StatusOr<std::vector<HostTensor>> EvaluateGraph(
     }
     std::vector<HostTensor> operands;
     for (int var : node.inputs) operands.push_back(values[var]);
-    absl::StatusOr<std::vector<HostTensor>> outputs = EvaluateOperator(*node.op, operands, graph.OutputTypes(node));
+    absl::StatusOr<std::vector<HostTensor>> outputs =
+        EvaluateOperator(*node.op, operands, graph.OutputTypes(node));
     if (!outputs.ok()) return Annotate(outputs.status(), node.name);
     for (size_t i = 0; i < outputs->size(); ++i) values[node.outputs[i]] = (*outputs)[i];
   }

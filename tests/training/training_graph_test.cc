@@ -10,6 +10,7 @@
 #include "opr/elemwise.h"
 #include "opr/matrix_mul.h"
 #include "opr/softmax.h"
+#include "opr/type_cvt.h"
 #include "runtime/cpu/cpu_device.h"
 #include "tests/support/graph_maker.h"
 #include "tests/support/tensors.h"
@@ -39,7 +40,7 @@ std::vector<std::string> NamesOf(const Parameters& parameters) {
 }
 
 // x [4, 3] times a weight, plus a bias.
-Graph Linear(bool softmax = false) {
+Graph Linear(bool softmax = false, DType dtype = DType::kFloat32) {
   GraphMaker make;
   const int x = make.Input("x", {4, 3});
   const int weight = make.Add(Operators().MakeConstant(Seeded({3, 2})), {}, "weight");
@@ -47,8 +48,22 @@ Graph Linear(bool softmax = false) {
   const int product = make.Add<MatrixMul>({}, {x, weight}, "product");
   int y = make.Add<Elemwise>({ScalarFunction::kAdd}, {product, bias}, "y");
   if (softmax) y = make.Add<Softmax>({}, {y}, "prob");
+  if (dtype != DType::kFloat32) y = make.Add<TypeCvt>({dtype}, {y}, "converted");
   make.Output(y);
   return std::move(make).Build();
+}
+
+// Models of 16 and 64 bits end in a conversion: the loss reads the Float32 before it.
+TEST(TrainingGraph, OutputsOfOtherFloatsAreTrained) {
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kFloat64}) {
+    for (const Loss loss : {Loss::kCrossEntropy, Loss::kMeanSquare}) {
+      TrainingOptions options;
+      options.loss = loss;
+      const TrainingGraph graph =
+          Value(MakeTrainingGraph(Linear(loss == Loss::kCrossEntropy, dtype), options));
+      EXPECT_EQ(NamesOf(graph.parameters).size(), 2u) << Name(dtype);
+    }
+  }
 }
 
 // Exporters write equal constants once: here all ones and all zeros of two norms.
