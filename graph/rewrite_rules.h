@@ -42,9 +42,7 @@ struct ChannelAffine {
 // input; without axes the elements stay in row-major order.
 struct Movement {
   std::vector<int64_t> axes;
-  // Whether it makes the same of the same elements under another shape; otherwise, if it keeps
-  // their order, under one with the same first dimension.
-  bool of_any_shape = false;
+  bool of_any_shape = false;  // makes the same of the same elements under another shape
 };
 
 // An operator without the bounds between which it brings its output last.

@@ -49,13 +49,6 @@ bool AreOpposite(const Movement& first, const Movement& second) {
   return true;
 }
 
-// Whether the step makes the same of its elements under another shape.
-bool IsTheSameFrom(const Shape& shape, const Step& step) {
-  if (!step.keeps_order()) return false;
-  return step.movement.of_any_shape ||
-         (shape.rank() > 0 && step.from.rank() > 0 && shape[0] == step.from[0]);
-}
-
 void Append(Step step, std::vector<Step>& steps) {
   steps.push_back(std::move(step));
   for (;;) {
@@ -66,7 +59,7 @@ void Append(Step step, std::vector<Step>& steps) {
     } else if (Step& last = steps[steps.size() - 2];
                last.keeps_order() && steps.back().keeps_order() && last.from == steps.back().to) {
       steps.resize(steps.size() - 2);
-    } else if (last.keeps_order() && IsTheSameFrom(last.from, steps.back())) {
+    } else if (last.keeps_order() && steps.back().movement.of_any_shape) {
       steps.back().from = last.from;
       steps.erase(steps.end() - 2);
     } else if (!last.keeps_order() && !steps.back().keeps_order() &&

@@ -28,6 +28,10 @@ absl::StatusOr<OnnxValues> OnnxReshape(OnnxEmitter& emitter) {
   if (open != given.end()) {  // stays open; 0: as in the input
     dims[static_cast<size_t>(open - given.begin())] =
         emitter.op<Reshape>().param().follows ? 0 : -1;
+    // A first dimension that is computed, of the input's shape, is that of the input.
+    const Shape& from = emitter.input_type(0).shape;
+    const bool computed = open != given.begin() && emitter.constant(1) == nullptr;
+    if (computed && from.rank() > 0 && shape[0] == from[0]) dims[0] = 0;
   }
   return emitter.Add("Reshape", {emitter.input(0), emitter.Ints(dims)});
 }

@@ -53,6 +53,13 @@ HostTensor RandomTensor(std::mt19937_64& random, const Shape& shape, double low,
   return Near(actual, Values(expected), tolerance);
 }
 
+HostTensor InDType(const HostTensor& tensor, DType dtype) {
+  if (tensor.dtype() == dtype) return tensor;
+  HostTensor converted = HostTensor::Zeros(dtype, tensor.shape());
+  for (int64_t i = 0; i < tensor.num_elements(); ++i) converted.Set(i, tensor.At(i));
+  return converted;
+}
+
 std::vector<double> Values(const HostTensor& tensor) {
   std::vector<double> values(tensor.num_elements());
   for (int64_t i = 0; i < tensor.num_elements(); ++i) values[i] = tensor.At(i);

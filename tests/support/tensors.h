@@ -32,6 +32,9 @@ HostTensor AnyIntegers(std::mt19937_64& random, DType dtype, const Shape& shape)
 ::testing::AssertionResult Near(const HostTensor& actual, const HostTensor& expected,
                                 double tolerance);
 
+// The same values in another dtype, rounded.
+HostTensor InDType(const HostTensor& tensor, DType dtype);
+
 std::vector<double> Values(const HostTensor& tensor);
 
 // The largest difference of two tensors over the largest value of `want`; NaN differs.

@@ -106,6 +106,14 @@ TEST_F(SinkMovementsTest, AReshapeThatFollowsItsInputKeepsIt) {
   EXPECT_THAT(Sunk(y), ElementsAre("Reshape", "Reduce", "Elemwise", "Reshape", "Reshape"));
 }
 
+// A permutation of dimensions of size 1 keeps the order, too, but is of no other shape.
+TEST_F(SinkMovementsTest, PermutationsThatKeepTheOrderKeepTheirInput) {
+  int y = make_.Add<Reduce>({ReduceMode::kSum, {-1}}, {Reshaped(x_, {6, 4, 5})});
+  y = Turn(Reshaped(y, {-1, 1, 4}, {.follows = true}), {1, 0, 2});
+  y = Turn(Elem(ScalarFunction::kRelu, {Turn(y, {0, 2, 1})}), {0, 2, 1});
+  EXPECT_THAT(Sunk(y), ElementsAre("Reshape", "Reduce", "Elemwise", "Reshape", "Dimshuffle"));
+}
+
 TEST_F(SinkMovementsTest, BetweenConvolutionsOfVolumesNothingMoves) {
   int y = Reshaped(x_, {1, 2, 3, 4, 5});
   for (int layer = 0; layer < 2; ++layer) {

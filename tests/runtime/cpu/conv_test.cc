@@ -167,6 +167,7 @@ TEST(ConvTest, WinogradRoundsNoFurtherThanStated) {
     test.output_format = Format::kNCHW16c;
     test.constant = {false, true, true};
     test.policy = all;
+    test.tolerance = 1e-4;  // compared below
     std::vector<HostTensor> wide;
     for (const HostTensor& input : test.inputs) {
       wide.push_back(HostTensor::Zeros(DType::kFloat64, input.shape()));

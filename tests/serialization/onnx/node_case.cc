@@ -17,6 +17,7 @@
 #include "serialization/onnx/tensors.h"
 #include "tests/serialization/files.h"
 #include "tests/support/operators.h"
+#include "tests/support/tensors.h"
 
 namespace ashlar::testing {
 namespace {
@@ -41,7 +42,8 @@ absl::StatusOr<HostTensor> ReadTensorFile(const std::string& path, int* type) {
   }
   *type = tensor.data_type();
   ExternalData external(path, false);
-  return ReadTensor(tensor, external);
+  ASHLAR_ASSIGN_OR_RETURN(const HostTensor value, ReadTensor(tensor, external));
+  return InDType(value, DeclaredAs(*type, value.dtype()));
 }
 
 // Of each element: floats of 16 bits are computed in 32, the expected ones in steps of 2^-11 and

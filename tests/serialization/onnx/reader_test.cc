@@ -170,7 +170,7 @@ TEST_F(OnnxReader, NotesSayWhatAUserShouldKnow) {
       "{ dim_value: 3 } } } } } output " +
       ValueText("y", {7, 3}, 10) + "}";
   const Graph graph = Value(Read(text));
-  EXPECT_EQ(graph.var(graph.inputs()[0].var).type.ToString(), "Float32{1,3}");
+  EXPECT_EQ(graph.var(graph.inputs()[0].var).type.ToString(), "Float16{1,3}");
   ASSERT_EQ(notes_.size(), 3u);
   EXPECT_THAT(notes_[0], HasSubstr("the first dimension is not fixed; it is 1"));
   EXPECT_THAT(notes_[1], HasSubstr("declares 'y' as {7,3}; it is {1,3}"));

@@ -41,9 +41,13 @@ ModelRun PlanAndRun(const std::string& path, const InputTensors& inputs,
   absl::StatusOr<Graph> graph = ReadOnnx(path, options);
   EXPECT_TRUE(IsOk(graph.status()));
   if (!graph.ok()) return {};
+  InputTensors given = inputs;
+  for (const Binding& input : graph->inputs()) {
+    given[input.name] = InDType(given.at(input.name), graph->var(input.var).type.dtype);
+  }
   const auto executable = Value(Executable::Compile(*std::move(graph), request));
   const auto session = Value(Session::Create(executable));
-  const std::vector<HostTensor> outputs = Value(BindTensors(*session, inputs));
+  const std::vector<HostTensor> outputs = Value(BindTensors(*session, given));
   EXPECT_TRUE(IsOk(session->Run()));
   ModelRun run;
   run.arena = executable->planned().plan.plan.arena;
