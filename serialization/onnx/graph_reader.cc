@@ -86,7 +86,7 @@ class Reader {
   absl::StatusOr<OnnxVar> Converted(OnnxVar var, DType dtype);
   void NoteInfinite(OnnxVar wide, OnnxVar narrow);
   absl::Status NarrowInputs(std::vector<OnnxVar>& inputs);
-  absl::StatusOr<OnnxVar> Output(const std::string& name, const Scope& scope);
+  absl::StatusOr<OnnxVar> Output(const std::string& name, int onnx_type, const Scope& scope);
   std::string InputsOf(OnnxVar of) const;
 
   onnx::ModelProto& model_;
@@ -474,21 +474,15 @@ absl::Status Reader::ReadCall(const NodeProto& node, const FunctionProto& functi
   return absl::OkStatus();
 }
 
-// Returns an output of the model, a float in the dtype that the file declares.
-absl::StatusOr<OnnxVar> Reader::Output(const std::string& name, const Scope& scope) {
+// Returns an output of the model, a float in the dtype of the type that the file declares.
+absl::StatusOr<OnnxVar> Reader::Output(const std::string& name, int onnx_type, const Scope& scope) {
   ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Find(name, scope));
   if (import_.sequence(var) != nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("output '", Shown(name), "' is a sequence of tensors"));
   }
   const DType dtype = import_.type(var).dtype;
-  DType declared = dtype;
-  for (const auto* values : {&model_.graph().value_info(), &model_.graph().output()}) {
-    for (const onnx::ValueInfoProto& value : *values) {
-      if (value.name() != name) continue;
-      declared = DeclaredAs(value.type().tensor_type().elem_type(), dtype);
-    }
-  }
+  const DType declared = DeclaredAs(onnx_type, dtype);
   if (!IsFloat(dtype) || !IsFloat(declared)) return var;
   import_.BeginNode(absl::StrCat(name, "/", Name(declared)));
   return Converted(var, declared);
@@ -595,9 +589,15 @@ absl::StatusOr<Graph> Reader::Read() {
   ASHLAR_RETURN_IF_ERROR(AddInputs(order.read, scope));
   ASHLAR_RETURN_IF_ERROR(ReadNodes(graph.node(), order, scope));
   ASHLAR_RETURN_IF_ERROR(missing_.ToStatus());
+  absl::flat_hash_map<absl::string_view, int> types;  // of values, as the file declares them
+  for (const auto* values : {&graph.value_info(), &graph.output()}) {
+    for (const onnx::ValueInfoProto& value : *values) {
+      types[value.name()] = value.type().tensor_type().elem_type();
+    }
+  }
   std::vector<std::pair<std::string, OnnxVar>> bound;
   for (const std::string& name : outputs) {
-    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Output(name, scope));
+    ASHLAR_ASSIGN_OR_RETURN(const OnnxVar var, Output(name, types[name], scope));
     bound.emplace_back(name, var);
   }
   for (const onnx::ValueInfoProto& output : graph.output()) {
