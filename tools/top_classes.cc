@@ -65,8 +65,8 @@ absl::Status CheckLabels(const std::string& path, const std::vector<std::string>
   std::string outputs;
   for (const Binding& output : graph.outputs()) {
     const Shape& shape = graph.var(output.var).type.shape;
-    if (HoldsScores(shape) && shape[1] == static_cast<int64_t>(labels.size()))
-      return absl::OkStatus();
+    const bool of_labels = HoldsScores(shape) && shape[1] == static_cast<int64_t>(labels.size());
+    if (of_labels) return absl::OkStatus();
     absl::StrAppend(&outputs, outputs.empty() ? "" : ", ", output.name, " ", shape.ToString());
   }
   return absl::InvalidArgumentError(

@@ -50,7 +50,6 @@ bool IsSoftmaxOfClasses(const Graph& model, const OperatorNode& node) {
   return axis == 1 || axis + model.var(node.inputs[0]).type.shape.rank() == 1;
 }
 
-// The logits: the output in front of a softmax over the classes.
 // The output before it is converted to the float that the model's file declares.
 int OutputOf(const Graph& model) {
   const int output = model.outputs()[0].var;
@@ -59,6 +58,7 @@ int OutputOf(const Graph& model) {
   return converted ? node.inputs[0] : output;
 }
 
+// The logits: the output in front of a softmax over the classes.
 int LogitsOf(const Graph& model) {
   const int output = OutputOf(model);
   const OperatorNode& node = model.node(model.var(output).producer);
