@@ -13,8 +13,12 @@ namespace {
 
 class LayoutAssigner {
  public:
-  LayoutAssigner(const Graph& graph, const OperatorTable& operators, Format image_format)
-      : operators_(operators), image_format_(image_format), rewriter_(graph) {}
+  LayoutAssigner(const Graph& graph, const OperatorTable& operators, Format image_format,
+                 bool reads_planes)
+      : operators_(operators),
+        image_format_(image_format),
+        reads_planes_(reads_planes || IsBlocked(image_format)),
+        rewriter_(graph) {}
 
   absl::StatusOr<Graph> Run() && {
     for (const OperatorNode& node : rewriter_.source().nodes()) ASHLAR_RETURN_IF_ERROR(Add(node));
@@ -167,7 +171,7 @@ class LayoutAssigner {
       convert = true;
     } else if (rule == FormatRule::kBlocked && i > 0) {
       convert = convert && whole;
-    } else if (IsBlocked(image_format_)) {
+    } else if (reads_planes_) {
       convert = convert && (type.shape[1] >= kChannelBlock || IsQuantizing(node.inputs[i]));
     } else {
       convert =
@@ -216,6 +220,7 @@ class LayoutAssigner {
 
   const OperatorTable& operators_;
   const Format image_format_;
+  const bool reads_planes_;
   GraphRewriter rewriter_;
   std::map<std::pair<int, Format>, int> relayouts_;  // by new var
 };
@@ -223,8 +228,8 @@ class LayoutAssigner {
 }  // namespace
 
 absl::StatusOr<Graph> AssignLayout(const Graph& graph, const OperatorTable& operators,
-                                   Format image_format) {
-  return LayoutAssigner(graph, operators, image_format).Run();
+                                   Format image_format, bool reads_planes) {
+  return LayoutAssigner(graph, operators, image_format, reads_planes).Run();
 }
 
 }  // namespace ashlar

@@ -29,7 +29,7 @@ absl::StatusOr<Graph> RunPrecision(const Graph& graph, const PassContext& contex
 }
 
 absl::StatusOr<Graph> RunLayout(const Graph& graph, const PassContext& context) {
-  return AssignLayout(graph, context.operators, context.image_format);
+  return AssignLayout(graph, context.operators, context.image_format, context.reads_planes);
 }
 
 bool RunsChains(const PassContext& context) { return context.chains; }

@@ -24,6 +24,7 @@ struct PassContext {
   bool chains = false;          // the device runs the operators that RewriteRules::Chain makes
   bool quantized_sums = false;  // and those that RewriteRules::AbsorbQuantized makes
   HasKernel has_kernel;         // empty: of every type
+  bool reads_planes = false;    // Device::reads_planes
 };
 
 struct Pass {
@@ -73,8 +74,11 @@ absl::StatusOr<Graph> Chain(const Graph& graph, const OperatorTable& operators);
 // `precision` is Float16 or BFloat16. The caller's tensors keep their dtype.
 absl::StatusOr<Graph> AssignPrecision(const Graph& graph, const OperatorTable& operators,
                                       DType precision);
+// With `reads_planes` convolutions read row-major images of few channels in place; in blocked
+// formats they always do.
 absl::StatusOr<Graph> AssignLayout(const Graph& graph, const OperatorTable& operators,
-                                   Format image_format = Format::kNCHW16c);
+                                   Format image_format = Format::kNCHW16c,
+                                   bool reads_planes = false);
 
 }  // namespace ashlar
 

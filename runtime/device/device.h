@@ -100,6 +100,9 @@ class Device {
   virtual bool leaves_images(DType /*precision*/, const KernelPolicy& /*policy*/) const {
     return false;
   }
+  // Whether its convolutions read row-major images of few channels, such as the caller's, in place;
+  // where images lie in blocks of channels they always do.
+  virtual bool reads_planes() const { return false; }
   // Whether it has kernels for the operators that the pass `chain` makes.
   virtual bool runs_chains() const { return false; }
   // Whether its convolutions of 8 bits add a tensor, as the pass `sum` asks.

@@ -37,6 +37,7 @@ class LimitedDevice::Wrapper final : public Device {
   int64_t alignment() const override { return behind_.alignment(); }
   int64_t tensor_alignment() const override { return behind_.tensor_alignment(); }
   Format image_format() const override { return behind_.image_format(); }
+  bool reads_planes() const override { return behind_.reads_planes(); }
   bool leaves_images(DType precision, const KernelPolicy& policy) const override {
     return behind_.leaves_images(precision, policy);
   }

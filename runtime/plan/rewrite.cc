@@ -60,7 +60,8 @@ absl::StatusOr<RewrittenGraph> RewriteGraph(Graph graph, const Wishes& wishes, c
   };
   const PassContext context = {
       Operators(),           left ? Format::kDefault : device->image_format(), wishes.precision,
-      device->runs_chains(), device->adds_quantized() && HasQuantized(graph),  has_kernel};
+      device->runs_chains(), device->adds_quantized() && HasQuantized(graph),  has_kernel,
+      device->reads_planes()};
   ASHLAR_ASSIGN_OR_RETURN(graph, Compose(std::move(graph), has_kernel));
   std::vector<PassReport> reports;
   ASHLAR_ASSIGN_OR_RETURN(const std::vector<Pass> passes, SelectPasses(means.passes));

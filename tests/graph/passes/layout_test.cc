@@ -232,6 +232,17 @@ TEST_F(ChannelsLastTest, ImagesOfFewChannelsAndOfSixteenBitsAreToo) {
   ExpectFormats(graph, {{"stem", "b=br"}, {"half", "b=b"}, {"relu", "b=b"}});
 }
 
+// A copy of the caller's image would take as much again.
+TEST_F(ChannelsLastTest, ConvolutionsReadPlanesInPlaceIfTheDeviceDoes) {
+  const int x = make_.Input("x", {2, 3, 8, 8});
+  make_.Output(Conv(Conv(x, 20, "stem"), 10, "next"));
+  const Graph graph = Value(AssignLayout(std::move(make_).Build(), Operators(), Format::kNHWC,
+                                         /*reads_planes=*/true));
+  EXPECT_THAT(ComputingTypes(graph),
+              ElementsAre("ConvolutionForward", "ConvolutionForward", "RelayoutFormat"));
+  ExpectFormats(graph, {{"stem", "b=rr"}, {"next", "b=br"}});
+}
+
 TEST_F(ChannelsLastTest, ConcatIsWhateverTheChannels) {
   const int x = make_.Input("x", {1, 3, 4, 4});
   make_.Output(make_.Add<Concat>({1}, {Conv(x, 16), Conv(x, 5)}, "concat"));
