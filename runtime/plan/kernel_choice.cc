@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "graph/status.h"
 
 namespace ashlar {
@@ -134,6 +135,51 @@ absl::StatusOr<Candidates> AsRecorded(const KernelFactory& factory, KernelReques
   return kept;
 }
 
+// The kernels for one node's request, the recorded one first and then the fastest.
+absl::StatusOr<Candidates> FindCandidates(const OperatorNode& node, KernelRequest request,
+                                          const std::string& key, Device& device,
+                                          const KernelRecord* record) {
+  const KernelFactory* const factory = device.kernels().Find(node.op->type());
+  if (factory == nullptr) {
+    return absl::UnimplementedError(absl::StrCat("no kernel on ", device.comp_node().ToString()));
+  }
+  ASHLAR_RETURN_IF_ERROR(CheckFormats(request, device));
+  const int threads = request.threads;
+  const std::string recorded = Recorded(record, key, threads);
+  Candidates candidates;
+  if (!recorded.empty() && !device.is_host()) {
+    ASHLAR_ASSIGN_OR_RETURN(candidates, AsRecorded(*factory, std::move(request), recorded));
+  } else {
+    // What is on record may be none of the kernels that are offered first.
+    request.policy.all_candidates |= !recorded.empty();
+    ASHLAR_RETURN_IF_ERROR(Append(*factory, request, candidates));
+  }
+  if (candidates.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat("no kernel for ", key, " on ", device.comp_node().ToString()));
+  }
+  if (record != nullptr) {
+    const auto preference = [&](const std::shared_ptr<const Kernel>& kernel) {
+      return record->Preference(key, threads, kernel->implementation());
+    };
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [&](const auto& a, const auto& b) { return preference(a) > preference(b); });
+  }
+  return candidates;
+}
+
+constexpr size_t kMostRefused = 20;  // that a message names
+
+// All refusals as one; of many the first.
+absl::Status AllRefused(const std::vector<std::string>& refused) {
+  const size_t named = std::min(refused.size(), kMostRefused);
+  std::string text = absl::StrJoin(refused.begin(), refused.begin() + named, "\n");
+  if (named < refused.size()) {
+    absl::StrAppend(&text, "\nand ", refused.size() - named, " more without a kernel");
+  }
+  return absl::UnimplementedError(text);
+}
+
 }  // namespace
 
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
@@ -143,51 +189,29 @@ absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageMo
                                              const KernelRecord* record) {
   device.UseThreads(threads);
   KernelCandidates candidates(graph.nodes().size());
-  std::map<std::string, std::vector<std::shared_ptr<const Kernel>>> made;
+  std::map<std::string, Candidates> made;
+  std::vector<std::string> refused;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     if (!model.scheduled[i] || !NeedsKernel(graph, model, static_cast<int>(i))) continue;
     const OperatorNode& node = graph.node(static_cast<int>(i));
     KernelRequest request = RequestFor(graph, node, threads, policy);
     request.processor = processor.value_or(device.processor());
     const std::string key = KeyOf(request);
-    const std::string recorded = Recorded(record, key, threads);
-    auto [it, inserted] = made.try_emplace(key);
+    const auto [it, inserted] = made.try_emplace(key);
     if (inserted) {
-      const std::string where = Describe(node);
-      const KernelFactory* factory = device.kernels().Find(node.op->type());
-      if (factory == nullptr) {
-        return absl::UnimplementedError(
-            absl::StrCat(where, ": no kernel on ", device.comp_node().ToString()));
-      }
-      if (absl::Status status = CheckFormats(request, device); !status.ok()) {
-        return Annotate(status, where);
-      }
-      if (!recorded.empty() && !device.is_host()) {
-        absl::StatusOr<Candidates> kernels = AsRecorded(*factory, std::move(request), recorded);
-        if (!kernels.ok()) return Annotate(kernels.status(), where);
-        it->second = *std::move(kernels);
+      absl::StatusOr<Candidates> found =
+          FindCandidates(node, std::move(request), key, device, record);
+      if (found.ok()) {
+        it->second = *std::move(found);
       } else {
-        // What is on record may be none of the kernels that are offered first.
-        request.policy.all_candidates |= !recorded.empty();
-        if (absl::Status status = Append(*factory, request, it->second); !status.ok()) {
-          return Annotate(status, where);
-        }
-      }
-      if (it->second.empty()) {
-        return absl::UnimplementedError(
-            absl::StrCat(where, ": no kernel for ", key, " on ", device.comp_node().ToString()));
-      }
-      if (record != nullptr) {
-        const auto preference = [&](const std::shared_ptr<const Kernel>& kernel) {
-          return record->Preference(key, threads, kernel->implementation());
-        };
-        std::stable_sort(it->second.begin(), it->second.end(), [&](const auto& a, const auto& b) {
-          return preference(a) > preference(b);
-        });
+        const absl::Status status = Annotate(found.status(), Describe(node));
+        if (!absl::IsUnimplemented(status)) return status;
+        refused.emplace_back(status.message());
       }
     }
     candidates[i] = it->second;
   }
+  if (!refused.empty()) return AllRefused(refused);
   return candidates;
 }
 
