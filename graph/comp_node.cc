@@ -22,12 +22,14 @@ bool ParseNumber(absl::string_view text, int& number) {
 
 absl::StatusOr<CompNode> CompNode::Parse(absl::string_view text) {
   const absl::Status error = absl::InvalidArgumentError(absl::StrCat(
-      "device '", text.substr(0, 64), "': expected cpu0:0, gpu0:0, cpu, gpu or cuda:N"));
+      "device '", text.substr(0, 64), "': expected cpu0:0, gpu0:0, mcu0:0, cpu, gpu or cuda:N"));
   CompNode node;
   absl::string_view rest = text;
   const bool cuda = absl::ConsumePrefix(&rest, "cuda");
   if (cuda || absl::ConsumePrefix(&rest, "gpu")) {
     node.type = Type::kGpu;
+  } else if (absl::ConsumePrefix(&rest, "mcu")) {
+    node.type = Type::kMcu;
   } else if (!absl::ConsumePrefix(&rest, "cpu")) {
     return error;
   }
@@ -44,7 +46,8 @@ absl::StatusOr<CompNode> CompNode::Parse(absl::string_view text) {
 }
 
 std::string CompNode::ToString() const {
-  return absl::StrCat(type == Type::kCpu ? "cpu" : "gpu", device, ":", stream);
+  constexpr const char* kNames[] = {"cpu", "gpu", "mcu"};
+  return absl::StrCat(kNames[static_cast<int>(type)], device, ":", stream);
 }
 
 }  // namespace ashlar

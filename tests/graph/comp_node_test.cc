@@ -12,7 +12,8 @@ TEST(CompNodeTest, Parses) {
   } kCases[] = {
       {"cpu", "cpu0:0"},    {"cpu0:0", "cpu0:0"}, {"cpu1", "cpu1:0"},       {"cpux:0", "cpu0:0"},
       {"gpu", "gpu0:0"},    {"gpu2:3", "gpu2:3"}, {"gpux:0", "gpu0:0"},     {"cuda", "gpu0:0"},
-      {"cuda:1", "gpu1:0"}, {"cuda1", "gpu1:0"},  {"cpu12:34", "cpu12:34"},
+      {"cuda:1", "gpu1:0"}, {"cuda1", "gpu1:0"},  {"cpu12:34", "cpu12:34"}, {"mcu", "mcu0:0"},
+      {"mcu0:0", "mcu0:0"},
   };
   for (const auto& c : kCases) {
     const absl::StatusOr<CompNode> node = CompNode::Parse(c.text);

@@ -1,0 +1,38 @@
+// Quantised types of 8 bits, as C functions take them.
+#ifndef ASHLAR_RUNTIME_MCU_BYTES_H_
+#define ASHLAR_RUNTIME_MCU_BYTES_H_
+
+#include "graph/shape.h"
+
+namespace ashlar::mcu {
+
+// Signed bytes are read as unsigned ones, 128 above, and so is their zero point.
+inline int32_t FlipOf(const TensorType& type) {
+  return type.dtype == DType::kQuantizedS8 ? 0x80 : 0;
+}
+inline int32_t ZeroPointOf(const TensorType& type) {
+  return type.quantization.zero_point() + FlipOf(type);
+}
+
+// Whether it is a quantised type of 8 bits and one scale.
+inline bool IsQuantizedBytes(const TensorType& type) {
+  return IsQuantized(type.dtype) && SizeOf(type.dtype) == 1 &&
+         type.quantization.scales().size() == 1;
+}
+
+// The integers from `least` to `most`, in steps from the zero point: the fields `low`, `high` and
+// `zero_point` of a shape.
+template <typename ShapeStruct>
+void SetRounding(int32_t least, int32_t most, int32_t zero_point, ShapeStruct& shape) {
+  shape.low = static_cast<float>(least - zero_point);
+  shape.high = static_cast<float>(most - zero_point);
+  shape.zero_point = zero_point;
+}
+template <typename ShapeStruct>
+void SetRounding(const TensorType& output, ShapeStruct& shape) {
+  SetRounding(LeastOf(output.dtype), MostOf(output.dtype), output.quantization.zero_point(), shape);
+}
+
+}  // namespace ashlar::mcu
+
+#endif  // ASHLAR_RUNTIME_MCU_BYTES_H_

@@ -1,0 +1,21 @@
+// Sums of bytes.
+#ifndef ASHLAR_RUNTIME_MCU_C99_ADD8_H_
+#define ASHLAR_RUNTIME_MCU_C99_ADD8_H_
+
+#include "runtime/mcu/c99/walk.h"
+
+// ((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / scale, rounded between `low` and
+// `high`, in steps from the zero point. Bytes are flipped as ashlar_conv8_shape has it.
+typedef struct {
+  ashlar_walk walk;
+  ashlar_strides a, b, dst;
+  int32_t a_flip, a_zero_point, b_flip, b_zero_point;
+  float a_scale, b_scale, scale;
+  float low, high;
+  int32_t zero_point;
+} ashlar_add8_shape;
+
+// `dst` may be `a` or `b`.
+void ashlar_add8(const ashlar_add8_shape* shape, const void* a, const void* b, void* dst);
+
+#endif  // ASHLAR_RUNTIME_MCU_C99_ADD8_H_

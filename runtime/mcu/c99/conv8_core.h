@@ -1,0 +1,93 @@
+// Convolution of bytes, pixel by pixel and four output channels at a time.
+#ifndef ASHLAR_RUNTIME_MCU_C99_CONV8_CORE_H_
+#define ASHLAR_RUNTIME_MCU_C99_CONV8_CORE_H_
+
+#include "runtime/mcu/c99/conv8.h"
+#include "runtime/mcu/c99/conv8_sum.h"
+#include "runtime/mcu/c99/dot8.h"
+#include "runtime/mcu/c99/round8.h"
+#include "runtime/mcu/c99/taps.h"
+
+// The pixel of the output that is computed.
+typedef struct {
+  int32_t image, row, column;
+} ashlar_pixel;
+
+static inline int32_t ashlar_offset_of(const ashlar_steps* steps, const ashlar_pixel* at) {
+  return at->image * steps->image + at->row * steps->row + at->column * steps->column;
+}
+
+// Returns the byte of the output for a rounded sum; `z` is the byte that is added, if `sum` says
+// so.
+static inline uint8_t ashlar_conv8_byte(const ashlar_conv8_shape* s,
+                                        const ashlar_conv8_sum_shape* sum, float steps,
+                                        const uint8_t* z) {
+  const int32_t rounded = ashlar_round8(steps, s->low, s->high);
+  float left, right;
+  if (sum == NULL) return (uint8_t)(rounded + s->zero_point);
+  left = (float)rounded * sum->sum_scale;
+  right = (float)((*z ^ sum->z_flip) - sum->z_zero_point) * sum->z_scale;
+  return (uint8_t)(ashlar_round8((left + right) / sum->scale, sum->low, sum->high) +
+                   sum->zero_point);
+}
+
+// Computes all channels of a pixel. If the taps of a row lie side by side, in the image as in the
+// filter, they are one run of products.
+static inline void ashlar_conv8_pixel(const ashlar_conv8_shape* s,
+                                      const ashlar_conv8_sum_shape* sum, const ashlar_pixel* at,
+                                      const uint8_t* src, const int8_t* filter, const int32_t* bias,
+                                      const float* factors, const uint8_t* z, uint8_t* dst) {
+  const ashlar_taps rows = ashlar_taps_inside(&s->h, at->row);
+  const ashlar_taps columns = ashlar_taps_inside(&s->w, at->column);
+  const int32_t channels = s->in_channels;
+  const int32_t pitch = s->h.window * s->w.window * channels;
+  const int32_t tap = s->w.dilation * s->src.column;
+  const int side_by_side = s->src.channel == 1 && tap == channels;
+  const int32_t runs = side_by_side ? 1 : columns.end - columns.begin;
+  const int32_t run = side_by_side ? (columns.end - columns.begin) * channels : channels;
+  const uint8_t* const first =
+      src + at->image * s->src.image + rows.first * s->src.row + columns.first * s->src.column;
+  int32_t group, channel, y, x, lane;
+  uint8_t* const pixel = dst + ashlar_offset_of(&s->dst, at);
+  const uint8_t* const addend = sum == NULL ? NULL : z + ashlar_offset_of(&sum->z, at);
+  for (group = 0; group < s->groups; ++group) {
+    const uint8_t* const image = first + group * channels * s->src.channel;
+    for (channel = 0; channel < s->out_channels; channel += 4) {
+      const int32_t output = group * s->out_channels + channel;
+      const int32_t rest = s->out_channels - channel;
+      const int32_t lanes = rest < 4 ? rest : 4;
+      int32_t sums[4] = {0, 0, 0, 0};
+      for (y = rows.begin; y < rows.end && run > 0; ++y) {
+        const uint8_t* const line = image + (y - rows.begin) * s->h.dilation * s->src.row;
+        const int8_t* const weights =
+            filter + output * pitch + (y * s->w.window + columns.begin) * channels;
+        for (x = 0; x < runs; ++x) {
+          ashlar_dot8(line + x * tap, s->src.channel, s->src_flip, s->src_zero_point,
+                      weights + x * channels, pitch, lanes, run, sums);
+        }
+      }
+      for (lane = 0; lane < lanes; ++lane) {
+        const int32_t c = output + lane;
+        const float steps = (float)(sums[lane] + bias[c]) * factors[c];
+        pixel[c * s->dst.channel] =
+            ashlar_conv8_byte(s, sum, steps, sum == NULL ? NULL : addend + c * sum->z.channel);
+      }
+    }
+  }
+}
+
+static inline void ashlar_conv8_image(const ashlar_conv8_shape* s,
+                                      const ashlar_conv8_sum_shape* sum, const uint8_t* src,
+                                      const int8_t* filter, const int32_t* bias,
+                                      const float* factors, const uint8_t* z, uint8_t* dst) {
+  ashlar_pixel at;
+  for (at.image = 0; at.image < s->batch; ++at.image) {
+    for (at.row = 0; at.row < s->h.output; ++at.row) {
+      for (at.column = 0; at.column < s->w.output; ++at.column) {
+        ashlar_conv8_pixel(s, sum, &at, src, filter, bias, factors, z, dst);
+      }
+    }
+  }
+}
+
+#endif  // ASHLAR_RUNTIME_MCU_C99_CONV8_CORE_H_

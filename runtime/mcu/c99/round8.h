@@ -1,0 +1,15 @@
+// Rounding of Float32 to integers of 8 bits.
+#ifndef ASHLAR_RUNTIME_MCU_C99_ROUND8_H_
+#define ASHLAR_RUNTIME_MCU_C99_ROUND8_H_
+
+#include "runtime/mcu/c99/target.h"
+
+// Returns `steps` rounded half to even, at least `low` and at most `high`, whole numbers below
+// 2^22; NaN becomes `low`. Adding 1.5 * 2^23 leaves no bits for a fraction.
+static inline int32_t ashlar_round8(float steps, float low, float high) {
+  steps = steps > low ? steps : low;
+  steps = steps < high ? steps : high;
+  return (int32_t)((steps + 12582912.0f) - 12582912.0f);
+}
+
+#endif  // ASHLAR_RUNTIME_MCU_C99_ROUND8_H_

@@ -1,0 +1,28 @@
+// All kernels of generated C; one registering function an operator family.
+#ifndef ASHLAR_RUNTIME_MCU_KERNELS_H_
+#define ASHLAR_RUNTIME_MCU_KERNELS_H_
+
+#include "runtime/device/kernel.h"
+
+// A family is a file that registers the kernels of operators which share code.
+#define ASHLAR_MCU_FAMILIES(FAMILY) \
+  FAMILY(Convolution)               \
+  FAMILY(Elementwise)               \
+  FAMILY(Movement)                  \
+  FAMILY(Pooling)                   \
+  FAMILY(Resize)                    \
+  FAMILY(RowWise)                   \
+  FAMILY(TypeCvt)
+
+namespace ashlar::mcu {
+
+// Requests with a tensor of 2 GiB or more are refused: functions count in 32 bits.
+void RegisterKernels(KernelRegistry& registry);
+
+#define ASHLAR_FAMILY(Name) void Register##Name##Kernels(KernelRegistry& registry);
+ASHLAR_MCU_FAMILIES(ASHLAR_FAMILY)
+#undef ASHLAR_FAMILY
+
+}  // namespace ashlar::mcu
+
+#endif  // ASHLAR_RUNTIME_MCU_KERNELS_H_

@@ -1,0 +1,166 @@
+// Operators that move elements and compute nothing, if the plan did not make them views.
+#include "runtime/mcu/movement.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "graph/status.h"
+#include "opr/concat.h"
+#include "opr/dimshuffle.h"
+#include "opr/expand.h"
+#include "opr/get_var_shape.h"
+#include "opr/host_io.h"
+#include "opr/relayout_format.h"
+#include "opr/reshape.h"
+#include "opr/split.h"
+#include "opr/subtensor.h"
+#include "runtime/device/register_each.h"
+#include "runtime/mcu/code_kernel.h"
+#include "runtime/mcu/kernels.h"
+#include "runtime/mcu/walk.h"
+
+namespace ashlar::mcu {
+namespace {
+
+// Elements side by side in both tensors become one unit.
+CodeCall CopyCall(const Walk<2>& walk, int64_t element, CodeOperand from, CodeOperand to) {
+  constexpr int kInner = ASHLAR_AXES - 1;
+  auto shape = ShapeOver<ashlar_copy_shape>(walk);
+  shape.unit = static_cast<int32_t>(element);
+  int32_t& count = shape.walk.sizes[kInner];
+  const auto in_runs = [&](const ashlar_strides& strides) {
+    const int32_t* const outer = strides.by_axis;
+    return count > 0 && (count == 1 || strides.by_axis[kInner] == 1) &&
+           std::all_of(outer, outer + kInner, [&](int32_t step) { return step % count == 0; });
+  };
+  if (in_runs(shape.src) && in_runs(shape.dst)) {
+    for (int axis = 0; axis < kInner; ++axis) {
+      shape.src.by_axis[axis] /= count;
+      shape.dst.by_axis[axis] /= count;
+    }
+    shape.unit *= std::exchange(count, 1);
+  }
+  CodeCall call = ASHLAR_CODE_CALL(copy, shape, from, to);
+  const int32_t* const sizes = shape.walk.sizes;
+  call.is_copy = std::all_of(sizes, sizes + ASHLAR_AXES, [](int32_t size) { return size == 1; });
+  return call;
+}
+
+// The elements of input 0 that `strides` walk, from element `base` on, to output `index`.
+absl::StatusOr<CodeCall> StridedCopy(const KernelRequest& request, int index, int64_t base,
+                                     const Strides& strides) {
+  const TensorType& output = request.outputs[static_cast<size_t>(index)];
+  const int64_t element = SizeOf(output.dtype);
+  ASHLAR_ASSIGN_OR_RETURN(const Walk<2> walk,
+                          (WalkInOrder<2>(output.shape, GridOf(output).order,
+                                          {strides, StridesOver(output, output.shape)})));
+  return CopyCall(walk, element, {CodeOperand::Kind::kInput, 0, base * element}, Output(index));
+}
+
+absl::StatusOr<KernelList> OnlyCopy(absl::StatusOr<CodeCall> call) {
+  if (!call.ok()) return call.status();
+  return OnlyKernel({*std::move(call)});
+}
+
+// The bytes of input 0, as they lie: Reshape, OutputCallback.
+absl::StatusOr<KernelList> MakePlainCopy(const KernelRequest& request) {
+  ashlar_copy_shape shape = {};
+  for (int32_t& size : shape.walk.sizes) size = 1;
+  shape.unit = static_cast<int32_t>(request.inputs[0].bytes());
+  CodeCall call = ASHLAR_CODE_CALL(copy, shape, Input(0), Output(0));
+  call.is_copy = true;
+  return OnlyKernel({std::move(call)});
+}
+
+Strides StridesOfInput(const KernelRequest& request) {
+  return StridesOver(request.inputs[0], request.inputs[0].shape);
+}
+
+absl::StatusOr<KernelList> MakeSubtensor(const Subtensor& op, const KernelRequest& request) {
+  std::vector<InputInfo> infos;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    infos.push_back({request.inputs[i], request.host_values[i]});
+  }
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<AxisRange> ranges, op.Ranges(infos));
+  const StridedView view = ViewOf(ranges, StridesOfInput(request));
+  return OnlyCopy(StridedCopy(request, 0, view.base, view.strides));
+}
+
+absl::StatusOr<KernelList> MakeDimshuffle(const Dimshuffle& op, const KernelRequest& request) {
+  return OnlyCopy(StridedCopy(request, 0, 0, op.Permuted(StridesOfInput(request))));
+}
+
+absl::StatusOr<KernelList> MakeExpand(const KernelRequest& request) {
+  return OnlyCopy(StridedCopy(request, 0, 0,
+                              BroadcastStrides(request.inputs[0].shape, request.outputs[0].shape)));
+}
+
+// Each piece from its begin in the input; pieces that are views are left out at the run.
+absl::StatusOr<KernelList> MakeSplit(const Split& op, const KernelRequest& request) {
+  const TensorType& input = request.inputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, input.shape.rank()));
+  const Strides strides = StridesOfInput(request);
+  std::vector<CodeCall> calls;
+  int64_t start = 0;
+  for (size_t i = 0; i < request.outputs.size(); ++i) {
+    ASHLAR_ASSIGN_OR_RETURN(
+        CodeCall call, StridedCopy(request, static_cast<int>(i), start * strides[axis], strides));
+    calls.push_back(std::move(call));
+    start += request.outputs[i].shape[axis];
+  }
+  return OnlyKernel(std::move(calls));
+}
+
+// Each input to its place in the output; an input that the plan put there is left out.
+absl::StatusOr<KernelList> MakeConcat(const Concat& op, const KernelRequest& request) {
+  const TensorType& output = request.outputs[0];
+  ASHLAR_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.param().axis, output.shape.rank()));
+  const int64_t element = SizeOf(output.dtype);
+  const Strides to = StridesOver(output, output.shape);
+  std::vector<CodeCall> calls;
+  int64_t start = 0;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const TensorType& input = request.inputs[i];
+    ASHLAR_ASSIGN_OR_RETURN(
+        const Walk<2> walk,
+        (WalkInOrder<2>(input.shape, GridOf(input).order, {StridesOver(input, input.shape), to})));
+    const int64_t offset = start * to[axis] * element;
+    calls.push_back(CopyCall(walk, element, Input(static_cast<int>(i)), Output(0, offset)));
+    start += input.shape[axis];
+  }
+  return OnlyKernel(std::move(calls));
+}
+
+// A shape is known before the run.
+absl::StatusOr<KernelList> MakeGetVarShape(const KernelRequest& request) {
+  ASHLAR_ASSIGN_OR_RETURN(const std::vector<HostTensor> values,
+                          request.op->Evaluate({HostTensor::ShapeOnly(request.inputs[0].dtype,
+                                                                      request.inputs[0].shape)}));
+  const auto* const bytes = static_cast<const char*>(values[0].raw());
+  ashlar_copy_shape shape = {};
+  for (int32_t& size : shape.walk.sizes) size = 1;
+  shape.unit = static_cast<int32_t>(values[0].bytes());
+  return OnlyKernel({ASHLAR_CODE_CALL(copy, shape, Table(0), Output(0))},
+                    {{values[0].dtype(), std::vector<char>(bytes, bytes + values[0].bytes())}});
+}
+
+}  // namespace
+
+absl::StatusOr<KernelList> CopyOf(const KernelRequest& request) {
+  const TensorType &input = request.inputs[0], &output = request.outputs[0];
+  if (input.format == output.format) return MakePlainCopy(request);
+  return OnlyCopy(StridedCopy(request, 0, 0, StridesOver(input, output.shape)));
+}
+
+void RegisterMovementKernels(KernelRegistry& registry) {
+  registry.Register<Concat>(MakeConcat);
+  registry.Register<Dimshuffle>(MakeDimshuffle);
+  registry.Register<Expand>(MakeExpand);
+  registry.Register<GetVarShape>(MakeGetVarShape);
+  RegisterEach<OutputCallback, Reshape>(registry, MakePlainCopy);
+  registry.Register<RelayoutFormat>(CopyOf);
+  registry.Register<Split>(MakeSplit);
+  registry.Register<Subtensor>(MakeSubtensor);
+}
+
+}  // namespace ashlar::mcu

@@ -1,0 +1,82 @@
+// All functions of c99/, and the fields of the structs that they take, in their order.
+#ifndef ASHLAR_RUNTIME_MCU_SHAPES_H_
+#define ASHLAR_RUNTIME_MCU_SHAPES_H_
+
+extern "C" {
+#include "runtime/mcu/c99/add8.h"
+#include "runtime/mcu/c99/conv8.h"
+#include "runtime/mcu/c99/conv8_sum.h"
+#include "runtime/mcu/c99/copy.h"
+#include "runtime/mcu/c99/depthwise8.h"
+#include "runtime/mcu/c99/dequantize8.h"
+#include "runtime/mcu/c99/max_pool8.h"
+#include "runtime/mcu/c99/mean_pool8.h"
+#include "runtime/mcu/c99/pick.h"
+#include "runtime/mcu/c99/quantize8.h"
+#include "runtime/mcu/c99/softmax.h"
+#include "runtime/mcu/c99/table8.h"
+}
+
+// Two macros write a function whose visitor gets each field with its name.
+#define ASHLAR_FIELDS(Struct) \
+  template <typename V>       \
+  constexpr void VisitFields(const Struct& s, V&& v)
+#define ASHLAR_FIELD(name) v(#name, s.name)
+
+ASHLAR_FIELDS(ashlar_axis) {
+  ASHLAR_FIELD(input), ASHLAR_FIELD(output), ASHLAR_FIELD(window), ASHLAR_FIELD(stride),
+      ASHLAR_FIELD(dilation), ASHLAR_FIELD(padding);
+}
+ASHLAR_FIELDS(ashlar_steps) {
+  ASHLAR_FIELD(image), ASHLAR_FIELD(row), ASHLAR_FIELD(column), ASHLAR_FIELD(channel);
+}
+ASHLAR_FIELDS(ashlar_walk) { ASHLAR_FIELD(sizes); }
+ASHLAR_FIELDS(ashlar_strides) { ASHLAR_FIELD(by_axis); }
+ASHLAR_FIELDS(ashlar_conv8_shape) {
+  ASHLAR_FIELD(batch), ASHLAR_FIELD(groups), ASHLAR_FIELD(in_channels), ASHLAR_FIELD(out_channels),
+      ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src), ASHLAR_FIELD(dst),
+      ASHLAR_FIELD(src_flip), ASHLAR_FIELD(src_zero_point), ASHLAR_FIELD(low), ASHLAR_FIELD(high),
+      ASHLAR_FIELD(zero_point);
+}
+ASHLAR_FIELDS(ashlar_conv8_sum_shape) {
+  ASHLAR_FIELD(convolution), ASHLAR_FIELD(z), ASHLAR_FIELD(z_flip), ASHLAR_FIELD(z_zero_point),
+      ASHLAR_FIELD(sum_scale), ASHLAR_FIELD(z_scale), ASHLAR_FIELD(scale), ASHLAR_FIELD(low),
+      ASHLAR_FIELD(high), ASHLAR_FIELD(zero_point);
+}
+ASHLAR_FIELDS(ashlar_max_pool8_shape) {
+  ASHLAR_FIELD(batch), ASHLAR_FIELD(channels), ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src),
+      ASHLAR_FIELD(dst), ASHLAR_FIELD(src_flip);
+}
+ASHLAR_FIELDS(ashlar_mean_pool8_shape) {
+  ASHLAR_FIELD(batch), ASHLAR_FIELD(channels), ASHLAR_FIELD(h), ASHLAR_FIELD(w), ASHLAR_FIELD(src),
+      ASHLAR_FIELD(dst), ASHLAR_FIELD(src_flip), ASHLAR_FIELD(src_zero_point), ASHLAR_FIELD(factor),
+      ASHLAR_FIELD(src_scale), ASHLAR_FIELD(scale), ASHLAR_FIELD(low), ASHLAR_FIELD(high),
+      ASHLAR_FIELD(zero_point);
+}
+ASHLAR_FIELDS(ashlar_table8_shape) { ASHLAR_FIELD(walk), ASHLAR_FIELD(src), ASHLAR_FIELD(dst); }
+ASHLAR_FIELDS(ashlar_add8_shape) {
+  ASHLAR_FIELD(walk), ASHLAR_FIELD(a), ASHLAR_FIELD(b), ASHLAR_FIELD(dst), ASHLAR_FIELD(a_flip),
+      ASHLAR_FIELD(a_zero_point), ASHLAR_FIELD(b_flip), ASHLAR_FIELD(b_zero_point),
+      ASHLAR_FIELD(a_scale), ASHLAR_FIELD(b_scale), ASHLAR_FIELD(scale), ASHLAR_FIELD(low),
+      ASHLAR_FIELD(high), ASHLAR_FIELD(zero_point);
+}
+ASHLAR_FIELDS(ashlar_quantize8_shape) {
+  ASHLAR_FIELD(walk), ASHLAR_FIELD(src), ASHLAR_FIELD(dst), ASHLAR_FIELD(scale), ASHLAR_FIELD(low),
+      ASHLAR_FIELD(high), ASHLAR_FIELD(zero_point);
+}
+ASHLAR_FIELDS(ashlar_dequantize8_shape) {
+  ASHLAR_FIELD(walk), ASHLAR_FIELD(src), ASHLAR_FIELD(dst), ASHLAR_FIELD(src_flip),
+      ASHLAR_FIELD(src_zero_point), ASHLAR_FIELD(scale);
+}
+ASHLAR_FIELDS(ashlar_copy_shape) {
+  ASHLAR_FIELD(walk), ASHLAR_FIELD(src), ASHLAR_FIELD(dst), ASHLAR_FIELD(unit);
+}
+ASHLAR_FIELDS(ashlar_pick_shape) { ASHLAR_FIELD(walk), ASHLAR_FIELD(unit); }
+ASHLAR_FIELDS(ashlar_softmax_shape) {
+  ASHLAR_FIELD(outer), ASHLAR_FIELD(axis), ASHLAR_FIELD(inner);
+}
+
+#undef ASHLAR_FIELD
+#undef ASHLAR_FIELDS
+
+#endif  // ASHLAR_RUNTIME_MCU_SHAPES_H_

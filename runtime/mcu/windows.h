@@ -1,0 +1,18 @@
+// Windows over images, as C functions take them.
+#ifndef ASHLAR_RUNTIME_MCU_WINDOWS_H_
+#define ASHLAR_RUNTIME_MCU_WINDOWS_H_
+
+#include "opr/window.h"
+#include "runtime/mcu/shapes.h"
+
+namespace ashlar::mcu {
+
+inline ashlar_axis AxisOf(const WindowAxis& axis) {
+  const auto number = [](int64_t value) { return static_cast<int32_t>(value); };
+  return {number(axis.input),  number(axis.output),   number(axis.window),
+          number(axis.stride), number(axis.dilation), number(axis.pad_begin)};
+}
+
+}  // namespace ashlar::mcu
+
+#endif  // ASHLAR_RUNTIME_MCU_WINDOWS_H_
