@@ -48,6 +48,7 @@ std::unique_ptr<Command> MakeCompareCommand();
 std::unique_ptr<Command> MakeInspectCommand();
 std::unique_ptr<Command> MakeConvertCommand();
 std::unique_ptr<Command> MakeQuantizeCommand();
+std::unique_ptr<Command> MakeCompileCommand();
 std::unique_ptr<Command> MakeTuneCommand();
 std::unique_ptr<Command> MakeTrainCommand();
 std::unique_ptr<Command> MakeProbeCommand();

@@ -64,6 +64,10 @@ constexpr CommandRow kCommands[] = {
      "  ashlar quantize net.ash --calibrate digits.npz --method percentile -o net.int8.onnx\n"
      "  ashlar quantize net.ash --calibrate digits.npz --keep conv1,fc -o net.int8.ash",
      MakeQuantizeCommand},
+    {"compile", "Write a model as C99 for a microcontroller: a plan, kernels, weights, a test",
+     "  ashlar compile net.int8.onnx --memory-budget 64KB -o firmware/net\n"
+     "  ashlar compile net.int8.ash --memory-budget min --release-input --name net -o net",
+     MakeCompileCommand},
     {"zoo", "Build a well-known network with seeded weights",
      "  ashlar zoo resnet50 --batch 10 -o resnet50.ash\n"
      "  ashlar zoo vgg19 --image 1024 --headless -o vgg19.ash",

@@ -24,6 +24,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/host_processor.h"
 #include "runtime/device/device_library.h"
+#include "runtime/mcu/mcu_device.h"
 #include "runtime/measure/process_memory.h"
 #include "tools/command.h"
 #include "tools/exit_code.h"
@@ -200,6 +201,7 @@ absl::Status LimitProcessor() {
 int Main(int argc, char** argv) {
   const absl::Status limited = LimitProcessor();
   cpu::RegisterDevice();
+  mcu::RegisterDevice();
   RegisterDeviceLibrary(CompNode::Type::kGpu, "libashlar_cuda.so");
   CLI::App app("Ashlar plans the memory of a model to the byte, runs it and proves the plan.",
                "ashlar");

@@ -24,25 +24,6 @@ bool ComputesInIntegers(const Graph& graph) {
   });
 }
 
-// What rounding may do: the default tolerance of `compare` in Float32; a step of 16 bits, whose
-// fractions TF32's are; with tensors of 8 bits, whose steps rounding may move, a share of the
-// signal.
-Tolerance ToleranceOf(const Graph& graph, const PlanRequest& request) {
-  Tolerance tolerance;
-  const DType precision =
-      request.means.kernels.allow_tf32 ? DType::kFloat16 : request.wishes.precision;
-  if (ComputesInIntegers(graph)) {
-    tolerance.atol = tolerance.rtol = 0;
-  } else if (std::any_of(graph.vars().begin(), graph.vars().end(),
-                         [](const Var& var) { return IsQuantized(var.type.dtype); })) {
-    tolerance.metric = Metric::kNmse;
-    tolerance.rtol = 0.05;
-  } else if (precision != DType::kFloat32) {
-    tolerance.rtol = precision == DType::kFloat16 ? 0.02 : 0.1;
-  }
-  return tolerance;
-}
-
 PlanRequest WholeOf(const PlanRequest& request) {
   PlanRequest whole;
   whole.wishes.comp_node = request.wishes.comp_node;
@@ -66,10 +47,26 @@ absl::StatusOr<NamedTensors> Reference(const Model& model, const PlanRequest& re
 
 }  // namespace
 
+Tolerance RoundingTolerance(const Graph& graph, const PlanRequest& request) {
+  Tolerance tolerance;
+  const DType precision =
+      request.means.kernels.allow_tf32 ? DType::kFloat16 : request.wishes.precision;
+  if (ComputesInIntegers(graph)) {
+    tolerance.atol = tolerance.rtol = 0;
+  } else if (std::any_of(graph.vars().begin(), graph.vars().end(),
+                         [](const Var& var) { return IsQuantized(var.type.dtype); })) {
+    tolerance.metric = Metric::kNmse;
+    tolerance.rtol = 0.05;
+  } else if (precision != DType::kFloat32) {
+    tolerance.rtol = precision == DType::kFloat16 ? 0.02 : 0.1;
+  }
+  return tolerance;
+}
+
 absl::StatusOr<PlanValues> ComparePlanValues(const Model& model, const PlanRequest& request,
                                              const InputTensors& inputs, Console& console) {
   PlanValues values;
-  values.tolerance = ToleranceOf(model.graph, request);
+  values.tolerance = RoundingTolerance(model.graph, request);
   const bool on_host = Summarize(model.graph).computation <= kMostOnHost;
   values.against = on_host ? "the reference on the host" : "the whole model, untiled and exact";
   NamedTensors actual;

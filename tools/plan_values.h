@@ -36,6 +36,11 @@ struct PlanValues {
 absl::StatusOr<PlanValues> ComparePlanValues(const Model& model, const PlanRequest& request,
                                              const InputTensors& inputs, Console& console);
 
+// The error that rounding may make: none in a model that computes in integers alone, the default
+// tolerance of `compare` in Float32, a step of 16 bits, whose fractions TF32's are; with tensors of
+// 8 bits, whose steps rounding may move, a share of the signal.
+Tolerance RoundingTolerance(const Graph& graph, const PlanRequest& request);
+
 }  // namespace ashlar
 
 #endif  // ASHLAR_TOOLS_PLAN_VALUES_H_

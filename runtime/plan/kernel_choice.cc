@@ -173,9 +173,9 @@ constexpr size_t kMostRefused = 20;  // that a message names
 // All refusals as one; of many the first.
 absl::Status AllRefused(const std::vector<std::string>& refused) {
   const size_t named = std::min(refused.size(), kMostRefused);
-  std::string text = absl::StrJoin(refused.begin(), refused.begin() + named, "\n");
+  std::string text = absl::StrJoin(refused.begin(), refused.begin() + named, "; ");
   if (named < refused.size()) {
-    absl::StrAppend(&text, "\nand ", refused.size() - named, " more without a kernel");
+    absl::StrAppend(&text, "; and ", refused.size() - named, " more without a kernel");
   }
   return absl::UnimplementedError(text);
 }

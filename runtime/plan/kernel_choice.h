@@ -22,7 +22,7 @@ namespace ashlar {
 // kernels.
 using KernelCandidates = std::vector<std::vector<std::shared_ptr<const Kernel>>>;
 
-// Unimplemented, naming all nodes for which the device has no kernel, one a line; of nodes with
+// Unimplemented, naming all nodes for which the device has no kernel; of nodes with
 // equal requests the first. `processor` as in Wishes; `record` may be null.
 absl::StatusOr<KernelCandidates> FindKernels(const Graph& graph, const StorageModel& model,
                                              Device& device,

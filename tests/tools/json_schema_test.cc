@@ -73,6 +73,7 @@ TEST_F(JsonSchemaTest, EveryCommandWritesWhatIsDocumentedAndNothingElse) {
       {"convert model.ash -o again.ash --pack"},
       {"plan model.ash --int8-twin"},
       {"quantize model.ash --calibrate data.npz -o int8.ash --keep-worst 1 --bias-correction"},
+      {"compile int8.ash -o program"},
       {"zoo squeezenet --image 64 -o s.ash"},
       {"demo --image 64"},
       {"ops"},

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Programs of `ashlar compile` on microcontrollers, as qemu emulates them: the self-test of each, traced step by step.
+
+usage: cross_test.py ASHLAR SHARED [--table]    --table: a table of sizes and instructions, in Markdown
+exit 77: no cross compiler or emulator is installed (gcc-arm-none-eabi, libnewlib-arm-none-eabi, qemu-system-arm,
+gcc-riscv64-unknown-elf, picolibc-riscv64-unknown-elf, qemu-system-misc)
+"""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FIRMWARE = pathlib.Path(__file__).resolve().parent / "firmware"
+STRICT = "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Werror -ffreestanding -fstack-usage".split()
+ARM = "arm-none-eabi-"
+RISCV = "riscv64-unknown-elf-"
+
+
+class Target:
+    def __init__(self, name, tools, flags, source, emulator, code, ram, weights):
+        self.name, self.tools, self.flags, self.source = name, tools, flags.split(), source
+        self.emulator, self.code, self.ram, self.weights = emulator.split(), code, ram, weights
+
+    def missing(self):
+        tools = [self.tools + "gcc", self.emulator[0]]
+        return [tool for tool in tools if shutil.which(tool) is None]
+
+
+TARGETS = [
+    Target("Cortex-M4", ARM, "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -DCLOCK_HZ=25000000u", "arm.c",
+           "qemu-system-arm -M mps2-an386", 0, 0x20000000, 0x21000000),
+    Target("Cortex-M7", ARM, "-mcpu=cortex-m7 -mthumb -mfloat-abi=hard -mfpu=fpv5-d16 -DCLOCK_HZ=25000000u", "arm.c",
+           "qemu-system-arm -M mps2-an500", 0, 0x20000000, 0x21000000),
+    Target("Cortex-M55", ARM, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard -DCLOCK_HZ=32000000u", "arm.c",
+           "qemu-system-arm -M mps3-an547", 0, 0x21000000, 0x60000000),
+    Target("RV32IMC", RISCV, "-march=rv32imc -mabi=ilp32 --specs=picolibc.specs", "riscv.c",
+           "qemu-system-riscv32 -M virt -bios none", 0x80000000, 0x81000000, 0x82000000),
+]
+
+# Models under SHARED/data/int8, how they are planned, and whether the test takes them: the table takes all.
+NETS = [
+    ("tiny/ad", "", False), ("tiny/ic", "", False), ("tiny/ic", "--memory-budget min", True), ("tiny/kws", "", True),
+    ("tiny/kws", "--memory-budget min --release-input", False), ("tiny/vww", "", False),
+    ("tiny/vww", "--memory-budget min --release-input", False), ("digits/digits.u8", "", True),
+    ("digits/digits.s8", "--memory-budget min", False),
+]
+
+
+def run(command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120, **options)
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr)[-2000:]
+        raise RuntimeError(f"{' '.join(map(str, command))}: exit {done.returncode}\n{said}")
+    return done.stdout + done.stderr
+
+
+def build(target, folder, optimisation, defines=()):
+    """The program as an ELF file, and the bytes of its code."""
+    elf = folder / "firmware.elf"
+    sources = sorted(folder.glob("*.c"))
+    gcc = target.tools + "gcc"
+    objects = []
+    for source in sources:
+        objects.append(source.with_suffix(".o"))
+        run([gcc, *target.flags, *STRICT, *defines, '-DNET_SECTION=".weights"', optimisation, "-ffunction-sections", "-fdata-sections", "-c", source,
+             "-o", objects[-1]])
+    for name in [target.source, "runtime.c"]:
+        objects.append(folder / (name + ".o"))
+        run([gcc, *target.flags, "-std=gnu99", "-O2", "-fno-builtin", "-fno-tree-loop-distribute-patterns", "-c",
+             FIRMWARE / name, "-o", objects[-1]])
+    run([gcc, *target.flags, "-nostartfiles", "-static", "-Wl,--gc-sections", "-Wl,--wrap=net_run",
+         f"-Wl,--defsym=CODE={target.code}", f"-Wl,--defsym=RAM={target.ram}", f"-Wl,--defsym=WEIGHTS={target.weights}", f"-Wl,-Map={folder}/firmware.map",
+         "-T", FIRMWARE / "memory.ld", "-o", elf, *objects])
+    symbols = run([target.tools + "nm", elf])
+    for heap in ["malloc", "_sbrk", "calloc", "realloc"]:
+        if re.search(rf"\b{heap}\b", symbols):
+            raise RuntimeError(f"{target.name}: {heap} is linked")
+    code = sum(size_of(target, folder / name) for name in ["net.o", "ashlar_kernels.o"])
+    return elf, code
+
+
+def size_of(target, file):
+    """Bytes of the sections of code."""
+    lines = run([target.tools + "size", "-A", file]).splitlines()
+    return sum(int(line.split()[1]) for line in lines if re.match(r"\.text", line))
+
+
+def emulate(target, elf):
+    command = [*target.emulator, "-nographic", "-icount", "shift=0", "-semihosting-config", "enable=on,target=native",
+               "-kernel", elf]
+    return run(command, stdin=subprocess.DEVNULL)
+
+
+def main(ashlar, shared, table):
+    targets = [target for target in TARGETS if not target.missing()]
+    for target in TARGETS:
+        if target.missing():
+            print(f"{target.name}: left out, there is no {', '.join(target.missing())}")
+    models = pathlib.Path(shared) / "data" / "int8"
+    if not targets or not models.is_dir():
+        print("no cross compiler with its emulator, or no ../shared/data/int8: skipped")
+        return 77
+    rows, failures = [], 0
+    with tempfile.TemporaryDirectory() as temporary:
+        for model, options, tested in NETS:
+            if not (tested or table):
+                continue
+            folder = pathlib.Path(temporary) / re.sub(r"\W", "_", model + options)
+            report = json.loads(run([ashlar, "compile", models / (model + ".onnx"), *options.split(), "--plan-time",
+                                     "20ms", "--name", "net", "-o", folder, "--json", "--quiet"]))
+            for target in targets:
+                try:
+                    elf, code = build(target, folder, "-O2", ["-DASHLAR_TRACE"])
+                    said = emulate(target, elf)
+                    if table:  # of programs that are not traced
+                        elf, code = build(target, folder, "-Os")
+                        said = emulate(target, elf)
+                except (RuntimeError, subprocess.TimeoutExpired) as error:
+                    print(f"{model} {options} on {target.name}: {error}")
+                    failures += 1
+                    continue
+                stack, instructions = (int(re.search(rf"{word} (\d+)", said).group(1))
+                                       for word in ["stack", "instructions"])
+                stated = int(re.search(r"NET_STACK_BYTES (\d+)", (folder / "net.h").read_text()).group(1))
+                if stack > stated:
+                    print(f"{model} {options} on {target.name}: {stack} bytes of stack, {stated} are stated")
+                    failures += 1
+                rows.append((model, options, target.name, report, code, stack, instructions))
+                print(f"{model} {options} on {target.name}: ok, stack {stack}, {instructions} instructions", flush=True)
+    if table:
+        print_table(rows)
+    return 1 if failures else 0
+
+
+def print_table(rows):
+    print("\n| model | options | target | arena | input | output | stack | code | constants | instructions |")
+    print("|---|---|---|---:|---:|---:|---:|---:|---:|---:|")
+    for model, options, target, report, code, stack, instructions in rows:
+        ram, flash = report["ram"], report["flash"]
+        print(f"| {model} | {options} | {target} | {ram['arena_bytes']:,} | {ram['input_bytes']:,} | "
+              f"{ram['output_bytes']:,} | {stack:,} | {code:,} | {sum(flash.values()):,} | {instructions:,} |")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], "--table" in sys.argv))

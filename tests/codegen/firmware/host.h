@@ -1,0 +1,14 @@
+// What a program without an operating system asks of its emulator, by semihosting.
+#ifndef ASHLAR_TESTS_CODEGEN_FIRMWARE_HOST_H_
+#define ASHLAR_TESTS_CODEGEN_FIRMWARE_HOST_H_
+
+#include <stdint.h>
+
+void host_print(const char* text);
+void host_exit(int code);
+// The stack pointer, of the caller or a few words below.
+unsigned char* host_stack(void);
+// Instructions since some moment, under -icount shift=0.
+uint32_t host_instructions(void);
+
+#endif  // ASHLAR_TESTS_CODEGEN_FIRMWARE_HOST_H_

@@ -1,0 +1,175 @@
+// ashlar compile: its programs, built by the C compiler of this machine, and by others that are
+// installed.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "graph/random.h"
+#include "serialization/npz.h"
+#include "tests/support/command/command_process.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/status.h"
+
+namespace ashlar::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Every warning is an error, every wrong access and undefined operation ends the test.
+constexpr char kStrict[] =
+    "-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Werror -ffreestanding -O1 "
+    "-fsanitize=address,undefined -fno-sanitize-recover=all";
+
+class CompileCommandTest : public CommandTest {
+ protected:
+  static void SetUpTestSuite() {
+    CommandTest::SetUpTestSuite();
+    HostTensor images = HostTensor::Zeros(DType::kFloat32, {5, 3, 16, 16});
+    Random random(1);
+    for (float& x : images.mutable_data<float>()) x = static_cast<float>(random.Normal());
+    ASSERT_TRUE(IsOk(WriteNpz({{"data", images}}, Path("data.npz"))));
+    ASSERT_EQ(Ashlar("quantize model.ash --calibrate data.npz -o int8.ash").exit_code, 0);
+  }
+  void SetUp() override {
+    if (std::system("cc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "no C compiler";
+  }
+
+  // Runs a command of the shell in the test's folder; its output is in "log".
+  static int Shell(const std::string& command) {
+    return std::system(absl::StrCat("cd ", Path("."), " && (", command, ") > log 2>&1").c_str());
+  }
+  // Compiles a model into a folder.
+  static void Compile(const std::string& arguments, const std::string& folder) {
+    const ProcessResult result =
+        Ashlar(absl::StrCat("compile ", arguments, kQuick, " --name net -o ", folder));
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+  // Builds the program of a folder and runs its self-test, traced step by step.
+  static void ExpectPasses(const std::string& folder) {
+    EXPECT_EQ(Shell(absl::StrCat("cd ", folder, " && cc ", kStrict,
+                                 " -DASHLAR_TRACE *.c -o test && ./test")),
+              0)
+        << Read("log");
+  }
+};
+
+TEST_F(CompileCommandTest, ProgramsPassTheirTest) {
+  int number = 0;
+  for (const char* const options : {"", "--tile none --passes none", "--release-input",
+                                    "--inplace off", "--align 64", "--scheduler megengine"}) {
+    SCOPED_TRACE(options);
+    const std::string folder = absl::StrCat("program", number++);
+    Compile(absl::StrCat("int8.ash ", options), folder);
+    ExpectPasses(folder);
+  }
+}
+
+struct Net {
+  const char *name, *options;
+};
+
+class CompiledNets : public CompileCommandTest, public ::testing::WithParamInterface<Net> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, CompiledNets,
+    ::testing::Values(Net{"tiny/ad", ""}, Net{"tiny/ic", ""}, Net{"tiny/ic", "--memory-budget min"},
+                      Net{"tiny/kws", ""}, Net{"tiny/kws", "--memory-budget min --release-input"},
+                      Net{"tiny/vww", ""}, Net{"tiny/vww", "--memory-budget 32KiB --release-input"},
+                      Net{"digits/digits.u8", ""}, Net{"digits/digits.u8", "--memory-budget min"},
+                      Net{"digits/digits.s8", ""}),
+    [](const auto& net) {
+      std::string name = absl::StrCat(net.param.name, net.param.options);
+      for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+      return name;
+    });
+
+TEST_P(CompiledNets, HaveTheBitsOfTheDesktop) {
+  if (!HasSharedData("data/int8")) GTEST_SKIP() << "no ../shared/data/int8";
+  const std::string model = SharedData(absl::StrCat("data/int8/", GetParam().name, ".onnx"));
+  const ProcessResult result = Ashlar(
+      absl::StrCat("compile ", model, " ", GetParam().options, kQuick, " --name net -o net"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err + result.out, HasSubstr("to the bit"));
+  ExpectPasses("net");
+}
+
+TEST_F(CompileCommandTest, OperatorsOfEightBitsHaveTheBitsOfTheDesktop) {
+  if (!HasSharedData("data/int8/nodes")) GTEST_SKIP() << "no ../shared/data/int8";
+  for (const auto& entry : std::filesystem::directory_iterator(SharedData("data/int8/nodes"))) {
+    if (entry.path().extension() != ".onnx") continue;
+    SCOPED_TRACE(entry.path().filename());
+    Compile(entry.path(), "node");
+    ExpectPasses("node");
+  }
+}
+
+// What a program is: no heap, no library but for what compilers call by themselves.
+TEST_F(CompileCommandTest, ProgramsCallNoLibrary) {
+  Compile("int8.ash", "program");
+  ASSERT_EQ(Shell("cd program && cc -std=c99 -ffreestanding -Os -c net.c net_weights.c "
+                  "ashlar_kernels.c && nm -u *.o"),
+            0)
+      << Read("log");
+  for (const char* const symbol :
+       {"alloc", "free", "setjmp", "printf", "locale", "exp", "nearby"}) {
+    EXPECT_THAT(Read("log"), Not(HasSubstr(symbol)));
+  }
+}
+
+// A target that would compute something else does not compile.
+TEST_F(CompileCommandTest, WrongTargetsDoNotCompile) {
+  Compile("int8.ash", "program");
+  const std::pair<const char*, const char*> kTargets[] = {
+      {"-U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__", "little endian"},
+      {"-U__INT_MAX__ -D__INT_MAX__=32767", "int of 32 bits"},
+      {"-U__CHAR_BIT__ -D__CHAR_BIT__=16", "bytes of 8 bits"},
+      {"-ffast-math", "without -ffast-math"},
+  };
+  for (const auto& [options, message] : kTargets) {
+    EXPECT_NE(Shell(absl::StrCat("cd program && cc -std=c99 -ffreestanding ", options,
+                                 " -c ashlar_kernels.c")),
+              0)
+        << options;
+    EXPECT_THAT(Read("log"), HasSubstr(message)) << options;
+  }
+  Write("program/small.c",
+        "#include \"net.h\"\nstatic char memory[NET_ARENA_BYTES - 1];\n"
+        "NET_REQUIRE_ARENA(memory);\nint main(void) { return memory[0]; }\n");
+  EXPECT_NE(Shell("cd program && cc -std=c99 -c small.c"), 0);
+  EXPECT_THAT(Read("log"), HasSubstr("arena_is_large_enough"));
+}
+
+TEST_F(CompileCommandTest, RefusesWhatIsNoProgram) {
+  ExpectUsageErrors("compile ", {{"int8.ash -o out --name 1st", "expected a letter"},
+                                 {"int8.ash -o out --align 4", "expected at least 8"},
+                                 {"int8.ash -o out --total-budget 1MiB", "--memory-budget"},
+                                 {"int8.ash", "--output"}});
+}
+
+TEST_F(CompileCommandTest, RefusesABudgetThatIsTooSmall) {
+  if (!HasSharedData("data/int8/nodes")) GTEST_SKIP() << "no ../shared/data/int8";
+  const std::string model = SharedData("data/int8/nodes/conv_3x3_s8.onnx");
+  ExpectEndings("compile ", {{model + " --memory-budget 100 -o out", 3, "bytes"}});
+  EXPECT_FALSE(std::filesystem::exists(Path("out")));
+}
+
+TEST_F(CompileCommandTest, ListsAllOperatorsWithoutAFunction) {
+  ExpectEndings("compile ", {{"model.ash -o out", 1, "(Softmax"}});
+}
+
+TEST_F(CompileCommandTest, ReportsWhatItWrote) {
+  const nlohmann::json document = Ashlar("compile int8.ash -o program --name net --json").Json();
+  EXPECT_EQ(document["name"], "net");
+  EXPECT_EQ(document["ram"]["input_bytes"], 2 * 3 * 16 * 16 * 4);
+  EXPECT_GT(document["flash"]["weights_bytes"], 1000);
+  for (const nlohmann::json& file : document["files"]) {
+    EXPECT_TRUE(std::filesystem::exists(Path("program/" + file.get<std::string>()))) << file;
+  }
+  EXPECT_THAT(Read("program/net.h"), HasSubstr("#define NET_ARENA_BYTES"));
+}
+
+}  // namespace
+}  // namespace ashlar::testing
