@@ -54,6 +54,8 @@ class Arrays {
   std::string declarations_, definitions_;
 };
 
+// Compilers keep addresses that several calls share on the stack: functions of few calls bound it.
+constexpr int kCallsOfPart = 16;
 constexpr int kStackBytes = 1024;
 
 constexpr char kWrittenBy[] = "// Written by `ashlar compile`.\n";
@@ -117,16 +119,20 @@ class ProgramWriter {
         absl::StrAppend(&calls, "  ", *text, "\n");
         ++sizes_.steps;
       }
-      if (!calls.empty()) {
-        absl::StrAppend(&body_, "  // ", CommentText(node.name), "\n", calls);
-      }
+      std::string text =
+          calls.empty() ? "" : absl::StrCat("  // ", CommentText(node.name), "\n", calls);
       for (; trace < test_.traces.size() && test_.traces[trace].step == static_cast<int>(step);
            ++trace) {
         ASHLAR_ASSIGN_OR_RETURN(const std::string address, AddressOf(planned_.LocateOutput(
                                                                index, test_.traces[trace].output)));
         const Var& var = graph_.var(node.outputs[static_cast<size_t>(test_.traces[trace].output)]);
-        absl::StrAppend(&body_, "  TRACE(", trace, ", ", address, ", ", var.type.bytes(), ");\n");
+        absl::StrAppend(&text, "  TRACE(", trace, ", ", address, ", ", var.type.bytes(), ");\n");
       }
+      if (parts_.empty() || sizes_.steps - first_of_part_ > kCallsOfPart) {
+        parts_.emplace_back();
+        first_of_part_ = sizes_.steps;
+      }
+      parts_.back() += text;
     }
     return absl::OkStatus();
   }
@@ -282,20 +288,17 @@ class ProgramWriter {
         "#ifdef ASHLAR_TRACE\nvoid ",
         options_.name, "_trace(int number, const void* data, uint32_t bytes);\n", "#define TRACE ",
         options_.name, "_trace\n#else\n#define TRACE(number, data, bytes) ((void)0)\n#endif\n\n");
-    absl::StrAppend(&text, arrays_.declarations(), "\n", shape_definitions_, "\n", "int ",
-                    options_.name, "_run(", Parameters(), ") {\n",
-                    "  unsigned char* const memory = (unsigned char*)arena;\n");
+    absl::StrAppend(&text, arrays_.declarations(), "\n", shape_definitions_, "\n");
+    std::vector<std::string> parameters = {"unsigned char* memory"}, arguments = {"memory"};
     std::vector<std::string> nulls = {"arena == NULL"};
     std::vector<std::string> misaligned = {
         absl::StrCat("(uintptr_t)arena % ", macro_, "_ARENA_ALIGNMENT != 0")};
+    std::string unused = "  (void)memory;\n";
     const auto add = [&](const CTensor& tensor, const char* constness) {
-      if (tensor.offset >= 0) {
-        absl::StrAppend(&text, "  ", constness, "unsigned char* const ", tensor.name,
-                        "_bytes = memory + ", tensor.macro, "_OFFSET;\n");
-        return;
-      }
-      absl::StrAppend(&text, "  ", constness, "unsigned char* const ", tensor.name, "_bytes = (",
-                      constness, "unsigned char*)", tensor.name, ";\n");
+      if (tensor.offset >= 0) return;
+      parameters.push_back(absl::StrCat(constness, "unsigned char* ", tensor.name, "_bytes"));
+      arguments.push_back(absl::StrCat("(", constness, "unsigned char*)", tensor.name));
+      absl::StrAppend(&unused, "  (void)", tensor.name, "_bytes;\n");
       nulls.push_back(tensor.name + " == NULL");
       if (SizeOf(tensor.type.dtype) > 1) {
         misaligned.push_back(
@@ -304,19 +307,18 @@ class ProgramWriter {
     };
     for (const CTensor& input : border_.inputs) add(input, "const ");
     for (const CTensor& output : border_.outputs) add(output, "");
-    absl::StrAppend(&text, "  if (", absl::StrJoin(nulls, " || "), ") return ", macro_, "_NULL;\n",
-                    "  if (", absl::StrJoin(misaligned, " ||\n      "), ") {\n    return ", macro_,
-                    "_MISALIGNED;\n  }\n");
-    absl::StrAppend(&text, "  (void)memory;\n");
-    for (const CTensor& input : border_.inputs) Unused(input, text);
-    for (const CTensor& output : border_.outputs) Unused(output, text);
-    absl::StrAppend(&text, body_, "  return ", macro_, "_OK;\n}\n");
+    std::string calls;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      absl::StrAppend(&text, "ASHLAR_APART static void part_", i, "(",
+                      absl::StrJoin(parameters, ", "), ") {\n", unused, parts_[i], "}\n\n");
+      absl::StrAppend(&calls, "  part_", i, "(", absl::StrJoin(arguments, ", "), ");\n");
+    }
+    absl::StrAppend(&text, "int ", options_.name, "_run(", Parameters(), ") {\n",
+                    "  unsigned char* const memory = (unsigned char*)arena;\n", "  if (",
+                    absl::StrJoin(nulls, " || "), ") return ", macro_, "_NULL;\n", "  if (",
+                    absl::StrJoin(misaligned, " ||\n      "), ") {\n    return ", macro_,
+                    "_MISALIGNED;\n  }\n", calls, "  return ", macro_, "_OK;\n}\n");
     return text;
-  }
-
-  // A tensor may be read by nobody.
-  static void Unused(const CTensor& tensor, std::string& text) {
-    absl::StrAppend(&text, "  (void)", tensor.name, "_bytes;\n");
   }
 
   std::string Weights() const {
@@ -345,7 +347,9 @@ class ProgramWriter {
   const CBorder border_;
   Arrays arrays_;
   std::map<std::string, std::string> shapes_;  // definition -> name
-  std::string shape_definitions_, body_;
+  std::string shape_definitions_;
+  std::vector<std::string> parts_;  // neighbouring steps, a function each
+  int first_of_part_ = 0;           // calls before the last part
   std::set<std::string> functions_;
   CProgramSizes sizes_;
 };

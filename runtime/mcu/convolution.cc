@@ -1,6 +1,8 @@
 // Convolutions.
+#include <algorithm>
 #include <utility>
 
+#include "graph/region.h"
 #include "graph/status.h"
 #include "opr/quantized_conv.h"
 #include "runtime/mcu/bytes.h"
@@ -15,23 +17,34 @@ namespace {
 constexpr int kSrc = ConvBiasForward::kSrc, kFilter = ConvBiasForward::kFilter,
               kBias = ConvBiasForward::kBias, kZ = ConvBiasForward::kZ;
 
-// Filters of the model lie in [groups, outputs, inputs, taps]; functions read [groups, outputs,
-// taps, inputs], or [taps, groups] where each channel has a filter of its own.
+// Filters of the model lie in [groups, outputs, inputs, taps]; functions read [groups, outputs / 4,
+// taps, inputs, 4], or [taps, groups] where each channel has a filter of its own.
 struct FilterOrder {
-  int64_t outputs, inputs, taps;  // outputs of all groups
+  int64_t groups, outputs, inputs, taps;  // outputs of a group
   bool flipped, depthwise;
 
+  static constexpr int64_t kLanes = 4;
+
   std::string key() const {
-    return absl::StrCat(depthwise ? "taps, channels" : "taps inside", flipped ? ", flipped" : "");
+    return absl::StrCat(depthwise ? "taps, channels" : "fours", flipped ? ", flipped" : "");
+  }
+  int64_t elements() const {
+    return groups * (depthwise ? 1 : RoundUp(outputs, kLanes)) * inputs * taps;
+  }
+  int64_t PlaceOf(int64_t group, int64_t output, int64_t input, int64_t tap) const {
+    if (depthwise) return tap * groups + group;
+    const int64_t four = group * CeilDivide(outputs, kLanes) + output / kLanes;
+    return ((four * taps + tap) * inputs + input) * kLanes + output % kLanes;
   }
   template <typename T>
   void Reorder(const T* from, T* to) const {
-    for (int64_t output = 0; output < outputs; ++output) {
-      for (int64_t input = 0; input < inputs; ++input) {
-        for (int64_t tap = 0; tap < taps; ++tap, ++from) {
-          const int64_t place = flipped ? taps - 1 - tap : tap;
-          to[depthwise ? place * outputs + output : (output * taps + place) * inputs + input] =
-              *from;
+    std::fill_n(to, elements(), T{0});
+    for (int64_t group = 0; group < groups; ++group) {
+      for (int64_t output = 0; output < outputs; ++output) {
+        for (int64_t input = 0; input < inputs; ++input) {
+          for (int64_t tap = 0; tap < taps; ++tap) {
+            to[PlaceOf(group, output, input, flipped ? taps - 1 - tap : tap)] = *from++;
+          }
         }
       }
     }
@@ -39,7 +52,8 @@ struct FilterOrder {
 };
 
 template <typename T>
-void PackFilter(const FilterOrder& order, int64_t bytes, CodeKernel& kernel) {
+void PackFilter(const FilterOrder& order, CodeKernel& kernel) {
+  const int64_t bytes = order.elements() * static_cast<int64_t>(sizeof(T));
   kernel.SetPacking(kFilter, {order.key(), bytes}, [order](const HostTensor& value, void* packed) {
     order.Reorder(static_cast<const T*>(value.raw()), static_cast<T*>(packed));
   });
@@ -107,9 +121,9 @@ absl::StatusOr<KernelList> QuantizedConvolution(const ConvBiasForward& op,
   auto kernel = std::make_unique<CodeKernel>(
       std::vector<CodeCall>{std::move(call)},
       std::vector<CodeTable>{CodeTable::Of<float>(DType::kFloat32, to.factors)});
-  PackFilter<int8_t>({g.groups * g.out_channels, g.in_channels, g.h.window * g.w.window,
+  PackFilter<int8_t>({g.groups, g.out_channels, g.in_channels, g.h.window * g.w.window,
                       op.param().mode == ConvolutionMode::kConvolution, depthwise},
-                     filter.bytes(), *kernel);
+                     *kernel);
   KernelList kernels;
   kernels.push_back(std::move(kernel));
   return kernels;

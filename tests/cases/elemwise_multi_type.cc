@@ -40,6 +40,19 @@ void AddCases<ElemwiseMultiType>(Cases& cases) {
   known.expected = {halves(DType::kQuantizedS8, {0, 2, 0, 127})};
   known.tolerance = 0;
   cases.AddKnown(known);
+
+  // All pairs of bytes, every other sum at half a step, where each rounding of a float decides.
+  const auto bytes = [](int shift) {
+    HostTensor tensor = HostTensor::Zeros(DType::kUint8, {256, 256});
+    for (int i = 0; i < 256 * 256; ++i) tensor.Set(i, i >> shift & 255);
+    return tensor.As(DType::kQuantized8Asymm,
+                     Value(Quantization::Make(DType::kQuantized8Asymm, {0.1f}, 77)));
+  };
+  AddQuantized(cases,
+               {"all pairs",
+                Make<ElemwiseMultiType>({{ScalarFunction::kAdd}, {DType::kQuantizedS8, 0.2f, 9}}),
+                {bytes(0), bytes(8)}},
+               {false, false});
 }
 
 }  // namespace ashlar::testing

@@ -16,8 +16,9 @@ typedef struct {
   int32_t zero_point;
 } ashlar_conv8_shape;
 
-// Filter: [groups, out_channels, rows, columns, in_channels] of int8_t. Bias (int32_t) and factors
-// (float): one for each output channel.
+// Filter: [groups, out_channels / 4, rows, columns, in_channels, 4] of int8_t, with zeros for the
+// channels that are missing in the last four. Bias (int32_t) and factors (float): one for each
+// output channel.
 void ashlar_conv8(const ashlar_conv8_shape* shape, const void* src, const void* filter,
                   const void* bias, const void* factors, void* dst);
 

@@ -29,6 +29,12 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+#if defined(__GNUC__)
+#define ASHLAR_APART __attribute__((noinline))
+#else
+#define ASHLAR_APART
+#endif
+
 typedef char ashlar_float_has_32_bits[sizeof(float) == 4 && FLT_MANT_DIG == 24 ? 1 : -1];
 
 #endif  // ASHLAR_RUNTIME_MCU_C99_TARGET_H_

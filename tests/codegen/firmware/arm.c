@@ -36,21 +36,23 @@ unsigned char* host_stack(void) {
   return stack;
 }
 
-// SysTick counts 24 bits down, at CLOCK_HZ; an instruction takes a nanosecond.
-uint32_t host_instructions(void) {
-  volatile uint32_t* const systick = (volatile uint32_t*)0xe000e010u;
-  static uint32_t last, ticks;
-  if ((systick[0] & 1u) == 0) {
-    systick[1] = 0xffffffu;
-    systick[2] = 0;
-    systick[0] = 5;
-    while (systick[2] == 0) {
-    }
-    last = systick[2];
+// A counter of CLOCK_HZ; an instruction takes a nanosecond. MPS2 boards have timer 0, which counts
+// down, and MPS3's subsystem has a counter with a frame of control and one to read.
+uint64_t host_instructions(void) {
+#ifdef MPS3
+  volatile uint32_t* const control = (volatile uint32_t*)0x58100000u;
+  volatile uint32_t* const counter = (volatile uint32_t*)0x48101000u;
+  *control = 1;
+  return (uint64_t)counter[0] * 1000000000u / CLOCK_HZ;
+#else
+  volatile uint32_t* const timer = (volatile uint32_t*)0x40000000u;
+  if ((timer[0] & 1u) == 0) {
+    timer[2] = 0xffffffffu;
+    timer[1] = 0xffffffffu;
+    timer[0] = 1;
   }
-  ticks += (last - systick[2]) & 0xffffffu;
-  last = systick[2];
-  return (uint32_t)((uint64_t)ticks * 1000000000u / CLOCK_HZ);
+  return (uint64_t)(0xffffffffu - timer[1]) * 1000000000u / CLOCK_HZ;
+#endif
 }
 
 void reset(void) {

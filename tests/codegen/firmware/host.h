@@ -9,6 +9,6 @@ void host_exit(int code);
 // The stack pointer, of the caller or a few words below.
 unsigned char* host_stack(void);
 // Instructions since some moment, under -icount shift=0.
-uint32_t host_instructions(void);
+uint64_t host_instructions(void);
 
 #endif  // ASHLAR_TESTS_CODEGEN_FIRMWARE_HOST_H_

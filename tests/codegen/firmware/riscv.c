@@ -29,11 +29,15 @@ unsigned char* host_stack(void) {
   return stack;
 }
 
-uint32_t host_instructions(void) {
-  uint32_t count;
-  __asm__ volatile(".option push\n.option arch, +zicsr\ncsrr %0, minstret\n.option pop"
-                   : "=r"(count));
-  return count;
+uint64_t host_instructions(void) {
+  uint32_t low, high, again;
+  do {
+    __asm__ volatile(
+        ".option push\n.option arch, +zicsr\n"
+        "csrr %1, minstreth\ncsrr %0, minstret\ncsrr %2, minstreth\n.option pop"
+        : "=&r"(low), "=&r"(high), "=&r"(again));
+  } while (high != again);
+  return (uint64_t)high << 32 | low;
 }
 
 void start(void) { host_exit(main()); }

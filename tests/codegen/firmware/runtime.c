@@ -6,7 +6,7 @@
 
 #include "host.h"
 
-static void print_number(unsigned long value) {
+static void print_number(uint64_t value) {
   char text[24];
   char* at = text + sizeof(text) - 1;
   *at = 0;
@@ -57,17 +57,20 @@ int __wrap_net_run(void* a, const void* b, void* c);
 // Paints the stack below, runs, and looks how far down the paint is gone.
 int __wrap_net_run(void* a, const void* b, void* c) {
   volatile unsigned char* const here = host_stack() - kBetween;
-  uint32_t i, before, instructions;
+  uint32_t i;
+  uint64_t before;
   int result;
   for (i = 0; i < kPainted; ++i) here[-(intptr_t)i] = 0xa5;
   before = host_instructions();
   result = __real_net_run(a, b, c);
-  instructions = host_instructions() - before;
+  before = host_instructions() - before;
   i = kPainted;
   while (i > 0 && here[1 - (intptr_t)i] == 0xa5) --i;
   if (result == 0) {
-    printf("stack %lu\ninstructions %lu\n", (unsigned long)i + kBetween,
-           (unsigned long)instructions);
+    printf("stack %lu\n", (unsigned long)i + kBetween);
+    host_print("instructions ");
+    print_number(before);
+    host_print("\n");
   }
   return result;
 }
