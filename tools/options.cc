@@ -272,7 +272,7 @@ absl::Status CheckTogether(const ExecutionFlags& execution, const PlanningFlags&
     return UsageError(absl::StrCat("--allow-tf32 has no effect: ", execution.device.ToString(),
                                    " computes in fp32 only"));
   }
-  if (planning.release_input && execution.device.type != CompNode::Type::kCpu) {
+  if (planning.release_input && execution.device.type == CompNode::Type::kGpu) {
     return UsageError(
         absl::StrCat("--release-input: ", execution.device.ToString(),
                      " copies inputs into memory of its own, which nobody can give up"));
