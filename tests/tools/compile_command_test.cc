@@ -157,7 +157,8 @@ TEST_F(CompileCommandTest, RefusesABudgetThatIsTooSmall) {
 }
 
 TEST_F(CompileCommandTest, ListsAllOperatorsWithoutAFunction) {
-  ExpectEndings("compile ", {{"model.ash -o out", 1, "(Softmax"}});
+  ExpectEndings("compile ", {{"model.ash -o out", 1, "conv1 (ConvBiasForward, 5)"},
+                             {"model.ash -o out", 1, "; fc (MatrixMul, 56): no kernel on mcu0:0"}});
 }
 
 TEST_F(CompileCommandTest, ReportsWhatItWrote) {
