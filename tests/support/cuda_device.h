@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "runtime/device/device.h"
 #include "runtime/device/device_library.h"
 
@@ -37,6 +38,10 @@ class CudaDevice : public CudaLibrary {
     CudaLibrary::SetUp();
     if (device_ == nullptr) return;
     if (const absl::Status ready = device_->ready(); !ready.ok()) GTEST_SKIP() << ready.message();
+  }
+  // Whether a host computes what a GPU would, hundreds of times slower.
+  bool Emulated() const {
+    return absl::StrContains(device_->measured_as(device_->processor()), "Emulated");
   }
 };
 

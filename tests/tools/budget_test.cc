@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/environment.h"
 #include "tests/support/sanitized.h"
 
 namespace ashlar::testing {
@@ -43,6 +45,7 @@ TEST_F(BudgetTest, TheDefaultPlannerFindsWhatExactProves) {
   EXPECT_EQ(Arena("i97.ash --memory-budget min --planner exact"), 248064);
   EXPECT_LE(Arena("i97.ash --memory-budget 400000"), 400000);
   EXPECT_LE(Arena("i97.ash --memory-budget 400000 --planner exact"), 400000);
+  if (!LongTests()) return;
   // And nearby: 188416 and 201216 bytes, where 163840 and 184320 did. Since workspaces are among
   // what tiles are found by, and segments are tried between all cuts, less will do.
   Zoo("inception_v1 --image 64", "i64.ash");
@@ -72,18 +75,21 @@ TEST_F(BudgetTest, PlanTimeHasAnEffectInParts) {
   EXPECT_LT(usual, Arena(tiles + " --plan-time 20ms"));
   // What `min` gave was 659456, which twice the time made smaller.
   EXPECT_LE(usual, 645120);
-  EXPECT_LE(Arena("r18.ash --memory-budget min"), usual);
+  if (LongTests()) {
+    EXPECT_LE(Arena("r18.ash --memory-budget min"), usual);
+  }
 }
 
 // It fitted, or not, by chance: tiles were chosen by times measured in passing.
 TEST_F(BudgetTest, TheSameCommandDecidesTheSame) {
   if (kSanitized) GTEST_SKIP() << "about bytes alone";
-  Zoo("mobilenet_v2 --batch 4 --image 64", "m.ash");
+  Zoo(LongTests() ? "mobilenet_v2 --batch 4 --image 64" : "squeezenet --batch 2 --image 64",
+      "m.ash");
   const int64_t least = Arena(absl::StrCat("m.ash --memory-budget min", kQuick));
   const ProcessResult first = Plan(absl::StrCat("m.ash --memory-budget ", least - 1, kQuick));
   EXPECT_EQ(first.exit_code, 3);
   EXPECT_THAT(first.err, HasSubstr(absl::StrCat(least)));
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < (LongTests() ? 2 : 1); ++i) {
     const std::string near = absl::StrCat("m.ash --memory-budget ", least + 1000, kQuick);
     json once = Plan(near).Json();
     json again = Plan(near).Json();
@@ -102,6 +108,7 @@ TEST_F(BudgetTest, OneAnswerInEveryProcess) {
   Zoo("inception_v1 --image 64", "i64.ash");
   json answers[2];
   for (const char* budget : {"min", "230280", "196608"}) {
+    if (!LongTests() && budget != std::string("min")) continue;
     for (json& answer : answers) {
       answer = Plan(absl::StrCat("i64.ash --memory-budget ", budget)).Json();
       answer.erase("plan_ms");
@@ -126,7 +133,7 @@ TEST_F(BudgetTest, OneAnswerInEveryProcess) {
 // one it was the tiling that the search itself expected to be the smallest, planned with too little
 // work to see it.
 TEST_F(BudgetTest, TilesOfOtherOriginAreNotSmaller) {
-  if (kSanitized) GTEST_SKIP() << "about bytes alone";
+  if (!LongTests()) GTEST_SKIP() << kTakesLong;
   Zoo("mobilenet_v2", "m.ash");
   for (const char* processor : {"avx2/32K/512K", "avx512/48K/2M"}) {
     const auto on = [&](const char* options) {
@@ -175,6 +182,7 @@ TEST_F(BudgetTest, MoreMemoryIsNeverSlower) {
   Zoo("resnet18 --batch 2 --image 96", "r18.ash");
   double slower = 0;
   for (const char* budget : {"12MB", "4MB", "800kB", "600kB", "400kB", "300kB", "min"}) {
+    if (!LongTests() && absl::StrContains("4MB 600kB 300kB", budget)) continue;
     const ProcessResult result = Plan(absl::StrCat("r18.ash --memory-budget ", budget, kQuick));
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const double ms = result.Json()["predicted_ms"].get<double>();

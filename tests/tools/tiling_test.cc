@@ -7,6 +7,7 @@
 #include "runtime/session/bind_tensors.h"
 #include "runtime/session/session.h"
 #include "tests/support/command/command_process.h"
+#include "tests/support/environment.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
 #include "tests/support/tensors.h"
@@ -55,9 +56,9 @@ TEST_F(TilingTest, EveryModelComputesTheSameInLessMemory) {
                {"mobilenet_v2", 64, false}, {"squeezenet", 64, false}, {"inception_v1", 64, false},
                {"tiling_chain", 16, false}};
   for (const auto& c : cases) {
-    if (testing::kSanitized && c.image > 16 && std::string(c.name) != "mobilenet_v2") continue;
+    const bool of_blocks = std::string(c.name) == "mobilenet_v2" || c.image == 16;
+    if ((testing::kSanitized || !testing::LongTests()) && !of_blocks) continue;
     SCOPED_TRACE(c.name);
-    const bool least = std::string(c.name) == "mobilenet_v2" || c.image == 16;
     const Graph graph = Build(c.name, {.batch = 2, .image = c.image, .headless = c.headless});
     std::mt19937_64 random(1);
     const HostTensor input =
@@ -67,7 +68,7 @@ TEST_F(TilingTest, EveryModelComputesTheSameInLessMemory) {
     const int64_t arena = whole->plan.plan.arena;
     const HostTensor expected = FirstOutput(std::move(whole), input);
     for (const int64_t budget : {int64_t{0}, arena / 2}) {
-      if (budget == 0 && !least) continue;
+      if (budget == 0 && !of_blocks) continue;
       options.wishes.budget = MemoryBudget{budget};
       absl::StatusOr<std::unique_ptr<PlannedGraph>> tiled = PlanGraph(graph, options);
       ASSERT_TRUE(tiled.ok()) << tiled.status();

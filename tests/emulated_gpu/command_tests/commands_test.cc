@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/emulated_gpu/command_tests/emulated_command.h"
+#include "tests/support/environment.h"
 #include "tests/support/sanitized.h"
 
 namespace ashlar::testing {
@@ -72,6 +73,9 @@ class EmulatedVariants : public EmulatedCommandTest,
                          public ::testing::WithParamInterface<Variant> {};
 
 TEST_P(EmulatedVariants, EveryCommandWorks) {
+  if (GetParam().searches && GetParam().name != std::string("fp32_least") && !LongTests()) {
+    GTEST_SKIP() << kTakesLong;
+  }
   const std::string on_device = absl::StrCat(" model.ash --device gpu0:0 ", GetParam().flags,
                                              GetParam().searches ? kQuick : "");
   Succeed(absl::StrCat("compare", on_device, " --rtol ", GetParam().tolerance));
@@ -109,6 +113,7 @@ TEST_F(EmulatedCommandTest, WhatLibrariesRefuseIsDoneInOtherWays) {
     SCOPED_TRACE(machine);
     SetMachine(machine);
     Succeed("compare model.ash --device gpu0:0");
+    if (machine != std::string("unfused=1,whole_images=1") && !LongTests()) continue;
     Succeed(absl::StrCat("compare model.ash --device gpu0:0 --precision fp16 --rtol 3e-2 ",
                          "--memory-budget min", kQuick));
   }

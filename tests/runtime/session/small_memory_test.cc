@@ -253,14 +253,12 @@ TEST_P(TiledSmallMemory, FitsIntoTheBytesAskedFor) {
   EXPECT_EQ(planned->extra_flops_ratio, 0);
 }
 
-// Segments were tried between 16 of the cuts alone: mcunet-in0 took 16,400. ASHLAR_RANDOM_CASES, of
-// any number but 0, has all networks searched, which takes minutes.
+// Segments were tried between 16 of the cuts alone: mcunet-in0 took 16,400.
 TEST_P(TiledSmallMemory, TheSmallestIsFoundAsWell) {
   if (!HasSharedData("data/int8/nets.json")) GTEST_SKIP() << "no ../shared/data/int8";
   const TiledNet& net = GetParam();
-  const bool usual = net.bytes <= 12000 || net.name == std::string("mcunet-in0");
-  if (testing::kSanitized || !(usual || testing::NumberFrom("ASHLAR_RANDOM_CASES", 0) > 0)) {
-    GTEST_SKIP() << "takes long";
+  if (testing::kSanitized || (net.bytes > 12000 && !testing::LongTests())) {
+    GTEST_SKIP() << testing::kTakesLong;
   }
   cpu::RegisterDevice();
   const json nets = Nets();
@@ -283,6 +281,7 @@ TEST(SmallMemory, SmallestArenasInFloats) {
   const std::pair<const char*, int64_t> kArenas[] = {
       {"tiny-ic", 59392}, {"tiny-vww", 49152}, {"tiny-kws", 42240}};
   for (const auto& [name, bytes] : kArenas) {
+    if (bytes > 45000 && !testing::LongTests()) continue;
     const auto planned = Value(PlanGraph(NetMaker(nets[name]).MakeOfFloats(), request));
     EXPECT_LE(planned->plan.plan.arena, bytes) << name;
     EXPECT_EQ(planned->smallest_budget, planned->plan.plan.arena);

@@ -32,7 +32,7 @@ using testing::Value;
 
 // A graph in 8 bits takes twice as long.
 int RandomCases(bool eight_bits) {
-  const int usual = testing::kSanitized || eight_bits ? 2 : 4;
+  const int usual = testing::LongTests() && !eight_bits ? 4 : 2;
   return static_cast<int>(testing::NumberFrom("ASHLAR_RANDOM_CASES", usual));
 }
 
@@ -128,6 +128,7 @@ int64_t BoundOf(const Graph& rewritten, const TileSpec& spec) {
 // Where an operator behind a segment needs only a part of it, that part may have too few columns
 // for the tiles of the segment: the search for the smallest plan then ended with that error.
 TEST(SmallestPlanOf, TilesThatDoNotFitArePassedOver) {
+  if (!testing::LongTests()) GTEST_SKIP() << testing::kTakesLong;
   cpu::RegisterDevice();
   std::mt19937_64 random(20);
   PlanRequest request = Request();
@@ -162,7 +163,7 @@ TEST_P(SmallestPlan, IsNoLargerThanAnySpecMakesIt) {
   std::iota(seeds.begin(), seeds.end(), 0);
   // Missed once: two segments of one image, and one alone that several seemed to undercut; in 8
   // bits a split batch that ends before floats are made of bytes.
-  if (!testing::kSanitized) {
+  if (testing::LongTests()) {
     seeds.insert(seeds.end(), GetParam() ? std::initializer_list<int>{100}
                                          : std::initializer_list<int>{116, 185});
   }

@@ -15,6 +15,7 @@
 #include "runtime/session/pipeline.h"
 #include "runtime/session/session.h"
 #include "tests/support/cuda_device.h"
+#include "tests/support/environment.h"
 #include "tests/support/operators.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/status.h"
@@ -223,7 +224,8 @@ TEST_F(CudaDevice, ModelsOfTheZooGiveTheReferencesOutputs) {
     if (!built.ok()) continue;  // VGG's classifier takes images of one size
     // Two that have most kinds of operators between them.
     const absl::string_view name = model.name;
-    if (kSanitized && name != "inception_v1" && name != "mobilenet_v2") continue;
+    const bool shortened = kSanitized || (Emulated() && !LongTests());
+    if (shortened && name != "inception_v1" && name != "mobilenet_v2") continue;
     const Graph& graph = *built;
     InputTensors inputs;
     absl::flat_hash_map<std::string, HostTensor> named;
@@ -268,10 +270,12 @@ std::vector<HostTensor> RunOn(const Graph& graph, const PlanRequest& options) {
 }
 
 TEST_F(CudaDevice, TiledGivesTheSameAsUntiled) {
-  const Graph graph = Value(BuildResNet18(kSmall));
+  const bool shortened = Emulated() && !LongTests();
+  const Graph graph = Value(shortened ? BuildSqueezeNet(kTiny) : BuildResNet18(kSmall));
   const std::vector<HostTensor> whole = RunOn(graph, Options());
   PlanRequest options = Options();
   for (const int64_t percent : {70, 40, 0}) {  // 0: as few as can be
+    if (shortened && percent != 70) continue;
     const int64_t arena = Value(PlanGraph(Graph(graph), Options()))->plan.plan.arena;
     options.wishes.budget = MemoryBudget{.bytes = arena * percent / 100};
     const std::vector<HostTensor> tiled = RunOn(graph, options);
@@ -282,6 +286,7 @@ TEST_F(CudaDevice, TiledGivesTheSameAsUntiled) {
 }
 
 TEST_F(CudaDevice, TuningFindsAKernelForEachConvolution) {
+  if (Emulated() && !LongTests()) GTEST_SKIP() << kTakesLong;
   KernelRecord record;
   const std::vector<TunedProblem> problems =
       Value(Autotune(Value(BuildResNet18(kTiny)), Options(),
