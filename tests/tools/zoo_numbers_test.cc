@@ -20,13 +20,13 @@ namespace {
 // 7e-5.
 constexpr double kTolerance = 1e-4;
 
-struct Case {
+struct NumbersCase {
   const char* model;
   int64_t image;
   bool headless;
 };
 
-const Case kCases[] = {
+const NumbersCase kCases[] = {
     {"resnet18", 64, false},     {"resnet50", 64, false},   {"vgg19", 32, true},
     {"mobilenet_v2", 64, false}, {"squeezenet", 64, false}, {"inception_v1", 64, false},
 };
@@ -48,7 +48,7 @@ const Variant kVariants[] = {
     {"MegEngine's order", 1, "all", Order::kMegEngine, true},
 };
 
-class ZooNumbersTest : public ::testing::TestWithParam<Case> {
+class ZooNumbersTest : public ::testing::TestWithParam<NumbersCase> {
  protected:
   static void SetUpTestSuite() { cpu::RegisterDevice(); }
 };
@@ -72,7 +72,7 @@ HostTensor Infer(const Graph& graph, const Variant& variant, const HostTensor& i
 }
 
 // For a batch of two.
-absl::StatusOr<Graph> Build(const Case& test) {
+absl::StatusOr<Graph> Build(const NumbersCase& test) {
   for (const ZooModel& model : ZooModels()) {
     if (std::string(model.name) == test.model) {
       return model.build({.batch = 2, .image = test.image, .headless = test.headless});
@@ -82,7 +82,7 @@ absl::StatusOr<Graph> Build(const Case& test) {
 }
 
 TEST_P(ZooNumbersTest, AgreesWithTheHostEvaluation) {
-  const Case& test = GetParam();
+  const NumbersCase& test = GetParam();
   const absl::StatusOr<Graph> graph = Build(test);
   ASSERT_TRUE(graph.ok()) << graph.status();
   std::mt19937_64 random(1);
