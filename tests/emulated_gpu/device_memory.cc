@@ -130,6 +130,9 @@ cudaError_t cudaMalloc(void** pointer, size_t size) {
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) std::abort();
   block->pages = static_cast<char*>(mapped) + kPage;
+  // A flag that the pages around it lack, so that the kernel neither splits nor joins mappings
+  // whenever device work begins and ends: that took half the time of all tests of this device.
+  madvise(block->pages, static_cast<size_t>(block->page_bytes), MADV_DONTDUMP);
   block->bytes = bytes;
   block->device = CurrentDevice();
   held[block->device] += bytes;
