@@ -43,7 +43,7 @@ struct Pass {
 //   sum             quantised tensors added where the convolution before rounds (on some devices)
 //   clamp           clamps after convolutions into depthwise ones that read them (on some devices)
 //   chain           consecutive scalar functions, products and biases (on some devices)
-//   precision       16-bit floats where PrecisionRule allows, casts between (if requested)
+//   precision       16-bit floats if PrecisionRule allows them, casts between (if requested)
 //   layout          images in the device's format, with RelayoutFormat at the boundaries
 absl::Span<const Pass> AllPasses();
 

@@ -81,11 +81,12 @@ bool IsNearly(double value, double expected);
 
 using Pattern = std::optional<PatternMatch> (*)(PatternMatcher& matcher);
 
-// (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * scale + bias, with or without the last two.
+// Matches (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * scale + bias, with or without the last
+// two.
 std::optional<PatternMatch> MatchLayerNorm(PatternMatcher& matcher);
-// softmax(scale * queries * transposed keys + mask) * values.
+// Matches softmax(scale * queries * transposed keys + mask) * values.
 std::optional<PatternMatch> MatchAttention(PatternMatcher& matcher);
-// x / 2 * (1 + erf(x / sqrt(2))), x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))),
+// Matches x / 2 * (1 + erf(x / sqrt(2))), x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))),
 // x * sigmoid(x), x * clip(x + 3, 0, 6) / 6, clip(x + 3, 0, 6) / 6.
 std::optional<PatternMatch> MatchActivation(PatternMatcher& matcher);
 

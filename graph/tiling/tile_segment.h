@@ -30,7 +30,7 @@ struct FoundSegment {
   TileSegment spec;
   std::vector<int> nodes;    // in execution order
   std::vector<int> outputs;  // vars that are read outside of it
-  int input = 0;             // the var at its begin
+  int input = 0;             // the var at its start
   TileItems parts;           // of one tile
 };
 

@@ -16,7 +16,7 @@ enum class TileKind {
   kRows,       // rows; overlaps are computed twice
   kLines,      // rows; overlaps are kept from one strip to the next
   kGrid,       // rows and columns; overlaps are computed twice
-  kInputGrid,  // a grid over the input: each tile computes all outputs that depend on its part of
+  kInputGrid,  // a grid over the input: each tile computes all outputs that depend on its slice of
                // the input
   kEbb,        // rolling lines: as kLines, but rows are released one by one, the input's too
 };
