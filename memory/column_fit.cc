@@ -119,7 +119,7 @@ bool ColumnFit::Improve(Line& line, Work& work, int64_t deadline) {
   const size_t kept = static_cast<size_t>(changed - order.begin());
   double excess = 0;
   for (auto g = order.begin(); g != changed; ++g) excess += ExcessOf(line, *g);
-  std::vector<int64_t> bases;  // the line's bases of the groups that are placed anew
+  std::vector<int64_t> bases;  // the line's bases of the groups that are placed again
   for (auto g = in_line; g != line.order.end(); ++g) bases.push_back(line.fit.bases()[*g]);
   line.fit.TakeBack(kept);
   for (auto g = changed;; ++g) {

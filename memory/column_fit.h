@@ -20,7 +20,7 @@ namespace ashlar::memory {
 // overhangs.
 //
 // Then follow attempts. Each moves the groups that ended above the target forward in the order, and
-// shakes some groups that live near one of them. It places the plan anew from the first group whose
+// shakes some groups that live near one of them. It rebuilds the plan from the first group whose
 // position changed. An attempt is abandoned as soon as its excess above the target over time
 // exceeds the previous one, usually early. A result that is no worse is kept.
 //

@@ -46,7 +46,7 @@ struct DiveStart {
 // Returns a start with only the fixed groups placed; all others go above them.
 DiveStart EmptyDive(const Instance& instance);
 // Returns a start with all groups of a plan whose base is below `cut`; the others are to be placed
-// anew.
+// again.
 DiveStart DiveAbove(const Instance& instance, const std::vector<int64_t>& bases, int64_t cut);
 
 // Fills the arena from the bottom. Always places the group whose lowest possible base, given the

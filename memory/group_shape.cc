@@ -39,7 +39,7 @@ std::vector<Rect> UnionOfRects(const std::vector<Rect>& rects) {
             [](const Event& a, const Event& b) { return a.section < b.section; });
   std::vector<Rect> result;
   std::map<Range, int> live;
-  std::map<Range, int32_t> open;  // range to the section of its begin
+  std::map<Range, int32_t> open;  // range to its first section
   for (size_t i = 0; i < events.size();) {
     const int32_t section = events[i].section;
     for (; i < events.size() && events[i].section == section; ++i) {

@@ -1,6 +1,6 @@
-// Planners that take groups in the order of birth, as a run-time allocator would: one without
-// reuse, and best fit (Knuth, The Art of Computer Programming, volume 1, section 2.5), modelled on
-// MegEngine's src/core/impl/graph/var_node_mem_mgr/static_mem_alloc/best_fit.cpp.
+// Planners that take groups in the order of birth, as a run-time allocator would. One never reuses
+// bytes. The other is best fit (Knuth, The Art of Computer Programming, volume 1, section 2.5),
+// modelled on MegEngine's src/core/impl/graph/var_node_mem_mgr/static_mem_alloc/best_fit.cpp.
 #ifndef ASHLAR_MEMORY_ONLINE_H_
 #define ASHLAR_MEMORY_ONLINE_H_
 

@@ -37,11 +37,11 @@ class Skyline {
 
   void Split(int32_t begin, int32_t at);
   void JoinWithNext(int32_t begin);
-  // Returns the new begin of the range.
+  // Returns the new start of the range.
   int32_t JoinWithPrevious(int32_t begin);
 
   int32_t sections_;
-  int32_t current_ = 0;    // the begin of a range
+  int32_t current_ = 0;    // the start of a range
   std::vector<Entry> at_;  // by first section
 };
 

@@ -16,7 +16,7 @@ constexpr int kMaxHoleGroups = 20000;
 constexpr double kForward = 0.3;
 // The fractions by which ranks are shaken.
 constexpr double kShakes[] = {0.2, 0.05};
-// The fractions of the arena that are filled anew, from the top.
+// The fractions of the arena that are refilled, from the top.
 constexpr double kDepths[] = {1, 1, 1, 0.5, 0.25, 0.1, 0.1, 0.05};
 // The number of ranges in which groups are shaken around a group that ended too high. Half the time
 // the range is all sections, otherwise all of them, a half, a quarter, ...

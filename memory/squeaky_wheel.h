@@ -17,7 +17,7 @@ namespace ashlar::memory {
 
 // Repeats greedy placement, each time with an order that learned from the last. Groups that ended
 // above the target move forward, and groups that live near one of them are shaken a little. Usually
-// only the upper part is placed anew: this is the part that ends too high, and it takes a fraction
+// only the upper part is placed again: this is the part that ends too high, and it takes a fraction
 // of the time.
 //
 // Half of the lines compare plans by their excess above the target over time, so that small steps
@@ -53,7 +53,7 @@ class SqueakyWheel {
   };
 
   void Judge(const std::vector<int64_t>& bases, Result& result) const;
-  // `depth`: the fraction of the arena to place anew, from the top.
+  // `depth`: the fraction of the arena to place again, from the top.
   std::vector<int64_t> Place(const Line& line, absl::Span<const int32_t> order, double depth,
                              Work& work, int64_t deadline) const;
   // `width`: sections.

@@ -135,8 +135,8 @@ class Picture {
                            lightness);
   }
 
-  // Returns the end of each buffer's box: the end of its lifetime, or the begin of the buffer that
-  // takes over its bytes, so that no edge is drawn twice.
+  // Returns the end of each buffer's box: the end of its lifetime, or the first step of the buffer
+  // that takes over its bytes, so that no edge is drawn twice.
   std::vector<int64_t> Ends() const {
     std::vector<int64_t> ends;
     for (const Buffer& b : problem_.buffers) ends.push_back(b.upper);
@@ -200,8 +200,7 @@ class Picture {
     if (room < std::min<size_t>(name.size(), 5)) return "";
     std::string text = name;
     if (text.size() > room) {
-      // The end of a network's name is the distinctive part. Bytes of a character whose begin is
-      // cut are dropped.
+      // The end of a network's name is the distinctive part. Bytes of a cut character are dropped.
       size_t begin = text.size() - (room - 1);
       while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80)
         ++begin;

@@ -83,7 +83,7 @@ std::vector<Stretch> StretchesOf(const double* row) {
 std::string RasterPaths(const Problem& problem, const Plan& plan, const RasterFrame& frame) {
   const std::vector<double> cover = Coverage(problem, plan, frame);
   std::array<std::string, kRasterShades + 1> paths;
-  std::map<Stretch, int> open;  // to the row of its begin
+  std::map<Stretch, int> open;  // to its first row
   for (int r = 0; r <= kRasterRows; ++r) {
     std::map<Stretch, int> next;
     if (r < kRasterRows) {
