@@ -11,10 +11,10 @@
 
 namespace ashlar {
 
-// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, for each channel of dimension 1, with
-// the mean and the biased variance of all elements of a channel. Inputs: x [N, C, ...], floats;
-// scale and bias, each [C] or [1, C, 1, ...] of x's rank. Outputs: y, of x's shape; mean and
-// variance, [1, C, 1, ...].
+// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, for each channel of dimension 1. Mean
+// and biased variance are over all elements of a channel. Inputs: x [N, C, ...], floats; scale and
+// bias, each [C] or [1, C, 1, ...] of x's rank. Outputs: y, of x's shape; mean and variance, [1, C,
+// 1, ...].
 class BatchNormTraining final : public OperatorWithParam<BatchNormParam> {
  public:
   static constexpr int kX = 0, kScale = 1, kBias = 2;

@@ -20,14 +20,14 @@ absl::Status CheckNotEmpty(absl::string_view name, const TensorType& type);
 absl::Status CheckMadeOfElements(absl::string_view name, const TensorType& type,
                                  const Shape& output);
 
-// InvalidArgument unless the tensor is of dtype `dtype`.
+// InvalidArgument unless the tensor has dtype `dtype`.
 absl::Status CheckDType(absl::string_view name, const TensorType& type, DType dtype);
 
 inline absl::Status CheckFloat32(absl::string_view name, const TensorType& type) {
   return CheckDType(name, type, DType::kFloat32);
 }
 
-// InvalidArgument unless the tensor is of this dtype and shape.
+// InvalidArgument unless the tensor has this dtype and shape.
 absl::Status CheckType(absl::string_view name, const TensorType& type, const TensorType& expected);
 
 // InvalidArgument unless `diff`, the gradient of an output in an operator's backward, has that

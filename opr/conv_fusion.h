@@ -14,7 +14,7 @@ inline ElemwiseParam ActivationParam(const ConvBiasParam& param) {
   return {param.nonlineMode, param.parameters};
 }
 
-// RewriteRules::Absorb. The consumer is an Elemwise that adds a constant per channel, adds a tensor
+// RewriteRules::Absorb. The consumer is an Elemwise: it adds a constant per channel, adds a tensor
 // of the output's shape (once), or applies an activation to the sum. Float32 only. `inputs` has no
 // bias if the convolution has none.
 std::optional<Replacement> FuseConsumer(const ConvBiasParam& param,

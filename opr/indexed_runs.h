@@ -22,7 +22,7 @@ struct IndexedRuns {
   std::vector<int64_t> sizes, steps;  // by index of a tuple: its bound, and its stride
 
   static constexpr int64_t kOutside = -1;
-  // Returns the begin of run r, or kOutside if an index is outside of its dimension. Negative
+  // Returns the start of run r, or kOutside if an index is outside of its dimension. Negative
   // indices count from the end.
   template <typename Index>
   int64_t Begin(const Index* indices, int64_t r) const {

@@ -34,7 +34,7 @@ struct MatrixMulGeometry {
   absl::InlinedVector<int64_t, Shape::kMaxRank> batch_strides_a, batch_strides_b;
 
   Shape output() const;
-  // Returns the begin of an operand's matrix, in elements, for the `index`-th element of `batch`.
+  // Returns the start of an operand's matrix, in elements, for the `index`-th element of `batch`.
   int64_t OffsetOfA(int64_t index) const { return Offset(index, batch_strides_a); }
   int64_t OffsetOfB(int64_t index) const { return Offset(index, batch_strides_b); }
 

@@ -13,8 +13,8 @@ absl::StatusOr<PoolingGeometry> InferPoolingBackward(const PoolingParam& param,
 
 // Inputs: the image that was pooled (means need only its shape) and the gradient of the pooling's
 // output. Output: src's type. For maxima, an element of diff goes to the first maximum of its
-// window in row-major order, or to the first NaN if there is one. For means, it is divided by the
-// mean's divisor and added to all elements of the window inside the image.
+// window in row-major order. If there is a NaN, it goes to the first NaN. For means, it is divided
+// by the mean's divisor and added to all elements of the window inside the image.
 class PoolingBackward final : public OperatorWithParam<PoolingParam> {
  public:
   static constexpr int kSrc = 0, kDiff = 1;

@@ -10,9 +10,9 @@ namespace ashlar {
 // Returns whether the pooling takes maxima of windows whose positions fit in a byte.
 bool HasPoolingIndex(const PoolingParam& param);
 
-// Input: src as for PoolingForward. Output, Uint8 [N, C, oh, ow]: the number of the first maximum
-// (the first NaN if there is one) among the elements of the window inside the image, in row-major
-// order.
+// Input: src as for PoolingForward. Output, Uint8 [N, C, oh, ow]: the number of the first maximum,
+// or of the first NaN if there is one. Elements of the window inside the image are numbered in
+// row-major order.
 class PoolingIndex final : public OperatorWithParam<PoolingParam> {
  public:
   ASHLAR_OPERATOR("PoolingIndex", "pooling_index")

@@ -64,7 +64,7 @@ struct ResizeParam {
 // resize. Target and region are known before the run.
 // - The target is a vector of new sizes (Int32, Int64) or of scales (Float32). For a scale, a size
 //   is floor(size * scale), or with rounds_sizes the nearest to the product.
-// - The region is a Float32 vector in [0, 1] of its begins by axis, then its ends.
+// - The region is a Float32 vector in [0, 1]: its starts by axis, then its ends.
 //
 // Linear and cubic accept floats, kNearest any dtype. Output: x's dtype.
 class Resize final : public OperatorWithParam<ResizeParam> {

@@ -40,10 +40,11 @@ ASHLAR_FORMULA T Clamp(T a, U lo, U hi) {
 }
 
 #if !defined(__CUDACC__)
-// e^a by arithmetic only, for a float or a vector of floats; Bits is as many 32-bit integers. With
-// a = n ln 2 + r and |r| <= ln 2 / 2, ln 2 is split: the first part has few bits and is subtracted
-// exactly (Cody and Waite 1980). e^r is a series up to r^7 / 7!, whose error is 6e-9. The result is
-// within 2 units in the last place from -87.3 to 88.3; 0 below, and infinite above.
+// Computes e^a by arithmetic only, for a float or a vector of floats; Bits is as many 32-bit
+// integers. With a = n ln 2 + r and |r| <= ln 2 / 2, ln 2 is split: the first term has few bits and
+// is subtracted exactly (Cody and Waite 1980). e^r is a series up to r^7 / 7!, with an error of
+// 6e-9. The result is within 2 units in the last place from -87.3 to 88.3; 0 below, and infinite
+// above.
 template <typename Real, typename Bits>
 ASHLAR_FORMULA Real ExpInSingle(Real a) {
   constexpr float kRounder = 12582912.0f;  // 1.5 2^23: adding it rounds to an integer
@@ -188,9 +189,9 @@ ASHLAR_FORMULA T MishGrad(T a) {
 // The table. A row has the enumerator without its k, the properties (ScalarRow, below), and the
 // formula of a, b and c. Their type is T; b and c, which may be parameters, have type U. If the
 // properties say Arithmetic, T may be a vector of U. Comparisons return 1 or 0 in the dtype that
-// they compare. Chains number the functions in this order. Gradient gives the gradient by each
-// tensor, as an expression of functions of this table (opr/scalar_gradient.h); Flat means zero
-// gradients. The functions at the end exist for gradients, under MegEngine's names.
+// they compare. Chains number the functions in this order. Gradient lists the gradient with respect
+// to each tensor, as an expression of functions of this table (opr/scalar_gradient.h); Flat means
+// zero gradients. The functions at the end exist for gradients, under MegEngine's names.
 #define ASHLAR_SCALAR_FUNCTIONS(ROW)                                                               \
   ROW(Relu, Row("RELU", 1).Integers().Activation().Arithmetic().Onnx("Relu")                       \
       .Gradient("SWITCH_GT0(y, g)"), Relu(a))                                                      \

@@ -56,7 +56,7 @@ struct SgdUpdateParam {
   }
 };
 
-// d = gradient + weight_decay * weight; v = momentum * v + d; weight -= rate * v, or with
+// SGD: d = gradient + weight_decay * weight; v = momentum * v + d; weight -= rate * v, or with
 // Nesterov's momentum rate * (d + momentum * v). Inputs: weight, gradient, rate {1}, and with
 // momentum v. Outputs: weight, and v.
 class SgdUpdate final : public OperatorWithParam<SgdUpdateParam, UpdateOperator> {
@@ -94,10 +94,11 @@ struct AdamFactors {
 };
 AdamFactors FactorsOf(const AdamUpdateParam& param, double rate, int64_t step);
 
-// d = gradient + weight_decay * weight, or with decoupled decay weight *= 1 - rate * weight_decay
-// and d = gradient; mean = beta1 mean + (1 - beta1) d; square = beta2 square + (1 - beta2) d^2;
-// weight -= step_size * mean / (sqrt(square) * root_scale + epsilon). Inputs: weight, gradient,
-// rate {1}, step {1} (Int64, 1 at the first), mean, square. Outputs: weight, mean, square.
+// Adam: d = gradient + weight_decay * weight, or with decoupled decay weight *= 1 - rate *
+// weight_decay and d = gradient. Then mean = beta1 mean + (1 - beta1) d; square = beta2 square + (1
+// - beta2) d^2; weight -= step_size * mean / (sqrt(square) * root_scale + epsilon). Inputs: weight,
+// gradient, rate {1}, step {1} (Int64, 1 at the first), mean, square. Outputs: weight, mean,
+// square.
 class AdamUpdate final : public OperatorWithParam<AdamUpdateParam, UpdateOperator> {
  public:
   static constexpr int kWeight = 0, kGradient = 1, kRate = 2, kStep = 3, kMean = 4, kSquare = 5;

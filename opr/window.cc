@@ -14,8 +14,8 @@ absl::Status CheckRange(absl::string_view name, int64_t value, int64_t least) {
       absl::StrCat(name, " is ", value, ", expected ", least, " to ", kMaxParameter));
 }
 
-// Returns whether the image lies between two taps of a window that begins in the padding. Windows
-// that begin at the same tap phase are equal; the limit of examined windows is beyond real models.
+// Returns whether the image lies between two taps of a window that begins in the padding. Also
+// returns true after kMostWindows such windows, more than real models have.
 bool StraddlesInput(const WindowAxis& axis) {
   constexpr int64_t kMostWindows = int64_t{1} << 20;
   if (axis.dilation <= axis.input || axis.pad_begin <= 0 || axis.window == 1) return false;

@@ -15,7 +15,7 @@
 
 namespace ashlar {
 
-// For pad_h_end and pad_w_end: as much padding at the end as at the begin.
+// For pad_h_end and pad_w_end: as much padding at the end as at the start.
 inline constexpr int64_t kSamePadding = std::numeric_limits<int64_t>::min();
 
 // The taps of a window inside the image: positions begin, begin + step, ... before end.
